@@ -1,0 +1,1 @@
+//! Where the runner put us: the `GITHUB_*` variables, as given.

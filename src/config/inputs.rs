@@ -1,0 +1,1 @@
+//! The table of inputs, and the step from the strings of `INPUT_*` to a `Config`.

@@ -1,0 +1,47 @@
+//! What a run was asked to do. Raw strings become meaning here, once; nothing later reads the environment.
+
+pub mod environment;
+pub mod inputs;
+
+use crate::domain::{Login, Score, Sensitivity};
+use secrecy::SecretString;
+use std::time::Duration;
+
+/// The model that reviews, and how it is reached.
+#[derive(Debug, Clone)]
+pub struct ModelChoice {
+    pub provider: String,
+    pub name: String,
+    /// An OpenAI-compatible endpoint that takes the provider's place.
+    pub base_url: Option<String>,
+    pub key: Option<SecretString>,
+}
+
+/// What decides which findings are said and which of them block.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    pub threshold: Score,
+    /// How many suppressed findings may be combined into one.
+    pub elevation: usize,
+    /// `None`: nothing blocks.
+    pub blocking: Option<Score>,
+    /// `None`: read from the repository.
+    pub sensitivity: Option<Sensitivity>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub model: ModelChoice,
+    pub policy: Policy,
+    pub fail_job: bool,
+    pub github_token: SecretString,
+    pub trusted_bots: Vec<Login>,
+    /// With its `@`.
+    pub mention: String,
+    pub skip_label: String,
+    pub timeout: Duration,
+    pub max_cost_usd: f64,
+    pub max_tokens: Option<u64>,
+    /// The first signs, all verify.
+    pub state_keys: Vec<SecretString>,
+}

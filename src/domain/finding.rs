@@ -1,0 +1,88 @@
+//! A finding: a claim about the change, with its place and its score.
+
+use super::{Anchor, FindingId, PassNumber, Score};
+use std::fmt;
+use std::str::FromStr;
+
+/// What the visible block of a finding holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assessment {
+    /// One sentence: what was found.
+    pub finding: String,
+    /// Why it matters.
+    pub assessment: String,
+    pub score: Score,
+}
+
+/// The kind of trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Category {
+    Security,
+    Logic,
+    Performance,
+    Design,
+    Rules,
+    Docs,
+    Style,
+}
+
+impl Category {
+    pub const ALL: [Self; 7] = [
+        Self::Security,
+        Self::Logic,
+        Self::Performance,
+        Self::Design,
+        Self::Rules,
+        Self::Docs,
+        Self::Style,
+    ];
+
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Security => "security",
+            Self::Logic => "logic",
+            Self::Performance => "performance",
+            Self::Design => "design",
+            Self::Rules => "rules",
+            Self::Docs => "docs",
+            Self::Style => "style",
+        }
+    }
+}
+
+impl fmt::Display for Category {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Category {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let text = text.trim();
+        Self::ALL
+            .into_iter()
+            .find(|c| c.as_str().eq_ignore_ascii_case(text))
+            .ok_or(())
+    }
+}
+
+/// A finding as it will be published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub id: FindingId,
+    /// The path at the head commit.
+    pub file: String,
+    pub anchor: Anchor,
+    /// Hash of the code it was anchored to, with a neighbour each side.
+    pub anchor_hash: String,
+    /// The text for people.
+    pub body: String,
+    pub assessment: Assessment,
+    pub category: Option<Category>,
+    pub pass: PassNumber,
+    /// Which reviewer of the run made it.
+    pub reviewer: String,
+}

@@ -1,0 +1,312 @@
+//! Identifiers. Each has private fields and one constructor that can fail, so that a value of the type
+//! is a valid one wherever it appears.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What is wrong with a text that should have been an identifier.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{value:?} is not {expected}")]
+pub struct InvalidId {
+    value: String,
+    expected: &'static str,
+}
+
+impl InvalidId {
+    fn new(value: &str, expected: &'static str) -> Self {
+        Self {
+            value: value.chars().take(80).collect(),
+            expected,
+        }
+    }
+}
+
+/// `owner/name`, as GitHub spells it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RepoName {
+    owner: String,
+    name: String,
+}
+
+impl RepoName {
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl FromStr for RepoName {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let expected = "a repository as owner/name";
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let valid = |part: &str| {
+            !part.is_empty() && part != "." && part != ".." && part.chars().all(allowed)
+        };
+        match text.split_once('/') {
+            Some((owner, name)) if valid(owner) && valid(name) => Ok(Self {
+                owner: owner.to_owned(),
+                name: name.to_owned(),
+            }),
+            _ => Err(InvalidId::new(text, expected)),
+        }
+    }
+}
+
+impl fmt::Display for RepoName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.name)
+    }
+}
+
+/// One pull request of one repository.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PrKey {
+    pub repo: RepoName,
+    pub number: u64,
+}
+
+impl fmt::Display for PrKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.repo, self.number)
+    }
+}
+
+/// A full git object name: 40 hexadecimal digits, or 64 in a SHA-256 repository.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CommitSha(String);
+
+impl CommitSha {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The first seven digits, as people quote commits.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        &self.0[..7]
+    }
+}
+
+impl FromStr for CommitSha {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let hex = text.bytes().all(|b| b.is_ascii_hexdigit());
+        if hex && matches!(text.len(), 40 | 64) {
+            Ok(Self(text.to_ascii_lowercase()))
+        } else {
+            Err(InvalidId::new(text, "a full commit id"))
+        }
+    }
+}
+
+impl fmt::Display for CommitSha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A review comment, by GitHub's database id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CommentId(pub u64);
+
+impl fmt::Display for CommentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A thread as the model names it: published ones by their root comment, staged ones provisionally.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ThreadId {
+    Published(CommentId),
+    Provisional(u32),
+}
+
+impl fmt::Display for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Published(id) => id.fmt(f),
+            Self::Provisional(n) => write!(f, "new-{n}"),
+        }
+    }
+}
+
+impl FromStr for ThreadId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let text = text.trim();
+        let parsed = match text.strip_prefix("new-") {
+            Some(n) => n.parse().ok().map(Self::Provisional),
+            None => text.parse().ok().map(|id| Self::Published(CommentId(id))),
+        };
+        parsed.ok_or_else(|| InvalidId::new(text, "a thread id such as 123456 or new-1"))
+    }
+}
+
+/// The name a finding keeps for life, random, inside its block.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FindingId(String);
+
+impl FindingId {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for FindingId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let valid = (1..=64).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        if valid {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidId::new(text, "a finding id"))
+        }
+    }
+}
+
+impl fmt::Display for FindingId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A GitHub account. REST says `github-actions[bot]` where GraphQL says `github-actions`: both are
+/// kept in the REST form, and compared without regard to case.
+#[derive(Debug, Clone, Eq)]
+pub struct Login(String);
+
+impl Login {
+    /// As REST and the event payloads name the account.
+    #[must_use]
+    pub fn new(login: &str) -> Self {
+        Self(login.to_owned())
+    }
+
+    /// As GraphQL names it, with its `__typename`.
+    #[must_use]
+    pub fn from_graphql(login: &str, typename: &str) -> Self {
+        if typename == "Bot" && !login.ends_with("[bot]") {
+            Self(format!("{login}[bot]"))
+        } else {
+            Self(login.to_owned())
+        }
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    #[must_use]
+    pub fn is_bot(&self) -> bool {
+        self.0.ends_with("[bot]")
+    }
+}
+
+impl PartialEq for Login {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.eq_ignore_ascii_case(&other.0)
+    }
+}
+
+impl std::hash::Hash for Login {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.to_ascii_lowercase().hash(state);
+    }
+}
+
+impl fmt::Display for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One of the four passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PassNumber(u8);
+
+impl PassNumber {
+    pub const FIRST: Self = Self(1);
+    pub const LAST: Self = Self(4);
+
+    #[must_use]
+    pub fn new(number: u64) -> Option<Self> {
+        u8::try_from(number)
+            .ok()
+            .filter(|n| (1..=Self::LAST.0).contains(n))
+            .map(Self)
+    }
+
+    #[must_use]
+    pub fn get(self) -> u8 {
+        self.0
+    }
+
+    #[must_use]
+    pub fn next(self) -> Option<Self> {
+        Self::new(u64::from(self.0) + 1)
+    }
+
+    pub fn all() -> impl Iterator<Item = Self> {
+        (1..=Self::LAST.0).map(Self)
+    }
+}
+
+impl fmt::Display for PassNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_is_two_plain_names() {
+        assert_eq!("acme/shop".parse::<RepoName>().unwrap().to_string(), "acme/shop");
+        for wrong in ["", "acme", "acme/", "/shop", "a/b/c", "a b/c", "acme/..", "acme/shop?x"] {
+            assert!(wrong.parse::<RepoName>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn thread_ids_read_back_as_they_were_shown() {
+        for id in [ThreadId::Published(CommentId(7)), ThreadId::Provisional(3)] {
+            assert_eq!(id.to_string().parse(), Ok(id));
+        }
+        for wrong in ["", "-1", "1.5", "new-", "new-x", "99999999999999999999999"] {
+            assert!(wrong.parse::<ThreadId>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_bot_has_one_name_whichever_api_names_it() {
+        let rest = Login::new("github-actions[bot]");
+        assert_eq!(rest, Login::from_graphql("github-actions", "Bot"));
+        assert_ne!(rest, Login::from_graphql("github-actions", "User"));
+        assert_eq!(Login::new("Ann"), Login::new("ann"));
+    }
+
+    #[test]
+    fn there_are_four_passes() {
+        assert_eq!(PassNumber::all().count(), 4);
+        assert_eq!(PassNumber::LAST.next(), None);
+        assert_eq!(PassNumber::new(0), None);
+        assert_eq!(PassNumber::new(5), None);
+    }
+}

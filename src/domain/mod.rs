@@ -1,0 +1,13 @@
+//! The words of the product as types. Pure: no I/O, no clock, no serialisation formats.
+
+pub mod diff;
+pub mod finding;
+pub mod ids;
+pub mod score;
+pub mod thread;
+
+pub use diff::{Anchor, DiffLine, FileDiff, FileStatus, Hunk, LineKind, Side};
+pub use finding::{Assessment, Category, Finding};
+pub use ids::{CommentId, CommitSha, FindingId, Login, PassNumber, PrKey, RepoName, ThreadId};
+pub use score::{Score, Sensitivity};
+pub use thread::{Awaiting, Reply, Standing, Status, Thread};

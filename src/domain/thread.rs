@@ -1,0 +1,112 @@
+//! A thread: a finding on the pull request with its replies, as rebuilt from the comments.
+
+use super::{Assessment, CommentId, CommitSha, FindingId, Login, Side, Category};
+use std::fmt;
+
+/// Where the discussion of a finding stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Status {
+    Pending,
+    Resolved,
+    Disputed,
+    Escalated,
+}
+
+impl Status {
+    /// Everything that is not resolved still counts against the change.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        self != Self::Resolved
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pending => "PENDING",
+            Self::Resolved => "RESOLVED",
+            Self::Disputed => "DISPUTED",
+            Self::Escalated => "ESCALATED",
+        })
+    }
+}
+
+/// Whose turn it is in a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Awaiting {
+    Us,
+    Developer,
+    People,
+    Nobody,
+}
+
+impl fmt::Display for Awaiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Us => "us",
+            Self::Developer => "developer",
+            Self::People => "people",
+            Self::Nobody => "nobody",
+        })
+    }
+}
+
+/// What a person's word weighs on this pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// May write to the repository.
+    Writer,
+    /// Opened the pull request, without write access.
+    Author,
+    Other,
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Writer => "write access",
+            Self::Author => "author of the pull request",
+            Self::Other => "no standing",
+        })
+    }
+}
+
+/// A reply by somebody else in one of our threads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    pub id: CommentId,
+    /// `None` where the account was deleted.
+    pub author: Option<Login>,
+    pub standing: Standing,
+    pub body: String,
+    /// RFC 3339, as GitHub gave it.
+    pub created_at: String,
+}
+
+/// A finding of ours on the pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thread {
+    pub id: CommentId,
+    pub finding_id: Option<FindingId>,
+    pub file: String,
+    /// The line now, or the original one when the thread is outdated; `None` for a file comment.
+    pub line: Option<u32>,
+    pub side: Side,
+    pub outdated: bool,
+    pub status: Status,
+    pub awaiting: Awaiting,
+    pub assessment: Assessment,
+    pub category: Option<Category>,
+    /// The head that was reviewed when the finding was made.
+    pub head: Option<CommitSha>,
+    pub anchor_hash: Option<String>,
+    /// Believed because it is signed by us.
+    pub signed: bool,
+    /// The highest sequence number of our replies.
+    pub seq: u32,
+    pub replies: Vec<Reply>,
+    /// GraphQL id of the conversation, where GitHub told it.
+    pub node_id: Option<String>,
+    pub viewer_can_resolve: bool,
+    pub url: String,
+}

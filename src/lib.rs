@@ -1,0 +1,20 @@
+//! A senior reviewer for pull requests: a GitHub Action around a managed OpenCode server.
+//! `ARCHITECTURE.md` says where things are and what always holds.
+
+pub mod actions;
+pub mod app;
+pub mod clock;
+pub mod config;
+pub mod context;
+pub mod domain;
+pub mod event;
+pub mod git;
+pub mod github;
+pub mod opencode;
+pub mod plan;
+pub mod publish;
+pub mod report;
+pub mod review;
+pub mod snapshot;
+pub mod state;
+pub mod tools;
