@@ -1,5 +1,8 @@
 //! Time, injected: every wait of the product goes through here, so that tests can run hours in seconds.
-#![expect(clippy::disallowed_methods, reason = "edge: the one place that asks the system for the time")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "edge: the one place that asks the system for the time"
+)]
 
 use std::time::{Duration, Instant, SystemTime};
 

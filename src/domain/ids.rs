@@ -278,8 +278,20 @@ mod tests {
 
     #[test]
     fn a_repository_is_two_plain_names() {
-        assert_eq!("acme/shop".parse::<RepoName>().unwrap().to_string(), "acme/shop");
-        for wrong in ["", "acme", "acme/", "/shop", "a/b/c", "a b/c", "acme/..", "acme/shop?x"] {
+        assert_eq!(
+            "acme/shop".parse::<RepoName>().unwrap().to_string(),
+            "acme/shop"
+        );
+        for wrong in [
+            "",
+            "acme",
+            "acme/",
+            "/shop",
+            "a/b/c",
+            "a b/c",
+            "acme/..",
+            "acme/shop?x",
+        ] {
             assert!(wrong.parse::<RepoName>().is_err(), "{wrong}");
         }
     }

@@ -1,6 +1,6 @@
 //! A thread: a finding on the pull request with its replies, as rebuilt from the comments.
 
-use super::{Assessment, CommentId, CommitSha, FindingId, Login, Side, Category};
+use super::{Assessment, Category, CommentId, CommitSha, FindingId, Login, Side};
 use std::fmt;
 
 /// Where the discussion of a finding stands.

@@ -1,0 +1,346 @@
+//! The block codec: the visible `rmcoc` fence that the seed specifies, and the hidden HTML comment with what
+//! only machines need. Frozen formats: what is written today is read for years.
+
+use crate::domain::{Assessment, Score};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::ops::Range;
+
+/// What a comment of ours does to its thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Finding,
+    Keep,
+    Answer,
+    Resolve,
+    Escalate,
+    Reopen,
+    Manifest,
+}
+
+/// Whether we closed the conversation on GitHub when we resolved a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Conversation {
+    Resolved,
+    LeftOpen,
+}
+
+/// A finding as a manifest lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    pub id: String,
+    pub score: u8,
+}
+
+/// The hidden keys. Absent ones are not written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hidden {
+    pub kind: Kind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub seq: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<u8>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewer: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Conversation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Listed>,
+    /// The record, where it could not ride in a check run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kid: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sig: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+impl Hidden {
+    #[must_use]
+    pub fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            id: None,
+            seq: 0,
+            answers: None,
+            pass: None,
+            category: None,
+            reviewer: None,
+            head: None,
+            anchor: None,
+            conversation: None,
+            run: None,
+            findings: Vec::new(),
+            record: None,
+            kid: None,
+            sig: None,
+        }
+    }
+}
+
+/// The visible keys, and the `status` that the older reviewer wrote beside them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Visible {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finding: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assessment: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+}
+
+impl Visible {
+    /// The assessment, if the block is a complete finding.
+    #[must_use]
+    pub fn assessment(&self) -> Option<Assessment> {
+        Some(Assessment {
+            finding: self.finding.clone()?,
+            assessment: self.assessment.clone()?,
+            score: Score::new(self.score?)?,
+        })
+    }
+}
+
+impl From<&Assessment> for Visible {
+    fn from(assessment: &Assessment) -> Self {
+        Self {
+            finding: Some(assessment.finding.clone()),
+            assessment: Some(assessment.assessment.clone()),
+            score: Some(u64::from(assessment.score.get())),
+            status: None,
+        }
+    }
+}
+
+/// What a comment holds for machines.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Block {
+    pub visible: Option<Visible>,
+    pub hidden: Option<Hidden>,
+}
+
+/// The fence people see below a finding, longer than any run of backticks inside it.
+#[must_use]
+pub fn render_visible(assessment: &Assessment) -> String {
+    let json = pretty(&Visible::from(assessment));
+    let longest = json
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}rmcoc\n{json}\n{fence}")
+}
+
+fn pretty(visible: &Visible) -> String {
+    serde_json::to_string_pretty(visible).unwrap_or_default()
+}
+
+/// The HTML comment. `<` and `>` are escaped, so that nothing inside can end it.
+#[must_use]
+pub fn render_hidden(hidden: &Hidden) -> String {
+    let json = serde_json::to_string(hidden)
+        .unwrap_or_default()
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e");
+    format!("{OPEN}{json}{CLOSE}")
+}
+
+const OPEN: &str = "<!-- rmcoc:1 ";
+const CLOSE: &str = " -->";
+/// A block of ours is a few kilobytes; anything of this size is somebody else's.
+const MAX_JSON: usize = 70_000;
+
+/// The last block of a comment, if it has one. Quoted, indented, tilde-fenced and nested ones are text.
+#[must_use]
+pub fn parse(body: &str) -> Block {
+    let mut block = Block::default();
+    if !body.contains("rmcoc") {
+        return block;
+    }
+    let mut depth = 0_usize;
+    let mut fence: Option<(Range<usize>, String)> = None;
+    let mut html: Option<String> = None;
+    for (event, span) in Parser::new(body).into_offset_iter() {
+        match event {
+            Event::Start(tag) => {
+                if depth == 0 {
+                    match tag {
+                        Tag::CodeBlock(CodeBlockKind::Fenced(info)) if &*info == "rmcoc" => {
+                            fence = Some((span, String::new()));
+                        }
+                        Tag::HtmlBlock => html = Some(String::new()),
+                        _ => {}
+                    }
+                }
+                depth += 1;
+            }
+            Event::Text(text) => {
+                if let (1, Some((_, json))) = (depth, &mut fence) {
+                    json.push_str(&text);
+                }
+            }
+            Event::Html(text) => {
+                if let (1, Some(html)) = (depth, &mut html) {
+                    html.push_str(&text);
+                }
+            }
+            Event::End(end) => {
+                depth = depth.saturating_sub(1);
+                match (depth, end) {
+                    (0, TagEnd::CodeBlock) => {
+                        if let Some((span, json)) = fence.take() {
+                            block.visible = read_fence(&body[span], &json).or(block.visible);
+                        }
+                    }
+                    (0, TagEnd::HtmlBlock) => {
+                        if let Some(html) = html.take() {
+                            block.hidden = read_hidden(&html).or(block.hidden);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    block
+}
+
+fn read_fence(source: &str, json: &str) -> Option<Visible> {
+    let canonical = source.starts_with("```") && source.trim_end().ends_with("```");
+    if canonical { read_object(json) } else { None }
+}
+
+fn read_hidden(html: &str) -> Option<Hidden> {
+    let json = html.trim().strip_prefix(OPEN)?.strip_suffix(CLOSE)?;
+    read_object(json)
+}
+
+/// An object and nothing else: serde would take an array for a struct, too.
+fn read_object<T: serde::de::DeserializeOwned>(json: &str) -> Option<T> {
+    let plausible = json.len() <= MAX_JSON && json.trim_start().starts_with('{');
+    plausible.then(|| serde_json::from_str(json).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn assessment(text: &str) -> Assessment {
+        Assessment {
+            finding: text.to_owned(),
+            assessment: format!("{text} again"),
+            score: Score::new(7).unwrap(),
+        }
+    }
+
+    fn comment(text: &str) -> String {
+        let hidden = Hidden {
+            id: Some("f1".into()),
+            ..Hidden::new(Kind::Finding)
+        };
+        let visible = render_visible(&assessment(text));
+        format!("Words.\n\n---\n\n{visible}\n{}", render_hidden(&hidden))
+    }
+
+    #[test]
+    fn the_visible_block_is_the_specified_one() {
+        insta::assert_snapshot!(render_visible(&assessment("A")), @r#"
+        ```rmcoc
+        {
+          "finding": "A",
+          "assessment": "A again",
+          "score": 7
+        }
+        ```
+        "#);
+    }
+
+    #[test]
+    fn a_comment_reads_back_whatever_line_ends_an_editor_left() {
+        for body in [comment("A"), comment("A").replace('\n', "\r\n")] {
+            let block = parse(&body);
+            assert_eq!(block.visible.unwrap().assessment(), Some(assessment("A")));
+            assert_eq!(block.hidden.unwrap().id.as_deref(), Some("f1"));
+        }
+    }
+
+    #[test]
+    fn only_the_last_canonical_block_counts() {
+        let twice = format!("{}\n\n{}", comment("first"), comment("second"));
+        let found = parse(&twice).visible.unwrap().finding.unwrap();
+        assert_eq!(found, "second");
+        let real = comment("real");
+        let decoys = [
+            "> ```rmcoc\n> {\"finding\":\"q\"}\n> ```",
+            "~~~rmcoc\n{\"finding\":\"t\"}\n~~~",
+            "    ```rmcoc\n    {\"finding\":\"i\"}\n    ```",
+            "````\n```rmcoc\n{\"finding\":\"n\"}\n```\n````",
+            "- ```rmcoc\n  {\"finding\":\"l\"}\n  ```",
+        ];
+        for decoy in decoys {
+            let body = format!("{real}\n\n{decoy}");
+            let found = parse(&body).visible.unwrap().finding.unwrap();
+            assert_eq!(found, "real", "{decoy}");
+        }
+    }
+
+    #[test]
+    fn broken_blocks_are_no_blocks() {
+        for json in [
+            "{",
+            "[]",
+            r#"{"finding":"a","finding":"b"}"#,
+            r#"{"score":"9"}"#,
+            r#"{"score":7.5}"#,
+            r#"{"score":1e999}"#,
+        ] {
+            assert_eq!(
+                parse(&format!("```rmcoc\n{json}\n```")).visible,
+                None,
+                "{json}"
+            );
+        }
+        let deep = format!("```rmcoc\n{}\n```", "[".repeat(60_000));
+        assert_eq!(parse(&deep).visible, None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_survives_the_round_trip(text in "\\PC{0,200}", fence in "[`~\n<>!-]{0,20}") {
+            let text = format!("{text}{fence}");
+            let block = parse(&comment(&text));
+            prop_assert_eq!(block.visible.unwrap().assessment(), Some(assessment(&text)));
+            prop_assert!(block.hidden.is_some());
+        }
+
+        #[test]
+        fn any_body_is_read_without_a_panic(body in "(rmcoc|```|~~~|<!-- rmcoc:1 |-->|\\{|\\}|\"|\n|>|\\PC){0,60}") {
+            let _ = parse(&body);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The record that a finished run leaves in its check run: what was reviewed, so that the same head is not
+//! reviewed twice. Signed, because a forged one would show green without a review.
+
+use super::signature::{Keys, Signed, Verdict};
+use crate::domain::{CommitSha, PrKey};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub head: String,
+    pub merge_base: String,
+    /// Hash of the configuration and the rules that were applied.
+    pub rules: String,
+    pub passes: Vec<u8>,
+    /// Changed files that were not shown to the model.
+    pub left_out: Vec<String>,
+    /// Tokens and money that the pull request has cost so far.
+    pub tokens: u64,
+    pub cost_usd: f64,
+}
+
+impl Record {
+    /// Whether it proves that every pass looked at this head under these rules.
+    #[must_use]
+    pub fn covers(&self, head: &CommitSha, rules: &str) -> bool {
+        self.head == head.as_str() && self.rules == rules && self.passes == [1, 2, 3, 4]
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Envelope {
+    record: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kid: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sig: Option<String>,
+}
+
+const OPEN: &str = "<!-- rmcoc:record ";
+const CLOSE: &str = " -->";
+
+fn content<'a>(pr: &'a PrKey, record: &'a Value) -> Signed<'a> {
+    Signed {
+        pr,
+        root: None,
+        visible: &Value::Null,
+        hidden: record,
+    }
+}
+
+/// The record as a hidden line of the check run's text.
+#[must_use]
+pub fn render(record: &Record, pr: &PrKey, keys: &Keys) -> String {
+    let record = serde_json::to_value(record).unwrap_or_default();
+    let signature = keys.sign(&content(pr, &record));
+    let (kid, sig) = signature.unzip();
+    let envelope = Envelope { record, kid, sig };
+    let json = serde_json::to_string(&envelope)
+        .unwrap_or_default()
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e");
+    format!("{OPEN}{json}{CLOSE}")
+}
+
+/// The record of a check run's text, if it is one that we signed. Without keys none is believed: the cost
+/// of another review is smaller than that of a green check nobody earned.
+#[must_use]
+pub fn read(text: &str, pr: &PrKey, keys: &Keys) -> Option<Record> {
+    let json = text
+        .lines()
+        .rev()
+        .find_map(|line| line.trim().strip_prefix(OPEN)?.strip_suffix(CLOSE))?;
+    let envelope: Envelope = serde_json::from_str(json).ok()?;
+    let signed = content(pr, &envelope.record);
+    let verdict = keys.verify(&signed, envelope.kid.as_deref(), envelope.sig.as_deref());
+    (verdict == Verdict::Ours)
+        .then(|| serde_json::from_value(envelope.record).ok())
+        .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secrecy::SecretString;
+
+    fn keys(secret: &str) -> Keys {
+        Keys::derive(&[SecretString::from(secret)], None, "acme/shop")
+    }
+
+    fn pr() -> PrKey {
+        PrKey {
+            repo: "acme/shop".parse().unwrap(),
+            number: 1,
+        }
+    }
+
+    fn record() -> Record {
+        Record {
+            head: "a".repeat(40),
+            merge_base: "b".repeat(40),
+            rules: "r".into(),
+            passes: vec![1, 2, 3, 4],
+            left_out: vec!["a-->b".into()],
+            tokens: 12,
+            cost_usd: 0.125,
+        }
+    }
+
+    #[test]
+    fn only_our_own_record_is_believed() {
+        let text = format!("Summary.\n\n{}\n", render(&record(), &pr(), &keys("k")));
+        assert_eq!(read(&text, &pr(), &keys("k")), Some(record()));
+        assert_eq!(read(&text, &pr(), &keys("other")), None);
+        let tampered = text.replace("\"passes\":[1,2,3,4]", "\"passes\":[1]");
+        assert_eq!(read(&tampered, &pr(), &keys("k")), None);
+        let unsigned = render(&record(), &pr(), &Keys::default());
+        assert_eq!(read(&unsigned, &pr(), &Keys::default()), None);
+    }
+
+    #[test]
+    fn a_record_covers_its_head_under_its_rules_only() {
+        let head: CommitSha = "a".repeat(40).parse().unwrap();
+        assert!(record().covers(&head, "r"));
+        assert!(!record().covers(&head, "other"));
+        let three = Record {
+            passes: vec![1, 2, 3],
+            ..record()
+        };
+        assert!(!three.covers(&head, "r"));
+    }
+}
