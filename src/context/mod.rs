@@ -1,1 +1,8 @@
-//! context
+//! What the prompts are given: the pull request as the model reads it. Pure; everything foreign goes in between
+//! fences that carry a nonce of the run.
+
+pub mod brief;
+pub mod fence;
+pub mod rules;
+pub mod sensitivity;
+pub mod template;

@@ -1,6 +1,6 @@
 //! A finding: a claim about the change, with its place and its score.
 
-use super::{Anchor, FindingId, PassNumber, Score};
+use super::{Anchor, FindingId, PassNumber, Score, Side};
 use std::fmt;
 use std::str::FromStr;
 
@@ -85,4 +85,33 @@ pub struct Finding {
     pub pass: PassNumber,
     /// Which reviewer of the run made it.
     pub reviewer: String,
+}
+
+impl Finding {
+    /// The line that the comment hangs on; `None` for a comment on the file.
+    #[must_use]
+    pub fn line(&self) -> Option<u32> {
+        match self.anchor {
+            Anchor::Line { line, .. } => Some(line),
+            Anchor::File => None,
+        }
+    }
+
+    /// File and lines as people write them.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let file = &self.file;
+        match self.anchor {
+            Anchor::File => file.clone(),
+            Anchor::Line { side, start, line } => {
+                let lines =
+                    start.map_or_else(|| line.to_string(), |start| format!("{start}-{line}"));
+                let removed = match side {
+                    Side::Left => " (removed)",
+                    Side::Right => "",
+                };
+                format!("{file}:{lines}{removed}")
+            }
+        }
+    }
 }

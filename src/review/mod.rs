@@ -1,1 +1,17 @@
-//! review
+//! The review itself: which passes there are, what the model may do in them, and what becomes of its findings.
+//! `run` drives the sidecar; everything else here is pure.
+
+pub mod desk;
+pub mod ledger;
+pub mod passes;
+pub mod policy;
+//pub mod run;
+
+/// A reviewer of the run. One today; the list is where others will stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reviewer {
+    pub id: &'static str,
+}
+
+/// The reviewers of a run.
+pub const REVIEWERS: &[Reviewer] = &[Reviewer { id: "reviewer-1" }];

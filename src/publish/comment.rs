@@ -1,0 +1,192 @@
+//! Every sentence that a person reads on a pull request, and the blocks below it. All words are here, so that
+//! the voice of the product is one file to read.
+
+use super::sanitize::defuse;
+use crate::domain::{CommitSha, Finding, PrKey, Thread};
+use crate::report::verdict::{Tally, Verdict};
+use crate::review::desk::{Effect, StagedReply};
+use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Visible};
+use crate::state::rebuild::RESOLVED_MARKER;
+use crate::state::signature::{Keys, Signed};
+use serde_json::Value;
+
+/// GitHub refuses bodies above 65,536 characters.
+const MAX_BODY: usize = 60_000;
+
+/// Who speaks, where and about which commit.
+#[derive(Debug, Clone, Copy)]
+pub struct Voice<'a> {
+    pub pr: &'a PrKey,
+    pub keys: &'a Keys,
+    pub head: &'a CommitSha,
+    pub run: &'a str,
+}
+
+impl Voice<'_> {
+    /// A finding as it stands on its line.
+    #[must_use]
+    pub fn finding(&self, finding: &Finding) -> String {
+        let assessment = &finding.assessment;
+        let visible = serde_json::to_value(Visible::from(assessment)).unwrap_or(Value::Null);
+        let hidden = Hidden {
+            id: Some(finding.id.to_string()),
+            pass: Some(finding.pass.get()),
+            category: finding.category.map(|category| category.to_string()),
+            reviewer: Some(finding.reviewer.clone()),
+            head: Some(self.head.to_string()),
+            anchor: Some(finding.anchor_hash.clone()),
+            ..Hidden::new(Kind::Finding)
+        };
+        let score = assessment.score;
+        let text = format!(
+            "**{} ({score}/10).** {}",
+            score.level(),
+            defuse(&finding.body)
+        );
+        let block = format!(
+            "{}\n{}",
+            block::render_visible(assessment),
+            self.sign(hidden, None, &visible)
+        );
+        format!(
+            "{}\n\n---\n\n{block}",
+            cut(&text, MAX_BODY.saturating_sub(block.len()))
+        )
+    }
+
+    /// A finding that had to move to a line nearby.
+    #[must_use]
+    pub fn moved_note(place: &str) -> String {
+        format!("This is about `{place}`, which takes no comment of its own.\n\n")
+    }
+
+    /// The body of the review: one line for people, the manifest for machines, and the findings for which
+    /// GitHub has no place in the diff.
+    #[must_use]
+    pub fn review(
+        &self,
+        findings: &[&Finding],
+        homeless: &[&Finding],
+        partial: bool,
+        record: Option<Value>,
+    ) -> String {
+        let listed = |finding: &&Finding| Listed {
+            id: finding.id.to_string(),
+            score: finding.assessment.score.get(),
+        };
+        let hidden = Hidden {
+            run: Some(self.run.to_owned()),
+            head: Some(self.head.to_string()),
+            findings: findings.iter().map(listed).collect(),
+            record,
+            ..Hidden::new(Kind::Manifest)
+        };
+        let count = plural(findings.len(), "finding");
+        let mut text = format!("OpenCode review of {}: {count}.", self.head.short());
+        if partial {
+            text.push_str(
+                " The review was not completed; these come from the passes that were finished.",
+            );
+        }
+        for finding in homeless {
+            let score = finding.assessment.score;
+            text.push_str(&format!(
+                "\n\n**{} ({score}/10)** at `{}`: {}",
+                score.level(),
+                finding.place(),
+                defuse(&finding.body)
+            ));
+        }
+        let manifest = self.sign(hidden, None, &Value::Null);
+        format!(
+            "{}\n\n{manifest}",
+            cut(&text, MAX_BODY.saturating_sub(manifest.len()))
+        )
+    }
+
+    /// A reply in a thread that is on the pull request.
+    #[must_use]
+    pub fn reply(&self, reply: &StagedReply, conversation: Conversation) -> String {
+        let thread: &Thread = &reply.thread;
+        let kind = match reply.effect {
+            Effect::Keep => Kind::Keep,
+            Effect::Answer => Kind::Answer,
+            Effect::Concede | Effect::Fixed { .. } => Kind::Resolve,
+        };
+        let hidden = Hidden {
+            id: thread.finding_id.as_ref().map(ToString::to_string),
+            seq: thread.seq + 1,
+            answers: thread.replies.last().map(|reply| reply.id.0),
+            head: Some(self.head.to_string()),
+            conversation: (kind == Kind::Resolve).then_some(conversation),
+            ..Hidden::new(kind)
+        };
+        let body = defuse(&reply.body);
+        let text = match &reply.effect {
+            Effect::Keep | Effect::Answer => body,
+            Effect::Concede => format!("{RESOLVED_MARKER}\n\n{body}"),
+            Effect::Fixed { file, commit } => {
+                let commit = commit
+                    .as_deref()
+                    .map(|c| format!(" ({c})"))
+                    .unwrap_or_default();
+                format!("{RESOLVED_MARKER}\n\nFixed in `{file}`{commit}. {body}")
+            }
+        };
+        let hidden = self.sign(hidden, Some(thread), &Value::Null);
+        format!(
+            "{}\n\n{hidden}",
+            cut(&text, MAX_BODY.saturating_sub(hidden.len()))
+        )
+    }
+
+    fn sign(&self, mut hidden: Hidden, thread: Option<&Thread>, visible: &Value) -> String {
+        let value = serde_json::to_value(&hidden).unwrap_or(Value::Null);
+        let content = Signed {
+            pr: self.pr,
+            root: thread.map(|thread| thread.id),
+            visible,
+            hidden: &value,
+        };
+        (hidden.kid, hidden.sig) = self.keys.sign(&content).unzip();
+        block::render_hidden(&hidden)
+    }
+}
+
+/// The check run's title: the verdict in a few words.
+#[must_use]
+pub fn check_title(verdict: Verdict, tally: &Tally) -> String {
+    match verdict {
+        Verdict::Clean => "Nothing to report".into(),
+        Verdict::Findings => format!("{} open", plural(tally.open, "finding")),
+        Verdict::Blocking => format!("{} open", plural(tally.blocking, "blocking finding")),
+        Verdict::Incomplete => "The review is incomplete".into(),
+        Verdict::Skipped => "Skipped".into(),
+        Verdict::Error => "The review failed".into(),
+    }
+}
+
+/// What the check run shows while the review is under way.
+#[must_use]
+pub fn check_in_progress() -> (&'static str, &'static str) {
+    (
+        "Review in progress",
+        "Four passes: the diff, the structure around it, security and rules, consolidation.",
+    )
+}
+
+/// "1 finding", "2 findings".
+#[must_use]
+pub fn plural(count: usize, noun: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{s}")
+}
+
+fn cut(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let mark = "\n\n[truncated]";
+    let end = text.floor_char_boundary(most.saturating_sub(mark.len() + 8));
+    defuse(&format!("{}{mark}", &text[..end]))
+}

@@ -1,0 +1,140 @@
+//! The report file: everything a run found and did, said or not, as JSON for machines.
+
+use super::verdict::{Tally, Verdict};
+use crate::domain::Thread;
+use crate::review::desk::{Entry, Fate};
+use crate::review::run::PassLog;
+use serde::Serialize;
+use std::collections::HashMap;
+
+#[derive(Debug, Serialize)]
+pub struct Report {
+    pub version: u32,
+    pub pull_request: String,
+    pub head: String,
+    pub merge_base: String,
+    pub verdict: String,
+    /// Why it is not better.
+    pub reasons: Vec<String>,
+    pub open_issues: usize,
+    pub blocking_issues: usize,
+    pub model: String,
+    pub tokens: u64,
+    pub cost_usd: f64,
+    pub sensitivity: String,
+    pub sensitivity_evidence: Vec<String>,
+    pub passes: Vec<PassReport>,
+    pub findings: Vec<FindingReport>,
+    pub threads: Vec<ThreadReport>,
+    pub left_out: Vec<String>,
+    pub warnings: Vec<String>,
+    pub review_url: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct PassReport {
+    pub number: u8,
+    pub title: String,
+    pub finished: bool,
+    pub summary: String,
+    pub tool_calls: usize,
+    pub tokens: u64,
+    pub cost_usd: f64,
+}
+
+impl From<&PassLog> for PassReport {
+    fn from(log: &PassLog) -> Self {
+        Self {
+            number: log.number.get(),
+            title: log.title.to_owned(),
+            finished: log.summary.is_some(),
+            summary: log.summary.clone().unwrap_or_default(),
+            tool_calls: log.tool_calls,
+            tokens: log.tokens,
+            cost_usd: log.cost_usd,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct FindingReport {
+    pub id: String,
+    pub file: String,
+    pub line: Option<u32>,
+    pub place: String,
+    pub score: u8,
+    pub category: Option<String>,
+    pub pass: u8,
+    pub finding: String,
+    pub assessment: String,
+    pub body: String,
+    /// `published`, `unpublished`, `suppressed`, `withdrawn` or `combined`.
+    pub fate: &'static str,
+    pub reason: Option<String>,
+    pub url: Option<String>,
+}
+
+impl FindingReport {
+    /// `urls` holds the comment of each finding that was published, by finding id.
+    #[must_use]
+    pub fn new(entry: &Entry, urls: &HashMap<String, String>) -> Self {
+        let finding = &entry.finding;
+        let id = finding.id.to_string();
+        let url = urls.get(&id).cloned();
+        let (fate, reason) = match &entry.fate {
+            Fate::Staged if url.is_some() => ("published", None),
+            Fate::Staged => ("unpublished", None),
+            Fate::Suppressed(reason) => ("suppressed", Some(reason.to_string())),
+            Fate::Withdrawn(reason) => ("withdrawn", Some(reason.clone())),
+            Fate::CombinedInto(other) => ("combined", Some(format!("said as part of new-{other}"))),
+        };
+        Self {
+            file: finding.file.clone(),
+            line: finding.line(),
+            place: finding.place(),
+            score: finding.assessment.score.get(),
+            category: finding.category.map(|category| category.to_string()),
+            pass: finding.pass.get(),
+            finding: finding.assessment.finding.clone(),
+            assessment: finding.assessment.assessment.clone(),
+            body: finding.body.clone(),
+            id,
+            fate,
+            reason,
+            url,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct ThreadReport {
+    pub id: String,
+    pub file: String,
+    pub line: Option<u32>,
+    pub status: String,
+    pub score: u8,
+    pub finding: String,
+    pub url: String,
+}
+
+impl From<&Thread> for ThreadReport {
+    fn from(thread: &Thread) -> Self {
+        Self {
+            id: thread.id.to_string(),
+            file: thread.file.clone(),
+            line: thread.line,
+            status: thread.status.to_string(),
+            score: thread.assessment.score.get(),
+            finding: thread.assessment.finding.clone(),
+            url: thread.url.clone(),
+        }
+    }
+}
+
+impl Report {
+    pub fn set_verdict(&mut self, verdict: Verdict, tally: &Tally) {
+        self.verdict = verdict.to_string();
+        self.open_issues = tally.open;
+        self.blocking_issues = tally.blocking;
+    }
+}

@@ -1,0 +1,175 @@
+//! The verdict of a run, and what it means for the check and the job. A green run that reviewed nothing is the
+//! worst defect this product can have: `Clean` needs positive evidence.
+
+use crate::domain::Score;
+use std::fmt;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Clean,
+    Findings,
+    Blocking,
+    Incomplete,
+    Skipped,
+    Error,
+}
+
+/// What is open on the pull request after the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    pub open: usize,
+    pub blocking: usize,
+}
+
+impl Tally {
+    #[must_use]
+    pub fn of(open: impl IntoIterator<Item = Score>, blocking: Option<Score>) -> Self {
+        let mut tally = Self::default();
+        for score in open {
+            tally.open += 1;
+            tally.blocking += usize::from(blocking.is_some_and(|blocking| score >= blocking));
+        }
+        tally
+    }
+}
+
+/// What a verdict rests on.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence {
+    /// Every pass was submitted for this head.
+    pub complete: bool,
+    /// Changed files that a cap kept from the model.
+    pub left_out: usize,
+    /// Findings that should have been published and are not.
+    pub unpublished: usize,
+    pub tally: Tally,
+}
+
+impl Verdict {
+    #[must_use]
+    pub fn of(evidence: &Evidence) -> Self {
+        if !evidence.complete || evidence.left_out > 0 || evidence.unpublished > 0 {
+            Self::Incomplete
+        } else if evidence.tally.blocking > 0 {
+            Self::Blocking
+        } else if evidence.tally.open > 0 {
+            Self::Findings
+        } else {
+            Self::Clean
+        }
+    }
+
+    /// The check run's conclusion.
+    #[must_use]
+    pub fn conclusion(self) -> &'static str {
+        match self {
+            Self::Clean | Self::Findings => "success",
+            Self::Blocking | Self::Incomplete | Self::Error => "failure",
+            Self::Skipped => "neutral",
+        }
+    }
+
+    /// The job's exit code. The check is the gate; where it cannot be written, the job is.
+    #[must_use]
+    pub fn exit_code(self, fail_job: bool, check_written: bool) -> u8 {
+        match self {
+            Self::Clean | Self::Findings | Self::Skipped => 0,
+            Self::Blocking => u8::from(fail_job || !check_written),
+            Self::Incomplete | Self::Error => 2,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Clean => "clean",
+            Self::Findings => "findings",
+            Self::Blocking => "blocking",
+            Self::Incomplete => "incomplete",
+            Self::Skipped => "skipped",
+            Self::Error => "error",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn evidence(open: &[u64]) -> Evidence {
+        let scores = open.iter().filter_map(|n| Score::new(*n));
+        Evidence {
+            complete: true,
+            left_out: 0,
+            unpublished: 0,
+            tally: Tally::of(scores, Score::new(9)),
+        }
+    }
+
+    #[test]
+    fn the_table_of_verdicts() {
+        let rows = [
+            (evidence(&[]), Verdict::Clean, "success", [0, 0, 0]),
+            (evidence(&[5, 8]), Verdict::Findings, "success", [0, 0, 0]),
+            (evidence(&[5, 9]), Verdict::Blocking, "failure", [0, 1, 1]),
+            (
+                Evidence {
+                    complete: false,
+                    ..evidence(&[])
+                },
+                Verdict::Incomplete,
+                "failure",
+                [2, 2, 2],
+            ),
+            (
+                Evidence {
+                    complete: false,
+                    ..evidence(&[9])
+                },
+                Verdict::Incomplete,
+                "failure",
+                [2, 2, 2],
+            ),
+            (
+                Evidence {
+                    left_out: 1,
+                    ..evidence(&[])
+                },
+                Verdict::Incomplete,
+                "failure",
+                [2, 2, 2],
+            ),
+            (
+                Evidence {
+                    unpublished: 1,
+                    ..evidence(&[])
+                },
+                Verdict::Incomplete,
+                "failure",
+                [2, 2, 2],
+            ),
+        ];
+        for (evidence, verdict, conclusion, exits) in rows {
+            assert_eq!(Verdict::of(&evidence), verdict, "{evidence:?}");
+            assert_eq!(verdict.conclusion(), conclusion);
+            let seen =
+                [(false, true), (true, true), (false, false)].map(|(f, c)| verdict.exit_code(f, c));
+            assert_eq!(seen, exits, "{verdict}");
+        }
+        assert_eq!(Verdict::Skipped.exit_code(true, false), 0);
+        assert_eq!(Verdict::Error.exit_code(false, true), 2);
+    }
+
+    #[test]
+    fn nothing_blocks_where_blocking_is_off() {
+        let tally = Tally::of(Score::new(10), None);
+        assert_eq!(
+            tally,
+            Tally {
+                open: 1,
+                blocking: 0
+            }
+        );
+    }
+}

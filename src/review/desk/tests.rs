@@ -1,0 +1,383 @@
+//! What the model can and cannot do at the desk, as it experiences it.
+
+use super::*;
+use crate::domain::{Anchor, Awaiting, CommentId, FileStatus, Login, Reply, Side, Standing};
+
+fn score(n: u64) -> Score {
+    Score::new(n).unwrap()
+}
+
+fn sha(c: char) -> CommitSha {
+    c.to_string().repeat(40).parse().unwrap()
+}
+
+/// Head lines 10 to 13 of `src/a.rs` are in the diff; base line 11 was removed.
+fn diff(path: &str) -> FileDiff {
+    let patch = "@@ -10,3 +10,4 @@ fn page()\n let a = 1;\n-let old = 2;\n+let b = 2;\n+let c = 3;\n let d = 4;\n";
+    FileDiff {
+        path: path.into(),
+        previous_path: None,
+        status: FileStatus::Modified,
+        binary: false,
+        hunks: FileDiff::parse_hunks(patch).unwrap(),
+    }
+}
+
+fn thread(id: u64, status: Status, replies: Vec<Reply>) -> Thread {
+    Thread {
+        id: CommentId(id),
+        finding_id: None,
+        file: "src/a.rs".into(),
+        line: Some(11),
+        side: Side::Right,
+        outdated: false,
+        status,
+        awaiting: if replies.is_empty() {
+            Awaiting::Developer
+        } else {
+            Awaiting::Us
+        },
+        assessment: Assessment {
+            finding: "The page counter overflows on the last page.".into(),
+            assessment: "Level 7.".into(),
+            score: score(7),
+        },
+        category: None,
+        head: Some(sha('a')),
+        anchor_hash: None,
+        signed: true,
+        seq: 0,
+        replies,
+        node_id: None,
+        viewer_can_resolve: false,
+        url: String::new(),
+    }
+}
+
+fn reply(standing: Standing) -> Reply {
+    Reply {
+        id: CommentId(900),
+        author: Some(Login::new("dev")),
+        standing,
+        body: "It cannot overflow: pages are capped at 100.".into(),
+        created_at: String::new(),
+    }
+}
+
+fn desk_with(threads: Vec<Thread>) -> Desk {
+    let subject = Subject {
+        head: sha('b'),
+        base: sha('c'),
+        diffs: vec![diff("src/a.rs"), diff("AGENTS.md")],
+        threads,
+        shown_paths: HashMap::from([("AGENTS.md.pr-data".into(), "AGENTS.md".into())]),
+    };
+    let weights = Weights {
+        threshold: score(5),
+        elevation: 3,
+        blocking: Some(score(9)),
+        sensitive: false,
+    };
+    let mut desk = Desk::new(subject, weights, "reviewer-1", "run".into());
+    desk.ledger.begin(PassNumber::FIRST);
+    desk
+}
+
+fn desk() -> Desk {
+    desk_with(vec![])
+}
+
+fn draft(finding: &str, n: u64) -> Draft {
+    Draft {
+        file: "src/a.rs".into(),
+        line: Some(11),
+        body: format!("{finding} Fix it."),
+        assessment: Assessment {
+            finding: finding.into(),
+            assessment: "Because.".into(),
+            score: score(n),
+        },
+        category: None,
+        quote: None,
+        distinct_from: None,
+        combines: vec![],
+    }
+}
+
+#[test]
+fn what_is_said_and_what_is_not_get_the_same_answer() {
+    let mut desk = desk();
+    let said = desk.post(draft("Counter starts at two.", 7)).unwrap();
+    let unsaid = desk.post(draft("Name is too generic here.", 2)).unwrap();
+    assert_eq!(said, "Recorded as new-1 at src/a.rs:11.");
+    assert_eq!(unsaid, "Recorded as new-2 at src/a.rs:11.");
+    desk.submit(1, "Two.", false).unwrap();
+    let (publishable, _) = desk.publishable();
+    assert_eq!(publishable.len(), 1);
+    assert_eq!(publishable[0].given, score(7));
+}
+
+#[test]
+fn a_line_outside_the_diff_is_refused_with_what_would_do() {
+    let mut desk = desk();
+    let off = Draft {
+        line: Some(108),
+        ..draft("Off.", 7)
+    };
+    let answer = desk.post(off).unwrap_err();
+    assert!(
+        answer.contains("line 108") && answer.contains("10-13"),
+        "{answer}"
+    );
+    let elsewhere = Draft {
+        file: "src/zzz.rs".into(),
+        ..draft("Off.", 7)
+    };
+    let answer = desk.post(elsewhere).unwrap_err();
+    assert!(
+        answer.contains("not changed by this pull request") && answer.contains("src/a.rs"),
+        "{answer}"
+    );
+    assert!(desk.entries().is_empty());
+}
+
+#[test]
+fn a_file_is_known_by_the_name_the_model_read_it_under() {
+    let mut desk = desk();
+    let shown = Draft {
+        file: "./AGENTS.md.pr-data".into(),
+        ..draft("The rule contradicts itself.", 7)
+    };
+    assert!(desk.post(shown).unwrap().contains("at AGENTS.md:11"));
+}
+
+#[test]
+fn a_quote_of_removed_code_anchors_on_the_left() {
+    let mut desk = desk();
+    let removed = Draft {
+        quote: Some("let old = 2;".into()),
+        ..draft("The old value is still needed.", 7)
+    };
+    desk.post(removed).unwrap();
+    let anchor = desk.entries()[0].finding.anchor;
+    assert!(
+        matches!(
+            anchor,
+            Anchor::Line {
+                side: Side::Left,
+                line: 11,
+                ..
+            }
+        ),
+        "{anchor:?}"
+    );
+}
+
+#[test]
+fn the_same_thing_is_not_said_twice() {
+    let mut desk = desk_with(vec![thread(55, Status::Pending, vec![])]);
+    let again = desk
+        .post(draft("Page counter overflows on last page", 7))
+        .unwrap_err();
+    assert!(again.contains("Already said in thread 55"), "{again}");
+    desk.post(draft("The lock is never released on error.", 7))
+        .unwrap();
+    let twice = desk
+        .post(draft("Lock never released on error", 7))
+        .unwrap_err();
+    assert!(twice.contains("new-1"), "{twice}");
+    assert_eq!(desk.entries().len(), 1);
+}
+
+#[test]
+fn a_possible_repeat_is_asked_about_once() {
+    let alike =
+        "The page counter wraps around when the nightly import job runs against a shard of some big file.";
+    let mut desk = desk_with(vec![thread(55, Status::Pending, vec![])]);
+    let asked = desk.post(draft(alike, 7)).unwrap_err();
+    assert!(
+        asked.contains("looks like thread 55") && asked.contains("distinct_from"),
+        "{asked}"
+    );
+    let distinct = Draft {
+        distinct_from: Some(ThreadId::Published(CommentId(55))),
+        ..draft(alike, 7)
+    };
+    assert!(desk.post(distinct).is_ok());
+}
+
+#[test]
+fn only_pass_four_may_raise_a_score() {
+    let mut desk = desk();
+    desk.post(draft("The lock is never released on error.", 3))
+        .unwrap();
+    assert!(desk.post(draft("Lock never released on error", 9)).is_err());
+    for number in 1..=3 {
+        desk.submit(number, "Done.", false).unwrap();
+        desk.ledger.begin(PassNumber::new(number + 1).unwrap());
+    }
+    desk.post(draft("Lock never released on error", 7)).unwrap();
+    let entry = &desk.entries()[0];
+    assert_eq!((entry.given, &entry.fate), (score(7), &Fate::Staged));
+    assert_eq!(entry.finding.pass, PassNumber::FIRST);
+}
+
+#[test]
+fn several_small_findings_can_make_one_that_is_said() {
+    let mut desk = desk();
+    for text in [
+        "Shadowed variable alpha here.",
+        "Unclear naming of beta value.",
+        "Gamma constant duplicated twice.",
+    ] {
+        desk.post(draft(text, 3)).unwrap();
+    }
+    let ids = (1..=3).map(ThreadId::Provisional).collect();
+    let combined = Draft {
+        combines: ids,
+        ..draft("This module cannot be followed any more.", 4)
+    };
+    desk.post(combined).unwrap();
+    let fates: Vec<&Fate> = desk.entries().iter().map(|entry| &entry.fate).collect();
+    assert_eq!(fates[3], &Fate::Staged);
+    assert_eq!(fates[0], &Fate::CombinedInto(4));
+    assert_eq!(desk.entries()[3].finding.assessment.score, score(5));
+}
+
+#[test]
+fn a_withdrawn_finding_is_not_published_and_an_amended_one_says_more() {
+    let mut desk = desk();
+    desk.post(draft("The lock is never released on error.", 7))
+        .unwrap();
+    desk.post(draft("Retry loops without any bound.", 7))
+        .unwrap();
+    desk.resolve(ThreadId::Provisional(1), "A guard releases it.", None)
+        .unwrap();
+    desk.reply(ThreadId::Provisional(2), "Seen with three hosts.", false)
+        .unwrap();
+    desk.submit(1, "One.", false).unwrap();
+    let (said, _) = desk.publishable();
+    assert_eq!(said.len(), 1);
+    assert!(said[0].finding.body.ends_with("Seen with three hosts."));
+}
+
+#[test]
+fn nothing_is_recorded_outside_a_pass() {
+    let mut desk = desk();
+    desk.submit(1, "Nothing to report.", false).unwrap();
+    assert!(
+        desk.post(draft("Late.", 7))
+            .unwrap_err()
+            .contains("submitted")
+    );
+}
+
+#[test]
+fn findings_of_an_unfinished_pass_are_not_published() {
+    let mut desk = desk();
+    desk.post(draft("The lock is never released on error.", 7))
+        .unwrap();
+    assert_eq!(desk.publishable().0.len(), 0);
+}
+
+#[test]
+fn other_people_s_threads_are_not_touched() {
+    let mut desk = desk_with(vec![thread(55, Status::Resolved, vec![])]);
+    let foreign = ThreadId::Published(CommentId(77));
+    assert!(
+        desk.reply(foreign, "x", false)
+            .unwrap_err()
+            .contains("not one of yours")
+    );
+    assert!(
+        desk.resolve(foreign, "x", None)
+            .unwrap_err()
+            .contains("not one of yours")
+    );
+    let resolved = ThreadId::Published(CommentId(55));
+    assert!(
+        desk.resolve(resolved, "x", None)
+            .unwrap_err()
+            .contains("already resolved")
+    );
+}
+
+#[test]
+fn a_concession_needs_a_word_that_counts() {
+    let id = ThreadId::Published(CommentId(55));
+    let concede = |standing| {
+        let mut desk = desk_with(vec![thread(55, Status::Pending, vec![reply(standing)])]);
+        desk.reply(id, "You are right.", true).is_ok()
+    };
+    assert!(concede(Standing::Writer) && concede(Standing::Author));
+    assert!(!concede(Standing::Other));
+    let mut silent = desk_with(vec![thread(55, Status::Pending, vec![])]);
+    assert!(
+        silent
+            .resolve(id, "Fine.", None)
+            .unwrap_err()
+            .contains("fixed_by")
+    );
+    assert!(
+        silent
+            .reply(id, "Still.", false)
+            .unwrap_err()
+            .contains("nothing to answer")
+    );
+}
+
+#[test]
+fn fixed_means_that_a_changed_file_fixes_it() {
+    let id = ThreadId::Published(CommentId(55));
+    let fixed = |file: &str, threads| {
+        let mut desk = desk_with(threads);
+        desk.resolve(id, "Capped now.", Some((file.into(), None)))
+    };
+    let open = || vec![thread(55, Status::Pending, vec![])];
+    assert!(fixed("src/a.rs", open()).is_ok());
+    assert!(
+        fixed("src/other.rs", open())
+            .unwrap_err()
+            .contains("not among the changed files")
+    );
+    let mut same_head = open();
+    same_head[0].head = Some(sha('b'));
+    assert!(
+        fixed("src/a.rs", same_head)
+            .unwrap_err()
+            .contains("Nothing was pushed")
+    );
+}
+
+#[test]
+fn one_reply_per_thread_and_run() {
+    let id = ThreadId::Published(CommentId(55));
+    let mut desk = desk_with(vec![thread(
+        55,
+        Status::Pending,
+        vec![reply(Standing::Writer)],
+    )]);
+    desk.reply(id, "It stands: the cap is not enforced.", false)
+        .unwrap();
+    assert_eq!(desk.replies()[0].effect, Effect::Keep);
+    assert!(
+        desk.reply(id, "Again.", false)
+            .unwrap_err()
+            .contains("already recorded")
+    );
+}
+
+#[test]
+fn empty_and_endless_texts_are_refused() {
+    let mut desk = desk();
+    let empty = Draft {
+        body: "  ".into(),
+        ..draft("x", 7)
+    };
+    assert!(desk.post(empty).unwrap_err().contains("body"));
+    let endless = Draft {
+        body: "x".repeat(MAX_BODY + 1),
+        ..draft("x", 7)
+    };
+    assert!(desk.post(endless).unwrap_err().contains("body"));
+}

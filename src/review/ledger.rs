@@ -1,0 +1,212 @@
+//! The ledger of passes: which one is under way, which are finished and with what words. It decides whether a
+//! submission counts; only what stands here is evidence that a review took place.
+
+use crate::domain::PassNumber;
+
+/// How often a turn that ends without a submission is nudged before the pass counts as incomplete.
+pub const NUDGES: u32 = 2;
+
+/// A pass that the model submitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    pub number: PassNumber,
+    pub summary: String,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    current: Option<PassNumber>,
+    finished: Vec<Finished>,
+    /// A contradiction is pointed out once a pass, then the model's word is taken.
+    sent_back: bool,
+}
+
+/// A submission as the model made it.
+#[derive(Debug, Clone, Copy)]
+pub struct Submission<'a> {
+    pub number: u64,
+    pub summary: &'a str,
+    pub claims_blocking: bool,
+    /// Whether a finding on the level of a critical failure is on the desk.
+    pub holds_blocking: bool,
+}
+
+impl Ledger {
+    /// Opens a pass. From here on, findings belong to it.
+    pub fn begin(&mut self, pass: PassNumber) {
+        self.current = Some(pass);
+        self.sent_back = false;
+    }
+
+    /// No pass is under way any more.
+    pub fn close(&mut self) {
+        self.current = None;
+    }
+
+    #[must_use]
+    pub fn current(&self) -> Option<PassNumber> {
+        self.current.filter(|pass| !self.is_finished(*pass))
+    }
+
+    #[must_use]
+    pub fn is_finished(&self, pass: PassNumber) -> bool {
+        self.finished.iter().any(|finished| finished.number == pass)
+    }
+
+    #[must_use]
+    pub fn finished(&self) -> &[Finished] {
+        &self.finished
+    }
+
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        PassNumber::all().all(|pass| self.is_finished(pass))
+    }
+
+    /// Takes a submission, or says what the model should do instead.
+    pub fn submit(&mut self, submission: &Submission<'_>) -> Result<String, String> {
+        let Some(current) = self.current else {
+            return Err("No pass is under way; wait for the prompt of a pass.".into());
+        };
+        let number = PassNumber::new(submission.number)
+            .ok_or_else(|| format!("pass_number is 1 to 4; the pass under way is {current}."))?;
+        if self.is_finished(number) {
+            return Ok(format!(
+                "Pass {number} is already recorded. End your turn now."
+            ));
+        }
+        if number != current {
+            return Err(format!(
+                "The pass under way is {current}, not {number}. Finish it and submit pass_number {current}."
+            ));
+        }
+        if submission.summary.trim().is_empty() {
+            return Err(
+                "summary is empty: say in one or two sentences what you checked and found, \
+                        or \"Nothing to report.\""
+                    .into(),
+            );
+        }
+        if submission.claims_blocking != submission.holds_blocking && !self.sent_back {
+            self.sent_back = true;
+            return Err(contradiction(submission.claims_blocking));
+        }
+        self.finished.push(Finished {
+            number,
+            summary: submission.summary.trim().to_owned(),
+        });
+        Ok(match number.next() {
+            Some(next) => format!(
+                "Pass {number} of 4 is recorded. End your turn now; the prompt of pass {next} follows."
+            ),
+            None => "Pass 4 of 4 is recorded and the review is complete. End your turn now.".into(),
+        })
+    }
+}
+
+fn contradiction(claims_blocking: bool) -> String {
+    if claims_blocking {
+        "has_blocking_issues is true, but no recorded finding is scored 9 or 10. Post the finding that blocks, \
+         or submit again with has_blocking_issues false."
+            .into()
+    } else {
+        "has_blocking_issues is false, but a recorded finding is scored 9 or 10. Withdraw it with \
+         github_resolve_thread if it does not hold, or submit again with has_blocking_issues true."
+            .into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn submission(number: u64) -> Submission<'static> {
+        Submission {
+            number,
+            summary: "Nothing to report.",
+            claims_blocking: false,
+            holds_blocking: false,
+        }
+    }
+
+    fn pass(number: u64) -> PassNumber {
+        PassNumber::new(number).unwrap()
+    }
+
+    #[test]
+    fn passes_are_submitted_in_order_and_once() {
+        let mut ledger = Ledger::default();
+        assert!(
+            ledger
+                .submit(&submission(1))
+                .unwrap_err()
+                .contains("No pass")
+        );
+        ledger.begin(pass(1));
+        assert!(
+            ledger
+                .submit(&submission(3))
+                .unwrap_err()
+                .contains("under way is 1")
+        );
+        assert!(
+            ledger
+                .submit(&submission(9))
+                .unwrap_err()
+                .contains("1 to 4")
+        );
+        assert!(
+            ledger
+                .submit(&submission(1))
+                .unwrap()
+                .contains("pass 2 follows")
+        );
+        assert!(ledger.submit(&submission(1)).unwrap().contains("already"));
+        assert_eq!(ledger.finished().len(), 1);
+        assert_eq!(ledger.current(), None);
+    }
+
+    #[test]
+    fn only_four_submissions_make_a_complete_review() {
+        let mut ledger = Ledger::default();
+        for number in 1..=4 {
+            assert!(!ledger.is_complete());
+            ledger.begin(pass(number));
+            ledger.submit(&submission(number)).unwrap();
+        }
+        assert!(ledger.is_complete());
+    }
+
+    #[test]
+    fn a_contradiction_is_sent_back_once() {
+        let mut ledger = Ledger::default();
+        ledger.begin(pass(1));
+        let contradictory = Submission {
+            claims_blocking: true,
+            ..submission(1)
+        };
+        assert!(
+            ledger
+                .submit(&contradictory)
+                .unwrap_err()
+                .contains("no recorded finding")
+        );
+        assert!(ledger.submit(&contradictory).is_ok());
+    }
+
+    #[test]
+    fn an_empty_summary_is_no_submission() {
+        let mut ledger = Ledger::default();
+        ledger.begin(pass(1));
+        let empty = Submission {
+            summary: " \n",
+            ..submission(1)
+        };
+        assert!(
+            ledger
+                .submit(&empty)
+                .unwrap_err()
+                .contains("summary is empty")
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! What a score is worth. Code, not the prompt, applies the threshold, the promotion of security findings and
+//! the elevation of combined ones, so that no wording of the model moves them.
+
+use crate::domain::{Category, PassNumber, Score};
+use std::fmt;
+
+/// The weights of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Weights {
+    pub threshold: Score,
+    pub elevation: usize,
+    pub blocking: Option<Score>,
+    /// The repository handles what hurts people when it leaks.
+    pub sensitive: bool,
+}
+
+/// Why a finding was not said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    BelowThreshold { score: Score, threshold: Score },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BelowThreshold { score, threshold } => {
+                write!(f, "score {score} is below the threshold of {threshold}")
+            }
+        }
+    }
+}
+
+/// What to do with a finding that is neither wrong nor a repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    Post(Score),
+    Suppress(Score, Reason),
+}
+
+/// The facts that a decision rests on.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    pub score: Score,
+    pub category: Option<Category>,
+    pub pass: PassNumber,
+    /// How many suppressed findings it combines.
+    pub combines: usize,
+}
+
+/// The pass whose findings are security findings unless they say otherwise.
+const SECURITY_PASS: u8 = 3;
+
+impl Weights {
+    #[must_use]
+    pub fn decide(&self, case: &Case) -> Decision {
+        let security = match case.category {
+            Some(category) => category == Category::Security,
+            None => case.pass.get() == SECURITY_PASS,
+        };
+        let mut score = case.score;
+        if security && self.sensitive {
+            score = score.promoted();
+        }
+        if case.combines >= self.elevation {
+            score = score.max(self.threshold.min(Score::MAX_ELEVATED));
+        }
+        if score >= self.threshold {
+            Decision::Post(score)
+        } else {
+            let threshold = self.threshold;
+            Decision::Suppress(score, Reason::BelowThreshold { score, threshold })
+        }
+    }
+
+    #[must_use]
+    pub fn blocks(&self, score: Score) -> bool {
+        self.blocking.is_some_and(|blocking| score >= blocking)
+    }
+}
+
+/// At these scores a remedy is a few lines, not a rewrite.
+const SMALL: u8 = 4;
+const SMALL_EXAMPLE_LINES: usize = 8;
+
+/// Whether the remedy is out of proportion to the finding: a long example for a small matter.
+#[must_use]
+pub fn out_of_proportion(score: Score, body: &str) -> bool {
+    score.get() <= SMALL && longest_example(body) > SMALL_EXAMPLE_LINES
+}
+
+fn longest_example(body: &str) -> usize {
+    use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+    let (mut inside, mut lines, mut longest) = (false, 0, 0);
+    for event in Parser::new(body) {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => (inside, lines) = (true, 0),
+            Event::Text(text) if inside => lines += text.lines().count(),
+            Event::End(TagEnd::CodeBlock) => (inside, longest) = (false, longest.max(lines)),
+            _ => {}
+        }
+    }
+    longest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(n: u64) -> Score {
+        Score::new(n).unwrap()
+    }
+
+    fn weights() -> Weights {
+        Weights {
+            threshold: score(5),
+            elevation: 5,
+            blocking: Some(score(9)),
+            sensitive: false,
+        }
+    }
+
+    fn case(n: u64) -> Case {
+        Case {
+            score: score(n),
+            category: None,
+            pass: PassNumber::FIRST,
+            combines: 0,
+        }
+    }
+
+    fn posted(weights: &Weights, case: &Case) -> Option<u8> {
+        match weights.decide(case) {
+            Decision::Post(score) => Some(score.get()),
+            Decision::Suppress(..) => None,
+        }
+    }
+
+    #[test]
+    fn the_threshold_itself_is_said() {
+        assert_eq!(posted(&weights(), &case(5)), Some(5));
+        assert_eq!(posted(&weights(), &case(4)), None);
+    }
+
+    #[test]
+    fn security_findings_weigh_more_where_people_would_be_hurt() {
+        let sensitive = Weights {
+            sensitive: true,
+            ..weights()
+        };
+        let security = Case {
+            category: Some(Category::Security),
+            ..case(3)
+        };
+        assert_eq!(posted(&sensitive, &security), Some(5));
+        assert_eq!(posted(&weights(), &security), None);
+        let nine = Case {
+            category: Some(Category::Security),
+            ..case(9)
+        };
+        assert_eq!(posted(&sensitive, &nine), Some(10));
+    }
+
+    #[test]
+    fn the_security_pass_counts_as_security_unless_it_says_otherwise() {
+        let sensitive = Weights {
+            sensitive: true,
+            ..weights()
+        };
+        let third = Case {
+            pass: PassNumber::new(3).unwrap(),
+            ..case(3)
+        };
+        assert_eq!(posted(&sensitive, &third), Some(5));
+        let docs = Case {
+            category: Some(Category::Docs),
+            ..third
+        };
+        assert_eq!(posted(&sensitive, &docs), None);
+    }
+
+    #[test]
+    fn many_small_things_reach_the_threshold_and_no_further() {
+        let many = Case {
+            combines: 5,
+            ..case(2)
+        };
+        assert_eq!(posted(&weights(), &many), Some(5));
+        assert_eq!(
+            posted(
+                &weights(),
+                &Case {
+                    combines: 4,
+                    ..many
+                }
+            ),
+            None
+        );
+        let strict = Weights {
+            threshold: score(9),
+            ..weights()
+        };
+        assert_eq!(posted(&strict, &many), None);
+    }
+
+    #[test]
+    fn a_small_matter_takes_a_small_example() {
+        let body = format!("Shorter:\n\n```rust\n{}```\n", "line\n".repeat(9));
+        assert!(out_of_proportion(score(4), &body));
+        assert!(!out_of_proportion(score(5), &body));
+        assert!(!out_of_proportion(score(4), "Shorter:\n\n```\na\nb\n```\n"));
+    }
+}

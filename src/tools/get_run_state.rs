@@ -1,0 +1,88 @@
+//! `github_get_run_state`: the threads on the pull request and what this review has recorded.
+
+use super::Tool;
+use crate::domain::Thread;
+use crate::review::desk::Desk;
+use rmcp::handler::server::tool::schema_for_type;
+use rmcp::model::JsonObject;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
+pub const TOOL: Tool = Tool {
+    server: "github",
+    name: "get_run_state",
+    description: "Your threads on this pull request with their status and replies, and in metadata the head, the \
+                  pass, the changed files and the findings recorded in this review.",
+    schema: schema_for_type::<Nothing>,
+    call,
+};
+
+fn call(desk: &mut Desk, _: JsonObject) -> Result<String, String> {
+    let subject = desk.subject();
+    let threads: Vec<Value> = subject.threads.iter().map(thread_json).collect();
+    let recorded: Vec<Value> = desk
+        .entries()
+        .iter()
+        .filter(|entry| entry.is_live())
+        .map(|entry| {
+            json!({
+                "id": entry.thread_id().to_string(),
+                "place": entry.finding.place(),
+                "pass": entry.finding.pass.get(),
+                "score": entry.given.get(),
+                "finding": entry.finding.assessment.finding,
+            })
+        })
+        .collect();
+    let files: Vec<&str> = subject
+        .diffs
+        .iter()
+        .map(|diff| diff.path.as_str())
+        .collect();
+    let state = json!({
+        "threads": threads,
+        "metadata": {
+            "head": subject.head.as_str(),
+            "base": subject.base.as_str(),
+            "pass": desk.ledger.current().map(crate::domain::PassNumber::get),
+            "files": files,
+            "recorded": recorded,
+        },
+    });
+    Ok(state.to_string())
+}
+
+/// A thread in the shape that the specification gives it.
+#[must_use]
+pub fn thread_json(thread: &Thread) -> Value {
+    let replies: Vec<Value> = thread
+        .replies
+        .iter()
+        .map(|reply| {
+            json!({
+                "author": reply.author.as_ref().map_or("ghost", |author| author.as_str()),
+                "standing": reply.standing.to_string(),
+                "body": reply.body,
+                "timestamp": reply.created_at,
+            })
+        })
+        .collect();
+    json!({
+        "id": thread.id.to_string(),
+        "file": thread.file,
+        "line": thread.line,
+        "status": thread.status.to_string(),
+        "awaiting": thread.awaiting.to_string(),
+        "score": thread.assessment.score.get(),
+        "assessment": {
+            "finding": thread.assessment.finding,
+            "assessment": thread.assessment.assessment,
+            "score": thread.assessment.score.get(),
+        },
+        "developer_replies": replies,
+    })
+}

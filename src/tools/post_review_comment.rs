@@ -1,0 +1,113 @@
+//! `github_post_review_comment`: a new finding.
+
+use super::{GivenThread, Tool, arguments};
+use crate::domain::{Assessment, Category, Score, ThreadId};
+use crate::review::desk::{Desk, Draft};
+use rmcp::handler::server::tool::schema_for_type;
+use rmcp::model::JsonObject;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Path of a changed file.
+    file: String,
+    /// Line number in the head commit, as the diff shows it.
+    line: u32,
+    /// The comment for the author: the defect, the consequence, the remedy.
+    body: String,
+    assessment: GivenAssessment,
+    /// One of security, logic, performance, design, rules, docs, style.
+    category: Option<String>,
+    /// The exact code that is meant, one line or several; it decides where the comment stands.
+    quote: Option<String>,
+    /// Only when told that the finding looks like another thread, and it is a different one.
+    distinct_from: Option<Distinct>,
+    /// Ids of recorded small findings that this one combines.
+    combines: Option<Vec<GivenThread>>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct GivenAssessment {
+    /// One sentence: what was found.
+    finding: String,
+    /// Why it matters: the level of the rubric, and why not one lower.
+    assessment: String,
+    /// 1 to 10 by the rubric.
+    score: u64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Distinct {
+    thread_id: GivenThread,
+    /// What makes it a different problem.
+    reason: String,
+}
+
+const USAGE: &str = "{file: string, line: integer, body: string, assessment: {finding: string, assessment: string, \
+                     score: integer 1-10}, category?: string, quote?: string, distinct_from?: {thread_id, reason}, \
+                     combines?: [thread ids]}";
+
+pub const TOOL: Tool = Tool {
+    server: "github",
+    name: "post_review_comment",
+    description: "Records a finding at a line of the diff. Returns its thread id, such as new-1. Nothing is \
+                  published before the review is complete.",
+    schema: schema_for_type::<Arguments>,
+    call,
+};
+
+fn call(desk: &mut Desk, given: JsonObject) -> Result<String, String> {
+    let given: Arguments = arguments(given, USAGE)?;
+    desk.post(draft(given)?)
+}
+
+fn draft(given: Arguments) -> Result<Draft, String> {
+    let score = Score::new(given.assessment.score).ok_or_else(|| {
+        format!(
+            "assessment.score is an integer from 1 to 10, not {}.",
+            given.assessment.score
+        )
+    })?;
+    let category = given.category.as_deref().map(category).transpose()?;
+    let combines = given.combines.unwrap_or_default();
+    let combines: Result<Vec<ThreadId>, String> = combines.iter().map(GivenThread::parse).collect();
+    let distinct_from = given.distinct_from.map(distinct).transpose()?;
+    Ok(Draft {
+        file: given.file,
+        line: Some(given.line),
+        body: given.body,
+        assessment: Assessment {
+            finding: given.assessment.finding.trim().to_owned(),
+            assessment: given.assessment.assessment.trim().to_owned(),
+            score,
+        },
+        category,
+        quote: given.quote.filter(|quote| !quote.trim().is_empty()),
+        distinct_from,
+        combines: combines?,
+    })
+}
+
+fn category(text: &str) -> Result<Category, String> {
+    text.parse().map_err(|()| {
+        let known: Vec<&str> = Category::ALL
+            .iter()
+            .map(|category| category.as_str())
+            .collect();
+        format!(
+            "category {text:?} is unknown; use one of {}.",
+            known.join(", ")
+        )
+    })
+}
+
+fn distinct(given: Distinct) -> Result<ThreadId, String> {
+    if given.reason.trim().is_empty() {
+        return Err("distinct_from needs a reason: say what makes it a different problem.".into());
+    }
+    given.thread_id.parse()
+}

@@ -1,0 +1,35 @@
+//! `github_reply_to_thread`: a word in a discussion, or an addition to a recorded finding.
+
+use super::{GivenThread, Tool, arguments};
+use crate::review::desk::Desk;
+use rmcp::handler::server::tool::schema_for_type;
+use rmcp::model::JsonObject;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// A thread of yours, or a finding of this review such as new-1.
+    thread_id: GivenThread,
+    body: String,
+    /// True if the developer is right and the finding is given up.
+    is_concession: bool,
+}
+
+pub const TOOL: Tool = Tool {
+    server: "github",
+    name: "reply_to_thread",
+    description: "Answers in one of your threads: keeps the finding with an argument, or concedes it. On a finding \
+                  of this review, adds to its text.",
+    schema: schema_for_type::<Arguments>,
+    call,
+};
+
+fn call(desk: &mut Desk, given: JsonObject) -> Result<String, String> {
+    let given: Arguments = arguments(
+        given,
+        "{thread_id: string, body: string, is_concession: boolean}",
+    )?;
+    desk.reply(given.thread_id.parse()?, &given.body, given.is_concession)
+}

@@ -1,0 +1,43 @@
+//! `github_resolve_thread`: closes a thread that is fixed or explained, or withdraws a recorded finding.
+
+use super::{GivenThread, Tool, arguments};
+use crate::review::desk::Desk;
+use rmcp::handler::server::tool::schema_for_type;
+use rmcp::model::JsonObject;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// A thread of yours, or a finding of this review such as new-1.
+    thread_id: GivenThread,
+    /// Why it is closed.
+    reason: String,
+    /// Where the fix is, if the code fixes it.
+    fixed_by: Option<FixedBy>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FixedBy {
+    /// The changed file that holds the fix.
+    file: String,
+    commit: Option<String>,
+}
+
+pub const TOOL: Tool = Tool {
+    server: "github",
+    name: "resolve_thread",
+    description: "Closes one of your threads because the code fixes it (give fixed_by) or the developer's \
+                  explanation holds. On a finding of this review, withdraws it.",
+    schema: schema_for_type::<Arguments>,
+    call,
+};
+
+fn call(desk: &mut Desk, given: JsonObject) -> Result<String, String> {
+    let usage = "{thread_id: string, reason: string, fixed_by?: {file: string, commit?: string}}";
+    let given: Arguments = arguments(given, usage)?;
+    let fixed_by = given.fixed_by.map(|fixed| (fixed.file, fixed.commit));
+    desk.resolve(given.thread_id.parse()?, &given.reason, fixed_by)
+}
