@@ -1,1 +1,237 @@
-//! app
+//! The pipeline, readable top to bottom: event, configuration, pull request, plan, passes, outbox, report.
+
+mod check;
+mod finish;
+mod reading;
+mod reviewing;
+mod sidecar;
+mod state;
+
+pub use state::state;
+
+use crate::actions::Actions;
+use crate::clock::Clock;
+use crate::config::environment::Environment;
+use crate::config::inputs::{self, RawInputs};
+use crate::config::{Config, ModelChoice};
+use crate::context::fence::Fence;
+use crate::domain::PrKey;
+use crate::event::{self, Event, Trigger, TriggerRules};
+use crate::github::GitHub;
+use crate::opencode::process::Sidecar;
+use crate::plan::Plan;
+use crate::random;
+use crate::state::signature::Keys;
+use crate::tools::server::{SharedDesk, ToolServer};
+use check::CheckRun;
+use finish::Finished;
+use reading::Reading;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+/// What `main` hands over: the only things that came from outside.
+#[derive(Debug)]
+pub struct Setup {
+    pub environment: Environment,
+    pub inputs: RawInputs,
+    pub actions: Actions,
+    pub clock: Clock,
+    /// Where this program is installed, to find its sidecar beside it.
+    pub roots: Vec<PathBuf>,
+}
+
+/// Why a run ends before a verdict.
+#[derive(Debug)]
+enum Stop {
+    /// Nothing is to be done, and that is right.
+    Skip(String),
+    /// Nothing could be done. Each line is a sentence for the person who can change that.
+    Fail(Vec<String>),
+}
+
+impl Stop {
+    fn fail(sentence: impl ToString) -> Self {
+        Self::Fail(vec![sentence.to_string()])
+    }
+}
+
+impl From<anyhow::Error> for Stop {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Fail(vec![format!("{error:#}")])
+    }
+}
+
+/// Everything a run works with.
+struct Run<'a> {
+    setup: &'a Setup,
+    event: &'a Event,
+    config: Config,
+    pr: PrKey,
+    github: GitHub,
+    keys: Keys,
+    fence: Fence,
+    desk: SharedDesk,
+    /// Private to the run, gone with it.
+    scratch: TempDir,
+    id: String,
+}
+
+/// What the container runs: the event that the runner names. Returns the exit code.
+pub async fn action(setup: &Setup) -> u8 {
+    match trigger(setup) {
+        Ok(Trigger::Run(event)) => review(setup, &event).await,
+        Ok(Trigger::Skip(reason)) => finish::skipped(setup, &reason.to_string()),
+        Err(sentence) => finish::failed(setup, &[sentence]),
+    }
+}
+
+fn trigger(setup: &Setup) -> Result<Trigger, String> {
+    let environment = &setup.environment;
+    let name = environment.event_name.as_deref().ok_or(
+        "GITHUB_EVENT_NAME is not set; this command runs inside a workflow. From a shell, use `review --repo owner/name --pr N`.",
+    )?;
+    let payload = setup.actions.event_payload(environment.event_path.as_deref())?;
+    let mention = setup.inputs.mention();
+    let rules = TriggerRules {
+        mention: &mention,
+        has_model_key: setup.inputs.has_model_key(),
+    };
+    event::parse(name, &payload, &rules).map_err(|error| error.to_string())
+}
+
+/// Reviews the pull request of an event. Returns the exit code.
+pub async fn review(setup: &Setup, event: &Event) -> u8 {
+    let check = CheckRun::default();
+    let ended = tokio::select! {
+        ended = pipeline(setup, event, &check) => ended,
+        signal = finish::stop_signal() => return finish::cancelled(setup, &check, signal).await,
+    };
+    match ended {
+        Ok(finished) => finish::finished(setup, &check, &finished).await,
+        Err(Stop::Skip(reason)) => finish::skipped(setup, &reason),
+        Err(Stop::Fail(sentences)) => {
+            check.fail(&sentences).await;
+            finish::failed(setup, &sentences)
+        }
+    }
+}
+
+async fn pipeline(setup: &Setup, event: &Event, check: &CheckRun) -> Result<Finished, Stop> {
+    let config = configured(setup).await?;
+    let run = Run::new(setup, event, config)?;
+    let tools = ToolServer::start(run.desk.clone(), random::hex(32)?).await?;
+    let snapshot = run.directory("snapshot")?;
+    let (sidecar, reading) = tokio::join!(
+        sidecar::start(&run, &tools, &snapshot),
+        Reading::of(&run, &snapshot),
+    );
+    let (sidecar, reading) = both(sidecar, reading)?;
+    let finished = work(&run, &sidecar, reading, check).await;
+    sidecar.stop().await;
+    finished
+}
+
+async fn work(
+    run: &Run<'_>,
+    sidecar: &Sidecar,
+    reading: Reading,
+    check: &CheckRun,
+) -> Result<Finished, Stop> {
+    match reading.plan.clone() {
+        Plan::Skip(reason) => Err(Stop::Skip(reason.to_string())),
+        Plan::Recompute(record) => {
+            check.open(run, &reading).await;
+            Ok(finish::recomputed(run, &reading, record))
+        }
+        Plan::Review => {
+            check.open(run, &reading).await;
+            reviewing::review(run, sidecar, reading, check).await
+        }
+    }
+}
+
+/// The configuration, or every wrong input at once, those included that only OpenCode's catalogue can tell.
+async fn configured(setup: &Setup) -> Result<Config, Stop> {
+    match inputs::config(&setup.inputs) {
+        Ok(config) => Ok(config),
+        Err(errors) => {
+            let mut sentences: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            if let Ok(model) = inputs::model_choice(&setup.inputs) {
+                sentences.extend(sidecar::model_problems(setup, &model).await);
+            }
+            Err(Stop::Fail(sentences))
+        }
+    }
+}
+
+/// Two results that were awaited together; their failures are told together, too.
+fn both<A, B>(a: Result<A, Stop>, b: Result<B, Stop>) -> Result<(A, B), Stop> {
+    match (a, b) {
+        (Ok(a), Ok(b)) => Ok((a, b)),
+        (_, Err(Stop::Skip(reason))) => Err(Stop::Skip(reason)),
+        (Err(Stop::Fail(mut a)), Err(Stop::Fail(b))) => {
+            a.extend(b);
+            Err(Stop::Fail(a))
+        }
+        (Err(stop), _) | (_, Err(stop)) => Err(stop),
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(setup: &'a Setup, event: &'a Event, config: Config) -> Result<Self, Stop> {
+        let environment = &setup.environment;
+        setup.actions.mask_secrets(&config);
+        let github = GitHub::new(
+            &environment.api_url,
+            &environment.graphql_url,
+            &config.github_token,
+            setup.clock,
+        )
+        .map_err(Stop::fail)?;
+        let keys = Keys::derive(
+            &config.state_keys,
+            config.model.key.as_ref(),
+            &event.repo.to_string(),
+        );
+        let scratch = tempfile::Builder::new()
+            .prefix("opencode-reviewer-")
+            .tempdir()
+            .map_err(|error| Stop::fail(format!("No temporary folder could be made: {error}")))?;
+        Ok(Self {
+            setup,
+            event,
+            pr: PrKey {
+                repo: event.repo.clone(),
+                number: event.number,
+            },
+            config,
+            github,
+            keys,
+            fence: Fence::new(random::hex(8)?),
+            desk: SharedDesk::default(),
+            scratch,
+            id: run_id(environment)?,
+        })
+    }
+
+    fn model(&self) -> &ModelChoice {
+        &self.config.model
+    }
+
+    /// A folder of the run's own.
+    fn directory(&self, name: &str) -> Result<PathBuf, Stop> {
+        let path = self.scratch.path().join(name);
+        std::fs::create_dir(&path)
+            .map_err(|error| Stop::fail(format!("No temporary folder could be made: {error}")))?;
+        Ok(path)
+    }
+}
+
+/// The workflow run that this is, or a random name from a shell.
+fn run_id(environment: &Environment) -> Result<String, Stop> {
+    match (&environment.run_id, &environment.run_attempt) {
+        (Some(id), Some(attempt)) => Ok(format!("{id}.{attempt}")),
+        (Some(id), None) => Ok(id.clone()),
+        (None, _) => Ok(random::hex(8)?),
+    }
+}

@@ -13,6 +13,7 @@ pub mod github;
 pub mod opencode;
 pub mod plan;
 pub mod publish;
+pub mod random;
 pub mod report;
 pub mod review;
 pub mod snapshot;

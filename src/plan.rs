@@ -1,1 +1,137 @@
-//! plan
+//! All pending work, decided from what is on the pull request and not from what the event was: runs get
+//! cancelled, and the next one must pick up what the last one dropped.
+
+use crate::domain::CommitSha;
+use crate::event::EventKind;
+use crate::state::record::Record;
+use std::fmt;
+
+/// What a run has to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Plan {
+    Skip(NotNow),
+    /// This head was reviewed under these rules: the verdict is recomputed from the threads, without a model.
+    Recompute(Record),
+    Review,
+}
+
+/// Why the pull request, as it is now, is not reviewed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotNow {
+    Draft { mention: String },
+    Closed,
+    Label(String),
+    NoChanges,
+}
+
+impl fmt::Display for NotNow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Draft { mention } => write!(
+                f,
+                "The pull request is a draft; it is reviewed when it is marked ready or when somebody mentions {mention}."
+            ),
+            Self::Closed => f.write_str("The pull request is closed."),
+            Self::Label(label) => write!(f, "The pull request carries the label {label}."),
+            Self::NoChanges => f.write_str("The pull request changes nothing."),
+        }
+    }
+}
+
+/// The pull request, as far as a plan depends on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Situation<'a> {
+    pub kind: &'a EventKind,
+    pub open: bool,
+    pub draft: bool,
+    pub labels: &'a [String],
+    pub skip_label: &'a str,
+    pub mention: &'a str,
+}
+
+impl Situation<'_> {
+    /// Whether the pull request is to be left alone, before anything else is read of it.
+    #[must_use]
+    pub fn not_now(&self) -> Option<NotNow> {
+        if !self.open {
+            return Some(NotNow::Closed);
+        }
+        if self.draft && !self.kind.accepts_draft() {
+            let mention = self.mention.to_owned();
+            return Some(NotNow::Draft { mention });
+        }
+        let label = self.labels.iter().find(|l| l.eq_ignore_ascii_case(self.skip_label));
+        label.map(|label| NotNow::Label(label.clone()))
+    }
+}
+
+/// What is left to do for a head, given the records that runs before have left on it.
+#[must_use]
+pub fn plan(records: Vec<Record>, head: &CommitSha, rules: &str, changed_files: usize) -> Plan {
+    if changed_files == 0 {
+        return Plan::Skip(NotNow::NoChanges);
+    }
+    let covering = records.into_iter().find(|record| record.covers(head, rules));
+    covering.map_or(Plan::Review, Plan::Recompute)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn situation<'a>(kind: &'a EventKind, labels: &'a [String]) -> Situation<'a> {
+        Situation {
+            kind,
+            open: true,
+            draft: false,
+            labels,
+            skip_label: "skip-review",
+            mention: "@bot",
+        }
+    }
+
+    #[test]
+    fn a_draft_waits_for_a_mention() {
+        use crate::event::{Association, CommentPlace};
+        let mention = EventKind::Mention {
+            comment_id: crate::domain::CommentId(1),
+            on: CommentPlace::IssueComment,
+            body: "@bot".into(),
+            author: crate::domain::Login::new("dev"),
+            association: Association::Owner,
+        };
+        let draft = |kind| Situation { draft: true, ..situation(kind, &[]) }.not_now();
+        assert!(matches!(draft(&EventKind::Opened), Some(NotNow::Draft { .. })));
+        assert_eq!(draft(&mention), None);
+    }
+
+    #[test]
+    fn closed_and_labelled_pull_requests_are_left_alone() {
+        let closed = Situation { open: false, ..situation(&EventKind::Pushed, &[]) };
+        assert_eq!(closed.not_now(), Some(NotNow::Closed));
+        let labels = ["Skip-Review".to_owned()];
+        let labelled = situation(&EventKind::Pushed, &labels).not_now();
+        assert_eq!(labelled, Some(NotNow::Label("Skip-Review".into())));
+    }
+
+    #[test]
+    fn a_head_is_reviewed_until_a_record_covers_it() {
+        let head: CommitSha = "a".repeat(40).parse().unwrap();
+        let record = Record {
+            head: head.to_string(),
+            merge_base: "b".repeat(40),
+            rules: "r".into(),
+            passes: vec![1, 2, 3, 4],
+            left_out: vec![],
+            tokens: 0,
+            cost_usd: 0.0,
+        };
+        assert_eq!(plan(vec![], &head, "r", 1), Plan::Review);
+        let partial = Record { passes: vec![1, 2], ..record.clone() };
+        assert_eq!(plan(vec![partial.clone()], &head, "r", 1), Plan::Review);
+        let found = plan(vec![partial, record.clone()], &head, "r", 1);
+        assert_eq!(found, Plan::Recompute(record.clone()));
+        assert_eq!(plan(vec![record], &head, "changed", 1), Plan::Review);
+        assert_eq!(plan(vec![], &head, "r", 0), Plan::Skip(NotNow::NoChanges));
+    }
+}

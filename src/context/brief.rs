@@ -39,8 +39,8 @@ pub struct Brief<'a> {
 }
 
 /// The system prompt: ours alone, no foreign byte in it.
-pub fn system_prompt(fence: &Fence, folder: &str) -> Result<String, TemplateError> {
-    template::render(SYSTEM, &[("nonce", fence.nonce()), ("folder", folder)])
+pub fn system_prompt(fence: &Fence) -> Result<String, TemplateError> {
+    template::render(SYSTEM, &[("nonce", fence.nonce())])
 }
 
 /// What a turn that ended without a submission is told.

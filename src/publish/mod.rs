@@ -2,5 +2,5 @@
 //! sends it.
 
 pub mod comment;
-//pub mod outbox;
+pub mod outbox;
 pub mod sanitize;

@@ -5,7 +5,7 @@ pub mod desk;
 pub mod ledger;
 pub mod passes;
 pub mod policy;
-//pub mod run;
+pub mod run;
 
 /// A reviewer of the run. One today; the list is where others will stand.
 #[derive(Debug, Clone, PartialEq, Eq)]

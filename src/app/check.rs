@@ -1,0 +1,91 @@
+//! The check run of a review: progress while it works, the gate when it is done. Once opened it is concluded on
+//! every way out.
+
+use super::Run;
+use super::reading::Reading;
+use crate::domain::RepoName;
+use crate::github::GitHub;
+use crate::github::checks::{CheckOutput, NewCheckRun};
+use crate::publish::comment;
+use crate::report::verdict::{Tally, Verdict};
+use std::sync::{Mutex, PoisonError};
+
+/// What the check is called on the pull request.
+pub const NAME: &str = "OpenCode review";
+
+/// Open, or not (yet). Shared between the pipeline and whatever ends it.
+#[derive(Default)]
+pub struct CheckRun(Mutex<Option<Open>>);
+
+struct Open {
+    github: GitHub,
+    repo: RepoName,
+    id: u64,
+}
+
+impl CheckRun {
+    /// Opens it. Without permission the review goes on, and the job's exit code is the gate.
+    pub async fn open(&self, run: &Run<'_>, reading: &Reading) {
+        let (title, summary) = comment::check_in_progress();
+        let created = run
+            .github
+            .create_check_run(
+                &run.pr.repo,
+                &NewCheckRun {
+                    name: NAME,
+                    head_sha: &reading.pull.head_sha,
+                    external_id: &run.id,
+                    title,
+                    summary,
+                },
+            )
+            .await;
+        match created {
+            Ok(id) => {
+                let open = Open {
+                    github: run.github.clone(),
+                    repo: run.pr.repo.clone(),
+                    id,
+                };
+                *self.slot() = Some(open);
+            }
+            Err(error) => run.setup.actions.warning(&format!(
+                "No check run could be opened ({error}); blocking findings fail the job instead. \
+                 To get the check, add `checks: write` to the job's permissions."
+            )),
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.slot().is_some()
+    }
+
+    /// Concludes it, once. Says whether it could.
+    pub async fn conclude(&self, conclusion: &str, output: &CheckOutput) -> Result<bool, String> {
+        let open = self.slot().take();
+        let Some(open) = open else {
+            return Ok(false);
+        };
+        open.github
+            .conclude(&open.repo, open.id, conclusion, output)
+            .await
+            .map(|()| true)
+            .map_err(|error| error.to_string())
+    }
+
+    /// Concludes it for a run that could not review.
+    pub async fn fail(&self, sentences: &[String]) {
+        let output = CheckOutput {
+            title: comment::check_title(Verdict::Error, &Tally::default()),
+            summary: sentences.join("\n\n"),
+            text: None,
+        };
+        if let Err(error) = self.conclude(Verdict::Error.conclusion(), &output).await {
+            tracing::error!("the check run could not be concluded: {error}");
+        }
+    }
+
+    fn slot(&self) -> std::sync::MutexGuard<'_, Option<Open>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,165 @@
+//! The ways out: a verdict, a skip, a failure, a signal. Each tells the runner, the check run and the log.
+
+use super::check::CheckRun;
+use super::reading::Reading;
+use super::{Run, Setup, reviewing};
+use crate::domain::{PrKey, Thread};
+use crate::github::checks::CheckOutput;
+use crate::publish::comment;
+use crate::report::verdict::{Evidence, Tally, Verdict};
+use crate::report::{Report, summary};
+use crate::state::record::{self, Record};
+use crate::state::signature::Keys;
+use std::collections::HashMap;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// A run that reached a verdict.
+pub struct Finished {
+    pub report: Report,
+    pub verdict: Verdict,
+    pub tally: Tally,
+    /// New in this run, and on the pull request.
+    pub issues_found: usize,
+    pub record: Record,
+    pub pr: PrKey,
+    pub keys: Keys,
+    pub fail_job: bool,
+}
+
+/// The verdict of a head that was reviewed before, from the threads as they are now.
+pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished {
+    let open: Vec<&Thread> = reading.threads.iter().filter(|thread| thread.status.is_open()).collect();
+    let policy = &run.config.policy;
+    let tally = Tally::of(reviewing::open_scores(&open, policy.threshold), policy.blocking);
+    let verdict = Verdict::of(&Evidence {
+        complete: true,
+        left_out: record.left_out.len(),
+        unpublished: 0,
+        tally,
+    });
+    let mut report = reviewing::report(run, reading, &[], &HashMap::new(), &open);
+    report.set_verdict(verdict, &tally);
+    report.reasons.push("This head was reviewed before; the verdict follows from its threads as they are now.".into());
+    Finished {
+        report,
+        verdict,
+        tally,
+        issues_found: 0,
+        record,
+        pr: run.pr.clone(),
+        keys: run.keys.clone(),
+        fail_job: run.config.fail_job,
+    }
+}
+
+/// Concludes the check, writes summary, outputs and report. Returns the exit code.
+pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u8 {
+    let markdown = summary::markdown(&finished.report);
+    let output = CheckOutput {
+        title: comment::check_title(finished.verdict, &finished.tally),
+        summary: cut(&markdown),
+        text: Some(record::render(&finished.record, &finished.pr, &finished.keys)),
+    };
+    let written = match check.conclude(finished.verdict.conclusion(), &output).await {
+        Ok(written) => written,
+        Err(error) => {
+            setup.actions.warning(&format!("The check run could not be concluded: {error}"));
+            false
+        }
+    };
+    told(setup, setup.actions.append_summary(&markdown));
+    let outputs = [
+        ("review_status", finished.verdict.to_string()),
+        ("issues_found", finished.issues_found.to_string()),
+        ("open_issues", finished.tally.open.to_string()),
+        ("blocking_issues", finished.tally.blocking.to_string()),
+        ("cost_usd", format!("{:.4}", finished.report.cost_usd)),
+        ("tokens", finished.report.tokens.to_string()),
+    ];
+    for (name, value) in outputs {
+        told(setup, setup.actions.set_output(name, &value));
+    }
+    write_report(setup, &finished.report);
+    for warning in &finished.report.warnings {
+        setup.actions.warning(warning);
+    }
+    let headline = comment::check_title(finished.verdict, &finished.tally);
+    match finished.verdict {
+        Verdict::Incomplete | Verdict::Error => {
+            for reason in &finished.report.reasons {
+                setup.actions.error(reason);
+            }
+            setup.actions.error(&headline);
+        }
+        _ => setup.actions.line(&headline),
+    }
+    finished.verdict.exit_code(finished.fail_job, written)
+}
+
+/// GitHub takes 65,535 characters in a check run's summary.
+fn cut(markdown: &str) -> String {
+    let end = markdown.floor_char_boundary(markdown.len().min(60_000));
+    markdown[..end].to_owned()
+}
+
+const REPORT_FILE: &str = "opencode-review.json";
+
+fn write_report(setup: &Setup, report: &Report) {
+    let Some(workspace) = &setup.environment.workspace else {
+        return;
+    };
+    let json = serde_json::to_vec_pretty(report).unwrap_or_default();
+    match setup.actions.write_file(&workspace.join(REPORT_FILE), &json) {
+        Ok(()) => told(setup, setup.actions.set_output("report_file", REPORT_FILE)),
+        Err(error) => setup.actions.warning(&format!("The report file could not be written: {error}")),
+    }
+}
+
+/// Nothing to do: one notice, no failure.
+pub fn skipped(setup: &Setup, reason: &str) -> u8 {
+    setup.actions.notice(reason);
+    told(setup, setup.actions.set_output("review_status", &Verdict::Skipped.to_string()));
+    Verdict::Skipped.exit_code(false, false)
+}
+
+/// Could not review: one line for each reason.
+pub fn failed(setup: &Setup, sentences: &[String]) -> u8 {
+    for sentence in sentences {
+        setup.actions.error(sentence);
+    }
+    told(setup, setup.actions.set_output("review_status", &Verdict::Error.to_string()));
+    Verdict::Error.exit_code(false, false)
+}
+
+/// Waits for the runner to end us. The answer is the signal's number.
+pub async fn stop_signal() -> u8 {
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => 2,
+        _ = terminate.recv() => 15,
+    }
+}
+
+/// Ended by a signal: nothing is posted, the check run says so.
+pub async fn cancelled(setup: &Setup, check: &CheckRun, signal: u8) -> u8 {
+    let output = CheckOutput {
+        title: "Cancelled".into(),
+        summary: "The run was cancelled before the review was complete; the next run reviews this head.".into(),
+        text: None,
+    };
+    if let Err(error) = check.conclude("cancelled", &output).await {
+        setup.actions.warning(&format!("The check run could not be concluded: {error}"));
+    }
+    setup.actions.notice("The run was cancelled; nothing was posted.");
+    128 + signal
+}
+
+fn told(setup: &Setup, result: std::io::Result<()>) {
+    if let Err(error) = result {
+        setup.actions.warning(&format!("A file of the runner could not be written: {error}"));
+    }
+}

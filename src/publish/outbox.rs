@@ -1,0 +1,192 @@
+//! The outbox: sends what the review has to say. Replies and resolutions first, then the new findings as ONE
+//! review, so that people get one notification. A finding that cannot stand on its line goes down the ladder
+//! and is not lost.
+
+use super::comment::Voice;
+use crate::domain::{Anchor, Finding, Side};
+use crate::github::comments::{NewReview, NewReviewComment};
+use crate::github::{ApiError, GitHub};
+use crate::review::desk::{Effect, StagedReply};
+use crate::state::block::{self, Conversation};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// What is to be sent.
+#[derive(Debug)]
+pub struct Outbox<'a> {
+    pub voice: Voice<'a>,
+    pub findings: Vec<&'a Finding>,
+    pub replies: Vec<&'a StagedReply>,
+    /// The review did not finish; these are what it has.
+    pub partial: bool,
+    /// The record, where no check run can carry it.
+    pub record: Option<Value>,
+}
+
+/// What became of it.
+#[derive(Debug, Default)]
+pub struct Sent {
+    pub review_url: Option<String>,
+    /// The comment of each published finding, by finding id.
+    pub urls: HashMap<String, String>,
+    /// Threads that a reply of this run has closed.
+    pub resolved: Vec<crate::domain::CommentId>,
+    pub warnings: Vec<String>,
+    pub failed: Vec<String>,
+}
+
+impl Outbox<'_> {
+    /// Sends everything. Failures are collected, not thrown: what could be said is said.
+    pub async fn send(&self, github: &GitHub) -> Sent {
+        let mut sent = Sent::default();
+        for reply in &self.replies {
+            if let Err(error) = self.send_reply(github, reply, &mut sent).await {
+                sent.failed.push(format!("The reply in thread {} was not posted: {error}", reply.thread.id));
+            }
+        }
+        if !self.findings.is_empty()
+            && let Err(error) = self.send_review(github, &mut sent).await
+        {
+            sent.failed.push(format!("The review was not posted: {error}"));
+        }
+        sent
+    }
+
+    /// The conversation first, the marker second: a reply that says "resolved" is then always true.
+    async fn send_reply(
+        &self,
+        github: &GitHub,
+        reply: &StagedReply,
+        sent: &mut Sent,
+    ) -> Result<(), ApiError> {
+        let resolves = matches!(reply.effect, Effect::Concede | Effect::Fixed { .. });
+        let mut conversation = Conversation::LeftOpen;
+        if let (true, true, Some(node)) = (resolves, reply.thread.viewer_can_resolve, &reply.thread.node_id) {
+            match github.resolve(node).await {
+                Ok(()) => conversation = Conversation::Resolved,
+                Err(error) => sent.warnings.push(format!(
+                    "The conversation of thread {} was left open: {error}",
+                    reply.thread.id
+                )),
+            }
+        }
+        let body = self.voice.reply(reply, conversation);
+        github.reply(self.voice.pr, reply.thread.id, &body).await?;
+        if resolves {
+            sent.resolved.push(reply.thread.id);
+        }
+        Ok(())
+    }
+
+    async fn send_review(&self, github: &GitHub, sent: &mut Sent) -> Result<(), ApiError> {
+        let (on_lines, on_files): (Vec<&Finding>, Vec<&Finding>) = self
+            .findings
+            .iter()
+            .partition(|finding| matches!(finding.anchor, Anchor::Line { .. }));
+        let mut homeless = self.send_file_comments(github, &on_files, sent).await;
+        match self.post(github, &on_lines, &homeless, sent).await {
+            Err(ApiError::Unprocessable { .. }) if !on_lines.is_empty() => {
+                // GitHub does not say which anchor it refused; no finding is lost if none depends on one.
+                sent.warnings.push("GitHub refused an anchor; the findings are in the review's text.".into());
+                homeless.extend(&on_lines);
+                self.post(github, &[], &homeless, sent).await
+            }
+            result => result,
+        }
+    }
+
+    async fn send_file_comments<'f>(
+        &self,
+        github: &GitHub,
+        findings: &[&'f Finding],
+        sent: &mut Sent,
+    ) -> Vec<&'f Finding> {
+        let mut homeless = Vec::new();
+        for finding in findings {
+            let body = self.voice.finding(finding);
+            let created = github
+                .create_file_comment(self.voice.pr, self.voice.head, &finding.file, &body)
+                .await;
+            match created {
+                Ok(comment) => {
+                    sent.urls.insert(finding.id.to_string(), comment.html_url);
+                }
+                Err(error) => {
+                    sent.warnings.push(format!(
+                        "{} took no comment of its own ({error}); the finding is in the review's text.",
+                        finding.file
+                    ));
+                    homeless.push(*finding);
+                }
+            }
+        }
+        homeless
+    }
+
+    async fn post(
+        &self,
+        github: &GitHub,
+        inline: &[&Finding],
+        homeless: &[&Finding],
+        sent: &mut Sent,
+    ) -> Result<(), ApiError> {
+        let comments = inline.iter().filter_map(|finding| self.inline(finding)).collect();
+        let review = NewReview {
+            commit_id: self.voice.head.clone(),
+            body: self.voice.review(&self.findings, homeless, self.partial, self.record.clone()),
+            comments,
+        };
+        let posted = github.create_review(self.voice.pr, &review).await?;
+        for finding in homeless {
+            sent.urls.insert(finding.id.to_string(), posted.html_url.clone());
+        }
+        self.link(github, posted.id, &posted.html_url, inline, sent).await;
+        sent.review_url = Some(posted.html_url);
+        Ok(())
+    }
+
+    /// GitHub's answer names no comments; they are listed to link to them. A list that fails costs the links.
+    async fn link(
+        &self,
+        github: &GitHub,
+        review: u64,
+        review_url: &str,
+        inline: &[&Finding],
+        sent: &mut Sent,
+    ) {
+        for finding in inline {
+            sent.urls.insert(finding.id.to_string(), review_url.to_owned());
+        }
+        let comments = match github.review_comments_of(self.voice.pr, review).await {
+            Ok(comments) => comments,
+            Err(error) => {
+                sent.warnings.push(format!("The review's comments could not be listed: {error}"));
+                return;
+            }
+        };
+        for comment in comments {
+            let block = block::parse(&comment.body);
+            if let Some(id) = block.hidden.and_then(|hidden| hidden.id) {
+                sent.urls.insert(id, comment.html_url);
+            }
+        }
+    }
+
+    fn inline(&self, finding: &Finding) -> Option<NewReviewComment> {
+        let Anchor::Line { side, start, line } = finding.anchor else {
+            return None;
+        };
+        let side = match side {
+            Side::Left => "LEFT",
+            Side::Right => "RIGHT",
+        };
+        Some(NewReviewComment {
+            path: finding.file.clone(),
+            body: self.voice.finding(finding),
+            line,
+            side,
+            start_line: start,
+            start_side: start.map(|_| side),
+        })
+    }
+}

@@ -1,0 +1,240 @@
+//! Drives the passes: prompts the sidecar, waits for the turn to end, asks the ledger whether the pass was
+//! submitted, nudges where it was not. It decides nothing about findings.
+
+use super::ledger::NUDGES;
+use super::passes::{self, Pass};
+use crate::actions::Actions;
+use crate::clock::Clock;
+use crate::context::brief::{self, Brief};
+use crate::domain::PassNumber;
+use crate::opencode::client::{Client, SessionId, SidecarEvent, Turn, Usage};
+use crate::report::summary::grouped;
+use crate::tools::server::SharedDesk;
+use anyhow::{Context, Result};
+use futures_util::StreamExt;
+use std::time::{Duration, Instant};
+
+/// What a run may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub deadline: Instant,
+    pub max_cost_usd: f64,
+    pub max_tokens: Option<u64>,
+}
+
+/// What a pass took.
+#[derive(Debug, Clone)]
+pub struct PassLog {
+    pub number: PassNumber,
+    pub title: &'static str,
+    /// `None`: not submitted.
+    pub summary: Option<String>,
+    pub tool_calls: usize,
+    pub tokens: u64,
+    pub cost_usd: f64,
+}
+
+/// Why the passes ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    Complete,
+    NotSubmitted(PassNumber),
+    OutOfTime(PassNumber),
+    OverBudget(PassNumber, String),
+    /// The model's endpoint refused us; no prompt will change that.
+    Refused(String),
+    Failed(PassNumber, String),
+}
+
+#[derive(Debug)]
+pub struct Outcome {
+    pub end: End,
+    pub passes: Vec<PassLog>,
+    pub usage: Usage,
+}
+
+/// A session under review.
+#[derive(Debug)]
+pub struct Run<'a> {
+    pub client: &'a Client,
+    pub session: &'a SessionId,
+    pub brief: &'a Brief<'a>,
+    pub desk: &'a SharedDesk,
+    pub limits: Limits,
+    pub actions: &'a Actions,
+    pub clock: Clock,
+}
+
+impl Run<'_> {
+    /// All passes, until one does not end well.
+    pub async fn all(&self) -> Result<Outcome> {
+        let mut logs = Vec::new();
+        let mut spent = Usage::default();
+        let mut end = End::Complete;
+        for pass in passes::all() {
+            self.actions.group(&format!("Pass {} of 4: {}", pass.number, pass.title));
+            let ended = self.pass(&pass, &spent).await;
+            self.actions.end_group();
+            let (pass_end, tool_calls) = ended?;
+            let usage = self.client.usage(self.session).await.unwrap_or(spent);
+            logs.push(self.log(&pass, tool_calls, &spent, &usage));
+            spent = usage;
+            if pass_end != End::Complete {
+                end = pass_end;
+                break;
+            }
+        }
+        self.desk.with(|desk| desk.ledger.close());
+        Ok(Outcome { end, passes: logs, usage: spent })
+    }
+
+    fn log(&self, pass: &Pass, tool_calls: usize, before: &Usage, after: &Usage) -> PassLog {
+        let finished = self.desk.with(|desk| {
+            let mut finished = desk.ledger.finished().iter();
+            finished.find(|f| f.number == pass.number).map(|f| f.summary.clone())
+        });
+        PassLog {
+            number: pass.number,
+            title: pass.title,
+            summary: finished.flatten(),
+            tool_calls,
+            tokens: after.total_tokens().saturating_sub(before.total_tokens()),
+            cost_usd: (after.cost - before.cost).max(0.0),
+        }
+    }
+
+    async fn pass(&self, pass: &Pass, spent: &Usage) -> Result<(End, usize)> {
+        self.desk.with(|desk| desk.ledger.begin(pass.number));
+        let entries = self.desk.with(|desk| desk.entries().to_vec()).unwrap_or_default();
+        let mut text = self.brief.prompt(pass, &entries).context("a prompt is broken")?;
+        let mut progress = Progress::new(pass.number, *spent);
+        for _ in 0..=NUDGES {
+            match self.turn(pass.number, &text, &mut progress).await {
+                TurnEnd::Turn(Ok(turn)) => {
+                    if let Some(end) = failure(pass.number, &turn) {
+                        return Ok((end, progress.tool_calls));
+                    }
+                }
+                TurnEnd::Turn(Err(error)) => {
+                    let end = End::Failed(pass.number, format!("{error:#}"));
+                    return Ok((end, progress.tool_calls));
+                }
+                TurnEnd::Stopped(end) => return Ok((end, progress.tool_calls)),
+            }
+            let finished = self.desk.with(|desk| desk.ledger.is_finished(pass.number));
+            if finished == Some(true) {
+                self.actions.line(&progress.line());
+                return Ok((End::Complete, progress.tool_calls));
+            }
+            text = brief::nudge(pass).context("a prompt is broken")?;
+        }
+        Ok((End::NotSubmitted(pass.number), progress.tool_calls))
+    }
+
+    /// One prompt, with an eye on the sidecar's events until it is answered.
+    async fn turn(&self, pass: PassNumber, text: &str, progress: &mut Progress) -> TurnEnd {
+        let events = self.client.events().await;
+        let mut events = match events {
+            Ok(events) => events.boxed(),
+            Err(error) => return TurnEnd::Turn(Err(error)),
+        };
+        let prompt = self.client.prompt(self.session, text);
+        tokio::pin!(prompt);
+        let deadline = tokio::time::sleep_until(self.limits.deadline.into());
+        tokio::pin!(deadline);
+        let mut tick = tokio::time::interval(Duration::from_secs(10));
+        tick.tick().await;
+        let stop = loop {
+            tokio::select! {
+                turn = &mut prompt => return TurnEnd::Turn(turn),
+                () = &mut deadline => break End::OutOfTime(pass),
+                _ = tick.tick() => self.actions.line(&progress.line()),
+                Some(event) = events.next() => {
+                    self.heed(&event, progress).await;
+                    if let Some(reason) = self.over_budget(progress) {
+                        break End::OverBudget(pass, reason);
+                    }
+                }
+            }
+        };
+        if let Err(error) = self.client.abort(self.session).await {
+            tracing::debug!("the turn could not be aborted: {error:#}");
+        }
+        TurnEnd::Stopped(stop)
+    }
+
+    /// Nobody is there to answer a question, so whatever the sidecar asks is refused at once.
+    async fn heed(&self, event: &SidecarEvent, progress: &mut Progress) {
+        let refused = match event {
+            SidecarEvent::PermissionAsked { id, .. } => self.client.reject_permission(id).await,
+            SidecarEvent::QuestionAsked { id, .. } => self.client.reject_question(id).await,
+            _ => Ok(()),
+        };
+        if let Err(error) = refused {
+            tracing::debug!("a question of the sidecar could not be refused: {error:#}");
+        }
+        progress.heed(event);
+    }
+
+    fn over_budget(&self, progress: &Progress) -> Option<String> {
+        let usage = progress.usage();
+        if usage.cost > self.limits.max_cost_usd {
+            return Some(format!("max_cost_usd of {} was reached", self.limits.max_cost_usd));
+        }
+        let most = self.limits.max_tokens?;
+        (usage.total_tokens() > most).then(|| format!("max_tokens of {most} was reached"))
+    }
+}
+
+enum TurnEnd {
+    Turn(Result<Turn>),
+    Stopped(End),
+}
+
+/// How a turn that ended with an error ends the passes.
+fn failure(pass: PassNumber, turn: &Turn) -> Option<End> {
+    let error = turn.error.as_ref()?;
+    Some(match error.status {
+        Some(status @ (401 | 403)) => End::Refused(format!("it answered {status}: {}", error.message)),
+        _ => End::Failed(pass, error.message.clone()),
+    })
+}
+
+/// The live line of the log.
+struct Progress {
+    pass: PassNumber,
+    before: Usage,
+    tool_calls: usize,
+    messages: std::collections::HashMap<String, Usage>,
+}
+
+impl Progress {
+    fn new(pass: PassNumber, before: Usage) -> Self {
+        Self { pass, before, tool_calls: 0, messages: std::collections::HashMap::new() }
+    }
+
+    fn heed(&mut self, event: &SidecarEvent) {
+        match event {
+            SidecarEvent::ToolFinished { .. } => self.tool_calls += 1,
+            SidecarEvent::Usage { message, usage } => {
+                self.messages.insert(message.clone(), *usage);
+            }
+            _ => {}
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        self.messages.values().fold(self.before, |sum, usage| sum.plus(usage))
+    }
+
+    fn line(&self) -> String {
+        let usage = self.usage();
+        format!(
+            "pass {} of 4 · {} tool calls · {} tokens · ${:.4}",
+            self.pass,
+            self.tool_calls,
+            grouped(usage.total_tokens()),
+            usage.cost
+        )
+    }
+}
