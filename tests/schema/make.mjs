@@ -1,0 +1,210 @@
+// Makes github-openapi.json, github.graphql and ../fixtures/events anew from GitHub's own descriptions.
+// Run by hand (`node tests/schema/make.mjs`); the packages go to a temporary directory, because together they
+// are 400 MB and the tests need a thousandth of that.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const PACKAGES = [
+  "@octokit/openapi@23.0.2",
+  "@octokit/graphql-schema@15.26.1",
+  "@octokit/webhooks-examples@7.6.1",
+  "graphql@16.11.0",
+];
+const here = dirname(fileURLToPath(import.meta.url));
+const temporary = mkdtempSync(join(tmpdir(), "github-schema-"));
+try {
+  writeFileSync(join(temporary, "package.json"), "{}");
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", ...PACKAGES], {
+    cwd: temporary,
+    stdio: "inherit",
+  });
+  const modules = join(temporary, "node_modules");
+  makeOpenApi(readJson(join(modules, "@octokit/openapi/generated/api.github.com.json")));
+  makeGraphql(
+    readFileSync(join(modules, "@octokit/graphql-schema/schema.graphql"), "utf8"),
+    await import(join(modules, "graphql/index.mjs")),
+  );
+  makeEvents(readJson(join(modules, "@octokit/webhooks-examples/api.github.com/index.json")));
+} finally {
+  rmSync(temporary, { recursive: true, force: true });
+}
+
+function readJson(path) {
+  return JSON.parse(readFileSync(path, "utf8"));
+}
+
+// ---- REST: the operations that the reviewer may use, with every component they reach ----
+
+function makeOpenApi(api) {
+  const repository = "/repos/{owner}/{repo}";
+  const operations = {
+    "/rate_limit": ["get"],
+    [repository]: ["get"],
+    [`${repository}/pulls/{pull_number}`]: ["get"],
+    [`${repository}/pulls/{pull_number}/files`]: ["get"],
+    [`${repository}/pulls/{pull_number}/commits`]: ["get"],
+    [`${repository}/pulls/{pull_number}/comments`]: ["get", "post"],
+    [`${repository}/pulls/{pull_number}/comments/{comment_id}/replies`]: ["post"],
+    [`${repository}/pulls/{pull_number}/requested_reviewers`]: ["get"],
+    [`${repository}/pulls/{pull_number}/reviews`]: ["get", "post"],
+    [`${repository}/pulls/{pull_number}/reviews/{review_id}/comments`]: ["get"],
+    [`${repository}/pulls/comments/{comment_id}`]: ["get", "patch", "delete"],
+    [`${repository}/pulls/comments/{comment_id}/reactions`]: ["post"],
+    [`${repository}/issues/{issue_number}/comments`]: ["get", "post"],
+    [`${repository}/issues/comments/{comment_id}/reactions`]: ["post"],
+    [`${repository}/check-runs`]: ["post"],
+    [`${repository}/check-runs/{check_run_id}`]: ["patch"],
+    [`${repository}/commits/{ref}/check-runs`]: ["get"],
+    [`${repository}/compare/{basehead}`]: ["get"],
+    [`${repository}/collaborators/{username}/permission`]: ["get"],
+  };
+  const subset = { openapi: api.openapi, info: { title: api.info.title, version: api.info.version }, paths: {} };
+  for (const [path, methods] of Object.entries(operations)) {
+    subset.paths[path] = {};
+    for (const method of methods) {
+      const operation = api.paths[path]?.[method];
+      if (!operation) throw new Error(`the official description has no ${method} ${path}`);
+      subset.paths[path][method] = keepOperation(operation);
+    }
+  }
+  const components = {};
+  for (const pending = [subset.paths]; pending.length > 0; ) {
+    for (const [kind, name] of references(pending.pop())) {
+      components[kind] ??= {};
+      if (components[kind][name]) continue;
+      components[kind][name] = withoutProse(api.components[kind][name]);
+      pending.push(components[kind][name]);
+    }
+  }
+  subset.components = components;
+  writeFileSync(join(here, "github-openapi.json"), oneLinePerEntry(subset));
+}
+
+function keepOperation({ operationId, parameters, requestBody, responses }) {
+  const success = Object.entries(responses)
+    .filter(([status, { content }]) => status.startsWith("2") && content?.["application/json"])
+    .map(([status, { content }]) => [
+      status,
+      { content: { "application/json": { schema: content["application/json"].schema } } },
+    ]);
+  return withoutProse({ operationId, parameters, requestBody, responses: Object.fromEntries(success) });
+}
+
+// Under `properties` a key is a name, and a property may well be called `description`.
+function withoutProse(node, insideProperties = false) {
+  if (Array.isArray(node)) return node.map((item) => withoutProse(item));
+  if (node === null || typeof node !== "object") return node;
+  const kept = {};
+  for (const [key, value] of Object.entries(node)) {
+    const prose = ["description", "example", "examples", "title", "externalDocs"];
+    if (!insideProperties && (prose.includes(key) || key.startsWith("x-"))) continue;
+    kept[key] = withoutProse(value, key === "properties" && !insideProperties);
+  }
+  return kept;
+}
+
+function* references(node) {
+  if (node === null || typeof node !== "object") return;
+  if (typeof node.$ref === "string") yield node.$ref.split("/").slice(2);
+  for (const value of Object.values(node)) yield* references(value);
+}
+
+// Small, and still a readable diff when the version changes.
+function oneLinePerEntry({ paths, components, ...rest }) {
+  const block = (entries) =>
+    Object.entries(entries)
+      .map(([key, value]) => `    ${JSON.stringify(key)}: ${JSON.stringify(value)}`)
+      .join(",\n");
+  const groups = Object.entries(components)
+    .map(([kind, entries]) => `   ${JSON.stringify(kind)}: {\n${block(entries)}\n   }`)
+    .join(",\n");
+  const head = JSON.stringify(rest).slice(1, -1);
+  return `{\n ${head},\n "paths": {\n${block(paths)}\n },\n "components": {\n${groups}\n }\n}\n`;
+}
+
+// ---- GraphQL: whole types, minus the fields that lead out of the list. A query that is valid here is valid
+// ---- at GitHub; one that leaves the list fails, and then the list grows.
+
+function makeGraphql(text, { parse, print, visit }) {
+  const objects = new Set(
+    `Query Mutation Repository RepositoryOwner PullRequest PullRequestConnection PageInfo RateLimit Node Actor Bot User
+    Organization Mannequin EnterpriseUserAccount Team RequestedReviewer ReviewRequest ReviewRequestConnection Ref
+    GitObject Commit PullRequestCommit PullRequestCommitConnection CommitHistoryConnection
+    CheckSuite CheckSuiteConnection CheckRun CheckRunConnection App Label LabelConnection
+    PullRequestReview PullRequestReviewConnection PullRequestReviewThread PullRequestReviewThreadConnection
+    PullRequestReviewComment PullRequestReviewCommentConnection IssueComment IssueCommentConnection Comment Minimizable
+    ResolveReviewThreadPayload ResolveReviewThreadInput UnresolveReviewThreadPayload UnresolveReviewThreadInput
+    AddPullRequestReviewThreadReplyPayload AddPullRequestReviewThreadReplyInput MinimizeCommentPayload MinimizeCommentInput`
+      .split(/\s+/),
+  );
+  const mutations = ["resolveReviewThread", "unresolveReviewThread", "addPullRequestReviewThreadReply", "minimizeComment"];
+  const document = visit(parse(text), { StringValue: (node) => (node.block ? null : undefined) });
+  const definitions = new Map(document.definitions.map((definition) => [definition.name?.value, definition]));
+  const named = (type) => (type.type ? named(type.type) : type.name.value);
+  const leaf = (name) =>
+    ["ScalarTypeDefinition", "EnumTypeDefinition"].includes(definitions.get(name)?.kind) ||
+    ["Int", "Float", "String", "Boolean", "ID"].includes(name);
+  const needed = new Set(objects);
+  const inputs = (name) => {
+    needed.add(name);
+    for (const field of definitions.get(name)?.fields ?? []) if (!needed.has(named(field.type))) inputs(named(field.type));
+  };
+  const keptFields = (definition) =>
+    definition.fields?.filter((field) => {
+      const name = named(field.type);
+      if (definition.name.value === "Mutation") return mutations.includes(field.name.value);
+      return objects.has(name) || leaf(name);
+    });
+  const kept = [];
+  for (const definition of document.definitions) {
+    if (!objects.has(definition.name?.value)) continue;
+    const fields = keptFields(definition);
+    for (const field of fields ?? []) {
+      needed.add(named(field.type));
+      for (const argument of field.arguments ?? []) inputs(named(argument.type));
+    }
+    kept.push({
+      ...definition,
+      fields,
+      interfaces: definition.interfaces?.filter((one) => objects.has(one.name.value)),
+      types: definition.types?.filter((one) => objects.has(one.name.value)),
+    });
+  }
+  const rest = document.definitions.filter(({ name }) => needed.has(name?.value) && !objects.has(name.value));
+  const directives = new Set(["possibleTypes", "preview", "docsCategory"]);
+  const subset = visit(
+    { kind: "Document", definitions: [...kept, ...rest].sort((a, b) => (a.name.value < b.name.value ? -1 : 1)) },
+    {
+      Directive: (node) => (directives.has(node.name.value) ? null : undefined),
+      StringValue: { enter: (node, key) => (key === "description" ? null : undefined) },
+    },
+  );
+  writeFileSync(join(here, "github.graphql"), print(subset) + "\n");
+}
+
+// ---- Events: one official example each ----
+
+function makeEvents(examples) {
+  const wanted = [
+    ["pull_request", "opened"],
+    ["pull_request", "reopened"],
+    ["pull_request", "synchronize"],
+    ["pull_request", "ready_for_review"],
+    ["pull_request", "closed"],
+    ["pull_request_review", "submitted"],
+    ["pull_request_review_comment", "created"],
+    ["issue_comment", "created"],
+    ["workflow_dispatch"],
+    ["push"],
+  ];
+  for (const [name, action] of wanted) {
+    const event = examples.find((one) => one.name === name);
+    const example = event?.examples.find((one) => action === undefined || one.action === action);
+    if (!example) throw new Error(`no official example of ${name} ${action ?? ""}`);
+    const file = [name, action].filter(Boolean).join(".") + ".json";
+    writeFileSync(join(here, "../fixtures/events", file), JSON.stringify(example, null, 1) + "\n");
+  }
+}

@@ -1,0 +1,191 @@
+//! Event payloads: GitHub's official examples with the stand-in's values in them. An example's keys stay as they are,
+//! so that what GitHub leaves out of an event is missing here too.
+
+use serde_json::{Value, json};
+
+use super::GitHub;
+use super::state::State;
+
+/// (event, action, the official example)
+const EXAMPLES: &[(&str, Option<&str>, &str)] = &[
+    (
+        "pull_request",
+        Some("opened"),
+        include_str!("../../fixtures/events/pull_request.opened.json"),
+    ),
+    (
+        "pull_request",
+        Some("reopened"),
+        include_str!("../../fixtures/events/pull_request.reopened.json"),
+    ),
+    (
+        "pull_request",
+        Some("synchronize"),
+        include_str!("../../fixtures/events/pull_request.synchronize.json"),
+    ),
+    (
+        "pull_request",
+        Some("ready_for_review"),
+        include_str!("../../fixtures/events/pull_request.ready_for_review.json"),
+    ),
+    (
+        "pull_request",
+        Some("closed"),
+        include_str!("../../fixtures/events/pull_request.closed.json"),
+    ),
+    (
+        "pull_request_review",
+        Some("submitted"),
+        include_str!("../../fixtures/events/pull_request_review.submitted.json"),
+    ),
+    (
+        "pull_request_review_comment",
+        Some("created"),
+        include_str!("../../fixtures/events/pull_request_review_comment.created.json"),
+    ),
+    (
+        "issue_comment",
+        Some("created"),
+        include_str!("../../fixtures/events/issue_comment.created.json"),
+    ),
+    (
+        "workflow_dispatch",
+        None,
+        include_str!("../../fixtures/events/workflow_dispatch.json"),
+    ),
+    (
+        "push",
+        None,
+        include_str!("../../fixtures/events/push.json"),
+    ),
+];
+
+/// The payload of an event about a pull request; `pull_request_target` has the shape of `pull_request`. The sender
+/// is the author.
+pub fn event(name: &str, action: Option<&str>, github: &GitHub, pull: u64) -> Value {
+    let mut payload = example(name, action);
+    github.with(|state| {
+        let shown = state.pulls.get(&pull).expect("the pull request exists");
+        let json = state.pull_json(shown);
+        localise(state, &mut payload, &shown.author);
+        fill(&mut payload, "number", &json!(pull));
+        fill(&mut payload, "after", &json!(shown.head.sha));
+        fill(&mut payload, "pull_request", &json);
+        fill(&mut payload, "issue", &as_issue(&json));
+        fill(
+            &mut payload,
+            "review",
+            &json!({ "commit_id": shown.head.sha }),
+        );
+        if let Some(issue) = payload.get_mut("issue") {
+            // All official examples are on plain issues; this key is what tells a pull request from them.
+            issue["pull_request"] = ["url", "html_url", "diff_url", "patch_url", "merged_at"]
+                .map(|key| (key.to_owned(), json[key].clone()))
+                .into_iter()
+                .collect();
+        }
+    });
+    payload
+}
+
+/// `synchronize` after a push from `before` to the present head.
+pub fn synchronize_event(github: &GitHub, pull: u64, before: &str) -> Value {
+    let mut payload = event("pull_request", Some("synchronize"), github, pull);
+    payload["before"] = json!(before);
+    payload
+}
+
+/// `issue_comment` or `pull_request_review_comment` created. `id` is a comment of the stand-in.
+pub fn comment_event(name: &str, github: &GitHub, pull: u64, id: u64) -> Value {
+    let mut payload = event(name, Some("created"), github, pull);
+    github.with(|state| {
+        let conversation = state.issue_comments.iter().find(|comment| comment.id == id);
+        let shown = match name {
+            "issue_comment" => conversation.map(|comment| state.issue_comment_json(comment)),
+            _ => state.comment(id).map(|comment| state.comment_json(comment)),
+        };
+        let shown = shown.expect("the comment exists");
+        payload["sender"] = shown["user"].clone();
+        payload["comment"] = shown;
+    });
+    payload
+}
+
+/// A review that a person submitted; the state is lower-case in events.
+pub fn review_event(github: &GitHub, pull: u64, id: u64) -> Value {
+    let mut payload = event("pull_request_review", Some("submitted"), github, pull);
+    github.with(|state| {
+        let review = state
+            .reviews
+            .iter()
+            .find(|review| review.id == id)
+            .expect("the review exists");
+        let mut shown = state.review_json(review);
+        shown["state"] = json!(review.state.to_lowercase());
+        payload["sender"] = shown["user"].clone();
+        fill(&mut payload, "review", &shown);
+    });
+    payload
+}
+
+/// Started by hand on the default branch, with the workflow's inputs.
+pub fn dispatch_event(github: &GitHub, sender: &str, inputs: &Value) -> Value {
+    let mut payload = example("workflow_dispatch", None);
+    github.with(|state| {
+        localise(state, &mut payload, sender);
+        payload["ref"] = json!(format!("refs/heads/{}", state.repository.default_branch));
+    });
+    payload["inputs"] = inputs.clone();
+    payload
+}
+
+/// A push to a branch.
+pub fn push_event(github: &GitHub, sender: &str, branch: &str, before: &str, after: &str) -> Value {
+    let mut payload = example("push", None);
+    github.with(|state| localise(state, &mut payload, sender));
+    payload["ref"] = json!(format!("refs/heads/{branch}"));
+    payload["before"] = json!(before);
+    payload["after"] = json!(after);
+    payload
+}
+
+fn example(name: &str, action: Option<&str>) -> Value {
+    let name = name.strip_suffix("_target").unwrap_or(name);
+    let found = EXAMPLES
+        .iter()
+        .find(|(one, acted, _)| *one == name && *acted == action);
+    let (_, _, text) =
+        found.unwrap_or_else(|| panic!("no official example of {name} {action:?} is kept"));
+    serde_json::from_str(text).expect("an example is JSON")
+}
+
+fn localise(state: &State, payload: &mut Value, sender: &str) {
+    fill(payload, "repository", &state.repository_json());
+    payload["sender"] = state.user_json(sender);
+    if let Some(fields) = payload.as_object_mut() {
+        fields.remove("organization");
+        fields.remove("installation");
+    }
+}
+
+/// Puts our values in the place of the example's: of one that is plain, or of the keys that the example has.
+fn fill(payload: &mut Value, key: &str, ours: &Value) {
+    match payload.get_mut(key) {
+        Some(Value::Object(fields)) => {
+            for (key, value) in fields {
+                if let Some(known) = ours.get(key) {
+                    *value = known.clone();
+                }
+            }
+        }
+        Some(plain) => *plain = ours.clone(),
+        None => {}
+    }
+}
+
+/// The values that a pull request shares with its issue, under the issue's addresses.
+fn as_issue(pull: &Value) -> Value {
+    let mut issue = pull.clone();
+    issue["url"] = pull["issue_url"].clone();
+    issue
+}

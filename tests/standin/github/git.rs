@@ -1,0 +1,257 @@
+//! Real git: the repository behind the stand-in, its commits, and fetches over smart HTTP. Separate, because it is
+//! the one place that starts processes.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[derive(Debug, Clone)]
+pub struct Git {
+    dir: PathBuf,
+}
+
+/// One entry of a commit that a test makes.
+#[derive(Debug, Clone)]
+pub struct Change {
+    path: String,
+    what: What,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    Blob { mode: &'static str, bytes: Vec<u8> },
+    Remove,
+    RenameFrom(String),
+}
+
+impl Change {
+    pub fn write(path: &str, content: impl Into<Vec<u8>>) -> Self {
+        Self::blob(path, "100644", content.into())
+    }
+
+    pub fn executable(path: &str, content: impl Into<Vec<u8>>) -> Self {
+        Self::blob(path, "100755", content.into())
+    }
+
+    pub fn symlink(path: &str, target: &str) -> Self {
+        Self::blob(path, "120000", target.into())
+    }
+
+    pub fn remove(path: &str) -> Self {
+        Self {
+            path: path.into(),
+            what: What::Remove,
+        }
+    }
+
+    pub fn rename(from: &str, to: &str) -> Self {
+        Self {
+            path: to.into(),
+            what: What::RenameFrom(from.into()),
+        }
+    }
+
+    fn blob(path: &str, mode: &'static str, bytes: Vec<u8>) -> Self {
+        Self {
+            path: path.into(),
+            what: What::Blob { mode, bytes },
+        }
+    }
+
+    /// The change in the language of `git fast-import`.
+    fn instruction(&self) -> Vec<u8> {
+        let path = quoted(&self.path);
+        match &self.what {
+            What::Remove => format!("D {path}\n").into_bytes(),
+            What::RenameFrom(from) => format!("R {} {path}\n", quoted(from)).into_bytes(),
+            What::Blob { mode, bytes } => {
+                let mut text =
+                    format!("M {mode} inline {path}\ndata {}\n", bytes.len()).into_bytes();
+                text.extend_from_slice(bytes);
+                text.push(b'\n');
+                text
+            }
+        }
+    }
+}
+
+fn quoted(path: &str) -> String {
+    format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+impl Git {
+    pub fn new(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Makes the bare repository. What GitHub allows a client to ask for is allowed here.
+    pub fn init(&self) {
+        self.must(&["init", "--quiet", "--bare", "--initial-branch=main"]);
+        self.must(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+        self.must(&["config", "uploadpack.allowFilter", "true"]);
+    }
+
+    /// Commits on `branch` and returns the new commit. No parents make a root commit, two make a merge.
+    pub fn commit(
+        &self,
+        branch: &str,
+        parents: &[&str],
+        message: &str,
+        at: u64,
+        changes: &[Change],
+    ) -> String {
+        let mut script = format!(
+            "commit refs/heads/{branch}\nauthor dev <dev@example.com> {at} +0000\n\
+             committer dev <dev@example.com> {at} +0000\ndata {}\n{message}\n",
+            message.len()
+        )
+        .into_bytes();
+        for (index, parent) in parents.iter().enumerate() {
+            let word = if index == 0 { "from" } else { "merge" };
+            script.extend_from_slice(format!("{word} {parent}\n").as_bytes());
+        }
+        for change in changes {
+            script.extend(change.instruction());
+        }
+        let input = ["fast-import", "--quiet", "--force"];
+        assert!(
+            self.feed(&input, &script).is_some(),
+            "git fast-import refused the commit on {branch}"
+        );
+        self.must(&["rev-parse", &format!("refs/heads/{branch}")])
+    }
+
+    /// Standard output, trimmed; a panic says what git said.
+    pub fn must(&self, args: &[&str]) -> String {
+        let output = self.command(args).output().expect("git starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {args:?}: {errors}");
+        String::from_utf8_lossy(&output.stdout).trim_end().into()
+    }
+
+    /// Standard output, or `None` where git does not know what was asked for.
+    pub fn ask(&self, args: &[&str]) -> Option<String> {
+        let output = self.command(args).output().expect("git starts");
+        output
+            .status
+            .success()
+            .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// The full hash of a commit named by hash or branch.
+    pub fn commit_of(&self, name: &str) -> Option<String> {
+        let found = self.ask(&[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &format!("{name}^{{commit}}"),
+        ])?;
+        Some(found.trim().into())
+    }
+
+    pub fn merge_base(&self, one: &str, other: &str) -> Option<String> {
+        Some(self.ask(&["merge-base", one, other])?.trim().into())
+    }
+
+    /// Is `commit` one of the commits between the merge base and the head?
+    pub fn has_between(&self, base: &str, head: &str, commit: &str) -> bool {
+        self.ask(&["rev-list", &format!("{base}..{head}")])
+            .is_some_and(|list| list.lines().any(|line| line == commit))
+    }
+
+    /// Answers one request of the smart HTTP protocol with git's own CGI program: (status, headers, body).
+    pub fn http_backend(&self, request: &Cgi<'_>) -> (u16, Vec<(String, String)>, Vec<u8>) {
+        let mut command = self.command(&["http-backend"]);
+        command
+            .env("GIT_PROJECT_ROOT", &self.dir)
+            .env("GIT_HTTP_EXPORT_ALL", "1")
+            .env("PATH_INFO", request.path)
+            .env("QUERY_STRING", request.query)
+            .env("REQUEST_METHOD", request.method)
+            .env("CONTENT_LENGTH", request.body.len().to_string());
+        for (variable, value) in request.headers {
+            command.env(variable, value);
+        }
+        let Some(output) = run_with_input(command, request.body) else {
+            return (500, Vec::new(), b"git http-backend failed".to_vec());
+        };
+        split_cgi(&output)
+    }
+
+    fn feed(&self, args: &[&str], input: &[u8]) -> Option<Vec<u8>> {
+        run_with_input(self.command(args), input)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        command
+            .arg("--git-dir")
+            .arg(&self.dir)
+            .args(["-c", "core.quotePath=false"])
+            .args(args)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+/// What `git http-backend` wants to know about a request.
+#[derive(Debug)]
+pub struct Cgi<'a> {
+    pub method: &'a str,
+    pub path: &'a str,
+    pub query: &'a str,
+    /// Variable and value, such as `CONTENT_TYPE`, `HTTP_CONTENT_ENCODING` and `GIT_PROTOCOL`.
+    pub headers: &'a [(&'static str, String)],
+    pub body: &'a [u8],
+}
+
+fn run_with_input(mut command: Command, input: &[u8]) -> Option<Vec<u8>> {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("git starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    let input = input.to_vec();
+    // A thread, because git may answer before it has read everything.
+    let feeder = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().expect("git ends");
+    let _closed_early = feeder.join();
+    output.status.success().then_some(output.stdout)
+}
+
+fn split_cgi(output: &[u8]) -> (u16, Vec<(String, String)>, Vec<u8>) {
+    let end = output
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .unwrap_or(output.len());
+    let mut status = 200;
+    let mut headers = Vec::new();
+    for line in String::from_utf8_lossy(&output[..end]).lines() {
+        let Some((name, value)) = line.split_once(": ") else {
+            continue;
+        };
+        if name == "Status" {
+            status = value
+                .split(' ')
+                .next()
+                .and_then(|code| code.parse().ok())
+                .unwrap_or(500);
+        } else {
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+    }
+    (
+        status,
+        headers,
+        output.get(end + 4..).unwrap_or_default().to_vec(),
+    )
+}

@@ -1,0 +1,112 @@
+//! Commits and their check runs as GraphQL objects: where a later run finds what an earlier one left.
+
+use apollo_compiler::response::{JsonMap, JsonValue};
+
+use super::graphql::{Context, Node, connection};
+use super::nodes::{Made, text};
+use super::state::{CheckRun, PullRequest};
+
+pub fn commits<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
+    let range = format!("{}..{}", pull.base.sha, pull.head.sha);
+    let list = context
+        .state
+        .borrow()
+        .git
+        .ask(&["rev-list", "--reverse", &range])
+        .unwrap_or_default();
+    let nodes = list.lines().map(|sha| {
+        let fields = vec![
+            ("id", format!("PRC_{sha}").into()),
+            ("commit", commit(context, sha)),
+        ];
+        Node::object(context, "PullRequestCommit", fields)
+    });
+    connection(
+        context,
+        "PullRequestCommitConnection",
+        "commits",
+        nodes.collect(),
+    )
+}
+
+pub fn commit_by_name<'c>(context: &'c Context, arguments: &JsonMap) -> Node<'c> {
+    let name = [text(arguments, "oid"), text(arguments, "expression")].concat();
+    let found = context.state.borrow().git.commit_of(&name);
+    found.map_or_else(Node::null, |sha| commit(context, &sha))
+}
+
+fn commit<'c>(context: &'c Context, sha: &str) -> Node<'c> {
+    let message = context
+        .state
+        .borrow()
+        .commit_json(sha)
+        .map(|commit| commit["commit"]["message"].clone());
+    let fields = vec![
+        ("id", format!("C_{sha}").into()),
+        ("oid", sha.into()),
+        ("message", message.unwrap_or_default().into()),
+        ("checkSuites", check_suites(context, sha)),
+    ];
+    Node::object(context, "Commit", fields)
+}
+
+/// One suite holds everything that was checked on a commit.
+fn check_suites<'c>(context: &'c Context, sha: &str) -> Node<'c> {
+    let runs: Vec<CheckRun> = context
+        .state
+        .borrow()
+        .check_runs
+        .iter()
+        .filter(|run| run.head_sha == sha)
+        .cloned()
+        .collect();
+    let suites = if runs.is_empty() {
+        Vec::new()
+    } else {
+        let fields = vec![
+            ("id", "CS_1".into()),
+            (
+                "checkRuns",
+                Node::lazy(move |arguments| check_runs(context, arguments, &runs)),
+            ),
+        ];
+        vec![Node::object(context, "CheckSuite", fields)]
+    };
+    connection(context, "CheckSuiteConnection", "checkSuites", suites)
+}
+
+fn check_runs<'c>(context: &'c Context, arguments: &JsonMap, runs: &[CheckRun]) -> Made<'c> {
+    let wanted = arguments
+        .get("filterBy")
+        .and_then(|filter| filter.get("checkName"))
+        .and_then(JsonValue::as_str);
+    let chosen = runs
+        .iter()
+        .filter(|run| wanted.is_none_or(|name| run.name == name));
+    let nodes = chosen.map(|run| {
+        let fields = vec![
+            ("id", format!("CR_{}", run.id).into()),
+            ("databaseId", run.id.into()),
+            ("name", run.name.clone().into()),
+            ("status", run.status.to_uppercase().into()),
+            (
+                "conclusion",
+                run.conclusion
+                    .as_ref()
+                    .map(|conclusion| conclusion.to_uppercase())
+                    .into(),
+            ),
+            ("title", run.title.clone().into()),
+            ("summary", run.summary.clone().into()),
+            ("text", run.text.clone().into()),
+            ("externalId", run.external_id.clone().into()),
+            ("startedAt", run.started_at.clone().into()),
+            ("completedAt", run.completed_at.clone().into()),
+        ];
+        Node::object(context, "CheckRun", fields)
+    });
+    match connection(context, "CheckRunConnection", "checkRuns", nodes.collect()) {
+        Node::Lazy(make) => make(arguments),
+        other => Ok(other),
+    }
+}

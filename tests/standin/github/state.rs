@@ -1,0 +1,316 @@
+//! What GitHub knows about one repository, as plain data. Separate from the routes, so that a test can set up and
+//! look at anything without going through HTTP.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::faults::Rule;
+use super::git::Git;
+use super::writes::Write;
+
+#[derive(Debug)]
+pub struct State {
+    /// `http://127.0.0.1:PORT`, without a slash at the end.
+    pub base_url: String,
+    pub repository: Repository,
+    pub git: Git,
+    /// Who a token is.
+    pub identities: BTreeMap<String, Identity>,
+    pub pulls: BTreeMap<u64, PullRequest>,
+    pub comments: Vec<ReviewComment>,
+    pub reviews: Vec<Review>,
+    pub threads: Vec<Thread>,
+    pub issue_comments: Vec<IssueComment>,
+    pub check_runs: Vec<CheckRun>,
+    pub reactions: Vec<Reaction>,
+    pub(super) writes: Vec<Write>,
+    pub(super) violations: Vec<String>,
+    pub(super) requests: Vec<(http::Method, String, u16)>,
+    pub(super) faults: Vec<Rule>,
+    next_id: u64,
+    seconds: u64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Repository {
+    pub full_name: String,
+    pub id: u64,
+    pub default_branch: String,
+    pub private: bool,
+    /// `admin`, `write`, `read` or `none` by login.
+    pub permissions: BTreeMap<String, String>,
+}
+
+impl Repository {
+    pub fn owner(&self) -> &str {
+        self.full_name
+            .split_once('/')
+            .map_or("", |(owner, _)| owner)
+    }
+
+    pub fn name(&self) -> &str {
+        self.full_name.split_once('/').map_or("", |(_, name)| name)
+    }
+}
+
+/// Who a token acts as. The login is REST's form: a bot's ends in `[bot]`.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    pub login: String,
+    pub typename: String,
+    /// `pull-requests:write` and the like; write includes read.
+    pub permissions: BTreeSet<String>,
+}
+
+impl Identity {
+    /// The identity of `GITHUB_TOKEN` in a workflow with these permissions.
+    pub fn github_actions(permissions: &[&str]) -> Self {
+        Self {
+            login: "github-actions[bot]".into(),
+            typename: "Bot".into(),
+            permissions: permissions.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    pub fn person(login: &str, permissions: &[&str]) -> Self {
+        Self {
+            login: login.into(),
+            typename: "User".into(),
+            ..Self::github_actions(permissions)
+        }
+    }
+
+    pub fn may(&self, permission: &str) -> bool {
+        self.permissions.contains(permission)
+            || permission
+                .strip_suffix(":read")
+                .is_some_and(|scope| self.permissions.contains(&format!("{scope}:write")))
+    }
+
+    pub fn may_resolve(&self) -> bool {
+        self.may("contents:write") && self.may("pull-requests:write")
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct PullRequest {
+    pub number: u64,
+    pub id: u64,
+    pub title: String,
+    pub body: Option<String>,
+    pub draft: bool,
+    /// `open` or `closed`.
+    pub state: String,
+    pub author: String,
+    pub labels: Vec<String>,
+    pub head: Head,
+    pub base: Base,
+    pub requested_reviewers: Vec<String>,
+    /// Slugs.
+    pub requested_teams: Vec<String>,
+    pub created_at: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct Head {
+    pub branch: String,
+    pub sha: String,
+    /// `None`: the fork was deleted.
+    pub repository: Option<HeadRepository>,
+}
+
+#[derive(Debug, Clone)]
+pub struct HeadRepository {
+    pub full_name: String,
+    pub id: u64,
+    pub fork: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Base {
+    pub branch: String,
+    pub sha: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct ReviewComment {
+    pub id: u64,
+    pub node_id: String,
+    pub pull: u64,
+    pub review_id: u64,
+    pub path: String,
+    pub body: String,
+    /// `None`: the account was deleted.
+    pub user: Option<String>,
+    pub author_association: String,
+    pub diff_hunk: String,
+    pub commit_id: String,
+    pub original_commit_id: String,
+    pub in_reply_to_id: Option<u64>,
+    /// `None` on a file comment and on an outdated one.
+    pub line: Option<u64>,
+    pub original_line: Option<u64>,
+    pub start_line: Option<u64>,
+    pub original_start_line: Option<u64>,
+    pub side: String,
+    pub start_side: Option<String>,
+    /// `line` or `file`.
+    pub subject_type: String,
+    pub created_at: String,
+    pub updated_at: String,
+    pub editor: Option<String>,
+    pub last_edited_at: Option<String>,
+    pub minimized: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Review {
+    pub id: u64,
+    pub pull: u64,
+    pub body: String,
+    /// `COMMENTED`, `APPROVED`, `CHANGES_REQUESTED`, `PENDING` or `DISMISSED`.
+    pub state: String,
+    pub commit_id: String,
+    pub user: String,
+    pub author_association: String,
+    pub submitted_at: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Thread {
+    /// `PRRT_…`
+    pub id: String,
+    pub pull: u64,
+    pub root: u64,
+    pub is_resolved: bool,
+    pub resolved_by: Option<String>,
+    pub is_outdated: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct IssueComment {
+    pub id: u64,
+    pub pull: u64,
+    pub body: String,
+    pub user: String,
+    pub author_association: String,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct CheckRun {
+    pub id: u64,
+    pub name: String,
+    pub head_sha: String,
+    pub status: String,
+    pub conclusion: Option<String>,
+    pub title: Option<String>,
+    pub summary: Option<String>,
+    pub text: Option<String>,
+    pub annotations: Vec<serde_json::Value>,
+    pub external_id: Option<String>,
+    pub details_url: Option<String>,
+    pub started_at: String,
+    pub completed_at: Option<String>,
+    pub app: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct Reaction {
+    pub id: u64,
+    /// A review comment or an issue comment: their ids share one sequence here.
+    pub comment: u64,
+    pub user: String,
+    pub content: String,
+    pub created_at: String,
+}
+
+impl State {
+    pub fn new(base_url: String, full_name: &str, git_dir: PathBuf) -> Self {
+        let repository = Repository {
+            full_name: full_name.into(),
+            id: 4_242,
+            default_branch: "main".into(),
+            private: false,
+            permissions: BTreeMap::new(),
+        };
+        Self {
+            base_url,
+            repository,
+            git: Git::new(git_dir),
+            identities: BTreeMap::new(),
+            pulls: BTreeMap::new(),
+            comments: Vec::new(),
+            reviews: Vec::new(),
+            threads: Vec::new(),
+            issue_comments: Vec::new(),
+            check_runs: Vec::new(),
+            reactions: Vec::new(),
+            writes: Vec::new(),
+            violations: Vec::new(),
+            requests: Vec::new(),
+            faults: Vec::new(),
+            next_id: 1_000,
+            seconds: 0,
+        }
+    }
+
+    pub fn next_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    /// Advances the clock: one second a write, so that order in time is order of writing.
+    pub fn tick(&mut self) -> String {
+        self.seconds += 1;
+        self.now()
+    }
+
+    pub fn now(&self) -> String {
+        let (day, rest) = (self.seconds / 86_400, self.seconds % 86_400);
+        let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
+        format!("2026-01-{:02}T{hour:02}:{minute:02}:{second:02}Z", day + 1)
+    }
+
+    /// The same moment as git wants it.
+    pub fn epoch_seconds(&self) -> u64 {
+        1_767_225_600 + self.seconds
+    }
+
+    pub fn comment(&self, id: u64) -> Option<&ReviewComment> {
+        self.comments.iter().find(|comment| comment.id == id)
+    }
+
+    pub fn thread_of(&self, root: u64) -> Option<&Thread> {
+        self.threads.iter().find(|thread| thread.root == root)
+    }
+
+    /// `admin`, `write`, `read` or `none`; on a public repository everybody may read.
+    pub fn permission(&self, login: &str) -> String {
+        let nobody = if self.repository.private {
+            "none"
+        } else {
+            "read"
+        };
+        match self.repository.permissions.get(login) {
+            Some(permission) => permission.clone(),
+            None if login == self.repository.owner() => "admin".into(),
+            None => nobody.into(),
+        }
+    }
+
+    pub fn association(&self, login: &str, pull: u64) -> String {
+        let authored = self
+            .pulls
+            .get(&pull)
+            .is_some_and(|pull| pull.author == login);
+        match self.permission(login).as_str() {
+            _ if login == self.repository.owner() => "OWNER",
+            "admin" | "write" => "COLLABORATOR",
+            _ if authored => "CONTRIBUTOR",
+            _ => "NONE",
+        }
+        .into()
+    }
+}

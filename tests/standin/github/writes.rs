@@ -1,0 +1,166 @@
+//! Every effect on the pull request, in order, and the ways in which a test consumes them. Silence is asserted:
+//! what nobody consumed fails the test in `finish`.
+
+use serde_json::Value;
+
+use super::GitHub;
+use super::state::CheckRun;
+
+/// One write that GitHub carried out. `json` is the body as it was sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    Review {
+        pull: u64,
+        id: u64,
+        json: Value,
+    },
+    Comment {
+        pull: u64,
+        id: u64,
+        json: Value,
+    },
+    Reply {
+        pull: u64,
+        root: u64,
+        id: u64,
+        json: Value,
+    },
+    Resolve {
+        root: u64,
+        by: String,
+    },
+    Unresolve {
+        root: u64,
+        by: String,
+    },
+    Minimize {
+        node_id: String,
+        json: Value,
+    },
+    EditComment {
+        id: u64,
+        json: Value,
+    },
+    DeleteComment {
+        id: u64,
+    },
+    IssueComment {
+        pull: u64,
+        id: u64,
+        json: Value,
+    },
+    Reaction {
+        comment: u64,
+        json: Value,
+    },
+    CheckRunCreated {
+        id: u64,
+        json: Value,
+    },
+    CheckRunUpdated {
+        id: u64,
+        json: Value,
+    },
+}
+
+impl GitHub {
+    /// Everything written since the last look, in order. Consumes it.
+    pub fn take_writes(&self) -> Vec<Write> {
+        self.with(|state| std::mem::take(&mut state.writes))
+    }
+
+    /// The one review that was posted, as it was sent.
+    pub fn expect_review(&self) -> Value {
+        self.expect_one("review", |write| match write {
+            Write::Review { json, .. } => Some(json.clone()),
+            _ => None,
+        })
+    }
+
+    /// The one review comment that was posted outside a review, as it was sent.
+    pub fn expect_comment(&self) -> Value {
+        self.expect_one("review comment", |write| match write {
+            Write::Comment { json, .. } => Some(json.clone()),
+            _ => None,
+        })
+    }
+
+    /// The one reply: the thread's root comment and the text.
+    pub fn expect_reply(&self) -> (u64, String) {
+        self.expect_one("reply", |write| match write {
+            Write::Reply { root, json, .. } => Some((*root, json["body"].as_str()?.to_owned())),
+            _ => None,
+        })
+    }
+
+    /// The root comment of the one thread that was resolved.
+    pub fn expect_resolve(&self) -> u64 {
+        self.expect_one("resolved thread", |write| match write {
+            Write::Resolve { root, .. } => Some(*root),
+            _ => None,
+        })
+    }
+
+    /// The text of the one comment on the conversation.
+    pub fn expect_issue_comment(&self) -> String {
+        self.expect_one("issue comment", |write| match write {
+            Write::IssueComment { json, .. } => Some(json["body"].as_str()?.to_owned()),
+            _ => None,
+        })
+    }
+
+    /// The comment and the content of the one reaction.
+    pub fn expect_reaction(&self) -> (u64, String) {
+        self.expect_one("reaction", |write| match write {
+            Write::Reaction { comment, json } => {
+                Some((*comment, json["content"].as_str()?.to_owned()))
+            }
+            _ => None,
+        })
+    }
+
+    /// The final state of the one check run that was written to, however often it was updated.
+    pub fn expect_check_run(&self) -> CheckRun {
+        let ids = self.consume(|write| match write {
+            Write::CheckRunCreated { id, .. } | Write::CheckRunUpdated { id, .. } => Some(*id),
+            _ => None,
+        });
+        let mut distinct = ids.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(
+            distinct.len(),
+            1,
+            "expected writes to exactly one check run, got {ids:?}"
+        );
+        self.with(|state| {
+            let run = state.check_runs.iter().find(|run| run.id == distinct[0]);
+            run.expect("a written check run exists").clone()
+        })
+    }
+
+    fn expect_one<T>(&self, what: &str, pick: impl Fn(&Write) -> Option<T>) -> T {
+        let before = self.with(|state| format!("{:#?}", state.writes));
+        let mut found = self.consume(pick);
+        assert_eq!(
+            found.len(),
+            1,
+            "expected exactly one {what}; the writes were {before}"
+        );
+        found.remove(0)
+    }
+
+    fn consume<T>(&self, pick: impl Fn(&Write) -> Option<T>) -> Vec<T> {
+        self.with(|state| {
+            let mut found = Vec::new();
+            state.writes.retain(|write| match pick(write) {
+                Some(one) => {
+                    found.push(one);
+                    false
+                }
+                None => true,
+            });
+            found
+        })
+    }
+}

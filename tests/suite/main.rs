@@ -1,0 +1,6 @@
+//! Everything that needs more than one module: one binary, so that it is linked once.
+
+#[path = "../standin/mod.rs"]
+mod standin;
+
+mod standin_github;
