@@ -1,1 +1,195 @@
-//! actions
+//! The runner's side: workflow commands on the log, and the files it reads after the step. Separate, because
+//! a line of the log can be a command, so every line we print goes through here.
+
+mod text;
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// GitHub drops a summary above 1 MiB as a whole.
+const SUMMARY_LIMIT: usize = 1024 * 1024 - 4096;
+const CUT_NOTE: &str = "\n\n*The summary was cut here: GitHub shows at most 1 MiB.*\n";
+/// The runner cuts messages here, and not on a character's boundary.
+const MESSAGE_LIMIT: usize = 4_000;
+/// Masking a shorter value would riddle the log with asterisks.
+const SHORTEST_MASK: usize = 6;
+
+/// What tells the runner something. Outside Actions the same calls print plain lines.
+pub struct Actions {
+    log: Mutex<Box<dyn Write + Send>>,
+    commands: bool,
+    output: Option<PathBuf>,
+    summary: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Actions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Actions")
+            .field("commands", &self.commands)
+            .field("output", &self.output)
+            .field("summary", &self.summary)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Actions {
+    /// `commands`: whether a runner reads the log. `output` and `summary` are its files.
+    #[must_use]
+    pub fn new(commands: bool, output: Option<PathBuf>, summary: Option<PathBuf>) -> Self {
+        Self::writing_to(Box::new(io::stdout()), commands, output, summary)
+    }
+
+    /// With another log than standard output.
+    #[must_use]
+    pub fn writing_to(
+        log: Box<dyn Write + Send>,
+        commands: bool,
+        output: Option<PathBuf>,
+        summary: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            log: Mutex::new(log),
+            commands,
+            output,
+            summary,
+        }
+    }
+
+    /// Sets an output of the step; without a runner's file it is a line of the log.
+    pub fn set_output(&self, name: &str, value: &str) -> io::Result<()> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(io::Error::other(format!(
+                "{name:?} is no name of an output"
+            )));
+        }
+        let Some(path) = &self.output else {
+            self.line(&format!("{name}: {value}"));
+            return Ok(());
+        };
+        let delimiter = format!("end-{}", random_token()?);
+        if value.contains(&delimiter) {
+            return Err(io::Error::other(
+                "the value of an output holds its delimiter",
+            ));
+        }
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        file.write_all(format!("{name}<<{delimiter}\n{value}\n{delimiter}\n").as_bytes())
+    }
+
+    /// Appends Markdown to the step's summary, as far as GitHub still shows it; without a runner's file it
+    /// is printed.
+    pub fn append_summary(&self, markdown: &str) -> io::Result<()> {
+        let Some(path) = &self.summary else {
+            return self.foreign(markdown);
+        };
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        let used = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+        let room = SUMMARY_LIMIT.saturating_sub(used);
+        if markdown.len() < room {
+            return file.write_all(format!("{markdown}\n").as_bytes());
+        }
+        if room <= CUT_NOTE.len() {
+            return Ok(());
+        }
+        let kept = text::cut(markdown, room - CUT_NOTE.len());
+        file.write_all(format!("{kept}{CUT_NOTE}").as_bytes())
+    }
+
+    pub fn notice(&self, message: &str) {
+        self.annotate("notice", message);
+    }
+
+    pub fn warning(&self, message: &str) {
+        self.annotate("warning", message);
+    }
+
+    pub fn error(&self, message: &str) {
+        self.annotate("error", message);
+    }
+
+    fn annotate(&self, level: &str, message: &str) {
+        if self.commands {
+            let message = text::command_data(text::cut(message, MESSAGE_LIMIT));
+            let title = text::command_property("OpenCode review");
+            self.print(&format!("::{level} title={title}::{message}\n"));
+        } else {
+            self.print(&format!("{level}: {}\n", text::one_line(message)));
+        }
+    }
+
+    /// Opens a foldable part of the log. Groups do not nest.
+    pub fn group(&self, name: &str) {
+        if self.commands {
+            self.print(&format!("::group::{}\n", text::command_data(name)));
+        } else {
+            self.print(&format!("== {} ==\n", text::one_line(name)));
+        }
+    }
+
+    pub fn end_group(&self) {
+        if self.commands {
+            self.print("::endgroup::\n");
+        }
+    }
+
+    /// One line of our own. It may quote foreign text, so it is made unable to be a command.
+    pub fn line(&self, line: &str) {
+        self.print(&format!("{}\n", text::inert(&text::one_line(line))));
+    }
+
+    /// Text that others wrote, the model among them: marked as such line by line, and read by the runner
+    /// with its commands stopped.
+    pub fn foreign(&self, foreign: &str) -> io::Result<()> {
+        let mut quoted = String::new();
+        for line in text::lines(foreign) {
+            quoted.push_str("  | ");
+            quoted.push_str(&text::inert(&line));
+            quoted.push('\n');
+        }
+        if !self.commands {
+            self.print(&quoted);
+            return Ok(());
+        }
+        // The token is drawn after the text was written, so the text cannot hold it.
+        let token = random_token()?;
+        self.print(&format!("::stop-commands::{token}\n{quoted}::{token}::\n"));
+        Ok(())
+    }
+
+    /// Tells the runner to hide a secret in every later line.
+    pub fn mask(&self, secret: &str) {
+        if !self.commands {
+            return;
+        }
+        for line in secret
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.chars().count() >= SHORTEST_MASK)
+        {
+            self.print(&format!("::add-mask::{}\n", text::command_data(line)));
+        }
+    }
+
+    /// A log that cannot be written is no reason to lose a review.
+    fn print(&self, lines: &str) {
+        let mut log = self.log();
+        let _ = log.write_all(lines.as_bytes()).and_then(|()| log.flush());
+    }
+
+    fn log(&self) -> MutexGuard<'_, Box<dyn Write + Send>> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// 128 random bits: nobody who writes a value beforehand can know them.
+fn random_token() -> io::Result<String> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(data_encoding::HEXLOWER.encode(&bytes))
+}
+
+#[cfg(test)]
+mod tests;

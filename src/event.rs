@@ -1,1 +1,162 @@
-//! event
+//! From GitHub's event to what we were asked to do, or to the reason why we do nothing. Separate, so that
+//! "not ours" is decided in one place, before anything is read, started or judged.
+
+mod door;
+mod mention;
+mod skip;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use mention::mentions;
+pub use skip::SkipReason;
+
+use crate::domain::{CommentId, CommitSha, Login, RepoName};
+use serde_json::Value;
+
+/// What the event is judged by.
+#[derive(Debug, Clone, Copy)]
+pub struct TriggerRules<'a> {
+    /// With its `@`.
+    pub mention: &'a str,
+    /// Whether the run holds what it needs to reach a model; forks and Dependabot get no secrets.
+    pub has_model_key: bool,
+}
+
+/// The door's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trigger {
+    Run(Event),
+    Skip(SkipReason),
+}
+
+/// One pull request, and why we look at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    pub repo: RepoName,
+    pub number: u64,
+    pub kind: EventKind,
+    /// The head before a push, where the event names it.
+    pub before: Option<CommitSha>,
+    pub sender: Option<Login>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventKind {
+    /// Opened or reopened.
+    Opened,
+    Pushed,
+    Ready,
+    ReviewSubmitted,
+    /// Somebody addressed us.
+    Mention {
+        comment_id: CommentId,
+        on: CommentPlace,
+        body: String,
+        author: Login,
+        association: Association,
+    },
+    /// Somebody answered in a review thread, perhaps one of ours.
+    ThreadReply {
+        comment_id: CommentId,
+        in_reply_to: CommentId,
+    },
+    /// `workflow_dispatch`.
+    Dispatch,
+    /// From a shell.
+    Manual,
+}
+
+impl EventKind {
+    /// A draft is reviewed only when a mention asks for it. Payloads do not always say whether the pull
+    /// request is a draft, so whoever re-reads it asks again here.
+    #[must_use]
+    pub fn accepts_draft(&self) -> bool {
+        matches!(self, Self::Mention { .. })
+    }
+}
+
+/// Which kind of comment holds a mention: GitHub numbers the two separately.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CommentPlace {
+    IssueComment,
+    ReviewComment,
+}
+
+/// GitHub's `author_association`, as far as it tells who may write. It understates members whose membership
+/// is private, so `Other` means "ask the permission endpoint".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Association {
+    Owner,
+    Member,
+    Collaborator,
+    Other,
+}
+
+impl Association {
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        match text {
+            "OWNER" => Self::Owner,
+            "MEMBER" => Self::Member,
+            "COLLABORATOR" => Self::Collaborator,
+            _ => Self::Other,
+        }
+    }
+
+    #[must_use]
+    pub fn is_trusted(self) -> bool {
+        self != Self::Other
+    }
+}
+
+/// An event of ours that cannot be understood. Each is one sentence for the person who wrote the workflow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EventError {
+    #[error(
+        "The payload of the {event} event does not have GitHub's shape ({problem}); the file that GITHUB_EVENT_PATH names must be the one the runner wrote."
+    )]
+    Shape { event: String, problem: String },
+    #[error(
+        "The {event} event holds no repository as owner/name; the file that GITHUB_EVENT_PATH names must be the one the runner wrote."
+    )]
+    NoRepository { event: String },
+    #[error(
+        "The {event} event holds no pull request number; the file that GITHUB_EVENT_PATH names must be the one the runner wrote."
+    )]
+    NoNumber { event: String },
+    #[error(
+        "The {event} event holds no comment id; the file that GITHUB_EVENT_PATH names must be the one the runner wrote."
+    )]
+    NoComment { event: String },
+    #[error(
+        "The workflow_dispatch event holds no input pull_request; add one to the workflow and give it a pull request's number, #number or URL."
+    )]
+    NoDispatchInput,
+    #[error(
+        "The workflow_dispatch input pull_request is {given}; accepted is a pull request of {repo}: its number, #number or URL."
+    )]
+    BadDispatchInput { given: String, repo: RepoName },
+}
+
+/// `name` is `GITHUB_EVENT_NAME`, `payload` the parsed event file.
+pub fn parse(name: &str, payload: &Value, rules: &TriggerRules<'_>) -> Result<Trigger, EventError> {
+    let door = door::Door { name, rules };
+    match name {
+        "pull_request" | "pull_request_target" => door.pull_request(door.read(payload)?),
+        "pull_request_review" => door.review(door.read(payload)?),
+        "issue_comment" => door.issue_comment(door.read(payload)?),
+        "pull_request_review_comment" => door.review_comment(door.read(payload)?),
+        "workflow_dispatch" => door.dispatch(&door.read(payload)?),
+        _ => Ok(Trigger::Skip(SkipReason::event(name))),
+    }
+}
+
+/// Foreign text inside one of our sentences: short, on one line, nothing that a terminal obeys.
+fn shown(text: &str) -> String {
+    let escaped: String = text.chars().take(60).flat_map(char::escape_debug).collect();
+    match text.chars().nth(60) {
+        Some(_) => format!("{escaped}…"),
+        None => escaped,
+    }
+}

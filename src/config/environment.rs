@@ -1,1 +1,178 @@
-//! Where the runner put us: the `GITHUB_*` variables, as given.
+//! Where the runner put us: the `GITHUB_*` variables, as given. Separate from the inputs, because the user
+//! writes those and the runner writes these.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What a child process or an HTTP client needs to reach the outside through a company's proxy.
+const NETWORK_VARIABLES: [&str; 11] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "all_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+];
+
+/// The environment of the run. An empty variable counts as unset, as everywhere in Actions.
+#[derive(Clone, PartialEq)]
+pub struct Environment {
+    /// Whether a runner reads our output.
+    pub in_actions: bool,
+    pub event_name: Option<String>,
+    pub event_path: Option<PathBuf>,
+    pub repository: Option<String>,
+    pub api_url: String,
+    /// Never derived from `api_url`: the two differ in more than a suffix on GitHub Enterprise Server.
+    pub graphql_url: String,
+    pub server_url: String,
+    pub workspace: Option<PathBuf>,
+    pub output: Option<PathBuf>,
+    pub step_summary: Option<PathBuf>,
+    pub run_id: Option<String>,
+    pub run_attempt: Option<String>,
+    pub runner_temp: Option<PathBuf>,
+    pub debug: bool,
+    pub opencode_bin: Option<PathBuf>,
+    /// Tests shorten every wait by it; 1 outside them.
+    pub time_scale: f64,
+    pub path: String,
+    pub home: Option<PathBuf>,
+    /// Proxy and certificate variables, as given. A proxy's address may hold a password.
+    pub network: Vec<(String, String)>,
+}
+
+impl Environment {
+    /// Pure: `main` passes the process's variables, tests pass theirs.
+    #[must_use]
+    pub fn from_vars(vars: impl IntoIterator<Item = (String, String)>) -> Self {
+        let vars: HashMap<String, String> = vars
+            .into_iter()
+            .filter(|(_, value)| !value.trim().is_empty())
+            .collect();
+        let text = |name: &str| vars.get(name).cloned();
+        let path = |name: &str| vars.get(name).map(PathBuf::from);
+        let url = |name: &str, default: &str| {
+            let given = vars.get(name).map_or(default, |value| value.trim());
+            given.trim_end_matches('/').to_owned()
+        };
+        Self {
+            in_actions: text("GITHUB_ACTIONS").as_deref() == Some("true"),
+            event_name: text("GITHUB_EVENT_NAME"),
+            event_path: path("GITHUB_EVENT_PATH"),
+            repository: text("GITHUB_REPOSITORY"),
+            api_url: url("GITHUB_API_URL", "https://api.github.com"),
+            graphql_url: url("GITHUB_GRAPHQL_URL", "https://api.github.com/graphql"),
+            server_url: url("GITHUB_SERVER_URL", "https://github.com"),
+            workspace: path("GITHUB_WORKSPACE"),
+            output: path("GITHUB_OUTPUT"),
+            step_summary: path("GITHUB_STEP_SUMMARY"),
+            run_id: text("GITHUB_RUN_ID"),
+            run_attempt: text("GITHUB_RUN_ATTEMPT"),
+            runner_temp: path("RUNNER_TEMP"),
+            debug: text("RUNNER_DEBUG").as_deref() == Some("1"),
+            opencode_bin: path("OPENCODE_BIN"),
+            time_scale: text("OPENCODE_REVIEWER_TIME_SCALE")
+                .map_or(1.0, |scale| time_scale(&scale)),
+            path: text("PATH").unwrap_or_default(),
+            home: path("HOME"),
+            network: NETWORK_VARIABLES
+                .iter()
+                .filter_map(|name| Some(((*name).to_owned(), text(name)?)))
+                .collect(),
+        }
+    }
+}
+
+/// A scale that is no shortening is ignored: no wait may become longer, or endless, by accident.
+fn time_scale(given: &str) -> f64 {
+    let scale = given.trim().parse().unwrap_or(1.0);
+    if (0.0..=1.0).contains(&scale) {
+        scale
+    } else {
+        1.0
+    }
+}
+
+/// By hand, because the network variables may hold a password.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let network: Vec<&str> = self.network.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Environment")
+            .field("event_name", &self.event_name)
+            .field("event_path", &self.event_path)
+            .field("repository", &self.repository)
+            .field("api_url", &self.api_url)
+            .field("graphql_url", &self.graphql_url)
+            .field("workspace", &self.workspace)
+            .field("run_id", &self.run_id)
+            .field("network", &network)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(vars: &[(&str, &str)]) -> Environment {
+        let owned = vars.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        Environment::from_vars(owned)
+    }
+
+    #[test]
+    fn nothing_set_means_github_dot_com_from_a_shell() {
+        let environment = environment(&[("GITHUB_API_URL", ""), ("GITHUB_WORKSPACE", "")]);
+        assert_eq!(environment.api_url, "https://api.github.com");
+        assert_eq!(environment.graphql_url, "https://api.github.com/graphql");
+        assert_eq!(environment.server_url, "https://github.com");
+        assert_eq!(environment.workspace, None);
+        assert!(!environment.in_actions && !environment.debug);
+        assert!((environment.time_scale - 1.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn an_enterprise_server_keeps_its_three_addresses_apart() {
+        let environment = environment(&[
+            ("GITHUB_API_URL", "https://ghe.example/api/v3"),
+            ("GITHUB_SERVER_URL", "https://ghe.example/"),
+        ]);
+        assert_eq!(environment.api_url, "https://ghe.example/api/v3");
+        assert_eq!(environment.server_url, "https://ghe.example");
+        assert_eq!(environment.graphql_url, "https://api.github.com/graphql");
+    }
+
+    #[test]
+    fn only_a_shorter_time_is_believed() {
+        for (given, expected) in [
+            ("0.001", 0.001),
+            ("0", 0.0),
+            ("2", 1.0),
+            ("-1", 1.0),
+            ("NaN", 1.0),
+            ("x", 1.0),
+        ] {
+            let scale = environment(&[("OPENCODE_REVIEWER_TIME_SCALE", given)]).time_scale;
+            assert!((scale - expected).abs() < f64::EPSILON, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_proxys_password_is_passed_on_but_never_printed() {
+        let environment = environment(&[("HTTPS_PROXY", "http://u:hunter2@proxy"), ("OTHER", "x")]);
+        assert_eq!(
+            environment.network,
+            [(
+                "HTTPS_PROXY".to_owned(),
+                "http://u:hunter2@proxy".to_owned()
+            )]
+        );
+        assert!(!format!("{environment:?}").contains("hunter2"));
+    }
+}

@@ -1,1 +1,315 @@
-//! The table of inputs, and the step from the strings of `INPUT_*` to a `Config`.
+//! The table of inputs, and the step from the strings of `INPUT_*` to a `Config`. Every wrong value is
+//! reported, all at once, because a person fixes a workflow one run at a time.
+
+use super::values::{self, Refusal};
+use super::{Config, ModelChoice, Policy};
+use crate::domain::{Score, Sensitivity};
+use secrecy::SecretString;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// One input of the action.
+#[derive(Debug, Clone, Copy)]
+pub struct Input {
+    pub name: &'static str,
+    /// The empty string: none. An expression (`${{ … }}`) is filled in by the runner, never by us.
+    pub default: &'static str,
+    pub required: bool,
+    pub secret: bool,
+    pub help: &'static str,
+}
+
+const fn input(name: &'static str, default: &'static str, help: &'static str) -> Input {
+    Input {
+        name,
+        default,
+        required: false,
+        secret: false,
+        help,
+    }
+}
+
+/// All inputs, in the order in which `action.yml` and the documentation list them.
+pub const INPUTS: &[Input] = &[
+    Input {
+        required: true,
+        ..input(
+            "model",
+            "",
+            "The model that reviews, as provider/name, for example anthropic/claude-sonnet-4-5.",
+        )
+    },
+    Input {
+        secret: true,
+        ..input(
+            "opencode_api_key",
+            "",
+            "The provider's API key. Not needed where model_base_url takes none.",
+        )
+    },
+    input(
+        "model_base_url",
+        "",
+        "An OpenAI-compatible endpoint to use instead of the provider's own, for example https://llm.example/v1.",
+    ),
+    input(
+        "problem_score_threshold",
+        "5",
+        "Findings scored below it (1 to 10) are not posted.",
+    ),
+    input(
+        "score_elevation_threshold",
+        "5",
+        "How many small findings the reviewer may combine into one that is posted (1 to 100).",
+    ),
+    input(
+        "blocking_score_threshold",
+        "9",
+        "Open findings scored at or above it (1 to 10) fail the check; off: nothing does. Below problem_score_threshold it acts as if equal to it.",
+    ),
+    input(
+        "fail_job",
+        "false",
+        "Whether blocking findings fail the job too, and not only the check.",
+    ),
+    Input {
+        secret: true,
+        ..input(
+            "github_token",
+            "${{ github.token }}",
+            "The token that reads the pull request and posts the review.",
+        )
+    },
+    input(
+        "trusted_bots",
+        "opencode-reviewer[bot], github-actions[bot]",
+        "Bots whose unsigned finding blocks are read, by comma or newline.",
+    ),
+    input(
+        "mention",
+        "@review-my-code-bot",
+        "The name to which the reviewer answers in comments.",
+    ),
+    input(
+        "skip_label",
+        "skip-review",
+        "A pull request with this label is not reviewed.",
+    ),
+    input(
+        "sensitivity",
+        "auto",
+        "How much harm a defect here can do: auto (read from the repository), high, moderate or low.",
+    ),
+    input(
+        "review_timeout_minutes",
+        "40",
+        "The review ends after so many minutes (1 to 360), with what it has.",
+    ),
+    input(
+        "max_cost_usd",
+        "5",
+        "The review ends before the model has cost more, in US dollars.",
+    ),
+    input(
+        "max_tokens",
+        "",
+        "The review ends before the model has used more tokens; no limit unless set.",
+    ),
+    Input {
+        secret: true,
+        ..input(
+            "state_key",
+            "",
+            "The secret that signs what the reviewer remembers, at least 20 characters; several by comma or newline, of which the first signs. The API key serves unless set.",
+        )
+    },
+];
+
+/// A wrong value, as one line for the person who wrote the workflow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Input {input} {problem}")]
+pub struct InputError {
+    pub input: &'static str,
+    problem: String,
+}
+
+/// The inputs as strings, by name; what is empty is not there.
+#[derive(Clone, Default)]
+pub struct RawInputs(BTreeMap<String, String>);
+
+impl RawInputs {
+    /// From the environment's `INPUT_*`. An empty value is GitHub's way to say "not given".
+    pub fn from_vars(
+        vars: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, envy::Error> {
+        let given = vars
+            .into_iter()
+            .filter(|(_, value)| !value.trim().is_empty());
+        envy::prefixed("INPUT_").from_iter(given).map(Self)
+    }
+
+    /// Replaces an input, for the doors that have arguments of their own.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.0.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// What was given, or the default of the table.
+    fn get(&self, name: &str) -> Option<&str> {
+        let default = INPUTS
+            .iter()
+            .find(|input| input.name == name)
+            .map_or("", |input| input.default);
+        self.0
+            .get(name)
+            .map(|value| value.trim())
+            .filter(|value| !value.is_empty())
+            .or_else(|| (!default.is_empty() && !default.starts_with("${{")).then_some(default))
+    }
+}
+
+/// Names only: three of the values are secrets.
+impl fmt::Debug for RawInputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RawInputs")
+            .field(&self.0.keys().collect::<Vec<_>>())
+            .finish()
+    }
+}
+
+/// Reads inputs one after the other and remembers what was wrong with each.
+struct Reader<'a> {
+    raw: &'a RawInputs,
+    errors: Vec<InputError>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(raw: &'a RawInputs) -> Self {
+        Self {
+            raw,
+            errors: Vec::new(),
+        }
+    }
+
+    fn optional<T>(
+        &mut self,
+        input: &'static str,
+        read: impl FnOnce(&str) -> Result<T, Refusal>,
+    ) -> Option<T> {
+        let given = self.raw.get(input)?;
+        match read(given) {
+            Ok(value) => Some(value),
+            Err(refusal) => {
+                let secret = INPUTS.iter().any(|row| row.name == input && row.secret);
+                let problem = refusal.sentence(given, secret);
+                self.errors.push(InputError { input, problem });
+                None
+            }
+        }
+    }
+
+    /// `None` only after an error was noted.
+    fn required<T>(
+        &mut self,
+        input: &'static str,
+        missing: &str,
+        read: impl FnOnce(&str) -> Result<T, Refusal>,
+    ) -> Option<T> {
+        if self.raw.get(input).is_none() {
+            let problem = format!("is missing; {missing}");
+            self.errors.push(InputError { input, problem });
+        }
+        self.optional(input, read)
+    }
+
+    fn model(&mut self) -> Option<ModelChoice> {
+        let missing = "accepted is provider/name, for example anthropic/claude-sonnet-4-5.";
+        let model = self.required("model", missing, values::model);
+        let key = self.optional("opencode_api_key", values::secret);
+        let base_url = self.optional("model_base_url", values::base_url);
+        let (provider, name) = model?;
+        Some(ModelChoice {
+            provider,
+            name,
+            base_url,
+            key,
+        })
+    }
+
+    fn policy(&mut self) -> Option<Policy> {
+        let threshold = self.optional("problem_score_threshold", values::score);
+        let elevation = self.optional("score_elevation_threshold", |text| {
+            values::whole(text, 1, 100)
+        });
+        let blocking = self.optional("blocking_score_threshold", values::score_or_off);
+        let sensitivity = self.optional("sensitivity", values::sensitivity);
+        let threshold = threshold?;
+        Some(Policy {
+            threshold,
+            elevation: usize::try_from(elevation?).ok()?,
+            // What is not posted cannot block, so a lower bar is the threshold itself: raising only the
+            // threshold above the default of this one must not turn into an error.
+            blocking: blocking?.map(|score: Score| score.max(threshold)),
+            sensitivity: sensitivity?,
+        })
+    }
+}
+
+/// The model alone, so that it can be tried although other inputs are wrong.
+pub fn model_choice(raw: &RawInputs) -> Result<ModelChoice, Vec<InputError>> {
+    let mut reader = Reader::new(raw);
+    let model = reader.model();
+    model
+        .filter(|_| reader.errors.is_empty())
+        .ok_or(reader.errors)
+}
+
+/// The meaning of all inputs, or everything that is wrong with them.
+pub fn config(raw: &RawInputs) -> Result<Config, Vec<InputError>> {
+    let mut reader = Reader::new(raw);
+    let config = read_config(&mut reader);
+    config
+        .filter(|_| reader.errors.is_empty())
+        .ok_or(reader.errors)
+}
+
+/// Every input is read before any missing one ends it: that is what reports them together.
+fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
+    let model = reader.model();
+    let policy = reader.policy();
+    let fail_job = reader.optional("fail_job", values::boolean);
+    let missing = "pass ${{ github.token }} or a token of your app.";
+    let github_token = reader.required("github_token", missing, values::secret);
+    let trusted_bots = reader.optional("trusted_bots", values::logins);
+    let mention = reader.optional("mention", values::mention);
+    let skip_label = reader.optional("skip_label", values::label);
+    let minutes = reader.optional("review_timeout_minutes", |text| values::whole(text, 1, 360));
+    let max_cost_usd = reader.optional("max_cost_usd", values::dollars);
+    let max_tokens = reader.optional("max_tokens", |text| {
+        values::whole(text, 1, 1_000_000_000_000)
+    });
+    let state_keys: Option<Vec<SecretString>> = reader.optional("state_key", values::state_keys);
+    Some(Config {
+        model: model?,
+        policy: policy?,
+        fail_job: fail_job?,
+        github_token: github_token?,
+        trusted_bots: trusted_bots?,
+        mention: mention?,
+        skip_label: skip_label?,
+        timeout: Duration::from_secs(minutes? * 60),
+        max_cost_usd: max_cost_usd?,
+        max_tokens,
+        state_keys: state_keys.unwrap_or_default(),
+    })
+}
+
+/// As the input spells it.
+#[must_use]
+pub fn sensitivity_name(sensitivity: Option<Sensitivity>) -> String {
+    sensitivity.map_or_else(|| "auto".to_owned(), |level| level.to_string())
+}
+
+#[cfg(test)]
+#[path = "inputs_tests.rs"]
+mod tests;

@@ -2,9 +2,11 @@
 
 pub mod environment;
 pub mod inputs;
+mod values;
 
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
+use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 /// The model that reviews, and how it is reached.
@@ -44,4 +46,23 @@ pub struct Config {
     pub max_tokens: Option<u64>,
     /// The first signs, all verify.
     pub state_keys: Vec<SecretString>,
+}
+
+impl Config {
+    /// What a review depends on, in short: a record made under another fingerprint is not continued.
+    /// Where the model is reached is left out, as a runner's own endpoint may move; secrets are no part.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let blocking = self
+            .policy
+            .blocking
+            .map_or_else(|| "off".to_owned(), |score| score.to_string());
+        let sensitivity = inputs::sensitivity_name(self.policy.sensitivity);
+        let parts = format!(
+            "model={}/{}\nthreshold={}\nelevation={}\nblocking={blocking}\nsensitivity={sensitivity}",
+            self.model.provider, self.model.name, self.policy.threshold, self.policy.elevation,
+        );
+        let digest = Sha256::digest(parts.as_bytes());
+        data_encoding::HEXLOWER.encode(&digest[..8])
+    }
 }

@@ -1,1 +1,24 @@
-//! github
+//! GitHub, as far as we speak with it: one client whose every call has a name, a time limit and a rule about
+//! being repeated; and one file per family of calls. Nothing here decides what to say.
+
+mod checks;
+mod client;
+mod comments;
+mod error;
+mod exchange;
+mod paging;
+mod pulls;
+#[cfg(test)]
+mod tests;
+mod threads;
+pub mod wire;
+
+pub use checks::{CheckOutput, CheckRunInfo, Conclusion, NewCheckRun};
+pub use client::{GitHub, SetupError};
+pub use comments::{
+    IssueComment, NewReview, NewReviewComment, PostedComment, ReactTo, Reaction, Review,
+    ReviewComment, ReviewEvent, ReviewRef,
+};
+pub use error::ApiError;
+pub use pulls::{ChangeKind, ChangedFile, CommitInfo, Permission, PullRequest, PullState};
+pub use threads::{Edit, QUERIES, ReviewThread};

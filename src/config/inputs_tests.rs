@@ -1,0 +1,361 @@
+//! The inputs, as the author of a workflow writes them and reads what was wrong.
+
+use super::*;
+use crate::domain::Login;
+use secrecy::ExposeSecret;
+use serde::Deserialize;
+
+fn raw(inputs: &[(&str, &str)]) -> RawInputs {
+    let vars = inputs.iter().map(|(name, value)| {
+        (
+            format!("INPUT_{}", name.to_uppercase()),
+            (*value).to_owned(),
+        )
+    });
+    RawInputs::from_vars(vars).unwrap()
+}
+
+/// A valid configuration with some inputs replaced.
+fn with(inputs: &[(&str, &str)]) -> RawInputs {
+    let mut all = vec![
+        ("model", "anthropic/claude"),
+        ("github_token", "ghs_0123456789"),
+    ];
+    all.retain(|(name, _)| !inputs.iter().any(|(replaced, _)| replaced == name));
+    all.extend(inputs);
+    raw(&all)
+}
+
+fn errors(inputs: &[(&str, &str)]) -> Vec<String> {
+    let errors = config(&with(inputs)).expect_err("a wrong input");
+    errors.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_workflow_that_names_only_the_model_gets_the_documented_defaults() {
+    // GitHub sets every declared input; those not given are empty.
+    let mut inputs: Vec<(&str, &str)> = INPUTS.iter().map(|input| (input.name, "")).collect();
+    inputs.retain(|(name, _)| !matches!(*name, "model" | "github_token"));
+    let config = config(&with(&inputs)).unwrap();
+    assert_eq!(
+        (config.model.provider.as_str(), config.model.name.as_str()),
+        ("anthropic", "claude")
+    );
+    assert!(config.model.key.is_none() && config.model.base_url.is_none());
+    assert_eq!(config.policy.threshold.get(), 5);
+    assert_eq!(config.policy.elevation, 5);
+    assert_eq!(config.policy.blocking.map(Score::get), Some(9));
+    assert_eq!(config.policy.sensitivity, None);
+    assert!(!config.fail_job);
+    assert_eq!(
+        config.trusted_bots,
+        [
+            Login::new("opencode-reviewer[bot]"),
+            Login::new("github-actions[bot]")
+        ]
+    );
+    assert_eq!(config.mention, "@review-my-code-bot");
+    assert_eq!(config.skip_label, "skip-review");
+    assert_eq!(config.timeout, Duration::from_secs(2_400));
+    assert!((config.max_cost_usd - 5.0).abs() < f64::EPSILON);
+    assert_eq!(config.max_tokens, None);
+    assert!(config.state_keys.is_empty());
+}
+
+#[test]
+fn values_mean_what_their_author_meant() {
+    let config = config(&with(&[
+        ("model", "openrouter/vendor/model:free"),
+        ("problem_score_threshold", " 6 "),
+        ("blocking_score_threshold", "OFF"),
+        ("fail_job", "Yes"),
+        ("sensitivity", "High"),
+        ("trusted_bots", "@one[bot]\n two , three_x"),
+        ("mention", "helper"),
+        ("max_cost_usd", "0.50"),
+        ("max_tokens", "200000"),
+        ("model_base_url", "http://127.0.0.1:8080/v1/"),
+        (
+            "state_key",
+            "first-key-of-twenty-chars\nsecond-key-of-twenty-chars",
+        ),
+    ]))
+    .unwrap();
+    assert_eq!(
+        (config.model.provider.as_str(), config.model.name.as_str()),
+        ("openrouter", "vendor/model:free")
+    );
+    assert_eq!(
+        config.model.base_url.as_deref(),
+        Some("http://127.0.0.1:8080/v1")
+    );
+    assert_eq!(config.policy.threshold.get(), 6);
+    assert_eq!(config.policy.blocking, None);
+    assert!(config.fail_job);
+    assert_eq!(config.policy.sensitivity, Some(Sensitivity::High));
+    assert_eq!(
+        config.trusted_bots,
+        [
+            Login::new("one[bot]"),
+            Login::new("two"),
+            Login::new("three_x")
+        ]
+    );
+    assert_eq!(config.mention, "@helper");
+    assert!((config.max_cost_usd - 0.5).abs() < f64::EPSILON);
+    assert_eq!(config.max_tokens, Some(200_000));
+    assert_eq!(config.state_keys.len(), 2);
+    assert_eq!(
+        config.state_keys[0].expose_secret(),
+        "first-key-of-twenty-chars"
+    );
+}
+
+#[test]
+fn a_blocking_bar_below_the_threshold_is_the_threshold() {
+    let policy = config(&with(&[("problem_score_threshold", "10")]))
+        .unwrap()
+        .policy;
+    assert_eq!(policy.blocking.map(Score::get), Some(10));
+}
+
+#[test]
+fn wrong_inputs_are_reported_together_each_on_one_line() {
+    let errors = errors(&[
+        ("model", "claude"),
+        ("problem_score_threshold", "high"),
+        ("blocking_score_threshold", "11"),
+        ("fail_job", "maybe"),
+    ]);
+    assert_eq!(
+        errors,
+        [
+            "Input model is \"claude\"; accepted is provider/name, for example anthropic/claude-sonnet-4-5.",
+            "Input problem_score_threshold is \"high\"; accepted is a whole number from 1 to 10.",
+            "Input blocking_score_threshold is \"11\"; accepted is a whole number from 1 to 10, or off.",
+            "Input fail_job is \"maybe\"; accepted is true or false.",
+        ]
+    );
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let errors = config(&raw(&[])).expect_err("nothing given");
+    let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(said.len(), 2);
+    assert!(said[0].starts_with("Input model is missing; accepted is provider/name"));
+    assert!(said[1].starts_with("Input github_token is missing; pass ${{ github.token }}"));
+}
+
+#[test]
+fn each_wrong_value_is_refused_by_name() {
+    let long = "x".repeat(1_000_000);
+    for (input, values) in [
+        (
+            "problem_score_threshold",
+            vec![
+                "0",
+                "11",
+                "5.5",
+                "NaN",
+                "-1",
+                "+5",
+                "５",
+                "5 5",
+                long.as_str(),
+            ],
+        ),
+        ("score_elevation_threshold", vec!["0", "101", "x"]),
+        ("blocking_score_threshold", vec!["0", "none", "on"]),
+        ("fail_job", vec!["1", "ja", long.as_str()]),
+        ("sensitivity", vec!["medium"]),
+        ("review_timeout_minutes", vec!["0", "361", "40m", "1e2"]),
+        (
+            "max_cost_usd",
+            vec!["0", "-1", "NaN", "inf", "1e3", "$5", "1.2.3"],
+        ),
+        ("max_tokens", vec!["0", "10k", "99999999999999999999"]),
+        (
+            "model",
+            vec![
+                "/x",
+                "x/",
+                "a/b\nc",
+                "a b/c",
+                "a//b",
+                "a/b c",
+                "a/\"b",
+                long.as_str(),
+            ],
+        ),
+        (
+            "model_base_url",
+            vec![
+                "llm.example",
+                "ftp://x/v1",
+                "https://",
+                "https://x/?a=b",
+                "https://x/#f",
+                "https://x y/",
+            ],
+        ),
+        (
+            "mention",
+            vec!["@", "@a b", "@org/team", "-x", long.as_str()],
+        ),
+        (
+            "trusted_bots",
+            vec![",", "a b", "x[bot", "a/b", long.as_str()],
+        ),
+        ("skip_label", vec!["a\nb", long.as_str()]),
+        ("opencode_api_key", vec!["a b", "ключ", long.as_str()]),
+        ("github_token", vec!["a\nb", "a\u{7f}"]),
+        (
+            "state_key",
+            vec!["short", "long-enough-for-a-state-key,short", ","],
+        ),
+    ] {
+        for value in values {
+            let said = errors(&[(input, value)]);
+            assert_eq!(said.len(), 1, "{input}: {said:?}");
+            assert!(said[0].starts_with(&format!("Input {input} ")), "{said:?}");
+            assert!(
+                said[0].len() < 400 && !said[0].contains(char::is_control),
+                "{said:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_secret_is_never_shown_however_wrong_it_is() {
+    let shown = format!(
+        "{:?} {:?}",
+        errors(&[
+            ("opencode_api_key", "hunter2 hunter2"),
+            ("github_token", "hunter2\t"),
+            ("state_key", "hunter2")
+        ]),
+        errors(&[("model_base_url", "https://user:hunter2@llm.example/v1")]),
+    );
+    assert!(!shown.contains("hunter2"), "{shown}");
+    let raw = with(&[("opencode_api_key", "hunter2"), ("github_token", "hunter2")]);
+    let config = config(&raw).unwrap();
+    assert!(!format!("{raw:?} {config:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_shown_value_is_cut_and_escaped() {
+    let value = format!("\u{1b}[2J\n::error::{}", "y".repeat(100));
+    let said = &errors(&[("sensitivity", &value)])[0];
+    assert!(said.contains(r"\u{1b}[2J\n::error::yyy"), "{said}");
+    assert!(said.contains("y…\""), "{said}");
+}
+
+#[test]
+fn the_model_can_be_read_although_other_inputs_are_wrong() {
+    let model = model_choice(&raw(&[("model", "local/m"), ("fail_job", "maybe")])).unwrap();
+    assert_eq!(model.provider, "local");
+    let errors =
+        model_choice(&raw(&[("model_base_url", "nowhere")])).expect_err("two wrong inputs");
+    assert_eq!(
+        errors.iter().map(|error| error.input).collect::<Vec<_>>(),
+        ["model", "model_base_url"]
+    );
+}
+
+#[test]
+fn the_fingerprint_follows_what_matters_to_a_review_and_no_secret() {
+    let print = |inputs: &[(&str, &str)]| config(&with(inputs)).unwrap().fingerprint();
+    let base = print(&[]);
+    assert_eq!(base.len(), 16);
+    assert_eq!(
+        base,
+        print(&[
+            ("opencode_api_key", "k"),
+            ("github_token", "t"),
+            ("skip_label", "x")
+        ])
+    );
+    for change in [
+        ("model", "anthropic/other"),
+        ("problem_score_threshold", "6"),
+        ("score_elevation_threshold", "6"),
+        ("blocking_score_threshold", "off"),
+        ("sensitivity", "low"),
+    ] {
+        assert_ne!(base, print(&[change]), "{change:?}");
+    }
+}
+
+#[derive(Deserialize)]
+struct ActionFile {
+    inputs: BTreeMap<String, ActionInput>,
+    outputs: BTreeMap<String, ActionOutput>,
+    runs: Runs,
+}
+
+#[derive(Deserialize)]
+struct ActionInput {
+    description: String,
+    #[serde(default)]
+    default: String,
+    required: bool,
+}
+
+#[derive(Deserialize)]
+struct ActionOutput {
+    description: String,
+}
+
+#[derive(Deserialize)]
+struct Runs {
+    using: String,
+    image: String,
+}
+
+#[test]
+fn action_yml_says_what_the_table_says() {
+    let text = include_str!("../../action.yml");
+    let file: ActionFile = serde_yaml::from_str(text).unwrap();
+    for input in INPUTS {
+        let row = file
+            .inputs
+            .get(input.name)
+            .unwrap_or_else(|| panic!("{} is not in action.yml", input.name));
+        assert_eq!(row.default, input.default, "{}", input.name);
+        assert_eq!(row.required, input.required, "{}", input.name);
+        assert_eq!(row.description, input.help, "{}", input.name);
+    }
+    assert_eq!(file.inputs.len(), INPUTS.len());
+    let order: Vec<usize> = INPUTS
+        .iter()
+        .map(|input| text.find(&format!("\n  {}:\n", input.name)).unwrap())
+        .collect();
+    assert!(
+        order.is_sorted(),
+        "action.yml lists the inputs in the order of the table"
+    );
+    let outputs: Vec<&str> = file.outputs.keys().map(String::as_str).collect();
+    assert_eq!(
+        outputs,
+        [
+            "blocking_issues",
+            "cost_usd",
+            "issues_found",
+            "open_issues",
+            "report_file",
+            "review_status",
+            "tokens"
+        ]
+    );
+    assert!(
+        file.outputs
+            .values()
+            .all(|output| !output.description.is_empty())
+    );
+    assert_eq!(
+        (file.runs.using.as_str(), file.runs.image.as_str()),
+        ("docker", "Dockerfile")
+    );
+}

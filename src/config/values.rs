@@ -1,0 +1,218 @@
+//! One reader per kind of value: from the text that a person wrote to its meaning, or to what is accepted
+//! instead. Separate from the table, so that two inputs of a kind are read alike.
+
+use crate::domain::{Login, Score, Sensitivity};
+use reqwest::Url;
+use secrecy::SecretString;
+
+/// Longer than any provider's key; GitHub's newest tokens have about 520 characters.
+const LONGEST_SECRET: usize = 8_192;
+const SHORTEST_STATE_KEY: usize = 20;
+const LONGEST_LIST: usize = 100;
+
+/// Why a value is not taken: what is accepted, and whether the value may be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Refusal {
+    accepted: &'static str,
+    private: bool,
+}
+
+impl Refusal {
+    const fn new(accepted: &'static str) -> Self {
+        Self {
+            accepted,
+            private: false,
+        }
+    }
+
+    /// The value may hold a password.
+    const fn private(accepted: &'static str) -> Self {
+        Self {
+            accepted,
+            private: true,
+        }
+    }
+
+    /// Continues "Input x …".
+    pub(super) fn sentence(self, given: &str, secret: bool) -> String {
+        let accepted = self.accepted;
+        if secret || self.private {
+            format!("has a value that cannot be used; accepted is {accepted}.")
+        } else {
+            format!("is \"{}\"; accepted is {accepted}.", shown(given))
+        }
+    }
+}
+
+/// At most 60 characters of the value, with control and invisible characters escaped.
+fn shown(given: &str) -> String {
+    let cut: String = given
+        .chars()
+        .take(60)
+        .flat_map(char::escape_debug)
+        .collect();
+    if given.chars().nth(60).is_some() {
+        format!("{cut}…")
+    } else {
+        cut
+    }
+}
+
+pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
+    let accepted = match (least, most) {
+        (1, 10) => "a whole number from 1 to 10",
+        (1, 100) => "a whole number from 1 to 100",
+        (1, 360) => "a whole number from 1 to 360",
+        _ => "a whole number above 0",
+    };
+    // `parse` alone would take "+5".
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text
+        .parse()
+        .ok()
+        .filter(|n| plain && (least..=most).contains(n));
+    number.ok_or(Refusal::new(accepted))
+}
+
+pub(super) fn score(text: &str) -> Result<Score, Refusal> {
+    let number = whole(text, 1, 10)?;
+    Score::new(number).ok_or(Refusal::new("a whole number from 1 to 10"))
+}
+
+pub(super) fn score_or_off(text: &str) -> Result<Option<Score>, Refusal> {
+    if text.eq_ignore_ascii_case("off") {
+        return Ok(None);
+    }
+    let refusal = Refusal::new("a whole number from 1 to 10, or off");
+    score(text).map(Some).map_err(|_| refusal)
+}
+
+pub(super) fn dollars(text: &str) -> Result<f64, Refusal> {
+    let plain = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let amount = text.parse().ok();
+    amount
+        .filter(|usd: &f64| plain && *usd > 0.0 && *usd <= 1_000_000.0)
+        .ok_or(Refusal::new(
+            "an amount above 0 in US dollars, for example 5 or 0.50",
+        ))
+}
+
+/// YAML turns `on` and `yes` into what the runner spells in several ways.
+pub(super) fn boolean(text: &str) -> Result<bool, Refusal> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" => Ok(true),
+        "false" | "no" | "off" => Ok(false),
+        _ => Err(Refusal::new("true or false")),
+    }
+}
+
+pub(super) fn sensitivity(text: &str) -> Result<Option<Sensitivity>, Refusal> {
+    match text.to_ascii_lowercase().as_str() {
+        "auto" => Ok(None),
+        "high" => Ok(Some(Sensitivity::High)),
+        "moderate" => Ok(Some(Sensitivity::Moderate)),
+        "low" => Ok(Some(Sensitivity::Low)),
+        _ => Err(Refusal::new("auto, high, moderate or low")),
+    }
+}
+
+/// `provider/name`; the name may have slashes of its own, as routers' models do.
+pub(super) fn model(text: &str) -> Result<(String, String), Refusal> {
+    let refusal = Refusal::new("provider/name, for example anthropic/claude-sonnet-4-5");
+    let in_provider = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let in_name = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '{' | '}');
+    let (provider, name) = text.split_once('/').ok_or(refusal)?;
+    let valid = text.len() <= 200
+        && !provider.is_empty()
+        && provider.chars().all(in_provider)
+        && name.chars().all(in_name)
+        && name.split('/').all(|part| !part.is_empty());
+    let parts = || (provider.to_owned(), name.to_owned());
+    valid.then(parts).ok_or(refusal)
+}
+
+/// Without a trailing slash. A value with a password in it is not shown.
+pub(super) fn base_url(text: &str) -> Result<String, Refusal> {
+    let accepted = "an http or https URL without user name, password, query or fragment, for example https://llm.example/v1";
+    let refusal = if text.contains(['@', '?']) {
+        Refusal::private(accepted)
+    } else {
+        Refusal::new(accepted)
+    };
+    // The parser forgives white space inside a URL; a person who wrote some meant something else.
+    let odd = text.len() > 2_000 || text.contains(|c: char| c.is_whitespace() || c.is_control());
+    let url = Url::parse(text).ok().filter(|_| !odd).ok_or(refusal)?;
+    let valid = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    let plain = || url.as_str().trim_end_matches('/').to_owned();
+    valid.then(plain).ok_or(refusal)
+}
+
+/// What can stand in an HTTP header; anything else would be refused later, with less to say about it.
+pub(super) fn secret(text: &str) -> Result<SecretString, Refusal> {
+    let valid = text.len() <= LONGEST_SECRET && text.bytes().all(|byte| byte.is_ascii_graphic());
+    let accepted =
+        "one line of printable ASCII characters without spaces, as the provider issued it";
+    valid
+        .then(|| SecretString::from(text))
+        .ok_or(Refusal::private(accepted))
+}
+
+pub(super) fn state_keys(text: &str) -> Result<Vec<SecretString>, Refusal> {
+    let accepted = "one or several keys by comma or newline, each of at least 20 characters";
+    let keys: Vec<&str> = items(text).collect();
+    let long = |key: &&str| (SHORTEST_STATE_KEY..=LONGEST_SECRET).contains(&key.len());
+    if keys.is_empty() || keys.len() > LONGEST_LIST || !keys.iter().all(long) {
+        return Err(Refusal::private(accepted));
+    }
+    Ok(keys.into_iter().map(SecretString::from).collect())
+}
+
+pub(super) fn logins(text: &str) -> Result<Vec<Login>, Refusal> {
+    let accepted = "GitHub logins by comma or newline, for example github-actions[bot]";
+    let names: Vec<&str> = items(text)
+        .map(|name| name.strip_prefix('@').unwrap_or(name))
+        .collect();
+    let valid = |name: &&str| is_login(name.strip_suffix("[bot]").unwrap_or(name));
+    if names.is_empty() || names.len() > LONGEST_LIST || !names.iter().all(valid) {
+        return Err(Refusal::new(accepted));
+    }
+    Ok(names.into_iter().map(Login::new).collect())
+}
+
+/// With its `@`, whether or not it was written.
+pub(super) fn mention(text: &str) -> Result<String, Refusal> {
+    let name = text.strip_prefix('@').unwrap_or(text);
+    let accepted =
+        "a name of letters, digits and hyphens after an @, for example @review-my-code-bot";
+    is_login(name)
+        .then(|| format!("@{name}"))
+        .ok_or(Refusal::new(accepted))
+}
+
+pub(super) fn label(text: &str) -> Result<String, Refusal> {
+    let valid = text.chars().count() <= 100 && !text.contains(|c: char| c.is_control());
+    let accepted = "the name of a label, on one line and of at most 100 characters";
+    valid.then(|| text.to_owned()).ok_or(Refusal::new(accepted))
+}
+
+/// Letters, digits and hyphens; managed users have an underscore.
+fn is_login(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    (1..=60).contains(&name.len())
+        && name.chars().all(allowed)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}
+
+fn items(text: &str) -> impl Iterator<Item = &str> {
+    text.split([',', '\n', '\r'])
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+}

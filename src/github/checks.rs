@@ -1,0 +1,148 @@
+//! Check runs: the gate that people see, and the record that later runs read.
+
+use super::client::GitHub;
+use super::error::ApiError;
+use super::exchange::{Call, encoded};
+use super::wire;
+use crate::domain::{CommitSha, RepoName};
+use serde_json::{Value, json};
+
+/// GitHub takes no more characters in `summary`, nor in `text`.
+const LONGEST_FIELD: usize = 65_535;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCheckRun {
+    pub name: String,
+    pub head_sha: CommitSha,
+    /// Whose run it is, for the runs that find it later.
+    pub external_id: String,
+    /// Where the "details" link leads.
+    pub details_url: Option<String>,
+    pub output: CheckOutput,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckOutput {
+    pub title: String,
+    /// Cut where it is too long.
+    pub summary: String,
+    /// Sent whole, as it holds the record; at most 65535 characters.
+    pub text: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Conclusion {
+    Success,
+    Failure,
+    Neutral,
+    Cancelled,
+}
+
+impl Conclusion {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+            Self::Neutral => "neutral",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckRunInfo {
+    pub id: u64,
+    /// `queued`, `in_progress` or `completed`.
+    pub status: String,
+    /// `None` until it is completed.
+    pub conclusion: Option<String>,
+    pub external_id: Option<String>,
+    pub text: Option<String>,
+    pub app_slug: Option<String>,
+    /// RFC 3339, as GitHub gave it.
+    pub started_at: Option<String>,
+}
+
+impl GitHub {
+    /// Opens a check run, in progress.
+    pub async fn create_check_run(
+        &self,
+        repo: &RepoName,
+        check: &NewCheckRun,
+    ) -> Result<u64, ApiError> {
+        let mut body = json!({
+            "name": check.name,
+            "head_sha": check.head_sha.as_str(),
+            "status": "in_progress",
+            "external_id": check.external_id,
+            "output": output(&check.output),
+        });
+        if let Some(url) = &check.details_url {
+            body["details_url"] = json!(url);
+        }
+        let call = Call::post(
+            "open the check run",
+            format!("/repos/{repo}/check-runs"),
+            body,
+        );
+        let created: wire::Created = self.json(call).await?;
+        Ok(created.id)
+    }
+
+    pub async fn conclude(
+        &self,
+        repo: &RepoName,
+        id: u64,
+        conclusion: Conclusion,
+        result: &CheckOutput,
+    ) -> Result<(), ApiError> {
+        let body = json!({"status": "completed", "conclusion": conclusion.as_str(), "output": output(result)});
+        let call = Call::patch(
+            "conclude the check run",
+            format!("/repos/{repo}/check-runs/{id}"),
+            body,
+        );
+        let _: wire::Created = self.json(call).await?;
+        Ok(())
+    }
+
+    /// All runs of that name on a commit, older ones among them.
+    pub async fn check_runs(
+        &self,
+        repo: &RepoName,
+        sha: &CommitSha,
+        name: &str,
+    ) -> Result<Vec<CheckRunInfo>, ApiError> {
+        let route = format!(
+            "/repos/{repo}/commits/{sha}/check-runs?check_name={}&filter=all&per_page=100",
+            encoded(name)
+        );
+        let all = |page: wire::CheckRuns| page.check_runs;
+        let runs = self
+            .pages("list the check runs", route, all, |run| run.id)
+            .await?;
+        Ok(runs.into_iter().map(domain_check_run).collect())
+    }
+}
+
+fn output(output: &CheckOutput) -> Value {
+    let summary: String = output.summary.chars().take(LONGEST_FIELD).collect();
+    let mut body = json!({"title": output.title, "summary": summary});
+    if let Some(text) = &output.text {
+        body["text"] = json!(text);
+    }
+    body
+}
+
+fn domain_check_run(wire: wire::CheckRun) -> CheckRunInfo {
+    CheckRunInfo {
+        id: wire.id,
+        status: wire.status.unwrap_or_default(),
+        conclusion: wire.conclusion,
+        external_id: wire.external_id.filter(|id| !id.is_empty()),
+        text: wire.output.and_then(|output| output.text),
+        app_slug: wire.app.and_then(|app| app.slug),
+        started_at: wire.started_at,
+    }
+}

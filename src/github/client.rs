@@ -1,0 +1,207 @@
+//! The one way to GitHub. Every call goes through `answer`, which gives it a time limit, repeats reads and
+//! only reads, waits for rate limits and spaces writes. octocrab's own retries are off: they send a comment
+//! again after a 502, and comments double.
+
+use super::error::{self, ApiError};
+use super::exchange::{Answer, Call, Endpoint, not_understood};
+use super::paging;
+use super::wire::GraphQlAnswer;
+use crate::clock::Clock;
+use http::HeaderValue;
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use std::collections::HashSet;
+use std::hash::Hash;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+use tokio::sync::Mutex;
+
+/// The whole of one try. GitHub itself gives up after ten seconds; the rest is for large answers.
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+const READ_TRIES: u32 = 3;
+const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
+const LONGEST_RATE_WAIT: Duration = Duration::from_secs(120);
+const BETWEEN_WRITES: Duration = Duration::from_secs(1);
+const MOST_PAGES: usize = 400;
+
+/// An address or a token that no request can be made with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    #[error(
+        "{variable} is {given:?}; accepted is an http or https URL without user name and password."
+    )]
+    Url {
+        variable: &'static str,
+        given: String,
+    },
+    #[error(
+        "Input github_token holds characters that no token has; pass ${{{{ github.token }}}} or a token of your app."
+    )]
+    Token,
+    #[error("No HTTP client could be made: {0}.")]
+    Client(String),
+}
+
+/// GitHub's two interfaces, with the token and the clock.
+#[derive(Debug)]
+pub struct GitHub {
+    rest: Endpoint,
+    graphql: Endpoint,
+    clock: Clock,
+    /// When the last write ended; held during a write, so that there is one at a time.
+    last_write: Mutex<Option<Instant>>,
+}
+
+impl GitHub {
+    /// Inside a tokio runtime, as octocrab starts a task. The two addresses are given separately: on GitHub Enterprise Server they are `…/api/v3` and
+    /// `…/api/graphql`.
+    pub fn new(
+        api_url: &str,
+        graphql_url: &str,
+        token: &SecretString,
+        clock: Clock,
+    ) -> Result<Self, SetupError> {
+        let graphic =
+            |token: &str| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+        let header = format!("Bearer {}", token.expose_secret());
+        let bearer = HeaderValue::from_str(&header)
+            .ok()
+            .filter(|_| graphic(token.expose_secret()));
+        let mut bearer = bearer.ok_or(SetupError::Token)?;
+        bearer.set_sensitive(true);
+        Ok(Self {
+            rest: Endpoint::new("GITHUB_API_URL", api_url, &bearer)?,
+            graphql: Endpoint::new("GITHUB_GRAPHQL_URL", graphql_url, &bearer)?,
+            clock,
+            last_write: Mutex::new(None),
+        })
+    }
+
+    pub(super) async fn json<T: DeserializeOwned>(&self, call: Call) -> Result<T, ApiError> {
+        let answer = self.answer(&call).await?;
+        decode(call.name, &answer.body)
+    }
+
+    /// The data of a GraphQL answer; any error in it is an error, as partial data would look complete.
+    pub(super) async fn graphql<T: DeserializeOwned>(&self, call: Call) -> Result<T, ApiError> {
+        let answer = self.answer(&call).await?;
+        let data = decode::<GraphQlAnswer>(call.name, &answer.body)?.data;
+        serde_json::from_value(data).map_err(|problem| not_understood(call.name, &problem))
+    }
+
+    /// All items of all pages, each once. An item may move to the next page while we read.
+    pub(super) async fn pages<W, T, K>(
+        &self,
+        name: &'static str,
+        route: String,
+        items: impl Fn(W) -> Vec<T>,
+        key: impl Fn(&T) -> K,
+    ) -> Result<Vec<T>, ApiError>
+    where
+        W: DeserializeOwned,
+        K: Eq + Hash,
+    {
+        let paging = |problem: String| ApiError::Paging {
+            call: name,
+            problem,
+        };
+        let (mut seen, mut visited, mut all) = (HashSet::new(), HashSet::new(), Vec::new());
+        let mut next = Some(format!("{}{route}", self.rest.prefix));
+        while let Some(route) = next {
+            if !visited.insert(route.clone()) {
+                return Err(paging("a page names an earlier one as the next".to_owned()));
+            }
+            if visited.len() > MOST_PAGES {
+                return Err(paging(format!("there are more than {MOST_PAGES}")));
+            }
+            // A page's address comes with the prefix.
+            let relative = route
+                .strip_prefix(&self.rest.prefix)
+                .unwrap_or(&route)
+                .to_owned();
+            let answer = self.answer(&Call::get(name, relative)).await?;
+            let page = items(decode(name, &answer.body)?);
+            all.extend(page.into_iter().filter(|item| seen.insert(key(item))));
+            next = paging::next_page(&answer.headers);
+        }
+        Ok(all)
+    }
+
+    /// The wrapper around every call.
+    async fn answer(&self, call: &Call) -> Result<Answer, ApiError> {
+        if call.write {
+            return self.write(call).await;
+        }
+        let (mut tries, mut waited) = (0, false);
+        loop {
+            tries += 1;
+            let error = match self.attempt(call).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let pause = match &error {
+                ApiError::RateLimited { wait, .. } if !waited && *wait <= LONGEST_RATE_WAIT => {
+                    waited = true;
+                    *wait
+                }
+                passing if passing.is_passing() && tries < READ_TRIES => {
+                    FIRST_BACK_OFF * 2_u32.pow(tries - 1)
+                }
+                _ => return Err(error),
+            };
+            tracing::debug!(call = call.name, %error, ?pause, "reading again");
+            self.clock.sleep(pause).await;
+        }
+    }
+
+    /// Once, one at a time, a second after the last.
+    async fn write(&self, call: &Call) -> Result<Answer, ApiError> {
+        let mut last = self.last_write.lock().await;
+        if let Some(last) = *last {
+            let since = self.clock.instant().saturating_duration_since(last);
+            self.clock.sleep(BETWEEN_WRITES.saturating_sub(since)).await;
+        }
+        let answer = self.attempt(call).await;
+        *last = Some(self.clock.instant());
+        answer
+    }
+
+    async fn attempt(&self, call: &Call) -> Result<Answer, ApiError> {
+        let endpoint = if call.graphql {
+            &self.graphql
+        } else {
+            &self.rest
+        };
+        let exchange = tokio::time::timeout(CALL_TIMEOUT, endpoint.exchange(call));
+        let (status, answer) = exchange.await.map_err(|_| ApiError::Network {
+            call: call.name,
+            problem: format!("no answer within {} seconds", CALL_TIMEOUT.as_secs()),
+        })??;
+        if !status.is_success() {
+            let now = self
+                .clock
+                .now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default()
+                .as_secs();
+            return Err(error::classify(
+                call.name,
+                call.hint,
+                status,
+                &answer.headers,
+                &answer.body,
+                now,
+            ));
+        }
+        if call.graphql {
+            let errors = decode::<GraphQlAnswer>(call.name, &answer.body)?.errors();
+            if !errors.is_empty() {
+                return Err(error::graphql_error(call.name, errors));
+            }
+        }
+        Ok(answer)
+    }
+}
+
+fn decode<T: DeserializeOwned>(call: &'static str, body: &str) -> Result<T, ApiError> {
+    serde_json::from_str(body).map_err(|problem| not_understood(call, &problem))
+}

@@ -1,0 +1,365 @@
+//! What is said on a pull request: reviews, review comments and the conversation, read to the end; and the
+//! writes, each sent once. Whoever gets an unclear answer to a write looks before writing again.
+
+use super::client::GitHub;
+use super::error::ApiError;
+use super::exchange::{Call, not_understood};
+use super::wire;
+use crate::domain::{CommentId, CommitSha, Login, PrKey, RepoName, Side};
+use crate::event::Association;
+use serde_json::json;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewComment {
+    pub id: CommentId,
+    pub in_reply_to: Option<CommentId>,
+    pub review_id: Option<u64>,
+    /// `None` where the account was deleted.
+    pub author: Option<Login>,
+    pub author_id: Option<u64>,
+    pub association: Association,
+    pub body: String,
+    pub path: String,
+    /// `None` when the comment is outdated or on the file as a whole.
+    pub line: Option<u32>,
+    pub original_line: Option<u32>,
+    pub start_line: Option<u32>,
+    pub side: Side,
+    /// On the file as a whole.
+    pub on_file: bool,
+    /// The commit it hangs on now; GitHub moves it with each push.
+    pub commit: Option<CommitSha>,
+    pub original_commit: Option<CommitSha>,
+    pub created_at: String,
+    pub updated_at: String,
+    pub html_url: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    pub id: u64,
+    pub author: Option<Login>,
+    pub author_id: Option<u64>,
+    pub association: Association,
+    pub body: String,
+    /// `APPROVED`, `CHANGES_REQUESTED`, `COMMENTED`, `DISMISSED` or `PENDING`.
+    pub state: String,
+    pub commit: Option<CommitSha>,
+    /// `None` while it is pending.
+    pub submitted_at: Option<String>,
+    pub html_url: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssueComment {
+    pub id: CommentId,
+    pub author: Option<Login>,
+    pub author_id: Option<u64>,
+    pub association: Association,
+    pub body: String,
+    pub created_at: String,
+    pub html_url: String,
+}
+
+/// What a review says about the pull request as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewEvent {
+    Comment,
+    RequestChanges,
+    Approve,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewReview {
+    pub commit_id: CommitSha,
+    pub body: String,
+    pub event: ReviewEvent,
+    pub comments: Vec<NewReviewComment>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewReviewComment {
+    pub path: String,
+    pub body: String,
+    pub line: u32,
+    pub side: Side,
+    /// The first line of a range, before `line`; GitHub refuses one that is equal to it.
+    pub start_line: Option<u32>,
+    pub start_side: Option<Side>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewRef {
+    pub id: u64,
+    pub html_url: String,
+}
+
+/// A comment that we posted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostedComment {
+    pub id: CommentId,
+    pub path: String,
+    pub body: String,
+    pub html_url: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReactTo {
+    IssueComment(CommentId),
+    ReviewComment(CommentId),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    Eyes,
+    Rocket,
+    ThumbsUp,
+    Confused,
+}
+
+impl GitHub {
+    /// Every review comment, oldest first.
+    pub async fn review_comments(&self, key: &PrKey) -> Result<Vec<ReviewComment>, ApiError> {
+        let route = format!("{}/comments?per_page=100", pull(key));
+        let all = |page: Vec<wire::ReviewComment>| page;
+        let comments = self
+            .pages("list the review comments", route, all, |comment| comment.id)
+            .await?;
+        Ok(comments.into_iter().map(domain_review_comment).collect())
+    }
+
+    pub async fn reviews(&self, key: &PrKey) -> Result<Vec<Review>, ApiError> {
+        let route = format!("{}/reviews?per_page=100", pull(key));
+        let reviews = self
+            .pages(
+                "list the reviews",
+                route,
+                |page: Vec<wire::Review>| page,
+                |review| review.id,
+            )
+            .await?;
+        Ok(reviews.into_iter().map(domain_review).collect())
+    }
+
+    pub async fn issue_comments(&self, key: &PrKey) -> Result<Vec<IssueComment>, ApiError> {
+        let route = format!(
+            "/repos/{}/issues/{}/comments?per_page=100",
+            key.repo, key.number
+        );
+        let all = |page: Vec<wire::IssueComment>| page;
+        let comments = self
+            .pages("list the conversation's comments", route, all, |comment| {
+                comment.id
+            })
+            .await?;
+        Ok(comments.into_iter().map(domain_issue_comment).collect())
+    }
+
+    /// All or nothing: one anchor outside the diff refuses the review as a whole.
+    pub async fn create_review(
+        &self,
+        key: &PrKey,
+        review: &NewReview,
+    ) -> Result<ReviewRef, ApiError> {
+        let name = "post the review";
+        let body = serde_json::to_value(review_to_post(review))
+            .map_err(|problem| not_understood(name, &problem))?;
+        let wire: wire::Review = self
+            .json(Call::post(name, format!("{}/reviews", pull(key)), body))
+            .await?;
+        Ok(ReviewRef {
+            id: wire.id,
+            html_url: wire.html_url.unwrap_or_default(),
+        })
+    }
+
+    /// The comments of one review: GitHub does not name them when it is created.
+    pub async fn review_comment_ids(
+        &self,
+        key: &PrKey,
+        review_id: u64,
+    ) -> Result<Vec<PostedComment>, ApiError> {
+        let route = format!("{}/reviews/{review_id}/comments?per_page=100", pull(key));
+        let all = |page: Vec<wire::ReviewComment>| page;
+        let comments = self
+            .pages("list the review's comments", route, all, |comment| {
+                comment.id
+            })
+            .await?;
+        Ok(comments.into_iter().map(posted).collect())
+    }
+
+    /// On a file as a whole, which a review cannot hold.
+    pub async fn create_file_comment(
+        &self,
+        key: &PrKey,
+        commit_id: &CommitSha,
+        path: &str,
+        body: &str,
+    ) -> Result<PostedComment, ApiError> {
+        let body = json!({"body": body, "commit_id": commit_id.as_str(), "path": path, "subject_type": "file"});
+        let call = Call::post("comment on a file", format!("{}/comments", pull(key)), body);
+        self.json(call).await.map(posted)
+    }
+
+    /// `root` is the thread's first comment; GitHub takes no replies to replies.
+    pub async fn reply(
+        &self,
+        key: &PrKey,
+        root: CommentId,
+        body: &str,
+    ) -> Result<PostedComment, ApiError> {
+        let route = format!("{}/comments/{root}/replies", pull(key));
+        let call = Call::post("reply in a thread", route, json!({"body": body}));
+        self.json(call.or_hint("the thread is gone"))
+            .await
+            .map(posted)
+    }
+
+    pub async fn react(
+        &self,
+        repo: &RepoName,
+        to: ReactTo,
+        reaction: Reaction,
+    ) -> Result<(), ApiError> {
+        let route = match to {
+            ReactTo::IssueComment(id) => format!("/repos/{repo}/issues/comments/{id}/reactions"),
+            ReactTo::ReviewComment(id) => format!("/repos/{repo}/pulls/comments/{id}/reactions"),
+        };
+        let call = Call::post(
+            "react to a comment",
+            route,
+            json!({"content": reaction.as_str()}),
+        );
+        let _: wire::Created = self.json(call).await?;
+        Ok(())
+    }
+}
+
+impl Reaction {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Eyes => "eyes",
+            Self::Rocket => "rocket",
+            Self::ThumbsUp => "+1",
+            Self::Confused => "confused",
+        }
+    }
+}
+
+fn pull(key: &PrKey) -> String {
+    format!("/repos/{}/pulls/{}", key.repo, key.number)
+}
+
+fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Left => "LEFT",
+        Side::Right => "RIGHT",
+    }
+}
+
+fn review_to_post(review: &NewReview) -> wire::ReviewToPost<'_> {
+    wire::ReviewToPost {
+        commit_id: review.commit_id.as_str(),
+        body: &review.body,
+        event: match review.event {
+            ReviewEvent::Comment => "COMMENT",
+            ReviewEvent::RequestChanges => "REQUEST_CHANGES",
+            ReviewEvent::Approve => "APPROVE",
+        },
+        comments: review.comments.iter().map(comment_to_post).collect(),
+    }
+}
+
+/// A range whose ends are one line is that line: GitHub refuses it otherwise.
+fn comment_to_post(comment: &NewReviewComment) -> wire::CommentToPost<'_> {
+    let start_line = comment.start_line.filter(|start| *start != comment.line);
+    let start_side = comment.start_side.unwrap_or(comment.side);
+    wire::CommentToPost {
+        path: &comment.path,
+        body: &comment.body,
+        line: comment.line,
+        side: side_name(comment.side),
+        start_line,
+        start_side: start_line.map(|_| side_name(start_side)),
+    }
+}
+
+fn account(user: Option<wire::User>) -> (Option<Login>, Option<u64>) {
+    user.map_or((None, None), |user| {
+        (Some(Login::new(&user.login)), user.id)
+    })
+}
+
+fn association(text: Option<&str>) -> Association {
+    Association::parse(text.unwrap_or_default())
+}
+
+fn sha(text: Option<&str>) -> Option<CommitSha> {
+    text?.parse().ok()
+}
+
+fn domain_review_comment(wire: wire::ReviewComment) -> ReviewComment {
+    let (author, author_id) = account(wire.user);
+    ReviewComment {
+        id: CommentId(wire.id),
+        in_reply_to: wire.in_reply_to_id.map(CommentId),
+        review_id: wire.pull_request_review_id,
+        author,
+        author_id,
+        association: association(wire.author_association.as_deref()),
+        body: wire.body.unwrap_or_default(),
+        path: wire.path.unwrap_or_default(),
+        line: wire.line,
+        original_line: wire.original_line,
+        start_line: wire.start_line,
+        side: if wire.side.as_deref() == Some("LEFT") {
+            Side::Left
+        } else {
+            Side::Right
+        },
+        on_file: wire.subject_type.as_deref() == Some("file"),
+        commit: sha(wire.commit_id.as_deref()),
+        original_commit: sha(wire.original_commit_id.as_deref()),
+        created_at: wire.created_at.unwrap_or_default(),
+        updated_at: wire.updated_at.unwrap_or_default(),
+        html_url: wire.html_url.unwrap_or_default(),
+    }
+}
+
+fn domain_review(wire: wire::Review) -> Review {
+    let (author, author_id) = account(wire.user);
+    Review {
+        id: wire.id,
+        author,
+        author_id,
+        association: association(wire.author_association.as_deref()),
+        body: wire.body.unwrap_or_default(),
+        state: wire.state.unwrap_or_default(),
+        commit: sha(wire.commit_id.as_deref()),
+        submitted_at: wire.submitted_at,
+        html_url: wire.html_url.unwrap_or_default(),
+    }
+}
+
+fn domain_issue_comment(wire: wire::IssueComment) -> IssueComment {
+    let (author, author_id) = account(wire.user);
+    IssueComment {
+        id: CommentId(wire.id),
+        author,
+        author_id,
+        association: association(wire.author_association.as_deref()),
+        body: wire.body.unwrap_or_default(),
+        created_at: wire.created_at.unwrap_or_default(),
+        html_url: wire.html_url.unwrap_or_default(),
+    }
+}
+
+fn posted(wire: wire::ReviewComment) -> PostedComment {
+    PostedComment {
+        id: CommentId(wire.id),
+        path: wire.path.unwrap_or_default(),
+        body: wire.body.unwrap_or_default(),
+        html_url: wire.html_url.unwrap_or_default(),
+    }
+}

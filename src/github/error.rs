@@ -1,0 +1,321 @@
+//! What can go wrong in a call, classified once: GitHub says "forbidden" for a missing permission and for a
+//! rate limit alike, and the two need opposite answers. Pure.
+
+use super::wire;
+use http::{HeaderMap, StatusCode};
+use std::time::Duration;
+
+/// GitHub's advice where a rate limit names no time.
+const UNNAMED_WAIT: Duration = Duration::from_secs(60);
+
+/// A call that failed. Every sentence names the call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    #[error(
+        "GitHub did not accept the token when we wanted to {call}; give github_token a valid one."
+    )]
+    Unauthorized { call: &'static str },
+    #[error("The token may not {call} ({message}); see the permissions that the workflow needs.")]
+    Forbidden { call: &'static str, message: String },
+    #[error("GitHub knows nothing there when we wanted to {call}: {hint}.")]
+    NotFound {
+        call: &'static str,
+        hint: &'static str,
+    },
+    #[error("GitHub refused to {call}: {message}{}", listed(errors))]
+    Unprocessable {
+        call: &'static str,
+        message: String,
+        errors: Vec<String>,
+    },
+    #[error("GitHub's rate limit was reached when we wanted to {call}; {}.", wait_words(*wait))]
+    RateLimited { call: &'static str, wait: Duration },
+    #[error("GitHub answered {status} when we wanted to {call}.")]
+    Server { call: &'static str, status: u16 },
+    #[error("GitHub could not be reached to {call}: {problem}.")]
+    Network { call: &'static str, problem: String },
+    #[error("GitHub's answer was not understood when we wanted to {call}: {problem}.")]
+    Decode { call: &'static str, problem: String },
+    #[error("GitHub's pages did not come to an end when we wanted to {call}: {problem}.")]
+    Paging { call: &'static str, problem: String },
+    #[error("GitHub refused to {call}: {}.", graphql_words(errors))]
+    GraphQl {
+        call: &'static str,
+        /// Type (`FORBIDDEN`, `NOT_FOUND`, …; empty where GitHub gave none) and message.
+        errors: Vec<(String, String)>,
+    },
+    #[error("GitHub answered {status} when we wanted to {call}: {message}.")]
+    Unexpected {
+        call: &'static str,
+        status: u16,
+        message: String,
+    },
+}
+
+impl ApiError {
+    /// The token lacks a permission, and repeating will not help.
+    #[must_use]
+    pub fn is_permission(&self) -> bool {
+        match self {
+            Self::Forbidden { .. } => true,
+            Self::GraphQl { errors, .. } => errors.iter().any(|(kind, message)| {
+                kind == "FORBIDDEN" || message.contains("Resource not accessible")
+            }),
+            _ => false,
+        }
+    }
+
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        match self {
+            Self::NotFound { .. } => true,
+            Self::GraphQl { errors, .. } => errors.iter().any(|(kind, _)| kind == "NOT_FOUND"),
+            _ => false,
+        }
+    }
+
+    /// A write that failed so may have been applied all the same: look before writing again.
+    #[must_use]
+    pub fn may_have_happened(&self) -> bool {
+        matches!(
+            self,
+            Self::Server { .. } | Self::Network { .. } | Self::Decode { .. }
+        )
+    }
+
+    /// A read that failed so may succeed in a moment.
+    pub(super) fn is_passing(&self) -> bool {
+        matches!(self, Self::Server { .. } | Self::Network { .. })
+    }
+}
+
+fn listed(errors: &[String]) -> String {
+    match errors {
+        [] => ".".to_owned(),
+        _ => format!(" ({}).", errors.join("; ")),
+    }
+}
+
+fn wait_words(wait: Duration) -> String {
+    format!("it is lifted in about {} seconds", wait.as_secs())
+}
+
+fn graphql_words(errors: &[(String, String)]) -> String {
+    let messages: Vec<&str> = errors.iter().map(|(_, message)| message.as_str()).collect();
+    messages.join("; ")
+}
+
+/// A call that GitHub refused by its status, as an error. `now` is in seconds since the epoch.
+pub(super) fn classify(
+    call: &'static str,
+    hint: &'static str,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &str,
+    now: u64,
+) -> ApiError {
+    let refusal = wire::Refusal::parse(body, status);
+    if is_rate_limit(status, headers, &refusal) {
+        return ApiError::RateLimited {
+            call,
+            wait: wait(headers, now),
+        };
+    }
+    let (message, code) = (refusal.message, status.as_u16());
+    match code {
+        401 => ApiError::Unauthorized { call },
+        403 => ApiError::Forbidden { call, message },
+        404 | 410 => ApiError::NotFound { call, hint },
+        422 => ApiError::Unprocessable {
+            call,
+            message,
+            errors: refusal.errors,
+        },
+        500.. => ApiError::Server { call, status: code },
+        _ => ApiError::Unexpected {
+            call,
+            status: code,
+            message,
+        },
+    }
+}
+
+/// GitHub also hides a secondary limit behind 422 with the code `abuse`.
+fn is_rate_limit(status: StatusCode, headers: &HeaderMap, refusal: &wire::Refusal) -> bool {
+    let message = refusal.message.to_ascii_lowercase();
+    let said = [
+        "secondary rate limit",
+        "api rate limit exceeded",
+        "abuse detection",
+    ];
+    match status.as_u16() {
+        429 => true,
+        403 => {
+            headers.contains_key("retry-after")
+                || number(headers, "x-ratelimit-remaining") == Some(0)
+                || said.iter().any(|words| message.contains(words))
+        }
+        422 => refusal.abuse,
+        _ => false,
+    }
+}
+
+/// How long GitHub asks us to stay away: `retry-after`, else until the limit's reset, else a minute.
+fn wait(headers: &HeaderMap, now: u64) -> Duration {
+    if let Some(seconds) = number(headers, "retry-after") {
+        return Duration::from_secs(seconds);
+    }
+    let exhausted = number(headers, "x-ratelimit-remaining") == Some(0);
+    match number(headers, "x-ratelimit-reset") {
+        // A reset in the past is a clock's error, ours or theirs: a moment is enough.
+        Some(reset) if exhausted => Duration::from_secs(reset.saturating_sub(now).max(1)),
+        _ => UNNAMED_WAIT,
+    }
+}
+
+fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}
+
+/// The errors of a GraphQL answer, which comes with status 200.
+pub(super) fn graphql_error(call: &'static str, errors: Vec<(String, String)>) -> ApiError {
+    if errors.iter().any(|(kind, _)| kind == "RATE_LIMITED") {
+        return ApiError::RateLimited {
+            call,
+            wait: UNNAMED_WAIT,
+        };
+    }
+    ApiError::GraphQl { call, errors }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: u64 = 1_800_000_000;
+
+    fn judged(status: u16, headers: &[(&'static str, &str)], body: &str) -> ApiError {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap()));
+        let status = StatusCode::from_u16(status).unwrap();
+        classify(
+            "post the review",
+            "it is gone",
+            status,
+            &headers.collect(),
+            body,
+            NOW,
+        )
+    }
+
+    fn wait_of(error: &ApiError) -> Option<u64> {
+        match error {
+            ApiError::RateLimited { wait, .. } => Some(wait.as_secs()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_missing_permission_is_not_a_rate_limit() {
+        let error = judged(
+            403,
+            &[("x-ratelimit-remaining", "4999")],
+            r#"{"message":"Resource not accessible by integration"}"#,
+        );
+        assert!(error.is_permission());
+        assert_eq!(
+            error.to_string(),
+            "The token may not post the review (Resource not accessible by integration); see the permissions that the workflow needs."
+        );
+    }
+
+    #[test]
+    fn each_form_of_rate_limit_is_recognised_with_its_wait() {
+        let reset = (NOW + 90).to_string();
+        for (status, headers, body, wait) in [
+            (429, vec![("retry-after", "7")], "{}", 7),
+            (403, vec![("retry-after", "30")], "{}", 30),
+            (
+                403,
+                vec![
+                    ("x-ratelimit-remaining", "0"),
+                    ("x-ratelimit-reset", reset.as_str()),
+                ],
+                "{}",
+                90,
+            ),
+            (
+                403,
+                vec![("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1")],
+                "{}",
+                1,
+            ),
+            (
+                403,
+                vec![],
+                r#"{"message":"You have exceeded a secondary rate limit."}"#,
+                60,
+            ),
+            (429, vec![("retry-after", "soon")], "", 60),
+            (
+                422,
+                vec![],
+                r#"{"message":"Validation Failed","errors":[{"resource":"PullRequestReview","code":"abuse"}]}"#,
+                60,
+            ),
+        ] {
+            assert_eq!(
+                wait_of(&judged(status, &headers, body)),
+                Some(wait),
+                "{status} {headers:?} {body}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_refused_value_keeps_githubs_reasons_whatever_their_form() {
+        let body = r#"{"message":"Unprocessable Entity","errors":["line must be part of the diff",{"resource":"PullRequest","field":"base","code":"invalid"},{"message":"Body is too long"}]}"#;
+        let ApiError::Unprocessable { errors, .. } = judged(422, &[], body) else {
+            panic!("422 is a refusal");
+        };
+        assert_eq!(
+            errors,
+            [
+                "line must be part of the diff",
+                "PullRequest.base: invalid",
+                "Body is too long"
+            ]
+        );
+    }
+
+    #[test]
+    fn answers_that_are_no_json_are_still_classified() {
+        assert_eq!(
+            judged(502, &[], "<html>"),
+            ApiError::Server {
+                call: "post the review",
+                status: 502
+            }
+        );
+        assert_eq!(
+            judged(401, &[], ""),
+            ApiError::Unauthorized {
+                call: "post the review"
+            }
+        );
+        assert!(judged(404, &[], "[]").is_not_found());
+        assert!(judged(502, &[], "").may_have_happened());
+        assert!(!judged(422, &[], "").may_have_happened());
+        let said = judged(307, &[], "\u{1b}[2J<html>\n").to_string();
+        assert!(said.contains("307") && !said.contains('\u{1b}'), "{said}");
+    }
+
+    #[test]
+    fn graphql_errors_keep_their_type() {
+        let error = graphql_error("resolve", vec![("FORBIDDEN".into(), "no".into())]);
+        assert!(error.is_permission());
+        let limited = graphql_error("resolve", vec![("RATE_LIMITED".into(), "slow".into())]);
+        assert_eq!(wait_of(&limited), Some(60));
+    }
+}

@@ -1,0 +1,199 @@
+//! One request and its answer over the wire: what a call is, and how it is sent. Separate from the rules about
+//! repeating, waiting and spacing, which know nothing of HTTP clients.
+
+use super::client::SetupError;
+use super::error::ApiError;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use octocrab::service::middleware::{
+    auth_header::AuthHeaderLayer, base_uri::BaseUriLayer, reqwest_connector::ReqwestConnector,
+};
+use octocrab::{AuthState, Octocrab, OctocrabBuilder};
+use reqwest::Url;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A host and the path that its routes begin with. The path is ours to add: octocrab leaves it away where
+/// a route happens to begin alike.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    client: Octocrab,
+    pub(super) prefix: String,
+}
+
+/// One call. Its name continues "when we wanted to …".
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) name: &'static str,
+    method: Method,
+    route: String,
+    body: Option<Value>,
+    pub(super) graphql: bool,
+    /// Reads are repeated, writes never.
+    pub(super) write: bool,
+    pub(super) hint: &'static str,
+}
+
+impl Call {
+    pub(super) fn get(name: &'static str, route: String) -> Self {
+        let hint = "it does not exist, or the token may not see it";
+        Self {
+            name,
+            method: Method::GET,
+            route,
+            body: None,
+            graphql: false,
+            write: false,
+            hint,
+        }
+    }
+
+    pub(super) fn post(name: &'static str, route: String, body: Value) -> Self {
+        Self {
+            method: Method::POST,
+            body: Some(body),
+            write: true,
+            ..Self::get(name, route)
+        }
+    }
+
+    pub(super) fn patch(name: &'static str, route: String, body: Value) -> Self {
+        Self {
+            method: Method::PATCH,
+            ..Self::post(name, route, body)
+        }
+    }
+
+    pub(super) fn query(name: &'static str, query: &str, variables: &Value) -> Self {
+        let body = json!({"query": query, "variables": variables});
+        Self {
+            graphql: true,
+            write: false,
+            ..Self::post(name, String::new(), body)
+        }
+    }
+
+    pub(super) fn mutation(name: &'static str, query: &str, variables: &Value) -> Self {
+        Self {
+            write: true,
+            ..Self::query(name, query, variables)
+        }
+    }
+
+    /// What "not found" means for this call.
+    pub(super) fn or_hint(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
+    }
+}
+
+/// A successful answer, unread.
+pub(super) struct Answer {
+    pub(super) headers: HeaderMap,
+    pub(super) body: String,
+}
+
+impl Endpoint {
+    pub(super) fn new(
+        variable: &'static str,
+        given: &str,
+        bearer: &HeaderValue,
+    ) -> Result<Self, SetupError> {
+        // An address with a password in it is shown without.
+        let shown = given
+            .rsplit('@')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(80)
+            .collect();
+        let bad = SetupError::Url {
+            variable,
+            given: shown,
+        };
+        let url = Url::parse(given).map_err(|_| bad.clone())?;
+        let plain = url.username().is_empty() && url.password().is_none();
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() || !plain {
+            return Err(bad);
+        }
+        let http = reqwest::Client::builder()
+            .user_agent(concat!("opencode-reviewer/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(READ_TIMEOUT)
+            .build()
+            .map_err(|problem| SetupError::Client(causes(&problem)))?;
+        let origin: http::Uri = url
+            .origin()
+            .ascii_serialization()
+            .parse()
+            .map_err(|_| bad)?;
+        // Layer by layer, as `build_with_reqwest` would add a user agent of octocrab's beside ours.
+        let Ok(client) = OctocrabBuilder::new_empty()
+            .with_service(ReqwestConnector::new(http))
+            .with_layer(&BaseUriLayer::new(origin.clone()))
+            .with_layer(&AuthHeaderLayer::new(
+                Some(bearer.clone()),
+                origin.clone(),
+                origin,
+            ))
+            .with_auth(AuthState::None)
+            .build();
+        let prefix = url.path().trim_end_matches('/').to_owned();
+        Ok(Self { client, prefix })
+    }
+
+    pub(super) async fn exchange(&self, call: &Call) -> Result<(StatusCode, Answer), ApiError> {
+        let network = |problem: octocrab::Error| ApiError::Network {
+            call: call.name,
+            problem: causes(&problem),
+        };
+        let request = http::Request::builder()
+            .method(call.method.clone())
+            .uri(format!("{}{}", self.prefix, call.route))
+            .header(http::header::ACCEPT, "application/vnd.github+json");
+        let request = self
+            .client
+            .build_request(request, call.body.as_ref())
+            .map_err(network)?;
+        let response = self.client.execute(request).await.map_err(network)?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = self
+            .client
+            .body_to_string(response)
+            .await
+            .map_err(|problem| match problem {
+                octocrab::Error::InvalidUtf8 { .. } => not_understood(call.name, &"it is no text"),
+                other => network(other),
+            })?;
+        Ok((status, Answer { headers, body }))
+    }
+}
+
+/// The innermost cause says what happened; the outer ones say only that something did.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+pub(super) fn not_understood(call: &'static str, problem: &dyn std::fmt::Display) -> ApiError {
+    ApiError::Decode {
+        call,
+        problem: problem.to_string(),
+    }
+}
+
+/// One segment of a path, or one value of a query.
+pub(super) fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
+}

@@ -1,0 +1,366 @@
+//! GitHub's JSON, as it comes and as we send it. What GitHub may leave out or null is optional here, also where
+//! its own description says otherwise (`line` of an outdated comment); what must be there is judged where the
+//! domain's types are made.
+
+use http::StatusCode;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+#[derive(Debug, Deserialize)]
+pub struct User {
+    pub login: String,
+    pub id: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Repo {
+    pub id: Option<u64>,
+    pub full_name: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Branch {
+    pub sha: String,
+    #[serde(rename = "ref")]
+    pub name: Option<String>,
+    pub repo: Option<Repo>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Label {
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct PullRequest {
+    pub number: u64,
+    pub title: Option<String>,
+    pub body: Option<String>,
+    pub draft: Option<bool>,
+    pub state: Option<String>,
+    pub locked: Option<bool>,
+    pub merged: Option<bool>,
+    pub merged_at: Option<String>,
+    pub user: Option<User>,
+    #[serde(default, deserialize_with = "null_is_empty")]
+    pub labels: Vec<Label>,
+    pub head: Branch,
+    pub base: Branch,
+    pub html_url: Option<String>,
+    pub changed_files: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct ChangedFile {
+    pub filename: String,
+    pub previous_filename: Option<String>,
+    pub status: Option<String>,
+    #[serde(default)]
+    pub additions: u64,
+    #[serde(default)]
+    pub deletions: u64,
+    pub patch: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Commit {
+    pub sha: String,
+    pub commit: Option<CommitDetail>,
+    pub author: Option<User>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct CommitDetail {
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Comparison {
+    pub merge_base_commit: Commit,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct UserPermission {
+    pub permission: Option<String>,
+    pub role_name: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct ReviewComment {
+    pub id: u64,
+    pub in_reply_to_id: Option<u64>,
+    pub pull_request_review_id: Option<u64>,
+    pub user: Option<User>,
+    pub author_association: Option<String>,
+    pub body: Option<String>,
+    pub path: Option<String>,
+    pub line: Option<u32>,
+    pub original_line: Option<u32>,
+    pub start_line: Option<u32>,
+    pub side: Option<String>,
+    pub subject_type: Option<String>,
+    pub commit_id: Option<String>,
+    pub original_commit_id: Option<String>,
+    pub created_at: Option<String>,
+    pub updated_at: Option<String>,
+    pub html_url: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Review {
+    pub id: u64,
+    pub user: Option<User>,
+    pub author_association: Option<String>,
+    pub body: Option<String>,
+    pub state: Option<String>,
+    pub commit_id: Option<String>,
+    pub submitted_at: Option<String>,
+    pub html_url: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct IssueComment {
+    pub id: u64,
+    pub user: Option<User>,
+    pub author_association: Option<String>,
+    pub body: Option<String>,
+    pub created_at: Option<String>,
+    pub html_url: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Created {
+    pub id: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct CheckRuns {
+    pub check_runs: Vec<CheckRun>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct CheckRun {
+    pub id: u64,
+    pub status: Option<String>,
+    pub conclusion: Option<String>,
+    pub external_id: Option<String>,
+    pub started_at: Option<String>,
+    pub output: Option<CheckRunOutput>,
+    pub app: Option<App>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct CheckRunOutput {
+    pub text: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct App {
+    pub slug: Option<String>,
+}
+
+/// A review to post. `position` is on its way out and never sent.
+#[derive(Debug, Serialize)]
+pub struct ReviewToPost<'a> {
+    pub commit_id: &'a str,
+    pub body: &'a str,
+    pub event: &'static str,
+    pub comments: Vec<CommentToPost<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct CommentToPost<'a> {
+    pub path: &'a str,
+    pub body: &'a str,
+    pub line: u32,
+    pub side: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_side: Option<&'static str>,
+}
+
+/// What a refused call says about itself. `errors` may hold texts or objects.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub message: String,
+    pub errors: Vec<String>,
+    pub abuse: bool,
+}
+
+impl Refusal {
+    pub(super) fn parse(body: &str, status: StatusCode) -> Self {
+        let json: Value = serde_json::from_str(body).unwrap_or_default();
+        let said = json.get("message").and_then(Value::as_str);
+        let message = said.map_or_else(
+            || {
+                status
+                    .canonical_reason()
+                    .unwrap_or("no reason given")
+                    .to_owned()
+            },
+            one_line,
+        );
+        let errors = json
+            .get("errors")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        Self {
+            message,
+            errors: errors.iter().map(refusal_words).collect(),
+            abuse: errors
+                .iter()
+                .any(|error| error.get("code").and_then(Value::as_str) == Some("abuse")),
+        }
+    }
+}
+
+fn refusal_words(error: &Value) -> String {
+    let text = |key: &str| error.get(key).and_then(Value::as_str);
+    let words = match (error.as_str(), text("message")) {
+        (Some(words), _) | (None, Some(words)) => words.to_owned(),
+        _ => {
+            let place: Vec<&str> = [text("resource"), text("field")]
+                .into_iter()
+                .flatten()
+                .collect();
+            format!("{}: {}", place.join("."), text("code").unwrap_or("invalid"))
+        }
+    };
+    one_line(&words)
+}
+
+/// GitHub's words inside one of our sentences.
+fn one_line(text: &str) -> String {
+    text.chars()
+        .take(300)
+        .flat_map(|c| {
+            if c.is_control() {
+                c.escape_debug().collect()
+            } else {
+                vec![c]
+            }
+        })
+        .collect()
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct GraphQlAnswer {
+    #[serde(default)]
+    pub data: Value,
+    #[serde(default, deserialize_with = "null_is_empty")]
+    errors: Vec<GraphQlError>,
+}
+
+#[derive(Debug, Deserialize)]
+struct GraphQlError {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    message: Option<String>,
+}
+
+impl GraphQlAnswer {
+    /// Type and message of each.
+    pub(super) fn errors(self) -> Vec<(String, String)> {
+        let words = |error: GraphQlError| {
+            let message = error
+                .message
+                .unwrap_or_else(|| "no reason given".to_owned());
+            (error.kind.unwrap_or_default(), one_line(&message))
+        };
+        self.errors.into_iter().map(words).collect()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Viewer {
+    pub viewer: User,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ThreadsData {
+    pub repository: Option<ThreadsRepository>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ThreadsRepository {
+    pub pull_request: Option<ThreadsPullRequest>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ThreadsPullRequest {
+    pub review_threads: Connection<Thread>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct NodeData {
+    pub node: Option<NodeThread>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct NodeThread {
+    pub comments: Option<Connection<ThreadComment>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Connection<T> {
+    pub page_info: PageInfo,
+    /// GitHub's schema allows null in the list and for it.
+    #[serde(default = "Option::default")]
+    pub nodes: Option<Vec<Option<T>>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PageInfo {
+    pub has_next_page: bool,
+    pub end_cursor: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Thread {
+    pub id: String,
+    pub is_resolved: bool,
+    pub is_outdated: bool,
+    #[serde(default)]
+    pub viewer_can_resolve: bool,
+    pub resolved_by: Option<Actor>,
+    pub comments: Connection<ThreadComment>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ThreadComment {
+    /// A BigInt, which GitHub sends as text.
+    pub full_database_id: Option<Value>,
+    pub last_edited_at: Option<String>,
+    pub editor: Option<Actor>,
+}
+
+impl ThreadComment {
+    pub(super) fn id(&self) -> Option<u64> {
+        match self.full_database_id.as_ref()? {
+            Value::String(text) => text.parse().ok(),
+            other => other.as_u64(),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Actor {
+    pub login: String,
+    #[serde(rename = "__typename")]
+    pub typename: Option<String>,
+}
+
+fn null_is_empty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
