@@ -1,6 +1,16 @@
 //! The merge-base diff as data: which lines changed, how they are numbered, and where GitHub accepts a
 //! comment. Anchors are judged here, before anything is sent.
 
+mod anchor;
+mod numbered;
+mod walker;
+
+pub use anchor::AnchorError;
+pub(crate) use numbered::{is_hidden, visible};
+pub use walker::HunkError;
+
+use std::ops::RangeInclusive;
+
 /// Which version of a file a line number counts in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
@@ -66,4 +76,198 @@ pub struct FileDiff {
     pub status: FileStatus,
     pub binary: bool,
     pub hunks: Vec<Hunk>,
+}
+
+/// How many ranges a sentence about commentable lines names before it only counts the rest.
+const RANGES_SHOWN: usize = 40;
+
+impl DiffLine {
+    /// The number on the side where a comment on this line hangs: context lines belong to the head.
+    fn commentable_on(&self, side: Side) -> Option<u32> {
+        match (side, self.kind) {
+            (Side::Right, LineKind::Added | LineKind::Context) => self.new,
+            (Side::Left, LineKind::Removed) => self.old,
+            _ => None,
+        }
+    }
+}
+
+impl FileDiff {
+    /// Hunks of one file from the text that follows its header, or from GitHub's `patch` field.
+    pub fn parse_hunks(patch: &str) -> Result<Vec<Hunk>, HunkError> {
+        walker::parse(patch)
+    }
+
+    /// Lines that take a comment on a side, as ranges that never cross a hunk.
+    #[must_use]
+    pub fn commentable(&self, side: Side) -> Vec<RangeInclusive<u32>> {
+        self.hunks
+            .iter()
+            .flat_map(|hunk| ranges(hunk, side))
+            .collect()
+    }
+
+    #[must_use]
+    pub fn is_commentable(&self, side: Side, line: u32) -> bool {
+        self.numbers(side).any(|number| number == line)
+    }
+
+    /// For people and the model: `10-24, 40-52 (removed: 7-9)`.
+    #[must_use]
+    pub fn describe_commentable(&self) -> String {
+        let head = list(&self.commentable(Side::Right));
+        let removed = list(&self.commentable(Side::Left));
+        match (head.is_empty(), removed.is_empty()) {
+            (true, true) => "no line".to_owned(),
+            (true, false) => format!("no line of the head (removed: {removed})"),
+            (false, true) => head,
+            (false, false) => format!("{head} (removed: {removed})"),
+        }
+    }
+
+    #[must_use]
+    pub fn additions(&self) -> usize {
+        self.count(LineKind::Added)
+    }
+
+    #[must_use]
+    pub fn deletions(&self) -> usize {
+        self.count(LineKind::Removed)
+    }
+
+    /// The commentable line nearest to one that is not, on the same side while that side has any.
+    #[must_use]
+    pub fn nearest(&self, side: Side, line: u32) -> Option<Anchor> {
+        let other = match side {
+            Side::Left => Side::Right,
+            Side::Right => Side::Left,
+        };
+        [side, other].into_iter().find_map(|side| {
+            let line = self.numbers(side).min_by_key(|n| n.abs_diff(line))?;
+            Some(Anchor::Line {
+                side,
+                start: None,
+                line,
+            })
+        })
+    }
+
+    fn numbers(&self, side: Side) -> impl Iterator<Item = u32> {
+        self.hunks
+            .iter()
+            .flat_map(|hunk| &hunk.lines)
+            .filter_map(move |line| line.commentable_on(side))
+    }
+
+    fn count(&self, kind: LineKind) -> usize {
+        let lines = self.hunks.iter().flat_map(|hunk| &hunk.lines);
+        lines.filter(|line| line.kind == kind).count()
+    }
+}
+
+fn ranges(hunk: &Hunk, side: Side) -> Vec<RangeInclusive<u32>> {
+    let mut ranges: Vec<RangeInclusive<u32>> = Vec::new();
+    for number in hunk.lines.iter().filter_map(|l| l.commentable_on(side)) {
+        match ranges.last_mut() {
+            Some(last) if last.end().checked_add(1) == Some(number) => {
+                *last = *last.start()..=number;
+            }
+            _ => ranges.push(number..=number),
+        }
+    }
+    ranges
+}
+
+fn list(ranges: &[RangeInclusive<u32>]) -> String {
+    let mut shown: Vec<String> = ranges.iter().take(RANGES_SHOWN).map(span).collect();
+    if ranges.len() > RANGES_SHOWN {
+        shown.push(format!("and {} more", ranges.len() - RANGES_SHOWN));
+    }
+    shown.join(", ")
+}
+
+fn span(range: &RangeInclusive<u32>) -> String {
+    if range.start() == range.end() {
+        range.start().to_string()
+    } else {
+        format!("{}-{}", range.start(), range.end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A modified file with this patch.
+    pub(super) fn file(patch: &str) -> FileDiff {
+        FileDiff {
+            path: "src/a.ts".to_owned(),
+            previous_path: None,
+            status: FileStatus::Modified,
+            binary: false,
+            hunks: FileDiff::parse_hunks(patch).unwrap(),
+        }
+    }
+
+    const TWO_HUNKS: &str = "@@ -6,4 +6,5 @@ fn one()\n a\n-b\n-c\n+B\n+C\n+D\n e\n\
+                             @@ -30 +31 @@\n-old\n+new\n";
+
+    #[test]
+    fn a_developer_sees_where_a_comment_may_stand() {
+        let file = file(TWO_HUNKS);
+        assert_eq!(file.commentable(Side::Right), [6..=10, 31..=31]);
+        assert_eq!(file.commentable(Side::Left), [7..=8, 30..=30]);
+        assert_eq!(file.describe_commentable(), "6-10, 31 (removed: 7-8, 30)");
+        assert_eq!((file.additions(), file.deletions()), (4, 3));
+    }
+
+    #[test]
+    fn context_takes_comments_at_the_head_only() {
+        let file = file(TWO_HUNKS);
+        assert!(file.is_commentable(Side::Right, 6));
+        assert!(!file.is_commentable(Side::Left, 6));
+        assert!(!file.is_commentable(Side::Right, 11));
+    }
+
+    #[test]
+    fn hunks_that_touch_stay_apart_because_a_range_may_not_cross_them() {
+        let file = file("@@ -1 +1 @@\n-a\n+b\n@@ -2 +2 @@\n-c\n+d\n");
+        assert_eq!(file.commentable(Side::Right), [1..=1, 2..=2]);
+    }
+
+    #[test]
+    fn a_comment_beside_the_diff_moves_to_the_nearest_line() {
+        let at = |side, line| {
+            Some(Anchor::Line {
+                side,
+                start: None,
+                line,
+            })
+        };
+        let changed = file(TWO_HUNKS);
+        assert_eq!(changed.nearest(Side::Right, 1), at(Side::Right, 6));
+        assert_eq!(changed.nearest(Side::Right, 22), at(Side::Right, 31));
+        assert_eq!(changed.nearest(Side::Left, 20), at(Side::Left, 30));
+        let deleted = file("@@ -1,2 +0,0 @@\n-a\n-b\n");
+        assert_eq!(deleted.nearest(Side::Right, 2), at(Side::Left, 2));
+        assert_eq!(
+            deleted.describe_commentable(),
+            "no line of the head (removed: 1-2)"
+        );
+        assert_eq!(file("").nearest(Side::Right, 1), None);
+    }
+
+    #[test]
+    fn many_hunks_are_counted_rather_than_listed() {
+        use std::fmt::Write as _;
+        let mut patch = String::new();
+        for n in 0..50 {
+            writeln!(patch, "@@ -{0} +{0} @@\n-a\n+b", n * 10 + 1).unwrap();
+        }
+        assert!(
+            file(&patch)
+                .describe_commentable()
+                .contains("391, and 10 more")
+        );
+    }
 }

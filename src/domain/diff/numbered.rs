@@ -1,0 +1,158 @@
+//! A diff as the model reads it, with the head's number on every line. Separate because this is a text
+//! format with a reader of its own: the model finds its line numbers here and nowhere else.
+
+use super::{DiffLine, FileDiff, FileStatus, LineKind};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Stands for a carriage return where a change mixes line endings.
+pub(super) const CARRIAGE_RETURN: char = '␍';
+
+const LEGEND: &str = "# ` 42 + text` added, ` 42   text` unchanged: 42 is the line number at the head, the one to comment on; \
+                      `(41)- text` removed: 41 counts in the old file";
+
+impl FileDiff {
+    /// The whole diff of this file, each line under its number at the head.
+    #[must_use]
+    pub fn numbered(&self) -> String {
+        let mut out = format!("# {}\n{LEGEND}\n", self.headline());
+        let lines = || self.hunks.iter().flat_map(|hunk| &hunk.lines);
+        let numbers = lines().flat_map(|l| [l.old, l.new]).flatten();
+        let width = numbers.max().unwrap_or(1).to_string().len();
+        let returns = lines().filter(|l| l.text.ends_with('\r')).count();
+        let mixed = returns > 0 && returns < lines().count();
+        for hunk in &self.hunks {
+            let header = format!("@@ {}", visible(&hunk.section));
+            out.push_str(header.trim_end());
+            out.push('\n');
+            for line in &hunk.lines {
+                write_line(&mut out, line, width, mixed);
+            }
+        }
+        if self.hunks.is_empty() {
+            out.push_str(if self.binary {
+                "(binary: no lines to show)\n"
+            } else {
+                "(no line changed)\n"
+            });
+        }
+        out
+    }
+
+    fn headline(&self) -> String {
+        let path = visible(&self.path);
+        let what = match (self.status, &self.previous_path) {
+            (FileStatus::Renamed, Some(old)) => format!("renamed from {}", visible(old)),
+            (FileStatus::Renamed, None) => "renamed".to_owned(),
+            (FileStatus::Added, _) => "added".to_owned(),
+            (FileStatus::Modified, _) => "modified".to_owned(),
+            (FileStatus::Removed, _) => "removed".to_owned(),
+            (FileStatus::Changed, _) => "mode or type changed".to_owned(),
+        };
+        format!(
+            "{path}: {what}, +{} -{}",
+            self.additions(),
+            self.deletions()
+        )
+    }
+}
+
+fn write_line(out: &mut String, line: &DiffLine, width: usize, show_returns: bool) {
+    let (body, end) = match line.text.strip_suffix('\r') {
+        Some(body) if show_returns => (body, CARRIAGE_RETURN.to_string()),
+        Some(body) => (body, String::new()),
+        None => (line.text.as_str(), String::new()),
+    };
+    let text = visible(body);
+    let (old, new) = (line.old.unwrap_or_default(), line.new.unwrap_or_default());
+    // Writing to a String cannot fail.
+    let _ = match line.kind {
+        LineKind::Added => writeln!(out, " {new:>width$} + {text}{end}"),
+        LineKind::Context => writeln!(out, " {new:>width$}   {text}{end}"),
+        LineKind::Removed => writeln!(out, "({old:>width$})- {text}{end}"),
+    };
+}
+
+/// The text with every character that hides, or that moves the cursor, spelled out as `\u{…}`.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    let hides = |c: char| c != '\t' && is_hidden(c);
+    if !text.contains(hides) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if hides(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Characters that a reader cannot see or that reorder what he sees. Emoji selectors stay.
+pub(crate) fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::file;
+    use super::*;
+
+    fn body(patch: &str) -> String {
+        let shown = file(patch).numbered();
+        let mut parts = shown.splitn(3, '\n');
+        parts.nth(2).unwrap().to_owned()
+    }
+
+    #[test]
+    fn every_line_stands_under_its_number_at_the_head() {
+        let shown = body("@@ -8,3 +9,4 @@ fn main() {\n a\n-b\n+B\n+\tC\n d\n");
+        assert_eq!(
+            shown,
+            "@@ fn main() {\n  9   a\n( 9)- b\n 10 + B\n 11 + \tC\n 12   d\n"
+        );
+    }
+
+    #[test]
+    fn the_top_says_what_the_file_is_and_how_to_read_it() {
+        let mut renamed = file("@@ -1 +1 @@\n-a\n+b\n");
+        renamed.status = FileStatus::Renamed;
+        renamed.previous_path = Some("src/\nold.ts".to_owned());
+        let shown = renamed.numbered();
+        let top: Vec<&str> = shown.lines().take(2).collect();
+        assert_eq!(
+            top,
+            [r"# src/a.ts: renamed from src/\u{a}old.ts, +1 -1", LEGEND]
+        );
+    }
+
+    #[test]
+    fn a_changed_line_ending_is_seen_and_a_constant_one_is_not() {
+        assert_eq!(body("@@ -1 +1 @@\n-a\r\n+a\n"), "@@\n(1)- a␍\n 1 + a\n");
+        assert_eq!(body("@@ -1 +1 @@\n-a\r\n+b\r\n"), "@@\n(1)- a\n 1 + b\n");
+    }
+
+    #[test]
+    fn what_hides_is_spelled_out() {
+        let shown = body("@@ -0,0 +1 @@\n+if admin\u{202e}\u{1b}[2J \u{200b}👩‍💻\n");
+        assert!(
+            shown.contains(r"admin\u{202e}\u{1b}[2J \u{200b}"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn a_file_without_lines_says_why() {
+        let mut image = file("");
+        assert!(image.numbered().ends_with("(no line changed)\n"));
+        image.binary = true;
+        assert!(image.numbered().ends_with("(binary: no lines to show)\n"));
+    }
+}

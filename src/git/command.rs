@@ -1,0 +1,339 @@
+//! How `git` is started: one function builds every command. Separate because this is the hardening, and a
+//! second way to start git would be a way around it.
+#![expect(clippy::disallowed_methods, reason = "edge: starts git")]
+
+use super::Remote;
+use anyhow::{Context as _, Result, anyhow, bail};
+use data_encoding::BASE64;
+use secrecy::{ExposeSecret as _, SecretString};
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tokio::io::AsyncReadExt as _;
+use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::task::JoinHandle;
+
+/// What a git process inherits, in any spelling of case. Proxies and certificates make it reach GitHub.
+const PASSED_ON: [&str; 8] = [
+    "PATH",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "GIT_SSL_CAINFO",
+];
+
+/// No configuration but ours, no question to a terminal, no download behind our back, names as they are.
+const ENVIRONMENT: [(&str, &str); 9] = [
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ASKPASS", ""),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("LC_ALL", "C"),
+];
+
+/// Nothing that git could run, and no protocol unless a fetch opens one.
+const SETTINGS: [&str; 13] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    // Deeper than any path that a file system takes: such a file is left out, and the rest reviewed.
+    "core.maxTreeDepth=6000",
+    "core.quotePath=true",
+    "credential.helper=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+    "protocol.ext.allow=never",
+    "protocol.file.allow=never",
+    "safe.bareRepository=explicit",
+    "submodule.recurse=false",
+];
+
+const FETCH_SETTINGS: [&str; 5] = [
+    "protocol.https.allow=always",
+    "protocol.http.allow=always",
+    // A stalled server ends the fetch, not the job's timeout.
+    "http.lowSpeedLimit=1000",
+    "http.lowSpeedTime=60",
+    "fetch.recurseSubmodules=false",
+];
+
+const STDERR_KEPT: usize = 16 * 1024;
+const MAX_OUTPUT: u64 = 128 << 20;
+
+/// What a command may reach.
+#[derive(Clone, Copy)]
+pub(super) enum Access<'a> {
+    /// Our objects and the borrowed ones.
+    Objects,
+    /// The remote, and our objects only: git would ask the workspace's repository what it has, which
+    /// reads its configuration, and a partial clone would promise objects that it does not hold.
+    Network(&'a Remote),
+}
+
+#[derive(Debug)]
+pub(super) struct Git {
+    dir: PathBuf,
+    /// The workspace's object store, as git wants it in its environment.
+    borrowed: Option<OsString>,
+    env: Vec<(String, String)>,
+    pub(super) max_output: u64,
+}
+
+impl Git {
+    pub(super) fn new(
+        dir: &Path,
+        store: Option<PathBuf>,
+        passthrough_env: &[(String, String)],
+    ) -> Result<Self> {
+        let absolute = |path: &Path| {
+            std::fs::canonicalize(path).with_context(|| format!("cannot read {}", path.display()))
+        };
+        let passed_on = |name: &str| {
+            PASSED_ON
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(name))
+        };
+        Ok(Self {
+            dir: absolute(dir)?,
+            max_output: MAX_OUTPUT,
+            borrowed: store
+                .map(|path| absolute(&path))
+                .transpose()?
+                .map(|p| quoted(&p)),
+            env: passthrough_env
+                .iter()
+                .filter(|(name, _)| passed_on(name))
+                .cloned()
+                .collect(),
+        })
+    }
+
+    pub(super) fn borrows(&self) -> bool {
+        self.borrowed.is_some()
+    }
+
+    /// The one place where a git command is made.
+    fn command(&self, access: Access<'_>, args: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        command.current_dir(&self.dir).env_clear();
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.env("HOME", &self.dir).envs(ENVIRONMENT);
+        let extra: &[&str] = match access {
+            Access::Objects => {
+                command.envs(
+                    self.borrowed
+                        .iter()
+                        .map(|p| ("GIT_ALTERNATE_OBJECT_DIRECTORIES", p)),
+                );
+                &[]
+            }
+            Access::Network(remote) => {
+                if let Some(token) = &remote.token {
+                    // By the environment: an argument would be seen by every process of the machine.
+                    command.env("GIT_CONFIG_COUNT", "1");
+                    command.env("GIT_CONFIG_KEY_0", "http.extraHeader");
+                    let header = format!("Authorization: Basic {}", basic(token));
+                    command.env("GIT_CONFIG_VALUE_0", header);
+                }
+                &FETCH_SETTINGS
+            }
+        };
+        for setting in SETTINGS.iter().chain(extra) {
+            command.args(["-c", setting]);
+        }
+        command.arg("--git-dir=.").arg("--no-pager").args(args);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// An empty bare repository: without a template there are no hooks, not even samples.
+    pub(super) fn init(&self) -> Result<()> {
+        let args = [
+            "init",
+            "--quiet",
+            "--bare",
+            "--template=",
+            "--initial-branch=main",
+            ".",
+        ];
+        let output = self
+            .command(Access::Objects, &args)
+            .output()
+            .map_err(not_started)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(failure("init", &output.stderr, None))
+    }
+
+    /// Everything that the command prints, within reason: a tree of a few kilobytes can list billions of
+    /// paths, because it may hold the same subtree again and again.
+    pub(super) async fn output(&self, access: Access<'_>, args: &[&str]) -> Result<Vec<u8>> {
+        let mut git = self.start(access, args)?;
+        let mut output = Vec::new();
+        let read = (&mut git.stdout)
+            .take(self.max_output)
+            .read_to_end(&mut output)
+            .await?;
+        if u64::try_from(read)? == self.max_output {
+            bail!(
+                "git {} printed more than {} MiB; that many files cannot be reviewed",
+                args[0],
+                self.max_output >> 20
+            );
+        }
+        git.finish().await?;
+        Ok(output)
+    }
+
+    pub(super) async fn succeeds(&self, args: &[&str]) -> Result<bool> {
+        let mut command = tokio::process::Command::from(self.command(Access::Objects, args));
+        let output = command
+            .kill_on_drop(true)
+            .output()
+            .await
+            .map_err(not_started)?;
+        Ok(output.status.success())
+    }
+
+    /// A command whose output is read as it comes.
+    pub(super) fn start(&self, access: Access<'_>, args: &[&str]) -> Result<Running> {
+        let mut command = tokio::process::Command::from(self.command(access, args));
+        command.stdin(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().map_err(not_started)?;
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            bail!("git {} was started without its pipes", args[0]);
+        };
+        Ok(Running {
+            name: args[0].to_owned(),
+            token: match access {
+                Access::Network(remote) => remote.token.clone(),
+                Access::Objects => None,
+            },
+            stdin: Some(stdin),
+            stdout,
+            child,
+            stderr: tokio::spawn(drain(stderr)),
+        })
+    }
+}
+
+/// A git process that is being read.
+pub(super) struct Running {
+    name: String,
+    /// What must not be in an error.
+    token: Option<SecretString>,
+    pub(super) stdin: Option<ChildStdin>,
+    pub(super) stdout: ChildStdout,
+    child: Child,
+    stderr: JoinHandle<Vec<u8>>,
+}
+
+impl Running {
+    /// Call at the end of the output.
+    pub(super) async fn finish(mut self) -> Result<()> {
+        drop(self.stdin.take());
+        let status = self.child.wait().await?;
+        if status.success() {
+            return Ok(());
+        }
+        let stderr = self.stderr.await.unwrap_or_default();
+        Err(failure(&self.name, &stderr, self.token.as_ref()))
+    }
+}
+
+/// Reads to the end, so that the process never waits for us, and keeps the beginning.
+async fn drain(mut pipe: impl tokio::io::AsyncRead + Unpin) -> Vec<u8> {
+    let mut kept = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(n @ 1..) = pipe.read(&mut buffer).await {
+        let room = STDERR_KEPT.saturating_sub(kept.len());
+        kept.extend_from_slice(&buffer[..n.min(room)]);
+    }
+    kept
+}
+
+fn not_started(error: std::io::Error) -> anyhow::Error {
+    if error.kind() == ErrorKind::NotFound {
+        anyhow!("git was not found on PATH; install git")
+    } else {
+        anyhow::Error::new(error).context("git could not be started")
+    }
+}
+
+/// One sentence out of what git said, without the token in any form that it could take.
+fn failure(name: &str, stderr: &[u8], token: Option<&SecretString>) -> anyhow::Error {
+    let mut said = String::from_utf8_lossy(stderr).into_owned();
+    if let Some(token) = token {
+        for form in [token.expose_secret().to_owned(), basic(token)] {
+            if !form.is_empty() {
+                said = said.replace(&form, "***");
+            }
+        }
+    }
+    let refused = [
+        "could not read Username",
+        "Authentication failed",
+        "returned error: 403",
+    ];
+    if refused.iter().any(|sign| said.contains(sign)) {
+        return anyhow!("git {name} failed: the server refused the token");
+    }
+    let complaint = said
+        .lines()
+        .find(|line| line.starts_with("fatal: ") || line.starts_with("error: "))
+        .or(said.lines().last())
+        .unwrap_or("it gave no reason");
+    let plain: String = complaint
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(300)
+        .collect();
+    anyhow!("git {name} failed: {plain}")
+}
+
+fn basic(token: &SecretString) -> String {
+    BASE64.encode(format!("x-access-token:{}", token.expose_secret()).as_bytes())
+}
+
+/// The address as it may be shown.
+pub(super) fn without_credentials(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = authority
+                .rsplit_once('@')
+                .map_or(authority, |(_, host)| host);
+            format!("{scheme}://{host}{path}")
+        }
+        None => url.to_owned(),
+    }
+}
+
+/// The list of stores is split at colons, except inside quotes.
+fn quoted(path: &Path) -> OsString {
+    let mut out = vec![b'"'];
+    for &byte in OsStr::as_bytes(path.as_os_str()) {
+        if matches!(byte, b'"' | b'\\') {
+            out.push(b'\\');
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
+    OsString::from_vec(out)
+}

@@ -1,0 +1,193 @@
+//! The diff of two commits: exact paths and statuses from git's raw format, hunks from its patch format,
+//! joined by their order. Separate because neither format alone is enough: the patch quotes and guesses
+//! paths, the raw list has no lines.
+
+use super::Repository;
+use super::command::{Access, Running};
+use crate::domain::{CommitSha, FileDiff, FileStatus, Hunk};
+use anyhow::{Context as _, Result, bail};
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+/// Fixed, so that the same commits give the same diff everywhere, and GitHub's where it matters: renames by
+/// half here, three lines of context where the patch is asked for.
+const OPTIONS: [&str; 15] = [
+    "-r",
+    "-M50%",
+    "-l1000",
+    "--inter-hunk-context=0",
+    "--diff-algorithm=myers",
+    "--indent-heuristic",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-relative",
+    "--submodule=short",
+    "--ignore-submodules=none",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--full-index",
+];
+
+/// More patch than this cannot be reviewed, and holding it would take the machine's memory.
+const MAX_PATCH_BYTES: usize = 128 * 1024 * 1024;
+
+impl Repository {
+    /// What changed from `base` to `head`, in git's order.
+    pub async fn diff(&self, base: &CommitSha, head: &CommitSha) -> Result<Vec<FileDiff>> {
+        let command = |format: &'static [&'static str]| {
+            let mut args = vec!["diff-tree"];
+            args.extend(format.iter().chain(&OPTIONS).copied());
+            args.extend([base.as_str(), head.as_str(), "--"]);
+            args
+        };
+        let raw = self
+            .git
+            .output(Access::Objects, &command(&["--raw", "-z"]))
+            .await?;
+        let changes = changes(&raw)?;
+        let sections = sections(
+            self.git
+                .start(Access::Objects, &command(&["--patch", "-U3"]))?,
+        )
+        .await?;
+        join(changes, sections)
+    }
+}
+
+/// One record of the raw format.
+struct Change {
+    letter: u8,
+    same_content: bool,
+    previous: Option<Vec<u8>>,
+    path: Vec<u8>,
+}
+
+/// One `diff --git` section of the patch format.
+#[derive(Default)]
+struct Section {
+    binary: bool,
+    hunks: Vec<Hunk>,
+}
+
+/// `:<mode> <mode> <id> <id> <letter><score>`, NUL, path, NUL, and for a rename a second path.
+fn changes(raw: &[u8]) -> Result<Vec<Change>> {
+    let mut fields = raw.split(|&b| b == 0).filter(|field| !field.is_empty());
+    let mut changes = Vec::new();
+    let unreadable = "git diff-tree printed a record that cannot be read";
+    while let Some(meta) = fields.next() {
+        let meta: Vec<&[u8]> = meta.split(|&b| b == b' ').collect();
+        let [_, _, old_id, new_id, status] = meta[..] else {
+            bail!(unreadable);
+        };
+        let letter = *status.first().context(unreadable)?;
+        let first = fields.next().context(unreadable)?.to_vec();
+        let (previous, path) = if matches!(letter, b'R' | b'C') {
+            (Some(first), fields.next().context(unreadable)?.to_vec())
+        } else {
+            (None, first)
+        };
+        changes.push(Change {
+            letter,
+            same_content: old_id == new_id,
+            previous,
+            path,
+        });
+    }
+    Ok(changes)
+}
+
+async fn sections(mut git: Running) -> Result<Vec<Section>> {
+    let mut stdout = BufReader::with_capacity(64 * 1024, &mut git.stdout);
+    let mut sections: Vec<Section> = Vec::new();
+    let (mut line, mut patch, mut total) = (Vec::new(), String::new(), 0);
+    loop {
+        line.clear();
+        let read = stdout.read_until(b'\n', &mut line).await?;
+        total += read;
+        if total > MAX_PATCH_BYTES {
+            bail!(
+                "the change is larger than {} MiB; split the pull request, or keep generated data out of it",
+                MAX_PATCH_BYTES >> 20
+            );
+        }
+        // A line of content starts with one of `+- \`, so this can only be a header.
+        let header = line.starts_with(b"diff --git ");
+        if read == 0 || header {
+            if let Some(section) = sections.last_mut() {
+                section.hunks = FileDiff::parse_hunks(&patch)
+                    .context("git diff-tree printed a patch that cannot be read")?;
+            }
+            patch.clear();
+        }
+        if read == 0 {
+            break;
+        } else if header {
+            sections.push(Section::default());
+        } else if !patch.is_empty() || line.starts_with(b"@@ ") {
+            patch.push_str(&String::from_utf8_lossy(&line));
+        } else if line.starts_with(b"Binary files ") {
+            sections
+                .last_mut()
+                .context("git diff-tree printed no header")?
+                .binary = true;
+        }
+    }
+    git.finish().await?;
+    Ok(sections)
+}
+
+fn join(changes: Vec<Change>, sections: Vec<Section>) -> Result<Vec<FileDiff>> {
+    let mut sections = sections.into_iter();
+    let mut taken = HashSet::new();
+    let mut files = Vec::with_capacity(changes.len());
+    let disagree = "git diff-tree printed a list of files and a patch that disagree";
+    for change in changes {
+        let mut section = sections.next().context(disagree)?;
+        if change.letter == b'T' {
+            // A changed type is shown as a removal and an addition.
+            let added = sections.next().context(disagree)?;
+            section.binary |= added.binary;
+            section.hunks.extend(added.hunks);
+        }
+        let mut path = path_text(&change.path);
+        while !taken.insert(path.clone()) {
+            path.push('~');
+        }
+        files.push(FileDiff {
+            path,
+            previous_path: change.previous.as_deref().map(path_text),
+            status: status(change.letter, change.same_content),
+            binary: section.binary,
+            hunks: section.hunks,
+        });
+    }
+    if sections.next().is_some() {
+        bail!(disagree);
+    }
+    Ok(files)
+}
+
+fn status(letter: u8, same_content: bool) -> FileStatus {
+    match letter {
+        b'A' | b'C' => FileStatus::Added,
+        b'D' => FileStatus::Removed,
+        b'R' => FileStatus::Renamed,
+        b'M' if !same_content => FileStatus::Modified,
+        _ => FileStatus::Changed,
+    }
+}
+
+/// A path as text: bytes that are not UTF-8 are spelled `\xNN`, so that two such names stay two names.
+pub(crate) fn path_text(path: &[u8]) -> String {
+    let mut text = String::with_capacity(path.len());
+    for chunk in path.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
