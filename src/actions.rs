@@ -1,11 +1,13 @@
 //! The runner's side: workflow commands on the log, and the files it reads after the step. Separate, because
 //! a line of the log can be a command, so every line we print goes through here.
+#![expect(clippy::disallowed_methods, reason = "edge: the runner's files")]
 
 mod text;
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// GitHub drops a summary above 1 MiB as a whole.
@@ -173,6 +175,11 @@ impl Actions {
         }
     }
 
+    /// What a command was asked to print, as it is. Not for a log that a runner reads.
+    pub fn answer(&self, text: &str) {
+        self.print(&format!("{text}\n"));
+    }
+
     /// A log that cannot be written is no reason to lose a review.
     fn print(&self, lines: &str) {
         let mut log = self.log();
@@ -182,6 +189,23 @@ impl Actions {
     fn log(&self) -> MutexGuard<'_, Box<dyn Write + Send>> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The event that started the run, as the runner wrote it.
+pub fn read_event(path: Option<&Path>) -> Result<Value, String> {
+    let path = path.ok_or("GITHUB_EVENT_PATH is not set; it names the event file that the runner writes.")?;
+    let shown = path.display();
+    let bytes = std::fs::read(path).map_err(|error| {
+        format!("The event file {shown} that GITHUB_EVENT_PATH names could not be read: {error}.")
+    })?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        format!("The event file {shown} that GITHUB_EVENT_PATH names is not JSON: {error}.")
+    })
+}
+
+/// Writes a file into the workspace, for the steps after us.
+pub fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    std::fs::write(path, content)
 }
 
 /// 128 random bits: nobody who writes a value beforehand can know them.

@@ -9,7 +9,7 @@ mod state;
 
 pub use state::state;
 
-use crate::actions::Actions;
+use crate::actions::{self, Actions};
 use crate::clock::Clock;
 use crate::config::environment::Environment;
 use crate::config::inputs::{self, RawInputs};
@@ -18,7 +18,7 @@ use crate::context::fence::Fence;
 use crate::domain::PrKey;
 use crate::event::{self, Event, Trigger, TriggerRules};
 use crate::github::GitHub;
-use crate::opencode::process::Sidecar;
+use crate::opencode::Sidecar;
 use crate::plan::Plan;
 use crate::random;
 use crate::state::signature::Keys;
@@ -27,6 +27,8 @@ use check::CheckRun;
 use finish::Finished;
 use reading::Reading;
 use std::path::PathBuf;
+use std::sync::Arc;
+use secrecy::ExposeSecret;
 use tempfile::TempDir;
 
 /// What `main` hands over: the only things that came from outside.
@@ -67,7 +69,7 @@ struct Run<'a> {
     event: &'a Event,
     config: Config,
     pr: PrKey,
-    github: GitHub,
+    github: Arc<GitHub>,
     keys: Keys,
     fence: Fence,
     desk: SharedDesk,
@@ -90,11 +92,11 @@ fn trigger(setup: &Setup) -> Result<Trigger, String> {
     let name = environment.event_name.as_deref().ok_or(
         "GITHUB_EVENT_NAME is not set; this command runs inside a workflow. From a shell, use `review --repo owner/name --pr N`.",
     )?;
-    let payload = setup.actions.event_payload(environment.event_path.as_deref())?;
+    let payload = actions::read_event(environment.event_path.as_deref())?;
     let mention = setup.inputs.mention();
     let rules = TriggerRules {
         mention: &mention,
-        has_model_key: setup.inputs.has_model_key(),
+        has_model_key: setup.inputs.can_reach_a_model(),
     };
     event::parse(name, &payload, &rules).map_err(|error| error.to_string())
 }
@@ -180,7 +182,7 @@ fn both<A, B>(a: Result<A, Stop>, b: Result<B, Stop>) -> Result<(A, B), Stop> {
 impl<'a> Run<'a> {
     fn new(setup: &'a Setup, event: &'a Event, config: Config) -> Result<Self, Stop> {
         let environment = &setup.environment;
-        setup.actions.mask_secrets(&config);
+        mask(&setup.actions, &config);
         let github = GitHub::new(
             &environment.api_url,
             &environment.graphql_url,
@@ -205,13 +207,20 @@ impl<'a> Run<'a> {
                 number: event.number,
             },
             config,
-            github,
+            github: Arc::new(github),
             keys,
             fence: Fence::new(random::hex(8)?),
             desk: SharedDesk::default(),
             scratch,
             id: run_id(environment)?,
         })
+    }
+
+    /// The workflow run's page, where there is one.
+    fn url(&self) -> Option<String> {
+        let environment = &self.setup.environment;
+        let id = environment.run_id.as_deref()?;
+        Some(format!("{}/{}/actions/runs/{id}", environment.server_url, self.pr.repo))
     }
 
     fn model(&self) -> &ModelChoice {
@@ -224,6 +233,14 @@ impl<'a> Run<'a> {
         std::fs::create_dir(&path)
             .map_err(|error| Stop::fail(format!("No temporary folder could be made: {error}")))?;
         Ok(path)
+    }
+}
+
+/// The runner hides the secrets in everything that is printed from here on.
+fn mask(actions: &Actions, config: &Config) {
+    let secrets = config.state_keys.iter().chain(&config.model.key);
+    for secret in secrets.chain(std::iter::once(&config.github_token)) {
+        actions.mask(secret.expose_secret());
     }
 }
 

@@ -115,7 +115,7 @@ fn setup(
     if let Command::Review { target } | Command::State { target, .. } = command {
         let fallback = |name: &str| vars.iter().find(|(key, _)| key == name).map(|(_, v)| v.as_str());
         for (input, variable) in [("github_token", "GITHUB_TOKEN"), ("opencode_api_key", "OPENCODE_API_KEY")] {
-            if let (None, Some(value)) = (inputs.get(input), fallback(variable)) {
+            if let (false, Some(value)) = (inputs.is_given(input), fallback(variable)) {
                 inputs.set(input, value);
             }
         }

@@ -4,11 +4,10 @@
 use super::Run;
 use super::reading::Reading;
 use crate::domain::RepoName;
-use crate::github::GitHub;
-use crate::github::checks::{CheckOutput, NewCheckRun};
+use crate::github::{CheckOutput, Conclusion, GitHub, NewCheckRun};
 use crate::publish::comment;
 use crate::report::verdict::{Tally, Verdict};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the check is called on the pull request.
 pub const NAME: &str = "OpenCode review";
@@ -18,7 +17,7 @@ pub const NAME: &str = "OpenCode review";
 pub struct CheckRun(Mutex<Option<Open>>);
 
 struct Open {
-    github: GitHub,
+    github: Arc<GitHub>,
     repo: RepoName,
     id: u64,
 }
@@ -32,18 +31,22 @@ impl CheckRun {
             .create_check_run(
                 &run.pr.repo,
                 &NewCheckRun {
-                    name: NAME,
-                    head_sha: &reading.pull.head_sha,
-                    external_id: &run.id,
-                    title,
-                    summary,
+                    name: NAME.into(),
+                    head_sha: reading.pull.head_sha.clone(),
+                    external_id: run.id.clone(),
+                    details_url: run.url(),
+                    output: CheckOutput {
+                        title: title.into(),
+                        summary: summary.into(),
+                        text: None,
+                    },
                 },
             )
             .await;
         match created {
             Ok(id) => {
                 let open = Open {
-                    github: run.github.clone(),
+                    github: Arc::clone(&run.github),
                     repo: run.pr.repo.clone(),
                     id,
                 };
@@ -61,7 +64,7 @@ impl CheckRun {
     }
 
     /// Concludes it, once. Says whether it could.
-    pub async fn conclude(&self, conclusion: &str, output: &CheckOutput) -> Result<bool, String> {
+    pub async fn conclude(&self, conclusion: Conclusion, output: &CheckOutput) -> Result<bool, String> {
         let open = self.slot().take();
         let Some(open) = open else {
             return Ok(false);

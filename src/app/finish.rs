@@ -4,7 +4,8 @@ use super::check::CheckRun;
 use super::reading::Reading;
 use super::{Run, Setup, reviewing};
 use crate::domain::{PrKey, Thread};
-use crate::github::checks::CheckOutput;
+use crate::actions;
+use crate::github::{CheckOutput, Conclusion};
 use crate::publish::comment;
 use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::report::{Report, summary};
@@ -57,7 +58,7 @@ pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u
     let markdown = summary::markdown(&finished.report);
     let output = CheckOutput {
         title: comment::check_title(finished.verdict, &finished.tally),
-        summary: cut(&markdown),
+        summary: markdown.clone(),
         text: Some(record::render(&finished.record, &finished.pr, &finished.keys)),
     };
     let written = match check.conclude(finished.verdict.conclusion(), &output).await {
@@ -96,12 +97,6 @@ pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u
     finished.verdict.exit_code(finished.fail_job, written)
 }
 
-/// GitHub takes 65,535 characters in a check run's summary.
-fn cut(markdown: &str) -> String {
-    let end = markdown.floor_char_boundary(markdown.len().min(60_000));
-    markdown[..end].to_owned()
-}
-
 const REPORT_FILE: &str = "opencode-review.json";
 
 fn write_report(setup: &Setup, report: &Report) {
@@ -109,7 +104,7 @@ fn write_report(setup: &Setup, report: &Report) {
         return;
     };
     let json = serde_json::to_vec_pretty(report).unwrap_or_default();
-    match setup.actions.write_file(&workspace.join(REPORT_FILE), &json) {
+    match actions::write_file(&workspace.join(REPORT_FILE), &json) {
         Ok(()) => told(setup, setup.actions.set_output("report_file", REPORT_FILE)),
         Err(error) => setup.actions.warning(&format!("The report file could not be written: {error}")),
     }
@@ -151,7 +146,7 @@ pub async fn cancelled(setup: &Setup, check: &CheckRun, signal: u8) -> u8 {
         summary: "The run was cancelled before the review was complete; the next run reviews this head.".into(),
         text: None,
     };
-    if let Err(error) = check.conclude("cancelled", &output).await {
+    if let Err(error) = check.conclude(Conclusion::Cancelled, &output).await {
         setup.actions.warning(&format!("The check run could not be concluded: {error}"));
     }
     setup.actions.notice("The run was cancelled; nothing was posted.");

@@ -6,10 +6,9 @@ use crate::context::rules::{self, RuleFile};
 use crate::context::sensitivity::{self, MANIFESTS};
 use crate::domain::{CommitSha, FileDiff, Login, Sensitivity, Standing, Thread};
 use crate::git::{Remote, Repository};
-use crate::github::comments::ReviewComment;
-use crate::github::pulls::{ChangedFile, CommitInfo, PullRequest};
-use crate::github::threads::ReviewThread;
-use crate::github::{ApiError, GitHub};
+use crate::github::{
+    ApiError, ChangedFile, CommitInfo, GitHub, PullRequest, PullState, ReviewComment, ReviewThread,
+};
 use crate::plan::{self, Plan, Situation};
 use crate::snapshot::{self, Caps, Snapshot};
 use crate::state::rebuild::{self, Comment, Conversation, Sources};
@@ -79,7 +78,7 @@ impl Reading {
     }
 }
 
-async fn pull_request(run: &Run<'_>) -> Result<PullRequest, Stop> {
+pub async fn pull_request(run: &Run<'_>) -> Result<PullRequest, Stop> {
     let pull = run.github.pull_request(&run.pr).await.map_err(|error| {
         if error.is_not_found() {
             return Stop::fail(format!(
@@ -91,7 +90,7 @@ async fn pull_request(run: &Run<'_>) -> Result<PullRequest, Stop> {
     })?;
     let situation = Situation {
         kind: &run.event.kind,
-        open: pull.is_open(),
+        open: pull.state == PullState::Open,
         draft: pull.draft,
         labels: &pull.labels,
         skip_label: &run.config.skip_label,
@@ -122,13 +121,13 @@ impl Talk {
             records(github, run, pull),
         )
         .map_err(Stop::fail)?;
-        let (threads, warnings) = threads(run, &pull.author).await?;
+        let (threads, warnings) = threads(run, pull.author.as_ref()).await?;
         Ok(Self { files, commits, threads, warnings, records })
     }
 }
 
 /// Our threads on the pull request, rebuilt from its comments.
-pub async fn threads(run: &Run<'_>, author: &Login) -> Result<(Vec<Thread>, Vec<String>), Stop> {
+pub async fn threads(run: &Run<'_>, author: Option<&Login>) -> Result<(Vec<Thread>, Vec<String>), Stop> {
     let github = &run.github;
     let (comments, conversations, viewer) = tokio::try_join!(
         github.review_comments(&run.pr),
@@ -197,7 +196,7 @@ fn conversation(
 /// for each, because associations call members collaborators who may only read.
 async fn standings(
     run: &Run<'_>,
-    author: &Login,
+    author: Option<&Login>,
     ours: &[Login],
     comments: &[ReviewComment],
     conversations: &[ReviewThread],
@@ -214,7 +213,7 @@ async fn standings(
             Err(error) if error.is_not_found() || error.is_permission() => false,
             Err(error) => return Err(Stop::fail(error)),
         };
-        let standing = match (may_write, login == author) {
+        let standing = match (may_write, Some(login) == author) {
             (true, _) => Standing::Writer,
             (false, true) => Standing::Author,
             (false, false) => Standing::Other,
@@ -253,7 +252,7 @@ impl Change {
         let environment = &run.setup.environment;
         let directory = run.directory("objects")?;
         let workspace = environment.workspace.as_deref();
-        let repository = Repository::open(&directory, workspace, &environment.child_variables()).await?;
+        let repository = Repository::open(&directory, workspace, &environment.for_git())?;
         let remote = Remote {
             url: format!("{}/{}.git", environment.server_url, run.pr.repo),
             token: Some(run.config.github_token.clone()),
@@ -282,7 +281,8 @@ async fn rule_files(
     let changed: Vec<&str> = diffs.iter().map(|diff| diff.path.as_str()).collect();
     let tree = repository.tree(base).await?;
     let mut rules = Vec::new();
-    for path in tree.iter().filter_map(|entry| entry.path_str()) {
+    let paths = tree.iter().filter_map(|entry| std::str::from_utf8(&entry.path).ok());
+    for path in paths {
         if rules::applies(path, &changed)
             && let Some(text) = repository.file(base, path, MAX_TEXT).await?
         {

@@ -6,7 +6,7 @@ use super::reading::Reading;
 use super::{Run, Stop};
 use crate::context::brief::Brief;
 use crate::domain::{Anchor, FileDiff, Finding, Score, Sensitivity, Thread};
-use crate::opencode::process::Sidecar;
+use crate::opencode::Sidecar;
 use crate::publish::comment::Voice;
 use crate::publish::outbox::{Outbox, Sent};
 use crate::random;
@@ -17,7 +17,6 @@ use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Entry, Fate, StagedReply, Subject};
 use crate::review::policy::Weights;
 use crate::review::run::{End, Limits, Outcome, Run as Passes};
-use crate::snapshot;
 use crate::state::record::Record;
 use std::collections::HashMap;
 
@@ -27,7 +26,7 @@ pub async fn review(
     reading: Reading,
     check: &CheckRun,
 ) -> Result<Finished, Stop> {
-    let diffs = diff_files(run, &reading).await?;
+    let diffs = diff_files(&reading).await?;
     run.desk.open(Desk::new(
         subject(&reading),
         weights(run, reading.change.sensitivity),
@@ -40,7 +39,7 @@ pub async fn review(
     }
     let (entries, replies) = staged(run);
     let complete = outcome.end == End::Complete;
-    let record = record(run, &reading, &outcome);
+    let record = record(&reading, &outcome);
     let sent = publish(run, &reading, &entries, &replies, complete, &record, check).await;
     Ok(conclude(run, &reading, &outcome, &entries, sent, record))
 }
@@ -55,19 +54,13 @@ fn refusal(run: &Run<'_>, why: &str) -> String {
 }
 
 /// Writes the numbered diffs into the snapshot. Returns each diff with its file below our folder.
-async fn diff_files(run: &Run<'_>, reading: &Reading) -> Result<Vec<(FileDiff, String)>, Stop> {
+async fn diff_files(reading: &Reading) -> Result<Vec<(FileDiff, String)>, Stop> {
     let snapshot = &reading.change.snapshot;
-    let directory = run.scratch.path().join("snapshot");
     let mut named = Vec::new();
     for diff in &reading.change.diffs {
         let name = format!("diffs/{}.diff", snapshot.shown_path(&diff.path));
-        let path = format!("{}/{name}", snapshot.own_folder());
-        if snapshot::write_extra(&directory, &path, &diff.numbered()).await.is_ok() {
-            named.push((diff.clone(), name));
-        } else {
-            // A name the file system cannot hold; the diff is still inlined.
-            named.push((diff.clone(), String::new()));
-        }
+        let shown = snapshot.write_extra(&name, &diff.numbered()).await?;
+        named.push((diff.clone(), shown));
     }
     Ok(named)
 }
@@ -109,14 +102,14 @@ async fn passes(
     let commits: Vec<(String, String)> = reading
         .commits
         .iter()
-        .map(|commit| (commit.sha.short().to_owned(), commit.subject().to_owned()))
+        .map(|commit| (commit.sha.short().to_owned(), commit.message.lines().next().unwrap_or_default().to_owned()))
         .collect();
     let brief = Brief {
         fence: &run.fence,
         folder: reading.change.snapshot.own_folder(),
         title: &pull.title,
         body: &pull.body,
-        author: pull.author.as_str(),
+        author: pull.author.as_ref().map_or("a deleted account", |author| author.as_str()),
         base_ref: &pull.base_ref,
         head: &pull.head_sha,
         commits: &commits,
@@ -126,7 +119,10 @@ async fn passes(
         sensitivity: reading.change.sensitivity,
     };
     let client = sidecar.client();
-    let session = client.create_session(&format!("Review of {}", run.pr)).await?;
+    let session = client
+        .create_session(&format!("Review of {}", run.pr))
+        .await
+        .map_err(Stop::fail)?;
     let passes = Passes {
         client,
         session: &session,
@@ -153,7 +149,7 @@ fn staged(run: &Run<'_>) -> (Vec<Entry>, Vec<StagedReply>) {
         .unwrap_or_default()
 }
 
-fn record(run: &Run<'_>, reading: &Reading, outcome: &Outcome) -> Record {
+fn record(reading: &Reading, outcome: &Outcome) -> Record {
     let finished = outcome.passes.iter().filter(|pass| pass.summary.is_some());
     Record {
         head: reading.pull.head_sha.to_string(),
@@ -161,14 +157,14 @@ fn record(run: &Run<'_>, reading: &Reading, outcome: &Outcome) -> Record {
         rules: reading.rules_hash.clone(),
         passes: finished.map(|pass| pass.number.get()).collect(),
         left_out: left_out(reading),
-        tokens: reading.spent.0 + outcome.usage.total_tokens(),
+        tokens: reading.spent.0 + outcome.usage.tokens.total(),
         cost_usd: reading.spent.1 + outcome.usage.cost,
     }
 }
 
 /// Changed files that the model could not see.
 fn left_out(reading: &Reading) -> Vec<String> {
-    let left_out = reading.change.snapshot.left_out.iter();
+    let left_out = reading.change.snapshot.left_out().iter();
     left_out
         .filter(|file| file.changed)
         .map(|file| format!("{} ({})", file.path, file.reason))
@@ -249,7 +245,7 @@ fn conclude(
     let mut report = report(run, reading, entries, &sent.urls, &still_open);
     report.set_verdict(verdict, &evidence.tally);
     report.passes = outcome.passes.iter().map(PassReport::from).collect();
-    report.tokens = outcome.usage.total_tokens();
+    report.tokens = outcome.usage.tokens.total();
     report.cost_usd = outcome.usage.cost;
     report.reasons = reasons(outcome, &record, &sent);
     report.warnings.extend(sent.warnings);

@@ -3,9 +3,9 @@
 use super::{Run, Setup, Stop};
 use crate::config::ModelChoice;
 use crate::context::brief;
-use crate::opencode::client::Provider;
-use crate::opencode::process::{self, Sidecar, Spec};
-use crate::opencode::profile::{self, Profile, ToolEndpoint};
+use crate::opencode::{
+    Profile, ProviderInfo, Sidecar, Spec, ToolEndpoint, find_opencode, find_ripgrep, profile,
+};
 use crate::random;
 use crate::tools::server::ToolServer;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub async fn start(run: &Run<'_>, tools: &ToolServer, snapshot: &Path) -> Result
     let prompt = brief::system_prompt(&run.fence).map_err(anyhow::Error::from)?;
     let endpoint = ToolEndpoint {
         base_url: tools.base_url().to_owned(),
-        bearer: tools.bearer().to_owned(),
+        bearer: tools.bearer().into(),
     };
     let config = profile::config(Profile::Reviewer, run.model(), &prompt, &endpoint);
     let home = run.directory("home")?;
@@ -46,7 +46,7 @@ async fn catalogue_only(setup: &Setup, model: &ModelChoice) -> Result<Vec<String
     }
     let endpoint = ToolEndpoint {
         base_url: "http://127.0.0.1:9".into(),
-        bearer: random::hex(32)?,
+        bearer: random::hex(32)?.into(),
     };
     let config = profile::config(Profile::Reviewer, model, "", &endpoint);
     let spec = spec(setup, home, directory, config)?;
@@ -63,19 +63,21 @@ fn spec(
     config: serde_json::Value,
 ) -> Result<Spec, Stop> {
     let environment = &setup.environment;
-    let executable = process::locate_opencode(
-        environment.opencode_bin.as_deref(),
-        &setup.roots,
-        &environment.path,
-    )
-    .map_err(Stop::fail)?;
+    let given = environment.opencode_bin.as_deref().and_then(Path::to_str);
+    let executable = find_opencode(given, &setup.roots, &environment.path).ok_or_else(|| {
+        Stop::fail(
+            "OpenCode was not found; install it with `npm ci`, or set OPENCODE_BIN to the path of an `opencode` \
+             executable of major version 1",
+        )
+    })?;
     Ok(Spec {
         executable,
-        rg_dir: process::locate_rg(&setup.roots, &environment.path),
+        rg_dir: find_ripgrep(&setup.roots, &environment.path),
         home,
         directory,
         config,
         path: environment.path.clone(),
+        profile: Profile::Reviewer,
     })
 }
 
@@ -90,7 +92,7 @@ async fn problems(sidecar: &Sidecar, model: &ModelChoice) -> Vec<String> {
 }
 
 /// Whether the catalogue's provider exists and has the key it needs.
-fn judge(providers: &[Provider], model: &ModelChoice) -> Vec<String> {
+fn judge(providers: &[ProviderInfo], model: &ModelChoice) -> Vec<String> {
     let wanted = &model.provider;
     let Some(provider) = providers.iter().find(|provider| provider.id == *wanted) else {
         let known = providers.iter().map(|provider| provider.id.as_str());
@@ -102,7 +104,7 @@ fn judge(providers: &[Provider], model: &ModelChoice) -> Vec<String> {
              a provider of OpenCode's catalogue, or any name together with model_base_url."
         )];
     };
-    if provider.needs_key && model.key.is_none() {
+    if !provider.connected && model.key.is_none() {
         return vec![format!(
             "opencode_api_key is not set, and the provider {wanted} needs a key. Pass it as \
              `opencode_api_key: ${{{{ secrets.YOUR_SECRET }}}}`."
@@ -140,8 +142,14 @@ fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn provider(id: &str, needs_key: bool) -> Provider {
-        Provider { id: id.into(), needs_key, models: vec![] }
+    fn provider(id: &str, needs_key: bool) -> ProviderInfo {
+        ProviderInfo {
+            id: id.into(),
+            name: id.into(),
+            env: vec![],
+            connected: !needs_key,
+            models: vec![],
+        }
     }
 
     fn choice(provider: &str, key: Option<&str>) -> ModelChoice {

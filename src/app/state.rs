@@ -14,7 +14,7 @@ pub async fn state(setup: &Setup, repo: RepoName, number: u64, json: bool) -> u8
             for warning in warnings {
                 setup.actions.warning(&warning);
             }
-            setup.actions.print(&render(&threads, json));
+            setup.actions.answer(&render(&threads, json));
             0
         }
         Err(Stop::Skip(reason)) => finish::skipped(setup, &reason),
@@ -43,7 +43,7 @@ async fn rebuilt(
     };
     let run = Run::new(setup, &event, config)?;
     let pull = reading::pull_request(&run).await?;
-    reading::threads(&run, &pull.author).await
+    reading::threads(&run, pull.author.as_ref()).await
 }
 
 fn render(threads: &[Thread], json: bool) -> String {

@@ -90,6 +90,15 @@ impl Environment {
     }
 }
 
+impl Environment {
+    /// What git needs of it: where programs are, and how the network is reached.
+    #[must_use]
+    pub fn for_git(&self) -> Vec<(String, String)> {
+        let path = ("PATH".to_owned(), self.path.clone());
+        std::iter::once(path).chain(self.network.iter().cloned()).collect()
+    }
+}
+
 /// A scale that is no shortening is ignored: no wait may become longer, or endless, by accident.
 fn time_scale(given: &str) -> f64 {
     let scale = given.trim().parse().unwrap_or(1.0);

@@ -154,6 +154,25 @@ impl RawInputs {
         self.0.insert(name.to_owned(), value.to_owned());
     }
 
+    /// Whether the user gave it.
+    #[must_use]
+    pub fn is_given(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|value| !value.trim().is_empty())
+    }
+
+    /// The name that people call us by, needed before the inputs are judged.
+    #[must_use]
+    pub fn mention(&self) -> String {
+        let given = self.get("mention").and_then(|text| values::mention(text).ok());
+        given.unwrap_or_else(|| "@review-my-code-bot".to_owned())
+    }
+
+    /// Whether the run holds what it takes to reach a model.
+    #[must_use]
+    pub fn can_reach_a_model(&self) -> bool {
+        self.is_given("opencode_api_key") || self.is_given("model_base_url")
+    }
+
     /// What was given, or the default of the table.
     fn get(&self, name: &str) -> Option<&str> {
         let default = INPUTS

@@ -31,7 +31,7 @@ pub struct Brief<'a> {
     pub head: &'a CommitSha,
     /// Abbreviated id and first line of each commit.
     pub commits: &'a [(String, String)],
-    /// Each changed file, with the name of its diff file below the folder.
+    /// Each changed file, with the path of its diff in the snapshot.
     pub diffs: &'a [(FileDiff, String)],
     pub rules: &'a [RuleFile],
     pub threads: &'a [Thread],
@@ -192,7 +192,7 @@ impl Brief<'_> {
                 budget -= text.len();
                 texts.push(text);
             } else {
-                rest.push(format!("{}/{}", self.folder, visible(name)));
+                rest.push(visible(name));
             }
         }
         let inlined = match texts.len() {

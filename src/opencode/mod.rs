@@ -1,1 +1,18 @@
-//! opencode
+//! The sidecar: a managed `opencode serve`. It holds no GitHub token and is treated as hostile, because it
+//! reads hostile text; so what it is given is decided in one place (`profile`), and what it answers is
+//! foreign JSON until `wire` has read it.
+
+pub mod client;
+pub mod locate;
+pub mod process;
+pub mod profile;
+pub mod session;
+mod wire;
+
+pub use client::{Client, ClientError};
+pub use locate::{find_opencode, find_ripgrep};
+pub use process::{Sidecar, Spec, StartError};
+pub use profile::{Profile, ToolEndpoint};
+pub use session::{
+    ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
+};

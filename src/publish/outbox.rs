@@ -3,9 +3,8 @@
 //! and is not lost.
 
 use super::comment::Voice;
-use crate::domain::{Anchor, Finding, Side};
-use crate::github::comments::{NewReview, NewReviewComment};
-use crate::github::{ApiError, GitHub};
+use crate::domain::{Anchor, Finding};
+use crate::github::{ApiError, GitHub, NewReview, NewReviewComment, ReviewEvent};
 use crate::review::desk::{Effect, StagedReply};
 use crate::state::block::{self, Conversation};
 use serde_json::Value;
@@ -134,6 +133,7 @@ impl Outbox<'_> {
         let review = NewReview {
             commit_id: self.voice.head.clone(),
             body: self.voice.review(&self.findings, homeless, self.partial, self.record.clone()),
+            event: ReviewEvent::Comment,
             comments,
         };
         let posted = github.create_review(self.voice.pr, &review).await?;
@@ -157,7 +157,7 @@ impl Outbox<'_> {
         for finding in inline {
             sent.urls.insert(finding.id.to_string(), review_url.to_owned());
         }
-        let comments = match github.review_comments_of(self.voice.pr, review).await {
+        let comments = match github.review_comment_ids(self.voice.pr, review).await {
             Ok(comments) => comments,
             Err(error) => {
                 sent.warnings.push(format!("The review's comments could not be listed: {error}"));
@@ -175,10 +175,6 @@ impl Outbox<'_> {
     fn inline(&self, finding: &Finding) -> Option<NewReviewComment> {
         let Anchor::Line { side, start, line } = finding.anchor else {
             return None;
-        };
-        let side = match side {
-            Side::Left => "LEFT",
-            Side::Right => "RIGHT",
         };
         Some(NewReviewComment {
             path: finding.file.clone(),

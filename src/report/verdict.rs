@@ -2,6 +2,7 @@
 //! worst defect this product can have: `Clean` needs positive evidence.
 
 use crate::domain::Score;
+use crate::github::Conclusion;
 use std::fmt;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,11 +62,11 @@ impl Verdict {
 
     /// The check run's conclusion.
     #[must_use]
-    pub fn conclusion(self) -> &'static str {
+    pub fn conclusion(self) -> Conclusion {
         match self {
-            Self::Clean | Self::Findings => "success",
-            Self::Blocking | Self::Incomplete | Self::Error => "failure",
-            Self::Skipped => "neutral",
+            Self::Clean | Self::Findings => Conclusion::Success,
+            Self::Blocking | Self::Incomplete | Self::Error => Conclusion::Failure,
+            Self::Skipped => Conclusion::Neutral,
         }
     }
 
@@ -152,7 +153,7 @@ mod tests {
         ];
         for (evidence, verdict, conclusion, exits) in rows {
             assert_eq!(Verdict::of(&evidence), verdict, "{evidence:?}");
-            assert_eq!(verdict.conclusion(), conclusion);
+            assert_eq!(verdict.conclusion().as_str(), conclusion);
             let seen =
                 [(false, true), (true, true), (false, false)].map(|(f, c)| verdict.exit_code(f, c));
             assert_eq!(seen, exits, "{verdict}");

@@ -7,7 +7,8 @@ use crate::actions::Actions;
 use crate::clock::Clock;
 use crate::context::brief::{self, Brief};
 use crate::domain::PassNumber;
-use crate::opencode::client::{Client, SessionId, SidecarEvent, Turn, Usage};
+use crate::opencode::client::Client;
+use crate::opencode::session::{SessionId, SidecarEvent, ToolState, Turn, Usage};
 use crate::report::summary::grouped;
 use crate::tools::server::SharedDesk;
 use anyhow::{Context, Result};
@@ -75,9 +76,9 @@ impl Run<'_> {
             self.actions.group(&format!("Pass {} of 4: {}", pass.number, pass.title));
             let ended = self.pass(&pass, &spent).await;
             self.actions.end_group();
-            let (pass_end, tool_calls) = ended?;
-            let usage = self.client.usage(self.session).await.unwrap_or(spent);
-            logs.push(self.log(&pass, tool_calls, &spent, &usage));
+            let (pass_end, progress) = ended?;
+            let usage = progress.usage();
+            logs.push(self.log(&pass, progress.tool_calls, &spent, &usage));
             spent = usage;
             if pass_end != End::Complete {
                 end = pass_end;
@@ -98,12 +99,12 @@ impl Run<'_> {
             title: pass.title,
             summary: finished.flatten(),
             tool_calls,
-            tokens: after.total_tokens().saturating_sub(before.total_tokens()),
+            tokens: after.tokens.total().saturating_sub(before.tokens.total()),
             cost_usd: (after.cost - before.cost).max(0.0),
         }
     }
 
-    async fn pass(&self, pass: &Pass, spent: &Usage) -> Result<(End, usize)> {
+    async fn pass(&self, pass: &Pass, spent: &Usage) -> Result<(End, Progress)> {
         self.desk.with(|desk| desk.ledger.begin(pass.number));
         let entries = self.desk.with(|desk| desk.entries().to_vec()).unwrap_or_default();
         let mut text = self.brief.prompt(pass, &entries).context("a prompt is broken")?;
@@ -111,24 +112,25 @@ impl Run<'_> {
         for _ in 0..=NUDGES {
             match self.turn(pass.number, &text, &mut progress).await {
                 TurnEnd::Turn(Ok(turn)) => {
+                    progress.settle(&turn);
                     if let Some(end) = failure(pass.number, &turn) {
-                        return Ok((end, progress.tool_calls));
+                        return Ok((end, progress));
                     }
                 }
                 TurnEnd::Turn(Err(error)) => {
                     let end = End::Failed(pass.number, format!("{error:#}"));
-                    return Ok((end, progress.tool_calls));
+                    return Ok((end, progress));
                 }
-                TurnEnd::Stopped(end) => return Ok((end, progress.tool_calls)),
+                TurnEnd::Stopped(end) => return Ok((end, progress)),
             }
             let finished = self.desk.with(|desk| desk.ledger.is_finished(pass.number));
             if finished == Some(true) {
                 self.actions.line(&progress.line());
-                return Ok((End::Complete, progress.tool_calls));
+                return Ok((End::Complete, progress));
             }
             text = brief::nudge(pass).context("a prompt is broken")?;
         }
-        Ok((End::NotSubmitted(pass.number), progress.tool_calls))
+        Ok((End::NotSubmitted(pass.number), progress))
     }
 
     /// One prompt, with an eye on the sidecar's events until it is answered.
@@ -136,7 +138,7 @@ impl Run<'_> {
         let events = self.client.events().await;
         let mut events = match events {
             Ok(events) => events.boxed(),
-            Err(error) => return TurnEnd::Turn(Err(error)),
+            Err(error) => return TurnEnd::Turn(Err(error.into())),
         };
         let prompt = self.client.prompt(self.session, text);
         tokio::pin!(prompt);
@@ -146,7 +148,7 @@ impl Run<'_> {
         tick.tick().await;
         let stop = loop {
             tokio::select! {
-                turn = &mut prompt => return TurnEnd::Turn(turn),
+                turn = &mut prompt => return TurnEnd::Turn(turn.map_err(Into::into)),
                 () = &mut deadline => break End::OutOfTime(pass),
                 _ = tick.tick() => self.actions.line(&progress.line()),
                 Some(event) = events.next() => {
@@ -182,7 +184,7 @@ impl Run<'_> {
             return Some(format!("max_cost_usd of {} was reached", self.limits.max_cost_usd));
         }
         let most = self.limits.max_tokens?;
-        (usage.total_tokens() > most).then(|| format!("max_tokens of {most} was reached"))
+        (usage.tokens.total() > most).then(|| format!("max_tokens of {most} was reached"))
     }
 }
 
@@ -194,37 +196,53 @@ enum TurnEnd {
 /// How a turn that ended with an error ends the passes.
 fn failure(pass: PassNumber, turn: &Turn) -> Option<End> {
     let error = turn.error.as_ref()?;
-    Some(match error.status {
-        Some(status @ (401 | 403)) => End::Refused(format!("it answered {status}: {}", error.message)),
-        _ => End::Failed(pass, error.message.clone()),
+    Some(if error.is_unauthorized() {
+        End::Refused(error.to_string())
+    } else {
+        End::Failed(pass, error.to_string())
     })
 }
 
-/// The live line of the log.
+/// The live line of the log: what the finished turns took, and what the one under way has taken so far.
 struct Progress {
     pass: PassNumber,
-    before: Usage,
+    settled: Usage,
+    running: Usage,
     tool_calls: usize,
-    messages: std::collections::HashMap<String, Usage>,
 }
 
 impl Progress {
-    fn new(pass: PassNumber, before: Usage) -> Self {
-        Self { pass, before, tool_calls: 0, messages: std::collections::HashMap::new() }
+    fn new(pass: PassNumber, settled: Usage) -> Self {
+        Self {
+            pass,
+            settled,
+            running: Usage::default(),
+            tool_calls: 0,
+        }
     }
 
     fn heed(&mut self, event: &SidecarEvent) {
         match event {
-            SidecarEvent::ToolFinished { .. } => self.tool_calls += 1,
-            SidecarEvent::Usage { message, usage } => {
-                self.messages.insert(message.clone(), *usage);
+            SidecarEvent::ToolCall { state: ToolState::Completed | ToolState::Failed, .. } => {
+                self.tool_calls += 1;
+            }
+            SidecarEvent::Usage { tokens, cost, .. } => {
+                self.running += Usage { tokens: *tokens, cost: *cost, requests: 1 };
             }
             _ => {}
         }
     }
 
+    /// The turn's own account replaces what the events told.
+    fn settle(&mut self, turn: &Turn) {
+        self.settled += turn.usage;
+        self.running = Usage::default();
+    }
+
     fn usage(&self) -> Usage {
-        self.messages.values().fold(self.before, |sum, usage| sum.plus(usage))
+        let mut usage = self.settled;
+        usage += self.running;
+        usage
     }
 
     fn line(&self) -> String {
@@ -233,7 +251,7 @@ impl Progress {
             "pass {} of 4 · {} tool calls · {} tokens · ${:.4}",
             self.pass,
             self.tool_calls,
-            grouped(usage.total_tokens()),
+            grouped(usage.tokens.total()),
             usage.cost
         )
     }

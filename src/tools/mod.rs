@@ -8,6 +8,8 @@ mod reply_to_thread;
 mod resolve_thread;
 pub mod server;
 
+pub use get_run_state::thread_json;
+
 use crate::domain::ThreadId;
 use crate::review::desk::Desk;
 use rmcp::model::JsonObject;

@@ -1,0 +1,324 @@
+//! The sidecar's HTTP API, as far as a review needs it. Separate from the process, because everything here
+//! works against any OpenCode that listens.
+
+use super::session::{ProviderInfo, SessionId, SidecarEvent, Tokens, Turn, TurnError, Usage};
+use super::wire;
+use eventsource_stream::Eventsource;
+use futures_util::{Stream, StreamExt};
+use reqwest::{Method, RequestBuilder};
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// An answered call of the sidecar is a matter of milliseconds; but a request that connects just as the port
+/// opens is sometimes never answered, so it is better asked again than waited for.
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+const CALL_ATTEMPTS: usize = 3;
+/// How often OpenCode may repeat a request because an answer did not finish, before we end the turn. It
+/// would go on for ever, several times a second.
+const UNFINISHED_ANSWERS: usize = 3;
+
+/// Why the sidecar could not be spoken to.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    #[error("OpenCode did not answer {call}: {cause}")]
+    Unreachable { call: String, cause: String },
+    #[error("OpenCode answered {call} with HTTP {status}: {body}")]
+    Status {
+        call: String,
+        status: u16,
+        body: String,
+    },
+    #[error("OpenCode answered {call} with something that is not understood: {cause}")]
+    Malformed { call: String, cause: String },
+}
+
+/// Cheap to clone: every clone shares the connections.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: String,
+    password: SecretString,
+    agent: &'static str,
+}
+
+impl Client {
+    /// `base` without a slash at the end; `agent` answers the prompts.
+    pub fn new(
+        base: String,
+        password: SecretString,
+        agent: &'static str,
+    ) -> Result<Self, ClientError> {
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .connect_timeout(Duration::from_secs(5))
+            .build()
+            .map_err(|error| ClientError::Unreachable {
+                call: "anything".to_owned(),
+                cause: chain(&error),
+            })?;
+        Ok(Self {
+            http,
+            base,
+            password,
+            agent,
+        })
+    }
+
+    /// The version, if it is healthy. One attempt: the caller asks again and again.
+    pub async fn health(&self, timeout: Duration) -> Result<String, ClientError> {
+        let request = self.request(Method::GET, "/global/health").timeout(timeout);
+        let health: wire::Health = read(request, "/global/health").await?;
+        if health.healthy {
+            Ok(health.version)
+        } else {
+            Err(ClientError::Malformed {
+                call: "/global/health".to_owned(),
+                cause: "it says that it is not healthy".to_owned(),
+            })
+        }
+    }
+
+    /// Makes OpenCode do now what it would do at the first prompt: connect our tools, load the catalogue and
+    /// the agent. The snapshot may still be empty.
+    pub async fn warm_up(&self) -> Result<(), ClientError> {
+        for path in ["/mcp", "/config/providers", "/agent"] {
+            self.get::<serde::de::IgnoredAny>(path).await?;
+        }
+        Ok(())
+    }
+
+    /// A title keeps OpenCode from asking the model for one.
+    pub async fn create_session(&self, title: &str) -> Result<SessionId, ClientError> {
+        let body = json!({ "title": title });
+        let session: wire::Session = self.call(Method::POST, "/session", Some(&body)).await?;
+        session.id().ok_or_else(|| ClientError::Malformed {
+            call: "/session".to_owned(),
+            cause: "the session has no usable id".to_owned(),
+        })
+    }
+
+    /// One prompt and everything that the model does about it. It has no deadline of its own: the caller
+    /// sets one and calls `abort`. What nobody is there to answer (permissions, questions) is rejected, and
+    /// an endpoint that never finishes an answer ends the turn.
+    pub async fn prompt(&self, session: &SessionId, text: &str) -> Result<Turn, ClientError> {
+        let path = format!("/session/{session}/message");
+        let body = json!({ "agent": self.agent, "parts": [{ "type": "text", "text": text }] });
+        let request = self.request(Method::POST, &path).json(&body);
+        let last: wire::Message = tokio::select! {
+            answer = read(request, &path) => answer?,
+            error = self.guard(session) => return self.give_up(session, error).await,
+        };
+        Ok(wire::turn(last, self.messages(session).await?))
+    }
+
+    /// Stops the turn that runs, if one does.
+    pub async fn abort(&self, session: &SessionId) -> Result<(), ClientError> {
+        let path = format!("/session/{session}/abort");
+        self.call::<Value>(Method::POST, &path, None).await?;
+        Ok(())
+    }
+
+    /// What the session has cost, with the number of model requests. Reads every message: for the end of a
+    /// turn.
+    pub async fn usage(&self, session: &SessionId) -> Result<Usage, ClientError> {
+        Ok(wire::usage(&self.messages(session).await?))
+    }
+
+    /// What the session has cost so far, by OpenCode's own sum. Small whatever the session's length, so it
+    /// can be asked while a turn runs.
+    pub async fn spent(&self, session: &SessionId) -> Result<(Tokens, f64), ClientError> {
+        let session: wire::Session = self.get(&format!("/session/{session}")).await?;
+        Ok(session.spent())
+    }
+
+    /// The catalogue. Some megabytes: ask once.
+    pub async fn providers(&self) -> Result<Vec<ProviderInfo>, ClientError> {
+        let providers: wire::Providers = self.get("/provider").await?;
+        Ok(providers.into())
+    }
+
+    /// The ids of the permissions that wait for a person.
+    pub async fn pending_permissions(&self) -> Result<Vec<String>, ClientError> {
+        let pending: Vec<wire::Pending> = self.get("/permission").await?;
+        Ok(pending.into_iter().map(|one| one.id).collect())
+    }
+
+    pub async fn pending_questions(&self) -> Result<Vec<String>, ClientError> {
+        let pending: Vec<wire::Pending> = self.get("/question").await?;
+        Ok(pending.into_iter().map(|one| one.id).collect())
+    }
+
+    pub async fn reject_permission(&self, id: &str) -> Result<(), ClientError> {
+        let path = format!("/permission/{}/reply", segment(id));
+        let body = json!({ "reply": "reject" });
+        self.call::<Value>(Method::POST, &path, Some(&body)).await?;
+        Ok(())
+    }
+
+    pub async fn reject_question(&self, id: &str) -> Result<(), ClientError> {
+        let path = format!("/question/{}/reject", segment(id));
+        self.call::<Value>(Method::POST, &path, None).await?;
+        Ok(())
+    }
+
+    /// What happens from now on. It ends when the connection does.
+    pub async fn events(
+        &self,
+    ) -> Result<impl Stream<Item = SidecarEvent> + Send + use<>, ClientError> {
+        let request = self.request(Method::GET, "/event");
+        let response = checked(request, "/event").await?;
+        let events = response.bytes_stream().eventsource();
+        Ok(events
+            .take_while(|event| std::future::ready(event.is_ok()))
+            .filter_map(|event| std::future::ready(event.ok()))
+            .map(|event| wire::event(&event.data)))
+    }
+
+    async fn messages(&self, session: &SessionId) -> Result<Vec<wire::Message>, ClientError> {
+        self.get(&format!("/session/{session}/message")).await
+    }
+
+    /// Watches a turn and returns only when it must be ended. A lost connection is made again: that the
+    /// process is gone is for `Sidecar::exited` and the prompt itself to notice.
+    async fn guard(&self, session: &SessionId) -> TurnError {
+        let mut unfinished = 0;
+        loop {
+            if let Ok(events) = self.events().await {
+                let mut events = std::pin::pin!(events);
+                // What was asked before the stream began is in no event.
+                self.reject_pending().await;
+                while let Some(event) = events.next().await {
+                    match event {
+                        SidecarEvent::PermissionAsked { .. }
+                        | SidecarEvent::QuestionAsked { .. } => {
+                            self.reject_pending().await;
+                        }
+                        SidecarEvent::Usage {
+                            session: of,
+                            finish,
+                            ..
+                        } if of == session.as_str() => {
+                            unfinished = if finish == "unknown" {
+                                unfinished + 1
+                            } else {
+                                0
+                            };
+                        }
+                        _ => {}
+                    }
+                    if unfinished >= UNFINISHED_ANSWERS {
+                        return TurnError::empty_answers(unfinished);
+                    }
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+
+    async fn reject_pending(&self) {
+        for id in self.pending_permissions().await.unwrap_or_default() {
+            tracing::warn!(permission = %id, "OpenCode asked for a permission; rejected");
+            if let Err(error) = self.reject_permission(&id).await {
+                tracing::warn!(%error, "the permission could not be rejected");
+            }
+        }
+        for id in self.pending_questions().await.unwrap_or_default() {
+            tracing::warn!(question = %id, "OpenCode asked a question; rejected");
+            if let Err(error) = self.reject_question(&id).await {
+                tracing::warn!(%error, "the question could not be rejected");
+            }
+        }
+    }
+
+    async fn give_up(&self, session: &SessionId, error: TurnError) -> Result<Turn, ClientError> {
+        self.abort(session).await?;
+        Ok(Turn {
+            text: String::new(),
+            finish: String::new(),
+            usage: self.usage(session).await?,
+            error: Some(error),
+            tool_calls: 0,
+        })
+    }
+
+    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.call(Method::GET, path, None).await
+    }
+
+    /// Every call made this way may be repeated without harm: a second session stays unused.
+    async fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<T, ClientError> {
+        let mut attempt = 1;
+        loop {
+            let mut request = self.request(method.clone(), path).timeout(CALL_TIMEOUT);
+            if let Some(body) = body {
+                request = request.json(body);
+            }
+            match read(request, path).await {
+                Err(ClientError::Unreachable { .. }) if attempt < CALL_ATTEMPTS => attempt += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http
+            .request(method, format!("{}{path}", self.base))
+            .basic_auth("opencode", Some(self.password.expose_secret()))
+    }
+}
+
+async fn read<T: DeserializeOwned>(request: RequestBuilder, call: &str) -> Result<T, ClientError> {
+    let response = checked(request, call).await?;
+    let bytes = response.bytes().await.map_err(|e| unreachable(call, &e))?;
+    serde_json::from_slice(&bytes).map_err(|error| ClientError::Malformed {
+        call: call.to_owned(),
+        cause: error.to_string(),
+    })
+}
+
+async fn checked(request: RequestBuilder, call: &str) -> Result<reqwest::Response, ClientError> {
+    let response = request.send().await.map_err(|e| unreachable(call, &e))?;
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let body = response.text().await.unwrap_or_default();
+    Err(ClientError::Status {
+        call: call.to_owned(),
+        status: status.as_u16(),
+        body: body.chars().take(500).collect(),
+    })
+}
+
+fn unreachable(call: &str, error: &reqwest::Error) -> ClientError {
+    ClientError::Unreachable {
+        call: call.to_owned(),
+        cause: chain(error),
+    }
+}
+
+/// reqwest says "error sending request" and keeps the reason in its sources.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+/// An id from an event as one part of a path: what is not plain cannot name another route.
+fn segment(id: &str) -> String {
+    id.chars()
+        .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
+        .collect()
+}

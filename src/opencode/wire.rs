@@ -1,0 +1,376 @@
+//! OpenCode's JSON, read into our words. Only what we use is named, and nothing that is missing is an error
+//! unless there is no going on without it: the sidecar is another program, with versions of its own.
+
+use super::session::{
+    ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
+};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashSet};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Health {
+    #[serde(default)]
+    pub healthy: bool,
+    #[serde(default)]
+    pub version: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct WireTokens {
+    input: f64,
+    output: f64,
+    reasoning: f64,
+    cache: WireCache,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct WireCache {
+    read: f64,
+    write: f64,
+}
+
+impl From<&WireTokens> for Tokens {
+    fn from(wire: &WireTokens) -> Self {
+        Self {
+            input: whole(wire.input),
+            output: whole(wire.output),
+            reasoning: whole(wire.reasoning),
+            cache_read: whole(wire.cache.read),
+            cache_write: whole(wire.cache.write),
+        }
+    }
+}
+
+/// JSON from JavaScript: a count can arrive as a float, and a provider's nonsense as a negative number.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates, and a count below zero is none"
+)]
+fn whole(number: f64) -> u64 {
+    number.max(0.0) as u64
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Session {
+    id: String,
+    #[serde(default)]
+    tokens: WireTokens,
+    #[serde(default)]
+    cost: f64,
+}
+
+impl Session {
+    pub(super) fn id(&self) -> Option<SessionId> {
+        SessionId::parse(&self.id)
+    }
+
+    pub(super) fn spent(&self) -> (Tokens, f64) {
+        ((&self.tokens).into(), self.cost)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct WireError {
+    name: String,
+    data: WireErrorData,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct WireErrorData {
+    message: String,
+    #[serde(rename = "statusCode")]
+    status: Option<u16>,
+}
+
+impl From<WireError> for TurnError {
+    fn from(wire: WireError) -> Self {
+        let message = match wire.data.message.trim() {
+            "" => wire.name.clone(),
+            message => message.chars().take(2_000).collect(),
+        };
+        Self {
+            name: wire.name,
+            message,
+            status: wire.data.status,
+        }
+    }
+}
+
+/// One message with its parts; a turn is the assistant's messages that share a parent.
+#[derive(Debug, Deserialize)]
+pub(super) struct Message {
+    info: Info,
+    #[serde(default)]
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Info {
+    role: String,
+    #[serde(rename = "parentID")]
+    parent: String,
+    finish: Option<String>,
+    tokens: WireTokens,
+    cost: f64,
+    error: Option<WireError>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Part {
+    r#type: String,
+    text: String,
+    tool: String,
+    reason: String,
+    state: PartState,
+    tokens: WireTokens,
+    cost: f64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PartState {
+    status: String,
+}
+
+/// The sum over the assistant's messages.
+pub(super) fn usage(messages: &[Message]) -> Usage {
+    let mut usage = Usage::default();
+    for message in messages.iter().filter(|m| m.info.role == "assistant") {
+        usage.tokens += (&message.info.tokens).into();
+        usage.cost += message.info.cost;
+        usage.requests += 1;
+    }
+    usage
+}
+
+/// The turn that `last` ended, out of everything that the session holds.
+pub(super) fn turn(last: Message, mut session: Vec<Message>) -> Turn {
+    session.retain(|m| m.info.role == "assistant" && m.info.parent == last.info.parent);
+    let texts: Vec<&str> = last
+        .parts
+        .iter()
+        .filter(|part| part.r#type == "text")
+        .map(|part| part.text.as_str())
+        .collect();
+    Turn {
+        text: texts.join("\n"),
+        finish: last.info.finish.unwrap_or_default(),
+        usage: usage(&session),
+        tool_calls: session
+            .iter()
+            .flat_map(|message| &message.parts)
+            .filter(|part| part.r#type == "tool")
+            .count(),
+        error: last.info.error.map(TurnError::from),
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Providers {
+    all: Vec<Provider>,
+    #[serde(default)]
+    connected: HashSet<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Provider {
+    id: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    env: Vec<String>,
+    #[serde(default)]
+    models: BTreeMap<String, Model>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Model {
+    limit: Limit,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Limit {
+    context: f64,
+}
+
+impl From<Providers> for Vec<ProviderInfo> {
+    fn from(wire: Providers) -> Self {
+        let Providers { all, connected } = wire;
+        all.into_iter()
+            .map(|provider| ProviderInfo {
+                connected: connected.contains(&provider.id),
+                id: provider.id,
+                name: provider.name,
+                env: provider.env,
+                models: provider
+                    .models
+                    .into_iter()
+                    .map(|(id, model)| (id, Some(whole(model.limit.context)).filter(|n| *n > 0)))
+                    .collect(),
+            })
+            .collect()
+    }
+}
+
+/// A permission or a question that waits for a person.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Pending {
+    pub id: String,
+    #[serde(default, rename = "sessionID")]
+    pub session: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Event {
+    r#type: String,
+    properties: Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Properties {
+    id: String,
+    #[serde(rename = "sessionID")]
+    session: Option<String>,
+    part: Part,
+    status: Status,
+    error: WireError,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    r#type: String,
+    attempt: u64,
+    message: String,
+}
+
+/// What one `data:` of `GET /event` says. What we do not know is `Other`.
+pub(super) fn event(data: &str) -> SidecarEvent {
+    let Ok(event) = serde_json::from_str::<Event>(data) else {
+        return SidecarEvent::Other;
+    };
+    let Ok(of) = serde_json::from_value::<Properties>(event.properties) else {
+        return SidecarEvent::Other;
+    };
+    let session = of.session.clone().unwrap_or_default();
+    match event.r#type.as_str() {
+        "message.part.updated" => part_event(session, of.part),
+        "session.status" if of.status.r#type == "retry" => SidecarEvent::Retrying {
+            session,
+            attempt: of.status.attempt,
+            message: of.status.message,
+        },
+        "permission.asked" | "permission.v2.asked" => {
+            SidecarEvent::PermissionAsked { id: of.id, session }
+        }
+        "question.asked" | "question.v2.asked" => {
+            SidecarEvent::QuestionAsked { id: of.id, session }
+        }
+        "session.error" => SidecarEvent::SessionError {
+            session: of.session,
+            error: of.error.into(),
+        },
+        "session.idle" => SidecarEvent::Idle { session },
+        _ => SidecarEvent::Other,
+    }
+}
+
+fn part_event(session: String, part: Part) -> SidecarEvent {
+    let state = match part.state.status.as_str() {
+        "running" => ToolState::Running,
+        "completed" => ToolState::Completed,
+        "error" => ToolState::Failed,
+        _ => ToolState::Pending,
+    };
+    match part.r#type.as_str() {
+        "tool" => SidecarEvent::ToolCall {
+            session,
+            tool: part.tool,
+            state,
+        },
+        "step-finish" => SidecarEvent::Usage {
+            session,
+            finish: part.reason,
+            tokens: (&part.tokens).into(),
+            cost: part.cost,
+        },
+        _ => SidecarEvent::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn messages(value: Value) -> Vec<Message> {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_turn_is_the_messages_that_answer_one_prompt() {
+        let answer = |parent: &str, input: u64, part: Value| {
+            json!({"info": {"role": "assistant", "parentID": parent, "cost": 0.5, "finish": "stop",
+                "tokens": {"input": input, "output": 1, "cache": {"read": 2}}}, "parts": [part]})
+        };
+        let tool = json!({"type": "tool", "tool": "read", "state": {"status": "completed"}});
+        let text = json!({"type": "text", "text": "done"});
+        let listed = json!([
+            {"info": {"role": "user", "id": "u1"}, "parts": []},
+            answer("u1", 100, tool.clone()),
+            {"info": {"role": "user", "id": "u2"}, "parts": []},
+            answer("u2", 10, tool),
+            answer("u2", 20, text.clone()),
+        ]);
+        let last = serde_json::from_value(answer("u2", 20, text)).unwrap();
+        let turn = turn(last, messages(listed.clone()));
+        assert_eq!((turn.text.as_str(), turn.tool_calls), ("done", 1));
+        assert_eq!((turn.usage.requests, turn.usage.tokens.input), (2, 30));
+        let whole = usage(&messages(listed));
+        assert_eq!((whole.requests, whole.tokens.input), (3, 130));
+        assert_eq!(whole.tokens.cache_read, 6);
+    }
+
+    #[test]
+    fn events_that_we_do_not_know_are_nothing_to_worry_about() {
+        for odd in ["", "[]", "{}", r#"{"type":"plugin.added","properties":7}"#] {
+            assert_eq!(event(odd), SidecarEvent::Other, "{odd}");
+        }
+        let asked =
+            r#"{"type":"permission.asked","properties":{"id":"per_1","sessionID":"ses_1"}}"#;
+        let expected = SidecarEvent::PermissionAsked {
+            id: "per_1".into(),
+            session: "ses_1".into(),
+        };
+        assert_eq!(event(asked), expected);
+    }
+
+    #[test]
+    fn a_retry_says_what_went_wrong() {
+        let data = r#"{"type":"session.status","properties":{"sessionID":"ses_1","status":
+            {"type":"retry","attempt":2,"message":"overloaded","next":1}}}"#;
+        let expected = SidecarEvent::Retrying {
+            session: "ses_1".into(),
+            attempt: 2,
+            message: "overloaded".into(),
+        };
+        assert_eq!(event(data), expected);
+    }
+
+    #[test]
+    fn a_count_below_zero_is_none() {
+        assert_eq!((whole(-3.0), whole(2.7), whole(f64::NAN)), (0, 2, 0));
+    }
+}
