@@ -4,9 +4,9 @@
 
 mod text;
 
+use serde_json::Value;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -193,7 +193,8 @@ impl Actions {
 
 /// The event that started the run, as the runner wrote it.
 pub fn read_event(path: Option<&Path>) -> Result<Value, String> {
-    let path = path.ok_or("GITHUB_EVENT_PATH is not set; it names the event file that the runner writes.")?;
+    let path = path
+        .ok_or("GITHUB_EVENT_PATH is not set; it names the event file that the runner writes.")?;
     let shown = path.display();
     let bytes = std::fs::read(path).map_err(|error| {
         format!("The event file {shown} that GITHUB_EVENT_PATH names could not be read: {error}.")

@@ -26,9 +26,9 @@ use crate::tools::server::{SharedDesk, ToolServer};
 use check::CheckRun;
 use finish::Finished;
 use reading::Reading;
+use secrecy::ExposeSecret;
 use std::path::PathBuf;
 use std::sync::Arc;
-use secrecy::ExposeSecret;
 use tempfile::TempDir;
 
 /// What `main` hands over: the only things that came from outside.
@@ -220,7 +220,10 @@ impl<'a> Run<'a> {
     fn url(&self) -> Option<String> {
         let environment = &self.setup.environment;
         let id = environment.run_id.as_deref()?;
-        Some(format!("{}/{}/actions/runs/{id}", environment.server_url, self.pr.repo))
+        Some(format!(
+            "{}/{}/actions/runs/{id}",
+            environment.server_url, self.pr.repo
+        ))
     }
 
     fn model(&self) -> &ModelChoice {

@@ -1,5 +1,8 @@
 //! The command line: parses, hands over what came from outside, exits with the code that the pipeline gives.
-#![expect(clippy::disallowed_methods, reason = "edge: the one place that reads the environment")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "edge: the one place that reads the environment"
+)]
 
 use clap::{Parser, Subcommand};
 use opencode_reviewer::actions::Actions;
@@ -111,10 +114,18 @@ fn setup(
     vars: &[(String, String)],
     command: &Command,
 ) -> Result<Setup, Vec<String>> {
-    let mut inputs = RawInputs::from_vars(vars.iter().cloned()).map_err(|error| vec![error.to_string()])?;
+    let mut inputs =
+        RawInputs::from_vars(vars.iter().cloned()).map_err(|error| vec![error.to_string()])?;
     if let Command::Review { target } | Command::State { target, .. } = command {
-        let fallback = |name: &str| vars.iter().find(|(key, _)| key == name).map(|(_, v)| v.as_str());
-        for (input, variable) in [("github_token", "GITHUB_TOKEN"), ("opencode_api_key", "OPENCODE_API_KEY")] {
+        let fallback = |name: &str| {
+            vars.iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, v)| v.as_str())
+        };
+        for (input, variable) in [
+            ("github_token", "GITHUB_TOKEN"),
+            ("opencode_api_key", "OPENCODE_API_KEY"),
+        ] {
             if let (false, Some(value)) = (inputs.is_given(input), fallback(variable)) {
                 inputs.set(input, value);
             }

@@ -60,7 +60,10 @@ impl Situation<'_> {
             let mention = self.mention.to_owned();
             return Some(NotNow::Draft { mention });
         }
-        let label = self.labels.iter().find(|l| l.eq_ignore_ascii_case(self.skip_label));
+        let label = self
+            .labels
+            .iter()
+            .find(|l| l.eq_ignore_ascii_case(self.skip_label));
         label.map(|label| NotNow::Label(label.clone()))
     }
 }
@@ -71,7 +74,9 @@ pub fn plan(records: Vec<Record>, head: &CommitSha, rules: &str, changed_files: 
     if changed_files == 0 {
         return Plan::Skip(NotNow::NoChanges);
     }
-    let covering = records.into_iter().find(|record| record.covers(head, rules));
+    let covering = records
+        .into_iter()
+        .find(|record| record.covers(head, rules));
     covering.map_or(Plan::Review, Plan::Recompute)
 }
 
@@ -100,14 +105,26 @@ mod tests {
             author: crate::domain::Login::new("dev"),
             association: Association::Owner,
         };
-        let draft = |kind| Situation { draft: true, ..situation(kind, &[]) }.not_now();
-        assert!(matches!(draft(&EventKind::Opened), Some(NotNow::Draft { .. })));
+        let draft = |kind| {
+            Situation {
+                draft: true,
+                ..situation(kind, &[])
+            }
+            .not_now()
+        };
+        assert!(matches!(
+            draft(&EventKind::Opened),
+            Some(NotNow::Draft { .. })
+        ));
         assert_eq!(draft(&mention), None);
     }
 
     #[test]
     fn closed_and_labelled_pull_requests_are_left_alone() {
-        let closed = Situation { open: false, ..situation(&EventKind::Pushed, &[]) };
+        let closed = Situation {
+            open: false,
+            ..situation(&EventKind::Pushed, &[])
+        };
         assert_eq!(closed.not_now(), Some(NotNow::Closed));
         let labels = ["Skip-Review".to_owned()];
         let labelled = situation(&EventKind::Pushed, &labels).not_now();
@@ -127,7 +144,10 @@ mod tests {
             cost_usd: 0.0,
         };
         assert_eq!(plan(vec![], &head, "r", 1), Plan::Review);
-        let partial = Record { passes: vec![1, 2], ..record.clone() };
+        let partial = Record {
+            passes: vec![1, 2],
+            ..record.clone()
+        };
         assert_eq!(plan(vec![partial.clone()], &head, "r", 1), Plan::Review);
         let found = plan(vec![partial, record.clone()], &head, "r", 1);
         assert_eq!(found, Plan::Recompute(record.clone()));

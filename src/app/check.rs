@@ -64,7 +64,11 @@ impl CheckRun {
     }
 
     /// Concludes it, once. Says whether it could.
-    pub async fn conclude(&self, conclusion: Conclusion, output: &CheckOutput) -> Result<bool, String> {
+    pub async fn conclude(
+        &self,
+        conclusion: Conclusion,
+        output: &CheckOutput,
+    ) -> Result<bool, String> {
         let open = self.slot().take();
         let Some(open) = open else {
             return Ok(false);

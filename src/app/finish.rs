@@ -3,8 +3,8 @@
 use super::check::CheckRun;
 use super::reading::Reading;
 use super::{Run, Setup, reviewing};
-use crate::domain::{PrKey, Thread};
 use crate::actions;
+use crate::domain::{PrKey, Thread};
 use crate::github::{CheckOutput, Conclusion};
 use crate::publish::comment;
 use crate::report::verdict::{Evidence, Tally, Verdict};
@@ -29,9 +29,16 @@ pub struct Finished {
 
 /// The verdict of a head that was reviewed before, from the threads as they are now.
 pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished {
-    let open: Vec<&Thread> = reading.threads.iter().filter(|thread| thread.status.is_open()).collect();
+    let open: Vec<&Thread> = reading
+        .threads
+        .iter()
+        .filter(|thread| thread.status.is_open())
+        .collect();
     let policy = &run.config.policy;
-    let tally = Tally::of(reviewing::open_scores(&open, policy.threshold), policy.blocking);
+    let tally = Tally::of(
+        reviewing::open_scores(&open, policy.threshold),
+        policy.blocking,
+    );
     let verdict = Verdict::of(&Evidence {
         complete: true,
         left_out: record.left_out.len(),
@@ -40,7 +47,10 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
     });
     let mut report = reviewing::report(run, reading, &[], &HashMap::new(), &open);
     report.set_verdict(verdict, &tally);
-    report.reasons.push("This head was reviewed before; the verdict follows from its threads as they are now.".into());
+    report.reasons.push(
+        "This head was reviewed before; the verdict follows from its threads as they are now."
+            .into(),
+    );
     Finished {
         report,
         verdict,
@@ -59,12 +69,18 @@ pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u
     let output = CheckOutput {
         title: comment::check_title(finished.verdict, &finished.tally),
         summary: markdown.clone(),
-        text: Some(record::render(&finished.record, &finished.pr, &finished.keys)),
+        text: Some(record::render(
+            &finished.record,
+            &finished.pr,
+            &finished.keys,
+        )),
     };
     let written = match check.conclude(finished.verdict.conclusion(), &output).await {
         Ok(written) => written,
         Err(error) => {
-            setup.actions.warning(&format!("The check run could not be concluded: {error}"));
+            setup
+                .actions
+                .warning(&format!("The check run could not be concluded: {error}"));
             false
         }
     };
@@ -106,14 +122,21 @@ fn write_report(setup: &Setup, report: &Report) {
     let json = serde_json::to_vec_pretty(report).unwrap_or_default();
     match actions::write_file(&workspace.join(REPORT_FILE), &json) {
         Ok(()) => told(setup, setup.actions.set_output("report_file", REPORT_FILE)),
-        Err(error) => setup.actions.warning(&format!("The report file could not be written: {error}")),
+        Err(error) => setup
+            .actions
+            .warning(&format!("The report file could not be written: {error}")),
     }
 }
 
 /// Nothing to do: one notice, no failure.
 pub fn skipped(setup: &Setup, reason: &str) -> u8 {
     setup.actions.notice(reason);
-    told(setup, setup.actions.set_output("review_status", &Verdict::Skipped.to_string()));
+    told(
+        setup,
+        setup
+            .actions
+            .set_output("review_status", &Verdict::Skipped.to_string()),
+    );
     Verdict::Skipped.exit_code(false, false)
 }
 
@@ -122,15 +145,21 @@ pub fn failed(setup: &Setup, sentences: &[String]) -> u8 {
     for sentence in sentences {
         setup.actions.error(sentence);
     }
-    told(setup, setup.actions.set_output("review_status", &Verdict::Error.to_string()));
+    told(
+        setup,
+        setup
+            .actions
+            .set_output("review_status", &Verdict::Error.to_string()),
+    );
     Verdict::Error.exit_code(false, false)
 }
 
 /// Waits for the runner to end us. The answer is the signal's number.
 pub async fn stop_signal() -> u8 {
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
         return std::future::pending().await;
     };
     tokio::select! {
@@ -143,18 +172,26 @@ pub async fn stop_signal() -> u8 {
 pub async fn cancelled(setup: &Setup, check: &CheckRun, signal: u8) -> u8 {
     let output = CheckOutput {
         title: "Cancelled".into(),
-        summary: "The run was cancelled before the review was complete; the next run reviews this head.".into(),
+        summary:
+            "The run was cancelled before the review was complete; the next run reviews this head."
+                .into(),
         text: None,
     };
     if let Err(error) = check.conclude(Conclusion::Cancelled, &output).await {
-        setup.actions.warning(&format!("The check run could not be concluded: {error}"));
+        setup
+            .actions
+            .warning(&format!("The check run could not be concluded: {error}"));
     }
-    setup.actions.notice("The run was cancelled; nothing was posted.");
+    setup
+        .actions
+        .notice("The run was cancelled; nothing was posted.");
     128 + signal
 }
 
 fn told(setup: &Setup, result: std::io::Result<()>) {
     if let Err(error) = result {
-        setup.actions.warning(&format!("A file of the runner could not be written: {error}"));
+        setup.actions.warning(&format!(
+            "A file of the runner could not be written: {error}"
+        ));
     }
 }

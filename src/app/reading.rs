@@ -122,12 +122,21 @@ impl Talk {
         )
         .map_err(Stop::fail)?;
         let (threads, warnings) = threads(run, pull.author.as_ref()).await?;
-        Ok(Self { files, commits, threads, warnings, records })
+        Ok(Self {
+            files,
+            commits,
+            threads,
+            warnings,
+            records,
+        })
     }
 }
 
 /// Our threads on the pull request, rebuilt from its comments.
-pub async fn threads(run: &Run<'_>, author: Option<&Login>) -> Result<(Vec<Thread>, Vec<String>), Stop> {
+pub async fn threads(
+    run: &Run<'_>,
+    author: Option<&Login>,
+) -> Result<(Vec<Thread>, Vec<String>), Stop> {
     let github = &run.github;
     let (comments, conversations, viewer) = tokio::try_join!(
         github.review_comments(&run.pr),
@@ -201,8 +210,12 @@ async fn standings(
     comments: &[ReviewComment],
     conversations: &[ReviewThread],
 ) -> Result<HashMap<Login, Standing>, Stop> {
-    let speakers = comments.iter().filter_map(|comment| comment.author.as_ref());
-    let closers = conversations.iter().filter_map(|thread| thread.resolved_by.as_ref());
+    let speakers = comments
+        .iter()
+        .filter_map(|comment| comment.author.as_ref());
+    let closers = conversations
+        .iter()
+        .filter_map(|thread| thread.resolved_by.as_ref());
     let mut standings = HashMap::new();
     for login in speakers.chain(closers) {
         if ours.contains(login) || login.is_bot() || standings.contains_key(login) {
@@ -257,16 +270,30 @@ impl Change {
             url: format!("{}/{}.git", environment.server_url, run.pr.repo),
             token: Some(run.config.github_token.clone()),
         };
-        repository.ensure(&[merge_base, &pull.head_sha], &remote).await?;
+        repository
+            .ensure(&[merge_base, &pull.head_sha], &remote)
+            .await?;
         let diffs = repository.diff(merge_base, &pull.head_sha).await?;
         let rules = rule_files(&repository, merge_base, &diffs).await?;
         let (sensitivity, evidence) = match run.config.policy.sensitivity {
             Some(set) => (set, vec!["set by the sensitivity input".into()]),
             None => sensitivity::judge(&manifests(&repository, merge_base).await?),
         };
-        let snapshot =
-            snapshot::write(&repository, &pull.head_sha, &diffs, snapshot, &Caps::default()).await?;
-        Ok(Self { diffs, rules, sensitivity, evidence, snapshot })
+        let snapshot = snapshot::write(
+            &repository,
+            &pull.head_sha,
+            &diffs,
+            snapshot,
+            &Caps::default(),
+        )
+        .await?;
+        Ok(Self {
+            diffs,
+            rules,
+            sensitivity,
+            evidence,
+            snapshot,
+        })
     }
 }
 
@@ -281,12 +308,17 @@ async fn rule_files(
     let changed: Vec<&str> = diffs.iter().map(|diff| diff.path.as_str()).collect();
     let tree = repository.tree(base).await?;
     let mut rules = Vec::new();
-    let paths = tree.iter().filter_map(|entry| std::str::from_utf8(&entry.path).ok());
+    let paths = tree
+        .iter()
+        .filter_map(|entry| std::str::from_utf8(&entry.path).ok());
     for path in paths {
         if rules::applies(path, &changed)
             && let Some(text) = repository.file(base, path, MAX_TEXT).await?
         {
-            rules.push(RuleFile { path: path.to_owned(), text });
+            rules.push(RuleFile {
+                path: path.to_owned(),
+                text,
+            });
         }
     }
     Ok(rules)

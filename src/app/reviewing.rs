@@ -48,8 +48,13 @@ pub async fn review(
 fn refusal(run: &Run<'_>, why: &str) -> String {
     let model = run.model();
     match &model.base_url {
-        Some(url) => format!("The model endpoint {url} (model_base_url) refused the request: {why}. Check opencode_api_key."),
-        None => format!("The provider {} refused the request: {why}. Check opencode_api_key.", model.provider),
+        Some(url) => format!(
+            "The model endpoint {url} (model_base_url) refused the request: {why}. Check opencode_api_key."
+        ),
+        None => format!(
+            "The provider {} refused the request: {why}. Check opencode_api_key.",
+            model.provider
+        ),
     }
 }
 
@@ -102,14 +107,22 @@ async fn passes(
     let commits: Vec<(String, String)> = reading
         .commits
         .iter()
-        .map(|commit| (commit.sha.short().to_owned(), commit.message.lines().next().unwrap_or_default().to_owned()))
+        .map(|commit| {
+            (
+                commit.sha.short().to_owned(),
+                commit.message.lines().next().unwrap_or_default().to_owned(),
+            )
+        })
         .collect();
     let brief = Brief {
         fence: &run.fence,
         folder: reading.change.snapshot.own_folder(),
         title: &pull.title,
         body: &pull.body,
-        author: pull.author.as_ref().map_or("a deleted account", |author| author.as_str()),
+        author: pull
+            .author
+            .as_ref()
+            .map_or("a deleted account", |author| author.as_str()),
         base_ref: &pull.base_ref,
         head: &pull.head_sha,
         commits: &commits,
@@ -228,13 +241,17 @@ fn conclude(
         .iter()
         .filter(|thread| thread.status.is_open() && !sent.resolved.contains(&thread.id))
         .collect();
-    let said: Vec<&Entry> = entries.iter().filter(|entry| entry.fate == Fate::Staged).collect();
+    let said: Vec<&Entry> = entries
+        .iter()
+        .filter(|entry| entry.fate == Fate::Staged)
+        .collect();
     let unpublished = said
         .iter()
         .filter(|entry| !sent.urls.contains_key(entry.finding.id.as_str()))
         .count();
     let threshold = run.config.policy.threshold;
-    let open = open_scores(&still_open, threshold).chain(said.iter().map(|e| e.finding.assessment.score));
+    let open =
+        open_scores(&still_open, threshold).chain(said.iter().map(|e| e.finding.assessment.score));
     let evidence = Evidence {
         complete: outcome.end == End::Complete,
         left_out: record.left_out.len(),
@@ -274,13 +291,25 @@ pub fn open_scores<'a>(
 fn reasons(outcome: &Outcome, record: &Record, sent: &Sent) -> Vec<String> {
     let end = match &outcome.end {
         End::Complete | End::Refused(_) => None,
-        End::NotSubmitted(pass) => Some(format!("Pass {pass} of 4 was never submitted by the model.")),
-        End::OutOfTime(pass) => Some(format!("The time ran out in pass {pass} of 4; review_timeout_minutes sets it.")),
-        End::OverBudget(pass, why) => Some(format!("The review was stopped in pass {pass} of 4: {why}.")),
+        End::NotSubmitted(pass) => Some(format!(
+            "Pass {pass} of 4 was never submitted by the model."
+        )),
+        End::OutOfTime(pass) => Some(format!(
+            "The time ran out in pass {pass} of 4; review_timeout_minutes sets it."
+        )),
+        End::OverBudget(pass, why) => Some(format!(
+            "The review was stopped in pass {pass} of 4: {why}."
+        )),
         End::Failed(pass, why) => Some(format!("Pass {pass} of 4 failed: {why}")),
     };
-    let left_out = record.left_out.iter().map(|file| format!("Not shown to the model: {file}."));
-    end.into_iter().chain(left_out).chain(sent.failed.iter().cloned()).collect()
+    let left_out = record
+        .left_out
+        .iter()
+        .map(|file| format!("Not shown to the model: {file}."));
+    end.into_iter()
+        .chain(left_out)
+        .chain(sent.failed.iter().cloned())
+        .collect()
 }
 
 /// The report of a run, without its verdict and its costs.
@@ -315,8 +344,14 @@ pub fn report(
         sensitivity: change.sensitivity.to_string(),
         sensitivity_evidence: change.evidence.clone(),
         passes: Vec::new(),
-        findings: entries.iter().map(|entry| FindingReport::new(entry, urls)).collect(),
-        threads: still_open.iter().map(|thread| ThreadReport::from(*thread)).collect(),
+        findings: entries
+            .iter()
+            .map(|entry| FindingReport::new(entry, urls))
+            .collect(),
+        threads: still_open
+            .iter()
+            .map(|thread| ThreadReport::from(*thread))
+            .collect(),
         left_out: left_out(reading),
         warnings,
         review_url: None,

@@ -20,7 +20,9 @@ pub async fn start(run: &Run<'_>, tools: &ToolServer, snapshot: &Path) -> Result
     let config = profile::config(Profile::Reviewer, run.model(), &prompt, &endpoint);
     let home = run.directory("home")?;
     let spec = spec(run.setup, home, snapshot.to_owned(), config)?;
-    let sidecar = Sidecar::start(&spec, &run.setup.clock).await.map_err(Stop::fail)?;
+    let sidecar = Sidecar::start(&spec, &run.setup.clock)
+        .await
+        .map_err(Stop::fail)?;
     let problems = problems(&sidecar, run.model()).await;
     if problems.is_empty() {
         return Ok(sidecar);
@@ -50,7 +52,9 @@ async fn catalogue_only(setup: &Setup, model: &ModelChoice) -> Result<Vec<String
     };
     let config = profile::config(Profile::Reviewer, model, "", &endpoint);
     let spec = spec(setup, home, directory, config)?;
-    let sidecar = Sidecar::start(&spec, &setup.clock).await.map_err(Stop::fail)?;
+    let sidecar = Sidecar::start(&spec, &setup.clock)
+        .await
+        .map_err(Stop::fail)?;
     let problems = problems(&sidecar, model).await;
     sidecar.stop().await;
     Ok(problems)
@@ -87,7 +91,9 @@ async fn problems(sidecar: &Sidecar, model: &ModelChoice) -> Vec<String> {
     }
     match sidecar.client().providers().await {
         Ok(providers) => judge(&providers, model),
-        Err(error) => vec![format!("OpenCode's catalogue of models could not be read: {error:#}")],
+        Err(error) => vec![format!(
+            "OpenCode's catalogue of models could not be read: {error:#}"
+        )],
     }
 }
 
@@ -165,7 +171,10 @@ mod tests {
     fn a_misspelt_provider_is_told_the_nearest_one() {
         let known = [provider("anthropic", true), provider("openai", true)];
         let problems = judge(&known, &choice("antropic", Some("k")));
-        assert!(problems[0].contains("Did you mean anthropic?"), "{problems:?}");
+        assert!(
+            problems[0].contains("Did you mean anthropic?"),
+            "{problems:?}"
+        );
         let far = judge(&known, &choice("zzz", Some("k")));
         assert!(!far[0].contains("Did you mean"), "{far:?}");
     }
@@ -173,7 +182,9 @@ mod tests {
     #[test]
     fn a_key_is_asked_for_where_one_is_needed() {
         let known = [provider("anthropic", true), provider("local", false)];
-        assert!(judge(&known, &choice("anthropic", None))[0].starts_with("opencode_api_key is not set"));
+        assert!(
+            judge(&known, &choice("anthropic", None))[0].starts_with("opencode_api_key is not set")
+        );
         assert!(judge(&known, &choice("anthropic", Some("k"))).is_empty());
         assert!(judge(&known, &choice("local", None)).is_empty());
     }

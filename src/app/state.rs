@@ -55,7 +55,10 @@ fn render(threads: &[Thread], json: bool) -> String {
         return "No threads.".into();
     }
     let rows = threads.iter().map(|thread| {
-        let line = thread.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let line = thread
+            .line
+            .map(|line| format!(":{line}"))
+            .unwrap_or_default();
         format!(
             "{:<12} {:<10} {:<10} {:>2}  {}{line}  {}",
             thread.id.to_string(),
@@ -66,6 +69,12 @@ fn render(threads: &[Thread], json: bool) -> String {
             thread.assessment.finding
         )
     });
-    let header = format!("{:<12} {:<10} {:<10} {:>2}  FINDING", "THREAD", "STATUS", "AWAITING", "SC");
-    std::iter::once(header).chain(rows).collect::<Vec<_>>().join("\n")
+    let header = format!(
+        "{:<12} {:<10} {:<10} {:>2}  FINDING",
+        "THREAD", "STATUS", "AWAITING", "SC"
+    );
+    std::iter::once(header)
+        .chain(rows)
+        .collect::<Vec<_>>()
+        .join("\n")
 }

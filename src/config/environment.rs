@@ -95,7 +95,9 @@ impl Environment {
     #[must_use]
     pub fn for_git(&self) -> Vec<(String, String)> {
         let path = ("PATH".to_owned(), self.path.clone());
-        std::iter::once(path).chain(self.network.iter().cloned()).collect()
+        std::iter::once(path)
+            .chain(self.network.iter().cloned())
+            .collect()
     }
 }
 

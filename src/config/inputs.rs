@@ -157,13 +157,17 @@ impl RawInputs {
     /// Whether the user gave it.
     #[must_use]
     pub fn is_given(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|value| !value.trim().is_empty())
+        self.0
+            .get(name)
+            .is_some_and(|value| !value.trim().is_empty())
     }
 
     /// The name that people call us by, needed before the inputs are judged.
     #[must_use]
     pub fn mention(&self) -> String {
-        let given = self.get("mention").and_then(|text| values::mention(text).ok());
+        let given = self
+            .get("mention")
+            .and_then(|text| values::mention(text).ok());
         given.unwrap_or_else(|| "@review-my-code-bot".to_owned())
     }
 

@@ -40,13 +40,17 @@ impl Outbox<'_> {
         let mut sent = Sent::default();
         for reply in &self.replies {
             if let Err(error) = self.send_reply(github, reply, &mut sent).await {
-                sent.failed.push(format!("The reply in thread {} was not posted: {error}", reply.thread.id));
+                sent.failed.push(format!(
+                    "The reply in thread {} was not posted: {error}",
+                    reply.thread.id
+                ));
             }
         }
         if !self.findings.is_empty()
             && let Err(error) = self.send_review(github, &mut sent).await
         {
-            sent.failed.push(format!("The review was not posted: {error}"));
+            sent.failed
+                .push(format!("The review was not posted: {error}"));
         }
         sent
     }
@@ -60,7 +64,11 @@ impl Outbox<'_> {
     ) -> Result<(), ApiError> {
         let resolves = matches!(reply.effect, Effect::Concede | Effect::Fixed { .. });
         let mut conversation = Conversation::LeftOpen;
-        if let (true, true, Some(node)) = (resolves, reply.thread.viewer_can_resolve, &reply.thread.node_id) {
+        if let (true, true, Some(node)) = (
+            resolves,
+            reply.thread.viewer_can_resolve,
+            &reply.thread.node_id,
+        ) {
             match github.resolve(node).await {
                 Ok(()) => conversation = Conversation::Resolved,
                 Err(error) => sent.warnings.push(format!(
@@ -86,7 +94,9 @@ impl Outbox<'_> {
         match self.post(github, &on_lines, &homeless, sent).await {
             Err(ApiError::Unprocessable { .. }) if !on_lines.is_empty() => {
                 // GitHub does not say which anchor it refused; no finding is lost if none depends on one.
-                sent.warnings.push("GitHub refused an anchor; the findings are in the review's text.".into());
+                sent.warnings.push(
+                    "GitHub refused an anchor; the findings are in the review's text.".into(),
+                );
                 homeless.extend(&on_lines);
                 self.post(github, &[], &homeless, sent).await
             }
@@ -129,18 +139,25 @@ impl Outbox<'_> {
         homeless: &[&Finding],
         sent: &mut Sent,
     ) -> Result<(), ApiError> {
-        let comments = inline.iter().filter_map(|finding| self.inline(finding)).collect();
+        let comments = inline
+            .iter()
+            .filter_map(|finding| self.inline(finding))
+            .collect();
         let review = NewReview {
             commit_id: self.voice.head.clone(),
-            body: self.voice.review(&self.findings, homeless, self.partial, self.record.clone()),
+            body: self
+                .voice
+                .review(&self.findings, homeless, self.partial, self.record.clone()),
             event: ReviewEvent::Comment,
             comments,
         };
         let posted = github.create_review(self.voice.pr, &review).await?;
         for finding in homeless {
-            sent.urls.insert(finding.id.to_string(), posted.html_url.clone());
+            sent.urls
+                .insert(finding.id.to_string(), posted.html_url.clone());
         }
-        self.link(github, posted.id, &posted.html_url, inline, sent).await;
+        self.link(github, posted.id, &posted.html_url, inline, sent)
+            .await;
         sent.review_url = Some(posted.html_url);
         Ok(())
     }
@@ -155,12 +172,15 @@ impl Outbox<'_> {
         sent: &mut Sent,
     ) {
         for finding in inline {
-            sent.urls.insert(finding.id.to_string(), review_url.to_owned());
+            sent.urls
+                .insert(finding.id.to_string(), review_url.to_owned());
         }
         let comments = match github.review_comment_ids(self.voice.pr, review).await {
             Ok(comments) => comments,
             Err(error) => {
-                sent.warnings.push(format!("The review's comments could not be listed: {error}"));
+                sent.warnings.push(format!(
+                    "The review's comments could not be listed: {error}"
+                ));
                 return;
             }
         };

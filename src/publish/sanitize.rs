@@ -46,7 +46,11 @@ fn close_fences(text: String) -> String {
         return text;
     }
     let escaped = text.replace('<', "&lt;");
-    let candidates = [with_closing_fence(&text), escaped.clone(), with_closing_fence(&escaped)];
+    let candidates = [
+        with_closing_fence(&text),
+        escaped.clone(),
+        with_closing_fence(&escaped),
+    ];
     let as_code = || text.lines().map(|line| format!("    {line}\n")).collect();
     candidates
         .into_iter()

@@ -58,7 +58,12 @@ fn said(out: &mut String, report: &Report) {
             Some(url) => format!("[{}]({url})", cell(&finding.place)),
             None => format!("{} (not published)", cell(&finding.place)),
         };
-        let _ = writeln!(out, "| {} | {place} | {} |", finding.score, cell(&finding.finding));
+        let _ = writeln!(
+            out,
+            "| {} | {place} | {} |",
+            finding.score,
+            cell(&finding.finding)
+        );
     }
     out.push('\n');
 }
@@ -69,7 +74,10 @@ fn open_before(out: &mut String, report: &Report) {
     }
     out.push_str("### Open from earlier reviews\n\n| Score | Status | Where | What |\n| ---: | --- | --- | --- |\n");
     for thread in &report.threads {
-        let line = thread.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let line = thread
+            .line
+            .map(|line| format!(":{line}"))
+            .unwrap_or_default();
         let _ = writeln!(
             out,
             "| {} | {} | [{}{line}]({}) | {} |",
@@ -89,7 +97,11 @@ fn passes(out: &mut String, report: &Report) {
     }
     out.push_str("### Passes\n\n| Pass | Tool calls | Tokens | Cost | Summary |\n| --- | ---: | ---: | ---: | --- |\n");
     for pass in &report.passes {
-        let summary = if pass.finished { cell(&pass.summary) } else { "**not finished**".into() };
+        let summary = if pass.finished {
+            cell(&pass.summary)
+        } else {
+            "**not finished**".into()
+        };
         let _ = writeln!(
             out,
             "| {} · {} | {} | {} | ${:.4} | {summary} |",

@@ -73,7 +73,8 @@ impl Run<'_> {
         let mut spent = Usage::default();
         let mut end = End::Complete;
         for pass in passes::all() {
-            self.actions.group(&format!("Pass {} of 4: {}", pass.number, pass.title));
+            self.actions
+                .group(&format!("Pass {} of 4: {}", pass.number, pass.title));
             let ended = self.pass(&pass, &spent).await;
             self.actions.end_group();
             let (pass_end, progress) = ended?;
@@ -86,13 +87,19 @@ impl Run<'_> {
             }
         }
         self.desk.with(|desk| desk.ledger.close());
-        Ok(Outcome { end, passes: logs, usage: spent })
+        Ok(Outcome {
+            end,
+            passes: logs,
+            usage: spent,
+        })
     }
 
     fn log(&self, pass: &Pass, tool_calls: usize, before: &Usage, after: &Usage) -> PassLog {
         let finished = self.desk.with(|desk| {
             let mut finished = desk.ledger.finished().iter();
-            finished.find(|f| f.number == pass.number).map(|f| f.summary.clone())
+            finished
+                .find(|f| f.number == pass.number)
+                .map(|f| f.summary.clone())
         });
         PassLog {
             number: pass.number,
@@ -106,8 +113,14 @@ impl Run<'_> {
 
     async fn pass(&self, pass: &Pass, spent: &Usage) -> Result<(End, Progress)> {
         self.desk.with(|desk| desk.ledger.begin(pass.number));
-        let entries = self.desk.with(|desk| desk.entries().to_vec()).unwrap_or_default();
-        let mut text = self.brief.prompt(pass, &entries).context("a prompt is broken")?;
+        let entries = self
+            .desk
+            .with(|desk| desk.entries().to_vec())
+            .unwrap_or_default();
+        let mut text = self
+            .brief
+            .prompt(pass, &entries)
+            .context("a prompt is broken")?;
         let mut progress = Progress::new(pass.number, *spent);
         for _ in 0..=NUDGES {
             match self.turn(pass.number, &text, &mut progress).await {
@@ -181,7 +194,10 @@ impl Run<'_> {
     fn over_budget(&self, progress: &Progress) -> Option<String> {
         let usage = progress.usage();
         if usage.cost > self.limits.max_cost_usd {
-            return Some(format!("max_cost_usd of {} was reached", self.limits.max_cost_usd));
+            return Some(format!(
+                "max_cost_usd of {} was reached",
+                self.limits.max_cost_usd
+            ));
         }
         let most = self.limits.max_tokens?;
         (usage.tokens.total() > most).then(|| format!("max_tokens of {most} was reached"))
@@ -223,11 +239,18 @@ impl Progress {
 
     fn heed(&mut self, event: &SidecarEvent) {
         match event {
-            SidecarEvent::ToolCall { state: ToolState::Completed | ToolState::Failed, .. } => {
+            SidecarEvent::ToolCall {
+                state: ToolState::Completed | ToolState::Failed,
+                ..
+            } => {
                 self.tool_calls += 1;
             }
             SidecarEvent::Usage { tokens, cost, .. } => {
-                self.running += Usage { tokens: *tokens, cost: *cost, requests: 1 };
+                self.running += Usage {
+                    tokens: *tokens,
+                    cost: *cost,
+                    requests: 1,
+                };
             }
             _ => {}
         }

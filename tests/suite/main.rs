@@ -3,4 +3,5 @@
 #[path = "../standin/mod.rs"]
 mod standin;
 
+mod review;
 mod standin_github;

@@ -191,8 +191,7 @@ fn the_same_thing_is_not_said_twice() {
 
 #[test]
 fn a_possible_repeat_is_asked_about_once() {
-    let alike =
-        "The page counter wraps around when the nightly import job runs against a shard of some big file.";
+    let alike = "The page counter wraps around when the nightly import job runs against a shard of some big file.";
     let mut desk = desk_with(vec![thread(55, Status::Pending, vec![])]);
     let asked = desk.post(draft(alike, 7)).unwrap_err();
     assert!(

@@ -1,0 +1,119 @@
+//! What a script can ask about the request that it answers.
+
+use serde_json::Value;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolResult {
+    pub name: String,
+    pub call_id: String,
+    pub content: String,
+}
+
+#[derive(Debug)]
+pub struct Request {
+    raw: Value,
+}
+
+impl Request {
+    pub fn new(raw: Value) -> Self {
+        Self { raw }
+    }
+
+    pub fn raw(&self) -> &Value {
+        &self.raw
+    }
+
+    pub fn messages(&self) -> &[Value] {
+        self.raw["messages"].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// Every system message, in order.
+    pub fn system(&self) -> String {
+        let system = self.messages().iter().filter(|m| m["role"] == "system");
+        system.map(content).collect::<Vec<_>>().join("\n")
+    }
+
+    pub fn last_user(&self) -> String {
+        self.since_last_user()
+            .first()
+            .map(content)
+            .unwrap_or_default()
+    }
+
+    /// From "Pass N of 4" in the last user message that says so: a nudge belongs to the pass before it.
+    pub fn pass(&self) -> Option<u8> {
+        let users = self.messages().iter().rev().filter(|m| m["role"] == "user");
+        users.map(content).find_map(|text| pass_in(&text))
+    }
+
+    /// How often the model has answered since the last user message.
+    pub fn step(&self) -> usize {
+        let messages = self.since_last_user().iter();
+        messages.filter(|m| m["role"] == "assistant").count()
+    }
+
+    /// The results of the tools called since the last user message, oldest first.
+    pub fn tool_results(&self) -> Vec<ToolResult> {
+        let messages = self.since_last_user();
+        let calls: Vec<&Value> = messages
+            .iter()
+            .filter_map(|m| m["tool_calls"].as_array())
+            .flatten()
+            .collect();
+        let name_of = |id: &Value| {
+            let call = calls.iter().find(|call| call["id"] == *id);
+            call.and_then(|call| call["function"]["name"].as_str())
+                .unwrap_or_default()
+                .to_owned()
+        };
+        messages
+            .iter()
+            .filter(|m| m["role"] == "tool")
+            .map(|m| ToolResult {
+                name: name_of(&m["tool_call_id"]),
+                call_id: m["tool_call_id"].as_str().unwrap_or_default().to_owned(),
+                content: content(m),
+            })
+            .collect()
+    }
+
+    pub fn last_result(&self) -> Option<String> {
+        self.tool_results().pop().map(|result| result.content)
+    }
+
+    /// The names of the tools on offer.
+    pub fn tools(&self) -> Vec<String> {
+        let tools = self.raw["tools"].as_array().into_iter().flatten();
+        tools
+            .filter_map(|tool| tool["function"]["name"].as_str())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn since_last_user(&self) -> &[Value] {
+        let messages = self.messages();
+        match messages.iter().rposition(|m| m["role"] == "user") {
+            Some(index) => &messages[index..],
+            None => &[],
+        }
+    }
+}
+
+/// Plain text, or the text of the parts.
+fn content(message: &Value) -> String {
+    match &message["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part["text"].as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn pass_in(text: &str) -> Option<u8> {
+    text.match_indices("Pass ").find_map(|(at, word)| {
+        let number = text[at + word.len()..].split_once(" of 4")?.0;
+        number.parse().ok()
+    })
+}

@@ -1,0 +1,91 @@
+//! The script that most tests want: some tool calls a pass, then the pass's results, then a short text.
+
+use super::{Answer, Request};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub name: String,
+    pub arguments: Value,
+}
+
+impl Call {
+    pub fn new(name: &str, arguments: Value) -> Self {
+        Self {
+            name: name.to_owned(),
+            arguments,
+        }
+    }
+}
+
+type Step = Box<dyn FnMut(&Request) -> Vec<Call> + Send>;
+
+/// Per pass, steps; a pass that is not named has nothing to report.
+#[derive(Default)]
+pub struct Script {
+    passes: BTreeMap<u8, Vec<Step>>,
+    results: BTreeMap<u8, Value>,
+    silent: Vec<u8>,
+}
+
+impl Script {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One more step of the pass: the calls are made from what the model has seen so far, such as earlier
+    /// tool results. A step without calls is passed over.
+    pub fn pass(
+        mut self,
+        pass: u8,
+        step: impl FnMut(&Request) -> Vec<Call> + Send + 'static,
+    ) -> Self {
+        self.passes.entry(pass).or_default().push(Box::new(step));
+        self
+    }
+
+    /// What `submit_pass_results` is called with, in place of "Nothing to report.".
+    pub fn results(mut self, pass: u8, arguments: Value) -> Self {
+        self.results.insert(pass, arguments);
+        self
+    }
+
+    /// The pass never submits, however often it is nudged.
+    pub fn never_submits(mut self, pass: u8) -> Self {
+        self.silent.push(pass);
+        self
+    }
+
+    /// For `Model::start`. Steps are used up: a nudge, which begins a new turn, goes on where the pass was.
+    pub fn into_behaviour(mut self) -> impl FnMut(&Request) -> Answer + Send + 'static {
+        for steps in self.passes.values_mut() {
+            steps.reverse();
+        }
+        let mut submitted: Vec<u8> = Vec::new();
+        move |request| {
+            let Some(pass) = request.pass() else {
+                return Answer::text("Ready.");
+            };
+            let steps = self.passes.entry(pass).or_default();
+            while let Some(mut step) = steps.pop() {
+                let calls = step(request);
+                if !calls.is_empty() {
+                    return Answer::calls(calls);
+                }
+            }
+            if submitted.contains(&pass) || self.silent.contains(&pass) {
+                return Answer::text(&format!("Pass {pass} is done."));
+            }
+            submitted.push(pass);
+            let arguments = self.results.remove(&pass).unwrap_or_else(|| {
+                json!({
+                    "pass_number": pass,
+                    "summary": "Nothing to report.",
+                    "has_blocking_issues": false,
+                })
+            });
+            Answer::call("submit_pass_results", arguments)
+        }
+    }
+}

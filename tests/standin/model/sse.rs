@@ -1,0 +1,96 @@
+//! The answer's two forms on the wire: streamed, as OpenCode asks for it, and whole.
+
+use super::script::Call;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+pub struct Said {
+    /// Makes the ids of the calls unique in a session.
+    pub number: usize,
+    pub text: String,
+    pub calls: Vec<Call>,
+    pub prompt_tokens: usize,
+}
+
+impl Said {
+    pub fn streamed(&self) -> Response {
+        let mut deltas = vec![json!({ "role": "assistant", "content": "" })];
+        if !self.text.is_empty() {
+            deltas.push(json!({ "content": self.text }));
+        }
+        for (index, call) in self.tool_calls().into_iter().enumerate() {
+            let mut delta = call;
+            delta["index"] = json!(index);
+            deltas.push(json!({ "tool_calls": [delta] }));
+        }
+        let mut chunks: Vec<Value> = deltas
+            .into_iter()
+            .map(|delta| json!([{ "index": 0, "delta": delta, "finish_reason": null }]))
+            .collect();
+        chunks.push(json!([{ "index": 0, "delta": {}, "finish_reason": self.finish() }]));
+        let mut body = String::new();
+        for choices in chunks {
+            let chunk = self.envelope("chat.completion.chunk", &choices);
+            body.push_str(&format!("data: {chunk}\n\n"));
+        }
+        let mut usage = self.envelope("chat.completion.chunk", &json!([]));
+        usage["usage"] = self.usage();
+        body.push_str(&format!("data: {usage}\n\ndata: [DONE]\n\n"));
+        ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
+    }
+
+    pub fn whole(&self) -> Response {
+        let mut message = json!({ "role": "assistant", "content": self.text });
+        if !self.calls.is_empty() {
+            message["tool_calls"] = Value::Array(self.tool_calls());
+        }
+        let choices = json!([{ "index": 0, "message": message, "finish_reason": self.finish() }]);
+        let mut body = self.envelope("chat.completion", &choices);
+        body["usage"] = self.usage();
+        axum::Json(body).into_response()
+    }
+
+    fn envelope(&self, object: &str, choices: &Value) -> Value {
+        json!({
+            "id": format!("answer-{}", self.number),
+            "object": object,
+            "created": 1,
+            "model": "scripted",
+            "choices": choices,
+        })
+    }
+
+    fn finish(&self) -> &'static str {
+        if self.calls.is_empty() {
+            "stop"
+        } else {
+            "tool_calls"
+        }
+    }
+
+    fn tool_calls(&self) -> Vec<Value> {
+        let with_id = |(index, call): (usize, &Call)| {
+            json!({
+                "id": format!("call_{}_{index}", self.number),
+                "type": "function",
+                "function": { "name": call.name, "arguments": call.arguments.to_string() },
+            })
+        };
+        self.calls.iter().enumerate().map(with_id).collect()
+    }
+
+    fn usage(&self) -> Value {
+        let calls: usize = self
+            .calls
+            .iter()
+            .map(|call| call.name.len() + call.arguments.to_string().len())
+            .sum();
+        let completion = ((self.text.len() + calls) / 4).max(1);
+        json!({
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": completion,
+            "total_tokens": self.prompt_tokens + completion,
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! The example pull request: a small shop whose change carries planted defects, each of another kind.
+
+use super::github::{Change, GitHub};
+
+pub const README: &str = include_str!("shop/base/README.md");
+pub const AGENTS: &str = include_str!("shop/base/AGENTS.md");
+const DB: &str = include_str!("shop/base/src/db.ts");
+const ORDERS: [&str; 2] = [
+    include_str!("shop/base/src/orders.ts"),
+    include_str!("shop/head/src/orders.ts"),
+];
+const PAGE: [&str; 2] = [
+    include_str!("shop/base/src/page.ts"),
+    include_str!("shop/head/src/page.ts"),
+];
+const CART: [&str; 2] = [
+    include_str!("shop/base/src/ui/cart.ts"),
+    include_str!("shop/head/src/ui/cart.ts"),
+];
+
+/// Opens the pull request, with some more changes in it. Returns its number.
+pub fn open(github: &GitHub, more: &[Change]) -> u64 {
+    let base = github.commit(
+        "main",
+        &[],
+        &[
+            Change::write("README.md", README),
+            Change::write("AGENTS.md", AGENTS),
+            Change::write("src/db.ts", DB),
+            Change::write("src/orders.ts", ORDERS[0]),
+            Change::write("src/page.ts", PAGE[0]),
+            Change::write("src/ui/cart.ts", CART[0]),
+        ],
+    );
+    let mut changes = vec![
+        Change::write("src/orders.ts", ORDERS[1]),
+        Change::write("src/page.ts", PAGE[1]),
+        Change::write("src/ui/cart.ts", CART[1]),
+    ];
+    changes.extend_from_slice(more);
+    github.commit("search", &[&base], &changes);
+    let number = github.open_pull("dev", "search", "main");
+    github.pull(number, |pull| {
+        pull.title = "Search orders by their note".into();
+        pull.body = Some("Adds a search box for orders, and the total of the cart.".into());
+    });
+    number
+}
+
+/// The line of the head's file that holds this text.
+pub fn line_of(file: &str, text: &str) -> u32 {
+    let head = match file {
+        "src/orders.ts" => ORDERS[1],
+        "src/page.ts" => PAGE[1],
+        "src/ui/cart.ts" => CART[1],
+        other => panic!("{other} is not a changed file of the example"),
+    };
+    let index = head.lines().position(|line| line.contains(text));
+    let index = index.unwrap_or_else(|| panic!("{file} holds no {text:?}"));
+    u32::try_from(index + 1).expect("a small file")
+}

@@ -1,0 +1,16 @@
+import { Order, ordersOf } from "../orders";
+
+export function money(cents: number): string {
+  const sign = cents < 0 ? "-" : "";
+  const value = Math.abs(cents);
+  return `${sign}${Math.floor(value / 100)}.${String(value % 100).padStart(2, "0")}`;
+}
+
+export function line(order: Order): string {
+  return `#${order.id}  ${money(order.cents)}`;
+}
+
+export async function cart(userId: number): Promise<string> {
+  const orders = await ordersOf(userId);
+  return orders.map(line).join("\n");
+}

@@ -1,0 +1,219 @@
+//! A whole run: our built binary, started as GitHub's runner starts it, between a stand-in for GitHub and a
+//! scripted model. Everything else is real, OpenCode above all.
+
+use super::github::{Change, GitHub, events};
+use super::model::{Answer, Model, Request, Script};
+use super::shop;
+use opencode_reviewer::config::inputs::INPUTS;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// The model key of the tests. It must turn up nowhere.
+pub const KEY: &str = "sk-standin-0123456789abcdef0123456789abcdef";
+
+/// What a workflow gives to a run.
+#[derive(Clone)]
+pub struct Workflow {
+    pub event: String,
+    pub payload: Value,
+    pub inputs: HashMap<String, String>,
+    pub variables: HashMap<String, String>,
+}
+
+/// What a run left behind.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub log: String,
+    pub summary: String,
+    pub outputs: HashMap<String, String>,
+    pub report: Option<Value>,
+}
+
+impl Ran {
+    /// The lines of one level: `error`, `warning` or `notice`.
+    pub fn annotations(&self, level: &str) -> Vec<&str> {
+        let start = format!("::{level} ");
+        let lines = self.log.lines().filter(|line| line.starts_with(&start));
+        lines
+            .filter_map(|line| line.splitn(3, "::").nth(2))
+            .collect()
+    }
+
+    pub fn status(&self) -> &str {
+        self.outputs.get("review_status").map_or("", String::as_str)
+    }
+}
+
+/// One pull request and everything around it.
+pub struct World {
+    pub github: GitHub,
+    pub model: Model,
+    pub pull: u64,
+    runner: TempDir,
+}
+
+impl World {
+    /// The example pull request, reviewed by this script.
+    pub fn shop(script: Script) -> Self {
+        Self::with(&[], script.into_behaviour())
+    }
+
+    /// The example pull request with more changes, and a model that may do anything.
+    pub fn with(more: &[Change], model: impl FnMut(&Request) -> Answer + Send + 'static) -> Self {
+        let github = GitHub::start("octo/shop");
+        let pull = shop::open(&github, more);
+        let runner = TempDir::new().expect("a temporary directory");
+        for folder in ["workspace", "temp", "home"] {
+            std::fs::create_dir(runner.path().join(folder)).expect("a folder");
+        }
+        Self {
+            github,
+            model: Model::start(model),
+            pull,
+            runner,
+        }
+    }
+
+    /// The workflow of the README, for an event of this pull request.
+    pub fn workflow(&self, event: &str, payload: Value) -> Workflow {
+        let inputs = [
+            ("model", "standin/scripted"),
+            ("model_base_url", self.model.url()),
+            ("opencode_api_key", KEY),
+            ("github_token", GitHub::TOKEN),
+        ];
+        Workflow {
+            event: event.to_owned(),
+            payload,
+            inputs: inputs.map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
+            variables: HashMap::new(),
+        }
+    }
+
+    pub fn opened(&self) -> Workflow {
+        let payload = events::event("pull_request", Some("opened"), &self.github, self.pull);
+        self.workflow("pull_request", payload)
+    }
+
+    /// The pull request was opened, and the action runs.
+    pub fn review(&self) -> Ran {
+        self.run(&self.opened())
+    }
+
+    pub fn run(&self, workflow: &Workflow) -> Ran {
+        self.spawn(workflow, &["action"])
+    }
+
+    /// The binary, in the container's environment.
+    pub fn command(&self, workflow: &Workflow, arguments: &[&str]) -> Command {
+        let event_path = self.runner.path().join("event.json");
+        std::fs::write(&event_path, workflow.payload.to_string()).expect("the event file");
+        let path = |name: &str| self.runner.path().join(name);
+        let mut command = Command::new(binary());
+        command.args(arguments).env_clear().stdin(Stdio::null());
+        for name in ["PATH", "OPENCODE_BIN"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+            .env("HOME", path("home"))
+            .env("GITHUB_ACTIONS", "true")
+            .env("CI", "true")
+            .env("GITHUB_EVENT_NAME", &workflow.event)
+            .env("GITHUB_EVENT_PATH", &event_path)
+            .env("GITHUB_WORKSPACE", self.workspace())
+            .env("GITHUB_OUTPUT", path("output"))
+            .env("GITHUB_STEP_SUMMARY", path("summary.md"))
+            .env("GITHUB_RUN_ID", "4711")
+            .env("GITHUB_RUN_ATTEMPT", "1")
+            .env("RUNNER_TEMP", path("temp"))
+            .env("TMPDIR", path("temp"))
+            .env("OPENCODE_REVIEWER_TIME_SCALE", "0.001")
+            .envs(self.github.environment());
+        for input in INPUTS {
+            let value = workflow.inputs.get(input.name).map_or("", String::as_str);
+            command.env(format!("INPUT_{}", input.name.to_uppercase()), value);
+        }
+        command.envs(&workflow.variables);
+        command
+    }
+
+    pub fn spawn(&self, workflow: &Workflow, arguments: &[&str]) -> Ran {
+        for file in ["output", "summary.md"] {
+            std::fs::write(self.runner.path().join(file), "").expect("a file of the runner");
+        }
+        let output = self
+            .command(workflow, arguments)
+            .output()
+            .expect("the binary starts");
+        let log = format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(
+            !log.contains(KEY) || log.contains("::add-mask::"),
+            "the key is in the log"
+        );
+        assert!(!log.contains("panicked"), "{log}");
+        let report = std::fs::read(self.workspace().join("opencode-review.json"));
+        Ran {
+            code: output.status.code(),
+            summary: read(&self.runner.path().join("summary.md")),
+            outputs: outputs(&read(&self.runner.path().join("output"))),
+            report: report
+                .ok()
+                .and_then(|bytes| serde_json::from_slice(&bytes).ok()),
+            log,
+        }
+    }
+
+    pub fn workspace(&self) -> PathBuf {
+        self.runner.path().join("workspace")
+    }
+
+    /// What the run left in its temporary folder: it should be nothing.
+    pub fn left_over(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.runner.path().join("temp")).expect("the folder");
+        entries
+            .map(|entry| entry.expect("an entry").path())
+            .collect()
+    }
+
+    /// Ends the scenario: no write that was not expected, no request that GitHub would refuse to understand,
+    /// nothing left behind.
+    pub fn finish(self) {
+        assert_eq!(self.left_over(), Vec::<PathBuf>::new());
+        self.github.finish();
+    }
+}
+
+fn binary() -> PathBuf {
+    option_env!("CARGO_BIN_EXE_opencode-reviewer").map_or_else(
+        || PathBuf::from(std::env::var_os("OPENCODE_REVIEWER_BIN").expect("OPENCODE_REVIEWER_BIN")),
+        PathBuf::from,
+    )
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+/// `name<<delimiter`, the value, the delimiter.
+fn outputs(file: &str) -> HashMap<String, String> {
+    let mut outputs = HashMap::new();
+    let mut lines = file.lines();
+    while let Some((name, delimiter)) = lines.next().and_then(|line| line.split_once("<<")) {
+        let value: Vec<&str> = lines
+            .by_ref()
+            .take_while(|line| *line != delimiter)
+            .collect();
+        outputs.insert(name.to_owned(), value.join("\n"));
+    }
+    outputs
+}
