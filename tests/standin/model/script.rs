@@ -82,10 +82,23 @@ impl Script {
                 json!({
                     "pass_number": pass,
                     "summary": "Nothing to report.",
-                    "has_blocking_issues": false,
+                    "has_blocking_issues": posted_critical(request),
                 })
             });
             Answer::call("submit_pass_results", arguments)
         }
     }
+}
+
+/// Whether the conversation holds a finding on the level that blocks, as an honest model would remember.
+fn posted_critical(request: &Request) -> bool {
+    let calls = request
+        .messages()
+        .iter()
+        .filter_map(|message| message["tool_calls"].as_array())
+        .flatten();
+    calls
+        .filter(|call| call["function"]["name"] == "github_post_review_comment")
+        .filter_map(|call| serde_json::from_str::<Value>(call["function"]["arguments"].as_str()?).ok())
+        .any(|arguments| arguments["assessment"]["score"].as_u64() >= Some(9))
 }
