@@ -152,7 +152,8 @@ impl Client {
 
     pub async fn reject_permission(&self, id: &str) -> Result<(), ClientError> {
         let path = format!("/permission/{}/reply", segment(id));
-        let body = json!({ "reply": "reject" });
+        // With a message the model is told and goes on; without one OpenCode ends the turn in silence.
+        let body = json!({ "reply": "reject", "message": "Not allowed here; go on without it." });
         self.call::<Value>(Method::POST, &path, Some(&body)).await?;
         Ok(())
     }

@@ -4,6 +4,7 @@
 
 pub mod client;
 pub mod locate;
+mod output;
 pub mod process;
 pub mod profile;
 pub mod session;

@@ -3,19 +3,17 @@
 #![expect(clippy::disallowed_methods, reason = "edge: starts the sidecar")]
 
 use super::client::Client;
+use super::output::{Output, secrets};
 use super::profile::{self, Profile, Surroundings};
 use crate::clock::Clock;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde_json::Value;
-use std::collections::VecDeque;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
@@ -26,7 +24,6 @@ const START_ATTEMPTS: usize = 3;
 const HEALTH_TIMEOUT: Duration = Duration::from_millis(250);
 const HEALTH_PAUSE: Duration = Duration::from_millis(50);
 const STOP_GRACE: Duration = Duration::from_secs(2);
-const KEPT_OUTPUT: usize = 64 * 1024;
 
 /// What is started, and where.
 pub struct Spec {
@@ -264,81 +261,4 @@ fn random_password() -> Result<SecretString, StartError> {
 
 fn surroundings(cause: &str) -> StartError {
     StartError::Surroundings(cause.to_owned())
-}
-
-/// What must not be repeated when the process's output is.
-fn secrets(config: &Value, password: &SecretString) -> Vec<SecretString> {
-    let mut found = vec![password.clone()];
-    let mut open = vec![config];
-    while let Some(value) = open.pop() {
-        for (key, value) in value.as_object().into_iter().flatten() {
-            match (key.as_str(), value.as_str()) {
-                ("apiKey" | "Authorization", Some(secret)) => {
-                    found.push(secret.trim_start_matches("Bearer ").into());
-                }
-                _ => open.push(value),
-            }
-        }
-    }
-    found.retain(|secret| !secret.expose_secret().is_empty());
-    found
-}
-
-/// The last output of the process, bounded, for the sentences about its end.
-#[derive(Debug, Clone)]
-struct Output {
-    kept: Arc<Mutex<VecDeque<u8>>>,
-    secrets: Arc<Vec<SecretString>>,
-}
-
-impl Output {
-    fn new(secrets: Vec<SecretString>) -> Self {
-        Self {
-            kept: Arc::default(),
-            secrets: Arc::new(secrets),
-        }
-    }
-
-    fn drain(&self, pipe: Option<impl AsyncRead + Unpin + Send + 'static>) {
-        let Some(mut pipe) = pipe else { return };
-        let kept = Arc::clone(&self.kept);
-        tokio::spawn(async move {
-            let mut chunk = vec![0_u8; 8 * 1024];
-            while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.extend(&chunk[..count]);
-                let surplus = kept.len().saturating_sub(KEPT_OUTPUT);
-                kept.drain(..surplus);
-            }
-        });
-    }
-
-    /// The readers drop their handle at the end of the pipe; a moment is enough once the process is gone.
-    async fn complete(&self) -> String {
-        for _ in 0..50 {
-            if Arc::strong_count(&self.kept) == 1 {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        self.tail()
-    }
-
-    fn tail(&self) -> String {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut text = String::from_utf8_lossy(kept.make_contiguous()).into_owned();
-        drop(kept);
-        for secret in self.secrets.iter() {
-            text = text.replace(secret.expose_secret(), "[secret]");
-        }
-        let lines: Vec<&str> = text
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-            .collect();
-        match lines.len() {
-            0 => "(none)".to_owned(),
-            count => lines[count.saturating_sub(20)..].join("\n"),
-        }
-    }
 }

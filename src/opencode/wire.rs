@@ -226,8 +226,6 @@ impl From<Providers> for Vec<ProviderInfo> {
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Pending {
     pub id: String,
-    #[serde(default, rename = "sessionID")]
-    pub session: String,
 }
 
 #[derive(Debug, Default, Deserialize)]

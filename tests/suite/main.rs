@@ -4,4 +4,5 @@
 mod standin;
 
 mod review;
+mod sidecar;
 mod standin_github;

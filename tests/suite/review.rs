@@ -15,7 +15,7 @@ pub fn finding(file: &str, line: u32, score: u64, text: &str) -> Value {
         "body": format!("{text} Somebody is hurt by it. Do it otherwise."),
         "assessment": {
             "finding": text,
-            "assessment": format!("Level {score}: it happens on every call."),
+            "assessment": format!("Level {score}. {text}"),
             "score": score,
         },
         "category": "logic",

@@ -29,14 +29,15 @@ impl Said {
             .map(|delta| json!([{ "index": 0, "delta": delta, "finish_reason": null }]))
             .collect();
         chunks.push(json!([{ "index": 0, "delta": {}, "finish_reason": self.finish() }]));
-        let mut body = String::new();
-        for choices in chunks {
-            let chunk = self.envelope("chat.completion.chunk", &choices);
-            body.push_str(&format!("data: {chunk}\n\n"));
-        }
+        let mut sent: Vec<Value> = chunks
+            .iter()
+            .map(|choices| self.envelope("chat.completion.chunk", choices))
+            .collect();
         let mut usage = self.envelope("chat.completion.chunk", &json!([]));
         usage["usage"] = self.usage();
-        body.push_str(&format!("data: {usage}\n\ndata: [DONE]\n\n"));
+        sent.push(usage);
+        let lines: Vec<String> = sent.iter().map(|chunk| format!("data: {chunk}")).collect();
+        let body = format!("{}\n\ndata: [DONE]\n\n", lines.join("\n\n"));
         ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
     }
 

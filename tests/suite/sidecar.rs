@@ -1,0 +1,5 @@
+//! The real OpenCode under our process, profile and client, with a scripted model behind it.
+
+mod faults;
+mod turns;
+mod workshop;

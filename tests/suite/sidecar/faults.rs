@@ -1,0 +1,230 @@
+//! What goes wrong, and the sentences about it.
+
+use super::workshop::{KEY, Workshop, endpoint, processes_in};
+use crate::standin::model::{Answer, Call, Model};
+use opencode_reviewer::clock::Clock;
+use opencode_reviewer::opencode::{Client, ClientError, Sidecar, Spec, StartError, TurnError};
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_refused_key_is_reported_at_once_with_its_status() {
+    let workshop = Workshop::open().await;
+    let model = Model::start(|_| {
+        Answer::status(
+            401,
+            json!({ "error": { "message": "Incorrect API key provided" } }),
+        )
+    });
+    let sidecar = workshop.sidecar(&model).await;
+    let session = sidecar.client().create_session("Review").await.unwrap();
+    let turn = sidecar.client().prompt(&session, "Go.").await.unwrap();
+    let error = turn.error.unwrap();
+    assert!(error.is_unauthorized());
+    assert_eq!(error.to_string(), "Incorrect API key provided (HTTP 401)");
+    assert_eq!(model.requests().len(), 1);
+    sidecar.stop().await;
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_no_model_ends_the_turn_instead_of_being_asked_for_ever() {
+    let workshop = Workshop::open().await;
+    let model = Model::start(|_| Answer::Raw("<html>It works!</html>"));
+    let sidecar = workshop.sidecar(&model).await;
+    let session = sidecar.client().create_session("Review").await.unwrap();
+    let turn = sidecar.client().prompt(&session, "Go.").await.unwrap();
+    let error = turn.error.unwrap();
+    assert_eq!(error.name, TurnError::EMPTY_ANSWERS);
+    assert!(
+        error.to_string().contains("check model_base_url"),
+        "{error}"
+    );
+    sidecar.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_is_an_error_without_a_status() {
+    let workshop = Workshop::open().await;
+    let model = Model::start(|_| Answer::Raw("data: {not json\n\n"));
+    let sidecar = workshop.sidecar(&model).await;
+    let session = sidecar.client().create_session("Review").await.unwrap();
+    let turn = sidecar.client().prompt(&session, "Go.").await.unwrap();
+    let error = turn.error.unwrap();
+    assert_eq!((error.name.as_str(), error.status), ("UnknownError", None));
+    assert!(error.message.contains("JSON parsing failed"), "{error}");
+    sidecar.stop().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_stalls_can_be_aborted() {
+    let workshop = Workshop::open().await;
+    let model = Model::start(|_| Answer::Stall);
+    let sidecar = workshop.sidecar(&model).await;
+    let client = sidecar.client().clone();
+    let session = client.create_session("Review").await.unwrap();
+    let (waiting, of) = (client.clone(), session.clone());
+    let turn = tokio::spawn(async move { waiting.prompt(&of, "Go.").await });
+    while model.requests().is_empty() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    client.abort(&session).await.unwrap();
+    let turn = turn.await.unwrap().unwrap();
+    assert!(
+        turn.error.as_ref().is_some_and(TurnError::is_aborted),
+        "{turn:?}"
+    );
+    sidecar.stop().await;
+}
+
+#[tokio::test]
+async fn a_permission_that_is_asked_for_is_rejected_and_the_turn_goes_on() {
+    let workshop = Workshop::open().await;
+    let file = workshop.snapshot().join("a.rs");
+    let model = Model::start(move |request| match request.step() {
+        0 => Answer::calls(vec![Call::new("read", json!({ "filePath": file }))]),
+        _ => Answer::text("Went on."),
+    });
+    // As if a later version of OpenCode had turned a rule of ours into a question.
+    let mut spec = workshop.spec(&endpoint(model.url()));
+    spec.config["agent"]["reviewer"]["permission"]["read"] = json!("ask");
+    let sidecar = start(&spec).await.unwrap();
+    let client = sidecar.client();
+    let session = client.create_session("Review").await.unwrap();
+    let turn = tokio::time::timeout(Duration::from_secs(60), client.prompt(&session, "Go."));
+    let turn = turn.await.expect("nothing waits for a person").unwrap();
+    assert_eq!((turn.text.as_str(), turn.tool_calls), ("Went on.", 1));
+    assert_eq!(
+        client.pending_permissions().await.unwrap(),
+        Vec::<String>::new()
+    );
+    sidecar.stop().await;
+}
+
+#[tokio::test]
+async fn the_password_is_needed_and_stopping_leaves_nothing_behind() {
+    let workshop = Workshop::open().await;
+    let model = Model::start(|_| Answer::text("Hello."));
+    let sidecar = workshop.sidecar(&model).await;
+    let base = listening_address(&workshop);
+    let stranger = Client::new(base, "guess".into(), "reviewer").unwrap();
+    match stranger.create_session("Mine").await {
+        Err(ClientError::Status { status, .. }) => assert_eq!(status, 401),
+        other => panic!("{other:?}"),
+    }
+    assert_ne!(processes_in(&workshop.snapshot()), Vec::<String>::new());
+    sidecar.stop().await;
+    assert_eq!(processes_in(&workshop.snapshot()), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_sidecar_that_is_dropped_takes_its_children_along() {
+    let workshop = Workshop::open().await;
+    let spec = workshop.spec_of_script(&served("1.99.0"));
+    let sidecar = start(&spec).await.unwrap();
+    assert!(
+        processes_in(&workshop.snapshot()).len() >= 2,
+        "the script and its child"
+    );
+    drop(sidecar);
+    for _ in 0..100 {
+        if processes_in(&workshop.snapshot()).is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("left behind: {:?}", processes_in(&workshop.snapshot()));
+}
+
+#[tokio::test]
+async fn a_sidecar_that_dies_is_noticed() {
+    let workshop = Workshop::open().await;
+    let model = Model::start(|_| Answer::Stall);
+    let sidecar = workshop.sidecar(&model).await;
+    for id in processes_in(&workshop.snapshot()) {
+        let id = nix::unistd::Pid::from_raw(id.parse().unwrap());
+        nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGKILL).unwrap();
+    }
+    let words = tokio::time::timeout(Duration::from_secs(10), sidecar.exited())
+        .await
+        .unwrap();
+    assert!(words.contains("signal: 9"), "{words}");
+    assert!(words.contains("opencode server listening"), "{words}");
+}
+
+#[tokio::test]
+async fn a_missing_executable_names_the_way_out() {
+    let workshop = Workshop::open().await;
+    let spec = Spec {
+        executable: PathBuf::from("/no/such/opencode"),
+        ..workshop.spec(&endpoint("http://127.0.0.1:9/v1"))
+    };
+    let error = start(&spec).await.unwrap_err();
+    assert!(matches!(error, StartError::Missing { .. }));
+    let sentence = error.to_string();
+    assert!(
+        sentence.starts_with("OpenCode cannot be started from /no/such/opencode"),
+        "{sentence}"
+    );
+    assert!(sentence.contains("OPENCODE_BIN"), "{sentence}");
+}
+
+#[tokio::test]
+async fn another_major_version_is_refused() {
+    let workshop = Workshop::open().await;
+    let spec = workshop.spec_of_script(&served("2.0.0"));
+    let sentence = start(&spec).await.unwrap_err().to_string();
+    let expected = format!("OpenCode 2.0.0 was found at {}", spec.executable.display());
+    assert!(sentence.starts_with(&expected), "{sentence}");
+    assert!(sentence.contains("major version 1"), "{sentence}");
+}
+
+#[tokio::test]
+async fn one_that_ends_at_once_is_quoted_without_its_secrets() {
+    let workshop = Workshop::open().await;
+    let spec =
+        workshop.spec_of_script("echo \"no luck with $OPENCODE_CONFIG_CONTENT\" >&2; exit 1");
+    let error = start(&spec).await.unwrap_err();
+    let sentence = error.to_string();
+    assert!(matches!(error, StartError::Exited { .. }), "{sentence}");
+    assert!(sentence.contains("exit status: 1"), "{sentence}");
+    assert!(sentence.contains("no luck with"), "{sentence}");
+    assert!(!sentence.contains(KEY), "{sentence}");
+}
+
+#[tokio::test]
+async fn a_taken_port_is_tried_again_with_another() {
+    let workshop = Workshop::open().await;
+    let script = "echo x >> ../tries; echo 'Unexpected error ServeError' >&2; exit 1";
+    let spec = workshop.spec_of_script(script);
+    assert!(matches!(start(&spec).await, Err(StartError::Exited { .. })));
+    let tries = std::fs::read_to_string(workshop.dir.path().join("tries")).unwrap();
+    assert_eq!(tries.lines().count(), 3);
+}
+
+async fn start(spec: &Spec) -> Result<Sidecar, StartError> {
+    Sidecar::start(spec, &Clock::scaled(1.0)).await
+}
+
+/// A program that answers every request as a healthy OpenCode of this version would. Its port is its last
+/// argument; the server is a child, as `rg` is of the real one.
+fn served(version: &str) -> String {
+    format!(
+        r#"for port; do :; done
+node -e '
+require("http").createServer((_, answer) => {{
+  answer.setHeader("content-type", "application/json");
+  answer.end(JSON.stringify({{ healthy: true, version: "{version}" }}));
+}}).listen(process.argv[1], "127.0.0.1")' "$port" &
+wait"#
+    )
+}
+
+/// Where the workshop's sidecar listens, as any process of the machine can find out.
+fn listening_address(workshop: &Workshop) -> String {
+    let id = processes_in(&workshop.snapshot()).pop().expect("it runs");
+    let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap();
+    let line = String::from_utf8(line).unwrap();
+    let port = line.trim_end_matches('\0').rsplit('\0').next().unwrap();
+    format!("http://127.0.0.1:{port}")
+}

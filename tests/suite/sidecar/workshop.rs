@@ -1,0 +1,167 @@
+//! What every test of the sidecar sets up: a directory with a few files, our tools (a hand-made endpoint, as
+//! the real ones are tested elsewhere), and a sidecar that talks to a scripted model.
+
+use crate::standin::model::Model;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use opencode_reviewer::clock::Clock;
+use opencode_reviewer::config::ModelChoice;
+use opencode_reviewer::opencode::{
+    Profile, Sidecar, Spec, ToolEndpoint, find_opencode, find_ripgrep, profile,
+};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+
+pub const BEARER: &str = "bearer-of-the-run";
+pub const KEY: &str = "model-key-1";
+
+pub struct Workshop {
+    pub dir: TempDir,
+    pub tools: Tools,
+}
+
+impl Workshop {
+    pub async fn open() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let workshop = Self {
+            dir,
+            tools: Tools::serve().await,
+        };
+        std::fs::create_dir_all(workshop.snapshot()).unwrap();
+        std::fs::write(workshop.snapshot().join("a.rs"), "fn alpha() {}\n").unwrap();
+        std::fs::write(workshop.snapshot().join("b.rs"), "fn beta() {}\n").unwrap();
+        workshop
+    }
+
+    pub fn snapshot(&self) -> PathBuf {
+        self.dir.path().join("snapshot")
+    }
+
+    pub fn spec(&self, choice: &ModelChoice) -> Spec {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let path = std::env::var("PATH").unwrap();
+        let given = std::env::var("OPENCODE_BIN").ok();
+        Spec {
+            executable: find_opencode(given.as_deref(), std::slice::from_ref(&root), &path)
+                .expect("OpenCode is installed: run `npm ci --ignore-scripts`"),
+            rg_dir: Some(find_ripgrep(&[root], &path).expect("ripgrep is installed")),
+            home: self.dir.path().join("home"),
+            directory: self.snapshot(),
+            config: profile::config(
+                Profile::Reviewer,
+                choice,
+                "You review pull requests.",
+                &self.tools.endpoint,
+            ),
+            path: "/usr/bin:/bin".to_owned(),
+            profile: Profile::Reviewer,
+        }
+    }
+
+    /// With an executable that is a shell script.
+    pub fn spec_of_script(&self, script: &str) -> Spec {
+        use std::os::unix::fs::PermissionsExt;
+        let executable = self.dir.path().join("opencode");
+        std::fs::write(&executable, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Spec {
+            executable,
+            ..self.spec(&endpoint("http://127.0.0.1:9/v1"))
+        }
+    }
+
+    pub async fn sidecar(&self, model: &Model) -> Sidecar {
+        Sidecar::start(&self.spec(&endpoint(model.url())), &Clock::scaled(1.0))
+            .await
+            .expect("the sidecar starts")
+    }
+}
+
+pub fn endpoint(base_url: &str) -> ModelChoice {
+    ModelChoice {
+        provider: "scripted".into(),
+        name: "m".into(),
+        base_url: Some(base_url.to_owned()),
+        key: Some(KEY.into()),
+    }
+}
+
+/// The processes that run in this directory: what the sidecar is, and whatever it started.
+pub fn processes_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries
+        .filter(|entry| {
+            std::fs::read_link(entry.path().join("cwd")).is_ok_and(|at| at == directory)
+        })
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+/// Our two tool servers, as small as MCP allows.
+pub struct Tools {
+    pub endpoint: ToolEndpoint,
+    calls: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Tools {
+    async fn serve() -> Self {
+        let calls: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let server = |tool: &'static str| {
+            let calls = Arc::clone(&calls);
+            post(
+                move |headers: HeaderMap, Json(message): Json<Value>| async move {
+                    answer(tool, &headers, &message, &calls)
+                },
+            )
+        };
+        let router = Router::new()
+            .route("/mcp/github", server("post_review_comment"))
+            .route("/mcp/submit", server("pass_results"));
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
+            .await
+            .unwrap();
+        let base_url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self {
+            endpoint: ToolEndpoint {
+                base_url,
+                bearer: BEARER.into(),
+            },
+            calls,
+        }
+    }
+
+    /// What was called, with its arguments.
+    pub fn calls(&self) -> Vec<Value> {
+        self.calls.lock().unwrap().clone()
+    }
+}
+
+fn answer(tool: &str, headers: &HeaderMap, message: &Value, calls: &Mutex<Vec<Value>>) -> Response {
+    let authorized = headers
+        .get("authorization")
+        .is_some_and(|value| value == &format!("Bearer {BEARER}"));
+    if !authorized {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
+    let result = match message["method"].as_str() {
+        Some("initialize") => json!({
+            "protocolVersion": message["params"]["protocolVersion"],
+            "capabilities": { "tools": {} },
+            "serverInfo": { "name": tool, "version": "1" },
+        }),
+        Some("tools/list") => json!({ "tools": [
+            { "name": tool, "description": tool, "inputSchema": { "type": "object" } },
+        ] }),
+        Some("tools/call") => {
+            calls.lock().unwrap().push(message["params"].clone());
+            json!({ "content": [{ "type": "text", "text": "noted" }] })
+        }
+        _ => return StatusCode::ACCEPTED.into_response(),
+    };
+    Json(json!({ "jsonrpc": "2.0", "id": message["id"], "result": result })).into_response()
+}
