@@ -25,8 +25,9 @@ use crate::state::signature::Keys;
 use crate::tools::server::{SharedDesk, ToolServer};
 use check::CheckRun;
 use finish::Finished;
-use reading::Reading;
+use reading::{Memory, Reading};
 use secrecy::ExposeSecret;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -52,8 +53,8 @@ enum Stop {
 }
 
 impl Stop {
-    fn fail(sentence: impl ToString) -> Self {
-        Self::Fail(vec![sentence.to_string()])
+    fn fail(sentence: impl Display) -> Self {
+        Self::Fail(vec![format!("{sentence}")])
     }
 }
 
@@ -105,7 +106,7 @@ fn trigger(setup: &Setup) -> Result<Trigger, String> {
 pub async fn review(setup: &Setup, event: &Event) -> u8 {
     let check = CheckRun::default();
     let ended = tokio::select! {
-        ended = pipeline(setup, event, &check) => ended,
+        ended = Box::pin(pipeline(setup, event, &check)) => ended,
         signal = finish::stop_signal() => return finish::cancelled(setup, &check, signal).await,
     };
     match ended {
@@ -146,10 +147,22 @@ async fn work(
             Ok(finish::recomputed(run, &reading, record))
         }
         Plan::Review => {
+            may_comment(run).await?;
             check.open(run, &reading).await;
             reviewing::review(run, sidecar, reading, check).await
         }
     }
+}
+
+/// A review that cannot be posted is not begun: nobody pays for words that nobody reads.
+async fn may_comment(run: &Run<'_>) -> Result<(), Stop> {
+    if run.github.may_comment(&run.pr).await.map_err(Stop::fail)? {
+        return Ok(());
+    }
+    Err(Stop::fail(
+        "Input github_token may not comment on the pull request; add `pull-requests: write` to the job's \
+         permissions.",
+    ))
 }
 
 /// The configuration, or every wrong input at once, those included that only OpenCode's catalogue can tell.
@@ -224,6 +237,16 @@ impl<'a> Run<'a> {
             "{}/{}/actions/runs/{id}",
             environment.server_url, self.pr.repo
         ))
+    }
+
+    fn memory(&self) -> Memory<'_> {
+        Memory {
+            github: &self.github,
+            pr: &self.pr,
+            keys: &self.keys,
+            trusted_bots: &self.config.trusted_bots,
+            blocking: self.config.policy.blocking,
+        }
     }
 
     fn model(&self) -> &ModelChoice {

@@ -10,7 +10,7 @@ use opencode_reviewer::app::{self, Setup};
 use opencode_reviewer::clock::Clock;
 use opencode_reviewer::config::environment::Environment;
 use opencode_reviewer::config::inputs::RawInputs;
-use opencode_reviewer::domain::RepoName;
+use opencode_reviewer::domain::{PrKey, RepoName};
 use opencode_reviewer::event::{Event, EventKind};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -95,7 +95,13 @@ async fn run(setup: Result<Setup, Vec<String>>, command: Command) -> u8 {
     match command {
         Command::Action => app::action(&setup).await,
         Command::Review { target } => app::review(&setup, &manual(target)).await,
-        Command::State { target, json } => app::state(&setup, target.repo, target.pr, json).await,
+        Command::State { target, json } => {
+            let pr = PrKey {
+                repo: target.repo,
+                number: target.pr,
+            };
+            app::state(&setup, &pr, json).await
+        }
     }
 }
 

@@ -4,15 +4,17 @@
 use super::{Run, Stop};
 use crate::context::rules::{self, RuleFile};
 use crate::context::sensitivity::{self, MANIFESTS};
-use crate::domain::{CommitSha, FileDiff, Login, Sensitivity, Standing, Thread};
+use crate::domain::{CommitSha, FileDiff, Login, PrKey, Score, Sensitivity, Standing, Thread};
 use crate::git::{Remote, Repository};
 use crate::github::{
-    ApiError, ChangedFile, CommitInfo, GitHub, PullRequest, PullState, ReviewComment, ReviewThread,
+    ApiError, ChangedFile, CommitInfo, GitHub, IssueComment, PullRequest, PullState, ReviewComment,
+    ReviewThread,
 };
 use crate::plan::{self, Plan, Situation};
 use crate::snapshot::{self, Caps, Snapshot};
 use crate::state::rebuild::{self, Comment, Conversation, Sources};
-use crate::state::record;
+use crate::state::record::{self, Record};
+use crate::state::signature::Keys;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::path::Path;
@@ -24,6 +26,7 @@ pub struct Reading {
     pub files: Vec<ChangedFile>,
     pub commits: Vec<CommitInfo>,
     pub threads: Vec<Thread>,
+    pub conversation: Vec<IssueComment>,
     pub warnings: Vec<String>,
     pub change: Change,
     /// Hash of what a review depends on besides the code.
@@ -56,13 +59,16 @@ impl Reading {
         );
         let (talk, change) = super::both(talk, change)?;
         let rules_hash = rules_hash(run, &change.rules);
-        let records: Vec<record::Record> = talk
+        let spent = talk
             .records
-            .iter()
-            .filter_map(|text| record::read(text, &run.pr, &run.keys))
-            .collect();
-        let spent = records.first().map_or((0, 0.0), |r| (r.tokens, r.cost_usd));
-        let plan = plan::plan(records, &pull.head_sha, &rules_hash, change.diffs.len());
+            .first()
+            .map_or((0, 0.0), |r| (r.tokens, r.cost_usd));
+        let plan = plan::plan(
+            talk.records,
+            &pull.head_sha,
+            &rules_hash,
+            change.diffs.len(),
+        );
         Ok(Self {
             plan,
             spent,
@@ -71,6 +77,7 @@ impl Reading {
             files: talk.files,
             commits: talk.commits,
             threads: talk.threads,
+            conversation: talk.conversation,
             warnings: talk.warnings,
             change,
             pull,
@@ -78,16 +85,21 @@ impl Reading {
     }
 }
 
-pub async fn pull_request(run: &Run<'_>) -> Result<PullRequest, Stop> {
-    let pull = run.github.pull_request(&run.pr).await.map_err(|error| {
+/// The pull request, or a sentence about why there is none.
+pub async fn found(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Stop> {
+    github.pull_request(pr).await.map_err(|error| {
         if error.is_not_found() {
             return Stop::fail(format!(
-                "The pull request {} was not found; check its number, and that github_token may read {}.",
-                run.pr, run.pr.repo
+                "The pull request {pr} was not found; check its number, and that github_token may read {}.",
+                pr.repo
             ));
         }
         Stop::fail(error)
-    })?;
+    })
+}
+
+async fn pull_request(run: &Run<'_>) -> Result<PullRequest, Stop> {
+    let pull = found(&run.github, &run.pr).await?;
     let situation = Situation {
         kind: &run.event.kind,
         open: pull.state == PullState::Open,
@@ -108,45 +120,65 @@ struct Talk {
     commits: Vec<CommitInfo>,
     threads: Vec<Thread>,
     warnings: Vec<String>,
-    /// Texts of our check runs on the head, newest first.
-    records: Vec<String>,
+    conversation: Vec<IssueComment>,
+    /// What runs before have left on this head, newest first.
+    records: Vec<Record>,
 }
 
 impl Talk {
     async fn of(run: &Run<'_>, pull: &PullRequest) -> Result<Self, Stop> {
         let github = &run.github;
-        let (files, commits, records) = tokio::try_join!(
+        let (files, commits, conversation, reviews, checks) = tokio::try_join!(
             github.files(&run.pr),
             github.commits(&run.pr),
-            records(github, run, pull),
+            github.issue_comments(&run.pr),
+            github.reviews(&run.pr),
+            check_texts(github, run, pull),
         )
         .map_err(Stop::fail)?;
-        let (threads, warnings) = threads(run, pull.author.as_ref()).await?;
+        let (threads, warnings) = threads(&run.memory(), pull.author.as_ref()).await?;
+        let from_checks = checks
+            .iter()
+            .filter_map(|text| record::read(text, &run.pr, &run.keys));
+        let from_reviews = reviews
+            .iter()
+            .rev()
+            .filter_map(|review| record::from_manifest(&review.body, &run.pr, &run.keys));
         Ok(Self {
+            records: from_checks.chain(from_reviews).collect(),
             files,
             commits,
             threads,
             warnings,
-            records,
+            conversation,
         })
     }
 }
 
+/// What it takes to rebuild the threads, with or without a run.
+pub struct Memory<'a> {
+    pub github: &'a GitHub,
+    pub pr: &'a PrKey,
+    pub keys: &'a Keys,
+    pub trusted_bots: &'a [Login],
+    pub blocking: Option<Score>,
+}
+
 /// Our threads on the pull request, rebuilt from its comments.
 pub async fn threads(
-    run: &Run<'_>,
+    memory: &Memory<'_>,
     author: Option<&Login>,
 ) -> Result<(Vec<Thread>, Vec<String>), Stop> {
-    let github = &run.github;
+    let github = memory.github;
     let (comments, conversations, viewer) = tokio::try_join!(
-        github.review_comments(&run.pr),
-        github.review_threads(&run.pr),
+        github.review_comments(memory.pr),
+        github.review_threads(memory.pr),
         github.viewer(),
     )
     .map_err(Stop::fail)?;
-    let mut ours = run.config.trusted_bots.clone();
+    let mut ours = memory.trusted_bots.to_vec();
     ours.push(viewer);
-    let standings = standings(run, author, &ours, &comments, &conversations).await?;
+    let standings = standings(memory, author, &ours, &comments, &conversations).await?;
     let standing = |login: &Login| standings.get(login).copied().unwrap_or(Standing::Other);
     let comments: Vec<Comment> = comments.into_iter().map(|c| comment(c, standing)).collect();
     let conversations: Vec<Conversation> = conversations
@@ -154,10 +186,10 @@ pub async fn threads(
         .filter_map(|thread| conversation(thread, &ours, standing))
         .collect();
     Ok(rebuild::rebuild(&Sources {
-        pr: &run.pr,
-        keys: &run.keys,
+        pr: memory.pr,
+        keys: memory.keys,
         ours: &ours,
-        blocking: run.config.policy.blocking,
+        blocking: memory.blocking,
         comments: &comments,
         conversations: &conversations,
     }))
@@ -204,7 +236,7 @@ fn conversation(
 /// What the word of everybody who spoke or decided in the threads weighs. The permission endpoint is asked once
 /// for each, because associations call members collaborators who may only read.
 async fn standings(
-    run: &Run<'_>,
+    memory: &Memory<'_>,
     author: Option<&Login>,
     ours: &[Login],
     comments: &[ReviewComment],
@@ -221,7 +253,7 @@ async fn standings(
         if ours.contains(login) || login.is_bot() || standings.contains_key(login) {
             continue;
         }
-        let may_write = match run.github.permission(&run.pr.repo, login).await {
+        let may_write = match memory.github.permission(&memory.pr.repo, login).await {
             Ok(permission) => permission.may_write(),
             Err(error) if error.is_not_found() || error.is_permission() => false,
             Err(error) => return Err(Stop::fail(error)),
@@ -236,8 +268,8 @@ async fn standings(
     Ok(standings)
 }
 
-/// The texts of our check runs on this head. Without the right to read them there is no memory there.
-async fn records(
+/// The texts of our check runs on this head, newest first. Without the right to read them there is no memory there.
+async fn check_texts(
     github: &GitHub,
     run: &Run<'_>,
     pull: &PullRequest,

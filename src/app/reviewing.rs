@@ -114,6 +114,13 @@ async fn passes(
             )
         })
         .collect();
+    let conversation: Vec<(&str, &str)> = reading
+        .conversation
+        .iter()
+        .filter_map(|comment| Some((comment.author.as_ref()?, comment)))
+        .filter(|(author, _)| !author.is_bot())
+        .map(|(author, comment)| (author.as_str(), comment.body.as_str()))
+        .collect();
     let brief = Brief {
         fence: &run.fence,
         folder: reading.change.snapshot.own_folder(),
@@ -129,6 +136,7 @@ async fn passes(
         diffs,
         rules: &reading.change.rules,
         threads: &reading.threads,
+        conversation: &conversation,
         sensitivity: reading.change.sensitivity,
     };
     let client = sidecar.client();
@@ -234,7 +242,7 @@ fn conclude(
     outcome: &Outcome,
     entries: &[Entry],
     sent: Sent,
-    record: Record,
+    mut record: Record,
 ) -> Finished {
     let still_open: Vec<&Thread> = reading
         .threads
@@ -258,6 +266,10 @@ fn conclude(
         unpublished: unpublished + sent.failed.len(),
         tally: Tally::of(open, run.config.policy.blocking),
     };
+    if evidence.unpublished > 0 {
+        // What was not said must be said: the next run reviews this head again.
+        record.passes.clear();
+    }
     let verdict = Verdict::of(&evidence);
     let mut report = report(run, reading, entries, &sent.urls, &still_open);
     report.set_verdict(verdict, &evidence.tally);

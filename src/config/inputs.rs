@@ -3,7 +3,7 @@
 
 use super::values::{self, Refusal};
 use super::{Config, ModelChoice, Policy};
-use crate::domain::{Score, Sensitivity};
+use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -259,6 +259,11 @@ impl<'a> Reader<'a> {
         })
     }
 
+    fn github_token(&mut self) -> Option<SecretString> {
+        let missing = "pass ${{ github.token }} or a token of your app.";
+        self.required("github_token", missing, values::secret)
+    }
+
     fn policy(&mut self) -> Option<Policy> {
         let threshold = self.optional("problem_score_threshold", values::score);
         let elevation = self.optional("score_elevation_threshold", |text| {
@@ -296,13 +301,44 @@ pub fn config(raw: &RawInputs) -> Result<Config, Vec<InputError>> {
         .ok_or(reader.errors)
 }
 
+/// What the threads of a pull request can be rebuilt with; no model is needed for that.
+#[derive(Debug)]
+pub struct MemoryInputs {
+    pub github_token: SecretString,
+    pub trusted_bots: Vec<Login>,
+    pub blocking: Option<Score>,
+    pub state_keys: Vec<SecretString>,
+    pub model_key: Option<SecretString>,
+}
+
+pub fn memory(raw: &RawInputs) -> Result<MemoryInputs, Vec<InputError>> {
+    let mut reader = Reader::new(raw);
+    let read = read_memory(&mut reader);
+    read.filter(|_| reader.errors.is_empty())
+        .ok_or(reader.errors)
+}
+
+fn read_memory(reader: &mut Reader<'_>) -> Option<MemoryInputs> {
+    let policy = reader.policy();
+    let github_token = reader.github_token();
+    let trusted_bots = reader.optional("trusted_bots", values::logins);
+    let model_key = reader.optional("opencode_api_key", values::secret);
+    let state_keys = reader.optional("state_key", values::state_keys);
+    Some(MemoryInputs {
+        github_token: github_token?,
+        trusted_bots: trusted_bots?,
+        blocking: policy?.blocking,
+        state_keys: state_keys.unwrap_or_default(),
+        model_key,
+    })
+}
+
 /// Every input is read before any missing one ends it: that is what reports them together.
 fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
     let model = reader.model();
     let policy = reader.policy();
     let fail_job = reader.optional("fail_job", values::boolean);
-    let missing = "pass ${{ github.token }} or a token of your app.";
-    let github_token = reader.required("github_token", missing, values::secret);
+    let github_token = reader.github_token();
     let trusted_bots = reader.optional("trusted_bots", values::logins);
     let mention = reader.optional("mention", values::mention);
     let skip_label = reader.optional("skip_label", values::label);

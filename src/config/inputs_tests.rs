@@ -56,7 +56,7 @@ fn a_workflow_that_names_only_the_model_gets_the_documented_defaults() {
     );
     assert_eq!(config.mention, "@review-my-code-bot");
     assert_eq!(config.skip_label, "skip-review");
-    assert_eq!(config.timeout, Duration::from_secs(2_400));
+    assert_eq!(config.timeout, Duration::from_mins(40));
     assert!((config.max_cost_usd - 5.0).abs() < f64::EPSILON);
     assert_eq!(config.max_tokens, None);
     assert!(config.state_keys.is_empty());

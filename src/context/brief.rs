@@ -17,6 +17,9 @@ const NUDGE: &str = include_str!("../prompts/nudge.md");
 const INLINE_TOKENS: usize = 40_000;
 const MAX_BODY: usize = 20_000;
 const MAX_RULES: usize = 60_000;
+/// The latest words of people, and no more of each than a screen.
+const MAX_COMMENTS: usize = 20;
+const MAX_COMMENT: usize = 2_000;
 
 /// What is known of the pull request when the review begins.
 #[derive(Debug)]
@@ -35,6 +38,8 @@ pub struct Brief<'a> {
     pub diffs: &'a [(FileDiff, String)],
     pub rules: &'a [RuleFile],
     pub threads: &'a [Thread],
+    /// Author and text of what people said below the description.
+    pub conversation: &'a [(&'a str, &'a str)],
     pub sensitivity: Sensitivity,
 }
 
@@ -82,6 +87,7 @@ impl Brief<'_> {
                 ("folder", self.folder),
                 ("rules", &self.rules()),
                 ("threads", &self.threads()),
+                ("conversation", &self.conversation()),
                 ("diffs", diffs),
             ],
         )
@@ -143,6 +149,18 @@ impl Brief<'_> {
             return "None.".into();
         }
         out
+    }
+
+    fn conversation(&self) -> String {
+        let skipped = self.conversation.len().saturating_sub(MAX_COMMENTS);
+        let texts: Vec<String> = self.conversation[skipped..]
+            .iter()
+            .map(|(author, body)| format!("{}: {}", visible(author), cut(body, MAX_COMMENT)))
+            .collect();
+        if texts.is_empty() {
+            return "None.".into();
+        }
+        self.fence.wrap("conversation", &texts.join("\n\n"))
     }
 
     fn thread(&self, thread: &Thread) -> String {

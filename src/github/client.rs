@@ -16,10 +16,10 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use tokio::sync::Mutex;
 
 /// The whole of one try. GitHub itself gives up after ten seconds; the rest is for large answers.
-const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+const CALL_TIMEOUT: Duration = Duration::from_mins(1);
 const READ_TRIES: u32 = 3;
 const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
-const LONGEST_RATE_WAIT: Duration = Duration::from_secs(120);
+const LONGEST_RATE_WAIT: Duration = Duration::from_mins(2);
 const BETWEEN_WRITES: Duration = Duration::from_secs(1);
 const MOST_PAGES: usize = 400;
 

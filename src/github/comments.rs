@@ -173,6 +173,19 @@ impl GitHub {
         })
     }
 
+    /// Whether the token may comment, asked with a reply to a comment that does not exist: GitHub refuses it
+    /// either way, but says which of the two is missing.
+    pub async fn may_comment(&self, key: &PrKey) -> Result<bool, ApiError> {
+        let route = format!("{}/comments/1/replies", pull(key));
+        let body = json!({"body": "Asked whether this token may comment."});
+        let call = Call::post("comment on the pull request", route, body);
+        match self.json::<wire::ReviewComment>(call).await {
+            Ok(_) | Err(ApiError::NotFound { .. } | ApiError::Unprocessable { .. }) => Ok(true),
+            Err(error) if error.is_permission() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The comments of one review: GitHub does not name them when it is created.
     pub async fn review_comment_ids(
         &self,

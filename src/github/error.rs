@@ -6,7 +6,7 @@ use http::{HeaderMap, StatusCode};
 use std::time::Duration;
 
 /// GitHub's advice where a rate limit names no time.
-const UNNAMED_WAIT: Duration = Duration::from_secs(60);
+const UNNAMED_WAIT: Duration = Duration::from_mins(1);
 
 /// A call that failed. Every sentence names the call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

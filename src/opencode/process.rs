@@ -18,7 +18,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
 const MAJOR_VERSION: &str = "1";
-const START_LIMIT: Duration = Duration::from_secs(60);
+const START_LIMIT: Duration = Duration::from_mins(1);
 const START_ATTEMPTS: usize = 3;
 /// Short, because a request that connects just as the port opens is sometimes never answered.
 const HEALTH_TIMEOUT: Duration = Duration::from_millis(250);

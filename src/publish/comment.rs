@@ -9,6 +9,7 @@ use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Visible};
 use crate::state::rebuild::RESOLVED_MARKER;
 use crate::state::signature::{Keys, Signed};
 use serde_json::Value;
+use std::fmt::Write as _;
 
 /// GitHub refuses bodies above 65,536 characters.
 const MAX_BODY: usize = 60_000;
@@ -90,12 +91,13 @@ impl Voice<'_> {
         }
         for finding in homeless {
             let score = finding.assessment.score;
-            text.push_str(&format!(
+            let _ = write!(
+                text,
                 "\n\n**{} ({score}/10)** at `{}`: {}",
                 score.level(),
                 finding.place(),
                 defuse(&finding.body)
-            ));
+            );
         }
         let manifest = self.sign(hidden, None, &Value::Null);
         format!(

@@ -51,7 +51,7 @@ fn close_fences(text: String) -> String {
         escaped.clone(),
         with_closing_fence(&escaped),
     ];
-    let as_code = || text.lines().map(|line| format!("    {line}\n")).collect();
+    let as_code = || format!("    {}", text.replace('\n', "\n    "));
     candidates
         .into_iter()
         .find(|candidate| ends_clean(candidate))

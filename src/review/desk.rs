@@ -152,6 +152,7 @@ impl Desk {
     }
 
     /// What may be published: the staged findings and replies of finished passes.
+    #[must_use]
     pub fn publishable(&self) -> (Vec<&Entry>, Vec<&StagedReply>) {
         let finished = |pass: PassNumber| self.ledger.is_finished(pass);
         let entries = self.entries.iter();
@@ -205,12 +206,12 @@ impl Desk {
     }
 
     fn record(&mut self, mut finding: Finding, combines: &[ThreadId]) -> String {
-        let combined: Vec<usize> = self.suppressed_among(combines);
+        let parts: Vec<usize> = self.suppressed_among(combines);
         let given = finding.assessment.score;
-        let fate = self.weigh(&mut finding, combined.len());
+        let fate = self.weigh(&mut finding, parts.len());
         let id = u32::try_from(self.entries.len() + 1).unwrap_or(u32::MAX);
-        if fate == Fate::Staged && combined.len() >= self.weights.elevation {
-            for index in combined {
+        if fate == Fate::Staged && parts.len() >= self.weights.elevation {
+            for index in parts {
                 self.entries[index].fate = Fate::CombinedInto(id);
             }
         }

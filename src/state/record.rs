@@ -1,6 +1,7 @@
 //! The record that a finished run leaves in its check run: what was reviewed, so that the same head is not
 //! reviewed twice. Signed, because a forged one would show green without a review.
 
+use super::block::{self, Kind};
 use super::signature::{Keys, Signed, Verdict};
 use crate::domain::{CommitSha, PrKey};
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,18 @@ pub fn read(text: &str, pr: &PrKey, keys: &Keys) -> Option<Record> {
     let verdict = keys.verify(&signed, envelope.kid.as_deref(), envelope.sig.as_deref());
     (verdict == Verdict::Ours)
         .then(|| serde_json::from_value(envelope.record).ok())
+        .flatten()
+}
+
+/// The record in the manifest of a review, where no check run could carry it.
+#[must_use]
+pub fn from_manifest(body: &str, pr: &PrKey, keys: &Keys) -> Option<Record> {
+    let hidden = block::parse(body).hidden?;
+    let value = serde_json::to_value(&hidden).ok()?;
+    let signed = content(pr, &value);
+    let verdict = keys.verify(&signed, hidden.kid.as_deref(), hidden.sig.as_deref());
+    let ours = hidden.kind == Kind::Manifest && verdict == Verdict::Ours;
+    ours.then(|| serde_json::from_value(hidden.record?).ok())
         .flatten()
 }
 

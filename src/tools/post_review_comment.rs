@@ -75,7 +75,7 @@ fn draft(given: Arguments) -> Result<Draft, String> {
     let category = given.category.as_deref().map(category).transpose()?;
     let combines = given.combines.unwrap_or_default();
     let combines: Result<Vec<ThreadId>, String> = combines.iter().map(GivenThread::parse).collect();
-    let distinct_from = given.distinct_from.map(distinct).transpose()?;
+    let distinct_from = given.distinct_from.as_ref().map(distinct).transpose()?;
     Ok(Draft {
         file: given.file,
         line: Some(given.line),
@@ -105,7 +105,7 @@ fn category(text: &str) -> Result<Category, String> {
     })
 }
 
-fn distinct(given: Distinct) -> Result<ThreadId, String> {
+fn distinct(given: &Distinct) -> Result<ThreadId, String> {
     if given.reason.trim().is_empty() {
         return Err("distinct_from needs a reason: say what makes it a different problem.".into());
     }

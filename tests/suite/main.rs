@@ -1,8 +1,20 @@
-//! Everything that needs more than one module: one binary, so that it is linked once.
+//! Everything that needs more than one module: one binary, so that it is linked once. Real OpenCode, real git,
+//! real HTTP; GitHub and the model are stood in for.
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests stop at the first surprise, and are an edge"
+)]
 
 #[path = "../standin/mod.rs"]
 mod standin;
 
+mod anchors;
+mod containment;
+mod entry;
+mod gate;
+mod model_view;
 mod review;
 mod sidecar;
 mod standin_github;

@@ -62,11 +62,28 @@ fn findings_above_the_threshold_are_said_and_those_below_are_not() {
     assert_eq!(said[0]["path"], "src/page.ts");
     assert_eq!(said[0]["line"], shop::line_of("src/page.ts", "Math.floor"));
     let body = said[0]["body"].as_str().unwrap();
-    assert!(body.starts_with("**Logic risk (7/10).** The last page is lost."), "{body}");
-    assert!(body.contains("\n\n---\n\n```rmcoc\n{\n  \"finding\": \"The last page is lost.\","), "{body}");
-    assert!(!review.to_string().contains("The name d"), "a suppressed finding is nowhere on the pull request");
-    assert!(ran.summary.contains("Deliberately not said: 1"), "{}", ran.summary);
-    assert!(ran.summary.contains("score 2 is below the threshold of 5"), "{}", ran.summary);
+    assert!(
+        body.starts_with("**Logic risk (7/10).** The last page is lost."),
+        "{body}"
+    );
+    assert!(
+        body.contains("\n\n---\n\n```rmcoc\n{\n  \"finding\": \"The last page is lost.\","),
+        "{body}"
+    );
+    assert!(
+        !review.to_string().contains("The name d"),
+        "a suppressed finding is nowhere on the pull request"
+    );
+    assert!(
+        ran.summary.contains("Deliberately not said: 1"),
+        "{}",
+        ran.summary
+    );
+    assert!(
+        ran.summary.contains("score 2 is below the threshold of 5"),
+        "{}",
+        ran.summary
+    );
     let check = world.github.expect_check_run();
     assert_eq!(check.conclusion.as_deref(), Some("success"));
     assert_eq!(check.title.as_deref(), Some("1 finding open"));
@@ -98,7 +115,12 @@ fn many_findings_of_many_passes_are_one_review() {
             .pass(1, |_| vec![post(lost_page(7))])
             .pass(2, |_| vec![post(layer_bypassed(8))])
             .pass(3, move |_| {
-                let mut injection = finding("src/orders.ts", sql, 8, "The search text reaches the SQL statement.");
+                let mut injection = finding(
+                    "src/orders.ts",
+                    sql,
+                    8,
+                    "The search text reaches the SQL statement.",
+                );
                 injection["category"] = json!("security");
                 vec![post(injection)]
             }),
@@ -113,9 +135,23 @@ fn many_findings_of_many_passes_are_one_review() {
         .map(|(score, comment)| comment["body"].as_str().unwrap().contains(score))
         .collect();
     assert_eq!(scores, [true, true, true]);
-    assert_eq!(world.github.count(&Method::POST, "/repos/octo/shop/pulls/1/reviews"), 1);
-    assert_eq!(world.github.count(&Method::POST, "/repos/octo/shop/pulls/1/comments"), 0);
-    assert!(ran.summary.contains("\"payments\" in README.md"), "{}", ran.summary);
+    assert_eq!(
+        world
+            .github
+            .count(&Method::POST, "/repos/octo/shop/pulls/1/reviews"),
+        1
+    );
+    assert_eq!(
+        world
+            .github
+            .count(&Method::POST, "/repos/octo/shop/pulls/1/comments"),
+        0
+    );
+    assert!(
+        ran.summary.contains("\"payments\" in README.md"),
+        "{}",
+        ran.summary
+    );
     let check = world.github.expect_check_run();
     assert_eq!(check.conclusion.as_deref(), Some("failure"));
     world.finish();
@@ -123,7 +159,11 @@ fn many_findings_of_many_passes_are_one_review() {
 
 #[test]
 fn a_model_that_never_submits_makes_an_incomplete_review() {
-    let world = World::shop(Script::new().pass(1, |_| vec![post(lost_page(7))]).never_submits(1));
+    let world = World::shop(
+        Script::new()
+            .pass(1, |_| vec![post(lost_page(7))])
+            .never_submits(1),
+    );
     let ran = world.review();
     assert_eq!((ran.code, ran.status()), (Some(2), "incomplete"));
     assert_eq!(
@@ -156,8 +196,16 @@ fn what_finished_passes_found_is_published_as_partial() {
     assert_eq!((ran.code, ran.status()), (Some(2), "incomplete"));
     let review = world.github.expect_review();
     assert_eq!(comments(&review).len(), 1);
-    assert!(review["body"].as_str().unwrap().contains("was not completed"));
-    assert_eq!(world.github.expect_check_run().conclusion.as_deref(), Some("failure"));
+    assert!(
+        review["body"]
+            .as_str()
+            .unwrap()
+            .contains("was not completed")
+    );
+    assert_eq!(
+        world.github.expect_check_run().conclusion.as_deref(),
+        Some("failure")
+    );
     world.finish();
 }
 
@@ -174,8 +222,15 @@ fn a_confused_model_is_told_what_to_do_and_corrects_itself() {
                 ]
             })
             .pass(1, |request| {
-                let results: Vec<String> = request.tool_results().into_iter().map(|r| r.content).collect();
-                assert!(results[2].contains("Wrong arguments") && results[2].contains("Correct them"), "{results:?}");
+                let results: Vec<String> = request
+                    .tool_results()
+                    .into_iter()
+                    .map(|r| r.content)
+                    .collect();
+                assert!(
+                    results[2].contains("Wrong arguments") && results[2].contains("Correct them"),
+                    "{results:?}"
+                );
                 assert!(results[3].contains("pass_number: integer"), "{results:?}");
                 vec![
                     post(json!({ "score": 11 })),
@@ -193,7 +248,12 @@ fn a_confused_model_is_told_what_to_do_and_corrects_itself() {
             }),
     );
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(0), "findings"), "{}", ran.log);
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(0), "findings"),
+        "{}",
+        ran.log
+    );
     assert_eq!(comments(&world.github.expect_review()).len(), 1);
     world.github.expect_check_run();
     world.finish();
@@ -201,18 +261,25 @@ fn a_confused_model_is_told_what_to_do_and_corrects_itself() {
 
 #[test]
 fn a_finding_withdrawn_in_pass_four_is_not_said() {
-    let world = World::shop(
-        Script::new()
-            .pass(1, |_| vec![post(lost_page(7))])
-            .pass(4, |request| {
-                assert!(request.last_user().contains("new-1 src/page.ts"), "{}", request.last_user());
-                let arguments = json!({ "thread_id": "new-1", "reason": "Callers round up." });
-                vec![Call::new("github_resolve_thread", arguments)]
-            }),
-    );
+    let world = World::shop(Script::new().pass(1, |_| vec![post(lost_page(7))]).pass(
+        4,
+        |request| {
+            assert!(
+                request.last_user().contains("new-1 src/page.ts"),
+                "{}",
+                request.last_user()
+            );
+            let arguments = json!({ "thread_id": "new-1", "reason": "Callers round up." });
+            vec![Call::new("github_resolve_thread", arguments)]
+        },
+    ));
     let ran = world.review();
     assert_eq!((ran.code, ran.status()), (Some(0), "clean"));
-    assert!(ran.summary.contains("withdrawn: Callers round up."), "{}", ran.summary);
+    assert!(
+        ran.summary.contains("withdrawn: Callers round up."),
+        "{}",
+        ran.summary
+    );
     world.github.expect_check_run();
     world.finish();
 }
@@ -220,18 +287,43 @@ fn a_finding_withdrawn_in_pass_four_is_not_said() {
 #[test]
 fn two_hundred_and_fifty_changed_files_are_all_seen() {
     let many: Vec<Change> = (0..247)
-        .map(|n| Change::write(&format!("src/part/{n:03}.ts"), format!("export const part{n} = {n};\n")))
+        .map(|n| {
+            Change::write(
+                &format!("src/part/{n:03}.ts"),
+                format!("export const part{n} = {n};\n"),
+            )
+        })
         .collect();
     let script = Script::new().pass(1, |request| {
         let prompt = request.last_user();
-        assert!(prompt.contains("added src/part/246.ts (+1 -0)"), "the last file is named");
-        vec![post(finding("src/part/246.ts", 1, 7, "The last part is never exported."))]
+        assert!(
+            prompt.contains("added src/part/246.ts (+1 -0)"),
+            "the last file is named"
+        );
+        vec![post(finding(
+            "src/part/246.ts",
+            1,
+            7,
+            "The last part is never exported.",
+        ))]
     });
     let world = World::with(&many, script.into_behaviour());
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(0), "findings"), "{}", ran.log);
-    assert_eq!(comments(&world.github.expect_review())[0]["path"], "src/part/246.ts");
-    let pages = world.github.requests().into_iter().filter(|(_, path, _)| path.contains("/pulls/1/files") || path.contains("/files?"));
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(0), "findings"),
+        "{}",
+        ran.log
+    );
+    assert_eq!(
+        comments(&world.github.expect_review())[0]["path"],
+        "src/part/246.ts"
+    );
+    let pages = world
+        .github
+        .requests()
+        .into_iter()
+        .filter(|(_, path, _)| path.contains("/pulls/1/files") || path.contains("/files?"));
     assert_eq!(pages.count(), 3);
     world.github.expect_check_run();
     world.finish();
@@ -239,15 +331,29 @@ fn two_hundred_and_fifty_changed_files_are_all_seen() {
 
 #[test]
 fn an_endpoint_that_fails_in_the_middle_is_no_green_review() {
-    let mut script = Script::new().pass(1, |_| vec![post(lost_page(7))]).into_behaviour();
+    let mut script = Script::new()
+        .pass(1, |_| vec![post(lost_page(7))])
+        .into_behaviour();
     let world = World::with(&[], move |request| match request.pass() {
         Some(3) => Answer::status(400, json!({ "error": { "message": "the model is gone" } })),
         _ => script(request),
     });
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(2), "incomplete"), "{}", ran.log);
-    assert!(ran.annotations("error")[0].contains("Pass 3 of 4 failed"), "{}", ran.log);
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(2), "incomplete"),
+        "{}",
+        ran.log
+    );
+    assert!(
+        ran.annotations("error")[0].contains("Pass 3 of 4 failed"),
+        "{}",
+        ran.log
+    );
     assert_eq!(comments(&world.github.expect_review()).len(), 1);
-    assert_eq!(world.github.expect_check_run().conclusion.as_deref(), Some("failure"));
+    assert_eq!(
+        world.github.expect_check_run().conclusion.as_deref(),
+        Some("failure")
+    );
     world.finish();
 }

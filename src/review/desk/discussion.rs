@@ -49,16 +49,13 @@ impl Desk {
             return self.withdraw(thread, reason);
         }
         let found = self.published(thread)?.clone();
-        let effect = match fixed_by {
-            Some((file, commit)) => {
-                let file = self.repository_path(&file);
-                self.check_fixed(&found, &file)?;
-                Effect::Fixed { file, commit }
-            }
-            None => {
-                needs_counted_reply(&found, self.weights.blocks(found.assessment.score))?;
-                Effect::Concede
-            }
+        let effect = if let Some((file, commit)) = fixed_by {
+            let file = self.repository_path(&file);
+            self.check_fixed(&found, &file)?;
+            Effect::Fixed { file, commit }
+        } else {
+            needs_counted_reply(&found, self.weights.blocks(found.assessment.score))?;
+            Effect::Concede
         };
         self.stage(found, effect, reason, pass)
     }

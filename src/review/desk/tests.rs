@@ -13,13 +13,13 @@ fn sha(c: char) -> CommitSha {
 
 /// Head lines 10 to 13 of `src/a.rs` are in the diff; base line 11 was removed.
 fn diff(path: &str) -> FileDiff {
-    let patch = "@@ -10,3 +10,4 @@ fn page()\n let a = 1;\n-let old = 2;\n+let b = 2;\n+let c = 3;\n let d = 4;\n";
+    let hunk = "@@ -10,3 +10,4 @@ fn page()\n let a = 1;\n-let old = 2;\n+let b = 2;\n+let c = 3;\n let d = 4;\n";
     FileDiff {
         path: path.into(),
         previous_path: None,
         status: FileStatus::Modified,
         binary: false,
-        hunks: FileDiff::parse_hunks(patch).unwrap(),
+        hunks: FileDiff::parse_hunks(hunk).unwrap(),
     }
 }
 

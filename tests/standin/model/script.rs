@@ -102,7 +102,9 @@ fn posted_critical(request: &Request) -> bool {
         .flatten();
     calls
         .filter(|call| call["function"]["name"] == "github_post_review_comment")
-        .filter_map(|call| serde_json::from_str::<Value>(call["function"]["arguments"].as_str()?).ok())
+        .filter_map(|call| {
+            serde_json::from_str::<Value>(call["function"]["arguments"].as_str()?).ok()
+        })
         .any(|arguments| arguments["assessment"]["score"].as_u64() >= Some(9))
 }
 
@@ -111,7 +113,11 @@ fn contradicted(request: &Request) -> Option<Value> {
     request
         .last_result()
         .filter(|result| result.starts_with("has_blocking_issues is"))?;
-    let last = request.messages().iter().rev().find_map(|m| m["tool_calls"].as_array())?;
+    let last = request
+        .messages()
+        .iter()
+        .rev()
+        .find_map(|m| m["tool_calls"].as_array())?;
     let arguments = last.last()?["function"]["arguments"].as_str()?;
     let mut claim: Value = serde_json::from_str(arguments).ok()?;
     claim["has_blocking_issues"] = json!(claim["has_blocking_issues"] == false);

@@ -1,0 +1,194 @@
+//! The gate: what blocks a merge, who opens it again, and what it costs to ask twice.
+
+use crate::review::{comments, layer_bypassed, lost_page, post};
+use crate::standin::github::{GitHub, Identity, events};
+use crate::standin::model::Script;
+use crate::standin::world::World;
+use http::Method;
+
+fn blocking_world() -> World {
+    World::shop(
+        Script::new()
+            .pass(1, |_| vec![post(lost_page(9))])
+            .pass(2, |_| vec![post(layer_bypassed(6))]),
+    )
+}
+
+#[test]
+fn a_person_resolves_the_conversation_and_the_gate_opens_without_a_model_call() {
+    let world = blocking_world();
+    world.github.permit("writer", "write");
+    let ran = world.review();
+    assert_eq!((ran.code, ran.status()), (Some(0), "blocking"));
+    assert_eq!(ran.outputs["blocking_issues"], "1");
+    assert_eq!(comments(&world.github.expect_review()).len(), 2);
+    let check = world.github.expect_check_run();
+    assert_eq!(check.conclusion.as_deref(), Some("failure"));
+    assert_eq!(check.title.as_deref(), Some("1 blocking finding open"));
+    let asked = world.model.requests().len();
+
+    // The same head again: still blocked, and nothing is said twice.
+    let again = world.review();
+    assert_eq!((again.code, again.status()), (Some(0), "blocking"));
+    assert_eq!(
+        world.github.expect_check_run().conclusion.as_deref(),
+        Some("failure")
+    );
+
+    let root = world.github.comments()[0].id;
+    world.github.resolve_thread(root, "writer");
+    let opened = world.review();
+    assert_eq!((opened.code, opened.status()), (Some(0), "findings"));
+    assert_eq!(opened.outputs["issues_found"], "0");
+    assert_eq!(opened.outputs["open_issues"], "1");
+    assert_eq!(
+        world.github.expect_check_run().conclusion.as_deref(),
+        Some("success")
+    );
+    assert_eq!(
+        world.model.requests().len(),
+        asked,
+        "no further model request"
+    );
+    world.finish();
+}
+
+#[test]
+fn the_author_without_write_access_cannot_open_the_gate() {
+    let world = blocking_world();
+    world.review();
+    world.github.take_writes();
+    let root = world.github.comments()[0].id;
+    world.github.permit("dev", "read");
+    world.github.resolve_thread(root, "dev");
+    let again = world.review();
+    assert_eq!((again.code, again.status()), (Some(0), "blocking"));
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn a_push_is_a_new_head_and_is_reviewed_without_repeating_what_stands() {
+    let world = blocking_world();
+    world.review();
+    world.github.take_writes();
+    let asked = world.model.requests().len();
+    let before = world
+        .github
+        .with(|state| state.pulls[&world.pull].head.sha.clone());
+    let head = world.github.commit(
+        "search",
+        &[&before],
+        &[crate::standin::github::Change::write(
+            "src/new.ts",
+            "export {};\n",
+        )],
+    );
+    world.github.push(world.pull, &head);
+    let payload = events::synchronize_event(&world.github, world.pull, &before);
+    let ran = world.run(&world.workflow("pull_request", payload));
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(0), "blocking"),
+        "{}",
+        ran.log
+    );
+    assert!(world.model.requests().len() > asked);
+    assert_eq!(world.github.expect_check_run().head_sha, head);
+    world.finish();
+}
+
+#[test]
+fn without_a_check_the_job_is_the_gate_and_the_manifest_the_memory() {
+    let world = blocking_world();
+    let permissions = ["contents:read", "pull-requests:write"];
+    world
+        .github
+        .token(GitHub::TOKEN, Identity::github_actions(&permissions));
+    let ran = world.review();
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(1), "blocking"),
+        "{}",
+        ran.log
+    );
+    assert!(
+        ran.annotations("warning")[0].contains("`checks: write`"),
+        "{}",
+        ran.log
+    );
+    world.github.expect_review();
+    let asked = world.model.requests().len();
+    let again = world.review();
+    assert_eq!((again.code, again.status()), (Some(1), "blocking"));
+    assert_eq!(
+        world.model.requests().len(),
+        asked,
+        "the manifest remembers the review"
+    );
+    world.finish();
+}
+
+#[test]
+fn fail_job_turns_a_blocking_finding_into_a_red_job() {
+    let world = blocking_world();
+    let mut workflow = world.opened();
+    workflow.inputs.insert("fail_job".into(), "true".into());
+    assert_eq!(world.run(&workflow).code, Some(1));
+    world.github.take_writes();
+    world.finish();
+}
+
+#[test]
+fn other_settings_are_another_review() {
+    let world = World::shop(Script::new());
+    world.review();
+    let asked = world.model.requests().len();
+    let mut workflow = world.opened();
+    workflow
+        .inputs
+        .insert("problem_score_threshold".into(), "3".into());
+    let ran = world.run(&workflow);
+    assert_eq!((ran.code, ran.status()), (Some(0), "clean"));
+    assert!(world.model.requests().len() > asked);
+    world.github.take_writes();
+    world.finish();
+}
+
+#[test]
+fn the_threads_are_shown_as_they_are_rebuilt() {
+    let world = blocking_world();
+    world.review();
+    world.github.take_writes();
+    let requests = world
+        .github
+        .count(&Method::POST, "/repos/octo/shop/pulls/1");
+    let mut workflow = world.opened();
+    workflow.inputs.remove("model");
+    workflow
+        .variables
+        .insert("GITHUB_ACTIONS".into(), String::new());
+    let arguments = ["state", "--repo", "octo/shop", "--pr", "1"];
+    let table = world.spawn(&workflow, &arguments);
+    assert_eq!(table.code, Some(0), "{}", table.log);
+    assert!(
+        table
+            .log
+            .contains("PENDING    developer      9  src/page.ts:8  The last page is lost."),
+        "{}",
+        table.log
+    );
+    let json = world.spawn(&workflow, &[&arguments[..], &["--json"]].concat());
+    let threads: serde_json::Value = serde_json::from_str(&json.log).expect("JSON");
+    assert_eq!(threads.as_array().unwrap().len(), 2);
+    assert_eq!(threads[0]["status"], "PENDING");
+    assert_eq!(threads[0]["assessment"]["score"], 9);
+    assert_eq!(
+        world
+            .github
+            .count(&Method::POST, "/repos/octo/shop/pulls/1"),
+        requests,
+        "it only reads"
+    );
+    world.finish();
+}
