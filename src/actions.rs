@@ -4,6 +4,7 @@
 
 mod text;
 
+use crate::random;
 use serde_json::Value;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -211,9 +212,7 @@ pub fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
 
 /// 128 random bits: nobody who writes a value beforehand can know them.
 fn random_token() -> io::Result<String> {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(data_encoding::HEXLOWER.encode(&bytes))
+    random::hex(16).map_err(io::Error::other)
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ use secrecy::ExposeSecret;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 use tempfile::TempDir;
 
 /// What `main` hands over: the only things that came from outside.
@@ -77,6 +78,7 @@ struct Run<'a> {
     /// Private to the run, gone with it.
     scratch: TempDir,
     id: String,
+    started: Instant,
 }
 
 /// What the container runs: the event that the runner names. Returns the exit code.
@@ -226,6 +228,7 @@ impl<'a> Run<'a> {
             desk: SharedDesk::default(),
             scratch,
             id: run_id(environment)?,
+            started: setup.clock.instant(),
         })
     }
 

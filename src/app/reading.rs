@@ -5,6 +5,7 @@ use super::{Run, Stop};
 use crate::context::rules::{self, RuleFile};
 use crate::context::sensitivity::{self, MANIFESTS};
 use crate::domain::{CommitSha, FileDiff, Login, PrKey, Score, Sensitivity, Standing, Thread};
+use crate::event::EventKind;
 use crate::git::{Remote, Repository};
 use crate::github::{
     ApiError, ChangedFile, CommitInfo, GitHub, IssueComment, PullRequest, PullState, ReviewComment,
@@ -108,9 +109,34 @@ async fn pull_request(run: &Run<'_>) -> Result<PullRequest, Stop> {
         skip_label: &run.config.skip_label,
         mention: &run.config.mention,
     };
-    match situation.not_now() {
-        Some(reason) => Err(Stop::Skip(reason.to_string())),
-        None => Ok(pull),
+    if let Some(reason) = situation.not_now() {
+        return Err(Stop::Skip(reason.to_string()));
+    }
+    may_ask(run, &pull).await?;
+    Ok(pull)
+}
+
+/// A mention costs money, so it is heard from people with write access, and from the author of a pull request
+/// that does not come from a fork.
+async fn may_ask(run: &Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
+    let EventKind::Mention { author, .. } = &run.event.kind else {
+        return Ok(());
+    };
+    let own_work = pull.author.as_ref() == Some(author) && !pull.from_fork;
+    if own_work || may_write(&run.memory(), author).await? {
+        return Ok(());
+    }
+    Err(Stop::Skip(format!(
+        "{author} asked for a review without write access to {}; nothing was started.",
+        run.pr.repo
+    )))
+}
+
+async fn may_write(memory: &Memory<'_>, login: &Login) -> Result<bool, Stop> {
+    match memory.github.permission(&memory.pr.repo, login).await {
+        Ok(permission) => Ok(permission.may_write()),
+        Err(error) if error.is_not_found() || error.is_permission() => Ok(false),
+        Err(error) => Err(Stop::fail(error)),
     }
 }
 
@@ -253,11 +279,7 @@ async fn standings(
         if ours.contains(login) || login.is_bot() || standings.contains_key(login) {
             continue;
         }
-        let may_write = match memory.github.permission(&memory.pr.repo, login).await {
-            Ok(permission) => permission.may_write(),
-            Err(error) if error.is_not_found() || error.is_permission() => false,
-            Err(error) => return Err(Stop::fail(error)),
-        };
+        let may_write = may_write(memory, login).await?;
         let standing = match (may_write, Some(login) == author) {
             (true, _) => Standing::Writer,
             (false, true) => Standing::Author,

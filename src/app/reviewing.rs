@@ -83,6 +83,7 @@ fn subject(reading: &Reading) -> Subject {
         base: reading.merge_base.clone(),
         diffs: diffs.clone(),
         threads: reading.threads.clone(),
+        root: snapshot.root().display().to_string(),
         shown_paths,
     }
 }
@@ -150,7 +151,7 @@ async fn passes(
         brief: &brief,
         desk: &run.desk,
         limits: Limits {
-            deadline: run.setup.clock.instant() + run.config.timeout,
+            deadline: run.started + run.config.timeout,
             max_cost_usd: run.config.max_cost_usd,
             max_tokens: run.config.max_tokens,
         },

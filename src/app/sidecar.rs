@@ -104,8 +104,10 @@ async fn problems(sidecar: &Sidecar, model: &ModelChoice) -> Vec<String> {
 /// Whether the catalogue's provider exists and has the key it needs.
 fn judge(providers: &[ProviderInfo], model: &ModelChoice) -> Vec<String> {
     let wanted = &model.provider;
-    let Some(provider) = providers.iter().find(|provider| provider.id == *wanted) else {
-        let known = providers.iter().map(|provider| provider.id.as_str());
+    // The provider that our own configuration names is listed, too, but only the catalogue knows its key.
+    let mut catalogue = providers.iter().filter(|provider| !provider.env.is_empty());
+    let Some(provider) = catalogue.clone().find(|provider| provider.id == *wanted) else {
+        let known = catalogue.by_ref().map(|provider| provider.id.as_str());
         let near = nearest(wanted, known)
             .map(|near| format!(" Did you mean {near}?"))
             .unwrap_or_default();
@@ -156,7 +158,7 @@ mod tests {
         ProviderInfo {
             id: id.into(),
             name: id.into(),
-            env: vec![],
+            env: vec!["KEY".into()],
             connected: !needs_key,
             models: vec![],
         }
@@ -179,6 +181,9 @@ mod tests {
             problems[0].contains("Did you mean anthropic?"),
             "{problems:?}"
         );
+        let own = ProviderInfo { env: vec![], ..provider("antropic", false) };
+        let listed = judge(&[known[0].clone(), own], &choice("antropic", None));
+        assert!(listed[0].contains("Did you mean anthropic?"), "{listed:?}");
         let far = judge(&known, &choice("zzz", Some("k")));
         assert!(!far[0].contains("Did you mean"), "{far:?}");
     }

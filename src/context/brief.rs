@@ -307,3 +307,141 @@ fn cut(text: &str, most: usize) -> &str {
     let end = text.floor_char_boundary(most.min(text.len()));
     &text[..end]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        Anchor, Assessment, Awaiting, CommentId, Finding, Login, PassNumber, Reply, Score, Side,
+        Standing,
+    };
+    use crate::review::desk::Fate;
+    use crate::review::passes;
+
+    fn score(n: u64) -> Score {
+        Score::new(n).unwrap()
+    }
+
+    fn assessment(n: u64) -> Assessment {
+        Assessment {
+            finding: "The last page is lost.".into(),
+            assessment: "Level 7: it happens on every call.".into(),
+            score: score(n),
+        }
+    }
+
+    fn thread() -> Thread {
+        Thread {
+            id: CommentId(55),
+            finding_id: None,
+            file: "src/page.ts".into(),
+            line: Some(2),
+            side: Side::Right,
+            outdated: false,
+            status: Status::Disputed,
+            awaiting: Awaiting::Us,
+            assessment: assessment(7),
+            category: None,
+            head: None,
+            anchor_hash: None,
+            signed: true,
+            seq: 1,
+            replies: vec![Reply {
+                id: CommentId(56),
+                author: Some(Login::new("dev")),
+                standing: Standing::Author,
+                body: "Callers round up.".into(),
+                created_at: "2026-01-01T00:00:00Z".into(),
+            }],
+            node_id: None,
+            viewer_can_resolve: false,
+            url: String::new(),
+        }
+    }
+
+    fn entry() -> Entry {
+        Entry {
+            id: 1,
+            finding: Finding {
+                id: "f1".parse().unwrap(),
+                file: "src/page.ts".into(),
+                anchor: Anchor::Line {
+                    side: Side::Right,
+                    start: None,
+                    line: 2,
+                },
+                anchor_hash: String::new(),
+                body: "Body.".into(),
+                assessment: assessment(7),
+                category: None,
+                pass: PassNumber::FIRST,
+                reviewer: "reviewer-1".into(),
+            },
+            given: score(7),
+            fate: Fate::Staged,
+        }
+    }
+
+    fn diff(path: &str, lines: usize) -> (FileDiff, String) {
+        let added: String = (0..lines).map(|n| format!("+line {n}\n")).collect();
+        let patch = format!("@@ -0,0 +1,{lines} @@\n{added}");
+        let diff = FileDiff {
+            path: path.into(),
+            previous_path: None,
+            status: FileStatus::Added,
+            binary: false,
+            hunks: FileDiff::parse_hunks(&patch).unwrap(),
+        };
+        (diff, format!("_pull_request/diffs/{path}.diff"))
+    }
+
+    fn prompts(diffs: &[(FileDiff, String)]) -> String {
+        let fence = Fence::new("c0ffee".into());
+        let brief = Brief {
+            fence: &fence,
+            folder: "_pull_request",
+            title: "Pages\n# Not a heading",
+            body: "Cuts lists into pages.",
+            author: "dev",
+            base_ref: "main",
+            head: &"a".repeat(40).parse().unwrap(),
+            commits: &[("aaaaaaa".into(), "Cut lists into pages".into())],
+            diffs,
+            rules: &[RuleFile {
+                path: "AGENTS.md".into(),
+                text: "- No magic numbers.".into(),
+            }],
+            threads: &[thread()],
+            conversation: &[("writer", "Please keep it small.")],
+            sensitivity: Sensitivity::High,
+        };
+        let texts = passes::all().map(|pass| brief.prompt(&pass, &[entry()]).unwrap());
+        texts.collect::<Vec<_>>().join("\n=====\n")
+    }
+
+    #[test]
+    fn the_prompts_say_what_they_should() {
+        let fence = Fence::new("c0ffee".into());
+        insta::assert_snapshot!("system", system_prompt(&fence).unwrap());
+        insta::assert_snapshot!("passes", prompts(&[diff("src/page.ts", 3)]));
+        let nudges = passes::all().map(|pass| nudge(&pass).unwrap());
+        insta::assert_snapshot!("nudge", nudges.last().unwrap());
+    }
+
+    #[test]
+    fn the_same_pull_request_gives_the_same_bytes() {
+        let diffs = [diff("src/page.ts", 3)];
+        assert_eq!(prompts(&diffs), prompts(&diffs));
+    }
+
+    #[test]
+    fn diffs_that_do_not_fit_are_named_to_be_read() {
+        let texts = prompts(&[diff("small.ts", 3), diff("huge.ts", 20_000)]);
+        assert!(
+            texts.contains("1 of 2 diffs are above. Read these too"),
+            "{texts}"
+        );
+        assert!(texts.contains("- _pull_request/diffs/huge.ts.diff"));
+        assert!(!texts.contains("line 19999"));
+    }
+}

@@ -6,6 +6,7 @@ use super::client::Client;
 use super::output::{Output, secrets};
 use super::profile::{self, Profile, Surroundings};
 use crate::clock::Clock;
+use crate::random;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use secrecy::SecretString;
@@ -125,7 +126,8 @@ impl Sidecar {
     }
 
     async fn attempt(spec: &Spec, clock: &Clock, deadline: Instant) -> Result<Self, StartError> {
-        let password = random_password()?;
+        let password = random::hex(32).map_err(|error| surroundings(&error.to_string()))?;
+        let password = SecretString::from(password);
         let port = free_port()?;
         let mut child = spawn(spec, port, &password)?;
         let pid = child
@@ -250,13 +252,6 @@ fn is_port_clash(tail: &str) -> bool {
     ["ServeError", "EADDRINUSE", "in use"]
         .iter()
         .any(|word| tail.contains(word))
-}
-
-fn random_password() -> Result<SecretString, StartError> {
-    let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| surroundings(&format!("no random numbers: {error}")))?;
-    Ok(data_encoding::HEXLOWER.encode(&bytes).into())
 }
 
 fn surroundings(cause: &str) -> StartError {

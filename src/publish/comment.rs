@@ -192,3 +192,81 @@ fn cut(text: &str, most: usize) -> String {
     let end = text.floor_char_boundary(most.saturating_sub(mark.len() + 8));
     defuse(&format!("{}{mark}", &text[..end]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Anchor, Assessment, Category, PassNumber, Score, Side};
+    use secrecy::SecretString;
+
+    fn finding(body: &str) -> Finding {
+        Finding {
+            id: "f1".parse().unwrap(),
+            file: "src/page.ts".into(),
+            anchor: Anchor::Line {
+                side: Side::Right,
+                start: None,
+                line: 8,
+            },
+            anchor_hash: "689c49197975c92d".into(),
+            body: body.into(),
+            assessment: Assessment {
+                finding: "The last page is lost.".into(),
+                assessment: "Level 7: it happens whenever the count is no multiple of the size."
+                    .into(),
+                score: Score::new(7).unwrap(),
+            },
+            category: Some(Category::Logic),
+            pass: PassNumber::FIRST,
+            reviewer: "reviewer-1".into(),
+        }
+    }
+
+    fn with_voice<T>(speak: impl FnOnce(&Voice<'_>) -> T) -> T {
+        let pr = PrKey {
+            repo: "octo/shop".parse().unwrap(),
+            number: 1,
+        };
+        let keys = Keys::derive(&[SecretString::from("k")], None, "octo/shop");
+        let head = "b0d63d1e3554f51be51c63421a254d61288447e6".parse().unwrap();
+        speak(&Voice {
+            pr: &pr,
+            keys: &keys,
+            head: &head,
+            run: "4711.1",
+        })
+    }
+
+    #[test]
+    fn a_finding_as_people_read_it() {
+        let body = "`Math.floor` drops the last page when the count is no multiple of the size.";
+        insta::assert_snapshot!(with_voice(|voice| voice.finding(&finding(body))), @"");
+    }
+
+    #[test]
+    fn the_review_says_one_line_and_lists_what_found_no_line() {
+        let found = finding("It is lost.");
+        let plain = with_voice(|voice| voice.review(&[&found], &[], false, None));
+        insta::assert_snapshot!(plain, @"");
+        let partial = with_voice(|voice| voice.review(&[&found], &[&found], true, None));
+        assert!(partial.contains("was not completed"), "{partial}");
+        assert!(
+            partial.contains("**Logic risk (7/10)** at `src/page.ts:8`: It is lost."),
+            "{partial}"
+        );
+    }
+
+    #[test]
+    fn a_body_that_is_too_long_is_cut_and_its_block_stays_whole() {
+        let endless = format!("```rust\n{}", "ä ".repeat(40_000));
+        let comment = with_voice(|voice| voice.finding(&finding(&endless)));
+        assert!(comment.chars().count() < 65_536);
+        assert!(comment.contains("[truncated]"));
+        let block = block::parse(&comment);
+        assert!(
+            block.visible.is_some() && block.hidden.is_some(),
+            "{}",
+            &comment[comment.len() - 900..]
+        );
+    }
+}

@@ -29,6 +29,8 @@ pub struct Subject {
     pub base: CommitSha,
     pub diffs: Vec<FileDiff>,
     pub threads: Vec<Thread>,
+    /// The snapshot's folder, because models name files by their whole path, too.
+    pub root: String,
     /// Paths as the model sees them in the snapshot, where they differ from the repository's.
     pub shown_paths: HashMap<String, String>,
 }
@@ -380,7 +382,10 @@ impl Desk {
 
     /// The repository's name of a path that the model read in the snapshot.
     fn repository_path(&self, shown: &str) -> String {
-        let shown = shown.trim().trim_start_matches("./");
+        let shown = shown.trim();
+        let inside = shown.strip_prefix(&self.subject.root);
+        let inside = inside.and_then(|rest| rest.strip_prefix('/'));
+        let shown = inside.unwrap_or(shown).trim_start_matches("./");
         let known = self.subject.shown_paths.get(shown);
         known.map_or_else(|| shown.to_owned(), Clone::clone)
     }

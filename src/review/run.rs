@@ -75,9 +75,9 @@ impl Run<'_> {
         for pass in passes::all() {
             self.actions
                 .group(&format!("Pass {} of 4: {}", pass.number, pass.title));
-            let ended = self.pass(&pass, &spent).await;
+            let (pass_end, progress) = self.pass(&pass, &spent).await?;
+            self.actions.line(&progress.line());
             self.actions.end_group();
-            let (pass_end, progress) = ended?;
             let usage = progress.usage();
             logs.push(self.log(&pass, progress.tool_calls, &spent, &usage));
             spent = usage;
@@ -138,7 +138,6 @@ impl Run<'_> {
             }
             let finished = self.desk.with(|desk| desk.ledger.is_finished(pass.number));
             if finished == Some(true) {
-                self.actions.line(&progress.line());
                 return Ok((End::Complete, progress));
             }
             text = brief::nudge(pass).context("a prompt is broken")?;
@@ -165,7 +164,7 @@ impl Run<'_> {
                 () = &mut deadline => break End::OutOfTime(pass),
                 _ = tick.tick() => self.actions.line(&progress.line()),
                 Some(event) = events.next() => {
-                    self.heed(&event, progress).await;
+                    progress.heed(&event);
                     if let Some(reason) = self.over_budget(progress) {
                         break End::OverBudget(pass, reason);
                     }
@@ -176,19 +175,6 @@ impl Run<'_> {
             tracing::debug!("the turn could not be aborted: {error:#}");
         }
         TurnEnd::Stopped(stop)
-    }
-
-    /// Nobody is there to answer a question, so whatever the sidecar asks is refused at once.
-    async fn heed(&self, event: &SidecarEvent, progress: &mut Progress) {
-        let refused = match event {
-            SidecarEvent::PermissionAsked { id, .. } => self.client.reject_permission(id).await,
-            SidecarEvent::QuestionAsked { id, .. } => self.client.reject_question(id).await,
-            _ => Ok(()),
-        };
-        if let Err(error) = refused {
-            tracing::debug!("a question of the sidecar could not be refused: {error:#}");
-        }
-        progress.heed(event);
     }
 
     fn over_budget(&self, progress: &Progress) -> Option<String> {

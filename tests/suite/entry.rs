@@ -61,6 +61,15 @@ fn a_draft_waits_until_a_mention_asks() {
     assert!(reason.contains("draft"), "{reason}");
     let dispatch = events::dispatch_event(&world.github, "writer", &json!({ "pull_request": "1" }));
     skipped(&world, &world.workflow("workflow_dispatch", dispatch));
+    let comment = world
+        .github
+        .comment(world.pull, "stranger", "@review-my-code-bot review");
+    let payload = events::comment_event("issue_comment", &world.github, world.pull, comment.id);
+    let reason = skipped(&world, &world.workflow("issue_comment", payload));
+    assert!(
+        reason.contains("stranger") && reason.contains("write access"),
+        "{reason}"
+    );
     assert_eq!(world.model.requests().len(), 0);
 
     world.github.permit("writer", "write");

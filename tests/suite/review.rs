@@ -141,12 +141,6 @@ fn many_findings_of_many_passes_are_one_review() {
             .count(&Method::POST, "/repos/octo/shop/pulls/1/reviews"),
         1
     );
-    assert_eq!(
-        world
-            .github
-            .count(&Method::POST, "/repos/octo/shop/pulls/1/comments"),
-        0
-    );
     assert!(
         ran.summary.contains("\"payments\" in README.md"),
         "{}",

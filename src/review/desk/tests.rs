@@ -70,6 +70,7 @@ fn desk_with(threads: Vec<Thread>) -> Desk {
         base: sha('c'),
         diffs: vec![diff("src/a.rs"), diff("AGENTS.md")],
         threads,
+        root: "/snapshot".into(),
         shown_paths: HashMap::from([("AGENTS.md.pr-data".into(), "AGENTS.md".into())]),
     };
     let weights = Weights {
@@ -149,6 +150,11 @@ fn a_file_is_known_by_the_name_the_model_read_it_under() {
         ..draft("The rule contradicts itself.", 7)
     };
     assert!(desk.post(shown).unwrap().contains("at AGENTS.md:11"));
+    let absolute = Draft {
+        file: "/snapshot/src/a.rs".into(),
+        ..draft("The lock is never released.", 7)
+    };
+    assert!(desk.post(absolute).unwrap().contains("at src/a.rs:11"));
 }
 
 #[test]

@@ -46,6 +46,11 @@ impl Request {
         users.map(content).find_map(|text| pass_in(&text))
     }
 
+    /// Whether the conversation begins with it.
+    pub fn is_first(&self) -> bool {
+        !self.messages().iter().any(|m| m["role"] == "assistant")
+    }
+
     /// How often the model has answered since the last user message.
     pub fn step(&self) -> usize {
         let messages = self.since_last_user().iter();

@@ -57,18 +57,23 @@ impl Script {
         self
     }
 
-    /// For `Model::start`. Steps are used up: a nudge, which begins a new turn, goes on where the pass was.
+    /// For `Model::start`. Steps are used up within a session: a nudge, which begins a new turn, goes on where
+    /// the pass was. A new session begins the script anew.
     pub fn into_behaviour(mut self) -> impl FnMut(&Request) -> Answer + Send + 'static {
-        for steps in self.passes.values_mut() {
-            steps.reverse();
-        }
+        let mut done: BTreeMap<u8, usize> = BTreeMap::new();
         let mut submitted: Vec<u8> = Vec::new();
         move |request| {
+            if request.is_first() {
+                done.clear();
+                submitted.clear();
+            }
             let Some(pass) = request.pass() else {
                 return Answer::text("Ready.");
             };
+            let next = done.entry(pass).or_default();
             let steps = self.passes.entry(pass).or_default();
-            while let Some(mut step) = steps.pop() {
+            while let Some(step) = steps.get_mut(*next) {
+                *next += 1;
                 let calls = step(request);
                 if !calls.is_empty() {
                     return Answer::calls(calls);
@@ -81,7 +86,7 @@ impl Script {
                 return Answer::text(&format!("Pass {pass} is done."));
             }
             submitted.push(pass);
-            let arguments = self.results.remove(&pass).unwrap_or_else(|| {
+            let arguments = self.results.get(&pass).cloned().unwrap_or_else(|| {
                 json!({
                     "pass_number": pass,
                     "summary": "Nothing to report.",

@@ -91,7 +91,7 @@ async fn a_permission_that_is_asked_for_is_rejected_and_the_turn_goes_on() {
     let sidecar = start(&spec).await.unwrap();
     let client = sidecar.client();
     let session = client.create_session("Review").await.unwrap();
-    let turn = tokio::time::timeout(Duration::from_secs(60), client.prompt(&session, "Go."));
+    let turn = tokio::time::timeout(Duration::from_mins(1), client.prompt(&session, "Go."));
     let turn = turn.await.expect("nothing waits for a person").unwrap();
     assert_eq!((turn.text.as_str(), turn.tool_calls), ("Went on.", 1));
     assert_eq!(
