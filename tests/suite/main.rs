@@ -12,6 +12,7 @@ mod standin;
 
 mod anchors;
 mod containment;
+mod documents;
 mod entry;
 mod gate;
 mod model_view;

@@ -1,0 +1,116 @@
+//! The workflows that people copy: each is valid, asks for little, and names what there is. Separate, because they are
+//! code that no compiler sees.
+
+use super::{files_below, quoted, rows, section, text, yaml};
+use opencode_reviewer::config::inputs::INPUTS;
+use opencode_reviewer::event::{self, SkipReason, Trigger, TriggerRules};
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn examples() -> Vec<String> {
+    let is_workflow = |path: &String| Path::new(path).extension().is_some_and(|ext| ext == "yml");
+    let found: Vec<String> = files_below("examples")
+        .into_iter()
+        .filter(is_workflow)
+        .collect();
+    assert!(found.len() >= 4, "{found:?}");
+    found
+}
+
+#[test]
+fn the_readme_opens_with_the_basic_workflow() {
+    let readme = text("README.md");
+    let first = readme.split("```yaml\n").nth(1).expect("a workflow");
+    let first = first.split("```").next().unwrap_or_default();
+    assert_eq!(first, text("examples/basic.yml"));
+    assert_eq!(first.lines().count(), 12);
+}
+
+#[test]
+fn the_examples_use_inputs_that_there_are_and_no_others() {
+    for path in examples() {
+        let workflow = yaml(&path);
+        let jobs = workflow["jobs"].as_object().expect("jobs");
+        for job in jobs.values() {
+            let steps = job["steps"].as_array().expect("steps");
+            assert_eq!(steps.len(), 1, "{path}: one step, no checkout");
+            assert_eq!(steps[0]["uses"], "org/opencode-reviewer@v1", "{path}");
+            let with = steps[0]["with"].as_object().expect("inputs");
+            for (name, value) in with {
+                let input = INPUTS.iter().find(|input| input.name == name);
+                let input = input.unwrap_or_else(|| panic!("{path}: {name} is no input"));
+                let from_secrets = value
+                    .as_str()
+                    .is_some_and(|v| v.starts_with("${{ secrets."));
+                assert_eq!(from_secrets, input.secret, "{path}: {name}");
+            }
+            for input in INPUTS.iter().filter(|input| input.required) {
+                assert!(with.contains_key(input.name), "{path}: {}", input.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_examples_ask_for_no_more_than_the_readme_explains() {
+    let readme = text("README.md");
+    let explained = section(&readme, "Permissions");
+    for path in examples() {
+        let workflow = yaml(&path);
+        for job in workflow["jobs"].as_object().expect("jobs").values() {
+            let permissions = job["permissions"].as_object().expect("permissions");
+            for (name, level) in permissions {
+                let row = format!("| `{name}: {}` |", level.as_str().expect("a level"));
+                assert!(explained.contains(&row), "{path}: {row}");
+            }
+            // An unrelated comment must cancel nothing, so the group stands behind a condition.
+            assert!(
+                job["if"].is_string() && job["concurrency"].is_object(),
+                "{path}"
+            );
+            assert_eq!(workflow["concurrency"], Value::Null, "{path}");
+        }
+    }
+}
+
+/// Whether the event, with this action, is looked at at all.
+fn is_taken(event: &str, action: &str) -> bool {
+    let rules = TriggerRules {
+        mention: "@review-my-code-bot",
+        has_model_key: true,
+    };
+    let answer = event::parse(event, &json!({ "action": action }), &rules);
+    !matches!(
+        answer,
+        Ok(Trigger::Skip(
+            SkipReason::UnknownEvent { .. } | SkipReason::OtherAction { .. }
+        ))
+    )
+}
+
+#[test]
+fn the_examples_and_the_readme_name_events_that_start_a_review() {
+    assert!(!is_taken("push", "") && !is_taken("pull_request", "closed"));
+    for path in examples() {
+        for (event, options) in yaml(&path)["on"].as_object().expect("events") {
+            if event == "workflow_dispatch" {
+                let input = &options["inputs"]["pull_request"];
+                assert_eq!(input["required"], true, "{path}");
+                continue;
+            }
+            let types = options["types"].as_array().expect("explicit types");
+            for action in types {
+                let action = action.as_str().expect("a type");
+                assert!(is_taken(event, action), "{path}: {event} {action}");
+            }
+        }
+    }
+    let readme = text("README.md");
+    for row in rows(section(&readme, "Events")) {
+        for event in quoted(row[0]).filter(|event| *event != "workflow_dispatch") {
+            for action in quoted(row[1]) {
+                assert!(is_taken(event, action), "{row:?}");
+            }
+        }
+    }
+}
