@@ -7,6 +7,7 @@ use crate::actions;
 use crate::domain::{PrKey, Thread};
 use crate::github::{CheckOutput, Conclusion};
 use crate::publish::comment;
+use crate::report::summary::Page;
 use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::report::{Report, summary};
 use crate::state::record::{self, Record};
@@ -65,10 +66,10 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
 
 /// Concludes the check, writes summary, outputs and report. Returns the exit code.
 pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u8 {
-    let markdown = summary::markdown(&finished.report);
+    let markdown = summary::markdown(&finished.report, Page::Step);
     let output = CheckOutput {
         title: comment::check_title(finished.verdict, &finished.tally),
-        summary: markdown.clone(),
+        summary: summary::markdown(&finished.report, Page::Check),
         text: Some(record::render(
             &finished.record,
             &finished.pr,

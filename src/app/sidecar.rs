@@ -181,7 +181,10 @@ mod tests {
             problems[0].contains("Did you mean anthropic?"),
             "{problems:?}"
         );
-        let own = ProviderInfo { env: vec![], ..provider("antropic", false) };
+        let own = ProviderInfo {
+            env: vec![],
+            ..provider("antropic", false)
+        };
         let listed = judge(&[known[0].clone(), own], &choice("antropic", None));
         assert!(listed[0].contains("Did you mean anthropic?"), "{listed:?}");
         let far = judge(&known, &choice("zzz", Some("k")));

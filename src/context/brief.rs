@@ -383,14 +383,14 @@ mod tests {
     }
 
     fn diff(path: &str, lines: usize) -> (FileDiff, String) {
-        let added: String = (0..lines).map(|n| format!("+line {n}\n")).collect();
-        let patch = format!("@@ -0,0 +1,{lines} @@\n{added}");
+        let added: Vec<String> = (0..lines).map(|n| format!("+line {n}")).collect();
+        let hunk = format!("@@ -0,0 +1,{lines} @@\n{}\n", added.join("\n"));
         let diff = FileDiff {
             path: path.into(),
             previous_path: None,
             status: FileStatus::Added,
             binary: false,
-            hunks: FileDiff::parse_hunks(&patch).unwrap(),
+            hunks: FileDiff::parse_hunks(&hunk).unwrap(),
         };
         (diff, format!("_pull_request/diffs/{path}.diff"))
     }

@@ -240,14 +240,14 @@ mod tests {
     #[test]
     fn a_finding_as_people_read_it() {
         let body = "`Math.floor` drops the last page when the count is no multiple of the size.";
-        insta::assert_snapshot!(with_voice(|voice| voice.finding(&finding(body))), @"");
+        insta::assert_snapshot!("finding", with_voice(|voice| voice.finding(&finding(body))));
     }
 
     #[test]
     fn the_review_says_one_line_and_lists_what_found_no_line() {
         let found = finding("It is lost.");
         let plain = with_voice(|voice| voice.review(&[&found], &[], false, None));
-        insta::assert_snapshot!(plain, @"");
+        insta::assert_snapshot!("review", plain);
         let partial = with_voice(|voice| voice.review(&[&found], &[&found], true, None));
         assert!(partial.contains("was not completed"), "{partial}");
         assert!(

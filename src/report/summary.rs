@@ -4,9 +4,17 @@ use super::document::{FindingReport, Report};
 use crate::publish::comment::plural;
 use std::fmt::Write as _;
 
+/// Who reads it. The step's page is for those who run the reviewer, the check's for everybody on the pull
+/// request, where what was not said stays unsaid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    Step,
+    Check,
+}
+
 /// The report as Markdown.
 #[must_use]
-pub fn markdown(report: &Report) -> String {
+pub fn markdown(report: &Report, page: Page) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "## {}\n", headline(report));
     for reason in &report.reasons {
@@ -18,7 +26,7 @@ pub fn markdown(report: &Report) -> String {
     said(&mut out, report);
     open_before(&mut out, report);
     passes(&mut out, report);
-    unsaid(&mut out, report);
+    unsaid(&mut out, report, page);
     for warning in &report.warnings {
         let _ = writeln!(out, "> ⚠️ {}\n", inline(warning));
     }
@@ -115,13 +123,21 @@ fn passes(out: &mut String, report: &Report) {
     out.push('\n');
 }
 
-fn unsaid(out: &mut String, report: &Report) {
+fn unsaid(out: &mut String, report: &Report, page: Page) {
     let unsaid: Vec<&FindingReport> = report
         .findings
         .iter()
         .filter(|finding| matches!(finding.fate, "suppressed" | "withdrawn" | "combined"))
         .collect();
     if unsaid.is_empty() {
+        return;
+    }
+    if page == Page::Check {
+        let count = unsaid.len();
+        let _ = writeln!(
+            out,
+            "Deliberately not said: {count}; the summary of the job lists them.\n"
+        );
         return;
     }
     let _ = writeln!(
@@ -195,11 +211,84 @@ fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::{PassReport, ThreadReport};
 
     #[test]
     fn thousands_are_grouped() {
         let seen = [0, 12, 999, 1_000, 1_234_567].map(grouped);
         assert_eq!(seen, ["0", "12", "999", "1,000", "1,234,567"]);
+    }
+
+    fn finding(score: u8, fate: &'static str, reason: Option<&str>) -> FindingReport {
+        FindingReport {
+            id: format!("f{score}"),
+            file: "src/page.ts".into(),
+            line: Some(8),
+            place: "src/page.ts:8".into(),
+            score,
+            category: None,
+            pass: 1,
+            finding: format!("Finding of {score}."),
+            assessment: String::new(),
+            body: String::new(),
+            fate,
+            reason: reason.map(str::to_owned),
+            url: (fate == "published").then(|| format!("https://example.test/{score}")),
+        }
+    }
+
+    #[test]
+    fn the_summary_as_people_read_it() {
+        let pass = |number, finished| PassReport {
+            number,
+            title: "Atomic diff review".into(),
+            finished,
+            summary: "Two findings.".into(),
+            tool_calls: 3,
+            tokens: 18_070,
+            cost_usd: 0.0312,
+        };
+        let report = Report {
+            version: 1,
+            pull_request: "octo/shop#1".into(),
+            head: "b0d63d1e3554f51be51c63421a254d61288447e6".into(),
+            merge_base: String::new(),
+            verdict: "blocking".into(),
+            reasons: vec!["Pass 2 of 4 was never submitted by the model.".into()],
+            open_issues: 3,
+            blocking_issues: 1,
+            model: "anthropic/claude".into(),
+            tokens: 36_140,
+            cost_usd: 0.0624,
+            sensitivity: "high".into(),
+            sensitivity_evidence: vec!["\"payments\" in README.md".into()],
+            passes: vec![pass(1, true), pass(2, false)],
+            findings: vec![
+                finding(7, "published", None),
+                finding(9, "published", None),
+                finding(6, "unpublished", None),
+                finding(2, "suppressed", Some("score 2 is below the threshold of 5")),
+                finding(8, "withdrawn", Some("A guard handles it.")),
+            ],
+            threads: vec![ThreadReport {
+                id: "55".into(),
+                file: "src/a|b.ts".into(),
+                line: None,
+                status: "DISPUTED".into(),
+                score: 6,
+                finding: "An older one.".into(),
+                url: "https://example.test/55".into(),
+            }],
+            left_out: vec![],
+            warnings: vec!["Comments are not signed.".into()],
+            review_url: None,
+        };
+        insta::assert_snapshot!("summary", markdown(&report, Page::Step));
+        let check = markdown(&report, Page::Check);
+        assert!(
+            check.contains("Deliberately not said: 2;") && !check.contains("A guard handles it"),
+            "{check}"
+        );
     }
 
     #[test]

@@ -87,6 +87,7 @@ fn findings_above_the_threshold_are_said_and_those_below_are_not() {
     let check = world.github.expect_check_run();
     assert_eq!(check.conclusion.as_deref(), Some("success"));
     assert_eq!(check.title.as_deref(), Some("1 finding open"));
+    assert!(!format!("{check:?}").contains("The name d"), "{check:?}");
     assert_eq!(ran.outputs["issues_found"], "1");
     let report = ran.report.as_ref().unwrap();
     assert_eq!(report["findings"].as_array().unwrap().len(), 2);
