@@ -101,6 +101,10 @@ async fn problems(sidecar: &Sidecar, model: &ModelChoice) -> Vec<String> {
     }
 }
 
+/// Providers with models that cost nothing and ask for no key. The catalogue does not tell them: it calls every
+/// provider connected that our configuration names.
+const KEYLESS: &[&str] = &["opencode"];
+
 /// Whether the catalogue's provider exists and has the key it needs.
 fn judge(providers: &[ProviderInfo], model: &ModelChoice) -> Vec<String> {
     let wanted = &model.provider;
@@ -116,7 +120,7 @@ fn judge(providers: &[ProviderInfo], model: &ModelChoice) -> Vec<String> {
              a provider of OpenCode's catalogue, or any name together with model_base_url."
         )];
     };
-    if !provider.connected && model.key.is_none() {
+    if model.key.is_none() && !KEYLESS.contains(&provider.id.as_str()) {
         return vec![format!(
             "opencode_api_key is not set, and the provider {wanted} needs a key. Pass it as \
              `opencode_api_key: ${{{{ secrets.YOUR_SECRET }}}}`."
@@ -154,12 +158,12 @@ fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn provider(id: &str, needs_key: bool) -> ProviderInfo {
+    fn provider(id: &str) -> ProviderInfo {
         ProviderInfo {
             id: id.into(),
             name: id.into(),
             env: vec!["KEY".into()],
-            connected: !needs_key,
+            connected: true,
             models: vec![],
         }
     }
@@ -175,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_provider_is_told_the_nearest_one() {
-        let known = [provider("anthropic", true), provider("openai", true)];
+        let known = [provider("anthropic"), provider("openai")];
         let problems = judge(&known, &choice("antropic", Some("k")));
         assert!(
             problems[0].contains("Did you mean anthropic?"),
@@ -183,7 +187,7 @@ mod tests {
         );
         let own = ProviderInfo {
             env: vec![],
-            ..provider("antropic", false)
+            ..provider("antropic")
         };
         let listed = judge(&[known[0].clone(), own], &choice("antropic", None));
         assert!(listed[0].contains("Did you mean anthropic?"), "{listed:?}");
@@ -193,11 +197,11 @@ mod tests {
 
     #[test]
     fn a_key_is_asked_for_where_one_is_needed() {
-        let known = [provider("anthropic", true), provider("local", false)];
+        let known = [provider("anthropic"), provider("opencode")];
         assert!(
             judge(&known, &choice("anthropic", None))[0].starts_with("opencode_api_key is not set")
         );
         assert!(judge(&known, &choice("anthropic", Some("k"))).is_empty());
-        assert!(judge(&known, &choice("local", None)).is_empty());
+        assert!(judge(&known, &choice("opencode", None)).is_empty());
     }
 }

@@ -11,7 +11,8 @@ fn the_code_map_names_every_file_and_only_those() {
     let map = rows(section(&architecture, "Code map"));
     let named: BTreeSet<&str> = map.iter().flat_map(|row| quoted(row[0])).collect();
     let is_test = |path: &str| {
-        path.contains("/tests/") || path.ends_with("tests.rs") || path.ends_with("/fixture.rs")
+        let endings = ["tests.rs", "/fixture.rs", ".snap"];
+        path.contains("/tests/") || endings.iter().any(|ending| path.ends_with(ending))
     };
     for path in files_below("src") {
         let in_folder = named
