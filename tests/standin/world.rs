@@ -7,8 +7,10 @@ use super::shop;
 use opencode_reviewer::config::inputs::INPUTS;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::Sender;
 use tempfile::TempDir;
 
 /// The model key of the tests. It must turn up nowhere.
@@ -144,9 +146,7 @@ impl World {
     }
 
     pub fn spawn(&self, workflow: &Workflow, arguments: &[&str]) -> Ran {
-        for file in ["output", "summary.md"] {
-            std::fs::write(self.runner.path().join(file), "").expect("a file of the runner");
-        }
+        self.empty_files();
         let output = self
             .command(workflow, arguments)
             .output()
@@ -156,6 +156,42 @@ impl World {
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         );
+        self.ran(output.status.code(), log)
+    }
+
+    /// The same, with every line of the log told as it comes.
+    pub fn watch(
+        &self,
+        workflow: &Workflow,
+        arguments: &[&str],
+        mut tell: impl FnMut(&str),
+    ) -> Ran {
+        self.empty_files();
+        let mut command = self.command(workflow, arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary starts");
+        let (sender, lines) = std::sync::mpsc::channel();
+        let errors = sender.clone();
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        std::thread::spawn(move || send_lines(out.expect("piped"), &sender));
+        std::thread::spawn(move || send_lines(err.expect("piped"), &errors));
+        let mut log = String::new();
+        for line in lines {
+            tell(&line);
+            log.push_str(&line);
+            log.push('\n');
+        }
+        let status = child.wait().expect("the binary ends");
+        self.ran(status.code(), log)
+    }
+
+    fn empty_files(&self) {
+        for file in ["output", "summary.md"] {
+            std::fs::write(self.runner.path().join(file), "").expect("a file of the runner");
+        }
+    }
+
+    fn ran(&self, code: Option<i32>, log: String) -> Ran {
         assert!(
             !log.contains(KEY) || log.contains("::add-mask::"),
             "the key is in the log"
@@ -163,7 +199,7 @@ impl World {
         assert!(!log.contains("panicked"), "{log}");
         let report = std::fs::read(self.workspace().join("opencode-review.json"));
         Ran {
-            code: output.status.code(),
+            code,
             summary: read(&self.runner.path().join("summary.md")),
             outputs: outputs(&read(&self.runner.path().join("output"))),
             report: report
@@ -198,6 +234,17 @@ fn binary() -> PathBuf {
         || PathBuf::from(std::env::var_os("OPENCODE_REVIEWER_BIN").expect("OPENCODE_REVIEWER_BIN")),
         PathBuf::from,
     )
+}
+
+fn send_lines(pipe: impl Read, sender: &Sender<String>) {
+    let mut pipe = BufReader::new(pipe);
+    let mut line = Vec::new();
+    while let Ok(1..) = pipe.read_until(b'\n', &mut line) {
+        let text = String::from_utf8_lossy(&line);
+        // Nobody listens any more once the test has failed.
+        let _gone = sender.send(text.trim_end_matches('\n').to_owned());
+        line.clear();
+    }
 }
 
 fn read(path: &Path) -> String {

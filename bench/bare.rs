@@ -1,0 +1,265 @@
+//! The other side: OpenCode alone, with the same configuration, files, prompts and tool calls. Whatever a review needs
+//! besides (the files, the desk behind the tools) is there before the clock starts and costs it nothing.
+
+use super::measure::{self, Measured, Times};
+use super::script;
+use super::standin::github::GitHub;
+use super::standin::world::{KEY, World};
+use anyhow::{Context as _, Result, ensure};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use opencode_reviewer::config::ModelChoice;
+use opencode_reviewer::context::brief;
+use opencode_reviewer::context::fence::Fence;
+use opencode_reviewer::domain::{CommitSha, FileDiff, PassNumber, Score};
+use opencode_reviewer::git::{Remote, Repository};
+use opencode_reviewer::opencode::profile::{self, Profile, Surroundings, ToolEndpoint};
+use opencode_reviewer::opencode::{find_opencode, find_ripgrep};
+use opencode_reviewer::review::REVIEWERS;
+use opencode_reviewer::review::desk::{Desk, Subject};
+use opencode_reviewer::review::policy::Weights;
+use opencode_reviewer::snapshot::{self, Caps};
+use opencode_reviewer::tools::server::{SharedDesk, ToolServer};
+use reqwest::{Client, RequestBuilder};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// What a review of ours asked, as the model got it.
+pub struct Prompts {
+    texts: Vec<String>,
+    system: String,
+}
+
+/// The user messages of the last request are the prompts of all passes.
+pub fn prompts(ours: &Measured) -> Result<Prompts> {
+    let last = ours.requests.last().context("the model was never asked")?;
+    let messages = last["messages"].as_array().context("no messages")?;
+    let texts: Vec<String> = messages
+        .iter()
+        .filter(|message| message["role"] == "user")
+        .map(|message| match &message["content"] {
+            Value::String(text) => text.clone(),
+            parts => parts[0]["text"].as_str().unwrap_or_default().to_owned(),
+        })
+        .collect();
+    ensure!(
+        texts.len() == PassNumber::all().count(),
+        "the review had {} prompts",
+        texts.len()
+    );
+    // The same nonce as in the prompts, so that both sides send the same bytes.
+    let nonce = texts[0]
+        .split_once("<untrusted-")
+        .and_then(|(_, rest)| rest.split_once(' '))
+        .map(|(nonce, _)| nonce.to_owned())
+        .context("the first prompt has no fence")?;
+    Ok(Prompts {
+        texts,
+        system: brief::system_prompt(&Fence::new(nonce))?,
+    })
+}
+
+pub fn run(prompts: &Prompts) -> Result<Measured> {
+    let times = Times::default();
+    let world = World::with(&[], times.noting(script::reviewer().into_behaviour()));
+    let runtime = Runtime::new()?;
+    let scratch = TempDir::new()?;
+    let desk = SharedDesk::default();
+    let tools = runtime.block_on(prepare(&world, scratch.path(), &desk))?;
+    let sidecar = Bare::new(&world, &tools, scratch.path(), &prompts.system)?;
+    let begun = Instant::now();
+    let (child, listening) = sidecar.start()?;
+    let group = Pid::from_raw(i32::try_from(child.id())?);
+    let outcome = runtime.block_on(sidecar.converse(&listening, &prompts.texts, &desk));
+    killpg(group, Signal::SIGTERM)?;
+    let ended = measure::wait(child)?;
+    outcome?;
+    let (first_request, last_request) = times.since(begun)?;
+    Ok(Measured {
+        wall: ended.at - begun,
+        cpu: ended.cpu,
+        first_request,
+        last_request,
+        requests: world.model.requests(),
+        github_requests: 0,
+        staged: desk.with(|desk| desk.publishable().0.len()).unwrap_or(0),
+    })
+}
+
+/// The snapshot and the desk, as a run of ours makes them.
+async fn prepare(world: &World, scratch: &Path, desk: &SharedDesk) -> Result<ToolServer> {
+    let (base, head) = world.github.with(|state| {
+        let pull = &state.pulls[&world.pull];
+        let base = state.git.merge_base(&pull.base.sha, &pull.head.sha);
+        (base.unwrap_or_default(), pull.head.sha.clone())
+    });
+    let (base, head): (CommitSha, CommitSha) = (base.parse()?, head.parse()?);
+    let path = std::env::var("PATH").unwrap_or_default();
+    let repository = Repository::open(&scratch.join("objects"), None, &[("PATH".into(), path)])?;
+    let remote = Remote {
+        url: format!("{}/octo/shop.git", world.github.url()),
+        token: Some(GitHub::TOKEN.into()),
+    };
+    repository.ensure(&[&base, &head], &remote).await?;
+    let diffs = repository.diff(&base, &head).await?;
+    let tree = scratch.join("snapshot");
+    std::fs::create_dir(&tree)?;
+    let snapshot = snapshot::write(&repository, &head, &diffs, &tree, &Caps::default()).await?;
+    for diff in &diffs {
+        let name = format!("diffs/{}.diff", snapshot.shown_path(&diff.path));
+        snapshot.write_extra(&name, &diff.numbered()).await?;
+    }
+    desk.open(open_desk(base, head, diffs)?);
+    ToolServer::start(desk.clone(), "bench".repeat(8)).await
+}
+
+fn open_desk(base: CommitSha, head: CommitSha, diffs: Vec<FileDiff>) -> Result<Desk> {
+    let subject = Subject {
+        head,
+        base,
+        diffs,
+        threads: Vec::new(),
+        shown_paths: HashMap::new(),
+    };
+    let weights = Weights {
+        threshold: Score::new(5).context("a score")?,
+        elevation: 5,
+        blocking: Score::new(9),
+        sensitive: true,
+    };
+    Ok(Desk::new(subject, weights, REVIEWERS[0].id, "bench".into()))
+}
+
+/// `opencode serve` and nothing around it.
+struct Bare {
+    executable: PathBuf,
+    directory: PathBuf,
+    environment: Vec<(String, String)>,
+    port: u16,
+    http: Client,
+}
+
+const PASSWORD: &str = "bench";
+
+impl Bare {
+    fn new(world: &World, tools: &ToolServer, scratch: &Path, system: &str) -> Result<Self> {
+        let roots = [PathBuf::from(env!("CARGO_MANIFEST_DIR"))];
+        let path = std::env::var("PATH").unwrap_or_default();
+        let given = std::env::var("OPENCODE_BIN").ok();
+        let executable = find_opencode(given.as_deref(), &roots, &path)
+            .context("OpenCode was not found; install it with `npm ci`")?;
+        let model = ModelChoice {
+            provider: "standin".into(),
+            name: "scripted".into(),
+            base_url: Some(world.model.url().to_owned()),
+            key: Some(KEY.into()),
+        };
+        let endpoint = ToolEndpoint {
+            base_url: tools.base_url().to_owned(),
+            bearer: tools.bearer().into(),
+        };
+        let home = scratch.join("home");
+        std::fs::create_dir_all(home.join("tmp"))?;
+        let password: SecretString = PASSWORD.into();
+        let environment = profile::environment(Surroundings {
+            home: &home,
+            rg_dir: find_ripgrep(&roots, &path).as_deref(),
+            path: &path,
+            password: &password,
+            config: &profile::config(Profile::Reviewer, &model, system, &endpoint),
+        });
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+        Ok(Self {
+            executable,
+            directory: scratch.join("snapshot"),
+            environment,
+            port: listener.local_addr()?.port(),
+            http: Client::builder().no_proxy().build()?,
+        })
+    }
+
+    /// The receiver hears when it says that it listens.
+    fn start(&self) -> Result<(Child, Receiver<()>)> {
+        let mut child = Command::new(&self.executable)
+            .args(["serve", "--pure", "--hostname", "127.0.0.1", "--port"])
+            .arg(self.port.to_string())
+            .current_dir(&self.directory)
+            .env_clear()
+            .envs(self.environment.iter().cloned())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .context("starting OpenCode")?;
+        let stdout = child.stdout.take().context("its output")?;
+        let (sender, listening) = channel();
+        std::thread::spawn(move || {
+            // To the end, so that it never waits for a reader.
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if line.contains("listening on") {
+                    let _nobody_waits = sender.send(());
+                }
+            }
+        });
+        Ok((child, listening))
+    }
+
+    async fn converse(
+        &self,
+        listening: &Receiver<()>,
+        prompts: &[String],
+        desk: &SharedDesk,
+    ) -> Result<()> {
+        listening
+            .recv_timeout(Duration::from_secs(60))
+            .context("OpenCode did not start")?;
+        self.healthy().await?;
+        let session = self.post("/session").json(&json!({ "title": "Review" }));
+        let session: Value = session.send().await?.error_for_status()?.json().await?;
+        let id = session["id"].as_str().context("a session without an id")?;
+        for (pass, text) in PassNumber::all().zip(prompts) {
+            desk.with(|desk| desk.ledger.begin(pass));
+            let body = json!({
+                "agent": Profile::Reviewer.agent(),
+                "parts": [{ "type": "text", "text": text }],
+            });
+            let sent = self.post(&format!("/session/{id}/message")).json(&body);
+            let answer: Value = sent.send().await?.error_for_status()?.json().await?;
+            ensure!(answer["info"]["error"].is_null(), "a turn failed: {answer}");
+        }
+        Ok(())
+    }
+
+    /// Asked with little patience: a request that meets the port as it opens is sometimes never answered.
+    async fn healthy(&self) -> Result<()> {
+        for _ in 0..100 {
+            let request = self.http.get(self.url("/global/health"));
+            let request = request.basic_auth("opencode", Some(PASSWORD));
+            let answer = request.timeout(Duration::from_millis(250)).send().await;
+            if answer.is_ok_and(|answer| answer.status().is_success()) {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        anyhow::bail!("OpenCode is not healthy")
+    }
+
+    fn post(&self, path: &str) -> RequestBuilder {
+        let request = self.http.post(self.url(path));
+        request.basic_auth("opencode", Some(PASSWORD))
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+}

@@ -1,0 +1,85 @@
+//! One process from its start to its end: wall time, processor time of it and its children, and when the model was
+//! asked. Separate, because both sides must be measured in the same way.
+
+use super::standin::model::{Answer, Request};
+use anyhow::{Context as _, Result};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::process::{Child, ExitStatus};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What one run took, counted from its start.
+#[derive(Debug)]
+pub struct Measured {
+    pub wall: Duration,
+    /// User and system time of the process and of every descendant that was waited for.
+    pub cpu: Duration,
+    pub first_request: Duration,
+    pub last_request: Duration,
+    /// As the model got them.
+    pub requests: Vec<Value>,
+    pub github_requests: usize,
+    /// Findings that were to be published.
+    pub staged: usize,
+}
+
+/// When the model was asked.
+#[derive(Debug, Clone, Default)]
+pub struct Times(Arc<Mutex<Vec<Instant>>>);
+
+impl Times {
+    /// The same model, with every request noted.
+    pub fn noting(
+        &self,
+        mut model: impl FnMut(&Request) -> Answer + Send + 'static,
+    ) -> impl FnMut(&Request) -> Answer + Send + 'static {
+        let times = Arc::clone(&self.0);
+        move |request| {
+            times.lock().expect("no panic").push(Instant::now());
+            model(request)
+        }
+    }
+
+    /// The first and the last request, counted from `begun`.
+    pub fn since(&self, begun: Instant) -> Result<(Duration, Duration)> {
+        let times = self.0.lock().expect("no panic");
+        let first = times.first().context("the model was never asked")?;
+        let last = times.last().context("the model was never asked")?;
+        Ok((*first - begun, *last - begun))
+    }
+}
+
+/// How a process ended.
+pub struct Ended {
+    pub status: ExitStatus,
+    pub at: Instant,
+    pub cpu: Duration,
+}
+
+/// Waits for the end. The dead process is looked at before it is reaped: afterwards its times are gone among those of
+/// all our children, git behind the stand-in for GitHub included.
+pub fn wait(mut child: Child) -> Result<Ended> {
+    let pid = i32::try_from(child.id()).context("a process id")?;
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+    waitid(Id::Pid(Pid::from_raw(pid)), flags).context("waiting for the process")?;
+    let at = Instant::now();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).context("its statistics")?;
+    Ok(Ended {
+        cpu: cpu(&stat).context("its statistics are not understood")?,
+        status: child.wait()?,
+        at,
+    })
+}
+
+/// Fields 14 to 17 of `/proc/PID/stat`, in hundredths of a second. The second field is a name that may hold anything,
+/// so counting begins behind its parenthesis.
+fn cpu(stat: &str) -> Option<Duration> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut ticks = 0_u64;
+    for field in fields.split_whitespace().skip(11).take(4) {
+        ticks += field.parse::<u64>().ok()?;
+    }
+    Some(Duration::from_millis(ticks * 10))
+}
