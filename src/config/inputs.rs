@@ -109,12 +109,12 @@ pub const INPUTS: &[Input] = &[
     input(
         "max_cost_usd",
         "5",
-        "The review ends before the model has cost more, in US dollars.",
+        "The review ends once the model has cost this much, in US dollars.",
     ),
     input(
         "max_tokens",
         "",
-        "The review ends before the model has used more tokens; no limit unless set.",
+        "The review ends once the model has used this many tokens; no limit unless set.",
     ),
     Input {
         secret: true,
