@@ -128,6 +128,7 @@ fn open_desk(base: CommitSha, head: CommitSha, diffs: Vec<FileDiff>) -> Result<D
         base,
         diffs,
         threads: Vec::new(),
+        root: String::new(),
         shown_paths: HashMap::new(),
     };
     let weights = Weights {

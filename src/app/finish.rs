@@ -37,7 +37,7 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
         .collect();
     let policy = &run.config.policy;
     let tally = Tally::of(
-        reviewing::open_scores(&open, policy.threshold),
+        reviewing::open_scores(&open, &[], policy.threshold),
         policy.blocking,
     );
     let verdict = Verdict::of(&Evidence {

@@ -5,7 +5,7 @@ use super::finish::Finished;
 use super::reading::Reading;
 use super::{Run, Stop};
 use crate::context::brief::Brief;
-use crate::domain::{Anchor, FileDiff, Finding, Score, Sensitivity, Thread};
+use crate::domain::{Anchor, CommentId, FileDiff, Finding, Score, Sensitivity, Thread};
 use crate::opencode::Sidecar;
 use crate::publish::comment::Voice;
 use crate::publish::outbox::{Outbox, Sent};
@@ -37,11 +37,24 @@ pub async fn review(
     if let End::Refused(why) = &outcome.end {
         return Err(Stop::fail(refusal(run, why)));
     }
-    let (entries, replies) = staged(run);
-    let complete = outcome.end == End::Complete;
     let record = record(&reading, &outcome);
-    let sent = publish(run, &reading, &entries, &replies, complete, &record, check).await;
-    Ok(conclude(run, &reading, &outcome, &entries, sent, record))
+    let staged = Staged::of(run, &reading);
+    let all_said = evidence(run, &outcome, &record, &staged, &Sent::default(), 0);
+    let outbox = Outbox {
+        voice: Voice {
+            pr: &run.pr,
+            keys: &run.keys,
+            head: &reading.pull.head_sha,
+            run: &run.id,
+        },
+        findings: staged.findings.iter().collect(),
+        replies: staged.replies.iter().collect(),
+        event: Verdict::of(&all_said).review_event(),
+        partial: outcome.end != End::Complete,
+        record: (!check.is_open()).then(|| serde_json::to_value(&record).unwrap_or_default()),
+    };
+    let sent = outbox.send(&run.github).await;
+    Ok(conclude(run, &reading, &outcome, &staged, sent, record))
 }
 
 /// What a 401 means to the person who configured the run.
@@ -161,14 +174,41 @@ async fn passes(
     Ok(passes.all().await?)
 }
 
-/// Everything on the desk, and the replies that may be sent.
-fn staged(run: &Run<'_>) -> (Vec<Entry>, Vec<StagedReply>) {
-    run.desk
-        .with(|desk| {
-            let replies = desk.publishable().1.into_iter().cloned().collect();
-            (desk.entries().to_vec(), replies)
-        })
-        .unwrap_or_default()
+/// What the passes have left on the desk.
+struct Staged<'a> {
+    entries: Vec<Entry>,
+    /// Of finished passes, where GitHub takes them.
+    findings: Vec<Finding>,
+    replies: Vec<StagedReply>,
+    /// Threads that were open before the run.
+    open: Vec<&'a Thread>,
+}
+
+impl<'a> Staged<'a> {
+    fn of(run: &Run<'_>, reading: &'a Reading) -> Self {
+        let on_desk = run.desk.with(|desk| {
+            let (entries, replies) = desk.publishable();
+            let findings = entries.iter().map(|entry| placed(&entry.finding, reading));
+            let replies = replies.into_iter().cloned().collect();
+            (desk.entries().to_vec(), findings.collect(), replies)
+        });
+        let (entries, findings, replies) = on_desk.unwrap_or_default();
+        let threads = reading.threads.iter();
+        Self {
+            entries,
+            findings,
+            replies,
+            open: threads.filter(|thread| thread.status.is_open()).collect(),
+        }
+    }
+
+    /// The findings that are to be said, whether they could be or not.
+    fn said(&self) -> impl Iterator<Item = &Finding> {
+        let entries = self.entries.iter();
+        entries
+            .filter(|entry| entry.fate == Fate::Staged)
+            .map(|entry| &entry.finding)
+    }
 }
 
 fn record(reading: &Reading, outcome: &Outcome) -> Record {
@@ -193,39 +233,6 @@ fn left_out(reading: &Reading) -> Vec<String> {
         .collect()
 }
 
-async fn publish(
-    run: &Run<'_>,
-    reading: &Reading,
-    entries: &[Entry],
-    replies: &[StagedReply],
-    complete: bool,
-    record: &Record,
-    check: &CheckRun,
-) -> Sent {
-    let publishable: Vec<u32> = run
-        .desk
-        .with(|desk| desk.publishable().0.iter().map(|entry| entry.id).collect())
-        .unwrap_or_default();
-    let findings: Vec<Finding> = entries
-        .iter()
-        .filter(|entry| publishable.contains(&entry.id))
-        .map(|entry| placed(&entry.finding, reading))
-        .collect();
-    let outbox = Outbox {
-        voice: Voice {
-            pr: &run.pr,
-            keys: &run.keys,
-            head: &reading.pull.head_sha,
-            run: &run.id,
-        },
-        findings: findings.iter().collect(),
-        replies: replies.iter().collect(),
-        partial: !complete,
-        record: (!check.is_open()).then(|| serde_json::to_value(record).unwrap_or_default()),
-    };
-    outbox.send(&run.github).await
-}
-
 /// GitHub takes line comments only in files whose patch it shows.
 fn placed(finding: &Finding, reading: &Reading) -> Finding {
     let mut finding = finding.clone();
@@ -237,42 +244,46 @@ fn placed(finding: &Finding, reading: &Reading) -> Finding {
     finding
 }
 
+/// What the verdict rests on, given what was sent.
+fn evidence(
+    run: &Run<'_>,
+    outcome: &Outcome,
+    record: &Record,
+    staged: &Staged<'_>,
+    sent: &Sent,
+    unpublished: usize,
+) -> Evidence {
+    let policy = &run.config.policy;
+    let old = open_scores(&staged.open, &sent.resolved, policy.threshold);
+    let new = staged.said().map(|finding| finding.assessment.score);
+    Evidence {
+        complete: outcome.end == End::Complete,
+        left_out: record.left_out.len(),
+        unpublished,
+        tally: Tally::of(old.chain(new), policy.blocking),
+    }
+}
+
 fn conclude(
     run: &Run<'_>,
     reading: &Reading,
     outcome: &Outcome,
-    entries: &[Entry],
+    staged: &Staged<'_>,
     sent: Sent,
     mut record: Record,
 ) -> Finished {
-    let still_open: Vec<&Thread> = reading
-        .threads
-        .iter()
-        .filter(|thread| thread.status.is_open() && !sent.resolved.contains(&thread.id))
-        .collect();
-    let said: Vec<&Entry> = entries
-        .iter()
-        .filter(|entry| entry.fate == Fate::Staged)
-        .collect();
-    let unpublished = said
-        .iter()
-        .filter(|entry| !sent.urls.contains_key(entry.finding.id.as_str()))
-        .count();
-    let threshold = run.config.policy.threshold;
-    let open =
-        open_scores(&still_open, threshold).chain(said.iter().map(|e| e.finding.assessment.score));
-    let evidence = Evidence {
-        complete: outcome.end == End::Complete,
-        left_out: record.left_out.len(),
-        unpublished: unpublished + sent.failed.len(),
-        tally: Tally::of(open, run.config.policy.blocking),
-    };
-    if evidence.unpublished > 0 {
+    let is_said = |finding: &&Finding| sent.urls.contains_key(finding.id.as_str());
+    let issues_found = staged.said().filter(is_said).count();
+    let unpublished = staged.said().count() - issues_found + sent.failed.len();
+    let evidence = evidence(run, outcome, &record, staged, &sent, unpublished);
+    if unpublished > 0 {
         // What was not said must be said: the next run reviews this head again.
         record.passes.clear();
     }
     let verdict = Verdict::of(&evidence);
-    let mut report = report(run, reading, entries, &sent.urls, &still_open);
+    let still_open = |thread: &&&Thread| !sent.resolved.contains(&thread.id);
+    let still_open: Vec<&Thread> = staged.open.iter().filter(still_open).copied().collect();
+    let mut report = report(run, reading, &staged.entries, &sent.urls, &still_open);
     report.set_verdict(verdict, &evidence.tally);
     report.passes = outcome.passes.iter().map(PassReport::from).collect();
     report.tokens = outcome.usage.tokens.total();
@@ -284,7 +295,7 @@ fn conclude(
         report,
         verdict,
         tally: evidence.tally,
-        issues_found: said.len() - unpublished,
+        issues_found,
         record,
         pr: run.pr.clone(),
         keys: run.keys.clone(),
@@ -292,12 +303,16 @@ fn conclude(
     }
 }
 
-/// The scores of open threads that count: at or above the threshold that is set now.
+/// The scores of open threads that count: not closed in this run, and at or above the threshold that is set now.
 pub fn open_scores<'a>(
     threads: &'a [&Thread],
+    resolved: &'a [CommentId],
     threshold: Score,
 ) -> impl Iterator<Item = Score> + 'a {
-    let scores = threads.iter().map(|thread| thread.assessment.score);
+    let open = threads
+        .iter()
+        .filter(|thread| !resolved.contains(&thread.id));
+    let scores = open.map(|thread| thread.assessment.score);
     scores.filter(move |score| *score >= threshold)
 }
 

@@ -16,6 +16,7 @@ pub struct Outbox<'a> {
     pub voice: Voice<'a>,
     pub findings: Vec<&'a Finding>,
     pub replies: Vec<&'a StagedReply>,
+    pub event: ReviewEvent,
     /// The review did not finish; these are what it has.
     pub partial: bool,
     /// The record, where no check run can carry it.
@@ -148,7 +149,7 @@ impl Outbox<'_> {
             body: self
                 .voice
                 .review(&self.findings, homeless, self.partial, self.record.clone()),
-            event: ReviewEvent::Comment,
+            event: self.event,
             comments,
         };
         let posted = github.create_review(self.voice.pr, &review).await?;

@@ -2,7 +2,7 @@
 //! worst defect this product can have: `Clean` needs positive evidence.
 
 use crate::domain::Score;
-use crate::github::Conclusion;
+use crate::github::{Conclusion, ReviewEvent};
 use std::fmt;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,20 @@ impl Verdict {
             Self::Clean | Self::Findings => Conclusion::Success,
             Self::Blocking | Self::Incomplete | Self::Error => Conclusion::Failure,
             Self::Skipped => Conclusion::Neutral,
+        }
+    }
+
+    /// What the review says about the pull request as a whole. A comment, whatever the verdict: the workflow's
+    /// token may not approve, and could not take back a request for changes. The check is the gate.
+    #[must_use]
+    pub fn review_event(self) -> ReviewEvent {
+        match self {
+            Self::Clean
+            | Self::Findings
+            | Self::Blocking
+            | Self::Incomplete
+            | Self::Skipped
+            | Self::Error => ReviewEvent::Comment,
         }
     }
 
