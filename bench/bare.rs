@@ -222,7 +222,7 @@ impl Bare {
         desk: &SharedDesk,
     ) -> Result<()> {
         listening
-            .recv_timeout(Duration::from_secs(60))
+            .recv_timeout(Duration::from_mins(1))
             .context("OpenCode did not start")?;
         self.healthy().await?;
         let session = self.post("/session").json(&json!({ "title": "Review" }));
