@@ -205,9 +205,15 @@ pub fn read_event(path: Option<&Path>) -> Result<Value, String> {
     })
 }
 
-/// Writes a file into the workspace, for the steps after us.
+/// Writes a file into the workspace, for the steps after us. A link that a checkout put in its place is removed
+/// and not followed.
 pub fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
-    std::fs::write(path, content)
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(content)
 }
 
 /// 128 random bits: nobody who writes a value beforehand can know them.

@@ -70,13 +70,18 @@ impl Situation<'_> {
 
 /// What is left to do for a head, given the records that runs before have left on it.
 #[must_use]
-pub fn plan(records: Vec<Record>, head: &CommitSha, rules: &str, changed_files: usize) -> Plan {
+pub fn plan(
+    records: Vec<Record>,
+    (base, head): (&CommitSha, &CommitSha),
+    rules: &str,
+    changed_files: usize,
+) -> Plan {
     if changed_files == 0 {
         return Plan::Skip(NotNow::NoChanges);
     }
     let covering = records
         .into_iter()
-        .find(|record| record.covers(head, rules));
+        .find(|record| record.covers(base, head, rules));
     covering.map_or(Plan::Review, Plan::Recompute)
 }
 
@@ -133,7 +138,8 @@ mod tests {
 
     #[test]
     fn a_head_is_reviewed_until_a_record_covers_it() {
-        let head: CommitSha = "a".repeat(40).parse().unwrap();
+        let [head, base]: [CommitSha; 2] = ["a", "b"].map(|c| c.repeat(40).parse().unwrap());
+        let change = (&base, &head);
         let record = Record {
             head: head.to_string(),
             merge_base: "b".repeat(40),
@@ -143,15 +149,15 @@ mod tests {
             tokens: 0,
             cost_usd: 0.0,
         };
-        assert_eq!(plan(vec![], &head, "r", 1), Plan::Review);
+        assert_eq!(plan(vec![], change, "r", 1), Plan::Review);
         let partial = Record {
             passes: vec![1, 2],
             ..record.clone()
         };
-        assert_eq!(plan(vec![partial.clone()], &head, "r", 1), Plan::Review);
-        let found = plan(vec![partial, record.clone()], &head, "r", 1);
+        assert_eq!(plan(vec![partial.clone()], change, "r", 1), Plan::Review);
+        let found = plan(vec![partial, record.clone()], change, "r", 1);
         assert_eq!(found, Plan::Recompute(record.clone()));
-        assert_eq!(plan(vec![record], &head, "changed", 1), Plan::Review);
-        assert_eq!(plan(vec![], &head, "r", 0), Plan::Skip(NotNow::NoChanges));
+        assert_eq!(plan(vec![record], change, "changed", 1), Plan::Review);
+        assert_eq!(plan(vec![], change, "r", 0), Plan::Skip(NotNow::NoChanges));
     }
 }

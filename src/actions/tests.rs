@@ -175,3 +175,19 @@ fn a_long_message_is_cut_between_characters() {
     actions.error(&"é".repeat(3_000));
     assert_eq!(log.text().chars().filter(|c| *c == 'é').count(), 2_000);
 }
+
+#[test]
+fn a_link_in_the_report_s_place_is_not_followed() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let (report, other) = (
+        folder.path().join("report.json"),
+        folder.path().join("other"),
+    );
+    std::fs::write(&other, "untouched").unwrap();
+    std::os::unix::fs::symlink(&other, &report).unwrap();
+    write_file(&report, b"{}").unwrap();
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "untouched");
+    assert_eq!(std::fs::read_to_string(&report).unwrap(), "{}");
+    write_file(&report, b"[]").unwrap();
+    assert_eq!(std::fs::read_to_string(&report).unwrap(), "[]");
+}

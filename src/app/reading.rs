@@ -66,7 +66,7 @@ impl Reading {
             .map_or((0, 0.0), |r| (r.tokens, r.cost_usd));
         let plan = plan::plan(
             talk.records,
-            &pull.head_sha,
+            (&merge_base, &pull.head_sha),
             &rules_hash,
             change.diffs.len(),
         );

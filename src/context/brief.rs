@@ -220,9 +220,9 @@ impl Brief<'_> {
         let coverage = if rest.is_empty() {
             "All diffs of this pull request are above.".into()
         } else {
-            let files = rest.join("\n- ");
+            let files = self.fence.wrap("files", &rest.join("\n"));
             format!(
-                "{} of {} diffs are above. Read these too before you submit:\n- {files}",
+                "{} of {} diffs are above. Read these too before you submit:\n{files}",
                 texts.len(),
                 self.diffs.len()
             )
@@ -441,7 +441,7 @@ mod tests {
             texts.contains("1 of 2 diffs are above. Read these too"),
             "{texts}"
         );
-        assert!(texts.contains("- _pull_request/diffs/huge.ts.diff"));
+        assert!(texts.contains("\n_pull_request/diffs/huge.ts.diff\n</untrusted-c0ffee>"));
         assert!(!texts.contains("line 19999"));
     }
 }

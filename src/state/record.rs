@@ -22,10 +22,14 @@ pub struct Record {
 }
 
 impl Record {
-    /// Whether it proves that every pass looked at this head under these rules.
+    /// Whether it proves that every pass looked at this change under these rules. The merge base is part of
+    /// the change: the same head against another branch is another diff.
     #[must_use]
-    pub fn covers(&self, head: &CommitSha, rules: &str) -> bool {
-        self.head == head.as_str() && self.rules == rules && self.passes == [1, 2, 3, 4]
+    pub fn covers(&self, base: &CommitSha, head: &CommitSha, rules: &str) -> bool {
+        self.head == head.as_str()
+            && self.merge_base == base.as_str()
+            && self.rules == rules
+            && self.passes == [1, 2, 3, 4]
     }
 }
 
@@ -133,13 +137,14 @@ mod tests {
 
     #[test]
     fn a_record_covers_its_head_under_its_rules_only() {
-        let head: CommitSha = "a".repeat(40).parse().unwrap();
-        assert!(record().covers(&head, "r"));
-        assert!(!record().covers(&head, "other"));
+        let [head, base]: [CommitSha; 2] = ["a", "b"].map(|c| c.repeat(40).parse().unwrap());
+        assert!(record().covers(&base, &head, "r"));
+        assert!(!record().covers(&base, &head, "other"));
+        assert!(!record().covers(&head, &head, "r"), "retargeted");
         let three = Record {
             passes: vec![1, 2, 3],
             ..record()
         };
-        assert!(!three.covers(&head, "r"));
+        assert!(!three.covers(&base, &head, "r"));
     }
 }
