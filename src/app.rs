@@ -150,7 +150,6 @@ async fn work(
         }
         Plan::Review => {
             may_comment(run).await?;
-            check.open(run, &reading).await;
             reviewing::review(run, sidecar, reading, check).await
         }
     }

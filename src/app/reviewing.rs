@@ -6,7 +6,7 @@ use super::reading::Reading;
 use super::{Run, Stop};
 use crate::context::brief::Brief;
 use crate::domain::{Anchor, CommentId, FileDiff, Finding, Score, Sensitivity, Thread};
-use crate::opencode::Sidecar;
+use crate::opencode::{Client, SessionId, Sidecar};
 use crate::publish::comment::Voice;
 use crate::publish::outbox::{Outbox, Sent};
 use crate::random;
@@ -33,7 +33,13 @@ pub async fn review(
         REVIEWERS[0].id,
         random::hex(16)?,
     ));
-    let outcome = passes(run, sidecar, &reading, &diffs).await?;
+    let title = format!("Review of {}", run.pr);
+    let (session, ()) = tokio::join!(
+        sidecar.client().create_session(&title),
+        check.open(run, &reading),
+    );
+    let session = session.map_err(Stop::fail)?;
+    let outcome = passes(run, sidecar.client(), &session, &reading, &diffs).await?;
     if let End::Refused(why) = &outcome.end {
         return Err(Stop::fail(refusal(run, why)));
     }
@@ -113,7 +119,8 @@ fn weights(run: &Run<'_>, sensitivity: Sensitivity) -> Weights {
 
 async fn passes(
     run: &Run<'_>,
-    sidecar: &Sidecar,
+    client: &Client,
+    session: &SessionId,
     reading: &Reading,
     diffs: &[(FileDiff, String)],
 ) -> Result<Outcome, Stop> {
@@ -153,14 +160,9 @@ async fn passes(
         conversation: &conversation,
         sensitivity: reading.change.sensitivity,
     };
-    let client = sidecar.client();
-    let session = client
-        .create_session(&format!("Review of {}", run.pr))
-        .await
-        .map_err(Stop::fail)?;
     let passes = Passes {
         client,
-        session: &session,
+        session,
         brief: &brief,
         desk: &run.desk,
         limits: Limits {

@@ -25,10 +25,6 @@ pub async fn start(run: &Run<'_>, tools: &ToolServer, snapshot: &Path) -> Result
         .map_err(Stop::fail)?;
     let problems = problems(&sidecar, run.model()).await;
     if problems.is_empty() {
-        // The first prompt of a process is slow; what it would wait for is done while GitHub is read.
-        if let Err(error) = sidecar.client().warm_up().await {
-            tracing::debug!("the sidecar could not be warmed up: {error}");
-        }
         return Ok(sidecar);
     }
     sidecar.stop().await;

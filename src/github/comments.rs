@@ -178,7 +178,7 @@ impl GitHub {
     pub async fn may_comment(&self, key: &PrKey) -> Result<bool, ApiError> {
         let route = format!("{}/comments/1/replies", pull(key));
         let body = json!({"body": "Asked whether this token may comment."});
-        let call = Call::post("comment on the pull request", route, body);
+        let call = Call::probe("comment on the pull request", route, body);
         match self.json::<wire::ReviewComment>(call).await {
             Ok(_) | Err(ApiError::NotFound { .. } | ApiError::Unprocessable { .. }) => Ok(true),
             Err(error) if error.is_permission() => Ok(false),

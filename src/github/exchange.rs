@@ -50,6 +50,14 @@ impl Call {
         }
     }
 
+    /// A POST that GitHub refuses whatever happens: it changes nothing, so it is neither spaced nor feared.
+    pub(super) fn probe(name: &'static str, route: String, body: Value) -> Self {
+        Self {
+            write: false,
+            ..Self::post(name, route, body)
+        }
+    }
+
     pub(super) fn post(name: &'static str, route: String, body: Value) -> Self {
         Self {
             method: Method::POST,

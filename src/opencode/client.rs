@@ -80,15 +80,6 @@ impl Client {
         }
     }
 
-    /// Makes OpenCode do now what it would do at the first prompt: connect our tools, load the catalogue and
-    /// the agent. The snapshot may still be empty.
-    pub async fn warm_up(&self) -> Result<(), ClientError> {
-        for path in ["/mcp", "/config/providers", "/agent"] {
-            self.get::<serde::de::IgnoredAny>(path).await?;
-        }
-        Ok(())
-    }
-
     /// A title keeps OpenCode from asking the model for one.
     pub async fn create_session(&self, title: &str) -> Result<SessionId, ClientError> {
         let body = json!({ "title": title });

@@ -89,7 +89,6 @@ async fn what_a_session_costs_adds_up_over_its_turns() {
     });
     let sidecar = workshop.sidecar(&model).await;
     let client = sidecar.client();
-    client.warm_up().await.unwrap();
     let session = client.create_session("Review").await.unwrap();
     let first = client.prompt(&session, "One.").await.unwrap();
     let second = client.prompt(&session, "Two.").await.unwrap();
@@ -192,7 +191,6 @@ async fn files_written_after_the_session_began_are_found() {
     let sidecar = workshop.sidecar(&model).await;
     let client = sidecar.client();
     let session = client.create_session("Review").await.unwrap();
-    client.warm_up().await.unwrap();
     std::fs::write(workshop.snapshot().join("late.rs"), "fn gamma() {}\n").unwrap();
     let turn = client.prompt(&session, "Find gamma.").await.unwrap();
     assert!(turn.text.contains("late.rs"), "{}", turn.text);
