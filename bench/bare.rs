@@ -130,6 +130,10 @@ fn open_desk(base: CommitSha, head: CommitSha, diffs: Vec<FileDiff>) -> Result<D
         threads: Vec::new(),
         root: String::new(),
         shown_paths: HashMap::new(),
+        changed_since: HashMap::new(),
+        author: None,
+        human_reviewers: Vec::new(),
+        others: Vec::new(),
     };
     let weights = Weights {
         threshold: Score::new(5).context("a score")?,

@@ -1,5 +1,6 @@
-//! `make bench`: what the reviewer costs on top of OpenCode. The same scripted four-pass review, with a model that
-//! answers at once, is run by our binary and by bare OpenCode in turn; the numbers are printed and never judged.
+//! `make bench`: how rebuilding the threads scales, and what the reviewer costs on top of OpenCode. For the latter the
+//! same scripted four-pass review, with a model that answers at once, is run by our binary and by bare OpenCode in
+//! turn. The numbers are printed and never judged. `cargo bench --bench review -- rebuild` does the first part only.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -12,6 +13,7 @@ mod findings;
 mod measure;
 mod ours;
 mod prefix;
+mod rebuild;
 #[path = "../examples/demo/script.rs"]
 mod script;
 #[allow(
@@ -34,7 +36,7 @@ fn main() -> ExitCode {
         println!("Nothing is measured without `cargo bench --bench review`.");
         return ExitCode::SUCCESS;
     }
-    match bench() {
+    match measure_all(std::env::args().any(|argument| argument == "rebuild")) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bench: {error:#}");
@@ -43,8 +45,16 @@ fn main() -> ExitCode {
     }
 }
 
+fn measure_all(only_rebuild: bool) -> Result<()> {
+    print!("{}", rebuild::run()?);
+    if only_rebuild {
+        return Ok(());
+    }
+    reviews()
+}
+
 /// One run each to warm the machine's caches, then pairs, with the two in turn at the front.
-fn bench() -> Result<()> {
+fn reviews() -> Result<()> {
     eprintln!("warming up: one review, one run of bare OpenCode");
     let first = ours::run()?;
     let prompts = bare::prompts(&first)?;

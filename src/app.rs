@@ -1,13 +1,17 @@
 //! The pipeline, readable top to bottom: event, configuration, pull request, plan, passes, outbox, report.
 
 mod check;
+mod earlier;
 mod finish;
+mod memory;
+mod past;
+mod people;
 mod reading;
 mod reviewing;
 mod sidecar;
 mod state;
 
-pub use state::state;
+pub use state::{Form, state};
 
 use crate::actions::{self, Actions};
 use crate::clock::Clock;
@@ -17,15 +21,17 @@ use crate::config::{Config, ModelChoice};
 use crate::context::fence::Fence;
 use crate::domain::PrKey;
 use crate::event::{self, Event, Trigger, TriggerRules};
+use crate::git::Remote;
 use crate::github::GitHub;
 use crate::opencode::Sidecar;
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::random;
 use crate::state::signature::Keys;
 use crate::tools::server::{SharedDesk, ToolServer};
 use check::CheckRun;
 use finish::Finished;
-use reading::{Memory, Reading};
+use memory::Memory;
+use reading::Reading;
 use secrecy::ExposeSecret;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -145,12 +151,16 @@ async fn work(
     match reading.plan.clone() {
         Plan::Skip(reason) => Err(Stop::Skip(reason.to_string())),
         Plan::Recompute(record) => {
-            check.open(run, &reading).await;
-            Ok(finish::recomputed(run, &reading, record))
+            if plan::to_judge(&reading.threads, &reading.pull.head_sha, false).is_empty() {
+                check.open(run, &reading).await;
+                return Ok(finish::recomputed(run, &reading, record));
+            }
+            may_comment(run).await?;
+            reviewing::review(run, sidecar, reading, check, Some(record)).await
         }
         Plan::Review => {
             may_comment(run).await?;
-            reviewing::review(run, sidecar, reading, check).await
+            reviewing::review(run, sidecar, reading, check, None).await
         }
     }
 }
@@ -248,6 +258,14 @@ impl<'a> Run<'a> {
             keys: &self.keys,
             trusted_bots: &self.config.trusted_bots,
             blocking: self.config.policy.blocking,
+        }
+    }
+
+    /// Where the commits can be fetched.
+    fn remote(&self) -> Remote {
+        Remote {
+            url: format!("{}/{}.git", self.setup.environment.server_url, self.pr.repo),
+            token: Some(self.config.github_token.clone()),
         }
     }
 

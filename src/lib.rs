@@ -7,6 +7,7 @@ pub mod clock;
 pub mod config;
 pub mod context;
 pub mod domain;
+pub mod eval;
 pub mod event;
 pub mod git;
 pub mod github;

@@ -6,13 +6,14 @@
 
 use clap::{Parser, Subcommand};
 use opencode_reviewer::actions::Actions;
-use opencode_reviewer::app::{self, Setup};
+use opencode_reviewer::app::{self, Form, Setup};
 use opencode_reviewer::clock::Clock;
 use opencode_reviewer::config::environment::Environment;
 use opencode_reviewer::config::inputs::RawInputs;
 use opencode_reviewer::domain::{PrKey, RepoName};
+use opencode_reviewer::eval;
 use opencode_reviewer::event::{Event, EventKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Reviews pull requests as a senior engineer would.
@@ -25,6 +26,19 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    #[command(flatten)]
+    Work(Work),
+    /// Measure how well the reviewer judges
+    #[command(hide = true)]
+    Eval {
+        #[command(subcommand)]
+        what: Evaluation,
+    },
+}
+
+/// What needs inputs and GitHub.
+#[derive(Subcommand)]
+enum Work {
     /// Review the pull request of the workflow event (what the container runs)
     Action,
     /// Review a pull request from a shell
@@ -39,6 +53,18 @@ enum Command {
         /// Print JSON
         #[arg(long)]
         json: bool,
+        /// Say which comment decided each status, and why
+        #[arg(long, conflicts_with = "json")]
+        explain: bool,
+    },
+}
+
+#[derive(Subcommand)]
+enum Evaluation {
+    /// Recall and false positives of recognised repetition, on a file of labelled pairs
+    Dedupe {
+        /// One JSON object a line, with "same" (true or false) and the texts "a" and "b"
+        file: PathBuf,
     },
 }
 
@@ -63,7 +89,12 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let work = match Cli::parse().command {
+        Command::Work(work) => work,
+        Command::Eval {
+            what: Evaluation::Dedupe { file },
+        } => return ExitCode::from(eval_dedupe(&file)),
+    };
     let vars: Vec<(String, String)> = std::env::vars_os()
         .map(|(name, value)| (lossy(&name), lossy(&value)))
         .collect();
@@ -76,13 +107,13 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let setup = setup(environment, &vars, &cli.command);
-    let code = runtime.block_on(run(setup, cli.command));
+    let setup = setup(environment, &vars, &work);
+    let code = runtime.block_on(run(setup, work));
     runtime.shutdown_background();
     ExitCode::from(code)
 }
 
-async fn run(setup: Result<Setup, Vec<String>>, command: Command) -> u8 {
+async fn run(setup: Result<Setup, Vec<String>>, work: Work) -> u8 {
     let setup = match setup {
         Ok(setup) => setup,
         Err(sentences) => {
@@ -92,15 +123,47 @@ async fn run(setup: Result<Setup, Vec<String>>, command: Command) -> u8 {
             return 2;
         }
     };
-    match command {
-        Command::Action => app::action(&setup).await,
-        Command::Review { target } => app::review(&setup, &manual(target)).await,
-        Command::State { target, json } => {
+    match work {
+        Work::Action => app::action(&setup).await,
+        Work::Review { target } => app::review(&setup, &manual(target)).await,
+        Work::State {
+            target,
+            json,
+            explain,
+        } => {
+            let form = match (json, explain) {
+                (true, _) => Form::Json,
+                (false, true) => Form::Explained,
+                (false, false) => Form::Table,
+            };
             let pr = PrKey {
                 repo: target.repo,
                 number: target.pr,
             };
-            app::state(&setup, &pr, json).await
+            app::state(&setup, &pr, form).await
+        }
+    }
+}
+
+fn eval_dedupe(file: &Path) -> u8 {
+    let name = file.display();
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) => {
+            eprintln!(
+                "error: {name} cannot be read ({error}); give a text file in UTF-8 with one pair a line"
+            );
+            return 2;
+        }
+    };
+    match eval::dedupe(&text) {
+        Ok(counts) => {
+            print!("{counts}");
+            0
+        }
+        Err(error) => {
+            eprintln!("error: {name} cannot be measured on: {error}");
+            2
         }
     }
 }
@@ -118,11 +181,11 @@ fn manual(target: Target) -> Event {
 fn setup(
     environment: Environment,
     vars: &[(String, String)],
-    command: &Command,
+    work: &Work,
 ) -> Result<Setup, Vec<String>> {
     let mut inputs =
         RawInputs::from_vars(vars.iter().cloned()).map_err(|error| vec![error.to_string()])?;
-    if let Command::Review { target } | Command::State { target, .. } = command {
+    if let Work::Review { target } | Work::State { target, .. } = work {
         let fallback = |name: &str| {
             vars.iter()
                 .find(|(key, _)| key == name)

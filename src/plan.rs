@@ -1,7 +1,7 @@
 //! All pending work, decided from what is on the pull request and not from what the event was: runs get
 //! cancelled, and the next one must pick up what the last one dropped.
 
-use crate::domain::CommitSha;
+use crate::domain::{Awaiting, CommitSha, Thread};
 use crate::event::EventKind;
 use crate::state::record::Record;
 use std::fmt;
@@ -83,6 +83,26 @@ pub fn plan(
         .into_iter()
         .find(|record| record.covers(base, head, rules));
     covering.map_or(Plan::Review, Plan::Recompute)
+}
+
+/// The records that prove a whole review under these rules, newest first, whatever the head was.
+pub fn finished_under(records: Vec<Record>, rules: &str) -> impl Iterator<Item = Record> {
+    let complete = |record: &Record| record.passes == [1, 2, 3, 4] && record.left_out.is_empty();
+    let rules = rules.to_owned();
+    records
+        .into_iter()
+        .filter(move |record| complete(record) && record.rules == rules)
+}
+
+/// The open threads that the model has to judge: those where somebody whose word counts waits for us, and, when
+/// the head is reviewed, those that a push since may have fixed.
+#[must_use]
+pub fn to_judge<'a>(threads: &'a [Thread], head: &CommitSha, reviews: bool) -> Vec<&'a Thread> {
+    let pushed_since =
+        |thread: &Thread| thread.head.as_ref().is_some_and(|made_at| made_at != head);
+    let open = threads.iter().filter(|thread| thread.status.is_open());
+    open.filter(|thread| thread.awaiting == Awaiting::Us || (reviews && pushed_since(thread)))
+        .collect()
 }
 
 #[cfg(test)]

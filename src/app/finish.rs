@@ -36,10 +36,8 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
         .filter(|thread| thread.status.is_open())
         .collect();
     let policy = &run.config.policy;
-    let tally = Tally::of(
-        reviewing::open_scores(&open, &[], policy.threshold),
-        policy.blocking,
-    );
+    let scores = reviewing::open_scores(&open, &[], policy.threshold);
+    let tally = Tally::of(scores.chain(reading.missed()), policy.blocking);
     let verdict = Verdict::of(&Evidence {
         complete: true,
         left_out: record.left_out.len(),

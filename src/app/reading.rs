@@ -1,23 +1,20 @@
 //! Everything a run reads before it works: the pull request and its discussion from GitHub, the change and the
 //! rules from git objects. The two sources are read side by side.
 
-use super::{Run, Stop};
+use super::{Run, Stop, earlier};
 use crate::context::rules::{self, RuleFile};
 use crate::context::sensitivity::{self, MANIFESTS};
-use crate::domain::{CommitSha, FileDiff, Login, PrKey, Score, Sensitivity, Standing, Thread};
+use crate::domain::{CommitSha, FileDiff, PrKey, Score, Sensitivity, Thread};
 use crate::event::EventKind;
-use crate::git::{Remote, Repository};
+use crate::git::Repository;
 use crate::github::{
-    ApiError, ChangedFile, CommitInfo, GitHub, IssueComment, PullRequest, PullState, ReviewComment,
-    ReviewThread,
+    ApiError, ChangedFile, CommitInfo, GitHub, IssueComment, PullRequest, PullState, Review,
 };
 use crate::plan::{self, Plan, Situation};
 use crate::snapshot::{self, Caps, Snapshot};
-use crate::state::rebuild::{self, Comment, Conversation, Sources};
+use crate::state::rebuild::{Lost, Rebuilt, Remark};
 use crate::state::record::{self, Record};
-use crate::state::signature::Keys;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
 use std::path::Path;
 
 /// The pull request as the run found it.
@@ -27,7 +24,10 @@ pub struct Reading {
     pub files: Vec<ChangedFile>,
     pub commits: Vec<CommitInfo>,
     pub threads: Vec<Thread>,
+    pub lost: Vec<Lost>,
+    pub others: Vec<Remark>,
     pub conversation: Vec<IssueComment>,
+    pub reviews: Vec<Review>,
     pub warnings: Vec<String>,
     pub change: Change,
     /// Hash of what a review depends on besides the code.
@@ -44,6 +44,7 @@ pub struct Change {
     pub sensitivity: Sensitivity,
     pub evidence: Vec<String>,
     pub snapshot: Snapshot,
+    pub repository: Repository,
 }
 
 impl Reading {
@@ -64,25 +65,35 @@ impl Reading {
             .records
             .first()
             .map_or((0, 0.0), |r| (r.tokens, r.cost_usd));
+        let records = talk.records;
         let plan = plan::plan(
-            talk.records,
+            records.clone(),
             (&merge_base, &pull.head_sha),
             &rules_hash,
             change.diffs.len(),
         );
-        Ok(Self {
+        let mut reading = Self {
             plan,
             spent,
             rules_hash,
             merge_base,
             files: talk.files,
             commits: talk.commits,
-            threads: talk.threads,
+            threads: talk.rebuilt.threads,
+            lost: talk.rebuilt.lost,
+            others: talk.rebuilt.others,
             conversation: talk.conversation,
-            warnings: talk.warnings,
+            reviews: talk.reviews,
+            warnings: talk.rebuilt.warnings,
             change,
             pull,
-        })
+        };
+        if reading.plan == Plan::Review
+            && let Some(record) = earlier::covering(run, &reading, records).await
+        {
+            reading.plan = Plan::Recompute(record);
+        }
+        Ok(reading)
     }
 }
 
@@ -97,6 +108,17 @@ pub async fn found(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Stop> {
         }
         Stop::fail(error)
     })
+}
+
+impl Reading {
+    /// Scores of the findings of this head whose comments somebody deleted.
+    pub fn missed(&self) -> Vec<Score> {
+        let lost = self
+            .lost
+            .iter()
+            .filter(|lost| lost.head == self.pull.head_sha);
+        lost.map(|lost| lost.score).collect()
+    }
 }
 
 async fn pull_request(run: &Run<'_>) -> Result<PullRequest, Stop> {
@@ -123,7 +145,7 @@ async fn may_ask(run: &Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
         return Ok(());
     };
     let own_work = pull.author.as_ref() == Some(author) && !pull.from_fork;
-    if own_work || may_write(&run.memory(), author).await? {
+    if own_work || run.memory().may_write(author).await? {
         return Ok(());
     }
     Err(Stop::Skip(format!(
@@ -132,21 +154,13 @@ async fn may_ask(run: &Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
     )))
 }
 
-async fn may_write(memory: &Memory<'_>, login: &Login) -> Result<bool, Stop> {
-    match memory.github.permission(&memory.pr.repo, login).await {
-        Ok(permission) => Ok(permission.may_write()),
-        Err(error) if error.is_not_found() || error.is_permission() => Ok(false),
-        Err(error) => Err(Stop::fail(error)),
-    }
-}
-
 /// What GitHub holds of the discussion.
 struct Talk {
     files: Vec<ChangedFile>,
     commits: Vec<CommitInfo>,
-    threads: Vec<Thread>,
-    warnings: Vec<String>,
+    rebuilt: Rebuilt,
     conversation: Vec<IssueComment>,
+    reviews: Vec<Review>,
     /// What runs before have left on this head, newest first.
     records: Vec<Record>,
 }
@@ -159,10 +173,13 @@ impl Talk {
             github.commits(&run.pr),
             github.issue_comments(&run.pr),
             github.reviews(&run.pr),
-            check_texts(github, run, pull),
+            check_texts(run, &pull.head_sha),
         )
         .map_err(Stop::fail)?;
-        let (threads, warnings) = threads(&run.memory(), pull.author.as_ref()).await?;
+        let rebuilt = run
+            .memory()
+            .rebuild(pull.author.as_ref(), &reviews, &files)
+            .await?;
         let from_checks = checks
             .iter()
             .filter_map(|text| record::read(text, &run.pr, &run.keys));
@@ -174,130 +191,18 @@ impl Talk {
             records: from_checks.chain(from_reviews).collect(),
             files,
             commits,
-            threads,
-            warnings,
+            rebuilt,
             conversation,
+            reviews,
         })
     }
 }
 
-/// What it takes to rebuild the threads, with or without a run.
-pub struct Memory<'a> {
-    pub github: &'a GitHub,
-    pub pr: &'a PrKey,
-    pub keys: &'a Keys,
-    pub trusted_bots: &'a [Login],
-    pub blocking: Option<Score>,
-}
-
-/// Our threads on the pull request, rebuilt from its comments.
-pub async fn threads(
-    memory: &Memory<'_>,
-    author: Option<&Login>,
-) -> Result<(Vec<Thread>, Vec<String>), Stop> {
-    let github = memory.github;
-    let (comments, conversations, viewer) = tokio::try_join!(
-        github.review_comments(memory.pr),
-        github.review_threads(memory.pr),
-        github.viewer(),
-    )
-    .map_err(Stop::fail)?;
-    let mut ours = memory.trusted_bots.to_vec();
-    ours.push(viewer);
-    let standings = standings(memory, author, &ours, &comments, &conversations).await?;
-    let standing = |login: &Login| standings.get(login).copied().unwrap_or(Standing::Other);
-    let comments: Vec<Comment> = comments.into_iter().map(|c| comment(c, standing)).collect();
-    let conversations: Vec<Conversation> = conversations
-        .into_iter()
-        .filter_map(|thread| conversation(thread, &ours, standing))
-        .collect();
-    Ok(rebuild::rebuild(&Sources {
-        pr: memory.pr,
-        keys: memory.keys,
-        ours: &ours,
-        blocking: memory.blocking,
-        comments: &comments,
-        conversations: &conversations,
-    }))
-}
-
-fn comment(comment: ReviewComment, standing: impl Fn(&Login) -> Standing) -> Comment {
-    Comment {
-        id: comment.id,
-        in_reply_to: comment.in_reply_to,
-        standing: comment.author.as_ref().map_or(Standing::Other, standing),
-        author: comment.author,
-        body: comment.body,
-        path: comment.path,
-        line: comment.line,
-        original_line: comment.original_line,
-        side: comment.side,
-        created_at: comment.created_at,
-        url: comment.html_url,
-    }
-}
-
-fn conversation(
-    thread: ReviewThread,
-    ours: &[Login],
-    standing: impl Fn(&Login) -> Standing,
-) -> Option<Conversation> {
-    Some(Conversation {
-        root: thread.root_comment?,
-        node_id: thread.node_id,
-        is_resolved: thread.is_resolved,
-        is_outdated: thread.is_outdated,
-        // What we resolved ourselves is told by our reply.
-        resolved_by: thread
-            .resolved_by
-            .filter(|login| !ours.contains(login))
-            .map(|login| {
-                let weight = standing(&login);
-                (login, weight)
-            }),
-        viewer_can_resolve: thread.viewer_can_resolve,
-    })
-}
-
-/// What the word of everybody who spoke or decided in the threads weighs. The permission endpoint is asked once
-/// for each, because associations call members collaborators who may only read.
-async fn standings(
-    memory: &Memory<'_>,
-    author: Option<&Login>,
-    ours: &[Login],
-    comments: &[ReviewComment],
-    conversations: &[ReviewThread],
-) -> Result<HashMap<Login, Standing>, Stop> {
-    let speakers = comments
-        .iter()
-        .filter_map(|comment| comment.author.as_ref());
-    let closers = conversations
-        .iter()
-        .filter_map(|thread| thread.resolved_by.as_ref());
-    let mut standings = HashMap::new();
-    for login in speakers.chain(closers) {
-        if ours.contains(login) || login.is_bot() || standings.contains_key(login) {
-            continue;
-        }
-        let may_write = may_write(memory, login).await?;
-        let standing = match (may_write, Some(login) == author) {
-            (true, _) => Standing::Writer,
-            (false, true) => Standing::Author,
-            (false, false) => Standing::Other,
-        };
-        standings.insert(login.clone(), standing);
-    }
-    Ok(standings)
-}
-
 /// The texts of our check runs on this head, newest first. Without the right to read them there is no memory there.
-async fn check_texts(
-    github: &GitHub,
-    run: &Run<'_>,
-    pull: &PullRequest,
-) -> Result<Vec<String>, ApiError> {
-    let runs = github
-        .check_runs(&run.pr.repo, &pull.head_sha, super::check::NAME)
+pub async fn check_texts(run: &Run<'_>, head: &CommitSha) -> Result<Vec<String>, ApiError> {
+    let runs = run
+        .github
+        .check_runs(&run.pr.repo, head, super::check::NAME)
         .await;
     match runs {
         Ok(mut runs) => {
@@ -320,10 +225,7 @@ impl Change {
         let directory = run.directory("objects")?;
         let workspace = environment.workspace.as_deref();
         let repository = Repository::open(&directory, workspace, &environment.for_git())?;
-        let remote = Remote {
-            url: format!("{}/{}.git", environment.server_url, run.pr.repo),
-            token: Some(run.config.github_token.clone()),
-        };
+        let remote = run.remote();
         repository
             .ensure(&[merge_base, &pull.head_sha], &remote)
             .await?;
@@ -347,6 +249,7 @@ impl Change {
             sensitivity,
             evidence,
             snapshot,
+            repository,
         })
     }
 }

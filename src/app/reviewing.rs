@@ -2,12 +2,14 @@
 
 use super::check::CheckRun;
 use super::finish::Finished;
+use super::past::Past;
 use super::reading::Reading;
-use super::{Run, Stop};
-use crate::context::brief::Brief;
-use crate::domain::{Anchor, CommentId, FileDiff, Finding, Score, Sensitivity, Thread};
+use super::{Run, Stop, people};
+use crate::context::brief::{Brief, Excerpt};
+use crate::domain::{Anchor, CommentId, CommitSha, FileDiff, Finding, Score, Sensitivity, Thread};
 use crate::opencode::{Client, SessionId, Sidecar};
-use crate::publish::comment::Voice;
+use crate::plan;
+use crate::publish::comment::{self, Voice};
 use crate::publish::outbox::{Outbox, Sent};
 use crate::random;
 use crate::report::Report;
@@ -20,15 +22,20 @@ use crate::review::run::{End, Limits, Outcome, Run as Passes};
 use crate::state::record::Record;
 use std::collections::HashMap;
 
+/// Judges the open threads that wait for it, and reviews the change unless a record covers it.
 pub async fn review(
     run: &Run<'_>,
     sidecar: &Sidecar,
     reading: Reading,
     check: &CheckRun,
+    covered: Option<Record>,
 ) -> Result<Finished, Stop> {
     let diffs = diff_files(&reading).await?;
+    let to_judge = plan::to_judge(&reading.threads, &reading.pull.head_sha, covered.is_none());
+    let past = Past::of(run, &reading, &to_judge).await;
+    let people = people::who_decides(run, &reading, &to_judge).await?;
     run.desk.open(Desk::new(
-        subject(&reading),
+        subject(&reading, past.changed_since, people),
         weights(run, reading.change.sensitivity),
         REVIEWERS[0].id,
         random::hex(16)?,
@@ -39,12 +46,22 @@ pub async fn review(
         check.open(run, &reading),
     );
     let session = session.map_err(Stop::fail)?;
-    let outcome = passes(run, sidecar.client(), &session, &reading, &diffs).await?;
+    let talk = Talk {
+        client: sidecar.client(),
+        session: &session,
+        to_judge: &past.excerpts,
+        reviews: covered.is_none(),
+    };
+    let outcome = passes(run, &talk, &reading, &diffs).await?;
     if let End::Refused(why) = &outcome.end {
         return Err(Stop::fail(refusal(run, why)));
     }
-    let record = record(&reading, &outcome);
-    let staged = Staged::of(run, &reading);
+    let staged = Staged::of(
+        run,
+        &reading,
+        covered.is_some() || outcome.end != End::Complete,
+    );
+    let record = record(&reading, &outcome, covered);
     let all_said = evidence(run, &outcome, &record, &staged, &Sent::default(), 0);
     let outbox = Outbox {
         voice: Voice {
@@ -89,7 +106,11 @@ async fn diff_files(reading: &Reading) -> Result<Vec<(FileDiff, String)>, Stop> 
     Ok(named)
 }
 
-fn subject(reading: &Reading) -> Subject {
+fn subject(
+    reading: &Reading,
+    changed_since: HashMap<CommitSha, Vec<String>>,
+    human_reviewers: Vec<String>,
+) -> Subject {
     let snapshot = &reading.change.snapshot;
     let diffs = &reading.change.diffs;
     let shown_paths = diffs
@@ -104,6 +125,10 @@ fn subject(reading: &Reading) -> Subject {
         threads: reading.threads.clone(),
         root: snapshot.root().display().to_string(),
         shown_paths,
+        changed_since,
+        author: reading.pull.author.clone(),
+        human_reviewers,
+        others: reading.others.clone(),
     }
 }
 
@@ -117,10 +142,17 @@ fn weights(run: &Run<'_>, sensitivity: Sensitivity) -> Weights {
     }
 }
 
+/// The session, and what it is for.
+struct Talk<'a> {
+    client: &'a Client,
+    session: &'a SessionId,
+    to_judge: &'a [Excerpt],
+    reviews: bool,
+}
+
 async fn passes(
     run: &Run<'_>,
-    client: &Client,
-    session: &SessionId,
+    talk: &Talk<'_>,
     reading: &Reading,
     diffs: &[(FileDiff, String)],
 ) -> Result<Outcome, Stop> {
@@ -161,9 +193,11 @@ async fn passes(
         sensitivity: reading.change.sensitivity,
     };
     let passes = Passes {
-        client,
-        session,
+        client: talk.client,
+        session: talk.session,
         brief: &brief,
+        to_judge: talk.to_judge,
+        reviews: talk.reviews,
         desk: &run.desk,
         limits: Limits {
             deadline: run.started + run.config.timeout,
@@ -184,10 +218,12 @@ struct Staged<'a> {
     replies: Vec<StagedReply>,
     /// Threads that were open before the run.
     open: Vec<&'a Thread>,
+    /// Scores of findings whose comments are gone, where no review since has looked again.
+    lost: Vec<Score>,
 }
 
 impl<'a> Staged<'a> {
-    fn of(run: &Run<'_>, reading: &'a Reading) -> Self {
+    fn of(run: &Run<'_>, reading: &'a Reading, misses: bool) -> Self {
         let on_desk = run.desk.with(|desk| {
             let (entries, replies) = desk.publishable();
             let findings = entries.iter().map(|entry| placed(&entry.finding, reading));
@@ -201,6 +237,7 @@ impl<'a> Staged<'a> {
             findings,
             replies,
             open: threads.filter(|thread| thread.status.is_open()).collect(),
+            lost: if misses { reading.missed() } else { Vec::new() },
         }
     }
 
@@ -213,16 +250,28 @@ impl<'a> Staged<'a> {
     }
 }
 
-fn record(reading: &Reading, outcome: &Outcome) -> Record {
+/// What the next run finds: the record that covers this head, or a new one.
+fn record(reading: &Reading, outcome: &Outcome, covered: Option<Record>) -> Record {
+    let (tokens, cost) = (outcome.usage.tokens.total(), outcome.usage.cost);
+    if let Some(record) = covered {
+        return Record {
+            tokens: record.tokens + tokens,
+            cost_usd: record.cost_usd + cost,
+            ..record
+        };
+    }
     let finished = outcome.passes.iter().filter(|pass| pass.summary.is_some());
     Record {
         head: reading.pull.head_sha.to_string(),
         merge_base: reading.merge_base.to_string(),
         rules: reading.rules_hash.clone(),
-        passes: finished.map(|pass| pass.number.get()).collect(),
+        passes: finished
+            .map(|pass| pass.number)
+            .filter(|number| *number > 0)
+            .collect(),
         left_out: left_out(reading),
-        tokens: reading.spent.0 + outcome.usage.tokens.total(),
-        cost_usd: reading.spent.1 + outcome.usage.cost,
+        tokens: reading.spent.0 + tokens,
+        cost_usd: reading.spent.1 + cost,
     }
 }
 
@@ -262,7 +311,10 @@ fn evidence(
         complete: outcome.end == End::Complete,
         left_out: record.left_out.len(),
         unpublished,
-        tally: Tally::of(old.chain(new), policy.blocking),
+        tally: Tally::of(
+            old.chain(new).chain(staged.lost.iter().copied()),
+            policy.blocking,
+        ),
     }
 }
 
@@ -292,6 +344,9 @@ fn conclude(
     report.cost_usd = outcome.usage.cost;
     report.reasons = reasons(outcome, &record, &sent);
     report.warnings.extend(sent.warnings);
+    report
+        .notes
+        .extend(sent.left_open.then(comment::conversations_stay_open));
     report.review_url = sent.review_url;
     Finished {
         report,
@@ -321,6 +376,7 @@ pub fn open_scores<'a>(
 fn reasons(outcome: &Outcome, record: &Record, sent: &Sent) -> Vec<String> {
     let end = match &outcome.end {
         End::Complete | End::Refused(_) => None,
+        End::NotJudged(why) => Some(format!("The open threads were not judged: {why}")),
         End::NotSubmitted(pass) => Some(format!(
             "Pass {pass} of 4 was never submitted by the model."
         )),
@@ -384,6 +440,7 @@ pub fn report(
             .collect(),
         left_out: left_out(reading),
         warnings,
+        notes: Vec::new(),
         review_url: None,
     }
 }

@@ -1,22 +1,24 @@
 //! `state`: the threads of a pull request as a run would rebuild them, without a run.
 
-use super::reading::{self, Memory};
+use super::memory::Memory;
+use super::reading;
 use super::{Setup, Stop};
 use crate::config::inputs;
 use crate::domain::{PrKey, Thread};
 use crate::github::GitHub;
+use crate::state::rebuild::Rebuilt;
 use crate::state::signature::Keys;
 use crate::tools::thread_json;
 use serde_json::Value;
 
 /// Prints the threads. Returns the exit code.
-pub async fn state(setup: &Setup, pr: &PrKey, json: bool) -> u8 {
+pub async fn state(setup: &Setup, pr: &PrKey, form: Form) -> u8 {
     match rebuilt(setup, pr).await {
-        Ok((threads, warnings)) => {
-            for warning in warnings {
+        Ok(rebuilt) => {
+            for warning in &rebuilt.warnings {
                 tracing::warn!("{warning}");
             }
-            setup.actions.answer(&render(&threads, json));
+            setup.actions.answer(&render(&rebuilt.threads, form));
             0
         }
         Err(Stop::Skip(sentence)) => {
@@ -32,7 +34,7 @@ pub async fn state(setup: &Setup, pr: &PrKey, json: bool) -> u8 {
     }
 }
 
-async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<(Vec<Thread>, Vec<String>), Stop> {
+async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<Rebuilt, Stop> {
     let inputs = inputs::memory(&setup.inputs)
         .map_err(|errors| Stop::Fail(errors.iter().map(ToString::to_string).collect()))?;
     let environment = &setup.environment;
@@ -52,24 +54,35 @@ async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<(Vec<Thread>, Vec<String>)
         trusted_bots: &inputs.trusted_bots,
         blocking: inputs.blocking,
     };
-    reading::threads(&memory, pull.author.as_ref()).await
+    let (reviews, files) =
+        tokio::try_join!(github.reviews(pr), github.files(pr)).map_err(Stop::fail)?;
+    memory.rebuild(pull.author.as_ref(), &reviews, &files).await
 }
 
-fn render(threads: &[Thread], json: bool) -> String {
-    if json {
+/// How the threads are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Table,
+    Json,
+    /// The table, with what decided each status below its row.
+    Explained,
+}
+
+fn render(threads: &[Thread], form: Form) -> String {
+    if form == Form::Json {
         let threads: Vec<Value> = threads.iter().map(thread_json).collect();
         return serde_json::to_string_pretty(&threads).unwrap_or_default();
     }
     if threads.is_empty() {
         return "No threads.".into();
     }
-    let header = row(["THREAD", "STATUS", "AWAITING", "SCORE"], "FINDING");
-    let rows = threads.iter().map(|thread| {
+    let mut lines = vec![row(["THREAD", "STATUS", "AWAITING", "SCORE"], "FINDING")];
+    for thread in threads {
         let line = thread
             .line
             .map(|line| format!(":{line}"))
             .unwrap_or_default();
-        row(
+        lines.push(row(
             [
                 &thread.id.to_string(),
                 &thread.status.to_string(),
@@ -77,12 +90,12 @@ fn render(threads: &[Thread], json: bool) -> String {
                 &thread.assessment.score.to_string(),
             ],
             &format!("{}{line}  {}", thread.file, thread.assessment.finding),
-        )
-    });
-    std::iter::once(header)
-        .chain(rows)
-        .collect::<Vec<_>>()
-        .join("\n")
+        ));
+        if form == Form::Explained {
+            lines.push(format!("             {}; {}", thread.because, thread.trust));
+        }
+    }
+    lines.join("\n")
 }
 
 fn row([id, status, awaiting, score]: [&str; 4], finding: &str) -> String {

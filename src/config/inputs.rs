@@ -82,6 +82,11 @@ pub const INPUTS: &[Input] = &[
         )
     },
     input(
+        "human_reviewers",
+        "",
+        "People or teams (org/team) who decide where the reviewer and the developer do not agree, beside those who review the pull request; by comma or newline.",
+    ),
+    input(
         "trusted_bots",
         "opencode-reviewer[bot], github-actions[bot]",
         "Bots whose unsigned finding blocks are read, by comma or newline.",
@@ -339,6 +344,7 @@ fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
     let policy = reader.policy();
     let fail_job = reader.optional("fail_job", values::boolean);
     let github_token = reader.github_token();
+    let human_reviewers = reader.optional("human_reviewers", values::people);
     let trusted_bots = reader.optional("trusted_bots", values::logins);
     let mention = reader.optional("mention", values::mention);
     let skip_label = reader.optional("skip_label", values::label);
@@ -353,6 +359,7 @@ fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
         policy: policy?,
         fail_job: fail_job?,
         github_token: github_token?,
+        human_reviewers: human_reviewers.unwrap_or_default(),
         trusted_bots: trusted_bots?,
         mention: mention?,
         skip_label: skip_label?,

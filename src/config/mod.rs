@@ -37,6 +37,8 @@ pub struct Config {
     pub policy: Policy,
     pub fail_job: bool,
     pub github_token: SecretString,
+    /// People and teams as they are mentioned, without the `@`.
+    pub human_reviewers: Vec<String>,
     pub trusted_bots: Vec<Login>,
     /// With its `@`.
     pub mention: String,

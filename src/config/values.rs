@@ -186,6 +186,19 @@ pub(super) fn logins(text: &str) -> Result<Vec<Login>, Refusal> {
     Ok(names.into_iter().map(Login::new).collect())
 }
 
+/// Logins, and teams as org/team.
+pub(super) fn people(text: &str) -> Result<Vec<String>, Refusal> {
+    let accepted = "GitHub logins or teams as org/team, by comma or newline";
+    let names: Vec<&str> = items(text)
+        .map(|name| name.strip_prefix('@').unwrap_or(name))
+        .collect();
+    let valid = |name: &&str| name.split('/').count() <= 2 && name.split('/').all(is_login);
+    if names.is_empty() || names.len() > LONGEST_LIST || !names.iter().all(valid) {
+        return Err(Refusal::new(accepted));
+    }
+    Ok(names.into_iter().map(str::to_owned).collect())
+}
+
 /// With its `@`, whether or not it was written.
 pub(super) fn mention(text: &str) -> Result<String, Refusal> {
     let name = text.strip_prefix('@').unwrap_or(text);

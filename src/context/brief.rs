@@ -4,13 +4,16 @@
 use super::fence::Fence;
 use super::rules::RuleFile;
 use super::template::{self, TemplateError};
-use crate::domain::{CommitSha, FileDiff, FileStatus, Sensitivity, Status, Thread};
+use crate::domain::{
+    Awaiting, CommentId, CommitSha, FileDiff, FileStatus, Sensitivity, Status, Thread,
+};
 use crate::review::desk::Entry;
 use crate::review::passes::Pass;
 use std::fmt::Write as _;
 
 const SYSTEM: &str = include_str!("../prompts/system.md");
 const CONTEXT: &str = include_str!("../prompts/context.md");
+const TURN_ZERO: &str = include_str!("../prompts/turn-0.md");
 const NUDGE: &str = include_str!("../prompts/nudge.md");
 
 /// Diffs are inlined while they fit; the rest is read from the folder. In tokens, at four bytes each.
@@ -43,6 +46,14 @@ pub struct Brief<'a> {
     pub sensitivity: Sensitivity,
 }
 
+/// The code that a thread hangs on, when the finding was made and now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    pub thread: CommentId,
+    pub then: Option<String>,
+    pub now: Option<String>,
+}
+
 /// The system prompt: ours alone, no foreign byte in it.
 pub fn system_prompt(fence: &Fence) -> Result<String, TemplateError> {
     template::render(SYSTEM, &[("nonce", fence.nonce())])
@@ -55,14 +66,47 @@ pub fn nudge(pass: &Pass) -> Result<String, TemplateError> {
 }
 
 impl Brief<'_> {
-    /// The prompt of a pass; the first one carries the context.
-    pub fn prompt(&self, pass: &Pass, entries: &[Entry]) -> Result<String, TemplateError> {
+    /// The prompt about the threads that are to be judged; it begins the session, so it carries the context.
+    pub fn turn_zero(&self, excerpts: &[Excerpt]) -> Result<String, TemplateError> {
+        let threads: Vec<String> = excerpts
+            .iter()
+            .map(|excerpt| self.judged(excerpt))
+            .collect();
+        let task = template::render(TURN_ZERO, &[("threads", &threads.join("\n\n"))])?;
+        let (diffs, _) = self.inlined();
+        Ok(format!("{}\n---\n\n{task}", self.context(&diffs)?))
+    }
+
+    fn judged(&self, excerpt: &Excerpt) -> String {
+        let id = excerpt.thread;
+        let thread = self.threads.iter().find(|thread| thread.id == id);
+        let asked = match thread.map(|thread| (thread.awaiting, thread.status)) {
+            Some((Awaiting::Us, Status::Escalated)) => "a person has answered the escalation",
+            Some((Awaiting::Us, _)) => "a reply waits for your judgement",
+            _ => "the code has changed since; is it fixed?",
+        };
+        let code = |text: &Option<String>| text.clone().unwrap_or_else(|| "(not there)".into());
+        let then = self.fence.wrap("code then", &code(&excerpt.then));
+        let now = self.fence.wrap("code now", &code(&excerpt.now));
+        format!("Thread {id}: {asked}\n{then}\n{now}")
+    }
+
+    /// The prompt of a pass; the first one of a session carries the context.
+    pub fn prompt(
+        &self,
+        pass: &Pass,
+        entries: &[Entry],
+        begins: bool,
+    ) -> Result<String, TemplateError> {
         let staged = self.staged(entries);
         let sensitivity = self.sensitivity.to_string();
         match pass.number.get() {
             1 => {
                 let (diffs, coverage) = self.inlined();
                 let task = template::render(pass.prompt, &[("coverage", &coverage)])?;
+                if !begins {
+                    return Ok(task);
+                }
                 Ok(format!("{}\n---\n\n{task}", self.context(&diffs)?))
             }
             3 => template::render(
@@ -312,8 +356,7 @@ fn cut(text: &str, most: usize) -> &str {
 mod tests {
     use super::*;
     use crate::domain::{
-        Anchor, Assessment, Awaiting, CommentId, Finding, Login, PassNumber, Reply, Score, Side,
-        Standing,
+        Anchor, Assessment, Finding, Login, PassNumber, Reply, Score, Side, Standing, Trust,
     };
     use crate::review::desk::Fate;
     use crate::review::passes;
@@ -336,6 +379,7 @@ mod tests {
             finding_id: None,
             file: "src/page.ts".into(),
             line: Some(2),
+            original_line: Some(2),
             side: Side::Right,
             outdated: false,
             status: Status::Disputed,
@@ -344,7 +388,9 @@ mod tests {
             category: None,
             head: None,
             anchor_hash: None,
-            signed: true,
+            trust: Trust::Signed,
+            resolution: None,
+            because: String::new(),
             seq: 1,
             replies: vec![Reply {
                 id: CommentId(56),
@@ -415,8 +461,17 @@ mod tests {
             conversation: &[("writer", "Please keep it small.")],
             sensitivity: Sensitivity::High,
         };
-        let texts = passes::all().map(|pass| brief.prompt(&pass, &[entry()]).unwrap());
-        texts.collect::<Vec<_>>().join("\n=====\n")
+        let excerpt = Excerpt {
+            thread: CommentId(55),
+            then: Some("    2  old line".into()),
+            now: None,
+        };
+        let first = brief.turn_zero(&[excerpt]).unwrap();
+        let texts = passes::all().map(|pass| brief.prompt(&pass, &[entry()], true).unwrap());
+        std::iter::once(first)
+            .chain(texts)
+            .collect::<Vec<_>>()
+            .join("\n=====\n")
     }
 
     #[test]

@@ -125,6 +125,37 @@ impl FileDiff {
         }
     }
 
+    /// Whether both change the same lines in the same way, wherever in the file these have moved to.
+    #[must_use]
+    pub fn is_same_change(&self, other: &Self) -> bool {
+        let lines = |diff: &Self| -> Vec<(LineKind, String)> {
+            let lines = diff.hunks.iter().flat_map(|hunk| hunk.lines.clone());
+            lines.map(|line| (line.kind, line.text)).collect()
+        };
+        self.path == other.path
+            && self.previous_path == other.previous_path
+            && self.status == other.status
+            && !self.binary
+            && !other.binary
+            && lines(self) == lines(other)
+    }
+
+    /// Where a line of the old version stands in the new one, or where it would.
+    #[must_use]
+    pub fn moved(&self, old_line: u32) -> u32 {
+        let mut moved = i64::from(old_line);
+        for line in self.hunks.iter().flat_map(|hunk| &hunk.lines) {
+            match line.kind {
+                LineKind::Removed if line.old.is_some_and(|old| old < old_line) => moved -= 1,
+                LineKind::Added if line.new.is_some_and(|new| i64::from(new) <= moved) => {
+                    moved += 1;
+                }
+                _ => {}
+            }
+        }
+        u32::try_from(moved.max(1)).unwrap_or(old_line)
+    }
+
     #[must_use]
     pub fn additions(&self) -> usize {
         self.count(LineKind::Added)

@@ -10,4 +10,4 @@ pub use diff::{Anchor, DiffLine, FileDiff, FileStatus, Hunk, LineKind, Side};
 pub use finding::{Assessment, Category, Finding};
 pub use ids::{CommentId, CommitSha, FindingId, Login, PassNumber, PrKey, RepoName, ThreadId};
 pub use score::{Score, Sensitivity};
-pub use thread::{Awaiting, Reply, Standing, Status, Thread};
+pub use thread::{Awaiting, Reply, Resolution, Standing, Status, Thread, Trust};

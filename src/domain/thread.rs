@@ -71,6 +71,38 @@ impl fmt::Display for Standing {
     }
 }
 
+/// How a thread came to be resolved, which decides whether it can come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Resolution {
+    /// A person who may closed the conversation. What they decided is not reopened.
+    ByPerson,
+    /// The code fixed it. It is reopened if the problem is back.
+    Fixed,
+    /// The finding was given up. It comes back only if the code changes.
+    Conceded,
+}
+
+/// How far the finding's own comment is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Trust {
+    /// Signed by us.
+    Signed,
+    /// Under a name of ours, without a signature that we can verify.
+    Unsigned,
+    /// Changed by somebody else; the manifest's score counts.
+    Tampered,
+}
+
+impl fmt::Display for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Signed => "signed by us",
+            Self::Unsigned => "not signed",
+            Self::Tampered => "changed by somebody else",
+        })
+    }
+}
+
 /// A reply by somebody else in one of our threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
@@ -91,6 +123,8 @@ pub struct Thread {
     pub file: String,
     /// The line now, or the original one when the thread is outdated; `None` for a file comment.
     pub line: Option<u32>,
+    /// The line in the head that was reviewed when the finding was made.
+    pub original_line: Option<u32>,
     pub side: Side,
     pub outdated: bool,
     pub status: Status,
@@ -100,8 +134,11 @@ pub struct Thread {
     /// The head that was reviewed when the finding was made.
     pub head: Option<CommitSha>,
     pub anchor_hash: Option<String>,
-    /// Believed because it is signed by us.
-    pub signed: bool,
+    pub trust: Trust,
+    /// How it was resolved, if it was.
+    pub resolution: Option<Resolution>,
+    /// Which comment decided the status, and why.
+    pub because: String,
     /// The highest sequence number of our replies.
     pub seq: u32,
     pub replies: Vec<Reply>,

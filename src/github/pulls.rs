@@ -167,6 +167,24 @@ impl GitHub {
         commit_sha(name, &wire.merge_base_commit.sha)
     }
 
+    /// The people and teams whose review was asked for, as they are mentioned. A reviewer leaves the list by
+    /// reviewing.
+    pub async fn requested_reviewers(&self, key: &PrKey) -> Result<Vec<String>, ApiError> {
+        let name = "read the requested reviewers";
+        let route = format!(
+            "/repos/{}/pulls/{}/requested_reviewers",
+            key.repo, key.number
+        );
+        let wire: wire::RequestedReviewers = self.json(Call::get(name, route)).await?;
+        let users = wire
+            .users
+            .into_iter()
+            .filter(|user| user.kind.as_deref() != Some("Bot"));
+        let teams = wire.teams.into_iter();
+        let teams = teams.map(|team| format!("{}/{}", key.repo.owner(), team.slug));
+        Ok(users.map(|user| user.login).chain(teams).collect())
+    }
+
     /// Of somebody unknown to the repository: none.
     pub async fn permission(&self, repo: &RepoName, login: &Login) -> Result<Permission, ApiError> {
         let route = format!(

@@ -10,6 +10,19 @@ use serde_json::Value;
 pub struct User {
     pub login: String,
     pub id: Option<u64>,
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Team {
+    pub slug: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct RequestedReviewers {
+    pub users: Vec<User>,
+    pub teams: Vec<Team>,
 }
 
 #[derive(Debug, Deserialize)]

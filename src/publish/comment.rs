@@ -6,7 +6,7 @@ use crate::domain::{CommitSha, Finding, PrKey, Thread};
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::desk::{Effect, StagedReply};
 use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Visible};
-use crate::state::rebuild::RESOLVED_MARKER;
+use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
 use crate::state::signature::{Keys, Signed};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -113,7 +113,9 @@ impl Voice<'_> {
         let kind = match reply.effect {
             Effect::Keep => Kind::Keep,
             Effect::Answer => Kind::Answer,
-            Effect::Concede | Effect::Fixed { .. } => Kind::Resolve,
+            Effect::Concede | Effect::Fixed { .. } | Effect::DevelopersWord => Kind::Resolve,
+            Effect::Escalate { .. } => Kind::Escalate,
+            Effect::Reopen => Kind::Reopen,
         };
         let hidden = Hidden {
             id: thread.finding_id.as_ref().map(ToString::to_string),
@@ -121,12 +123,22 @@ impl Voice<'_> {
             answers: thread.replies.last().map(|reply| reply.id.0),
             head: Some(self.head.to_string()),
             conversation: (kind == Kind::Resolve).then_some(conversation),
+            fixed: match &reply.effect {
+                Effect::Fixed { file, .. } => Some(file.clone()),
+                _ => None,
+            },
             ..Hidden::new(kind)
         };
         let body = defuse(&reply.body);
         let text = match &reply.effect {
             Effect::Keep | Effect::Answer => body,
             Effect::Concede => format!("{RESOLVED_MARKER}\n\n{body}"),
+            Effect::Reopen => format!("The problem is back. {body}"),
+            Effect::DevelopersWord => format!(
+                "{RESOLVED_MARKER}\n\nWe do not agree, and nobody else reviews this pull request: the \
+                 developer's word stands. {body}"
+            ),
+            Effect::Escalate { people } => format!("{ESCALATED_MARKER}\n\n{}{body}", call(people)),
             Effect::Fixed { file, commit } => {
                 let commit = commit
                     .as_deref()
@@ -155,6 +167,15 @@ impl Voice<'_> {
     }
 }
 
+/// Calls the people who decide, once. Where nobody may be called, the maintainers find it by themselves.
+fn call(people: &[String]) -> String {
+    if people.is_empty() {
+        return "A maintainer decides whether this holds. ".into();
+    }
+    let names: Vec<String> = people.iter().map(|name| format!("@{name}")).collect();
+    format!("{}: please decide whether this holds. ", names.join(", "))
+}
+
 /// The check run's title: the verdict in a few words.
 #[must_use]
 pub fn check_title(verdict: Verdict, tally: &Tally) -> String {
@@ -175,6 +196,14 @@ pub fn check_in_progress() -> (&'static str, &'static str) {
         "Review in progress",
         "Four passes: the diff, the structure around it, security and rules, consolidation.",
     )
+}
+
+/// What a token without `contents: write` costs, and what that would cost.
+#[must_use]
+pub fn conversations_stay_open() -> String {
+    "Conversations of resolved threads stay open on GitHub, because this token may not resolve them. `contents: write` \
+     would allow it, at the price of a token that may also push; everything else works without."
+        .into()
 }
 
 /// "1 finding", "2 findings".

@@ -31,6 +31,8 @@ pub struct Sent {
     pub urls: HashMap<String, String>,
     /// Threads that a reply of this run has closed.
     pub resolved: Vec<crate::domain::CommentId>,
+    /// A thread was closed whose conversation the token may not resolve.
+    pub left_open: bool,
     pub warnings: Vec<String>,
     pub failed: Vec<String>,
 }
@@ -63,7 +65,10 @@ impl Outbox<'_> {
         reply: &StagedReply,
         sent: &mut Sent,
     ) -> Result<(), ApiError> {
-        let resolves = matches!(reply.effect, Effect::Concede | Effect::Fixed { .. });
+        let resolves = matches!(
+            reply.effect,
+            Effect::Concede | Effect::Fixed { .. } | Effect::DevelopersWord
+        );
         let mut conversation = Conversation::LeftOpen;
         if let (true, true, Some(node)) = (
             resolves,
@@ -78,9 +83,21 @@ impl Outbox<'_> {
                 )),
             }
         }
+        if let (Effect::Reopen, true, Some(node)) = (
+            &reply.effect,
+            reply.thread.viewer_can_resolve,
+            &reply.thread.node_id,
+        ) && let Err(error) = github.unresolve(node).await
+        {
+            sent.warnings.push(format!(
+                "The conversation of thread {} was left closed: {error}",
+                reply.thread.id
+            ));
+        }
         let body = self.voice.reply(reply, conversation);
         github.reply(self.voice.pr, reply.thread.id, &body).await?;
         if resolves {
+            sent.left_open |= !reply.thread.viewer_can_resolve;
             sent.resolved.push(reply.thread.id);
         }
         Ok(())

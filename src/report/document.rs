@@ -28,6 +28,8 @@ pub struct Report {
     pub threads: Vec<ThreadReport>,
     pub left_out: Vec<String>,
     pub warnings: Vec<String>,
+    /// What could be otherwise, and is no fault.
+    pub notes: Vec<String>,
     pub review_url: Option<String>,
 }
 
@@ -45,7 +47,7 @@ pub struct PassReport {
 impl From<&PassLog> for PassReport {
     fn from(log: &PassLog) -> Self {
         Self {
-            number: log.number.get(),
+            number: log.number,
             title: log.title.to_owned(),
             finished: log.summary.is_some(),
             summary: log.summary.clone().unwrap_or_default(),

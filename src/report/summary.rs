@@ -30,6 +30,9 @@ pub fn markdown(report: &Report, page: Page) -> String {
     for warning in &report.warnings {
         let _ = writeln!(out, "> ⚠️ {}\n", inline(warning));
     }
+    for note in &report.notes {
+        let _ = writeln!(out, "{}\n", inline(note));
+    }
     footer(&mut out, report);
     out
 }
@@ -281,6 +284,7 @@ mod tests {
             }],
             left_out: vec![],
             warnings: vec!["Comments are not signed.".into()],
+            notes: vec![],
             review_url: None,
         };
         insta::assert_snapshot!("summary", markdown(&report, Page::Step));

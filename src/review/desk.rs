@@ -3,13 +3,16 @@
 
 mod discussion;
 
-use super::ledger::{Ledger, Submission};
+pub use discussion::Word;
+
+use super::ledger::{Ledger, Stage, Submission};
 use super::policy::{self, Case, Decision, Reason, Weights};
 use crate::domain::{
-    Assessment, Category, CommitSha, FileDiff, Finding, FindingId, PassNumber, Score, Status,
-    Thread, ThreadId,
+    Assessment, Category, CommitSha, FileDiff, Finding, FindingId, Login, PassNumber, Score,
+    Status, Thread, ThreadId,
 };
-use crate::state::repeats::{self, Claim, Likeness};
+use crate::state::rebuild::Remark;
+use crate::state::repeats::{Claim, Likeness};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 
@@ -33,6 +36,13 @@ pub struct Subject {
     pub root: String,
     /// Paths as the model sees them in the snapshot, where they differ from the repository's.
     pub shown_paths: HashMap<String, String>,
+    /// The files that changed between an earlier head and this one, where that could be told.
+    pub changed_since: HashMap<CommitSha, Vec<String>>,
+    pub author: Option<Login>,
+    /// What human reviewers have said on lines of the change.
+    pub others: Vec<Remark>,
+    /// Who decides where the model and the developer do not agree, as they are mentioned.
+    pub human_reviewers: Vec<String>,
 }
 
 /// What became of a finding.
@@ -71,13 +81,23 @@ impl Entry {
 /// What a reply does to its thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
+    /// The finding stands, for the first time.
     Keep,
+    /// A question was answered; nothing is decided.
     Answer,
+    /// The developer is right.
     Concede,
+    /// The code fixes it.
     Fixed {
         file: String,
         commit: Option<String>,
     },
+    /// Argued twice without agreement: people decide. They are called once; nobody where nobody may be.
+    Escalate { people: Vec<String> },
+    /// Argued twice without agreement, and there is nobody to decide.
+    DevelopersWord,
+    /// What was fixed is back.
+    Reopen,
 }
 
 /// A reply to a thread that is already on the pull request.
@@ -86,7 +106,7 @@ pub struct StagedReply {
     pub thread: Thread,
     pub effect: Effect,
     pub body: String,
-    pub pass: PassNumber,
+    pub stage: Stage,
 }
 
 /// A finding as the model offers it.
@@ -163,7 +183,9 @@ impl Desk {
             entries
                 .filter(|entry| entry.fate == Fate::Staged && finished(entry.finding.pass))
                 .collect(),
-            replies.filter(|reply| finished(reply.pass)).collect(),
+            replies
+                .filter(|reply| self.ledger.is_over(reply.stage))
+                .collect(),
         )
     }
 
@@ -199,6 +221,11 @@ impl Desk {
                 "The example is out of proportion: at score {} a remedy takes about five lines. Shorten it, \
                  or leave it out, and call again.",
                 finding.assessment.score
+            ));
+        }
+        if let Some(author) = self.said_by_another(&finding) {
+            return Err(format!(
+                "{author} has said this at this place already. Nothing was recorded; leave it to them."
             ));
         }
         if let Some(answer) = self.repeat(&finding, draft.distinct_from) {
@@ -262,7 +289,11 @@ impl Desk {
     fn repeat(&mut self, finding: &Finding, distinct_from: Option<ThreadId>) -> Option<Answer> {
         let (id, likeness, text) = self.most_alike(finding)?;
         if likeness == Likeness::NearCertain {
-            return Some(self.restated(id, finding, &text));
+            let back = self.is_back(id).cloned();
+            return Some(match back {
+                Some(thread) => self.reopen(thread, finding),
+                None => self.restated(id, finding, &text),
+            });
         }
         let question = (id, finding.file.clone(), finding.line());
         if distinct_from == Some(id) || !self.asked.insert(question) {
@@ -308,56 +339,69 @@ impl Desk {
             .position(|entry| entry.thread_id() == id)
     }
 
-    fn most_alike(&self, finding: &Finding) -> Option<(ThreadId, Likeness, String)> {
-        let claim = Claim {
-            finding: &finding.assessment.finding,
-            assessment: &finding.assessment.assessment,
-            line: finding.line(),
-            anchor_hash: Some(&finding.anchor_hash),
+    /// A thread that was resolved and whose code is no longer there says nothing about the code as it is now.
+    fn is_past(&self, thread: &Thread) -> bool {
+        let Some(hash) = thread.anchor_hash.as_deref() else {
+            return false;
         };
-        let published = self
+        let mut here = self
             .subject
-            .threads
+            .diffs
             .iter()
+            .filter(|diff| diff.path == thread.file);
+        thread.status == Status::Resolved && !here.any(|diff| diff.holds(hash))
+    }
+
+    /// Somebody who made this very point here before us. What blocks is said all the same: the gate hangs on it.
+    fn said_by_another(&self, finding: &Finding) -> Option<&Login> {
+        let mut weighed = finding.clone();
+        self.weigh(&mut weighed, 0);
+        if self.weights.blocks(weighed.assessment.score) {
+            return None;
+        }
+        let mark = claim(finding).mark();
+        let here = self
+            .subject
+            .others
+            .iter()
+            .filter(|other| other.file == finding.file);
+        let mut same = here.filter(|other| {
+            let theirs = Claim {
+                finding: &other.body,
+                assessment: "",
+                line: other.line,
+                anchor_hash: None,
+            };
+            theirs.mark().likeness(&mark) == Likeness::NearCertain
+        });
+        same.next().map(|other| &other.author)
+    }
+
+    fn most_alike(&self, finding: &Finding) -> Option<(ThreadId, Likeness, String)> {
+        let mark = claim(finding).mark();
+        let threads = self.subject.threads.iter();
+        let published = threads
             .filter(|thread| thread.file == finding.file)
-            .filter(|thread| !is_past(thread, &finding.anchor_hash))
+            .filter(|thread| !self.is_past(thread))
             .map(|thread| {
-                let other = Claim {
+                let said = Claim {
                     finding: &thread.assessment.finding,
                     assessment: &thread.assessment.assessment,
                     line: thread.line,
                     anchor_hash: thread.anchor_hash.as_deref(),
                 };
-                let id = ThreadId::Published(thread.id);
-                (
-                    id,
-                    repeats::likeness(&claim, &other),
-                    &thread.assessment.finding,
-                )
+                (ThreadId::Published(thread.id), said)
             });
-        let recorded = self
-            .entries
-            .iter()
+        let entries = self.entries.iter();
+        let recorded = entries
             .filter(|entry| entry.is_live() && entry.finding.file == finding.file)
-            .map(|entry| {
-                let other = Claim {
-                    finding: &entry.finding.assessment.finding,
-                    assessment: &entry.finding.assessment.assessment,
-                    line: entry.finding.line(),
-                    anchor_hash: Some(&entry.finding.anchor_hash),
-                };
-                let likeness = repeats::likeness(&claim, &other);
-                (
-                    entry.thread_id(),
-                    likeness,
-                    &entry.finding.assessment.finding,
-                )
-            });
+            .map(|entry| (entry.thread_id(), claim(&entry.finding)));
         published
             .chain(recorded)
+            .map(|(id, said)| (id, said.mark().likeness(&mark), said.finding))
             .filter(|(_, likeness, _)| *likeness != Likeness::Different)
             .max_by_key(|(_, likeness, _)| *likeness)
-            .map(|(id, likeness, text)| (id, likeness, text.clone()))
+            .map(|(id, likeness, text)| (id, likeness, text.to_owned()))
     }
 
     /// Marks the pass under way as complete.
@@ -374,10 +418,21 @@ impl Desk {
         })
     }
 
-    fn current_pass(&self) -> Result<PassNumber, String> {
+    fn current_stage(&self) -> Result<Stage, String> {
         self.ledger.current().ok_or_else(|| {
             "This pass is submitted; nothing more can be recorded in it. End your turn.".into()
         })
+    }
+
+    fn current_pass(&self) -> Result<PassNumber, String> {
+        match self.current_stage()? {
+            Stage::Pass(pass) => Ok(pass),
+            Stage::TurnZero => Err(
+                "This turn judges what was said before; new findings belong to the passes \
+                                    that follow. Nothing was recorded."
+                    .into(),
+            ),
+        }
     }
 
     /// The repository's name of a path that the model read in the snapshot.
@@ -412,9 +467,13 @@ impl Desk {
     }
 }
 
-/// A thread that was resolved and whose code has changed since says nothing about the code as it is now.
-fn is_past(thread: &Thread, anchor_hash: &str) -> bool {
-    thread.status == Status::Resolved && thread.anchor_hash.as_deref() != Some(anchor_hash)
+fn claim(finding: &Finding) -> Claim<'_> {
+    Claim {
+        finding: &finding.assessment.finding,
+        assessment: &finding.assessment.assessment,
+        line: finding.line(),
+        anchor_hash: Some(&finding.anchor_hash),
+    }
 }
 
 fn check_texts(draft: &Draft) -> Result<(), String> {

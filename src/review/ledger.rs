@@ -13,9 +13,18 @@ pub struct Finished {
     pub summary: String,
 }
 
+/// Where in the session the model is: judging what was said before, or in a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    TurnZero,
+    Pass(PassNumber),
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
-    current: Option<PassNumber>,
+    current: Option<Stage>,
+    /// Turn 0 came to its end.
+    turn_zero: bool,
     finished: Vec<Finished>,
     /// A contradiction is pointed out once a pass, then the model's word is taken.
     sent_back: bool,
@@ -34,8 +43,19 @@ pub struct Submission<'a> {
 impl Ledger {
     /// Opens a pass. From here on, findings belong to it.
     pub fn begin(&mut self, pass: PassNumber) {
-        self.current = Some(pass);
+        self.current = Some(Stage::Pass(pass));
         self.sent_back = false;
+    }
+
+    /// Opens turn 0: open threads are judged, nothing new is found.
+    pub fn begin_turn_zero(&mut self) {
+        self.current = Some(Stage::TurnZero);
+    }
+
+    /// Turn 0 ended well; what was decided in it may be published.
+    pub fn finish_turn_zero(&mut self) {
+        self.current = None;
+        self.turn_zero = true;
     }
 
     /// No pass is under way any more.
@@ -44,8 +64,17 @@ impl Ledger {
     }
 
     #[must_use]
-    pub fn current(&self) -> Option<PassNumber> {
-        self.current.filter(|pass| !self.is_finished(*pass))
+    pub fn current(&self) -> Option<Stage> {
+        self.current.filter(|stage| !self.is_over(*stage))
+    }
+
+    /// Whether what was said in a stage may be published.
+    #[must_use]
+    pub fn is_over(&self, stage: Stage) -> bool {
+        match stage {
+            Stage::TurnZero => self.turn_zero,
+            Stage::Pass(pass) => self.is_finished(pass),
+        }
     }
 
     #[must_use]
@@ -65,8 +94,10 @@ impl Ledger {
 
     /// Takes a submission, or says what the model should do instead.
     pub fn submit(&mut self, submission: &Submission<'_>) -> Result<String, String> {
-        let Some(current) = self.current else {
-            return Err("No pass is under way; wait for the prompt of a pass.".into());
+        let Some(Stage::Pass(current)) = self.current else {
+            return Err(
+                "No pass is under way; end your turn and wait for the prompt of a pass.".into(),
+            );
         };
         let number = PassNumber::new(submission.number)
             .ok_or_else(|| format!("pass_number is 1 to 4; the pass under way is {current}."))?;

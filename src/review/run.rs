@@ -5,10 +5,11 @@ use super::ledger::NUDGES;
 use super::passes::{self, Pass};
 use crate::actions::Actions;
 use crate::clock::Clock;
-use crate::context::brief::{self, Brief};
+use crate::context::brief::{self, Brief, Excerpt};
 use crate::domain::PassNumber;
 use crate::opencode::client::Client;
 use crate::opencode::session::{SessionId, SidecarEvent, ToolState, Turn, Usage};
+use crate::publish::comment::plural;
 use crate::report::summary::grouped;
 use crate::tools::server::SharedDesk;
 use anyhow::{Context, Result};
@@ -26,9 +27,10 @@ pub struct Limits {
 /// What a pass took.
 #[derive(Debug, Clone)]
 pub struct PassLog {
-    pub number: PassNumber,
+    /// 0 for the turn about open threads.
+    pub number: u8,
     pub title: &'static str,
-    /// `None`: not submitted.
+    /// `None`: not submitted. Turn 0 ends without a submission.
     pub summary: Option<String>,
     pub tool_calls: usize,
     pub tokens: u64,
@@ -45,6 +47,8 @@ pub enum End {
     /// The model's endpoint refused us; no prompt will change that.
     Refused(String),
     Failed(PassNumber, String),
+    /// The open threads could not be judged.
+    NotJudged(String),
 }
 
 #[derive(Debug)]
@@ -60,6 +64,10 @@ pub struct Run<'a> {
     pub client: &'a Client,
     pub session: &'a SessionId,
     pub brief: &'a Brief<'a>,
+    /// The threads to judge before the passes.
+    pub to_judge: &'a [Excerpt],
+    /// Whether the passes follow.
+    pub reviews: bool,
     pub desk: &'a SharedDesk,
     pub limits: Limits,
     pub actions: &'a Actions,
@@ -67,31 +75,79 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// All passes, until one does not end well.
+    /// Turn 0 and all passes, until one does not end well.
     pub async fn all(&self) -> Result<Outcome> {
-        let mut logs = Vec::new();
-        let mut spent = Usage::default();
-        let mut end = End::Complete;
+        let mut outcome = Outcome {
+            end: End::Complete,
+            passes: Vec::new(),
+            usage: Usage::default(),
+        };
+        if !self.to_judge.is_empty() {
+            self.turn_zero(&mut outcome).await?;
+        }
+        if self.reviews && outcome.end == End::Complete {
+            self.passes(&mut outcome).await?;
+        }
+        self.desk.with(|desk| desk.ledger.close());
+        Ok(outcome)
+    }
+
+    async fn turn_zero(&self, outcome: &mut Outcome) -> Result<()> {
+        self.actions.group("Open threads");
+        self.desk.with(|desk| desk.ledger.begin_turn_zero());
+        let text = self
+            .brief
+            .turn_zero(self.to_judge)
+            .context("a prompt is broken")?;
+        let mut progress = Progress::new("open threads".into(), Usage::default());
+        outcome.end = match self.turn(&text, &mut progress).await {
+            TurnEnd::Turn(Ok(turn)) => {
+                progress.settle(&turn);
+                match &turn.error {
+                    Some(error) if error.is_unauthorized() => End::Refused(error.to_string()),
+                    Some(error) => End::NotJudged(error.to_string()),
+                    None => End::Complete,
+                }
+            }
+            TurnEnd::Turn(Err(error)) => End::NotJudged(format!("{error:#}")),
+            TurnEnd::OutOfTime => End::NotJudged("the time ran out".into()),
+            TurnEnd::OverBudget(why) => End::NotJudged(why),
+        };
+        let judged = outcome.end == End::Complete;
+        if judged {
+            self.desk.with(|desk| desk.ledger.finish_turn_zero());
+        }
+        self.actions.line(&progress.line());
+        self.actions.end_group();
+        outcome.usage = progress.usage();
+        outcome.passes.push(PassLog {
+            number: 0,
+            title: "Open threads",
+            summary: judged.then(|| format!("{} judged.", plural(self.to_judge.len(), "thread"))),
+            tool_calls: progress.tool_calls,
+            tokens: outcome.usage.tokens.total(),
+            cost_usd: outcome.usage.cost,
+        });
+        Ok(())
+    }
+
+    async fn passes(&self, outcome: &mut Outcome) -> Result<()> {
         for pass in passes::all() {
             self.actions
                 .group(&format!("Pass {} of 4: {}", pass.number, pass.title));
-            let (pass_end, progress) = self.pass(&pass, &spent).await?;
+            let (end, progress) = self.pass(&pass, &outcome.usage).await?;
             self.actions.line(&progress.line());
             self.actions.end_group();
             let usage = progress.usage();
-            logs.push(self.log(&pass, progress.tool_calls, &spent, &usage));
-            spent = usage;
-            if pass_end != End::Complete {
-                end = pass_end;
+            let log = self.log(&pass, progress.tool_calls, &outcome.usage, &usage);
+            outcome.passes.push(log);
+            outcome.usage = usage;
+            outcome.end = end;
+            if outcome.end != End::Complete {
                 break;
             }
         }
-        self.desk.with(|desk| desk.ledger.close());
-        Ok(Outcome {
-            end,
-            passes: logs,
-            usage: spent,
-        })
+        Ok(())
     }
 
     fn log(&self, pass: &Pass, tool_calls: usize, before: &Usage, after: &Usage) -> PassLog {
@@ -102,7 +158,7 @@ impl Run<'_> {
                 .map(|f| f.summary.clone())
         });
         PassLog {
-            number: pass.number,
+            number: pass.number.get(),
             title: pass.title,
             summary: finished.flatten(),
             tool_calls,
@@ -119,11 +175,11 @@ impl Run<'_> {
             .unwrap_or_default();
         let mut text = self
             .brief
-            .prompt(pass, &entries)
+            .prompt(pass, &entries, self.to_judge.is_empty())
             .context("a prompt is broken")?;
-        let mut progress = Progress::new(pass.number, *spent);
+        let mut progress = Progress::new(format!("pass {} of 4", pass.number), *spent);
         for _ in 0..=NUDGES {
-            match self.turn(pass.number, &text, &mut progress).await {
+            match self.turn(&text, &mut progress).await {
                 TurnEnd::Turn(Ok(turn)) => {
                     progress.settle(&turn);
                     if let Some(end) = failure(pass.number, &turn) {
@@ -134,7 +190,10 @@ impl Run<'_> {
                     let end = End::Failed(pass.number, format!("{error:#}"));
                     return Ok((end, progress));
                 }
-                TurnEnd::Stopped(end) => return Ok((end, progress)),
+                TurnEnd::OutOfTime => return Ok((End::OutOfTime(pass.number), progress)),
+                TurnEnd::OverBudget(why) => {
+                    return Ok((End::OverBudget(pass.number, why), progress));
+                }
             }
             let finished = self.desk.with(|desk| desk.ledger.is_finished(pass.number));
             if finished == Some(true) {
@@ -146,7 +205,7 @@ impl Run<'_> {
     }
 
     /// One prompt, with an eye on the sidecar's events until it is answered.
-    async fn turn(&self, pass: PassNumber, text: &str, progress: &mut Progress) -> TurnEnd {
+    async fn turn(&self, text: &str, progress: &mut Progress) -> TurnEnd {
         let events = self.client.events().await;
         let mut events = match events {
             Ok(events) => events.boxed(),
@@ -161,12 +220,12 @@ impl Run<'_> {
         let stop = loop {
             tokio::select! {
                 turn = &mut prompt => return TurnEnd::Turn(turn.map_err(Into::into)),
-                () = &mut deadline => break End::OutOfTime(pass),
+                () = &mut deadline => break TurnEnd::OutOfTime,
                 _ = tick.tick() => self.actions.line(&progress.line()),
                 Some(event) = events.next() => {
                     progress.heed(&event);
                     if let Some(reason) = self.over_budget(progress) {
-                        break End::OverBudget(pass, reason);
+                        break TurnEnd::OverBudget(reason);
                     }
                 }
             }
@@ -174,7 +233,7 @@ impl Run<'_> {
         if let Err(error) = self.client.abort(self.session).await {
             tracing::debug!("the turn could not be aborted: {error:#}");
         }
-        TurnEnd::Stopped(stop)
+        stop
     }
 
     fn over_budget(&self, progress: &Progress) -> Option<String> {
@@ -192,7 +251,8 @@ impl Run<'_> {
 
 enum TurnEnd {
     Turn(Result<Turn>),
-    Stopped(End),
+    OutOfTime,
+    OverBudget(String),
 }
 
 /// How a turn that ended with an error ends the passes.
@@ -207,16 +267,16 @@ fn failure(pass: PassNumber, turn: &Turn) -> Option<End> {
 
 /// The live line of the log: what the finished turns took, and what the one under way has taken so far.
 struct Progress {
-    pass: PassNumber,
+    stage: String,
     settled: Usage,
     running: Usage,
     tool_calls: usize,
 }
 
 impl Progress {
-    fn new(pass: PassNumber, settled: Usage) -> Self {
+    fn new(stage: String, settled: Usage) -> Self {
         Self {
-            pass,
+            stage,
             settled,
             running: Usage::default(),
             tool_calls: 0,
@@ -257,8 +317,8 @@ impl Progress {
     fn line(&self) -> String {
         let usage = self.usage();
         format!(
-            "pass {} of 4 · {} tool calls · {} tokens · ${:.4}",
-            self.pass,
+            "{} · {} tool calls · {} tokens · ${:.4}",
+            self.stage,
             self.tool_calls,
             grouped(usage.tokens.total()),
             usage.cost

@@ -57,6 +57,9 @@ pub struct Hidden {
     pub anchor: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,
+    /// The file that fixed it, in a resolution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -89,6 +92,7 @@ impl Hidden {
             head: None,
             anchor: None,
             conversation: None,
+            fixed: None,
             run: None,
             findings: Vec::new(),
             record: None,

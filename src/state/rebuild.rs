@@ -1,13 +1,21 @@
 //! The fold from comments to threads. Total: it answers with threads and warnings, and never with an error,
 //! because a comment that cannot be read must not cost the memory of all the others.
 
-use super::block::{self, Block, Conversation as Closing, Hidden, Kind};
+mod discussion;
+#[cfg(test)]
+mod tests;
+
+use super::block::{self, Block, Hidden, Kind};
 use super::signature::{Keys, Signed, Verdict};
 use crate::domain::{
-    Awaiting, CommentId, Login, PrKey, Reply, Score, Side, Standing, Status, Thread,
+    Assessment, CommentId, CommitSha, FindingId, Login, PrKey, Score, Side, Standing, Thread, Trust,
 };
+use discussion::Discussion;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+pub const RESOLVED_MARKER: &str = "✅ **Issue Resolved**";
+pub const ESCALATED_MARKER: &str = "🔺 **Escalated to Human Review**";
 
 /// A review comment as GitHub tells it.
 #[derive(Debug, Clone)]
@@ -32,9 +40,18 @@ pub struct Conversation {
     pub node_id: String,
     pub is_resolved: bool,
     pub is_outdated: bool,
-    /// Who resolved it, and what their word weighs.
+    /// Who resolved it, and what their word weighs; `None` where it was us.
     pub resolved_by: Option<(Login, Standing)>,
     pub viewer_can_resolve: bool,
+    /// Comments of the thread that were edited, and by whom (`None`: a deleted account).
+    pub edited: Vec<(CommentId, Option<Login>)>,
+}
+
+/// A review of ours, whose body may carry a manifest.
+#[derive(Debug, Clone)]
+pub struct ReviewBody {
+    pub author: Option<Login>,
+    pub body: String,
 }
 
 /// Everything the fold looks at.
@@ -44,15 +61,51 @@ pub struct Sources<'a> {
     pub keys: &'a Keys,
     /// Our own identity, as GitHub names it, and the other names that we have used.
     pub ours: &'a [Login],
+    /// Who opened the pull request.
+    pub author: Option<&'a Login>,
     /// At or above this, only a person with write access may close a thread by hand.
     pub blocking: Option<Score>,
     pub comments: &'a [Comment],
     pub conversations: &'a [Conversation],
+    pub reviews: &'a [ReviewBody],
+    /// Where files have moved since: old path to new path.
+    pub renames: &'a HashMap<String, String>,
 }
 
-/// The threads of ours on the pull request, in the order of their comments, and what could not be believed.
+/// A finding that a manifest lists and whose comment is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    pub id: FindingId,
+    pub score: Score,
+    /// The head whose review made it.
+    pub head: CommitSha,
+}
+
+/// The memory of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rebuilt {
+    /// Our threads, in the order of their comments.
+    pub threads: Vec<Thread>,
+    pub lost: Vec<Lost>,
+    /// What human reviewers have said on lines of their own accord.
+    pub others: Vec<Remark>,
+    /// What could not be believed.
+    pub warnings: Vec<String>,
+}
+
+/// A comment by somebody else at a place of the change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    pub author: Login,
+    pub file: String,
+    pub line: Option<u32>,
+    pub body: String,
+}
+
+/// Folds all that was said into threads.
 #[must_use]
-pub fn rebuild(sources: &Sources<'_>) -> (Vec<Thread>, Vec<String>) {
+pub fn rebuild(sources: &Sources<'_>) -> Rebuilt {
+    let manifest = Manifest::of(sources);
     let conversations: HashMap<CommentId, &Conversation> = sources
         .conversations
         .iter()
@@ -63,75 +116,250 @@ pub fn rebuild(sources: &Sources<'_>) -> (Vec<Thread>, Vec<String>) {
         let root = comment.in_reply_to.unwrap_or(comment.id);
         groups.entry(root).or_default().push(comment);
     }
-    let mut warnings = Vec::new();
-    let threads = groups
-        .into_iter()
-        .filter_map(|(root, mut group)| {
-            group.sort_by_key(|comment| comment.id);
-            group.dedup_by_key(|comment| comment.id);
-            let conversation = conversations.get(&root).copied();
-            thread(sources, root, &group, conversation, &mut warnings)
-        })
-        .collect();
-    (threads, warnings)
-}
-
-fn thread(
-    sources: &Sources<'_>,
-    root: CommentId,
-    group: &[&Comment],
-    conversation: Option<&Conversation>,
-    warnings: &mut Vec<String>,
-) -> Option<Thread> {
-    let first = group.iter().find(|comment| comment.id == root)?;
-    if !sources.is_ours(first.author.as_ref()) {
-        return None;
+    let mut rebuilt = Rebuilt::default();
+    for (root, mut group) in groups {
+        group.sort_by_key(|comment| comment.id);
+        group.dedup_by_key(|comment| comment.id);
+        let folded = Folding {
+            sources,
+            manifest: &manifest,
+            root,
+            conversation: conversations.get(&root).copied(),
+        };
+        rebuilt
+            .threads
+            .extend(folded.thread(&group, &mut rebuilt.warnings));
+        rebuilt.others.extend(folded.remark(&group));
     }
-    let parsed = block::parse(&first.body);
-    let assessment = parsed.visible.as_ref()?.assessment()?;
-    let verdict = sources.verify(&parsed, None);
-    if verdict == Verdict::Forged {
-        warnings.push(format!(
-            "The block of comment {root} does not match its signature."
+    drop_copies(&mut rebuilt);
+    rebuilt.lost = manifest.lost(&rebuilt.threads);
+    for lost in &rebuilt.lost {
+        rebuilt.warnings.push(format!(
+            "The comment of finding {} (score {}) is gone; the finding stays open.",
+            lost.id, lost.score
         ));
     }
-    let hidden = parsed.hidden.filter(|_| verdict != Verdict::Forged);
-    let gates = sources.blocking.is_some_and(|b| assessment.score >= b);
-    let mut discussion = Discussion {
-        gates,
-        ..Discussion::default()
-    };
-    for comment in group.iter().filter(|comment| comment.id != root) {
-        discussion.add(sources, root, comment, warnings);
-    }
-    let status = discussion.status(conversation);
-    Some(Thread {
-        id: root,
-        finding_id: hidden.as_ref().and_then(|h| h.id.as_ref()?.parse().ok()),
-        file: first.path.clone(),
-        line: first.line.or(first.original_line),
-        side: first.side,
-        outdated: conversation.is_some_and(|c| c.is_outdated),
-        status,
-        awaiting: discussion.awaiting(status),
-        category: hidden
+    rebuilt
+}
+
+/// A signed finding that somebody pasted into a comment of their own is the same finding, and not another.
+fn drop_copies(rebuilt: &mut Rebuilt) {
+    let mut seen = HashSet::new();
+    let warnings = &mut rebuilt.warnings;
+    rebuilt.threads.retain(|thread| {
+        let first = thread
+            .finding_id
             .as_ref()
-            .and_then(|h| h.category.as_ref()?.parse().ok()),
-        head: hidden.as_ref().and_then(|h| h.head.as_ref()?.parse().ok()),
-        anchor_hash: hidden.as_ref().and_then(|h| h.anchor.clone()),
-        signed: verdict == Verdict::Ours,
-        seq: discussion.seq,
-        replies: discussion.replies,
-        node_id: conversation.map(|c| c.node_id.clone()),
-        viewer_can_resolve: conversation.is_some_and(|c| c.viewer_can_resolve),
-        url: first.url.clone(),
-        assessment,
-    })
+            .is_none_or(|id| seen.insert(id.clone()));
+        if !first {
+            warnings.push(format!(
+                "Comment {} is a copy of an earlier finding.",
+                thread.id
+            ));
+        }
+        first
+    });
+}
+
+/// What our signed manifests list: the findings that must be there.
+struct Manifest(HashMap<FindingId, (Score, CommitSha)>);
+
+impl Manifest {
+    fn of(sources: &Sources<'_>) -> Self {
+        let ours = sources
+            .reviews
+            .iter()
+            .filter(|review| sources.is_ours(review.author.as_ref()));
+        let mut listed = HashMap::new();
+        for review in ours {
+            let parsed = Block {
+                visible: None,
+                ..block::parse(&review.body)
+            };
+            let Some(hidden) = sources
+                .believed(&parsed, None)
+                .filter(|h| h.kind == Kind::Manifest)
+            else {
+                continue;
+            };
+            let Some(head) = hidden
+                .head
+                .as_ref()
+                .and_then(|head| head.parse::<CommitSha>().ok())
+            else {
+                continue;
+            };
+            for finding in &hidden.findings {
+                if let (Ok(id), Some(score)) =
+                    (finding.id.parse(), Score::new(finding.score.into()))
+                {
+                    listed.insert(id, (score, head.clone()));
+                }
+            }
+        }
+        Self(listed)
+    }
+
+    fn score(&self, id: Option<&FindingId>) -> Option<Score> {
+        self.0.get(id?).map(|(score, _)| *score)
+    }
+
+    fn lost(&self, threads: &[Thread]) -> Vec<Lost> {
+        let found: HashSet<&FindingId> = threads
+            .iter()
+            .filter_map(|thread| thread.finding_id.as_ref())
+            .collect();
+        let mut lost: Vec<Lost> = self
+            .0
+            .iter()
+            .filter(|(id, _)| !found.contains(id))
+            .map(|(id, (score, head))| Lost {
+                id: id.clone(),
+                score: *score,
+                head: head.clone(),
+            })
+            .collect();
+        lost.sort_by(|a, b| a.id.cmp(&b.id));
+        lost
+    }
+}
+
+/// One thread on its way from comments.
+struct Folding<'a> {
+    sources: &'a Sources<'a>,
+    manifest: &'a Manifest,
+    root: CommentId,
+    conversation: Option<&'a Conversation>,
+}
+
+impl Folding<'_> {
+    fn thread(&self, group: &[&Comment], warnings: &mut Vec<String>) -> Option<Thread> {
+        let (sources, root) = (self.sources, self.root);
+        let first = group.iter().find(|comment| comment.id == root)?;
+        let parsed = block::parse(&first.body);
+        let verdict = sources.verify(&parsed, None);
+        // What we signed is ours, whatever account we had then.
+        if !sources.is_ours(first.author.as_ref()) && verdict != Verdict::Ours {
+            return None;
+        }
+        let hidden = parsed.hidden.clone();
+        let finding_id: Option<FindingId> =
+            hidden.as_ref().and_then(|h| h.id.as_ref()?.parse().ok());
+        let listed = self.manifest.score(finding_id.as_ref());
+        let tampered = verdict == Verdict::Forged
+            || (verdict == Verdict::Unknown && listed.is_some())
+            || self.edited_by_another(root);
+        let assessment = assessment(&parsed, listed, tampered)?;
+        if tampered {
+            warnings.push(format!(
+                "Comment {root} was changed by somebody else; the finding stays open with the score of {}.",
+                assessment.score
+            ));
+        }
+        let gates = sources
+            .blocking
+            .is_some_and(|blocking| assessment.score >= blocking);
+        let mut discussion = Discussion::new(gates);
+        for comment in group.iter().filter(|comment| comment.id != root) {
+            discussion.add(sources, root, comment, warnings);
+        }
+        let outcome = discussion.outcome(self.conversation, sources.author);
+        let key = |read: fn(&Hidden) -> Option<String>| hidden.as_ref().and_then(read);
+        Some(Thread {
+            id: root,
+            finding_id,
+            file: followed(&first.path, sources.renames),
+            line: first.line.or(first.original_line),
+            original_line: first.original_line,
+            side: first.side,
+            outdated: self.conversation.is_some_and(|c| c.is_outdated),
+            status: outcome.status,
+            awaiting: outcome.awaiting,
+            category: key(|h| h.category.clone()).and_then(|text| text.parse().ok()),
+            head: key(|h| h.head.clone()).and_then(|text| text.parse().ok()),
+            anchor_hash: key(|h| h.anchor.clone()),
+            trust: match (tampered, verdict) {
+                (true, _) => Trust::Tampered,
+                (false, Verdict::Ours) => Trust::Signed,
+                (false, _) => Trust::Unsigned,
+            },
+            resolution: outcome.resolution,
+            because: outcome.because,
+            seq: discussion.seq(),
+            replies: discussion.into_replies(),
+            node_id: self.conversation.map(|c| c.node_id.clone()),
+            viewer_can_resolve: self.conversation.is_some_and(|c| c.viewer_can_resolve),
+            url: first.url.clone(),
+            assessment,
+        })
+    }
+
+    fn remark(&self, group: &[&Comment]) -> Option<Remark> {
+        let first = group.iter().find(|comment| comment.id == self.root)?;
+        let author = first.author.clone()?;
+        // Not the author's: whoever says a defect first would keep us from saying it.
+        let parsed = block::parse(&first.body);
+        if self.sources.believed(&parsed, None).is_some() {
+            return None;
+        }
+        let reviewer = first.standing == Standing::Writer && Some(&author) != self.sources.author;
+        let theirs = !self.sources.is_ours(Some(&author)) && !author.is_bot();
+        (reviewer && theirs).then(|| Remark {
+            author,
+            file: followed(&first.path, self.sources.renames),
+            line: first.line.or(first.original_line),
+            body: first.body.clone(),
+        })
+    }
+
+    fn edited_by_another(&self, comment: CommentId) -> bool {
+        let edited = self.conversation.map_or(&[][..], |c| &c.edited);
+        edited
+            .iter()
+            .any(|(id, editor)| *id == comment && !self.sources.is_ours(editor.as_ref()))
+    }
+}
+
+/// What the comment says, with the manifest's word on the score where the comment cannot be believed.
+fn assessment(parsed: &Block, listed: Option<Score>, tampered: bool) -> Option<Assessment> {
+    let said = parsed.visible.as_ref().and_then(block::Visible::assessment);
+    match (said, listed.filter(|_| tampered)) {
+        (Some(said), Some(score)) => Some(Assessment {
+            score: said.score.max(score),
+            ..said
+        }),
+        (None, Some(score)) => Some(Assessment {
+            finding: "(the comment was changed and says nothing any more)".into(),
+            assessment: String::new(),
+            score,
+        }),
+        (said, None) => said,
+    }
+}
+
+/// Where a path has gone, through one rename after the other, and never in a circle.
+fn followed(path: &str, renames: &HashMap<String, String>) -> String {
+    let mut path = path;
+    for _ in 0..renames.len() {
+        match renames.get(path) {
+            Some(next) => path = next,
+            None => break,
+        }
+    }
+    path.to_owned()
 }
 
 impl Sources<'_> {
     fn is_ours(&self, author: Option<&Login>) -> bool {
         author.is_some_and(|author| self.ours.contains(author))
+    }
+
+    /// The hidden keys, if we signed them for this place.
+    fn believed<'b>(&self, parsed: &'b Block, root: Option<CommentId>) -> Option<&'b Hidden> {
+        parsed
+            .hidden
+            .as_ref()
+            .filter(|_| self.verify(parsed, root) == Verdict::Ours)
     }
 
     fn verify(&self, parsed: &Block, root: Option<CommentId>) -> Verdict {
@@ -149,313 +377,5 @@ impl Sources<'_> {
         };
         self.keys
             .verify(&content, hidden.kid.as_deref(), hidden.sig.as_deref())
-    }
-}
-
-/// What was said below a finding.
-#[derive(Default)]
-struct Discussion {
-    /// The finding blocks: only what is signed, or a person with write access, may close it.
-    gates: bool,
-    /// The latest decisive reply of ours.
-    decision: Option<(Kind, Option<Closing>)>,
-    seq: u32,
-    replies: Vec<Reply>,
-    /// Whether somebody else had the last word.
-    unanswered: bool,
-}
-
-impl Discussion {
-    fn add(
-        &mut self,
-        sources: &Sources<'_>,
-        root: CommentId,
-        comment: &Comment,
-        warnings: &mut Vec<String>,
-    ) {
-        if !sources.is_ours(comment.author.as_ref()) {
-            self.unanswered = true;
-            self.replies.push(Reply {
-                id: comment.id,
-                author: comment.author.clone(),
-                standing: comment.standing,
-                body: comment.body.clone(),
-                created_at: comment.created_at.clone(),
-            });
-            return;
-        }
-        let parsed = block::parse(&comment.body);
-        match sources.verify(&parsed, Some(root)) {
-            Verdict::Forged => {
-                warnings.push(format!(
-                    "Reply {} in thread {root} does not match its signature.",
-                    comment.id
-                ));
-            }
-            Verdict::Ours => self.ours(&comment.body, &parsed),
-            Verdict::Unknown if !self.gates => self.ours(&comment.body, &parsed),
-            Verdict::Unknown => warnings.push(format!(
-                "Reply {} in thread {root} is not signed by us and cannot decide a blocking finding.",
-                comment.id
-            )),
-        }
-    }
-
-    fn ours(&mut self, body: &str, parsed: &Block) {
-        match &parsed.hidden {
-            // A reply of ours that was copied later repeats its number, and is not heard again.
-            Some(hidden) if hidden.seq > self.seq => {
-                self.seq = hidden.seq;
-                self.unanswered = false;
-                self.decide(hidden);
-            }
-            Some(_) => {}
-            None => {
-                self.unanswered = false;
-                self.decision = Some((older_kind(body, parsed), None));
-            }
-        }
-    }
-
-    fn decide(&mut self, hidden: &Hidden) {
-        match hidden.kind {
-            Kind::Answer | Kind::Finding | Kind::Manifest => {}
-            kind => self.decision = Some((kind, hidden.conversation)),
-        }
-    }
-
-    fn status(&self, conversation: Option<&Conversation>) -> Status {
-        let may_close = |standing: Standing| standing == Standing::Writer || !self.gates;
-        let closed_by_person = conversation.is_some_and(|c| {
-            c.is_resolved && c.resolved_by.as_ref().is_some_and(|(_, s)| may_close(*s))
-        });
-        if closed_by_person {
-            return Status::Resolved;
-        }
-        match self.decision {
-            None | Some((Kind::Reopen, _)) => Status::Pending,
-            Some((Kind::Resolve, Some(Closing::Resolved)))
-                if conversation.is_some_and(|c| !c.is_resolved) =>
-            {
-                Status::Pending
-            }
-            Some((Kind::Resolve, _)) => Status::Resolved,
-            Some((Kind::Escalate, _)) => Status::Escalated,
-            Some(_) => Status::Disputed,
-        }
-    }
-
-    fn awaiting(&self, status: Status) -> Awaiting {
-        match status {
-            Status::Resolved => Awaiting::Nobody,
-            _ if self.unanswered => Awaiting::Us,
-            Status::Escalated => Awaiting::People,
-            Status::Pending | Status::Disputed => Awaiting::Developer,
-        }
-    }
-}
-
-/// What a reply without our hidden keys meant: the older reviewer wrote markers and a `status`.
-fn older_kind(body: &str, parsed: &Block) -> Kind {
-    let status = parsed.visible.as_ref().and_then(|v| v.status.as_deref());
-    match status {
-        Some("RESOLVED") => Kind::Resolve,
-        Some("ESCALATED") => Kind::Escalate,
-        _ if body.contains(RESOLVED_MARKER) => Kind::Resolve,
-        _ if body.contains(ESCALATED_MARKER) => Kind::Escalate,
-        _ => Kind::Keep,
-    }
-}
-
-pub const RESOLVED_MARKER: &str = "✅ **Issue Resolved**";
-pub const ESCALATED_MARKER: &str = "🔺 **Escalated to Human Review**";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::Assessment;
-
-    const BOT: &str = "github-actions[bot]";
-
-    struct World {
-        keys: Keys,
-        comments: Vec<Comment>,
-        conversations: Vec<Conversation>,
-    }
-
-    fn pr() -> PrKey {
-        PrKey {
-            repo: "acme/shop".parse().unwrap(),
-            number: 1,
-        }
-    }
-
-    impl World {
-        /// A pull request with one finding of ours, comment 100, of this score.
-        fn with_finding(score: u64) -> Self {
-            let keys = Keys::derive(&["secret".into()], None, "acme/shop");
-            let assessment = Assessment {
-                finding: "Off by one.".into(),
-                assessment: "The last page is lost.".into(),
-                score: Score::new(score).unwrap(),
-            };
-            let visible = serde_json::to_value(block::Visible::from(&assessment)).unwrap();
-            let mut world = Self {
-                keys,
-                comments: vec![],
-                conversations: vec![],
-            };
-            let hidden = world.signed(Hidden::new(Kind::Finding), None, &visible);
-            let body = format!("{}\n{hidden}", block::render_visible(&assessment));
-            world.say(100, None, BOT, Standing::Other, &body);
-            world
-        }
-
-        fn signed(&self, mut hidden: Hidden, root: Option<u64>, visible: &Value) -> String {
-            let value = serde_json::to_value(&hidden).unwrap();
-            let root = root.map(CommentId);
-            let content = Signed {
-                pr: &pr(),
-                root,
-                visible,
-                hidden: &value,
-            };
-            (hidden.kid, hidden.sig) = self.keys.sign(&content).unzip();
-            block::render_hidden(&hidden)
-        }
-
-        fn say(&mut self, id: u64, to: Option<u64>, who: &str, standing: Standing, body: &str) {
-            self.comments.push(Comment {
-                id: CommentId(id),
-                in_reply_to: to.map(CommentId),
-                author: Some(Login::new(who)),
-                standing,
-                body: body.to_owned(),
-                path: "src/page.rs".into(),
-                line: Some(7),
-                original_line: Some(7),
-                side: Side::Right,
-                created_at: "2026-01-01T00:00:00Z".into(),
-                url: String::new(),
-            });
-        }
-
-        fn decide(&mut self, id: u64, kind: Kind, seq: u32) {
-            let hidden = Hidden {
-                seq,
-                ..Hidden::new(kind)
-            };
-            let body = self.signed(hidden, Some(100), &Value::Null);
-            self.say(id, Some(100), BOT, Standing::Other, &body);
-        }
-
-        fn closed_by(&mut self, who: &str, standing: Standing) {
-            self.conversations.push(Conversation {
-                root: CommentId(100),
-                node_id: "PRRT_1".into(),
-                is_resolved: true,
-                is_outdated: false,
-                resolved_by: Some((Login::new(who), standing)),
-                viewer_can_resolve: true,
-            });
-        }
-
-        fn only_thread(&self) -> (Thread, Vec<String>) {
-            let (mut threads, warnings) = rebuild(&Sources {
-                pr: &pr(),
-                keys: &self.keys,
-                ours: &[Login::new(BOT)],
-                blocking: Score::new(9),
-                comments: &self.comments,
-                conversations: &self.conversations,
-            });
-            assert_eq!(threads.len(), 1);
-            (threads.remove(0), warnings)
-        }
-    }
-
-    #[test]
-    fn a_new_finding_is_pending_and_waits_for_the_developer() {
-        let (thread, warnings) = World::with_finding(7).only_thread();
-        assert_eq!(
-            (thread.status, thread.awaiting),
-            (Status::Pending, Awaiting::Developer)
-        );
-        assert!(thread.signed && warnings.is_empty());
-    }
-
-    #[test]
-    fn an_objection_waits_for_us_and_our_answer_ends_the_wait() {
-        let mut world = World::with_finding(7);
-        world.say(101, Some(100), "dev", Standing::Author, "It cannot happen.");
-        assert_eq!(world.only_thread().0.awaiting, Awaiting::Us);
-        world.decide(102, Kind::Keep, 1);
-        let (thread, _) = world.only_thread();
-        assert_eq!(
-            (thread.status, thread.awaiting),
-            (Status::Disputed, Awaiting::Developer)
-        );
-        assert_eq!(thread.replies.len(), 1);
-    }
-
-    #[test]
-    fn the_highest_number_decides_and_a_copied_reply_is_not_heard_again() {
-        let mut world = World::with_finding(7);
-        world.decide(102, Kind::Keep, 1);
-        world.decide(103, Kind::Resolve, 2);
-        world.decide(104, Kind::Keep, 1);
-        assert_eq!(world.only_thread().0.status, Status::Resolved);
-    }
-
-    #[test]
-    fn a_person_who_may_write_closes_a_blocking_finding_and_its_author_alone_does_not() {
-        let mut world = World::with_finding(9);
-        world.closed_by("dev", Standing::Author);
-        assert_eq!(world.only_thread().0.status, Status::Pending);
-        world.conversations.clear();
-        world.closed_by("writer", Standing::Writer);
-        assert_eq!(world.only_thread().0.status, Status::Resolved);
-    }
-
-    #[test]
-    fn an_imitated_marker_changes_nothing() {
-        let mut world = World::with_finding(7);
-        world.say(101, Some(100), "dev", Standing::Author, RESOLVED_MARKER);
-        assert_eq!(world.only_thread().0.status, Status::Pending);
-    }
-
-    #[test]
-    fn another_workflow_under_our_name_cannot_clear_a_blocking_finding() {
-        let mut world = World::with_finding(9);
-        world.say(101, Some(100), BOT, Standing::Other, RESOLVED_MARKER);
-        let (thread, warnings) = world.only_thread();
-        assert_eq!(thread.status, Status::Pending);
-        assert!(warnings[0].contains("not signed"), "{warnings:?}");
-    }
-
-    #[test]
-    fn markers_of_the_older_reviewer_are_read() {
-        let mut world = World::with_finding(6);
-        world.say(101, Some(100), BOT, Standing::Other, ESCALATED_MARKER);
-        assert_eq!(world.only_thread().0.status, Status::Escalated);
-        world.say(102, Some(100), BOT, Standing::Other, RESOLVED_MARKER);
-        assert_eq!(world.only_thread().0.status, Status::Resolved);
-    }
-
-    #[test]
-    fn a_deleted_root_or_a_stranger_s_block_is_no_thread_of_ours() {
-        let mut world = World::with_finding(6);
-        let body = world.comments[0].body.clone();
-        world.comments[0].author = Some(Login::new("dev"));
-        world.say(200, Some(150), BOT, Standing::Other, &body);
-        let sources = Sources {
-            pr: &pr(),
-            keys: &world.keys,
-            ours: &[Login::new(BOT)],
-            blocking: None,
-            comments: &world.comments,
-            conversations: &[],
-        };
-        assert_eq!(rebuild(&sources).0, []);
     }
 }

@@ -1,22 +1,48 @@
-//! Whether two findings say the same thing. Two tiers, because word overlap alone cannot tell: a near-certain
-//! repeat is refused, a possible one goes back to the model once.
+//! Whether two findings say the same thing. Two tiers, because words alone cannot tell: a near-certain repeat is
+//! refused, a possible one goes back to the model once. Separate from the desk, because text and place are weighed
+//! without knowing who asks.
 
-use std::collections::HashSet;
+mod fingerprint;
 
-/// Words that carry no meaning of their own in a review comment.
-const STOP_WORDS: &[&str] = &[
-    "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "does", "for",
-    "from", "has", "have", "if", "in", "into", "is", "it", "its", "may", "might", "not", "of",
-    "on", "or", "should", "so", "than", "that", "the", "their", "then", "there", "this", "to",
-    "was", "when", "which", "while", "will", "with", "would", "you", "your",
-];
+pub use fingerprint::Fingerprint;
 
-/// How alike two findings of the same file are.
+/// How alike two findings are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {
     Different,
     Possible,
     NearCertain,
+}
+
+/// Shares of common words from which texts count as alike; `eval dedupe` measures them. The lower one is set where
+/// restatements are rarely missed, the upper one where what is left of mistakes is mostly a matter of opinion.
+const POSSIBLE: f64 = 0.275;
+const NEAR_CERTAIN: f64 = 0.55;
+
+impl Likeness {
+    fn of_share(share: f64) -> Self {
+        if share >= NEAR_CERTAIN {
+            Self::NearCertain
+        } else if share >= POSSIBLE {
+            Self::Possible
+        } else {
+            Self::Different
+        }
+    }
+}
+
+/// How alike two texts are, wherever they stand.
+#[must_use]
+pub fn text_likeness(a: &str, b: &str) -> Likeness {
+    Fingerprint::of(a).likeness(&Fingerprint::of(b))
+}
+
+impl Fingerprint {
+    /// [`text_likeness`] of texts whose fingerprints are at hand.
+    #[must_use]
+    pub fn likeness(&self, other: &Self) -> Likeness {
+        Likeness::of_share(self.share(other))
+    }
 }
 
 /// A finding's text and place, as far as repetition is concerned.
@@ -28,60 +54,67 @@ pub struct Claim<'a> {
     pub anchor_hash: Option<&'a str>,
 }
 
+/// A claim made ready for many comparisons.
+#[derive(Debug, Clone)]
+pub struct Mark<'a> {
+    finding: Fingerprint,
+    /// Finding and assessment together.
+    whole: Fingerprint,
+    line: Option<u32>,
+    anchor_hash: Option<&'a str>,
+}
+
+impl<'a> Claim<'a> {
+    #[must_use]
+    pub fn mark(&self) -> Mark<'a> {
+        Mark {
+            finding: Fingerprint::of(self.finding),
+            whole: Fingerprint::of(&format!("{}\n{}", self.finding, self.assessment)),
+            line: self.line,
+            anchor_hash: self.anchor_hash,
+        }
+    }
+}
+
 /// Lines this close are the same place after small edits.
 const NEAR: u32 = 6;
 
+impl Mark<'_> {
+    /// How alike two claims about the same file are. The bars are measured on texts that give a defect and its
+    /// consequence, so finding and assessment are compared together; two findings by themselves are too short for the
+    /// lower bar, but where they agree well, other assessments change nothing. Only what stands at the same place can
+    /// be near-certain.
+    #[must_use]
+    pub fn likeness(&self, other: &Self) -> Likeness {
+        let finding = self.finding.likeness(&other.finding);
+        let text = if finding == Likeness::NearCertain {
+            finding
+        } else {
+            self.whole.likeness(&other.whole)
+        };
+        let most = if self.is_near(other) {
+            Likeness::NearCertain
+        } else {
+            Likeness::Possible
+        };
+        text.min(most)
+    }
+
+    /// A claim without a line is about the whole file, and near everything in it.
+    fn is_near(&self, other: &Self) -> bool {
+        let same_code = self.anchor_hash.is_some() && self.anchor_hash == other.anchor_hash;
+        same_code
+            || match (self.line, other.line) {
+                (Some(a), Some(b)) => a.abs_diff(b) <= NEAR,
+                _ => true,
+            }
+    }
+}
+
+/// How alike two claims about the same file are; the lines as the diff maps them to the same commit.
 #[must_use]
 pub fn likeness(a: &Claim<'_>, b: &Claim<'_>) -> Likeness {
-    let same_code = a.anchor_hash.is_some() && a.anchor_hash == b.anchor_hash;
-    let near = same_code
-        || match (a.line, b.line) {
-            (Some(a), Some(b)) => a.abs_diff(b) <= NEAR,
-            _ => true,
-        };
-    let finding = overlap(&words(a.finding), &words(b.finding));
-    let whole = overlap(
-        &words(&format!("{} {}", a.finding, a.assessment)),
-        &words(&format!("{} {}", b.finding, b.assessment)),
-    );
-    if near && (finding >= 0.6 || whole >= 0.6) {
-        Likeness::NearCertain
-    } else if (near && whole >= 0.3) || finding >= 0.5 {
-        Likeness::Possible
-    } else {
-        Likeness::Different
-    }
-}
-
-/// Significant words in a common form: lower case, without plural and common verb endings.
-fn words(text: &str) -> HashSet<String> {
-    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .map(str::to_lowercase)
-        .filter(|word| word.len() > 1 && !STOP_WORDS.contains(&word.as_str()))
-        .map(|word| stem(&word))
-        .collect()
-}
-
-fn stem(word: &str) -> String {
-    for ending in ["ing", "ed", "es", "s"] {
-        if let Some(root) = word.strip_suffix(ending)
-            && root.chars().count() >= 4
-        {
-            return root.to_owned();
-        }
-    }
-    word.to_owned()
-}
-
-/// The share of the smaller set that both have.
-fn overlap(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
-    let smaller = a.len().min(b.len());
-    if smaller < 3 {
-        return f64::from(u8::from(a == b && smaller > 0));
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a comment has no 2^52 words")]
-    let share = a.intersection(b).count() as f64 / smaller as f64;
-    share
+    a.mark().likeness(&b.mark())
 }
 
 #[cfg(test)]
@@ -124,5 +157,62 @@ mod tests {
             ..claim("The page loop is off by one", 500)
         };
         assert_eq!(likeness(&moved, &now), Likeness::NearCertain);
+    }
+
+    #[test]
+    fn assessments_tell_short_findings_apart_and_do_not_part_those_that_agree() {
+        let rounding = Claim {
+            assessment: "Entries become unreachable unless the list fills its pages exactly.",
+            ..claim("A partly filled last page is not counted.", 10)
+        };
+        let naming = Claim {
+            assessment: "The function is two lines long and reads well enough.",
+            ..claim("The name d does not say: last page.", 12)
+        };
+        let reworded = Claim {
+            assessment: "Customers with few orders see none of them.",
+            ..claim("The last page is not counted when partly filled", 12)
+        };
+        assert_eq!(
+            text_likeness(rounding.finding, naming.finding),
+            Likeness::Possible
+        );
+        assert_eq!(likeness(&rounding, &naming), Likeness::Different);
+        assert_eq!(likeness(&rounding, &reworded), Likeness::NearCertain);
+    }
+
+    #[test]
+    fn the_same_defect_of_the_same_name_in_other_words_is_a_repeat() {
+        let first = "`parse_header` reads past the end of the buffer when the length field is larger than the packet.";
+        let again = "When a packet's length field is too large, parse_header() reads beyond the end of its buffer";
+        assert_eq!(text_likeness(first, again), Likeness::NearCertain);
+    }
+
+    #[test]
+    fn a_loose_restatement_is_a_question() {
+        let first = "The retry loop in `sendBatch` has no upper bound, so a dead endpoint keeps the worker busy forever.";
+        let again =
+            "sendBatch retries without any limit; add a maximum number of attempts with back-off.";
+        assert_eq!(text_likeness(first, again), Likeness::Possible);
+    }
+
+    #[test]
+    fn two_defects_of_one_function_are_two_findings() {
+        let first = "The retry loop in `sendBatch` has no upper bound, so a dead endpoint keeps the worker busy forever.";
+        let other = "`sendBatch` logs the whole request, including the customer's card number, at info level.";
+        assert_eq!(text_likeness(first, other), Likeness::Different);
+    }
+
+    #[test]
+    fn a_word_or_two_never_make_sure() {
+        let long = "The lock is taken before the queue is drained, and the drain callback takes the same lock again.";
+        assert_ne!(text_likeness("Lock.", long), Likeness::NearCertain);
+        let name = "The name d does not say that it is the number of the last page.";
+        assert_ne!(
+            text_likeness("The last page is lost.", name),
+            Likeness::NearCertain
+        );
+        assert_eq!(text_likeness("Lock.", "Lock!"), Likeness::NearCertain);
+        assert_eq!(text_likeness("", ""), Likeness::Different);
     }
 }

@@ -3,6 +3,7 @@
 use super::Tool;
 use crate::domain::Thread;
 use crate::review::desk::Desk;
+use crate::review::ledger::Stage;
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -42,6 +43,11 @@ fn call(desk: &mut Desk, _: JsonObject) -> Result<String, String> {
             })
         })
         .collect();
+    let pass = match desk.ledger.current() {
+        Some(Stage::Pass(pass)) => Some(pass.get()),
+        Some(Stage::TurnZero) => Some(0),
+        None => None,
+    };
     let files: Vec<&str> = subject
         .diffs
         .iter()
@@ -52,7 +58,7 @@ fn call(desk: &mut Desk, _: JsonObject) -> Result<String, String> {
         "metadata": {
             "head": subject.head.as_str(),
             "base": subject.base.as_str(),
-            "pass": desk.ledger.current().map(crate::domain::PassNumber::get),
+            "pass": pass,
             "files": files,
             "recorded": recorded,
         },

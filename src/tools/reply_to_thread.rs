@@ -1,7 +1,7 @@
 //! `github_reply_to_thread`: a word in a discussion, or an addition to a recorded finding.
 
 use super::{GivenThread, Tool, arguments};
-use crate::review::desk::Desk;
+use crate::review::desk::{Desk, Word};
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -15,6 +15,8 @@ struct Arguments {
     body: String,
     /// True if the developer is right and the finding is given up.
     is_concession: bool,
+    /// True if the person only asked and you answer, without defending the finding.
+    is_answer: Option<bool>,
 }
 
 pub const TOOL: Tool = Tool {
@@ -29,7 +31,12 @@ pub const TOOL: Tool = Tool {
 fn call(desk: &mut Desk, given: JsonObject) -> Result<String, String> {
     let given: Arguments = arguments(
         given,
-        "{thread_id: string, body: string, is_concession: boolean}",
+        "{thread_id: string, body: string, is_concession: boolean, is_answer?: boolean}",
     )?;
-    desk.reply(given.thread_id.parse()?, &given.body, given.is_concession)
+    let word = match (given.is_concession, given.is_answer.unwrap_or_default()) {
+        (true, _) => Word::Concession,
+        (false, true) => Word::Answer,
+        (false, false) => Word::Argument,
+    };
+    desk.reply(given.thread_id.parse()?, &given.body, word)
 }

@@ -114,6 +114,11 @@ impl Model {
         }
     }
 
+    /// From now on it behaves otherwise.
+    pub fn becomes(&self, behaviour: impl FnMut(&Request) -> Answer + Send + 'static) {
+        *self.shared.behaviour.lock().expect("no panic") = Box::new(behaviour);
+    }
+
     /// What belongs into `model_base_url`.
     pub fn url(&self) -> &str {
         &self.url

@@ -32,11 +32,7 @@ pub fn open(github: &GitHub, more: &[Change]) -> u64 {
             Change::write("src/ui/cart.ts", CART[0]),
         ],
     );
-    let mut changes = vec![
-        Change::write("src/orders.ts", ORDERS[1]),
-        Change::write("src/page.ts", PAGE[1]),
-        Change::write("src/ui/cart.ts", CART[1]),
-    ];
+    let mut changes = changes();
     changes.extend_from_slice(more);
     github.commit("search", &[&base], &changes);
     let number = github.open_pull("dev", "search", "main");
@@ -45,6 +41,15 @@ pub fn open(github: &GitHub, more: &[Change]) -> u64 {
         pull.body = Some("Adds a search box for orders, and the total of the cart.".into());
     });
     number
+}
+
+/// What the pull request changes.
+pub fn changes() -> Vec<Change> {
+    vec![
+        Change::write("src/orders.ts", ORDERS[1]),
+        Change::write("src/page.ts", PAGE[1]),
+        Change::write("src/ui/cart.ts", CART[1]),
+    ]
 }
 
 /// The line of the head's file that holds this text.

@@ -2,6 +2,7 @@
 //! Separate from the scenarios, because nothing runs; what is read is what a user or a contributor reads.
 
 mod repository;
+mod statuses;
 mod workflows;
 
 use crate::standin::world::KEY;

@@ -192,3 +192,57 @@ fn the_threads_are_shown_as_they_are_rebuilt() {
     );
     world.finish();
 }
+
+#[test]
+fn the_threads_are_explained_by_what_decided_them() {
+    let world = blocking_world();
+    world.github.permit("writer", "write");
+    world.review();
+    world.github.take_writes();
+    let roots = world.github.comments();
+    world.github.resolve_thread(roots[1].id, "writer");
+    let mut workflow = world.opened();
+    workflow.inputs.remove("model");
+    workflow
+        .variables
+        .insert("GITHUB_ACTIONS".into(), String::new());
+    let arguments = ["state", "--repo", "octo/shop", "--pr", "1", "--explain"];
+    let explained = world.spawn(&workflow, &arguments);
+    assert_eq!(explained.code, Some(0), "{}", explained.log);
+    let lines: Vec<&str> = explained.log.lines().collect();
+    let row = |root: u64| {
+        let of_thread = |line: &&str| line.starts_with(&root.to_string());
+        lines.iter().position(of_thread).expect("a row")
+    };
+    let below = |root: u64| lines[row(root) + 1].trim();
+    assert_eq!(
+        below(roots[0].id),
+        "no reply of ours has decided it; signed by us"
+    );
+    assert_eq!(
+        below(roots[1].id),
+        "writer resolved the conversation; signed by us"
+    );
+    assert!(
+        lines[row(roots[1].id)].contains("RESOLVED"),
+        "{}",
+        explained.log
+    );
+
+    // With another key the same comments are nobody's word.
+    workflow.inputs.insert(
+        "state_key".into(),
+        "another key of twenty characters".into(),
+    );
+    let stranger = world.spawn(&workflow, &arguments);
+    assert!(
+        stranger
+            .log
+            .contains("no reply of ours has decided it; not signed"),
+        "{}",
+        stranger.log
+    );
+    let both = world.spawn(&workflow, &[&arguments[..], &["--json"]].concat());
+    assert_eq!(both.code, Some(2), "one form at a time: {}", both.log);
+    world.finish();
+}

@@ -128,10 +128,37 @@ impl FileDiff {
         HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..8])
     }
 
+    /// Whether code of this hash still stands somewhere in the diff.
+    #[must_use]
+    pub fn holds(&self, hash: &str) -> bool {
+        if self.anchor_hash(Anchor::File) == hash {
+            return true;
+        }
+        let sides = [Side::Right, Side::Left];
+        let ranges = sides.into_iter().flat_map(|side| {
+            self.commentable(side)
+                .into_iter()
+                .map(move |range| (side, range))
+        });
+        ranges.into_iter().any(|(side, range)| {
+            let mut anchors = range.clone().flat_map(|line| {
+                let first = line.saturating_sub(LONGEST_ANCHOR).max(*range.start());
+                let starts = (first..line).map(Some);
+                std::iter::once(None)
+                    .chain(starts)
+                    .map(move |start| Anchor::Line { side, start, line })
+            });
+            anchors.any(|anchor| self.anchor_hash(anchor) == hash)
+        })
+    }
+
     fn shown_path(&self) -> String {
         visible(&self.path).into_owned()
     }
 }
+
+/// Longer quotes are not looked for again.
+const LONGEST_ANCHOR: u32 = 12;
 
 /// One side of a hunk as a run of lines: what the file says there before or after the change.
 struct View {

@@ -2,34 +2,79 @@
 //! code allows the model to do whatever its judgement was.
 
 use super::{Answer, Desk, Effect, Entry, Fate, MAX_BODY, StagedReply};
-use crate::domain::{Awaiting, PassNumber, Standing, Status, Thread, ThreadId};
+use crate::domain::{Awaiting, Finding, Resolution, Standing, Status, Thread, ThreadId};
+use crate::review::ledger::Stage;
+
+/// What kind of word a reply is, as the model says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    Concession,
+    /// The person only asked.
+    Answer,
+    Argument,
+}
 
 impl Desk {
     /// A reply: an amendment of what is staged, or a word in a discussion.
-    pub fn reply(&mut self, thread: ThreadId, body: &str, is_concession: bool) -> Answer {
-        let pass = self.current_pass()?;
+    pub fn reply(&mut self, thread: ThreadId, body: &str, word: Word) -> Answer {
+        let stage = self.current_stage()?;
         let body = body.trim();
         if body.is_empty() || body.len() > MAX_BODY {
             return Err(format!("body must have 1 to {MAX_BODY} characters."));
         }
-        match thread {
-            ThreadId::Provisional(_) if is_concession => self.withdraw(thread, body),
-            ThreadId::Provisional(_) => self.amend(thread, body),
-            ThreadId::Published(_) => {
+        match (thread, word) {
+            (ThreadId::Provisional(_), Word::Concession) => self.withdraw(thread, body),
+            (ThreadId::Provisional(_), _) => self.amend(thread, body),
+            (ThreadId::Published(_), _) => {
                 let found = self.published(thread)?.clone();
-                let effect = if is_concession {
-                    needs_counted_reply(&found, self.weights.blocks(found.assessment.score))?;
-                    Effect::Concede
-                } else if found.awaiting == Awaiting::Us {
-                    Effect::Keep
-                } else {
-                    return Err(format!(
-                        "Nobody has written in thread {thread} since your last word; there is nothing to \
-                         answer. Leave it."
-                    ));
-                };
-                self.stage(found, effect, body, pass)
+                let effect = self.effect(&found, word)?;
+                self.stage(found, effect, body, stage)
             }
+        }
+    }
+
+    /// What a word does: the model judges the argument, this decides what the judgement may do.
+    fn effect(&self, thread: &Thread, word: Word) -> Result<Effect, String> {
+        if word == Word::Concession {
+            self.needs_counted_reply(thread)?;
+            return Ok(Effect::Concede);
+        }
+        if thread.awaiting != Awaiting::Us {
+            return Err(format!(
+                "Nobody whose word counts has written in thread {} since your last word; there is nothing to \
+                 answer. Leave it.",
+                thread.id
+            ));
+        }
+        Ok(match (word, thread.status) {
+            (Word::Argument, Status::Pending) => Effect::Keep,
+            // It was argued once. A second argument convinces nobody; somebody else decides.
+            (Word::Argument, Status::Disputed) => self.undecided(thread),
+            _ => Effect::Answer,
+        })
+    }
+
+    fn undecided(&self, thread: &Thread) -> Effect {
+        let developer_counts = thread
+            .replies
+            .iter()
+            .any(|reply| self.counts(thread, reply.standing));
+        let people = &self.subject.human_reviewers;
+        match (developer_counts, people.is_empty()) {
+            (true, true) => Effect::DevelopersWord,
+            (true, false) => Effect::Escalate {
+                people: people.clone(),
+            },
+            (false, _) => Effect::Escalate { people: Vec::new() },
+        }
+    }
+
+    /// Whether somebody of this standing may have the finding given up.
+    fn counts(&self, thread: &Thread, standing: Standing) -> bool {
+        match standing {
+            Standing::Writer => true,
+            Standing::Author => !self.weights.blocks(thread.assessment.score),
+            Standing::Other => false,
         }
     }
 
@@ -40,7 +85,7 @@ impl Desk {
         reason: &str,
         fixed_by: Option<(String, Option<String>)>,
     ) -> Answer {
-        let pass = self.current_pass()?;
+        let stage = self.current_stage()?;
         let reason = reason.trim();
         if reason.is_empty() || reason.len() > MAX_BODY {
             return Err(format!("reason must have 1 to {MAX_BODY} characters."));
@@ -54,10 +99,22 @@ impl Desk {
             self.check_fixed(&found, &file)?;
             Effect::Fixed { file, commit }
         } else {
-            needs_counted_reply(&found, self.weights.blocks(found.assessment.score))?;
+            self.needs_counted_reply(&found)?;
             Effect::Concede
         };
-        self.stage(found, effect, reason, pass)
+        self.stage(found, effect, reason, stage)
+    }
+
+    /// The thread, if it was resolved as fixed and the code it was anchored to is there again.
+    pub(super) fn is_back(&self, id: ThreadId) -> Option<&Thread> {
+        let threads = self.subject.threads.iter();
+        let mut same = threads.filter(|thread| ThreadId::Published(thread.id) == id);
+        same.find(|thread| thread.resolution == Some(Resolution::Fixed))
+    }
+
+    pub(super) fn reopen(&mut self, thread: Thread, finding: &Finding) -> Answer {
+        let stage = Stage::Pass(finding.pass);
+        self.stage(thread, Effect::Reopen, &finding.body, stage)
     }
 
     fn withdraw(&mut self, thread: ThreadId, reason: &str) -> Answer {
@@ -78,7 +135,7 @@ impl Desk {
         Ok(format!("Added to {thread}."))
     }
 
-    fn stage(&mut self, thread: Thread, effect: Effect, body: &str, pass: PassNumber) -> Answer {
+    fn stage(&mut self, thread: Thread, effect: Effect, body: &str, stage: Stage) -> Answer {
         let id = thread.id;
         if self.replies.iter().any(|reply| reply.thread.id == id) {
             return Err(format!(
@@ -89,11 +146,12 @@ impl Desk {
             thread,
             effect,
             body: body.to_owned(),
-            pass,
+            stage,
         });
         Ok(format!("Recorded for thread {id}."))
     }
 
+    /// "Fixed" needs the head to have changed since the finding, and the named file to be part of that.
     fn check_fixed(&self, thread: &Thread, file: &str) -> Result<(), String> {
         let id = thread.id;
         if thread.head.as_ref() == Some(&self.subject.head) {
@@ -101,12 +159,37 @@ impl Desk {
                 "Nothing was pushed since thread {id} was opened, so it cannot be fixed. Leave it open."
             ));
         }
-        if self.subject.diffs.iter().any(|diff| diff.path == file) {
+        let since = thread
+            .head
+            .as_ref()
+            .and_then(|head| self.subject.changed_since.get(head));
+        let changed = match since {
+            Some(files) => files.iter().any(|changed| changed == file),
+            None => self.subject.diffs.iter().any(|diff| diff.path == file),
+        };
+        if changed {
             return Ok(());
         }
         Err(format!(
-            "fixed_by.file {file} is not among the changed files, so it cannot hold the fix of thread {id}. \
-             Name the changed file that fixes it, or leave the thread open."
+            "fixed_by.file {file} has not changed since thread {id} was opened, so it cannot hold the fix. Name \
+             the changed file that fixes it, or leave the thread open."
+        ))
+    }
+
+    fn needs_counted_reply(&self, thread: &Thread) -> Result<(), String> {
+        let mut replies = thread.replies.iter();
+        let heard = match thread.status {
+            // Only somebody else than the author decides what was escalated.
+            Status::Escalated => thread.awaiting == Awaiting::Us,
+            _ => replies.any(|reply| self.counts(thread, reply.standing)),
+        };
+        if heard {
+            return Ok(());
+        }
+        Err(format!(
+            "Nobody whose word counts has explained thread {}. If the code fixes it, give fixed_by with the \
+             changed file; otherwise leave it open.",
+            thread.id
         ))
     }
 
@@ -141,20 +224,4 @@ impl Desk {
             Err(unknown)
         }
     }
-}
-
-fn needs_counted_reply(thread: &Thread, blocks: bool) -> Result<(), String> {
-    let counts = |standing: Standing| match standing {
-        Standing::Writer => true,
-        Standing::Author => !blocks,
-        Standing::Other => false,
-    };
-    if thread.replies.iter().any(|reply| counts(reply.standing)) {
-        return Ok(());
-    }
-    Err(format!(
-        "Nobody whose word counts has explained thread {}. If the code fixes it, give fixed_by with the \
-         changed file; otherwise leave it open.",
-        thread.id
-    ))
 }

@@ -1,7 +1,9 @@
 //! What the model can and cannot do at the desk, as it experiences it.
 
 use super::*;
-use crate::domain::{Anchor, Awaiting, CommentId, FileStatus, Login, Reply, Side, Standing};
+use crate::domain::{
+    Anchor, Awaiting, CommentId, FileStatus, Login, Reply, Resolution, Side, Standing, Trust,
+};
 
 fn score(n: u64) -> Score {
     Score::new(n).unwrap()
@@ -29,6 +31,7 @@ fn thread(id: u64, status: Status, replies: Vec<Reply>) -> Thread {
         finding_id: None,
         file: "src/a.rs".into(),
         line: Some(11),
+        original_line: Some(11),
         side: Side::Right,
         outdated: false,
         status,
@@ -45,7 +48,9 @@ fn thread(id: u64, status: Status, replies: Vec<Reply>) -> Thread {
         category: None,
         head: Some(sha('a')),
         anchor_hash: None,
-        signed: true,
+        trust: Trust::Signed,
+        resolution: None,
+        because: String::new(),
         seq: 0,
         replies,
         node_id: None,
@@ -72,6 +77,10 @@ fn desk_with(threads: Vec<Thread>) -> Desk {
         threads,
         root: "/snapshot".into(),
         shown_paths: HashMap::from([("AGENTS.md.pr-data".into(), "AGENTS.md".into())]),
+        changed_since: HashMap::new(),
+        author: Some(Login::new("dev")),
+        human_reviewers: vec![],
+        others: vec![],
     };
     let weights = Weights {
         threshold: score(5),
@@ -258,8 +267,12 @@ fn a_withdrawn_finding_is_not_published_and_an_amended_one_says_more() {
         .unwrap();
     desk.resolve(ThreadId::Provisional(1), "A guard releases it.", None)
         .unwrap();
-    desk.reply(ThreadId::Provisional(2), "Seen with three hosts.", false)
-        .unwrap();
+    desk.reply(
+        ThreadId::Provisional(2),
+        "Seen with three hosts.",
+        Word::Argument,
+    )
+    .unwrap();
     desk.submit(1, "One.", false).unwrap();
     let (said, _) = desk.publishable();
     assert_eq!(said.len(), 1);
@@ -290,7 +303,7 @@ fn other_people_s_threads_are_not_touched() {
     let mut desk = desk_with(vec![thread(55, Status::Resolved, vec![])]);
     let foreign = ThreadId::Published(CommentId(77));
     assert!(
-        desk.reply(foreign, "x", false)
+        desk.reply(foreign, "x", Word::Argument)
             .unwrap_err()
             .contains("not one of yours")
     );
@@ -312,7 +325,7 @@ fn a_concession_needs_a_word_that_counts() {
     let id = ThreadId::Published(CommentId(55));
     let concede = |standing| {
         let mut desk = desk_with(vec![thread(55, Status::Pending, vec![reply(standing)])]);
-        desk.reply(id, "You are right.", true).is_ok()
+        desk.reply(id, "You are right.", Word::Concession).is_ok()
     };
     assert!(concede(Standing::Writer) && concede(Standing::Author));
     assert!(!concede(Standing::Other));
@@ -325,7 +338,7 @@ fn a_concession_needs_a_word_that_counts() {
     );
     assert!(
         silent
-            .reply(id, "Still.", false)
+            .reply(id, "Still.", Word::Argument)
             .unwrap_err()
             .contains("nothing to answer")
     );
@@ -343,7 +356,7 @@ fn fixed_means_that_a_changed_file_fixes_it() {
     assert!(
         fixed("src/other.rs", open())
             .unwrap_err()
-            .contains("not among the changed files")
+            .contains("has not changed since")
     );
     let mut same_head = open();
     same_head[0].head = Some(sha('b'));
@@ -362,11 +375,11 @@ fn one_reply_per_thread_and_run() {
         Status::Pending,
         vec![reply(Standing::Writer)],
     )]);
-    desk.reply(id, "It stands: the cap is not enforced.", false)
+    desk.reply(id, "It stands: the cap is not enforced.", Word::Argument)
         .unwrap();
     assert_eq!(desk.replies()[0].effect, Effect::Keep);
     assert!(
-        desk.reply(id, "Again.", false)
+        desk.reply(id, "Again.", Word::Argument)
             .unwrap_err()
             .contains("already recorded")
     );
@@ -385,4 +398,157 @@ fn empty_and_endless_texts_are_refused() {
         ..draft("x", 7)
     };
     assert!(desk.post(endless).unwrap_err().contains("body"));
+}
+
+fn disputed(standing: Standing, n: u64) -> Thread {
+    let mut thread = thread(55, Status::Disputed, vec![reply(standing)]);
+    thread.assessment.score = score(n);
+    thread
+}
+
+/// What a further argument does to a thread that was argued once.
+fn argued_again(thread: Thread, people: &[&str]) -> Effect {
+    let mut desk = desk_with(vec![thread]);
+    desk.subject.human_reviewers = people.iter().map(|name| (*name).to_owned()).collect();
+    desk.reply(
+        ThreadId::Published(CommentId(55)),
+        "It stands.",
+        Word::Argument,
+    )
+    .unwrap();
+    desk.replies()[0].effect.clone()
+}
+
+#[test]
+fn a_second_argument_is_left_to_people_where_there_are_some() {
+    let escalated = argued_again(disputed(Standing::Author, 7), &["lead"]);
+    assert_eq!(
+        escalated,
+        Effect::Escalate {
+            people: vec!["lead".into()]
+        }
+    );
+    let alone = argued_again(disputed(Standing::Author, 7), &[]);
+    assert_eq!(alone, Effect::DevelopersWord);
+}
+
+#[test]
+fn an_author_without_write_access_does_not_win_a_blocking_finding_by_insisting() {
+    let maintainers = Effect::Escalate { people: vec![] };
+    assert_eq!(
+        argued_again(disputed(Standing::Author, 9), &[]),
+        maintainers
+    );
+    assert_eq!(
+        argued_again(disputed(Standing::Author, 9), &["lead"]),
+        maintainers
+    );
+    assert_eq!(
+        argued_again(disputed(Standing::Writer, 9), &[]),
+        Effect::DevelopersWord
+    );
+}
+
+#[test]
+fn a_question_is_answered_and_decides_nothing() {
+    let mut desk = desk_with(vec![disputed(Standing::Author, 7)]);
+    desk.reply(ThreadId::Published(CommentId(55)), "Line 11.", Word::Answer)
+        .unwrap();
+    assert_eq!(desk.replies()[0].effect, Effect::Answer);
+}
+
+#[test]
+fn an_escalated_thread_is_closed_by_somebody_else_s_decision_only() {
+    let id = ThreadId::Published(CommentId(55));
+    let mut waiting = thread(55, Status::Escalated, vec![reply(Standing::Writer)]);
+    waiting.awaiting = Awaiting::People;
+    let mut desk = desk_with(vec![waiting.clone()]);
+    assert!(desk.resolve(id, "Decided.", None).is_err());
+    waiting.awaiting = Awaiting::Us;
+    let mut desk = desk_with(vec![waiting]);
+    desk.resolve(id, "The lead decided so.", None).unwrap();
+    assert_eq!(desk.replies()[0].effect, Effect::Concede);
+}
+
+#[test]
+fn turn_zero_takes_words_and_no_findings() {
+    let id = ThreadId::Published(CommentId(55));
+    let mut desk = desk_with(vec![thread(
+        55,
+        Status::Pending,
+        vec![reply(Standing::Author)],
+    )]);
+    desk.ledger.begin_turn_zero();
+    let refused = desk.post(draft("Something new.", 7)).unwrap_err();
+    assert!(refused.contains("belong to the passes"), "{refused}");
+    assert!(desk.submit(1, "Done.", false).is_err());
+    desk.reply(id, "You are right.", Word::Concession).unwrap();
+    assert_eq!(
+        desk.publishable().1.len(),
+        0,
+        "not before the turn has ended well"
+    );
+    desk.ledger.finish_turn_zero();
+    assert_eq!(desk.publishable().1.len(), 1);
+}
+
+#[test]
+fn what_was_fixed_and_is_back_reopens_its_thread_unless_a_person_closed_it() {
+    let hash = diff("src/a.rs").anchor_hash(Anchor::Line {
+        side: Side::Right,
+        start: None,
+        line: 11,
+    });
+    let mut fixed = thread(55, Status::Resolved, vec![]);
+    fixed.anchor_hash = Some(hash);
+    fixed.resolution = Some(Resolution::Fixed);
+    let again = || draft("Page counter overflows on last page", 7);
+    let mut desk = desk_with(vec![fixed.clone()]);
+    desk.post(again()).unwrap();
+    assert_eq!(desk.replies()[0].effect, Effect::Reopen);
+    assert_eq!(desk.entries().len(), 0);
+    let conceded = Thread {
+        resolution: Some(Resolution::Conceded),
+        ..fixed.clone()
+    };
+    assert!(
+        desk_with(vec![conceded])
+            .post(again())
+            .unwrap_err()
+            .contains("Already said")
+    );
+    let closed = Thread {
+        resolution: Some(Resolution::ByPerson),
+        ..fixed
+    };
+    assert!(
+        desk_with(vec![closed])
+            .post(again())
+            .unwrap_err()
+            .contains("Already said")
+    );
+}
+
+#[test]
+fn what_a_person_said_at_the_place_is_left_to_them() {
+    let mut desk = desk();
+    desk.subject.others.push(crate::state::rebuild::Remark {
+        author: Login::new("lead"),
+        file: "src/a.rs".into(),
+        line: Some(12),
+        body: "The `lock_guard` is never released when `flush()` returns an error here.".into(),
+    });
+    let refused = desk
+        .post(draft(
+            "The `lock_guard` is never released when `flush()` returns an error.",
+            7,
+        ))
+        .unwrap_err();
+    assert!(refused.contains("lead has said this"), "{refused}");
+    let blocking = draft(
+        "The `lock_guard` is never released when `flush()` returns an error.",
+        9,
+    );
+    assert!(desk.post(blocking).is_ok(), "the gate hangs on it");
+    assert!(desk.post(draft("The retry loop has no bound.", 7)).is_ok());
 }

@@ -45,6 +45,11 @@ impl Script {
         self
     }
 
+    /// One more step of the turn about open threads, which comes before the passes.
+    pub fn threads(self, step: impl FnMut(&Request) -> Vec<Call> + Send + 'static) -> Self {
+        self.pass(0, step)
+    }
+
     /// What `submit_pass_results` is called with, in place of "Nothing to report.".
     pub fn results(mut self, pass: u8, arguments: Value) -> Self {
         self.results.insert(pass, arguments);
@@ -67,9 +72,7 @@ impl Script {
                 done.clear();
                 submitted.clear();
             }
-            let Some(pass) = request.pass() else {
-                return Answer::text("Ready.");
-            };
+            let pass = request.pass().unwrap_or(0);
             let next = done.entry(pass).or_default();
             let steps = self.passes.entry(pass).or_default();
             while let Some(step) = steps.get_mut(*next) {
@@ -78,6 +81,9 @@ impl Script {
                 if !calls.is_empty() {
                     return Answer::calls(calls);
                 }
+            }
+            if pass == 0 {
+                return Answer::text("Ready.");
             }
             if let Some(claim) = contradicted(request) {
                 return Answer::call("submit_pass_results", claim);

@@ -1,0 +1,148 @@
+//! The memory of a pull request, read from GitHub: what it takes to rebuild the threads, with or without a run.
+
+use super::Stop;
+use crate::domain::{Login, PrKey, Score, Standing};
+use crate::github::{ChangedFile, GitHub, Review, ReviewComment, ReviewThread};
+use crate::state::rebuild::{self, Comment, Conversation, Rebuilt, ReviewBody, Sources};
+use crate::state::signature::Keys;
+use std::collections::HashMap;
+
+/// Where to look, and whom to believe.
+pub struct Memory<'a> {
+    pub github: &'a GitHub,
+    pub pr: &'a PrKey,
+    pub keys: &'a Keys,
+    pub trusted_bots: &'a [Login],
+    pub blocking: Option<Score>,
+}
+
+impl Memory<'_> {
+    /// Our threads on the pull request, rebuilt from its comments.
+    pub async fn rebuild(
+        &self,
+        author: Option<&Login>,
+        reviews: &[Review],
+        files: &[ChangedFile],
+    ) -> Result<Rebuilt, Stop> {
+        let (comments, conversations, viewer) = tokio::try_join!(
+            self.github.review_comments(self.pr),
+            self.github.review_threads(self.pr),
+            self.github.viewer(),
+        )
+        .map_err(Stop::fail)?;
+        let mut ours = self.trusted_bots.to_vec();
+        ours.push(viewer);
+        let standings = self
+            .standings(author, &ours, &comments, &conversations)
+            .await?;
+        let standing = |login: &Login| standings.get(login).copied().unwrap_or(Standing::Other);
+        let comments: Vec<Comment> = comments.into_iter().map(|c| comment(c, standing)).collect();
+        let conversations: Vec<Conversation> = conversations
+            .into_iter()
+            .filter_map(|thread| conversation(thread, &ours, standing))
+            .collect();
+        Ok(rebuild::rebuild(&Sources {
+            pr: self.pr,
+            keys: self.keys,
+            ours: &ours,
+            author,
+            blocking: self.blocking,
+            comments: &comments,
+            conversations: &conversations,
+            reviews: &reviews.iter().map(review_body).collect::<Vec<_>>(),
+            renames: &files.iter().filter_map(rename).collect(),
+        }))
+    }
+
+    /// What the word of everybody who spoke or decided in the threads weighs. The permission endpoint is asked
+    /// once for each, because associations call members collaborators who may only read.
+    async fn standings(
+        &self,
+        author: Option<&Login>,
+        ours: &[Login],
+        comments: &[ReviewComment],
+        conversations: &[ReviewThread],
+    ) -> Result<HashMap<Login, Standing>, Stop> {
+        let speakers = comments
+            .iter()
+            .filter_map(|comment| comment.author.as_ref());
+        let closers = conversations
+            .iter()
+            .filter_map(|thread| thread.resolved_by.as_ref());
+        let mut standings = HashMap::new();
+        for login in speakers.chain(closers) {
+            if ours.contains(login) || login.is_bot() || standings.contains_key(login) {
+                continue;
+            }
+            let standing = match (self.may_write(login).await?, Some(login) == author) {
+                (true, _) => Standing::Writer,
+                (false, true) => Standing::Author,
+                (false, false) => Standing::Other,
+            };
+            standings.insert(login.clone(), standing);
+        }
+        Ok(standings)
+    }
+
+    pub async fn may_write(&self, login: &Login) -> Result<bool, Stop> {
+        match self.github.permission(&self.pr.repo, login).await {
+            Ok(permission) => Ok(permission.may_write()),
+            Err(error) if error.is_not_found() || error.is_permission() => Ok(false),
+            Err(error) => Err(Stop::fail(error)),
+        }
+    }
+}
+
+fn review_body(review: &Review) -> ReviewBody {
+    ReviewBody {
+        author: review.author.clone(),
+        body: review.body.clone(),
+    }
+}
+
+fn rename(file: &ChangedFile) -> Option<(String, String)> {
+    Some((file.previous.clone()?, file.path.clone()))
+}
+
+fn comment(comment: ReviewComment, standing: impl Fn(&Login) -> Standing) -> Comment {
+    Comment {
+        id: comment.id,
+        in_reply_to: comment.in_reply_to,
+        standing: comment.author.as_ref().map_or(Standing::Other, standing),
+        author: comment.author,
+        body: comment.body,
+        path: comment.path,
+        line: comment.line,
+        original_line: comment.original_line,
+        side: comment.side,
+        created_at: comment.created_at,
+        url: comment.html_url,
+    }
+}
+
+fn conversation(
+    thread: ReviewThread,
+    ours: &[Login],
+    standing: impl Fn(&Login) -> Standing,
+) -> Option<Conversation> {
+    Some(Conversation {
+        root: thread.root_comment?,
+        node_id: thread.node_id,
+        is_resolved: thread.is_resolved,
+        is_outdated: thread.is_outdated,
+        // What we resolved ourselves is told by our reply.
+        resolved_by: thread
+            .resolved_by
+            .filter(|login| !ours.contains(login))
+            .map(|login| {
+                let weight = standing(&login);
+                (login, weight)
+            }),
+        viewer_can_resolve: thread.viewer_can_resolve,
+        edited: thread
+            .edited
+            .into_iter()
+            .map(|edit| (edit.comment, edit.editor))
+            .collect(),
+    })
+}

@@ -1,0 +1,190 @@
+//! How well repetition is recognised, measured on labelled pairs of texts. Separate from what it measures, because
+//! the product never runs it: it is there so that a change of a weight shows in figures.
+
+mod wire;
+
+use crate::state::repeats::{self, Likeness};
+use std::fmt;
+
+/// Why a file of pairs cannot be measured on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadPairs {
+    #[error(
+        "line {line} is not a pair ({reason}); each line must be a JSON object with \"same\" (true or false) and the \
+         texts \"a\" and \"b\""
+    )]
+    Line { line: usize, reason: String },
+    #[error(
+        "there are no pairs in it; give one JSON object a line with \"same\" (true or false) and the texts \"a\" and \
+         \"b\""
+    )]
+    Empty,
+}
+
+/// What one tier said about pairs that are the same, and about pairs that are not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tier {
+    pub found: u32,
+    pub mistaken: u32,
+}
+
+/// The counts of one file. A near-certain pair is also a possible one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Dedupe {
+    pub same: u32,
+    pub different: u32,
+    pub near_certain: Tier,
+    pub possible: Tier,
+}
+
+/// Measures on a file with a pair a line; empty lines are passed over.
+pub fn dedupe(file: &str) -> Result<Dedupe, BadPairs> {
+    let mut counts = Dedupe::default();
+    for (index, line) in file.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let pair: wire::Pair = serde_json::from_str(line).map_err(|error| BadPairs::Line {
+            line: index + 1,
+            reason: without_place(&error),
+        })?;
+        counts.add(pair.same, repeats::text_likeness(&pair.a, &pair.b));
+    }
+    if counts.same + counts.different == 0 {
+        return Err(BadPairs::Empty);
+    }
+    Ok(counts)
+}
+
+/// serde_json counts lines within the one line that it was given.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let reason = text.split(" at line ").next().unwrap_or_default();
+    reason.to_owned()
+}
+
+impl Dedupe {
+    fn add(&mut self, same: bool, likeness: Likeness) {
+        let total = if same {
+            &mut self.same
+        } else {
+            &mut self.different
+        };
+        *total += 1;
+        for (tier, bar) in [
+            (&mut self.near_certain, Likeness::NearCertain),
+            (&mut self.possible, Likeness::Possible),
+        ] {
+            let count = if same {
+                &mut tier.found
+            } else {
+                &mut tier.mistaken
+            };
+            *count += u32::from(likeness >= bar);
+        }
+    }
+
+    /// The share of the pairs that are the same and were found; `None` where there are none.
+    #[must_use]
+    pub fn recall(&self, tier: Tier) -> Option<f64> {
+        share(tier.found, self.same)
+    }
+
+    /// The share of the pairs that are different and were taken for the same; `None` where there are none.
+    #[must_use]
+    pub fn false_positive_rate(&self, tier: Tier) -> Option<f64> {
+        share(tier.mistaken, self.different)
+    }
+}
+
+fn share(part: u32, whole: u32) -> Option<f64> {
+    (whole > 0).then(|| f64::from(part) / f64::from(whole))
+}
+
+impl fmt::Display for Dedupe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (same, different) = (self.same, self.different);
+        writeln!(
+            f,
+            "pairs         {} ({same} same, {different} different)",
+            same + different
+        )?;
+        for (name, tier) in [
+            ("near-certain", self.near_certain),
+            ("possible", self.possible),
+        ] {
+            writeln!(
+                f,
+                "{name:<12}  recall {} ({} of {same})  false positives {} ({} of {different})",
+                percent(self.recall(tier)),
+                tier.found,
+                percent(self.false_positive_rate(tier)),
+                tier.mistaken,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "n/a".into(), |share| format!("{:.1} %", share * 100.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCK: &str = "The lock is never released when the upload fails.";
+
+    fn line(same: bool, b: &str) -> String {
+        serde_json::json!({"same": same, "a": LOCK, "b": b, "repo": "ignored"}).to_string()
+    }
+
+    #[test]
+    fn a_file_of_pairs_gives_the_figures_of_both_tiers() {
+        let file = [
+            line(true, "Lock never released when upload fails"),
+            line(
+                true,
+                "After a broken upload the lock stays taken, and later jobs wait for it in vain",
+            ),
+            String::new(),
+            line(false, "Lock is never released if the upload fails"),
+            line(false, "Typo in the name of the test"),
+        ]
+        .join("\r\n");
+        let report = dedupe(&file).unwrap().to_string();
+        assert_eq!(
+            report,
+            "pairs         4 (2 same, 2 different)\n\
+             near-certain  recall 50.0 % (1 of 2)  false positives 50.0 % (1 of 2)\n\
+             possible      recall 100.0 % (2 of 2)  false positives 50.0 % (1 of 2)\n"
+        );
+    }
+
+    #[test]
+    fn a_wrong_line_is_named_with_what_a_line_must_be() {
+        let file = format!(
+            "{}\n\n{{\"same\": \"yes\", \"a\": \"\", \"b\": \"\"}}\n",
+            line(true, "x")
+        );
+        assert_eq!(
+            dedupe(&file).unwrap_err().to_string(),
+            "line 3 is not a pair (invalid type: string \"yes\", expected a boolean); each line must be a JSON object \
+             with \"same\" (true or false) and the texts \"a\" and \"b\""
+        );
+        assert_eq!(dedupe("\n \n"), Err(BadPairs::Empty));
+    }
+
+    #[test]
+    fn a_rate_of_nothing_is_not_a_number() {
+        let only_same = dedupe(&line(true, LOCK)).unwrap();
+        assert_eq!(only_same.recall(only_same.possible), Some(1.0));
+        assert_eq!(only_same.false_positive_rate(only_same.possible), None);
+        assert!(
+            only_same
+                .to_string()
+                .contains("false positives n/a (0 of 0)")
+        );
+    }
+}

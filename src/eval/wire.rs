@@ -1,0 +1,11 @@
+//! A line of a file of pairs, as it comes. Separate, because foreign JSON stops here.
+
+use serde::Deserialize;
+
+/// Other fields are none of our business.
+#[derive(Debug, Deserialize)]
+pub(super) struct Pair {
+    pub same: bool,
+    pub a: String,
+    pub b: String,
+}

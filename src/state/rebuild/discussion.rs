@@ -1,0 +1,242 @@
+//! What was said below a finding, folded into where the discussion stands and whose turn it is.
+
+use super::{Comment, Conversation, ESCALATED_MARKER, RESOLVED_MARKER, Sources};
+use crate::domain::{Awaiting, CommentId, Login, Reply, Resolution, Standing, Status};
+use crate::state::block::{self, Block, Conversation as Closing, Kind};
+use crate::state::signature::Verdict;
+
+/// Where a thread stands.
+pub(super) struct Outcome {
+    pub(super) status: Status,
+    pub(super) awaiting: Awaiting,
+    pub(super) resolution: Option<Resolution>,
+    pub(super) because: String,
+}
+
+/// A decisive reply of ours.
+#[derive(Clone, Copy)]
+struct Decision {
+    kind: Kind,
+    closing: Option<Closing>,
+    comment: CommentId,
+    /// A file was named that fixed it.
+    fixed: bool,
+}
+
+pub(super) struct Discussion {
+    /// The finding blocks: only what is signed, or a person with write access, may close it.
+    gates: bool,
+    /// The latest decisive reply of ours.
+    decision: Option<Decision>,
+    /// A resolution that no key of ours verifies: it goes back to the model.
+    unverified: Option<CommentId>,
+    seq: u32,
+    replies: Vec<Reply>,
+    /// How many of the replies came before our last word.
+    answered: usize,
+}
+
+impl Discussion {
+    pub(super) fn new(gates: bool) -> Self {
+        Self {
+            gates,
+            decision: None,
+            unverified: None,
+            seq: 0,
+            replies: Vec::new(),
+            answered: 0,
+        }
+    }
+
+    /// The highest number of our replies.
+    pub(super) fn seq(&self) -> u32 {
+        self.seq
+    }
+
+    pub(super) fn into_replies(self) -> Vec<Reply> {
+        self.replies
+    }
+
+    pub(super) fn add(
+        &mut self,
+        sources: &Sources<'_>,
+        root: CommentId,
+        comment: &Comment,
+        warnings: &mut Vec<String>,
+    ) {
+        let parsed = block::parse(&comment.body);
+        let verdict = sources.verify(&parsed, Some(root));
+        // What we signed is ours, whatever account we had then; a copy of it by somebody else is theirs.
+        let news = parsed
+            .hidden
+            .as_ref()
+            .is_some_and(|hidden| hidden.seq > self.seq);
+        let ours = sources.is_ours(comment.author.as_ref()) || (verdict == Verdict::Ours && news);
+        if !ours {
+            self.replies.push(Reply {
+                id: comment.id,
+                author: comment.author.clone(),
+                standing: comment.standing,
+                body: comment.body.clone(),
+                created_at: comment.created_at.clone(),
+            });
+            return;
+        }
+        match verdict {
+            Verdict::Forged => warnings.push(format!(
+                "Reply {} in thread {root} does not match its signature.",
+                comment.id
+            )),
+            Verdict::Ours => self.hear(comment, &parsed),
+            Verdict::Unknown if !self.gates => self.hear(comment, &parsed),
+            Verdict::Unknown => {
+                if kind_of(&comment.body, &parsed) == Kind::Resolve {
+                    self.unverified = Some(comment.id);
+                }
+                warnings.push(format!(
+                    "Reply {} in thread {root} is not signed by us and cannot decide a blocking finding.",
+                    comment.id
+                ));
+            }
+        }
+    }
+
+    fn hear(&mut self, comment: &Comment, parsed: &Block) {
+        let closing = match &parsed.hidden {
+            // A reply of ours that was copied later repeats its number, and is not heard again.
+            Some(hidden) if hidden.seq <= self.seq => return,
+            Some(hidden) => {
+                self.seq = hidden.seq;
+                hidden.conversation
+            }
+            None => None,
+        };
+        self.answered = self.replies.len();
+        let kind = kind_of(&comment.body, parsed);
+        if matches!(kind, Kind::Answer | Kind::Finding | Kind::Manifest) {
+            return;
+        }
+        self.unverified = None;
+        let fixed = parsed
+            .hidden
+            .as_ref()
+            .is_some_and(|hidden| hidden.fixed.is_some());
+        self.decision = Some(Decision {
+            kind,
+            closing,
+            comment: comment.id,
+            fixed,
+        });
+    }
+
+    pub(super) fn outcome(
+        &self,
+        conversation: Option<&Conversation>,
+        author: Option<&Login>,
+    ) -> Outcome {
+        let (status, because) = self.status(conversation);
+        let resolution = match (self.closer(conversation), self.decision) {
+            (Some(_), _) => Resolution::ByPerson,
+            (None, Some(decision)) if decision.fixed => Resolution::Fixed,
+            _ => Resolution::Conceded,
+        };
+        Outcome {
+            status,
+            awaiting: self.awaiting(status, author),
+            resolution: (status == Status::Resolved).then_some(resolution),
+            because,
+        }
+    }
+
+    /// The person who closed the conversation, if it is one who may.
+    fn closer<'c>(&self, conversation: Option<&'c Conversation>) -> Option<&'c Login> {
+        let conversation = conversation.filter(|c| c.is_resolved)?;
+        let (login, standing) = conversation.resolved_by.as_ref()?;
+        (*standing == Standing::Writer || !self.gates).then_some(login)
+    }
+
+    fn status(&self, conversation: Option<&Conversation>) -> (Status, String) {
+        if let Some(login) = self.closer(conversation) {
+            return (
+                Status::Resolved,
+                format!("{login} resolved the conversation"),
+            );
+        }
+        let reopened = conversation.is_some_and(|c| !c.is_resolved);
+        let Some(Decision {
+            kind,
+            closing,
+            comment,
+            ..
+        }) = self.decision
+        else {
+            return (Status::Pending, self.undecided());
+        };
+        match kind {
+            Kind::Resolve if closing == Some(Closing::Resolved) && reopened => {
+                let because = format!(
+                    "comment {comment} resolved it, and somebody reopened the conversation"
+                );
+                (Status::Pending, because)
+            }
+            Kind::Resolve => (Status::Resolved, format!("comment {comment} resolved it")),
+            Kind::Escalate => (Status::Escalated, format!("comment {comment} escalated it")),
+            Kind::Reopen => (Status::Pending, format!("comment {comment} reopened it")),
+            _ => (
+                Status::Disputed,
+                format!("comment {comment} kept the finding"),
+            ),
+        }
+    }
+
+    fn undecided(&self) -> String {
+        match self.unverified {
+            Some(comment) => {
+                format!("comment {comment} resolved it, but no key of ours verifies that")
+            }
+            None => "no reply of ours has decided it".into(),
+        }
+    }
+
+    fn awaiting(&self, status: Status, author: Option<&Login>) -> Awaiting {
+        let unanswered = &self.replies[self.answered..];
+        let counted = |reply: &&Reply| reply.standing != Standing::Other;
+        match status {
+            Status::Resolved => Awaiting::Nobody,
+            Status::Escalated => {
+                // After an escalation only the word of somebody else than the author moves the thread.
+                let decides = |reply: &Reply| {
+                    reply.standing == Standing::Writer && reply.author.as_ref() != author
+                };
+                if unanswered.iter().any(decides) {
+                    Awaiting::Us
+                } else {
+                    Awaiting::People
+                }
+            }
+            Status::Pending | Status::Disputed => {
+                let pending = unanswered.iter().any(|reply| counted(&reply));
+                if pending || self.unverified.is_some() {
+                    Awaiting::Us
+                } else {
+                    Awaiting::Developer
+                }
+            }
+        }
+    }
+}
+
+/// What a reply meant: by its hidden keys, or by the markers and the `status` that the older reviewer wrote.
+fn kind_of(body: &str, parsed: &Block) -> Kind {
+    if let Some(hidden) = &parsed.hidden {
+        return hidden.kind;
+    }
+    let status = parsed.visible.as_ref().and_then(|v| v.status.as_deref());
+    match status {
+        Some("RESOLVED") => Kind::Resolve,
+        Some("ESCALATED") => Kind::Escalate,
+        _ if body.contains(RESOLVED_MARKER) => Kind::Resolve,
+        _ if body.contains(ESCALATED_MARKER) => Kind::Escalate,
+        _ => Kind::Keep,
+    }
+}

@@ -1,0 +1,300 @@
+//! What a text says, reduced to weighted words, and how much of it two texts share. Separate from the places of
+//! findings, because this part is measured on its own (`eval dedupe`).
+//!
+//! The words of a pull request's subject stand in every finding about it, so rare words tell little here; what tells
+//! is that two texts name the same identifiers and, in ordinary words, the same defect.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::LazyLock;
+
+/// Grammar: says nothing.
+const STOP_WORDS: &str = "a about after again all also an and any are as at be because been before being between both \
+    but by can could did do does done each either even for from had has have here how i if in into is it its just \
+    may might more most of on only or other our own per should since so some such than that the their them then \
+    there these they this those through to too very via was we were what when where which while who why will with \
+    would you your eg ie re";
+
+/// How reviewers talk about any defect: says little about which one it is.
+const TALK: &str = "actual add allow always aren behavior behaviour break bug call caller cannot cause change code \
+    consider correct correctly current didn direct doesn don ensure error existing expect fail failure function get \
+    incorrect incorrectly instead isn issue lead level like likely line make match mean method must need never new no not \
+    now pass possible possibly potential potentially problem proper properly result return runtime score set still use \
+    using value without won wrong wrongly";
+
+/// Names of files say where, not what.
+const EXTENSIONS: &str = "c cc cpp cs css es6 go h hbs html java js json jsx kt md php py rb rs scss sh sql swift toml \
+    ts tsx yaml yml";
+
+/// Endings that make a word of the same family, the longer ones before those that they end with.
+const ENDINGS: &[&str] = &[
+    "ations", "ation", "ating", "ated", "ates", "ate", "ities", "ity", "ings", "ing", "ions",
+    "ion", "ments", "ment", "ness", "ables", "able", "ibles", "ible", "ives", "ive", "ences",
+    "ence", "ents", "ent", "ency", "ants", "ant", "ance", "ies", "ied", "ors", "or", "ers", "ed",
+    "es", "er", "al", "ly", "ize", "s", "e", "y",
+];
+
+/// A root shorter than this is no longer a word of its own.
+const SHORTEST_ROOT: usize = 4;
+
+/// Weights in tenths of an ordinary word.
+mod weight {
+    /// An identifier as a whole: `max_image_size_kb`, `updateMany`.
+    pub const IDENTIFIER: u32 = 15;
+    /// A plain word set as code.
+    pub const QUOTED: u32 = 15;
+    pub const PLAIN: u32 = 10;
+    /// A word inside an identifier: lets `user count` meet `user_count` without making every `get…` alike.
+    pub const PART: u32 = 2;
+    pub const TALK: u32 = 2;
+    /// Mostly line numbers.
+    pub const NUMBER: u32 = 2;
+    /// What the shortest text is taken to say, so that two ordinary words in common never make sure.
+    pub const LEAST: u32 = 40;
+}
+
+static STOP: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| STOP_WORDS.split_whitespace().collect());
+static TALK_ROOTS: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| TALK.split_whitespace().map(root).collect());
+static FILE_ENDINGS: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| EXTENSIONS.split_whitespace().collect());
+
+/// The weighted words of one text, made once and compared often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// Hashes of words with their weights, sorted, so that two are compared in one walk.
+    words: Vec<(u64, u32)>,
+    total: u32,
+}
+
+impl Fingerprint {
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let mut words = HashMap::new();
+        let parts: Vec<&str> = text.split('`').collect();
+        for (index, part) in parts.iter().enumerate() {
+            // Between two backticks; the last one may lack its second.
+            let quoted = index % 2 == 1 && index + 1 < parts.len();
+            for chunk in part.split_whitespace().filter(|chunk| !is_path(chunk)) {
+                for word in chunk.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
+                    collect(word, quoted, &mut words);
+                }
+            }
+        }
+        let mut words: Vec<(u64, u32)> = words.into_iter().collect();
+        words.sort_unstable();
+        let total = words.iter().map(|(_, weight)| weight).sum();
+        Self { words, total }
+    }
+
+    /// How much of the shorter text both say, from 0 to 1. A much longer text contains many words by chance, so its
+    /// length counts a little.
+    #[must_use]
+    pub fn share(&self, other: &Self) -> f64 {
+        if self.total == 0 || other.total == 0 {
+            return 0.0;
+        }
+        if self == other {
+            return 1.0;
+        }
+        let shorter = f64::from(self.total.min(other.total).max(weight::LEAST));
+        let longer = f64::from(self.total.max(other.total).max(weight::LEAST));
+        f64::from(self.common(other)) / (shorter.powf(0.9) * longer.powf(0.1))
+    }
+
+    fn common(&self, other: &Self) -> u32 {
+        let mut theirs = other.words.iter().peekable();
+        let mut sum = 0;
+        for (word, weight) in &self.words {
+            while theirs.next_if(|(other, _)| other < word).is_some() {}
+            if let Some((_, other)) = theirs.next_if(|(other, _)| other == word) {
+                sum += weight.min(other);
+            }
+        }
+        sum
+    }
+}
+
+/// Adds what one word says: an identifier as a whole and, lightly, its parts; any other word by its root.
+fn collect(word: &str, quoted: bool, words: &mut HashMap<u64, u32>) {
+    let word = word.trim_matches('_');
+    if is_identifier(word) {
+        put(
+            words,
+            ("identifier", &word.to_lowercase()),
+            weight::IDENTIFIER,
+        );
+        for part in parts(word) {
+            put_plain(&part.to_lowercase(), weight::PART, words);
+        }
+        return;
+    }
+    // `10MB` is a number and a unit.
+    let digits = word.len() - word.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, rest) = word.split_at(digits);
+    if !number.is_empty() {
+        put(words, ("number", number), weight::NUMBER);
+    }
+    let weight = if quoted {
+        weight::QUOTED
+    } else {
+        weight::PLAIN
+    };
+    put_plain(&rest.to_lowercase(), weight, words);
+}
+
+fn put_plain(word: &str, weight: u32, words: &mut HashMap<u64, u32>) {
+    if word.chars().nth(1).is_none() || STOP.contains(word) {
+        return;
+    }
+    let root = root(word);
+    let weight = if TALK_ROOTS.contains(root) {
+        weight.min(weight::TALK)
+    } else {
+        weight
+    };
+    put(words, ("word", root), weight);
+}
+
+fn put(words: &mut HashMap<u64, u32>, key: (&str, &str), weight: u32) {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    let kept = words.entry(hasher.finish()).or_default();
+    *kept = weight.max(*kept);
+}
+
+/// A name of the code by its looks: an underscore inside, or a capital after a small letter.
+fn is_identifier(word: &str) -> bool {
+    let mut pairs = word.chars().zip(word.chars().skip(1));
+    word.contains('_') || pairs.any(|(a, b)| a.is_lowercase() && b.is_uppercase())
+}
+
+/// The words of an identifier: `HTTPServer_id2` is `HTTP`, `Server`, `id`.
+fn parts(word: &str) -> Vec<&str> {
+    let chars: Vec<(usize, char)> = word.char_indices().collect();
+    let mut cuts = vec![0];
+    for (index, pair) in chars.windows(2).enumerate() {
+        let (before, (at, here)) = (pair[0].1, pair[1]);
+        let ends_capitals = before.is_uppercase()
+            && here.is_uppercase()
+            && chars.get(index + 2).is_some_and(|(_, c)| c.is_lowercase());
+        let other_kind = before.is_alphabetic() != here.is_alphabetic();
+        if other_kind || ends_capitals || (before.is_lowercase() && here.is_uppercase()) {
+            cuts.push(at);
+        }
+    }
+    cuts.push(word.len());
+    let pieces = cuts.windows(2).filter_map(|cut| word.get(cut[0]..cut[1]));
+    pieces
+        .filter(|piece| piece.chars().all(char::is_alphabetic))
+        .collect()
+}
+
+/// The common form of a word's family: two endings off at most, and no doubled last letter.
+fn root(word: &str) -> &str {
+    let mut root = word;
+    for _ in 0..2 {
+        let shorter = ENDINGS
+            .iter()
+            .filter_map(|ending| root.strip_suffix(ending))
+            .find(|shorter| shorter.chars().count() >= SHORTEST_ROOT);
+        let Some(shorter) = shorter else { break };
+        root = shorter;
+    }
+    let mut last = root.char_indices().rev();
+    if let (Some((at, a)), Some((_, b))) = (last.next(), last.next())
+        && a == b
+        && root.chars().count() > SHORTEST_ROOT
+    {
+        return &root[..at];
+    }
+    root
+}
+
+/// `src/a.rs`, `(embed.js:12)`, `lib/b.py#L3`.
+fn is_path(chunk: &str) -> bool {
+    let chunk = chunk.trim_matches(|c: char| !c.is_alphanumeric());
+    let name = chunk.split([':', '#']).next().unwrap_or_default();
+    name.rsplit_once('.')
+        .is_some_and(|(before, ending)| !before.is_empty() && FILE_ENDINGS.contains(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(a: &str, b: &str) -> f64 {
+        Fingerprint::of(a).share(&Fingerprint::of(b))
+    }
+
+    #[test]
+    fn a_word_is_known_in_all_its_forms() {
+        for family in [
+            ["validate", "validation", "validates"],
+            ["concurrent", "concurrency", "concurrently"],
+            ["overriding", "override", "overrides"],
+            ["cancelled", "cancels", "cancel"],
+        ] {
+            assert!(
+                family.iter().all(|word| root(word) == root(family[0])),
+                "{family:?}"
+            );
+        }
+        assert_eq!(root("used"), "used", "short words stay whole");
+    }
+
+    #[test]
+    fn an_identifier_counts_as_a_whole_and_a_little_by_its_words() {
+        let whole = share("user_count overflows", "user_count is negative");
+        let words = share("user_count overflows", "the user count is negative");
+        assert!(whole > words && words > 0.0, "{whole} {words}");
+        assert_eq!(parts("HTTPServer_id2"), ["HTTP", "Server", "id"]);
+    }
+
+    #[test]
+    fn talk_numbers_grammar_and_file_names_prove_nothing() {
+        let a = "This method returns the wrong value on line 12 of src/pay.rs, causing an error: rounding.";
+        let b = "This method returns the wrong value on line 12 of src/pay.rs, causing an error: timezone.";
+        assert!(share(a, b) < 0.6, "{}", share(a, b));
+        assert!(share("src/pay.rs:12 leaks", "(src/pay.rs) deadlocks") < f64::EPSILON);
+    }
+
+    #[test]
+    fn empty_and_strange_texts_are_compared_without_a_word_in_common() {
+        for strange in [
+            "",
+            "`",
+            "```",
+            "___",
+            "🦀 🦀",
+            "é_É",
+            "٣٤ ß",
+            "a.b..c:#",
+            "的 是",
+        ] {
+            assert!(
+                share(strange, "The lock is never released.") < 0.1,
+                "{strange}"
+            );
+            assert!(share(strange, strange) >= 0.0);
+        }
+    }
+
+    #[test]
+    fn both_sides_agree_and_nothing_is_more_than_everything() {
+        let texts = [
+            "The lock is never released.",
+            "Lock `guard` dropped early, never released again",
+            "x",
+            "lock",
+        ];
+        for a in texts {
+            assert!((share(a, a) - 1.0).abs() < f64::EPSILON || a == "x");
+            for b in texts {
+                assert!((share(a, b) - share(b, a)).abs() < f64::EPSILON);
+                assert!((0.0..=1.0).contains(&share(a, b)));
+            }
+        }
+    }
+}
