@@ -1,11 +1,13 @@
 //! The pipeline, readable top to bottom: event, configuration, pull request, plan, passes, outbox, report.
 
+mod asking;
 mod check;
 mod earlier;
 mod finish;
 mod memory;
 mod past;
 mod people;
+mod reactions;
 mod reading;
 mod reviewing;
 mod sidecar;
@@ -20,14 +22,15 @@ use crate::config::inputs::{self, RawInputs};
 use crate::config::{Config, ModelChoice};
 use crate::context::fence::Fence;
 use crate::domain::PrKey;
-use crate::event::{self, Event, Trigger, TriggerRules};
+use crate::event::{self, Command, Event, Trigger, TriggerRules};
 use crate::git::Remote;
-use crate::github::GitHub;
+use crate::github::{GitHub, ReactTo};
 use crate::opencode::Sidecar;
 use crate::plan::{self, Plan};
 use crate::random;
 use crate::state::signature::Keys;
 use crate::tools::server::{SharedDesk, ToolServer};
+use asking::Agenda;
 use check::CheckRun;
 use finish::Finished;
 use memory::Memory;
@@ -35,7 +38,7 @@ use reading::Reading;
 use secrecy::ExposeSecret;
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tempfile::TempDir;
 
@@ -81,6 +84,8 @@ struct Run<'a> {
     keys: Keys,
     fence: Fence,
     desk: SharedDesk,
+    /// The comment that asked, once its author is known to be heard.
+    heard: OnceLock<ReactTo>,
     /// Private to the run, gone with it.
     scratch: TempDir,
     id: String,
@@ -130,14 +135,20 @@ pub async fn review(setup: &Setup, event: &Event) -> u8 {
 async fn pipeline(setup: &Setup, event: &Event, check: &CheckRun) -> Result<Finished, Stop> {
     let config = configured(setup).await?;
     let run = Run::new(setup, event, config)?;
+    let ended = started(&run, check).await;
+    reactions::ended(&run, &ended).await;
+    ended
+}
+
+async fn started(run: &Run<'_>, check: &CheckRun) -> Result<Finished, Stop> {
     let tools = ToolServer::start(run.desk.clone(), random::hex(32)?).await?;
     let snapshot = run.directory("snapshot")?;
     let (sidecar, reading) = tokio::join!(
-        sidecar::start(&run, &tools, &snapshot),
-        Reading::of(&run, &snapshot),
+        sidecar::start(run, &tools, &snapshot),
+        Reading::of(run, &snapshot),
     );
     let (sidecar, reading) = both(sidecar, reading)?;
-    let finished = work(&run, &sidecar, reading, check).await;
+    let finished = work(run, &sidecar, reading, check).await;
     sidecar.stop().await;
     finished
 }
@@ -148,19 +159,49 @@ async fn work(
     reading: Reading,
     check: &CheckRun,
 ) -> Result<Finished, Stop> {
-    match reading.plan.clone() {
-        Plan::Skip(reason) => Err(Stop::Skip(reason.to_string())),
-        Plan::Recompute(record) => {
-            if plan::to_judge(&reading.threads, &reading.pull.head_sha, false).is_empty() {
-                check.open(run, &reading).await;
-                return Ok(finish::recomputed(run, &reading, record));
+    let command = asking::command(run);
+    let (draft, mention) = (reading.pull.draft, &run.config.mention);
+    let plan = plan::on_request(reading.plan.clone(), command.as_ref(), draft, mention);
+    let judges = !matches!(plan, Plan::Skip(_));
+    let agenda = Agenda::of(run, &reading, judges).await?;
+    if command == Some(Command::Help) {
+        return Err(agenda.help(run, &reading).await);
+    }
+    match plan {
+        Plan::Skip(reason) => {
+            if !agenda.questions.is_empty() {
+                may_comment(run).await?;
+                agenda.answer_alone(run, sidecar, &reading).await?;
             }
-            may_comment(run).await?;
-            reviewing::review(run, sidecar, reading, check, Some(record)).await
+            Err(Stop::Skip(reason.to_string()))
+        }
+        Plan::Recompute(record) => {
+            let head = reading.pull.head_sha.clone();
+            let mut finished = if agenda.questions.is_empty()
+                && plan::to_judge(&reading.threads, &head, false).is_empty()
+            {
+                check.open(run, &reading).await;
+                finish::recomputed(run, &reading, record)
+            } else {
+                may_comment(run).await?;
+                reviewing::review(
+                    run,
+                    sidecar,
+                    reading,
+                    check,
+                    Some(record),
+                    &agenda.questions,
+                )
+                .await?
+            };
+            if command == Some(Command::Review) {
+                agenda.tell_state(run, &head, &mut finished).await;
+            }
+            Ok(finished)
         }
         Plan::Review => {
             may_comment(run).await?;
-            reviewing::review(run, sidecar, reading, check, None).await
+            reviewing::review(run, sidecar, reading, check, None, &agenda.questions).await
         }
     }
 }
@@ -235,6 +276,7 @@ impl<'a> Run<'a> {
             keys,
             fence: Fence::new(random::hex(8)?),
             desk: SharedDesk::default(),
+            heard: OnceLock::new(),
             scratch,
             id: run_id(environment)?,
             started: setup.clock.instant(),
@@ -257,6 +299,7 @@ impl<'a> Run<'a> {
             pr: &self.pr,
             keys: &self.keys,
             trusted_bots: &self.config.trusted_bots,
+            mention: &self.config.mention,
             blocking: self.config.policy.blocking,
         }
     }

@@ -1,6 +1,7 @@
 //! From GitHub's event to what we were asked to do, or to the reason why we do nothing. Separate, so that
 //! "not ours" is decided in one place, before anything is read, started or judged.
 
+mod command;
 mod door;
 mod mention;
 mod skip;
@@ -8,6 +9,7 @@ mod skip;
 mod tests;
 mod wire;
 
+pub use command::{Command, command};
 pub use mention::mentions;
 pub use skip::SkipReason;
 

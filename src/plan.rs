@@ -1,8 +1,9 @@
 //! All pending work, decided from what is on the pull request and not from what the event was: runs get
 //! cancelled, and the next one must pick up what the last one dropped.
 
-use crate::domain::{Awaiting, CommitSha, Thread};
-use crate::event::EventKind;
+use crate::domain::{Awaiting, CommentId, CommitSha, Login, Thread};
+use crate::event::{self, Command, EventKind};
+use crate::state::block;
 use crate::state::record::Record;
 use std::fmt;
 
@@ -105,9 +106,132 @@ pub fn to_judge<'a>(threads: &'a [Thread], head: &CommitSha, reviews: bool) -> V
         .collect()
 }
 
+/// What a person asked for, on top of what is pending: a full review is made again, and a question about a draft
+/// is answered without a review.
+#[must_use]
+pub fn on_request(plan: Plan, command: Option<&Command>, draft: bool, mention: &str) -> Plan {
+    match (plan, command) {
+        (Plan::Recompute(_), Some(Command::ReviewFull)) => Plan::Review,
+        (Plan::Review, Some(Command::Question(_))) if draft => Plan::Skip(NotNow::Draft {
+            mention: mention.to_owned(),
+        }),
+        (plan, _) => plan,
+    }
+}
+
+/// A comment below the description or in a review thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'a> {
+    pub id: CommentId,
+    /// `None` where the account was deleted.
+    pub author: Option<&'a Login>,
+    pub body: &'a str,
+}
+
+/// A question that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    pub comment: CommentId,
+    pub author: Login,
+    pub text: String,
+    /// The review thread it was asked in; `None`: below the description.
+    pub thread: Option<Asking>,
+}
+
+/// A review thread in which something is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asking {
+    pub root: CommentId,
+    /// The number that our reply gets in a thread of ours, 0 in others'.
+    pub seq: u32,
+    /// The file, and the line where there is one.
+    pub place: String,
+    /// What was said there before: author and text.
+    pub before: Vec<(String, String)>,
+}
+
+/// No run answers more questions than this; nobody asks as many in earnest.
+pub const MOST_QUESTIONS: usize = 10;
+
+/// The questions among comments that nobody has answered, oldest first. What carries a block of ours is our own
+/// word, whoever's token posted it.
+#[must_use]
+pub fn unanswered(comments: &[Said<'_>], answered: &[CommentId], mention: &str) -> Vec<Question> {
+    let questions = comments.iter().filter_map(|said| {
+        let Some(Command::Question(text)) = event::command(said.body, mention) else {
+            return None;
+        };
+        let author = said.author.filter(|author| !author.is_bot())?;
+        let ours = block::parse(said.body).hidden.is_some();
+        (!ours && !answered.contains(&said.id)).then(|| Question {
+            comment: said.id,
+            author: author.clone(),
+            text,
+            thread: None,
+        })
+    });
+    questions.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_person_s_request_changes_the_plan() {
+        let record = Record {
+            head: String::new(),
+            merge_base: String::new(),
+            rules: String::new(),
+            passes: vec![1, 2, 3, 4],
+            left_out: vec![],
+            tokens: 0,
+            cost_usd: 0.0,
+        };
+        let done = Plan::Recompute(record);
+        let asked = |plan: &Plan, command, draft| on_request(plan.clone(), command, draft, "@bot");
+        let question = Command::Question("why?".into());
+        assert_eq!(
+            asked(&done, Some(&Command::ReviewFull), false),
+            Plan::Review
+        );
+        assert_eq!(asked(&done, Some(&Command::Review), false), done);
+        assert_eq!(asked(&done, Some(&question), true), done);
+        assert_eq!(asked(&Plan::Review, Some(&question), false), Plan::Review);
+        assert!(matches!(
+            asked(&Plan::Review, Some(&question), true),
+            Plan::Skip(NotNow::Draft { .. })
+        ));
+        let review = asked(&Plan::Review, Some(&Command::Review), true);
+        assert_eq!(review, Plan::Review, "a request reviews drafts too");
+    }
+
+    #[test]
+    fn questions_wait_until_they_are_answered() {
+        let [dev, bot] = ["dev", "ci[bot]"].map(Login::new);
+        let hidden = block::render_hidden(&block::Hidden::new(block::Kind::Answer));
+        let ours = format!("@bot said so.\n\n{hidden}");
+        let said = |id, author, body| Said {
+            id: CommentId(id),
+            author,
+            body,
+        };
+        let comments = [
+            said(1, Some(&dev), "@bot why?"),
+            said(2, Some(&dev), "@bot review"),
+            said(3, Some(&dev), "Nice."),
+            said(4, Some(&bot), "@bot who?"),
+            said(5, None, "@bot where?"),
+            said(6, Some(&dev), &ours),
+            said(7, Some(&dev), "@bot when?"),
+        ];
+        let waiting = |answered: &[CommentId]| -> Vec<u64> {
+            let questions = unanswered(&comments, answered, "@bot");
+            questions.iter().map(|q| q.comment.0).collect()
+        };
+        assert_eq!(waiting(&[]), [1, 7]);
+        assert_eq!(waiting(&[CommentId(1)]), [7]);
+    }
 
     fn situation<'a>(kind: &'a EventKind, labels: &'a [String]) -> Situation<'a> {
         Situation {

@@ -23,9 +23,19 @@ pub struct Finished {
     /// New in this run, and on the pull request.
     pub issues_found: usize,
     pub record: Record,
+    /// A sentence for each question without an answer. They fail the job and not the check, which is about the
+    /// change alone.
+    pub unanswered: Vec<String>,
     pub pr: PrKey,
     pub keys: Keys,
     pub fail_job: bool,
+}
+
+impl Finished {
+    pub fn leave_unanswered(&mut self, sentences: Vec<String>) {
+        self.report.reasons.extend_from_slice(&sentences);
+        self.unanswered.extend(sentences);
+    }
 }
 
 /// The verdict of a head that was reviewed before, from the threads as they are now.
@@ -56,6 +66,7 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
         tally,
         issues_found: 0,
         record,
+        unanswered: Vec::new(),
         pr: run.pr.clone(),
         keys: run.keys.clone(),
         fail_job: run.config.fail_job,
@@ -107,7 +118,15 @@ pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u
             }
             setup.actions.error(&headline);
         }
-        _ => setup.actions.line(&headline),
+        _ => {
+            for sentence in &finished.unanswered {
+                setup.actions.error(sentence);
+            }
+            setup.actions.line(&headline);
+        }
+    }
+    if !finished.unanswered.is_empty() {
+        return Verdict::Incomplete.exit_code(false, written);
     }
     finished.verdict.exit_code(finished.fail_job, written)
 }

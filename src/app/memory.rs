@@ -2,6 +2,7 @@
 
 use super::Stop;
 use crate::domain::{Login, PrKey, Score, Standing};
+use crate::event::{self, Command};
 use crate::github::{ChangedFile, GitHub, Review, ReviewComment, ReviewThread};
 use crate::state::rebuild::{self, Comment, Conversation, Rebuilt, ReviewBody, Sources};
 use crate::state::signature::Keys;
@@ -13,6 +14,8 @@ pub struct Memory<'a> {
     pub pr: &'a PrKey,
     pub keys: &'a Keys,
     pub trusted_bots: &'a [Login],
+    /// With its `@`.
+    pub mention: &'a str,
     pub blocking: Option<Score>,
 }
 
@@ -36,7 +39,10 @@ impl Memory<'_> {
             .standings(author, &ours, &comments, &conversations)
             .await?;
         let standing = |login: &Login| standings.get(login).copied().unwrap_or(Standing::Other);
-        let comments: Vec<Comment> = comments.into_iter().map(|c| comment(c, standing)).collect();
+        let comments: Vec<Comment> = comments
+            .into_iter()
+            .map(|c| comment(c, self.mention, standing))
+            .collect();
         let conversations: Vec<Conversation> = conversations
             .into_iter()
             .filter_map(|thread| conversation(thread, &ours, standing))
@@ -52,6 +58,13 @@ impl Memory<'_> {
             reviews: &reviews.iter().map(review_body).collect::<Vec<_>>(),
             renames: &files.iter().filter_map(rename).collect(),
         }))
+    }
+
+    /// The names that we have spoken under: our own identity, as GitHub tells it, and the trusted bots.
+    pub async fn ours(&self) -> Result<Vec<Login>, Stop> {
+        let mut ours = self.trusted_bots.to_vec();
+        ours.push(self.github.viewer().await.map_err(Stop::fail)?);
+        Ok(ours)
     }
 
     /// What the word of everybody who spoke or decided in the threads weighs. The permission endpoint is asked
@@ -104,7 +117,23 @@ fn rename(file: &ChangedFile) -> Option<(String, String)> {
     Some((file.previous.clone()?, file.path.clone()))
 }
 
-fn comment(comment: ReviewComment, standing: impl Fn(&Login) -> Standing) -> Comment {
+fn comment(
+    comment: ReviewComment,
+    mention: &str,
+    standing: impl Fn(&Login) -> Standing,
+) -> Comment {
+    // "@bot review" in a thread is an order, and no word about the finding there.
+    let order = matches!(
+        event::command(&comment.body, mention),
+        Some(Command::Review | Command::ReviewFull | Command::Help)
+    );
+    let standing = |login: &Login| {
+        if order {
+            Standing::Other
+        } else {
+            standing(login)
+        }
+    };
     Comment {
         id: comment.id,
         in_reply_to: comment.in_reply_to,

@@ -4,7 +4,7 @@
 use super::{Run, Stop, earlier};
 use crate::context::rules::{self, RuleFile};
 use crate::context::sensitivity::{self, MANIFESTS};
-use crate::domain::{CommitSha, FileDiff, PrKey, Score, Sensitivity, Thread};
+use crate::domain::{CommitSha, FileDiff, Login, PrKey, Score, Sensitivity, Thread};
 use crate::event::EventKind;
 use crate::git::Repository;
 use crate::github::{
@@ -135,21 +135,26 @@ async fn pull_request(run: &Run<'_>) -> Result<PullRequest, Stop> {
         return Err(Stop::Skip(reason.to_string()));
     }
     may_ask(run, &pull).await?;
+    super::reactions::seen(run).await;
     Ok(pull)
 }
 
 /// A mention costs money, so it is heard from people with write access, and from the author of a pull request
 /// that does not come from a fork.
+pub async fn is_heard(run: &Run<'_>, pull: &PullRequest, login: &Login) -> Result<bool, Stop> {
+    let own_work = pull.author.as_ref() == Some(login) && !pull.from_fork;
+    Ok(own_work || run.memory().may_write(login).await?)
+}
+
 async fn may_ask(run: &Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
     let EventKind::Mention { author, .. } = &run.event.kind else {
         return Ok(());
     };
-    let own_work = pull.author.as_ref() == Some(author) && !pull.from_fork;
-    if own_work || run.memory().may_write(author).await? {
+    if is_heard(run, pull, author).await? {
         return Ok(());
     }
     Err(Stop::Skip(format!(
-        "{author} asked for a review without write access to {}; nothing was started.",
+        "{author} addressed the reviewer without write access to {}; nothing was started.",
         run.pr.repo
     )))
 }

@@ -4,11 +4,11 @@ use super::check::CheckRun;
 use super::finish::Finished;
 use super::past::Past;
 use super::reading::Reading;
-use super::{Run, Stop, people};
+use super::{Run, Stop, asking, people};
 use crate::context::brief::{Brief, Excerpt};
 use crate::domain::{Anchor, CommentId, CommitSha, FileDiff, Finding, Score, Sensitivity, Thread};
 use crate::opencode::{Client, SessionId, Sidecar};
-use crate::plan;
+use crate::plan::{self, Question};
 use crate::publish::comment::{self, Voice};
 use crate::publish::outbox::{Outbox, Sent};
 use crate::random;
@@ -22,13 +22,14 @@ use crate::review::run::{End, Limits, Outcome, Run as Passes};
 use crate::state::record::Record;
 use std::collections::HashMap;
 
-/// Judges the open threads that wait for it, and reviews the change unless a record covers it.
+/// Judges the open threads that wait for it, answers the questions, and reviews the change unless a record covers it.
 pub async fn review(
     run: &Run<'_>,
     sidecar: &Sidecar,
     reading: Reading,
     check: &CheckRun,
     covered: Option<Record>,
+    questions: &[Question],
 ) -> Result<Finished, Stop> {
     let diffs = diff_files(&reading).await?;
     let to_judge = plan::to_judge(&reading.threads, &reading.pull.head_sha, covered.is_none());
@@ -50,12 +51,14 @@ pub async fn review(
         client: sidecar.client(),
         session: &session,
         to_judge: &past.excerpts,
+        questions,
         reviews: covered.is_none(),
     };
     let outcome = passes(run, &talk, &reading, &diffs).await?;
     if let End::Refused(why) = &outcome.end {
         return Err(Stop::fail(refusal(run, why)));
     }
+    let unanswered = asking::send(run, &reading, &outcome).await;
     let staged = Staged::of(
         run,
         &reading,
@@ -77,11 +80,13 @@ pub async fn review(
         record: (!check.is_open()).then(|| serde_json::to_value(&record).unwrap_or_default()),
     };
     let sent = outbox.send(&run.github).await;
-    Ok(conclude(run, &reading, &outcome, &staged, sent, record))
+    let mut finished = conclude(run, &reading, &outcome, &staged, sent, record);
+    finished.leave_unanswered(unanswered);
+    Ok(finished)
 }
 
 /// What a 401 means to the person who configured the run.
-fn refusal(run: &Run<'_>, why: &str) -> String {
+pub fn refusal(run: &Run<'_>, why: &str) -> String {
     let model = run.model();
     match &model.base_url {
         Some(url) => format!(
@@ -95,7 +100,7 @@ fn refusal(run: &Run<'_>, why: &str) -> String {
 }
 
 /// Writes the numbered diffs into the snapshot. Returns each diff with its file below our folder.
-async fn diff_files(reading: &Reading) -> Result<Vec<(FileDiff, String)>, Stop> {
+pub async fn diff_files(reading: &Reading) -> Result<Vec<(FileDiff, String)>, Stop> {
     let snapshot = &reading.change.snapshot;
     let mut named = Vec::new();
     for diff in &reading.change.diffs {
@@ -143,14 +148,15 @@ fn weights(run: &Run<'_>, sensitivity: Sensitivity) -> Weights {
 }
 
 /// The session, and what it is for.
-struct Talk<'a> {
-    client: &'a Client,
-    session: &'a SessionId,
-    to_judge: &'a [Excerpt],
-    reviews: bool,
+pub struct Talk<'a> {
+    pub client: &'a Client,
+    pub session: &'a SessionId,
+    pub to_judge: &'a [Excerpt],
+    pub questions: &'a [Question],
+    pub reviews: bool,
 }
 
-async fn passes(
+pub async fn passes(
     run: &Run<'_>,
     talk: &Talk<'_>,
     reading: &Reading,
@@ -197,6 +203,7 @@ async fn passes(
         session: talk.session,
         brief: &brief,
         to_judge: talk.to_judge,
+        questions: talk.questions,
         reviews: talk.reviews,
         desk: &run.desk,
         limits: Limits {
@@ -354,6 +361,7 @@ fn conclude(
         tally: evidence.tally,
         issues_found,
         record,
+        unanswered: Vec::new(),
         pr: run.pr.clone(),
         keys: run.keys.clone(),
         fail_job: run.config.fail_job,

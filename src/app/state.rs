@@ -52,6 +52,7 @@ async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<Rebuilt, Stop> {
         pr,
         keys: &keys,
         trusted_bots: &inputs.trusted_bots,
+        mention: &setup.inputs.mention(),
         blocking: inputs.blocking,
     };
     let (reviews, files) =

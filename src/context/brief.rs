@@ -7,6 +7,7 @@ use super::template::{self, TemplateError};
 use crate::domain::{
     Awaiting, CommentId, CommitSha, FileDiff, FileStatus, Sensitivity, Status, Thread,
 };
+use crate::plan::Question;
 use crate::review::desk::Entry;
 use crate::review::passes::Pass;
 use std::fmt::Write as _;
@@ -14,6 +15,7 @@ use std::fmt::Write as _;
 const SYSTEM: &str = include_str!("../prompts/system.md");
 const CONTEXT: &str = include_str!("../prompts/context.md");
 const TURN_ZERO: &str = include_str!("../prompts/turn-0.md");
+const QUESTION: &str = include_str!("../prompts/question.md");
 const NUDGE: &str = include_str!("../prompts/nudge.md");
 
 /// Diffs are inlined while they fit; the rest is read from the folder. In tokens, at four bytes each.
@@ -23,6 +25,7 @@ const MAX_RULES: usize = 60_000;
 /// The latest words of people, and no more of each than a screen.
 const MAX_COMMENTS: usize = 20;
 const MAX_COMMENT: usize = 2_000;
+const MAX_QUESTION: usize = 8_000;
 
 /// What is known of the pull request when the review begins.
 #[derive(Debug)]
@@ -89,6 +92,37 @@ impl Brief<'_> {
         let then = self.fence.wrap("code then", &code(&excerpt.then));
         let now = self.fence.wrap("code now", &code(&excerpt.now));
         format!("Thread {id}: {asked}\n{then}\n{now}")
+    }
+
+    /// The prompt about a question; the first one of a session carries the context.
+    pub fn question(&self, question: &Question, begins: bool) -> Result<String, TemplateError> {
+        let (place, discussion) = match &question.thread {
+            Some(thread) => (
+                "in a review thread",
+                format!(
+                    "The thread stands at:\n{}\nWhat was said there before:\n{}",
+                    self.fence.wrap("place", &visible(&thread.place)),
+                    self.said("discussion", &thread.before)
+                ),
+            ),
+            None => ("below the description", String::new()),
+        };
+        let text = self
+            .fence
+            .wrap("question", cut(&question.text, MAX_QUESTION));
+        let values = [
+            ("author", visible(question.author.as_str())),
+            ("place", place.to_owned()),
+            ("question", text),
+            ("discussion", discussion),
+        ];
+        let values: Vec<(&str, &str)> = values.iter().map(|(k, v)| (*k, v.as_str())).collect();
+        let task = template::render(QUESTION, &values)?;
+        if !begins {
+            return Ok(task);
+        }
+        let (diffs, _) = self.inlined();
+        Ok(format!("{}\n---\n\n{task}", self.context(&diffs)?))
     }
 
     /// The prompt of a pass; the first one of a session carries the context.
@@ -196,15 +230,23 @@ impl Brief<'_> {
     }
 
     fn conversation(&self) -> String {
-        let skipped = self.conversation.len().saturating_sub(MAX_COMMENTS);
-        let texts: Vec<String> = self.conversation[skipped..]
+        self.said("conversation", self.conversation)
+    }
+
+    /// The latest of what people said, each with their name.
+    fn said<T: AsRef<str>>(&self, what: &str, said: &[(T, T)]) -> String {
+        let skipped = said.len().saturating_sub(MAX_COMMENTS);
+        let texts: Vec<String> = said[skipped..]
             .iter()
-            .map(|(author, body)| format!("{}: {}", visible(author), cut(body, MAX_COMMENT)))
+            .map(|(author, body)| {
+                let body = cut(body.as_ref(), MAX_COMMENT);
+                format!("{}: {body}", visible(author.as_ref()))
+            })
             .collect();
         if texts.is_empty() {
             return "None.".into();
         }
-        self.fence.wrap("conversation", &texts.join("\n\n"))
+        self.fence.wrap(what, &texts.join("\n\n"))
     }
 
     fn thread(&self, thread: &Thread) -> String {
@@ -358,6 +400,7 @@ mod tests {
     use crate::domain::{
         Anchor, Assessment, Finding, Login, PassNumber, Reply, Score, Side, Standing, Trust,
     };
+    use crate::plan::Asking;
     use crate::review::desk::Fate;
     use crate::review::passes;
 
@@ -467,8 +510,21 @@ mod tests {
             now: None,
         };
         let first = brief.turn_zero(&[excerpt]).unwrap();
+        let question = Question {
+            comment: CommentId(57),
+            author: Login::new("writer"),
+            text: "Who calls this?".into(),
+            thread: Some(Asking {
+                root: CommentId(50),
+                seq: 0,
+                place: "src/page.ts:2".into(),
+                before: vec![("dev".into(), "Rounds down on purpose.".into())],
+            }),
+        };
+        let asked = brief.question(&question, false).unwrap();
         let texts = passes::all().map(|pass| brief.prompt(&pass, &[entry()], true).unwrap());
-        std::iter::once(first)
+        [first, asked]
+            .into_iter()
             .chain(texts)
             .collect::<Vec<_>>()
             .join("\n=====\n")

@@ -6,6 +6,7 @@ use super::{
     mentions, shown, wire,
 };
 use crate::domain::{CommentId, CommitSha, Login, RepoName};
+use crate::state::block;
 use serde_json::Value;
 
 /// The name and the rules, at hand for every event.
@@ -161,7 +162,11 @@ impl Door<'_> {
         }
         let comment = payload.comment.as_ref();
         let by_bot = comment.is_some_and(|comment| wire::is_bot(comment.user.as_ref()));
-        (by_bot || wire::is_bot(payload.sender.as_ref())).then_some(Trigger::Skip(SkipReason::Bot))
+        let body = comment.and_then(|comment| comment.body.as_deref());
+        // Under a person's token our own comments come from a person, and start workflows: no talk with ourselves.
+        let by_us = body.is_some_and(|body| block::parse(body).hidden.is_some());
+        let no_person = by_bot || by_us || wire::is_bot(payload.sender.as_ref());
+        no_person.then_some(Trigger::Skip(SkipReason::Bot))
     }
 
     /// What a person's comment asks of us: the inner error is the reason for a skip.

@@ -2,6 +2,7 @@
 //! code or part of an address must not count, and Markdown decides what is which.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use std::ops::Range;
 
 /// HTML elements whose text is code, a quote or a link, or is not shown as text at all.
 const SILENT_ELEMENTS: [&str; 11] = [
@@ -21,19 +22,31 @@ const SILENT_ELEMENTS: [&str; 11] = [
 /// Whether `body` addresses `mention` (with its `@`) outside code, quotes and links.
 #[must_use]
 pub fn mentions(body: &str, mention: &str) -> bool {
+    !addressed(body, mention).is_empty()
+}
+
+/// Every place where `body` addresses `mention`, in order. `None` stands for one inside a block of HTML, whose
+/// place in the source is not known.
+pub(super) fn addressed(body: &str, mention: &str) -> Vec<Option<Range<usize>>> {
     let Some(name) = mention.strip_prefix('@').filter(|name| !name.is_empty()) else {
-        return false;
+        return Vec::new();
     };
     // Most comments end here, without a parse.
     if !contains_ignoring_case(body, name) {
-        return false;
+        return Vec::new();
     }
     let needle = format!("@{}", name.to_ascii_lowercase());
-    let prose = prose(body).to_ascii_lowercase();
-    prose.match_indices(&needle).any(|(at, found)| {
-        let (before, after) = (&prose[..at], &prose[at + found.len()..]);
+    let prose = Prose::of(body);
+    let text = prose.text.to_ascii_lowercase();
+    let counts = |at: usize| {
+        let (before, after) = (&text[..at], &text[at + needle.len()..]);
         starts_a_mention(before) && ends_a_mention(after) && !inside_a_url(before)
-    })
+    };
+    let found = text.match_indices(&needle).map(|(at, _)| at);
+    found
+        .filter(|at| counts(*at))
+        .map(|at| prose.source(at..at + needle.len()))
+        .collect()
 }
 
 fn contains_ignoring_case(body: &str, name: &str) -> bool {
@@ -45,40 +58,68 @@ fn contains_ignoring_case(body: &str, name: &str) -> bool {
 }
 
 /// The text a reader takes as the author's own words; what lies between is replaced by a space.
-fn prose(body: &str) -> String {
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_GFM;
-    let mut prose = String::new();
-    let mut html = String::new();
-    let mut silent_markdown = 0_usize;
-    let mut silent_html = 0_usize;
-    for event in Parser::new_ext(body, options) {
-        match event {
-            Event::Start(tag) if is_silent(&tag) => silent_markdown += 1,
-            Event::End(tag) if is_silent_end(tag) => {
-                silent_markdown = silent_markdown.saturating_sub(1);
-                prose.push(' ');
+#[derive(Default)]
+struct Prose {
+    text: String,
+    /// Where each piece begins: here, and in the source, if that is known.
+    pieces: Vec<(usize, Option<usize>)>,
+}
+
+impl Prose {
+    fn of(body: &str) -> Self {
+        let options = Options::ENABLE_TABLES
+            | Options::ENABLE_STRIKETHROUGH
+            | Options::ENABLE_TASKLISTS
+            | Options::ENABLE_FOOTNOTES
+            | Options::ENABLE_GFM;
+        let mut prose = Self::default();
+        let mut html = String::new();
+        let mut silent_markdown = 0_usize;
+        let mut silent_html = 0_usize;
+        for (event, span) in Parser::new_ext(body, options).into_offset_iter() {
+            match event {
+                Event::Start(tag) if is_silent(&tag) => silent_markdown += 1,
+                Event::End(tag) if is_silent_end(tag) => {
+                    silent_markdown = silent_markdown.saturating_sub(1);
+                    prose.text.push(' ');
+                }
+                Event::Start(Tag::HtmlBlock) => html.clear(),
+                Event::Html(text) => html.push_str(&text),
+                Event::End(TagEnd::HtmlBlock) => {
+                    let mut text = String::new();
+                    read_html(&html, &mut silent_html, &mut text);
+                    if silent_markdown == 0 {
+                        prose.push(&text, None);
+                    }
+                    prose.text.push('\n');
+                }
+                // A single tag or comment: there is no text in it.
+                Event::InlineHtml(tag) => read_html(&tag, &mut silent_html, &mut String::new()),
+                Event::Text(text) if silent_markdown == 0 && silent_html == 0 => {
+                    prose.push(&text, Some(span.start));
+                }
+                Event::Start(_) | Event::Text(_) => {}
+                Event::End(end) if is_inline(end) => {}
+                _ => prose.text.push('\n'),
             }
-            Event::Start(Tag::HtmlBlock) => html.clear(),
-            Event::Html(text) => html.push_str(&text),
-            Event::End(TagEnd::HtmlBlock) => {
-                let mut text = String::new();
-                read_html(&html, &mut silent_html, &mut text);
-                push_if(silent_markdown == 0, &text, &mut prose);
-                prose.push('\n');
-            }
-            // A single tag or comment: there is no text in it.
-            Event::InlineHtml(tag) => read_html(&tag, &mut silent_html, &mut String::new()),
-            Event::Text(text) if silent_markdown == 0 && silent_html == 0 => prose.push_str(&text),
-            Event::Start(_) | Event::Text(_) => {}
-            Event::End(end) if is_inline(end) => {}
-            _ => prose.push('\n'),
         }
+        prose
     }
-    prose
+
+    fn push(&mut self, text: &str, source: Option<usize>) {
+        self.pieces.push((self.text.len(), source));
+        self.text.push_str(text);
+    }
+
+    /// Where a piece of the text stands in the source.
+    fn source(&self, range: Range<usize>) -> Option<Range<usize>> {
+        let place = |at: usize| {
+            let next = self.pieces.partition_point(|(begin, _)| *begin <= at);
+            let (begin, source) = self.pieces.get(next.checked_sub(1)?)?;
+            Some((*source)? + at - begin)
+        };
+        Some(place(range.start)?..place(range.end.checked_sub(1)?)? + 1)
+    }
 }
 
 fn is_silent(tag: &Tag<'_>) -> bool {

@@ -339,6 +339,21 @@ fn a_payload_that_is_not_githubs_is_one_clear_sentence() {
 }
 
 #[test]
+fn our_own_comments_start_no_run_under_a_persons_token_either() {
+    use crate::state::block::{Hidden, Kind, render_hidden};
+    let block = render_hidden(&Hidden::new(Kind::Answer));
+    let body = format!("@review-my-code-bot answers.\n\n{block}");
+    let payload = issue_comment(&body);
+    assert_eq!(skip("issue_comment", &payload, &RULES), SkipReason::Bot);
+    let quoted = format!("> {block}\n\n@review-my-code-bot really?");
+    let payload = issue_comment(&quoted);
+    assert!(matches!(
+        parse("issue_comment", &payload, &RULES),
+        Ok(Trigger::Run(_))
+    ));
+}
+
+#[test]
 fn odd_unicode_in_a_payload_is_survived() {
     let text = r#"{"action":"created","comment":{"id":1,"body":"\u0000\ud83d\ude00\u2028 @review-my-code-bot"},"issue":{"number":1,"pull_request":{}}}"#;
     let payload: Value = serde_json::from_str(text).unwrap();

@@ -229,6 +229,14 @@ impl GitHub {
             .map(posted)
     }
 
+    /// Below the description, where the conversation is.
+    pub async fn comment(&self, key: &PrKey, body: &str) -> Result<CommentId, ApiError> {
+        let route = format!("/repos/{}/issues/{}/comments", key.repo, key.number);
+        let call = Call::post("comment on the pull request", route, json!({"body": body}));
+        let created: wire::Created = self.json(call).await?;
+        Ok(CommentId(created.id))
+    }
+
     pub async fn react(
         &self,
         repo: &RepoName,

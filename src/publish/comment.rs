@@ -2,7 +2,7 @@
 //! the voice of the product is one file to read.
 
 use super::sanitize::defuse;
-use crate::domain::{CommitSha, Finding, PrKey, Thread};
+use crate::domain::{CommentId, CommitSha, Finding, PrKey, Thread};
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::desk::{Effect, StagedReply};
 use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Visible};
@@ -147,18 +147,54 @@ impl Voice<'_> {
                 format!("{RESOLVED_MARKER}\n\nFixed in `{file}`{commit}. {body}")
             }
         };
-        let hidden = self.sign(hidden, Some(thread), &Value::Null);
+        let hidden = self.sign(hidden, Some(thread.id), &Value::Null);
         format!(
             "{}\n\n{hidden}",
             cut(&text, MAX_BODY.saturating_sub(hidden.len()))
         )
     }
 
-    fn sign(&self, mut hidden: Hidden, thread: Option<&Thread>, visible: &Value) -> String {
+    /// What a person who addressed us gets back, in a thread or below the description. With a number among our
+    /// replies, the thread waits for us no longer; it decides nothing there.
+    #[must_use]
+    pub fn answer(&self, to: CommentId, root: Option<CommentId>, seq: u32, text: &str) -> String {
+        let hidden = Hidden {
+            seq,
+            answers: Some(to.0),
+            head: Some(self.head.to_string()),
+            ..Hidden::new(Kind::Answer)
+        };
+        let hidden = self.sign(hidden, root, &Value::Null);
+        let text = defuse(text.trim());
+        format!(
+            "{}\n\n{hidden}",
+            cut(&text, MAX_BODY.saturating_sub(hidden.len()))
+        )
+    }
+
+    /// The state of a head that was reviewed before, in one line.
+    #[must_use]
+    pub fn state(&self, verdict: Verdict, tally: &Tally, mention: &str) -> String {
+        let open = plural(tally.open, "finding");
+        let state = match verdict {
+            Verdict::Clean => "nothing is open".into(),
+            Verdict::Findings => format!("{open} open, none of them blocking"),
+            Verdict::Blocking => format!("{open} open, {} of them blocking", tally.blocking),
+            Verdict::Incomplete | Verdict::Skipped | Verdict::Error => {
+                format!("the review is incomplete, {open} open")
+            }
+        };
+        format!(
+            "{} is reviewed already: {state}. `{mention} review full` reviews it again.",
+            self.head.short()
+        )
+    }
+
+    fn sign(&self, mut hidden: Hidden, root: Option<CommentId>, visible: &Value) -> String {
         let value = serde_json::to_value(&hidden).unwrap_or(Value::Null);
         let content = Signed {
             pr: self.pr,
-            root: thread.map(|thread| thread.id),
+            root,
             visible,
             hidden: &value,
         };
@@ -174,6 +210,30 @@ fn call(people: &[String]) -> String {
     }
     let names: Vec<String> = people.iter().map(|name| format!("@{name}")).collect();
     format!("{}: please decide whether this holds. ", names.join(", "))
+}
+
+/// What one can ask of us, and how.
+#[must_use]
+pub fn help(mention: &str) -> String {
+    format!(
+        "Begin a line with `{mention}` and:\n\n\
+         - `review`: reviews the current head, drafts too; if that was done already, says what is open.\n\
+         - `review full`: reviews it again.\n\
+         - `help`: shows this.\n\
+         - anything else is a question, answered here from the code."
+    )
+}
+
+/// Why a question got no answer; for the log, as nothing is posted then.
+#[must_use]
+pub fn unanswered(comment: CommentId, why: &str) -> String {
+    format!("The question in comment {comment} was not answered: {why}")
+}
+
+/// Why a request got no reply; for the log.
+#[must_use]
+pub fn untold(why: &str) -> String {
+    format!("The state of the review could not be told to the person who asked: {why}")
 }
 
 /// The check run's title: the verdict in a few words.
@@ -283,6 +343,30 @@ mod tests {
             partial.contains("**Logic risk (7/10)** at `src/page.ts:8`: It is lost."),
             "{partial}"
         );
+    }
+
+    #[test]
+    fn the_state_is_one_line_with_the_counts() {
+        let state = |verdict, open, blocking| {
+            with_voice(|voice| voice.state(verdict, &Tally { open, blocking }, "@bot"))
+        };
+        assert_eq!(
+            state(Verdict::Findings, 2, 0),
+            "b0d63d1 is reviewed already: 2 findings open, none of them blocking. `@bot review full` reviews it again."
+        );
+        assert!(state(Verdict::Clean, 0, 0).contains("already: nothing is open."));
+        assert!(state(Verdict::Blocking, 2, 1).contains("2 findings open, 1 of them blocking."));
+        assert!(
+            state(Verdict::Incomplete, 1, 0).contains("the review is incomplete, 1 finding open.")
+        );
+    }
+
+    #[test]
+    fn what_we_say_ourselves_asks_nothing_of_us() {
+        let help = help("@bot");
+        let state = with_voice(|voice| voice.state(Verdict::Clean, &Tally::default(), "@bot"));
+        assert!(!crate::event::mentions(&help, "@bot"), "{help}");
+        assert!(!crate::event::mentions(&state, "@bot"), "{state}");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Drives the passes: prompts the sidecar, waits for the turn to end, asks the ledger whether the pass was
 //! submitted, nudges where it was not. It decides nothing about findings.
 
+mod questions;
+
 use super::ledger::NUDGES;
 use super::passes::{self, Pass};
 use crate::actions::Actions;
@@ -9,6 +11,7 @@ use crate::context::brief::{self, Brief, Excerpt};
 use crate::domain::PassNumber;
 use crate::opencode::client::Client;
 use crate::opencode::session::{SessionId, SidecarEvent, ToolState, Turn, Usage};
+use crate::plan::Question;
 use crate::publish::comment::plural;
 use crate::report::summary::grouped;
 use crate::tools::server::SharedDesk;
@@ -27,7 +30,7 @@ pub struct Limits {
 /// What a pass took.
 #[derive(Debug, Clone)]
 pub struct PassLog {
-    /// 0 for the turn about open threads.
+    /// 0 for the turns before the passes.
     pub number: u8,
     pub title: &'static str,
     /// `None`: not submitted. Turn 0 ends without a submission.
@@ -56,6 +59,16 @@ pub struct Outcome {
     pub end: End,
     pub passes: Vec<PassLog>,
     pub usage: Usage,
+    pub answers: Vec<Answer>,
+    /// A sentence for each question without an answer.
+    pub unanswered: Vec<String>,
+}
+
+/// What the model says to a question.
+#[derive(Debug)]
+pub struct Answer {
+    pub question: Question,
+    pub text: String,
 }
 
 /// A session under review.
@@ -66,6 +79,8 @@ pub struct Run<'a> {
     pub brief: &'a Brief<'a>,
     /// The threads to judge before the passes.
     pub to_judge: &'a [Excerpt],
+    /// The questions to answer after that.
+    pub questions: &'a [Question],
     /// Whether the passes follow.
     pub reviews: bool,
     pub desk: &'a SharedDesk,
@@ -75,15 +90,20 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Turn 0 and all passes, until one does not end well.
+    /// Turn 0, the questions and all passes, until one does not end well.
     pub async fn all(&self) -> Result<Outcome> {
         let mut outcome = Outcome {
             end: End::Complete,
             passes: Vec::new(),
             usage: Usage::default(),
+            answers: Vec::new(),
+            unanswered: Vec::new(),
         };
         if !self.to_judge.is_empty() {
             self.turn_zero(&mut outcome).await?;
+        }
+        if outcome.end == End::Complete {
+            self.answer(&mut outcome).await?;
         }
         if self.reviews && outcome.end == End::Complete {
             self.passes(&mut outcome).await?;
@@ -175,7 +195,11 @@ impl Run<'_> {
             .unwrap_or_default();
         let mut text = self
             .brief
-            .prompt(pass, &entries, self.to_judge.is_empty())
+            .prompt(
+                pass,
+                &entries,
+                self.to_judge.is_empty() && self.questions.is_empty(),
+            )
             .context("a prompt is broken")?;
         let mut progress = Progress::new(format!("pass {} of 4", pass.number), *spent);
         for _ in 0..=NUDGES {

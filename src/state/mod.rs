@@ -1,6 +1,7 @@
 //! What the pull request remembers: the codec of our blocks, their signatures, and the fold that rebuilds
 //! every thread from them. Pure, so that the memory of the product can be tested without GitHub.
 
+pub mod answers;
 pub mod block;
 pub mod rebuild;
 pub mod record;

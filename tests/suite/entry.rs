@@ -1,6 +1,6 @@
 //! The door: which events are ours, and what a person who configured something wrong is told.
 
-use crate::standin::github::{Fault, GitHub, Identity, events};
+use crate::standin::github::{Fault, GitHub, Identity, Write, events};
 use crate::standin::model::{Answer, Script};
 use crate::standin::world::{Ran, Workflow, World};
 use http::Method;
@@ -80,6 +80,16 @@ fn a_draft_waits_until_a_mention_asks() {
     let ran = world.run(&world.workflow("issue_comment", payload));
     assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
     world.github.expect_check_run();
+    let reactions = world
+        .github
+        .take_writes()
+        .into_iter()
+        .map(|write| match write {
+            Write::Reaction { comment, json } => (comment, json["content"].clone()),
+            other => panic!("unexpected: {other:?}"),
+        });
+    let expected = ["eyes", "rocket"].map(|content| (comment.id, json!(content)));
+    assert_eq!(reactions.collect::<Vec<_>>(), expected);
     world.finish();
 }
 

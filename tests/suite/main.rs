@@ -17,6 +17,7 @@ mod entry;
 mod eval;
 mod gate;
 mod life;
+mod mentions;
 mod model_view;
 mod review;
 mod sidecar;
