@@ -301,6 +301,7 @@ fn restated(life: &Life) {
     let ran = life.pushed(&head);
     assert_eq!(ran.status(), "findings", "{}", ran.log);
     assert_eq!(life.said().findings, 0);
+    assert_eq!(life.state()[..2], ["RESOLVED nobody", "ESCALATED people"]);
 }
 
 /// The author's further words move nothing; the reviewer's decision does.

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::domain::{
-    Anchor, Awaiting, CommentId, FileStatus, Login, Reply, Resolution, Side, Standing, Trust,
+    Anchor, Awaiting, CommentId, FileStatus, Login, Reply, Resolution, Side, Standing, Status,
+    Trust,
 };
 
 fn score(n: u64) -> Score {

@@ -1,0 +1,134 @@
+//! Whether a finding was made before: in this run, on the pull request, or by a human reviewer. The same thing is
+//! never said twice.
+
+use super::{Answer, Desk, Entry, Finding};
+use crate::domain::{Login, PassNumber, Status, Thread, ThreadId};
+use crate::state::repeats::{Claim, Likeness};
+
+impl Desk {
+    /// The answer to a finding that was made before, if it was.
+    pub(super) fn repeat(
+        &mut self,
+        finding: &Finding,
+        distinct_from: Option<ThreadId>,
+    ) -> Option<Answer> {
+        let (id, likeness, text) = self.most_alike(finding)?;
+        if likeness == Likeness::NearCertain {
+            let back = self.is_back(id).cloned();
+            return Some(match back {
+                Some(thread) => self.reopen(thread, finding),
+                None => self.restated(id, finding, &text),
+            });
+        }
+        let question = (id, finding.file.clone(), finding.line());
+        if distinct_from == Some(id) || !self.asked.insert(question) {
+            return None;
+        }
+        Some(Err(format!(
+            "This looks like thread {id}: \"{text}\". If it is the same, reply there with \
+             github_reply_to_thread; if it is not, call again with distinct_from {{\"thread_id\": \"{id}\", \
+             \"reason\": …}}."
+        )))
+    }
+
+    /// The first score stands, unless pass 4 argues a higher one for a finding of this run.
+    fn restated(&mut self, id: ThreadId, finding: &Finding, text: &str) -> Answer {
+        let given = finding.assessment.score;
+        let argued = |entry: &&Entry| finding.pass == PassNumber::LAST && given > entry.given;
+        let Some(index) = self.position(id).filter(|i| argued(&&self.entries[*i])) else {
+            return Err(format!(
+                "Already said in thread {id}: \"{text}\". Nothing was recorded. To add to it, use \
+                 github_reply_to_thread with thread_id \"{id}\"."
+            ));
+        };
+        let first = &self.entries[index].finding;
+        let mut finding = Finding {
+            id: first.id.clone(),
+            pass: first.pass,
+            category: finding.category.or(first.category),
+            ..finding.clone()
+        };
+        let fate = self.weigh(&mut finding, 0);
+        self.entries[index] = Entry {
+            id: self.entries[index].id,
+            finding,
+            given,
+            fate,
+        };
+        Ok(format!("Recorded as {id}, in place of what stood there."))
+    }
+
+    /// A thread that was resolved and whose code is no longer there says nothing about the code as it is now.
+    fn is_past(&self, thread: &Thread) -> bool {
+        let Some(hash) = thread.anchor_hash.as_deref() else {
+            return false;
+        };
+        let mut here = self
+            .subject
+            .diffs
+            .iter()
+            .filter(|diff| diff.path == thread.file);
+        thread.status == Status::Resolved && !here.any(|diff| diff.holds(hash))
+    }
+
+    /// Somebody who made this very point here before us. What blocks is said all the same: the gate hangs on it.
+    pub(super) fn said_by_another(&self, finding: &Finding) -> Option<&Login> {
+        let mut weighed = finding.clone();
+        self.weigh(&mut weighed, 0);
+        if self.weights.blocks(weighed.assessment.score) {
+            return None;
+        }
+        let mark = claim(finding).mark();
+        let here = self
+            .subject
+            .others
+            .iter()
+            .filter(|other| other.file == finding.file);
+        let mut same = here.filter(|other| {
+            let theirs = Claim {
+                finding: &other.body,
+                assessment: "",
+                line: other.line,
+                anchor_hash: None,
+            };
+            theirs.mark().likeness(&mark) == Likeness::NearCertain
+        });
+        same.next().map(|other| &other.author)
+    }
+
+    fn most_alike(&self, finding: &Finding) -> Option<(ThreadId, Likeness, String)> {
+        let mark = claim(finding).mark();
+        let threads = self.subject.threads.iter();
+        let published = threads
+            .filter(|thread| thread.file == finding.file)
+            .filter(|thread| !self.is_past(thread))
+            .map(|thread| {
+                let said = Claim {
+                    finding: &thread.assessment.finding,
+                    assessment: &thread.assessment.assessment,
+                    line: thread.line,
+                    anchor_hash: thread.anchor_hash.as_deref(),
+                };
+                (ThreadId::Published(thread.id), said)
+            });
+        let entries = self.entries.iter();
+        let recorded = entries
+            .filter(|entry| entry.is_live() && entry.finding.file == finding.file)
+            .map(|entry| (entry.thread_id(), claim(&entry.finding)));
+        published
+            .chain(recorded)
+            .map(|(id, said)| (id, said.mark().likeness(&mark), said.finding))
+            .filter(|(_, likeness, _)| *likeness != Likeness::Different)
+            .max_by_key(|(_, likeness, _)| *likeness)
+            .map(|(id, likeness, text)| (id, likeness, text.to_owned()))
+    }
+}
+
+fn claim(finding: &Finding) -> Claim<'_> {
+    Claim {
+        finding: &finding.assessment.finding,
+        assessment: &finding.assessment.assessment,
+        line: finding.line(),
+        anchor_hash: Some(&finding.anchor_hash),
+    }
+}
