@@ -131,7 +131,6 @@ fn open_desk(base: CommitSha, head: CommitSha, diffs: Vec<FileDiff>) -> Result<D
         root: String::new(),
         shown_paths: HashMap::new(),
         changed_since: HashMap::new(),
-        author: None,
         human_reviewers: Vec::new(),
         others: Vec::new(),
     };

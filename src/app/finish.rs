@@ -186,13 +186,12 @@ pub async fn stop_signal() -> u8 {
     }
 }
 
-/// Ended by a signal: nothing is posted, the check run says so.
+/// Ended by a signal: nothing more is posted, the check run says so.
 pub async fn cancelled(setup: &Setup, check: &CheckRun, signal: u8) -> u8 {
+    let (title, summary) = comment::check_cancelled();
     let output = CheckOutput {
-        title: "Cancelled".into(),
-        summary:
-            "The run was cancelled before the review was complete; the next run reviews this head."
-                .into(),
+        title: title.into(),
+        summary: summary.into(),
         text: None,
     };
     if let Err(error) = check.conclude(Conclusion::Cancelled, &output).await {
@@ -202,7 +201,7 @@ pub async fn cancelled(setup: &Setup, check: &CheckRun, signal: u8) -> u8 {
     }
     setup
         .actions
-        .notice("The run was cancelled; nothing was posted.");
+        .notice("The run was cancelled; what it had not posted by then is left to the next run.");
     128 + signal
 }
 

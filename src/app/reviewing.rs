@@ -131,7 +131,6 @@ fn subject(
         root: snapshot.root().display().to_string(),
         shown_paths,
         changed_since,
-        author: reading.pull.author.clone(),
         human_reviewers,
         others: reading.others.clone(),
     }
@@ -212,7 +211,6 @@ pub async fn passes(
             max_tokens: run.config.max_tokens,
         },
         actions: &run.setup.actions,
-        clock: run.setup.clock,
     };
     Ok(passes.all().await?)
 }

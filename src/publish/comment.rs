@@ -266,6 +266,15 @@ pub fn conversations_stay_open() -> String {
         .into()
 }
 
+/// What the check run shows when the run was ended by a signal.
+#[must_use]
+pub fn check_cancelled() -> (&'static str, &'static str) {
+    (
+        "Cancelled",
+        "The run was cancelled before the review was complete; the next run reviews this head.",
+    )
+}
+
 /// "1 finding", "2 findings".
 #[must_use]
 pub fn plural(count: usize, noun: &str) -> String {

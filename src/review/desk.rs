@@ -9,8 +9,8 @@ pub use discussion::Word;
 use super::ledger::{Ledger, Stage, Submission};
 use super::policy::{self, Case, Decision, Reason, Weights};
 use crate::domain::{
-    Assessment, Category, CommitSha, FileDiff, Finding, FindingId, Login, PassNumber, Score,
-    Thread, ThreadId,
+    Assessment, Category, CommitSha, FileDiff, Finding, FindingId, PassNumber, Score, Thread,
+    ThreadId,
 };
 use crate::state::rebuild::Remark;
 use sha2::{Digest, Sha256};
@@ -38,7 +38,6 @@ pub struct Subject {
     pub shown_paths: HashMap<String, String>,
     /// The files that changed between an earlier head and this one, where that could be told.
     pub changed_since: HashMap<CommitSha, Vec<String>>,
-    pub author: Option<Login>,
     /// What human reviewers have said on lines of the change.
     pub others: Vec<Remark>,
     /// Who decides where the model and the developer do not agree, as they are mentioned.

@@ -6,7 +6,6 @@ mod questions;
 use super::ledger::NUDGES;
 use super::passes::{self, Pass};
 use crate::actions::Actions;
-use crate::clock::Clock;
 use crate::context::brief::{self, Brief, Excerpt};
 use crate::domain::PassNumber;
 use crate::opencode::client::Client;
@@ -86,7 +85,6 @@ pub struct Run<'a> {
     pub desk: &'a SharedDesk,
     pub limits: Limits,
     pub actions: &'a Actions,
-    pub clock: Clock,
 }
 
 impl Run<'_> {

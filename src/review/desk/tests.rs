@@ -79,7 +79,6 @@ fn desk_with(threads: Vec<Thread>) -> Desk {
         root: "/snapshot".into(),
         shown_paths: HashMap::from([("AGENTS.md.pr-data".into(), "AGENTS.md".into())]),
         changed_since: HashMap::new(),
-        author: Some(Login::new("dev")),
         human_reviewers: vec![],
         others: vec![],
     };

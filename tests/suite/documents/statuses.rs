@@ -148,7 +148,6 @@ impl Discussion {
             root: String::new(),
             shown_paths: HashMap::new(),
             changed_since: earlier.collect(),
-            author: Some(Login::new("dev")),
             others: Vec::new(),
             human_reviewers: self.people.clone(),
         };
