@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test demo bench schema
+.PHONY: check fmt clippy test demo bench schema providers
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -14,8 +14,9 @@ fmt:
 clippy:
 	cargo clippy --all-targets -- -D warnings
 
+# One seed for the property tests, so that a change is judged and not the dice; another one: PROPTEST_RNG_SEED=7 make test.
 test: $(installed)
-	cargo test
+	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} cargo test
 
 # The real binary and the real OpenCode on an example pull request; GitHub and the model are stood in for.
 # A real model: make demo MODEL=provider/name KEY=... [BASE_URL=https://llm.example/v1]; make hands these on as
@@ -24,12 +25,18 @@ demo: $(installed)
 	cargo build --quiet
 	OPENCODE_REVIEWER_BIN="$${CARGO_TARGET_DIR:-target}/debug/opencode-reviewer" cargo run --quiet --example demo
 
+# The example is the kernel without walls that the sandbox is measured against; cargo builds none for a benchmark.
 bench: $(installed)
+	cargo build --quiet --release --example lacking
 	cargo bench --bench review
 
 # Makes the test data that comes from GitHub's own descriptions anew (tests/schema/README.md).
 schema:
 	node tests/schema/make.mjs
+
+# Takes the table of providers anew from the catalogue of the pinned OpenCode.
+providers: $(installed)
+	node tests/providers/make.mjs
 
 # No install scripts: both executables are inside their packages, and nothing else has to run.
 $(installed): package.json package-lock.json

@@ -13,13 +13,16 @@ use opencode_reviewer::context::brief;
 use opencode_reviewer::context::fence::Fence;
 use opencode_reviewer::domain::{CommitSha, FileDiff, PassNumber, Score};
 use opencode_reviewer::git::{Remote, Repository};
-use opencode_reviewer::opencode::profile::{self, Profile, Surroundings, ToolEndpoint};
+use opencode_reviewer::opencode::profile::{
+    self, ModelEndpoint, Profile, Surroundings, ToolEndpoint,
+};
 use opencode_reviewer::opencode::{find_opencode, find_ripgrep};
+use opencode_reviewer::redact::Redactor;
 use opencode_reviewer::review::REVIEWERS;
 use opencode_reviewer::review::desk::{Desk, Subject};
 use opencode_reviewer::review::policy::Weights;
-use opencode_reviewer::snapshot::{self, Caps};
-use opencode_reviewer::tools::server::{SharedDesk, ToolServer};
+use opencode_reviewer::snapshot::{self, Caps, Source};
+use opencode_reviewer::tools::server::{Offer, SharedDesk, ToolServer};
 use reqwest::{Client, RequestBuilder};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -28,10 +31,13 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+
+const BEARER: &str = "bearer-of-the-bench";
 
 /// What a review of ours asked, as the model got it.
 pub struct Prompts {
@@ -113,13 +119,26 @@ async fn prepare(world: &World, scratch: &Path, desk: &SharedDesk) -> Result<Too
     let diffs = repository.diff(&base, &head).await?;
     let tree = scratch.join("snapshot");
     std::fs::create_dir(&tree)?;
-    let snapshot = snapshot::write(&repository, &head, &diffs, &tree, &Caps::default()).await?;
-    for diff in &diffs {
+    let source = Source {
+        head: &head,
+        base: &repository.tree(&base).await?,
+        changed: &diffs,
+    };
+    let snapshot = snapshot::write(&repository, &source, &tree, &Caps::default()).await?;
+    let files = diffs.iter().map(|diff| {
         let name = format!("diffs/{}.diff", snapshot.shown_path(&diff.path));
-        snapshot.write_extra(&name, &diff.numbered()).await?;
-    }
+        (name, diff.numbered())
+    });
+    snapshot.write_own(files.collect()).await?;
     desk.open(open_desk(base, head, diffs)?);
-    ToolServer::start(desk.clone(), "bench".repeat(8)).await
+    let offer = Offer {
+        desk: desk.clone(),
+        bearer: BEARER.into(),
+        redactor: Arc::new(Redactor::new(&[])),
+        gateway: None,
+        web: None,
+    };
+    ToolServer::start(offer).await
 }
 
 fn open_desk(base: CommitSha, head: CommitSha, diffs: Vec<FileDiff>) -> Result<Desk> {
@@ -169,17 +188,20 @@ impl Bare {
         };
         let endpoint = ToolEndpoint {
             base_url: tools.base_url().to_owned(),
-            bearer: tools.bearer().into(),
+            bearer: BEARER.into(),
+        };
+        let direct = ModelEndpoint {
+            base_url: world.model.url().to_owned(),
+            placeholder: KEY.into(),
         };
         let home = scratch.join("home");
         std::fs::create_dir_all(home.join("tmp"))?;
         let password: SecretString = PASSWORD.into();
         let environment = profile::environment(Surroundings {
             home: &home,
-            rg_dir: find_ripgrep(&roots, &path).as_deref(),
-            path: &path,
+            programs: find_ripgrep(&roots, &path).as_slice(),
             password: &password,
-            config: &profile::config(Profile::Reviewer, &model, system, &endpoint),
+            config: &profile::config(Profile::Reviewer, &model, system, &endpoint, &direct),
         });
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
         Ok(Self {

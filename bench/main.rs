@@ -1,6 +1,7 @@
-//! `make bench`: how rebuilding the threads scales, and what the reviewer costs on top of OpenCode. For the latter the
-//! same scripted four-pass review, with a model that answers at once, is run by our binary and by bare OpenCode in
-//! turn. The numbers are printed and never judged. `cargo bench --bench review -- rebuild` does the first part only.
+//! `make bench`: how rebuilding the threads scales, what the reviewer costs on top of OpenCode, and what the sandbox
+//! costs. For the latter two the same scripted four-pass review, with a model that answers at once, is run by our binary
+//! and by bare OpenCode, or with and without the sandbox's walls, in turn. The numbers are printed and never judged.
+//! `cargo bench --bench review -- rebuild` does the first part only, and `-- sandbox` the last.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -14,6 +15,7 @@ mod measure;
 mod ours;
 mod prefix;
 mod rebuild;
+mod sandbox;
 #[path = "../examples/demo/script.rs"]
 mod script;
 #[allow(
@@ -36,7 +38,9 @@ fn main() -> ExitCode {
         println!("Nothing is measured without `cargo bench --bench review`.");
         return ExitCode::SUCCESS;
     }
-    match measure_all(std::env::args().any(|argument| argument == "rebuild")) {
+    let part =
+        std::env::args().find(|argument| ["rebuild", "sandbox"].contains(&argument.as_str()));
+    match measure_part(part.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bench: {error:#}");
@@ -45,12 +49,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure_all(only_rebuild: bool) -> Result<()> {
-    print!("{}", rebuild::run()?);
-    if only_rebuild {
-        return Ok(());
+/// One part, or all of them.
+fn measure_part(part: Option<&str>) -> Result<()> {
+    let wanted = |name: &str| part.is_none_or(|part| part == name);
+    if wanted("rebuild") {
+        print!("{}", rebuild::run()?);
     }
-    reviews()
+    if wanted("reviews") {
+        reviews()?;
+    }
+    if wanted("sandbox") {
+        print!("{}", sandbox::run()?);
+    }
+    Ok(())
 }
 
 /// One run each to warm the machine's caches, then pairs, with the two in turn at the front.

@@ -5,11 +5,13 @@
 mod text;
 
 use crate::random;
+use crate::redact::Redactor;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// GitHub drops a summary above 1 MiB as a whole.
 const SUMMARY_LIMIT: usize = 1024 * 1024 - 4096;
@@ -25,6 +27,8 @@ pub struct Actions {
     commands: bool,
     output: Option<PathBuf>,
     summary: Option<PathBuf>,
+    /// Takes secrets out of everything, once they are known.
+    redactor: OnceLock<Arc<Redactor>>,
 }
 
 impl std::fmt::Debug for Actions {
@@ -57,6 +61,30 @@ impl Actions {
             commands,
             output,
             summary,
+            redactor: OnceLock::new(),
+        }
+    }
+
+    /// From now on no secret leaves. The first redactor stays.
+    pub fn hide(&self, redactor: &Arc<Redactor>) {
+        let _stays = self.redactor.set(Arc::clone(redactor));
+    }
+
+    /// A text without secrets.
+    #[must_use]
+    pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.redactor.get() {
+            Some(redactor) => redactor.clean(text),
+            None => Cow::Borrowed(text),
+        }
+    }
+
+    /// A document without secrets.
+    #[must_use]
+    pub fn clean_value(&self, value: Value) -> Value {
+        match self.redactor.get() {
+            Some(redactor) => redactor.clean_value(value),
+            None => value,
         }
     }
 
@@ -72,14 +100,12 @@ impl Actions {
             self.line(&format!("{name}: {value}"));
             return Ok(());
         };
-        let delimiter = format!("end-{}", random_token()?);
-        if value.contains(&delimiter) {
-            return Err(io::Error::other(
-                "the value of an output holds its delimiter",
-            ));
-        }
+        let value = &self.clean(value);
+        let entry = text::output(name, value, &format!("end-{}", random_token()?));
+        let entry =
+            entry.ok_or_else(|| io::Error::other("the value of an output holds its delimiter"))?;
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-        file.write_all(format!("{name}<<{delimiter}\n{value}\n{delimiter}\n").as_bytes())
+        file.write_all(entry.as_bytes())
     }
 
     /// Appends Markdown to the step's summary, as far as GitHub still shows it; without a runner's file it
@@ -91,13 +117,14 @@ impl Actions {
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
         let used = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
         let room = SUMMARY_LIMIT.saturating_sub(used);
+        let markdown = text::visible(&self.clean(markdown));
         if markdown.len() < room {
             return file.write_all(format!("{markdown}\n").as_bytes());
         }
         if room <= CUT_NOTE.len() {
             return Ok(());
         }
-        let kept = text::cut(markdown, room - CUT_NOTE.len());
+        let kept = text::cut(&markdown, room - CUT_NOTE.len());
         file.write_all(format!("{kept}{CUT_NOTE}").as_bytes())
     }
 
@@ -114,6 +141,7 @@ impl Actions {
     }
 
     fn annotate(&self, level: &str, message: &str) {
+        let message = &self.clean(message);
         if self.commands {
             let message = text::command_data(text::cut(message, MESSAGE_LIMIT));
             let title = text::command_property("OpenCode review");
@@ -140,25 +168,18 @@ impl Actions {
 
     /// One line of our own. It may quote foreign text, so it is made unable to be a command.
     pub fn line(&self, line: &str) {
-        self.print(&format!("{}\n", text::inert(&text::one_line(line))));
+        self.print(&format!("{}\n", text::one_line(&self.clean(line))));
     }
 
     /// Text that others wrote, the model among them: marked as such line by line, and read by the runner
     /// with its commands stopped.
     pub fn foreign(&self, foreign: &str) -> io::Result<()> {
-        let mut quoted = String::new();
-        for line in text::lines(foreign) {
-            quoted.push_str("  | ");
-            quoted.push_str(&text::inert(&line));
-            quoted.push('\n');
-        }
+        let foreign = &self.clean(foreign);
         if !self.commands {
-            self.print(&quoted);
+            self.print(&text::quoted(foreign));
             return Ok(());
         }
-        // The token is drawn after the text was written, so the text cannot hold it.
-        let token = random_token()?;
-        self.print(&format!("::stop-commands::{token}\n{quoted}::{token}::\n"));
+        self.print(&text::stopped(foreign, &random_token()?));
         Ok(())
     }
 
@@ -172,13 +193,19 @@ impl Actions {
             .map(str::trim)
             .filter(|line| line.chars().count() >= SHORTEST_MASK)
         {
-            self.print(&format!("::add-mask::{}\n", text::command_data(line)));
+            // To the byte: a mask that differs hides nothing.
+            self.print(&format!("::add-mask::{}\n", text::escape(line)));
         }
     }
 
-    /// What a command was asked to print, as it is. Not for a log that a runner reads.
-    pub fn answer(&self, text: &str) {
-        self.print(&format!("{text}\n"));
+    /// The table that a command was asked to print.
+    pub fn answer(&self, table: &str) {
+        self.print(&text::table(&self.clean(table)));
+    }
+
+    /// The data that a command was asked to print.
+    pub fn answer_json(&self, value: Value) {
+        self.print(&text::json(&self.clean_value(value)));
     }
 
     /// A log that cannot be written is no reason to lose a review.
@@ -190,6 +217,29 @@ impl Actions {
     fn log(&self) -> MutexGuard<'_, Box<dyn Write + Send>> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Standard error, for what is told outside of a run's own lines. A runner reads it too, so nothing that is written
+/// here is a command. Each `write` is one message.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Errors;
+
+impl Write for Errors {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let message = text::message(&String::from_utf8_lossy(bytes));
+        io::stderr().write_all(message.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// Says what kept the program from its work.
+pub fn complain(sentence: &str) {
+    // Where even this cannot be written, the exit code tells.
+    let _ = Errors.write_all(format!("error: {sentence}").as_bytes());
 }
 
 /// The event that started the run, as the runner wrote it.

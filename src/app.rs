@@ -10,8 +10,11 @@ mod people;
 mod reactions;
 mod reading;
 mod reviewing;
+mod secrets;
 mod sidecar;
 mod state;
+mod web;
+mod words;
 
 pub use state::{Form, state};
 
@@ -22,21 +25,28 @@ use crate::config::inputs::{self, RawInputs};
 use crate::config::{Config, ModelChoice};
 use crate::context::fence::Fence;
 use crate::domain::PrKey;
-use crate::event::{self, Command, Event, Trigger, TriggerRules};
+use crate::event::{self, Command, Event, SkipReason, Trigger, TriggerRules};
+use crate::gateway;
 use crate::git::Remote;
 use crate::github::{GitHub, ReactTo};
-use crate::opencode::Sidecar;
+use crate::opencode::{Sidecar, premises};
 use crate::plan::{self, Plan};
 use crate::random;
+use crate::review::limits::Meter;
 use crate::state::signature::Keys;
-use crate::tools::server::{SharedDesk, ToolServer};
+use crate::state::spending::{Day, Spent};
+use crate::tools::server::SharedDesk;
+use crate::web::Web;
 use asking::Agenda;
 use check::CheckRun;
 use finish::Finished;
 use memory::Memory;
 use reading::Reading;
 use secrecy::ExposeSecret;
+use secrets::Secrets;
 use std::fmt::Display;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -51,6 +61,8 @@ pub struct Setup {
     pub clock: Clock,
     /// Where this program is installed, to find its sidecar beside it.
     pub roots: Vec<PathBuf>,
+    /// This program itself, as which the sidecar begins.
+    pub launcher: PathBuf,
 }
 
 /// Why a run ends before a verdict.
@@ -83,13 +95,20 @@ struct Run<'a> {
     github: Arc<GitHub>,
     keys: Keys,
     fence: Fence,
+    secrets: Secrets,
     desk: SharedDesk,
+    /// `None`: the web is not asked.
+    web: Option<Arc<Web>>,
     /// The comment that asked, once its author is known to be heard.
     heard: OnceLock<ReactTo>,
     /// Private to the run, gone with it.
     scratch: TempDir,
     id: String,
     started: Instant,
+    /// What it costs is entered under this name and on this day.
+    receipt: String,
+    today: Day,
+    meter: Arc<Meter>,
 }
 
 /// What the container runs: the event that the runner names. Returns the exit code.
@@ -133,24 +152,39 @@ pub async fn review(setup: &Setup, event: &Event) -> u8 {
 }
 
 async fn pipeline(setup: &Setup, event: &Event, check: &CheckRun) -> Result<Finished, Stop> {
-    let config = configured(setup).await?;
+    let config = configured(setup)?;
     let run = Run::new(setup, event, config)?;
-    let ended = started(&run, check).await;
+    let ended = Box::pin(started(&run, check)).await;
     reactions::ended(&run, &ended).await;
     ended
 }
 
 async fn started(run: &Run<'_>, check: &CheckRun) -> Result<Finished, Stop> {
-    let tools = ToolServer::start(run.desk.clone(), random::hex(32)?).await?;
+    let (tools, model) = sidecar::serve(run).await?;
     let snapshot = run.directory("snapshot")?;
     let (sidecar, reading) = tokio::join!(
-        sidecar::start(run, &tools, &snapshot),
+        sidecar::start(run, &tools, &model, &snapshot),
         Reading::of(run, &snapshot),
     );
     let (sidecar, reading) = both(sidecar, reading)?;
-    let finished = work(run, &sidecar, reading, check).await;
+    tell_confinement(run, &sidecar);
+    web::open(run, &reading).await?;
+    let mut finished = work(run, &sidecar, reading, check).await;
+    if let Ok(finished) = &mut finished {
+        finished.report.sandbox = Some(sidecar.confinement().into());
+    }
     sidecar.stop().await;
     finished
+}
+
+/// Before anything is asked of the model: who wants the whole sandbox or nothing learns it in time.
+fn tell_confinement(run: &Run<'_>, sidecar: &Sidecar) {
+    let actions = &run.setup.actions;
+    let confinement = sidecar.confinement();
+    match confinement.missing() {
+        Some(missing) => actions.warning(&missing),
+        None => actions.line(&confinement.to_string()),
+    }
 }
 
 async fn work(
@@ -159,9 +193,11 @@ async fn work(
     reading: Reading,
     check: &CheckRun,
 ) -> Result<Finished, Stop> {
-    let command = asking::command(run);
+    let request = asking::request(run);
     let (draft, mention) = (reading.pull.draft, &run.config.mention);
-    let plan = plan::on_request(reading.plan.clone(), command.as_ref(), draft, mention);
+    let plan = plan::on_request(reading.plan.clone(), request.as_ref(), draft, mention);
+    let plan = reading.means.limit(plan);
+    let command = request.map(|request| request.command);
     let judges = !matches!(plan, Plan::Skip(_));
     let agenda = Agenda::of(run, &reading, judges).await?;
     if command == Some(Command::Help) {
@@ -170,20 +206,20 @@ async fn work(
     match plan {
         Plan::Skip(reason) => {
             if !agenda.questions.is_empty() {
-                may_comment(run).await?;
+                may_comment(run, &reading).await?;
                 agenda.answer_alone(run, sidecar, &reading).await?;
             }
             Err(Stop::Skip(reason.to_string()))
         }
         Plan::Recompute(record) => {
             let head = reading.pull.head_sha.clone();
-            let mut finished = if agenda.questions.is_empty()
-                && plan::to_judge(&reading.threads, &head, false).is_empty()
-            {
+            let judges = reading.means.allow_discussion()
+                && !plan::to_judge(&reading.threads, &head, false).is_empty();
+            let mut finished = if agenda.questions.is_empty() && !judges {
                 check.open(run, &reading).await;
                 finish::recomputed(run, &reading, record)
             } else {
-                may_comment(run).await?;
+                may_comment(run, &reading).await?;
                 reviewing::review(
                     run,
                     sidecar,
@@ -200,16 +236,27 @@ async fn work(
             Ok(finished)
         }
         Plan::Review => {
-            may_comment(run).await?;
+            may_comment(run, &reading).await?;
             reviewing::review(run, sidecar, reading, check, None, &agenda.questions).await
         }
     }
 }
 
-/// A review that cannot be posted is not begun: nobody pays for words that nobody reads.
-async fn may_comment(run: &Run<'_>) -> Result<(), Stop> {
+/// A review that cannot be posted is not begun: nobody pays for words that nobody reads. Of a fork's own events this is
+/// no mistake: GitHub gives them a token that only reads.
+async fn may_comment(run: &Run<'_>, reading: &Reading) -> Result<(), Stop> {
     if run.github.may_comment(&run.pr).await.map_err(Stop::fail)? {
         return Ok(());
+    }
+    let restricted = [
+        "pull_request",
+        "pull_request_review",
+        "pull_request_review_comment",
+    ];
+    let event = run.setup.environment.event_name.as_deref();
+    if reading.pull.from_fork && event.is_some_and(|name| restricted.contains(&name)) {
+        let mention = run.config.mention.clone();
+        return Err(Stop::Skip(SkipReason::Fork { mention }.to_string()));
     }
     Err(Stop::fail(
         "Input github_token may not comment on the pull request; add `pull-requests: write` to the job's \
@@ -218,16 +265,16 @@ async fn may_comment(run: &Run<'_>) -> Result<(), Stop> {
 }
 
 /// The configuration, or every wrong input at once, those included that only OpenCode's catalogue can tell.
-async fn configured(setup: &Setup) -> Result<Config, Stop> {
-    match inputs::config(&setup.inputs) {
-        Ok(config) => Ok(config),
-        Err(errors) => {
-            let mut sentences: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            if let Ok(model) = inputs::model_choice(&setup.inputs) {
-                sentences.extend(sidecar::model_problems(setup, &model).await);
-            }
-            Err(Stop::Fail(sentences))
-        }
+fn configured(setup: &Setup) -> Result<Config, Stop> {
+    let config = inputs::config(&setup.inputs);
+    let errors = config.as_ref().err().into_iter().flatten();
+    let mut sentences: Vec<String> = errors.map(ToString::to_string).collect();
+    if let Ok(model) = inputs::model_choice(&setup.inputs) {
+        sentences.extend(gateway::problems(&model));
+    }
+    match config {
+        Ok(config) if sentences.is_empty() => Ok(config),
+        _ => Err(Stop::Fail(sentences)),
     }
 }
 
@@ -253,6 +300,7 @@ impl<'a> Run<'a> {
             &environment.graphql_url,
             &config.github_token,
             setup.clock,
+            &environment.network,
         )
         .map_err(Stop::fail)?;
         let keys = Keys::derive(
@@ -260,10 +308,11 @@ impl<'a> Run<'a> {
             config.model.key.as_ref(),
             &event.repo.to_string(),
         );
-        let scratch = tempfile::Builder::new()
-            .prefix("opencode-reviewer-")
-            .tempdir()
-            .map_err(|error| Stop::fail(format!("No temporary folder could be made: {error}")))?;
+        let scratch = scratch(environment)?;
+        let fence = Fence::new(random::hex(8)?);
+        let web = web::access(setup, &config, &fence)?;
+        let secrets = Secrets::of(&config, fence.nonce())?;
+        setup.actions.hide(&secrets.redactor);
         Ok(Self {
             setup,
             event,
@@ -272,14 +321,19 @@ impl<'a> Run<'a> {
                 number: event.number,
             },
             config,
-            github: Arc::new(github),
+            github: Arc::new(github.guarded(&secrets.redactor)),
             keys,
-            fence: Fence::new(random::hex(8)?),
+            fence,
+            secrets,
             desk: SharedDesk::default(),
+            web,
             heard: OnceLock::new(),
             scratch,
             id: run_id(environment)?,
             started: setup.clock.instant(),
+            receipt: random::hex(8)?,
+            today: Day::of(setup.clock.now()),
+            meter: Arc::default(),
         })
     }
 
@@ -312,6 +366,15 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The run's line in the pull request's account.
+    fn spent(&self, cost_usd: f64) -> Spent {
+        Spent {
+            run: self.receipt.clone(),
+            day: self.today,
+            cost_usd,
+        }
+    }
+
     fn model(&self) -> &ModelChoice {
         &self.config.model
     }
@@ -327,10 +390,24 @@ impl<'a> Run<'a> {
 
 /// The runner hides the secrets in everything that is printed from here on.
 fn mask(actions: &Actions, config: &Config) {
-    let secrets = config.state_keys.iter().chain(&config.model.key);
-    for secret in secrets.chain(std::iter::once(&config.github_token)) {
+    for secret in secrets::given(config) {
         actions.mask(secret.expose_secret());
     }
+}
+
+/// A temporary folder that the sidecar's user may pass through, and not list.
+fn scratch(environment: &Environment) -> Result<TempDir, Stop> {
+    let parent = premises::passable(environment.temporary.as_deref());
+    tempfile::Builder::new()
+        .prefix("opencode-reviewer-")
+        .permissions(Permissions::from_mode(0o711))
+        .tempdir_in(&parent)
+        .map_err(|error| {
+            let parent = parent.display();
+            Stop::fail(format!(
+                "No temporary folder could be made in {parent}: {error}"
+            ))
+        })
 }
 
 /// The workflow run that this is, or a random name from a shell.

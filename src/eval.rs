@@ -1,6 +1,7 @@
 //! How well repetition is recognised, measured on labelled pairs of texts. Separate from what it measures, because
 //! the product never runs it: it is there so that a change of a weight shows in figures.
 
+pub mod redact;
 mod wire;
 
 use crate::state::repeats::{self, Likeness};
@@ -40,20 +41,28 @@ pub struct Dedupe {
 /// Measures on a file with a pair a line; empty lines are passed over.
 pub fn dedupe(file: &str) -> Result<Dedupe, BadPairs> {
     let mut counts = Dedupe::default();
+    for pair in pairs(file)? {
+        counts.add(pair.same, repeats::text_likeness(&pair.a, &pair.b));
+    }
+    Ok(counts)
+}
+
+fn pairs(file: &str) -> Result<Vec<wire::Pair>, BadPairs> {
+    let mut pairs = Vec::new();
     for (index, line) in file.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
-        let pair: wire::Pair = serde_json::from_str(line).map_err(|error| BadPairs::Line {
+        let pair = serde_json::from_str(line).map_err(|error| BadPairs::Line {
             line: index + 1,
             reason: without_place(&error),
         })?;
-        counts.add(pair.same, repeats::text_likeness(&pair.a, &pair.b));
+        pairs.push(pair);
     }
-    if counts.same + counts.different == 0 {
+    if pairs.is_empty() {
         return Err(BadPairs::Empty);
     }
-    Ok(counts)
+    Ok(pairs)
 }
 
 /// serde_json counts lines within the one line that it was given.

@@ -43,6 +43,22 @@ pub struct Event {
     pub sender: Option<Login>,
 }
 
+impl Event {
+    /// The person whose words caused the run. Of a comment it is the author, as GitHub tells it with the event.
+    #[must_use]
+    pub fn speaker(&self) -> Option<&Login> {
+        match &self.kind {
+            EventKind::Mention { author, .. } => Some(author),
+            EventKind::ThreadReply { .. } | EventKind::ReviewSubmitted => self.sender.as_ref(),
+            EventKind::Opened
+            | EventKind::Pushed
+            | EventKind::Ready
+            | EventKind::Dispatch
+            | EventKind::Manual => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventKind {
     /// Opened or reopened.

@@ -1,11 +1,8 @@
 //! The command line: parses, hands over what came from outside, exits with the code that the pipeline gives.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "edge: the one place that reads the environment"
-)]
+#![expect(clippy::disallowed_methods, reason = "edge: reads files to measure on")]
 
 use clap::{Parser, Subcommand};
-use opencode_reviewer::actions::Actions;
+use opencode_reviewer::actions::{self, Actions};
 use opencode_reviewer::app::{self, Form, Setup};
 use opencode_reviewer::clock::Clock;
 use opencode_reviewer::config::environment::Environment;
@@ -13,6 +10,9 @@ use opencode_reviewer::config::inputs::RawInputs;
 use opencode_reviewer::domain::{PrKey, RepoName};
 use opencode_reviewer::eval;
 use opencode_reviewer::event::{Event, EventKind};
+use opencode_reviewer::opencode::sandbox::{Walls, enter};
+use opencode_reviewer::sealed;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -28,6 +28,16 @@ struct Cli {
 enum Command {
     #[command(flatten)]
     Work(Work),
+    /// Restrict this process and become another program
+    #[command(hide = true)]
+    Confine {
+        /// What the program may reach, as JSON
+        #[arg(value_parser = walls)]
+        walls: Walls,
+        program: PathBuf,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Measure how well the reviewer judges
     #[command(hide = true)]
     Eval {
@@ -66,6 +76,17 @@ enum Evaluation {
         /// One JSON object a line, with "same" (true or false) and the texts "a" and "b"
         file: PathBuf,
     },
+    /// Recall and needless changes of redaction, on a file of samples
+    Redact {
+        /// One JSON object a line, with the "text" and its "spans", the list of secrets in it
+        file: PathBuf,
+        /// Also count how many of the distinct texts of a file of pairs change
+        #[arg(long, value_name = "PAIRS")]
+        ordinary: Option<PathBuf>,
+        /// Name the lines whose secrets stayed, and those that changed without one
+        #[arg(long)]
+        lines: bool,
+    },
 }
 
 #[derive(clap::Args)]
@@ -88,29 +109,43 @@ fn pair(text: &str) -> Result<(String, String), String> {
         .ok_or_else(|| "expected NAME=VALUE, such as model=openai/gpt-5".into())
 }
 
+fn walls(json: &str) -> Result<Walls, serde_json::Error> {
+    serde_json::from_str(json)
+}
+
 fn main() -> ExitCode {
     let work = match Cli::parse().command {
         Command::Work(work) => work,
-        Command::Eval {
-            what: Evaluation::Dedupe { file },
-        } => return ExitCode::from(eval_dedupe(&file)),
+        Command::Confine {
+            walls,
+            program,
+            arguments,
+        } => return failed(&enter::become_confined(&walls, &program, &arguments)),
+        Command::Eval { what } => return evaluate(&what),
     };
-    let vars: Vec<(String, String)> = std::env::vars_os()
-        .map(|(name, value)| (lossy(&name), lossy(&value)))
-        .collect();
+    let launcher = match std::env::current_exe() {
+        Ok(launcher) => launcher,
+        Err(error) => return failed(&format!("this program cannot find itself: {error}")),
+    };
+    let vars = match sealed::variables(&launcher) {
+        Ok(vars) => vars,
+        Err(error) => return failed(&format!("{error:#}")),
+    };
     let environment = Environment::from_vars(vars.clone());
     logging(environment.debug);
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("error: the runtime could not be started: {error}");
-            return ExitCode::from(2);
-        }
+        Err(error) => return failed(&format!("the runtime could not be started: {error}")),
     };
-    let setup = setup(environment, &vars, &work);
+    let setup = setup(launcher, environment, &vars, &work);
     let code = runtime.block_on(run(setup, work));
     runtime.shutdown_background();
     ExitCode::from(code)
+}
+
+fn failed(sentence: &str) -> ExitCode {
+    actions::complain(sentence);
+    ExitCode::from(2)
 }
 
 async fn run(setup: Result<Setup, Vec<String>>, work: Work) -> u8 {
@@ -118,7 +153,7 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work) -> u8 {
         Ok(setup) => setup,
         Err(sentences) => {
             for sentence in sentences {
-                eprintln!("error: {sentence}");
+                actions::complain(&sentence);
             }
             return 2;
         }
@@ -145,27 +180,51 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work) -> u8 {
     }
 }
 
-fn eval_dedupe(file: &Path) -> u8 {
-    let name = file.display();
-    let text = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) => {
-            eprintln!(
-                "error: {name} cannot be read ({error}); give a text file in UTF-8 with one pair a line"
-            );
-            return 2;
-        }
+fn evaluate(what: &Evaluation) -> ExitCode {
+    let report = match what {
+        Evaluation::Dedupe { file } => measured(file, "pair", |text| {
+            eval::dedupe(text).map(|counts| counts.to_string())
+        }),
+        Evaluation::Redact {
+            file,
+            ordinary,
+            lines,
+        } => measured(file, "sample", |text| {
+            eval::redact::redaction(text).map(|counts| match lines {
+                true => format!("{counts}{}", counts.lines()),
+                false => counts.to_string(),
+            })
+        })
+        .and_then(|report| match ordinary {
+            None => Ok(report),
+            Some(pairs) => measured(pairs, "pair", |text| {
+                eval::redact::ordinary(text).map(|counts| format!("{report}{counts}"))
+            }),
+        }),
     };
-    match eval::dedupe(&text) {
-        Ok(counts) => {
-            print!("{counts}");
-            0
+    match report {
+        Ok(report) => {
+            print!("{report}");
+            ExitCode::SUCCESS
         }
-        Err(error) => {
-            eprintln!("error: {name} cannot be measured on: {error}");
-            2
+        Err(sentence) => {
+            actions::complain(&sentence);
+            ExitCode::from(2)
         }
     }
+}
+
+/// What a measurement says about a file, or why there is none.
+fn measured<E: std::fmt::Display>(
+    file: &Path,
+    line: &str,
+    measure: impl Fn(&str) -> Result<String, E>,
+) -> Result<String, String> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        format!("{name} cannot be read ({error}); give a text file in UTF-8 with one {line} a line")
+    })?;
+    measure(&text).map_err(|error| format!("{name} cannot be measured on: {error}"))
 }
 
 fn manual(target: Target) -> Event {
@@ -179,6 +238,7 @@ fn manual(target: Target) -> Event {
 }
 
 fn setup(
+    launcher: PathBuf,
     environment: Environment,
     vars: &[(String, String)],
     work: &Work,
@@ -210,7 +270,8 @@ fn setup(
             environment.step_summary.clone(),
         ),
         clock: Clock::scaled(environment.time_scale),
-        roots: roots(),
+        roots: roots(&launcher),
+        launcher,
         environment,
         inputs,
     })
@@ -218,26 +279,23 @@ fn setup(
 
 /// Folders whose `node_modules` may hold the sidecar: where the image puts it, and above the executable, where
 /// a checkout has it.
-fn roots() -> Vec<PathBuf> {
-    let mut roots = vec![PathBuf::from("/opt/opencode-reviewer")];
-    if let Ok(executable) = std::env::current_exe() {
-        roots.extend(executable.ancestors().skip(1).take(5).map(PathBuf::from));
-    }
-    roots
+fn roots(launcher: &Path) -> Vec<PathBuf> {
+    let image = PathBuf::from("/opt/opencode-reviewer");
+    let above = launcher.ancestors().skip(1).take(5).map(PathBuf::from);
+    std::iter::once(image).chain(above).collect()
 }
 
+/// Whatever is told besides the run's own lines may quote foreign text, the words of a panic included.
 fn logging(debug: bool) {
+    std::panic::set_hook(Box::new(|panic| actions::complain(&panic.to_string())));
     let default = if debug { "debug" } else { "warn" };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_writer(|| actions::Errors)
         .without_time()
         .with_target(false)
         .init();
-}
-
-fn lossy(text: &std::ffi::OsStr) -> String {
-    text.to_string_lossy().into_owned()
 }

@@ -1,6 +1,11 @@
 //! All pending work, decided from what is on the pull request and not from what the event was: runs get
 //! cancelled, and the next one must pick up what the last one dropped.
 
+mod means;
+
+pub use means::{Means, Payer, payer};
+
+use crate::config::ForkReviews;
 use crate::domain::{Awaiting, CommentId, CommitSha, Login, Thread};
 use crate::event::{self, Command, EventKind};
 use crate::state::block;
@@ -19,10 +24,27 @@ pub enum Plan {
 /// Why the pull request, as it is now, is not reviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotNow {
-    Draft { mention: String },
+    Draft {
+        mention: String,
+    },
     Closed,
     Label(String),
     NoChanges,
+    Fork {
+        mention: String,
+    },
+    NoForks,
+    /// Somebody without write access caused the run.
+    Unheard(Login),
+}
+
+impl NotNow {
+    /// A fork's pull request, for which nobody has asked.
+    #[must_use]
+    pub fn fork(mention: &str) -> Self {
+        let mention = mention.to_owned();
+        Self::Fork { mention }
+    }
 }
 
 impl fmt::Display for NotNow {
@@ -35,6 +57,17 @@ impl fmt::Display for NotNow {
             Self::Closed => f.write_str("The pull request is closed."),
             Self::Label(label) => write!(f, "The pull request carries the label {label}."),
             Self::NoChanges => f.write_str("The pull request changes nothing."),
+            Self::Fork { mention } => write!(
+                f,
+                "The pull request comes from a fork; each of its heads is reviewed when somebody with write access mentions {mention}. Input fork_reviews decides this."
+            ),
+            Self::NoForks => {
+                f.write_str("The pull request comes from a fork, and input fork_reviews is never.")
+            }
+            Self::Unheard(login) => write!(
+                f,
+                "{login} caused this run without write access to the repository, so nothing was asked of the model."
+            ),
         }
     }
 }
@@ -45,6 +78,8 @@ pub struct Situation<'a> {
     pub kind: &'a EventKind,
     pub open: bool,
     pub draft: bool,
+    pub from_fork: bool,
+    pub forks: ForkReviews,
     pub labels: &'a [String],
     pub skip_label: &'a str,
     pub mention: &'a str,
@@ -56,6 +91,9 @@ impl Situation<'_> {
     pub fn not_now(&self) -> Option<NotNow> {
         if !self.open {
             return Some(NotNow::Closed);
+        }
+        if self.from_fork && self.forks == ForkReviews::Never {
+            return Some(NotNow::NoForks);
         }
         if self.draft && !self.kind.accepts_draft() {
             let mention = self.mention.to_owned();
@@ -106,13 +144,27 @@ pub fn to_judge<'a>(threads: &'a [Thread], head: &CommitSha, reviews: bool) -> V
         .collect()
 }
 
-/// What a person asked for, on top of what is pending: a full review is made again, and a question about a draft
-/// is answered without a review.
+/// What the event's own comment asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    pub comment: CommentId,
+    pub command: Command,
+}
+
+/// What a person asked for, on top of what is pending: a full review is made again, once for each comment that asks
+/// for it, and a question about a draft is answered without a review.
 #[must_use]
-pub fn on_request(plan: Plan, command: Option<&Command>, draft: bool, mention: &str) -> Plan {
-    match (plan, command) {
-        (Plan::Recompute(_), Some(Command::ReviewFull)) => Plan::Review,
-        (Plan::Review, Some(Command::Question(_))) if draft => Plan::Skip(NotNow::Draft {
+pub fn on_request(plan: Plan, request: Option<&Request>, draft: bool, mention: &str) -> Plan {
+    let Some(request) = request else {
+        return plan;
+    };
+    match (plan, &request.command) {
+        (Plan::Recompute(record), Command::ReviewFull)
+            if record.asked != Some(request.comment.0) =>
+        {
+            Plan::Review
+        }
+        (Plan::Review, Command::Question(_)) if draft => Plan::Skip(NotNow::Draft {
             mention: mention.to_owned(),
         }),
         (plan, _) => plan,
@@ -179,17 +231,14 @@ mod tests {
 
     #[test]
     fn a_person_s_request_changes_the_plan() {
-        let record = Record {
-            head: String::new(),
-            merge_base: String::new(),
-            rules: String::new(),
-            passes: vec![1, 2, 3, 4],
-            left_out: vec![],
-            tokens: 0,
-            cost_usd: 0.0,
+        let done = Plan::Recompute(Record::default());
+        let asked = |plan: &Plan, command: Option<&Command>, draft| {
+            let request = command.map(|command| Request {
+                comment: CommentId(7),
+                command: command.clone(),
+            });
+            on_request(plan.clone(), request.as_ref(), draft, "@bot")
         };
-        let done = Plan::Recompute(record);
-        let asked = |plan: &Plan, command, draft| on_request(plan.clone(), command, draft, "@bot");
         let question = Command::Question("why?".into());
         assert_eq!(
             asked(&done, Some(&Command::ReviewFull), false),
@@ -204,6 +253,23 @@ mod tests {
         ));
         let review = asked(&Plan::Review, Some(&Command::Review), true);
         assert_eq!(review, Plan::Review, "a request reviews drafts too");
+        assert_eq!(asked(&done, None, false), done);
+    }
+
+    #[test]
+    fn x3_one_comment_asks_for_one_full_review_however_often_its_event_comes() {
+        let request = |comment| Request {
+            comment: CommentId(comment),
+            command: Command::ReviewFull,
+        };
+        let reviewed = Plan::Recompute(Record {
+            asked: Some(7),
+            ..Record::default()
+        });
+        let again = on_request(reviewed.clone(), Some(&request(7)), false, "@bot");
+        assert_eq!(again, reviewed);
+        let another = on_request(reviewed, Some(&request(8)), false, "@bot");
+        assert_eq!(another, Plan::Review);
     }
 
     #[test]
@@ -238,6 +304,8 @@ mod tests {
             kind,
             open: true,
             draft: false,
+            from_fork: false,
+            forks: ForkReviews::OnMention,
             labels,
             skip_label: "skip-review",
             mention: "@bot",
@@ -281,6 +349,20 @@ mod tests {
     }
 
     #[test]
+    fn forks_can_be_left_out_altogether() {
+        let never = |from_fork| {
+            Situation {
+                from_fork,
+                forks: ForkReviews::Never,
+                ..situation(&EventKind::Dispatch, &[])
+            }
+            .not_now()
+        };
+        assert_eq!(never(true), Some(NotNow::NoForks));
+        assert_eq!(never(false), None);
+    }
+
+    #[test]
     fn a_head_is_reviewed_until_a_record_covers_it() {
         let [head, base]: [CommitSha; 2] = ["a", "b"].map(|c| c.repeat(40).parse().unwrap());
         let change = (&base, &head);
@@ -289,9 +371,7 @@ mod tests {
             merge_base: "b".repeat(40),
             rules: "r".into(),
             passes: vec![1, 2, 3, 4],
-            left_out: vec![],
-            tokens: 0,
-            cost_usd: 0.0,
+            ..Record::default()
         };
         assert_eq!(plan(vec![], change, "r", 1), Plan::Review);
         let partial = Record {

@@ -4,7 +4,13 @@
     reason = "edge: reads back what was written for the runner"
 )]
 
+#[path = "../../tests/standin/runner.rs"]
+mod runner;
+
 use super::*;
+use proptest::prelude::*;
+use runner::CANARY;
+use serde_json::json;
 use std::sync::Arc;
 
 #[derive(Clone, Default)]
@@ -32,29 +38,6 @@ fn actions(commands: bool) -> (Actions, Log) {
         Actions::writing_to(Box::new(log.clone()), commands, None, None),
         log,
     )
-}
-
-/// What the runner would obey: `::name…::data` after leading space, `##[name]` anywhere; nothing between a
-/// `stop-commands` and its token.
-fn commands_in(log: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut stopped: Option<String> = None;
-    for line in log.split(['\n', '\r']) {
-        let start = line.trim_start();
-        if let Some(token) = &stopped {
-            if start == format!("::{token}::") {
-                stopped = None;
-            }
-            continue;
-        }
-        if let Some(token) = start.strip_prefix("::stop-commands::") {
-            stopped = Some(token.to_owned());
-        } else if (start.starts_with("::") && start[2..].contains("::")) || line.contains("##[") {
-            found.push(line.to_owned());
-        }
-    }
-    assert_eq!(stopped, None, "the log ends with commands stopped");
-    found
 }
 
 const HOSTILE: &str = "::add-mask::a\n ::error::b\n\t::set-output name=x::c\nx ##[add-matcher]d\r::warning::e\r\n\
@@ -89,18 +72,143 @@ fn groups_and_masks_are_commands() {
     );
 }
 
+/// Everything that can be printed, with a text that may be foreign in it.
+fn everything(actions: &Actions, text: &str) {
+    actions.foreign(text).unwrap();
+    actions.line(text);
+    actions.error(&format!("Not shown to the model: {text}"));
+    actions.warning(&format!("Said: {text}"));
+    actions.group(&format!("Pass 1 of 4: {text}"));
+    actions.end_group();
+    actions.answer(text);
+    actions.answer_json(json!([{ "body": text, "x": { "y": text } }]));
+    actions.set_output("report_file", text).unwrap();
+    actions.append_summary(text).unwrap();
+}
+
+/// The judge has to find a command where there is one, or its silence means nothing.
 #[test]
-fn foreign_text_commands_nothing() {
+fn l1_the_judge_knows_a_command_when_it_sees_one() {
+    for line in [
+        "::error::canary-command",
+        " \u{a0}\t::ERROR::x",
+        "x ##[add-matcher]x",
+        "x\r::set-output name=a::b",
+        "::error title=OpenCode review::canary-command",
+        "::group::anything",
+        "::add-mask::a",
+        "::stop-commands::guess",
+        "::stop-commands::0123456789abcdef0123456789abcdef\n::error::x",
+        "::unheard-of::x",
+    ] {
+        assert_ne!(
+            runner::offences(line, &["secret".into()]),
+            Vec::<String>::new(),
+            "{line}"
+        );
+    }
+    let stopped = "::stop-commands::0123456789abcdef0123456789abcdef\n ::error::x\n::0123456789abcdef0123456789abcdef::\n";
+    assert_eq!(runner::offences(stopped, &[]), Vec::<String>::new());
+    let early = "::stop-commands::0123456789abcdef0123456789abcdef\nx ##[0123456789ABCDEF0123456789abcdef]\n";
+    assert_ne!(runner::offences(early, &[]), Vec::<String>::new());
+    let (escaped, _) = runner::obeyed("::error title=a%3Ab::50%25 of%0Ait");
+    assert_eq!(
+        (
+            escaped[0].properties["title"].as_str(),
+            escaped[0].data.as_str()
+        ),
+        ("a:b", "50% of\nit")
+    );
+}
+
+#[test]
+fn l1_foreign_text_commands_nothing() {
     for in_actions in [true, false] {
         let (actions, log) = actions(in_actions);
-        actions.foreign(HOSTILE).unwrap();
-        actions.line(HOSTILE);
+        everything(&actions, HOSTILE);
         for line in HOSTILE.lines() {
-            actions.line(line);
+            everything(&actions, line);
         }
-        assert_eq!(commands_in(&log.text()), Vec::<String>::new());
+        let offences = runner::offences(&log.text(), &[]);
+        assert_eq!(offences, Vec::<String>::new());
         let odd = |c: char| c.is_control() && c != '\n';
         assert!(!log.text().contains(odd), "{:?}", log.text());
+    }
+}
+
+#[test]
+fn l1_what_is_logged_beside_the_run_commands_nothing_either() {
+    let message = text::message(&format!(" WARN {HOSTILE}"));
+    assert_eq!(runner::offences(&message, &[]), Vec::<String>::new());
+    assert!(message.starts_with(" WARN ::add-mask::"), "{message}");
+    assert_eq!(text::message("::error::x"), "| ::error::x\n");
+}
+
+#[test]
+fn l1_the_same_json_is_printed_without_commands() {
+    let (actions, log) = actions(true);
+    let value = json!([{ "body": format!("{HOSTILE} ##[error]{CANARY}\u{9b}2J") }]);
+    actions.answer_json(value.clone());
+    assert_eq!(runner::offences(&log.text(), &[]), Vec::<String>::new());
+    assert_eq!(serde_json::from_str::<Value>(&log.text()).unwrap(), value);
+}
+
+#[test]
+fn l2_the_token_of_a_block_is_not_in_its_text() {
+    let token = "0123456789abcdef0123456789abcdef";
+    let echoed = format!(
+        "::{token}::\n##[{}]\nx\u{200b}{token}",
+        token.to_uppercase()
+    );
+    let block = text::stopped(&echoed, token);
+    assert_eq!(block.to_lowercase().matches(token).count(), 2, "{block}");
+    assert_eq!(runner::offences(&block, &[]), Vec::<String>::new());
+    let split = format!("{}\u{200b}{}", &token[..9], &token[9..]);
+    assert_eq!(text::stopped(&split, token).matches(token).count(), 2);
+}
+
+#[test]
+fn l3_a_value_that_holds_its_delimiter_is_refused() {
+    assert_eq!(text::output("a", "x\nend-1\nb=c", "end-1"), None);
+    let entry = text::output("a", "EOF\na<<x", "end-1").unwrap();
+    assert_eq!(entry, "a<<end-1\nEOF\na<<x\nend-1\n");
+}
+
+#[test]
+fn l4_what_a_terminal_obeys_is_gone() {
+    let text = "a\u{1b}[31mb\u{1b}]8;;https://x.test\u{1b}\\c\u{1b}]0;title\u{7}d\u{9b}2Je\u{9d}0;t\u{9c}f\u{8}\u{7}g\u{202e}\u{0}h\u{1b}(Bi";
+    assert_eq!(text::visible(text), "abcdefghBi");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("summary");
+    let actions = Actions::new(true, None, Some(path.clone()));
+    actions
+        .append_summary("| a\u{1b}[2J\u{202e} |\n👩\u{200d}💻")
+        .unwrap();
+    assert_eq!(
+        std::fs::read_to_string(path).unwrap(),
+        "| a |\n👩\u{200d}💻\n"
+    );
+}
+
+#[test]
+fn a_mask_is_the_secret_to_the_byte() {
+    let (actions, log) = actions(true);
+    actions.mask("a\tb##[c\u{200b}d");
+    assert_eq!(log.text(), "::add-mask::a\tb##[c\u{200b}d\n");
+}
+
+proptest! {
+    #[test]
+    fn l1_no_text_whatsoever_is_a_command(
+        text in "(?s)(::|##\\[|\\]|error|stop-commands|add-mask| |\t|\r|\n|%0A|\u{2028}|\u{85}|\u{200b}|\u{1b}\\[|\u{9b}|#|:|.){0,24}"
+    ) {
+        for in_actions in [true, false] {
+            let (actions, log) = actions(in_actions);
+            everything(&actions, &text);
+            prop_assert_eq!(runner::offences(&log.text(), &[]), Vec::<String>::new());
+        }
+        let beside = text::message(&text);
+        prop_assert_eq!(runner::offences(&beside, &[]), Vec::<String>::new());
     }
 }
 
@@ -125,7 +233,7 @@ fn foreign_text_is_marked_line_by_line_between_stops_of_its_own() {
 }
 
 #[test]
-fn an_output_may_hold_anything() {
+fn l3_an_output_may_hold_anything() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("output");
     let actions = Actions::new(true, Some(path.clone()), None);
@@ -148,7 +256,7 @@ fn an_output_may_hold_anything() {
 }
 
 #[test]
-fn a_summary_stays_below_githubs_limit_and_whole_in_its_characters() {
+fn l5_a_summary_stays_below_githubs_limit_and_whole_in_its_characters() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("summary");
     let actions = Actions::new(true, None, Some(path.clone()));
@@ -174,6 +282,25 @@ fn a_long_message_is_cut_between_characters() {
     let (actions, log) = actions(true);
     actions.error(&"é".repeat(3_000));
     assert_eq!(log.text().chars().filter(|c| *c == 'é').count(), 2_000);
+}
+
+#[test]
+fn p4_an_event_that_is_no_text_is_a_sentence_and_no_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("event.json");
+    for bytes in [
+        &br#"{"body":"\ud800"}"#[..],
+        b"\xff\xfe{}",
+        b"{\"body\":\"\0\"}",
+        b"",
+    ] {
+        std::fs::write(&path, bytes).unwrap();
+        let sentence = read_event(Some(&path)).unwrap_err();
+        assert!(sentence.contains("is not JSON"), "{sentence}");
+    }
+    std::fs::write(&path, br#"{"body":"\u0000\u2028\ufeff"}"#).unwrap();
+    let event = read_event(Some(&path)).unwrap();
+    assert_eq!(event["body"], "\0\u{2028}\u{feff}");
 }
 
 #[test]

@@ -4,12 +4,13 @@
 use super::finish::Finished;
 use super::reading::{self, Reading};
 use super::reviewing::{self, Talk};
-use super::{Run, Stop};
+use super::{Run, Stop, words};
+use crate::context::speakers::Speakers;
 use crate::domain::{CommentId, CommitSha, Login};
-use crate::event::{self, Command, CommentPlace, EventKind};
+use crate::event::{self, CommentPlace, EventKind};
 use crate::github::{ApiError, IssueComment, ReviewComment};
 use crate::opencode::Sidecar;
-use crate::plan::{self, Asking, MOST_QUESTIONS, Question, Said};
+use crate::plan::{self, Asking, MOST_QUESTIONS, Question, Request, Said};
 use crate::publish::comment::{self, Voice};
 use crate::review::run::{End, Outcome};
 use crate::state::answers;
@@ -34,16 +35,25 @@ struct ReplyTo {
 }
 
 /// What the event's own comment asks for. A mention in the middle of a line is no command.
-pub fn command(run: &Run<'_>) -> Option<Command> {
-    match &run.event.kind {
-        EventKind::Mention { body, .. } => event::command(body, &run.config.mention),
-        _ => None,
-    }
+pub fn request(run: &Run<'_>) -> Option<Request> {
+    let EventKind::Mention {
+        comment_id, body, ..
+    } = &run.event.kind
+    else {
+        return None;
+    };
+    Some(Request {
+        comment: *comment_id,
+        command: event::command(body, &run.config.mention)?,
+    })
 }
 
 impl Agenda {
     /// `judges`: turn 0 is held, and replies in the threads that wait for it.
     pub async fn of(run: &Run<'_>, reading: &Reading, judges: bool) -> Result<Self, Stop> {
+        if !reading.means.allow_discussion() {
+            return Ok(Self::default());
+        }
         let mut words: Vec<Said<'_>> = reading.conversation.iter().map(said).collect();
         let asked = asked(run);
         if let Some((asked, CommentPlace::IssueComment)) = &asked
@@ -113,10 +123,11 @@ impl Agenda {
             return Ok(());
         }
         let seq = ours.map_or(0, |thread| thread.seq + 1);
+        let speakers = words::speakers(reading);
         let questions = plan::unanswered(&[*asked], &[], &us.run.config.mention);
         self.questions
             .extend(questions.into_iter().map(|question| Question {
-                thread: Some(asking(root, seq, &thread, asked.id)),
+                thread: Some(asking(&speakers, (root, seq), &thread, asked.id)),
                 ..question
             }));
         Ok(())
@@ -166,7 +177,7 @@ impl Agenda {
             questions: &self.questions,
             reviews: false,
         };
-        let outcome = reviewing::passes(run, &talk, reading, &diffs).await?;
+        let (outcome, _) = reviewing::passes(run, &talk, reading, &diffs).await?;
         if let End::Refused(why) = &outcome.end {
             return Err(Stop::fail(reviewing::refusal(run, why)));
         }
@@ -188,7 +199,8 @@ pub async fn send(run: &Run<'_>, reading: &Reading, outcome: &Outcome) -> Vec<St
             root: question.thread.as_ref().map(|thread| thread.root),
             seq: question.thread.as_ref().map_or(0, |thread| thread.seq),
         };
-        if let Err(error) = post(run, &reading.pull.head_sha, to, &answer.text).await {
+        let text = run.secrets.redactor.clean(&answer.text);
+        if let Err(error) = post(run, &reading.pull.head_sha, to, &text).await {
             unanswered.push(comment::unanswered(question.comment, &error.to_string()));
         }
     }
@@ -304,7 +316,12 @@ fn said_in_review(comment: &ReviewComment) -> Said<'_> {
 }
 
 /// The thread of a question: where it is, and what was said there before.
-fn asking(root: CommentId, seq: u32, thread: &[&ReviewComment], question: CommentId) -> Asking {
+fn asking(
+    speakers: &Speakers<'_>,
+    (root, seq): (CommentId, u32),
+    thread: &[&ReviewComment],
+    question: CommentId,
+) -> Asking {
     let first = thread.iter().find(|comment| comment.id == root);
     let place = first.map_or_else(String::new, |first| {
         let line = first.line.or(first.original_line);
@@ -313,9 +330,8 @@ fn asking(root: CommentId, seq: u32, thread: &[&ReviewComment], question: Commen
     });
     let before = thread.iter().filter(|comment| comment.id < question);
     let words = before.map(|comment| {
-        let author = comment.author.as_ref();
-        let author = author.map_or("a deleted account", |author| author.as_str());
-        (author.to_owned(), comment.body.clone())
+        let who = speakers.who(comment.author.as_ref(), comment.association);
+        (who, comment.body.clone())
     });
     Asking {
         root,

@@ -3,10 +3,14 @@
 
 use super::Run;
 use super::reading::Reading;
-use crate::domain::RepoName;
+use crate::domain::{PrKey, RepoName};
 use crate::github::{CheckOutput, Conclusion, GitHub, NewCheckRun};
 use crate::publish::comment;
 use crate::report::verdict::{Tally, Verdict};
+use crate::review::limits::Meter;
+use crate::state::record::{self, Record};
+use crate::state::signature::Keys;
+use crate::state::spending::{Account, Spent};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the check is called on the pull request.
@@ -20,6 +24,40 @@ struct Open {
     github: Arc<GitHub>,
     repo: RepoName,
     id: u64,
+    bill: Bill,
+}
+
+/// What a run that is cut off leaves: nothing was reviewed, and this much was spent.
+struct Bill {
+    pr: PrKey,
+    keys: Keys,
+    account: Account,
+    spent: Spent,
+    meter: Arc<Meter>,
+}
+
+impl Bill {
+    fn of(run: &Run<'_>, reading: &Reading) -> Self {
+        Self {
+            pr: run.pr.clone(),
+            keys: run.keys.clone(),
+            account: reading.account.clone(),
+            spent: run.spent(0.0),
+            meter: Arc::clone(&run.meter),
+        }
+    }
+
+    fn text(&self) -> String {
+        let usage = self.meter.usage();
+        let spent = Spent {
+            cost_usd: usage.cost,
+            ..self.spent.clone()
+        };
+        let today = spent.day;
+        let account = self.account.plus(spent, usage.tokens.total());
+        let record = account.entered_in(Record::default(), today);
+        record::render(&record, &self.pr, &self.keys)
+    }
 }
 
 impl CheckRun {
@@ -49,6 +87,7 @@ impl CheckRun {
                     github: Arc::clone(&run.github),
                     repo: run.pr.repo.clone(),
                     id,
+                    bill: Bill::of(run, reading),
                 };
                 *self.slot() = Some(open);
             }
@@ -63,7 +102,7 @@ impl CheckRun {
         self.slot().is_some()
     }
 
-    /// Concludes it, once. Says whether it could.
+    /// Concludes it, once, with the record that is given or else with the bill. Says whether it could.
     pub async fn conclude(
         &self,
         conclusion: Conclusion,
@@ -73,8 +112,13 @@ impl CheckRun {
         let Some(open) = open else {
             return Ok(false);
         };
+        let text = output.text.clone().unwrap_or_else(|| open.bill.text());
+        let output = CheckOutput {
+            text: Some(text),
+            ..output.clone()
+        };
         open.github
-            .conclude(&open.repo, open.id, conclusion, output)
+            .conclude(&open.repo, open.id, conclusion, &output)
             .await
             .map(|()| true)
             .map_err(|error| error.to_string())

@@ -65,7 +65,7 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
         verdict,
         tally,
         issues_found: 0,
-        record,
+        record: reading.account.entered_in(record, run.today),
         unanswered: Vec::new(),
         pr: run.pr.clone(),
         keys: run.keys.clone(),
@@ -78,7 +78,10 @@ pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u
     let markdown = summary::markdown(&finished.report, Page::Step);
     let output = CheckOutput {
         title: comment::check_title(finished.verdict, &finished.tally),
-        summary: summary::markdown(&finished.report, Page::Check),
+        summary: setup
+            .actions
+            .clean(&summary::markdown(&finished.report, Page::Check))
+            .into_owned(),
         text: Some(record::render(
             &finished.record,
             &finished.pr,
@@ -137,7 +140,9 @@ fn write_report(setup: &Setup, report: &Report) {
     let Some(workspace) = &setup.environment.workspace else {
         return;
     };
-    let json = serde_json::to_vec_pretty(report).unwrap_or_default();
+    let report = serde_json::to_value(report).unwrap_or_default();
+    let report = setup.actions.clean_value(report);
+    let json = serde_json::to_vec_pretty(&report).unwrap_or_default();
     match actions::write_file(&workspace.join(REPORT_FILE), &json) {
         Ok(()) => told(setup, setup.actions.set_output("report_file", REPORT_FILE)),
         Err(error) => setup

@@ -4,6 +4,7 @@
 use super::Run;
 use super::reading::Reading;
 use crate::context::brief::Excerpt;
+use crate::domain::diff::Mask;
 use crate::domain::{CommitSha, FileDiff, Thread};
 use std::collections::HashMap;
 
@@ -55,7 +56,9 @@ async fn changes(
 ) -> anyhow::Result<Vec<FileDiff>> {
     let repository = &reading.change.repository;
     repository.ensure(&[head], &run.remote()).await?;
-    repository.diff(head, &reading.pull.head_sha).await
+    // Neither of the two heads says what is binary.
+    let (trusted, now) = (&reading.merge_base, &reading.pull.head_sha);
+    repository.diff_under(trusted, head, now).await
 }
 
 async fn excerpt(
@@ -73,16 +76,16 @@ async fn excerpt(
         (true, Some(diff), Some(line)) => Some(diff.moved(line)),
         _ => thread.line,
     };
+    // A secret by any name that the file has or had is one under all of them.
+    let whole = reading.change.diffs.iter();
+    let whole = whole.filter(|diff| diff.path == thread.file);
+    let masks = diff.into_iter().chain(whole).filter_map(FileDiff::mask);
+    let mask = masks.chain(Mask::of(&thread.file)).max();
+    let now = Some(&reading.pull.head_sha);
     Excerpt {
         thread: thread.id,
-        then: lines(reading, thread.head.as_ref(), old_path, then_line).await,
-        now: lines(
-            reading,
-            Some(&reading.pull.head_sha),
-            &thread.file,
-            now_line,
-        )
-        .await,
+        then: lines(reading, thread.head.as_ref(), old_path, then_line, mask).await,
+        now: lines(reading, now, &thread.file, now_line, mask).await,
     }
 }
 
@@ -92,11 +95,14 @@ async fn lines(
     commit: Option<&CommitSha>,
     path: &str,
     line: Option<u32>,
+    mask: Option<Mask>,
 ) -> Option<String> {
     let repository = &reading.change.repository;
     let text = repository.file(commit?, path, MAX_FILE).await.ok()??;
+    let text = mask.map_or(text.clone(), |mask| mask.text(&text));
     let line = usize::try_from(line?).ok()?;
     let first = line.saturating_sub(AROUND).max(1);
+    // Only a line feed ends a line, as for git.
     let shown = text
         .lines()
         .enumerate()

@@ -6,14 +6,15 @@ use crate::context::rules::{self, RuleFile};
 use crate::context::sensitivity::{self, MANIFESTS};
 use crate::domain::{CommitSha, FileDiff, Login, PrKey, Score, Sensitivity, Thread};
 use crate::event::EventKind;
-use crate::git::Repository;
+use crate::git::{Repository, TreeEntry};
 use crate::github::{
     ApiError, ChangedFile, CommitInfo, GitHub, IssueComment, PullRequest, PullState, Review,
 };
-use crate::plan::{self, Plan, Situation};
-use crate::snapshot::{self, Caps, Snapshot};
+use crate::plan::{self, Means, NotNow, Payer, Plan, Situation};
+use crate::snapshot::{self, Caps, Snapshot, Source};
 use crate::state::rebuild::{Lost, Rebuilt, Remark};
 use crate::state::record::{self, Record};
+use crate::state::spending::Account;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
@@ -33,8 +34,10 @@ pub struct Reading {
     /// Hash of what a review depends on besides the code.
     pub rules_hash: String,
     pub plan: Plan,
+    /// How much of the model the run may use.
+    pub means: Means,
     /// What the pull request had cost before this run.
-    pub spent: (u64, f64),
+    pub account: Account,
 }
 
 /// What git says about the change.
@@ -49,7 +52,7 @@ pub struct Change {
 
 impl Reading {
     pub async fn of(run: &Run<'_>, snapshot: &Path) -> Result<Self, Stop> {
-        let pull = pull_request(run).await?;
+        let (pull, means) = pull_request(run).await?;
         let merge_base = run
             .github
             .merge_base(&run.pr.repo, &pull.base_sha, &pull.head_sha)
@@ -61,11 +64,8 @@ impl Reading {
         );
         let (talk, change) = super::both(talk, change)?;
         let rules_hash = rules_hash(run, &change.rules);
-        let spent = talk
-            .records
-            .first()
-            .map_or((0, 0.0), |r| (r.tokens, r.cost_usd));
-        let records = talk.records;
+        let mut records = talk.records;
+        records.extend(earlier::records(run, &pull, &talk.rebuilt.threads).await?);
         let plan = plan::plan(
             records.clone(),
             (&merge_base, &pull.head_sha),
@@ -74,7 +74,8 @@ impl Reading {
         );
         let mut reading = Self {
             plan,
-            spent,
+            means,
+            account: Account::of(&records),
             rules_hash,
             merge_base,
             files: talk.files,
@@ -121,12 +122,14 @@ impl Reading {
     }
 }
 
-async fn pull_request(run: &Run<'_>) -> Result<PullRequest, Stop> {
+async fn pull_request(run: &Run<'_>) -> Result<(PullRequest, Means), Stop> {
     let pull = found(&run.github, &run.pr).await?;
     let situation = Situation {
         kind: &run.event.kind,
         open: pull.state == PullState::Open,
         draft: pull.draft,
+        from_fork: pull.from_fork,
+        forks: run.config.fork_reviews,
         labels: &pull.labels,
         skip_label: &run.config.skip_label,
         mention: &run.config.mention,
@@ -134,29 +137,43 @@ async fn pull_request(run: &Run<'_>) -> Result<PullRequest, Stop> {
     if let Some(reason) = situation.not_now() {
         return Err(Stop::Skip(reason.to_string()));
     }
-    may_ask(run, &pull).await?;
+    let means = means(run, &pull).await?;
     super::reactions::seen(run).await;
-    Ok(pull)
+    Ok((pull, means))
 }
 
-/// A mention costs money, so it is heard from people with write access, and from the author of a pull request
-/// that does not come from a fork.
+/// Words cost money, so they are heard from people with write access, and from the author of a pull request that does
+/// not come from a fork.
 pub async fn is_heard(run: &Run<'_>, pull: &PullRequest, login: &Login) -> Result<bool, Stop> {
+    if login.is_bot() {
+        return Ok(false);
+    }
     let own_work = pull.author.as_ref() == Some(login) && !pull.from_fork;
     Ok(own_work || run.memory().may_write(login).await?)
 }
 
-async fn may_ask(run: &Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
-    let EventKind::Mention { author, .. } = &run.event.kind else {
-        return Ok(());
-    };
-    if is_heard(run, pull, author).await? {
-        return Ok(());
+/// How much of the model the run may use, by what caused it.
+async fn means(run: &Run<'_>, pull: &PullRequest) -> Result<Means, Stop> {
+    let (kind, forks) = (&run.event.kind, run.config.fork_reviews);
+    let mention = &run.config.mention;
+    match plan::payer(kind, pull.from_fork, forks) {
+        Payer::Event => return Ok(Means::Everything),
+        Payer::Nobody => return Ok(Means::Nothing(NotNow::fork(mention))),
+        Payer::Person => {}
     }
-    Err(Stop::Skip(format!(
-        "{author} addressed the reviewer without write access to {}; nothing was started.",
-        run.pr.repo
-    )))
+    let Some(speaker) = run.event.speaker() else {
+        return Ok(Means::Nothing(NotNow::Unheard(Login::new("ghost"))));
+    };
+    if is_heard(run, pull, speaker).await? {
+        return Ok(Means::of_person(kind, pull.from_fork, forks, mention));
+    }
+    if matches!(kind, EventKind::Mention { .. }) {
+        return Err(Stop::Skip(format!(
+            "{speaker} addressed the reviewer without write access to {}; nothing was started.",
+            run.pr.repo
+        )));
+    }
+    Ok(Means::Nothing(NotNow::Unheard(speaker.clone())))
 }
 
 /// What GitHub holds of the discussion.
@@ -235,19 +252,18 @@ impl Change {
             .ensure(&[merge_base, &pull.head_sha], &remote)
             .await?;
         let diffs = repository.diff(merge_base, &pull.head_sha).await?;
-        let rules = rule_files(&repository, merge_base, &diffs).await?;
+        let base = repository.tree(merge_base).await?;
+        let rules = rule_files(&repository, merge_base, &base, &diffs).await?;
         let (sensitivity, evidence) = match run.config.policy.sensitivity {
             Some(set) => (set, vec!["set by the sensitivity input".into()]),
             None => sensitivity::judge(&manifests(&repository, merge_base).await?),
         };
-        let snapshot = snapshot::write(
-            &repository,
-            &pull.head_sha,
-            &diffs,
-            snapshot,
-            &Caps::default(),
-        )
-        .await?;
+        let source = Source {
+            head: &pull.head_sha,
+            base: &base,
+            changed: &diffs,
+        };
+        let snapshot = snapshot::write(&repository, &source, snapshot, &Caps::default()).await?;
         Ok(Self {
             diffs,
             rules,
@@ -259,23 +275,25 @@ impl Change {
     }
 }
 
-/// No rules file of a sane repository is larger.
+/// No manifest of a sane repository is larger, and no rules file that is heeded is.
 const MAX_TEXT: usize = 256 * 1024;
 
 async fn rule_files(
     repository: &Repository,
-    base: &CommitSha,
+    commit: &CommitSha,
+    base: &[TreeEntry],
     diffs: &[FileDiff],
 ) -> Result<Vec<RuleFile>, Stop> {
     let changed: Vec<&str> = diffs.iter().map(|diff| diff.path.as_str()).collect();
-    let tree = repository.tree(base).await?;
     let mut rules = Vec::new();
-    let paths = tree
+    // One that is too large is left out of the snapshot as well, and named there.
+    let heeded = base
         .iter()
-        .filter_map(|entry| std::str::from_utf8(&entry.path).ok());
+        .filter(|entry| entry.size.is_some_and(|size| size <= rules::MAX_BYTES));
+    let paths = heeded.filter_map(|entry| std::str::from_utf8(&entry.path).ok());
     for path in paths {
         if rules::applies(path, &changed)
-            && let Some(text) = repository.file(base, path, MAX_TEXT).await?
+            && let Some(text) = repository.file(commit, path, MAX_TEXT).await?
         {
             rules.push(RuleFile {
                 path: path.to_owned(),

@@ -4,22 +4,29 @@ use super::check::CheckRun;
 use super::finish::Finished;
 use super::past::Past;
 use super::reading::Reading;
-use super::{Run, Stop, asking, people};
+use super::{Run, Stop, asking, people, words};
 use crate::context::brief::{Brief, Excerpt};
+use crate::context::suspicion::Suspicions;
+use crate::domain::diff::visible;
 use crate::domain::{Anchor, CommentId, CommitSha, FileDiff, Finding, Score, Sensitivity, Thread};
+use crate::event::Command;
 use crate::opencode::{Client, SessionId, Sidecar};
 use crate::plan::{self, Question};
 use crate::publish::comment::{self, Voice};
 use crate::publish::outbox::{Outbox, Sent};
 use crate::random;
 use crate::report::Report;
-use crate::report::document::{FindingReport, PassReport, ThreadReport};
+use crate::report::document::{
+    FindingReport, LeftOutReport, PassReport, SuspicionReport, ThreadReport,
+};
 use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Entry, Fate, StagedReply, Subject};
+use crate::review::limits::Limits;
 use crate::review::policy::Weights;
-use crate::review::run::{End, Limits, Outcome, Run as Passes};
+use crate::review::run::{End, Outcome, Run as Passes};
 use crate::state::record::Record;
+use crate::state::spending::{self, Allowance};
 use std::collections::HashMap;
 
 /// Judges the open threads that wait for it, answers the questions, and reviews the change unless a record covers it.
@@ -54,7 +61,12 @@ pub async fn review(
         questions,
         reviews: covered.is_none(),
     };
-    let outcome = passes(run, &talk, &reading, &diffs).await?;
+    let (mut outcome, suspicions) = passes(run, &talk, &reading, &diffs).await?;
+    if let End::Failed(_, why) | End::NotJudged(why) = &mut outcome.end
+        && let Some(how) = sidecar.ended().await
+    {
+        *why = format!("OpenCode ended ({how}).");
+    }
     if let End::Refused(why) = &outcome.end {
         return Err(Stop::fail(refusal(run, why)));
     }
@@ -64,7 +76,7 @@ pub async fn review(
         &reading,
         covered.is_some() || outcome.end != End::Complete,
     );
-    let record = record(&reading, &outcome, covered);
+    let record = record(run, &reading, &outcome, covered);
     let all_said = evidence(run, &outcome, &record, &staged, &Sent::default(), 0);
     let outbox = Outbox {
         voice: Voice {
@@ -81,6 +93,7 @@ pub async fn review(
     };
     let sent = outbox.send(&run.github).await;
     let mut finished = conclude(run, &reading, &outcome, &staged, sent, record);
+    finished.report.suspicions = suspicions.iter().map(SuspicionReport::from).collect();
     finished.leave_unanswered(unanswered);
     Ok(finished)
 }
@@ -102,13 +115,13 @@ pub fn refusal(run: &Run<'_>, why: &str) -> String {
 /// Writes the numbered diffs into the snapshot. Returns each diff with its file below our folder.
 pub async fn diff_files(reading: &Reading) -> Result<Vec<(FileDiff, String)>, Stop> {
     let snapshot = &reading.change.snapshot;
-    let mut named = Vec::new();
-    for diff in &reading.change.diffs {
+    let diffs = &reading.change.diffs;
+    let files = diffs.iter().map(|diff| {
         let name = format!("diffs/{}.diff", snapshot.shown_path(&diff.path));
-        let shown = snapshot.write_extra(&name, &diff.numbered()).await?;
-        named.push((diff.clone(), shown));
-    }
-    Ok(named)
+        (name, diff.numbered())
+    });
+    let shown = snapshot.write_own(files.collect()).await?;
+    Ok(diffs.iter().cloned().zip(shown).collect())
 }
 
 fn subject(
@@ -118,16 +131,17 @@ fn subject(
 ) -> Subject {
     let snapshot = &reading.change.snapshot;
     let diffs = &reading.change.diffs;
-    let shown_paths = diffs
-        .iter()
-        .map(|diff| (snapshot.shown_path(&diff.path), diff.path.clone()))
-        .filter(|(shown, path)| shown != path)
-        .collect();
+    // The snapshot's name, and the one that the brief spells out.
+    let names = diffs.iter().flat_map(|diff| {
+        let shown = [snapshot.shown_path(&diff.path), visible(&diff.path).into()];
+        shown.map(|shown| (shown, diff.path.clone()))
+    });
+    let shown_paths = names.filter(|(shown, path)| shown != path).collect();
     Subject {
         head: reading.pull.head_sha.clone(),
         base: reading.merge_base.clone(),
         diffs: diffs.clone(),
-        threads: reading.threads.clone(),
+        threads: words::shown_threads(&reading.threads),
         root: snapshot.root().display().to_string(),
         shown_paths,
         changed_since,
@@ -160,7 +174,7 @@ pub async fn passes(
     talk: &Talk<'_>,
     reading: &Reading,
     diffs: &[(FileDiff, String)],
-) -> Result<Outcome, Stop> {
+) -> Result<(Outcome, Suspicions), Stop> {
     let pull = &reading.pull;
     let commits: Vec<(String, String)> = reading
         .commits
@@ -172,16 +186,17 @@ pub async fn passes(
             )
         })
         .collect();
-    let conversation: Vec<(&str, &str)> = reading
-        .conversation
-        .iter()
-        .filter_map(|comment| Some((comment.author.as_ref()?, comment)))
-        .filter(|(author, _)| !author.is_bot())
-        .map(|(author, comment)| (author.as_str(), comment.body.as_str()))
+    let conversation = words::conversation(run, reading);
+    let snapshot = &reading.change.snapshot;
+    let left_out: Vec<(String, usize)> = snapshot
+        .left_out_by_reason()
+        .into_iter()
+        .map(|(reason, files)| (reason.to_string(), files.len()))
         .collect();
     let brief = Brief {
         fence: &run.fence,
-        folder: reading.change.snapshot.own_folder(),
+        folder: snapshot.own_folder(),
+        left_out: &left_out,
         title: &pull.title,
         body: &pull.body,
         author: pull
@@ -197,6 +212,7 @@ pub async fn passes(
         conversation: &conversation,
         sensitivity: reading.change.sensitivity,
     };
+    let suspicions = words::suspicions(run, &brief, talk.questions);
     let passes = Passes {
         client: talk.client,
         session: talk.session,
@@ -207,12 +223,24 @@ pub async fn passes(
         desk: &run.desk,
         limits: Limits {
             deadline: run.started + run.config.timeout,
-            max_cost_usd: run.config.max_cost_usd,
+            allowance: allowance(run, reading),
             max_tokens: run.config.max_tokens,
         },
+        meter: &run.meter,
         actions: &run.setup.actions,
     };
-    Ok(passes.all().await?)
+    Ok((Box::pin(passes.all()).await?, suspicions))
+}
+
+/// What this run may cost, given what the pull request has cost today.
+fn allowance(run: &Run<'_>, reading: &Reading) -> Allowance {
+    let config = &run.config;
+    let today = reading.account.on(run.today);
+    if today > 0.0 {
+        let line = format!("The pull request has cost ${today:.4} today, before this run.");
+        run.setup.actions.line(&line);
+    }
+    spending::allowance(config.max_cost_usd, config.max_cost_usd_per_day, today)
 }
 
 /// What the passes have left on the desk.
@@ -255,28 +283,29 @@ impl<'a> Staged<'a> {
     }
 }
 
-/// What the next run finds: the record that covers this head, or a new one.
-fn record(reading: &Reading, outcome: &Outcome, covered: Option<Record>) -> Record {
-    let (tokens, cost) = (outcome.usage.tokens.total(), outcome.usage.cost);
-    if let Some(record) = covered {
-        return Record {
-            tokens: record.tokens + tokens,
-            cost_usd: record.cost_usd + cost,
-            ..record
-        };
-    }
+/// What the next run finds: the record that covers this head, or a new one, with what this run has cost.
+fn record(run: &Run<'_>, reading: &Reading, outcome: &Outcome, covered: Option<Record>) -> Record {
+    let usage = &outcome.usage;
+    let spent = run.spent(usage.cost);
+    let account = reading.account.plus(spent, usage.tokens.total());
+    let record = covered.unwrap_or_else(|| made(run, reading, outcome));
+    account.entered_in(record, run.today)
+}
+
+/// What this run has reviewed.
+fn made(run: &Run<'_>, reading: &Reading, outcome: &Outcome) -> Record {
     let finished = outcome.passes.iter().filter(|pass| pass.summary.is_some());
+    let passes = finished.map(|pass| pass.number).filter(|n| *n > 0);
+    let request = asking::request(run);
+    let again = request.filter(|request| request.command == Command::ReviewFull);
     Record {
         head: reading.pull.head_sha.to_string(),
         merge_base: reading.merge_base.to_string(),
         rules: reading.rules_hash.clone(),
-        passes: finished
-            .map(|pass| pass.number)
-            .filter(|number| *number > 0)
-            .collect(),
+        passes: passes.collect(),
         left_out: left_out(reading),
-        tokens: reading.spent.0 + tokens,
-        cost_usd: reading.spent.1 + cost,
+        asked: again.map(|request| request.comment.0),
+        ..Record::default()
     }
 }
 
@@ -285,7 +314,7 @@ fn left_out(reading: &Reading) -> Vec<String> {
     let left_out = reading.change.snapshot.left_out().iter();
     left_out
         .filter(|file| file.changed)
-        .map(|file| format!("{} ({})", file.path, file.reason))
+        .map(|file| format!("{} ({})", visible(&file.path), file.reason))
         .collect()
 }
 
@@ -382,6 +411,7 @@ pub fn open_scores<'a>(
 fn reasons(outcome: &Outcome, record: &Record, sent: &Sent) -> Vec<String> {
     let end = match &outcome.end {
         End::Complete | End::Refused(_) => None,
+        End::NotAsked(why) => Some(format!("Nothing was asked of the model: {why}.")),
         End::NotJudged(why) => Some(format!("The open threads were not judged: {why}")),
         End::NotSubmitted(pass) => Some(format!(
             "Pass {pass} of 4 was never submitted by the model."
@@ -413,11 +443,13 @@ pub fn report(
     still_open: &[&Thread],
 ) -> Report {
     let change = &reading.change;
+    let masked = change.diffs.iter().filter(|diff| diff.mask().is_some());
     let mut warnings = reading.warnings.clone();
     if !run.keys.can_sign() {
         warnings.push(
             "Comments are not signed, because there is neither a state_key nor a model key of at least 20 \
-             characters: every run reviews anew, and blocking findings are closed by people only."
+             characters: every run reviews anew, blocking findings are closed by people only, and \
+             max_cost_usd_per_day does not hold."
                 .into(),
         );
     }
@@ -431,6 +463,7 @@ pub fn report(
         open_issues: 0,
         blocking_issues: 0,
         model: format!("{}/{}", run.model().provider, run.model().name),
+        sandbox: None,
         tokens: 0,
         cost_usd: 0.0,
         sensitivity: change.sensitivity.to_string(),
@@ -445,6 +478,9 @@ pub fn report(
             .map(|thread| ThreadReport::from(*thread))
             .collect(),
         left_out: left_out(reading),
+        left_out_unchanged: LeftOutReport::of(&change.snapshot),
+        masked: masked.map(|diff| diff.path.clone()).collect(),
+        suspicions: Vec::new(),
         warnings,
         notes: Vec::new(),
         review_url: None,

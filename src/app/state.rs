@@ -4,6 +4,8 @@ use super::memory::Memory;
 use super::reading;
 use super::{Setup, Stop};
 use crate::config::inputs;
+use crate::context::prose::Prose;
+use crate::domain::diff::visible;
 use crate::domain::{PrKey, Thread};
 use crate::github::GitHub;
 use crate::state::rebuild::Rebuilt;
@@ -18,7 +20,7 @@ pub async fn state(setup: &Setup, pr: &PrKey, form: Form) -> u8 {
             for warning in &rebuilt.warnings {
                 tracing::warn!("{warning}");
             }
-            setup.actions.answer(&render(&rebuilt.threads, form));
+            print(setup, &rebuilt.threads, form);
             0
         }
         Err(Stop::Skip(sentence)) => {
@@ -39,8 +41,8 @@ async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<Rebuilt, Stop> {
         .map_err(|errors| Stop::Fail(errors.iter().map(ToString::to_string).collect()))?;
     let environment = &setup.environment;
     let (api, graphql) = (&environment.api_url, &environment.graphql_url);
-    let github =
-        GitHub::new(api, graphql, &inputs.github_token, setup.clock).map_err(Stop::fail)?;
+    let (token, network) = (&inputs.github_token, &environment.network);
+    let github = GitHub::new(api, graphql, token, setup.clock, network).map_err(Stop::fail)?;
     let keys = Keys::derive(
         &inputs.state_keys,
         inputs.model_key.as_ref(),
@@ -69,11 +71,16 @@ pub enum Form {
     Explained,
 }
 
-fn render(threads: &[Thread], form: Form) -> String {
+fn print(setup: &Setup, threads: &[Thread], form: Form) {
     if form == Form::Json {
-        let threads: Vec<Value> = threads.iter().map(thread_json).collect();
-        return serde_json::to_string_pretty(&threads).unwrap_or_default();
+        let threads = threads.iter().map(thread_json).collect();
+        setup.actions.answer_json(Value::Array(threads));
+    } else {
+        setup.actions.answer(&render(threads, form));
     }
+}
+
+fn render(threads: &[Thread], form: Form) -> String {
     if threads.is_empty() {
         return "No threads.".into();
     }
@@ -90,7 +97,11 @@ fn render(threads: &[Thread], form: Form) -> String {
                 &thread.awaiting.to_string(),
                 &thread.assessment.score.to_string(),
             ],
-            &format!("{}{line}  {}", thread.file, thread.assessment.finding),
+            &format!(
+                "{}{line}  {}",
+                visible(&thread.file),
+                Prose::line(&thread.assessment.finding)
+            ),
         ));
         if form == Form::Explained {
             lines.push(format!("             {}; {}", thread.because, thread.trust));

@@ -38,6 +38,8 @@ pub struct Environment {
     pub run_id: Option<String>,
     pub run_attempt: Option<String>,
     pub runner_temp: Option<PathBuf>,
+    /// Where temporary folders are made.
+    pub temporary: Option<PathBuf>,
     pub debug: bool,
     pub opencode_bin: Option<PathBuf>,
     /// Tests shorten every wait by it; 1 outside them.
@@ -76,6 +78,7 @@ impl Environment {
             run_id: text("GITHUB_RUN_ID"),
             run_attempt: text("GITHUB_RUN_ATTEMPT"),
             runner_temp: path("RUNNER_TEMP"),
+            temporary: path("TMPDIR"),
             debug: text("RUNNER_DEBUG").as_deref() == Some("1"),
             opencode_bin: path("OPENCODE_BIN"),
             time_scale: text("OPENCODE_REVIEWER_TIME_SCALE")

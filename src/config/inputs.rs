@@ -2,7 +2,7 @@
 //! reported, all at once, because a person fixes a workflow one run at a time.
 
 use super::values::{self, Refusal};
-use super::{Config, ModelChoice, Policy};
+use super::{Config, ModelChoice, Policy, WebChoice};
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
 use std::collections::BTreeMap;
@@ -73,6 +73,24 @@ pub const INPUTS: &[Input] = &[
         "false",
         "Whether blocking findings fail the job too, and not only the check.",
     ),
+    input(
+        "enable_web",
+        "false",
+        "Whether the reviewer may search the web and fetch public pages; see Security before you turn it on for a private repository.",
+    ),
+    input(
+        "web_search_url",
+        "",
+        "The search endpoint to use instead of https://mcp.exa.ai/mcp; it speaks MCP and has the same tool, web_search_exa.",
+    ),
+    Input {
+        secret: true,
+        ..input(
+            "web_search_api_key",
+            "",
+            "The search endpoint's API key, sent as a bearer token. Without one, Exa answers a limited number of questions.",
+        )
+    },
     Input {
         secret: true,
         ..input(
@@ -107,6 +125,11 @@ pub const INPUTS: &[Input] = &[
         "How much harm a defect here can do: auto (read from the repository), high, moderate or low.",
     ),
     input(
+        "fork_reviews",
+        "on_mention",
+        "Which heads of pull requests from forks are reviewed: on_mention (those for which somebody with write access mentions the reviewer), always or never.",
+    ),
+    input(
         "review_timeout_minutes",
         "40",
         "The review ends after so many minutes (1 to 360), with what it has.",
@@ -117,9 +140,19 @@ pub const INPUTS: &[Input] = &[
         "The review ends once the model has cost this much, in US dollars.",
     ),
     input(
+        "max_cost_usd_per_day",
+        "20",
+        "Once a pull request has cost this much on a day (UTC), in US dollars, the model is not asked again that day; off: no such limit.",
+    ),
+    input(
         "max_tokens",
         "",
         "The review ends once the model has used this many tokens; no limit unless set.",
+    ),
+    input(
+        "require_sandbox",
+        "false",
+        "Whether to refuse to run where the kernel cannot enforce the whole sandbox.",
     ),
     Input {
         secret: true,
@@ -196,7 +229,7 @@ impl RawInputs {
     }
 }
 
-/// Names only: three of the values are secrets.
+/// Names only: some of the values are secrets.
 impl fmt::Debug for RawInputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("RawInputs")
@@ -262,6 +295,14 @@ impl<'a> Reader<'a> {
             base_url,
             key,
         })
+    }
+
+    /// Read although the web may be off: what is wrong is told either way.
+    fn web(&mut self) -> WebChoice {
+        WebChoice {
+            search_url: self.optional("web_search_url", values::endpoint),
+            search_key: self.optional("web_search_api_key", values::secret),
+        }
     }
 
     fn github_token(&mut self) -> Option<SecretString> {
@@ -343,29 +384,38 @@ fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
     let model = reader.model();
     let policy = reader.policy();
     let fail_job = reader.optional("fail_job", values::boolean);
+    let enable_web = reader.optional("enable_web", values::boolean);
+    let web = reader.web();
     let github_token = reader.github_token();
     let human_reviewers = reader.optional("human_reviewers", values::people);
     let trusted_bots = reader.optional("trusted_bots", values::logins);
     let mention = reader.optional("mention", values::mention);
     let skip_label = reader.optional("skip_label", values::label);
+    let fork_reviews = reader.optional("fork_reviews", values::fork_reviews);
     let minutes = reader.optional("review_timeout_minutes", |text| values::whole(text, 1, 360));
     let max_cost_usd = reader.optional("max_cost_usd", values::dollars);
+    let max_cost_usd_per_day = reader.optional("max_cost_usd_per_day", values::dollars_or_off);
     let max_tokens = reader.optional("max_tokens", |text| {
         values::whole(text, 1, 1_000_000_000_000)
     });
+    let require_sandbox = reader.optional("require_sandbox", values::boolean);
     let state_keys: Option<Vec<SecretString>> = reader.optional("state_key", values::state_keys);
     Some(Config {
         model: model?,
         policy: policy?,
         fail_job: fail_job?,
+        web: enable_web?.then_some(web),
         github_token: github_token?,
         human_reviewers: human_reviewers.unwrap_or_default(),
         trusted_bots: trusted_bots?,
         mention: mention?,
         skip_label: skip_label?,
+        fork_reviews: fork_reviews?,
         timeout: Duration::from_secs(minutes? * 60),
         max_cost_usd: max_cost_usd?,
+        max_cost_usd_per_day: max_cost_usd_per_day?,
         max_tokens,
+        require_sandbox: require_sandbox?,
         state_keys: state_keys.unwrap_or_default(),
     })
 }

@@ -1,6 +1,7 @@
 //! The inputs, as the author of a workflow writes them and reads what was wrong.
 
 use super::*;
+use crate::config::ForkReviews;
 use crate::domain::Login;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
@@ -47,6 +48,7 @@ fn a_workflow_that_names_only_the_model_gets_the_documented_defaults() {
     assert_eq!(config.policy.blocking.map(Score::get), Some(9));
     assert_eq!(config.policy.sensitivity, None);
     assert!(!config.fail_job);
+    assert!(config.web.is_none());
     assert_eq!(
         config.trusted_bots,
         [
@@ -58,6 +60,8 @@ fn a_workflow_that_names_only_the_model_gets_the_documented_defaults() {
     assert_eq!(config.skip_label, "skip-review");
     assert_eq!(config.timeout, Duration::from_mins(40));
     assert!((config.max_cost_usd - 5.0).abs() < f64::EPSILON);
+    assert_eq!(config.max_cost_usd_per_day, Some(20.0));
+    assert_eq!(config.fork_reviews, ForkReviews::OnMention);
     assert_eq!(config.max_tokens, None);
     assert!(config.state_keys.is_empty());
 }
@@ -73,6 +77,8 @@ fn values_mean_what_their_author_meant() {
         ("trusted_bots", "@one[bot]\n two , three_x"),
         ("mention", "helper"),
         ("max_cost_usd", "0.50"),
+        ("max_cost_usd_per_day", "Off"),
+        ("fork_reviews", "Always"),
         ("max_tokens", "200000"),
         ("model_base_url", "http://127.0.0.1:8080/v1/"),
         (
@@ -103,6 +109,8 @@ fn values_mean_what_their_author_meant() {
     );
     assert_eq!(config.mention, "@helper");
     assert!((config.max_cost_usd - 0.5).abs() < f64::EPSILON);
+    assert_eq!(config.max_cost_usd_per_day, None);
+    assert_eq!(config.fork_reviews, ForkReviews::Always);
     assert_eq!(config.max_tokens, Some(200_000));
     assert_eq!(config.state_keys.len(), 2);
     assert_eq!(
@@ -174,6 +182,8 @@ fn each_wrong_value_is_refused_by_name() {
             "max_cost_usd",
             vec!["0", "-1", "NaN", "inf", "1e3", "$5", "1.2.3"],
         ),
+        ("max_cost_usd_per_day", vec!["0", "-1", "none", "$5"]),
+        ("fork_reviews", vec!["true", "mention", "on mention"]),
         ("max_tokens", vec!["0", "10k", "99999999999999999999"]),
         (
             "model",
@@ -234,14 +244,45 @@ fn a_secret_is_never_shown_however_wrong_it_is() {
         errors(&[
             ("opencode_api_key", "hunter2 hunter2"),
             ("github_token", "hunter2\t"),
-            ("state_key", "hunter2")
+            ("state_key", "hunter2"),
+            ("web_search_api_key", "hunter2 hunter2"),
+            (
+                "web_search_url",
+                "https://search.example/mcp?exaApiKey=hunter2"
+            )
         ]),
         errors(&[("model_base_url", "https://user:hunter2@llm.example/v1")]),
     );
     assert!(!shown.contains("hunter2"), "{shown}");
-    let raw = with(&[("opencode_api_key", "hunter2"), ("github_token", "hunter2")]);
+    let raw = with(&[
+        ("opencode_api_key", "hunter2"),
+        ("github_token", "hunter2"),
+        ("enable_web", "true"),
+        ("web_search_api_key", "hunter2"),
+    ]);
     let config = config(&raw).unwrap();
     assert!(!format!("{raw:?} {config:?}").contains("hunter2"));
+}
+
+#[test]
+fn the_web_is_asked_only_where_it_was_turned_on() {
+    let endpoint = ("web_search_url", "http://127.0.0.1:9/mcp/");
+    assert!(config(&with(&[endpoint])).unwrap().web.is_none());
+    let web = config(&with(&[endpoint, ("enable_web", "on")]))
+        .unwrap()
+        .web;
+    let web = web.expect("turned on");
+    assert_eq!(web.search_url.as_deref(), Some("http://127.0.0.1:9/mcp/"));
+    assert!(web.search_key.is_none());
+    for wrong in [
+        "nowhere",
+        "ftp://search.example/",
+        "https://search.example/?q",
+    ] {
+        let said = &errors(&[("web_search_url", wrong)])[0];
+        assert!(said.contains("https://search.example/mcp."), "{said}");
+    }
+    assert!(errors(&[("enable_web", "maybe")])[0].contains("true or false"));
 }
 
 #[test]
@@ -283,6 +324,7 @@ fn the_fingerprint_follows_what_matters_to_a_review_and_no_secret() {
         ("score_elevation_threshold", "6"),
         ("blocking_score_threshold", "off"),
         ("sensitivity", "low"),
+        ("enable_web", "true"),
     ] {
         assert_ne!(base, print(&[change]), "{change:?}");
     }

@@ -19,6 +19,16 @@ pub struct ModelChoice {
     pub key: Option<SecretString>,
 }
 
+/// Which pull requests from forks are reviewed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForkReviews {
+    /// When somebody with write access asks, for each head anew.
+    OnMention,
+    /// Like any other.
+    Always,
+    Never,
+}
+
 /// What decides which findings are said and which of them block.
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -31,11 +41,21 @@ pub struct Policy {
     pub sensitivity: Option<Sensitivity>,
 }
 
+/// How the web is asked, where it may be.
+#[derive(Debug, Clone)]
+pub struct WebChoice {
+    /// The search endpoint, if not the default one.
+    pub search_url: Option<String>,
+    pub search_key: Option<SecretString>,
+}
+
 #[derive(Debug, Clone)]
 pub struct Config {
     pub model: ModelChoice,
     pub policy: Policy,
     pub fail_job: bool,
+    /// `None`: the web is not asked.
+    pub web: Option<WebChoice>,
     pub github_token: SecretString,
     /// People and teams as they are mentioned, without the `@`.
     pub human_reviewers: Vec<String>,
@@ -43,9 +63,14 @@ pub struct Config {
     /// With its `@`.
     pub mention: String,
     pub skip_label: String,
+    pub fork_reviews: ForkReviews,
     pub timeout: Duration,
     pub max_cost_usd: f64,
+    /// For one pull request; `None`: no such limit.
+    pub max_cost_usd_per_day: Option<f64>,
     pub max_tokens: Option<u64>,
+    /// Whether a gap in the sandbox ends the run.
+    pub require_sandbox: bool,
     /// The first signs, all verify.
     pub state_keys: Vec<SecretString>,
 }
@@ -64,7 +89,9 @@ impl Config {
             "model={}/{}\nthreshold={}\nelevation={}\nblocking={blocking}\nsensitivity={sensitivity}",
             self.model.provider, self.model.name, self.policy.threshold, self.policy.elevation,
         );
-        let digest = Sha256::digest(parts.as_bytes());
+        // Off, it leaves the fingerprint as it was before there was a choice.
+        let web = if self.web.is_some() { "\nweb=on" } else { "" };
+        let digest = Sha256::digest(format!("{parts}{web}").as_bytes());
         data_encoding::HEXLOWER.encode(&digest[..8])
     }
 }

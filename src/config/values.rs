@@ -1,6 +1,7 @@
 //! One reader per kind of value: from the text that a person wrote to its meaning, or to what is accepted
 //! instead. Separate from the table, so that two inputs of a kind are read alike.
 
+use super::ForkReviews;
 use crate::domain::{Login, Score, Sensitivity};
 use reqwest::Url;
 use secrecy::SecretString;
@@ -99,6 +100,23 @@ pub(super) fn dollars(text: &str) -> Result<f64, Refusal> {
         ))
 }
 
+pub(super) fn dollars_or_off(text: &str) -> Result<Option<f64>, Refusal> {
+    if text.eq_ignore_ascii_case("off") {
+        return Ok(None);
+    }
+    let refusal = Refusal::new("an amount above 0 in US dollars, for example 20 or 0.50, or off");
+    dollars(text).map(Some).map_err(|_| refusal)
+}
+
+pub(super) fn fork_reviews(text: &str) -> Result<ForkReviews, Refusal> {
+    match text.to_ascii_lowercase().as_str() {
+        "on_mention" => Ok(ForkReviews::OnMention),
+        "always" => Ok(ForkReviews::Always),
+        "never" => Ok(ForkReviews::Never),
+        _ => Err(Refusal::new("on_mention, always or never")),
+    }
+}
+
 /// YAML turns `on` and `yes` into what the runner spells in several ways.
 pub(super) fn boolean(text: &str) -> Result<bool, Refusal> {
     match text.to_ascii_lowercase().as_str() {
@@ -136,6 +154,17 @@ pub(super) fn model(text: &str) -> Result<(String, String), Refusal> {
 /// Without a trailing slash. A value with a password in it is not shown.
 pub(super) fn base_url(text: &str) -> Result<String, Refusal> {
     let accepted = "an http or https URL without user name, password, query or fragment, for example https://llm.example/v1";
+    let url = plain_url(text, accepted)?;
+    Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// A whole address: a slash at its end may matter.
+pub(super) fn endpoint(text: &str) -> Result<String, Refusal> {
+    let accepted = "an http or https URL without user name, password, query or fragment, for example https://search.example/mcp";
+    plain_url(text, accepted).map(String::from)
+}
+
+fn plain_url(text: &str, accepted: &'static str) -> Result<Url, Refusal> {
     let refusal = if text.contains(['@', '?']) {
         Refusal::private(accepted)
     } else {
@@ -150,8 +179,7 @@ pub(super) fn base_url(text: &str) -> Result<String, Refusal> {
         && url.password().is_none()
         && url.query().is_none()
         && url.fragment().is_none();
-    let plain = || url.as_str().trim_end_matches('/').to_owned();
-    valid.then(plain).ok_or(refusal)
+    valid.then_some(url).ok_or(refusal)
 }
 
 /// What can stand in an HTTP header; anything else would be refused later, with less to say about it.

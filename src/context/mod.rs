@@ -3,6 +3,9 @@
 
 pub mod brief;
 pub mod fence;
+pub mod prose;
 pub mod rules;
 pub mod sensitivity;
+pub mod speakers;
+pub mod suspicion;
 pub mod template;

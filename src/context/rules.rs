@@ -1,6 +1,12 @@
 //! The rules of the repository: AGENTS.md from the base, never from the head, because a pull request must not
 //! write the rules it is judged by.
 
+/// What a rules file is called, in exactly this spelling.
+pub const NAME: &str = "AGENTS.md";
+
+/// No rules file of a sane repository is larger; such a one is left out and named.
+pub const MAX_BYTES: u64 = 256 * 1024;
+
 /// One AGENTS.md of the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleFile {
@@ -23,7 +29,11 @@ pub fn applies(path: &str, changed: &[&str]) -> bool {
     }
 }
 
-const NAME: &str = "AGENTS.md";
+/// Whether a path, as git stores it, is that of a rules file.
+#[must_use]
+pub fn is_rules(path: &[u8]) -> bool {
+    path.rsplit(|&b| b == b'/').next() == Some(NAME.as_bytes())
+}
 
 #[cfg(test)]
 mod tests {
@@ -38,5 +48,11 @@ mod tests {
         assert!(!applies("web/AGENTS.md", &changed));
         assert!(!applies("src/ap/AGENTS.md", &changed));
         assert!(!applies("src/agents.txt", &changed));
+    }
+
+    #[test]
+    fn only_the_exact_name_makes_rules() {
+        assert!(is_rules(b"AGENTS.md") && is_rules(b"a/b/AGENTS.md"));
+        assert!(!is_rules(b"agents.md") && !is_rules(b"AGENTS.md/x") && !is_rules(b"xAGENTS.md"));
     }
 }

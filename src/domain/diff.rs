@@ -2,11 +2,13 @@
 //! comment. Anchors are judged here, before anything is sent.
 
 mod anchor;
+mod mask;
 mod numbered;
 mod walker;
 
 pub use anchor::AnchorError;
-pub(crate) use numbered::{is_hidden, visible};
+pub use mask::Mask;
+pub(crate) use numbered::{is_hidden, is_selector, takes_selector, visible};
 pub use walker::HunkError;
 
 use std::ops::RangeInclusive;

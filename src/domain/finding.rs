@@ -1,5 +1,6 @@
 //! A finding: a claim about the change, with its place and its score.
 
+use super::diff::visible;
 use super::{Anchor, FindingId, PassNumber, Score, Side};
 use std::fmt;
 use std::str::FromStr;
@@ -97,12 +98,12 @@ impl Finding {
         }
     }
 
-    /// File and lines as people write them.
+    /// File and lines as people write them, on one line whatever the file is called.
     #[must_use]
     pub fn place(&self) -> String {
-        let file = &self.file;
+        let file = visible(&self.file);
         match self.anchor {
-            Anchor::File => file.clone(),
+            Anchor::File => file.into_owned(),
             Anchor::Line { side, start, line } => {
                 let lines =
                     start.map_or_else(|| line.to_string(), |start| format!("{start}-{line}"));

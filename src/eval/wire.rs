@@ -1,4 +1,4 @@
-//! A line of a file of pairs, as it comes. Separate, because foreign JSON stops here.
+//! A line of a file of pairs or of samples, as it comes. Separate, because foreign JSON stops here.
 
 use serde::Deserialize;
 
@@ -8,4 +8,11 @@ pub(super) struct Pair {
     pub same: bool,
     pub a: String,
     pub b: String,
+}
+
+/// A text, and the secrets in it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Sample {
+    pub text: String,
+    pub spans: Vec<String>,
 }

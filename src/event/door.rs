@@ -40,11 +40,10 @@ impl Door<'_> {
             Some("submitted") => {}
             other => return Ok(self.other_action(other)),
         }
-        let by_bot = payload
-            .review
-            .as_ref()
-            .is_some_and(|review| wire::is_bot(review.user.as_ref()));
-        if by_bot || wire::is_bot(payload.sender.as_ref()) {
+        let review = payload.review.as_ref();
+        let author = review.and_then(|review| review.user.as_ref());
+        let body = review.and_then(|review| review.body.as_deref());
+        if no_person(author, body, payload.sender.as_ref()) {
             return Ok(Trigger::Skip(SkipReason::Bot));
         }
         self.on_pull_request(payload, EventKind::ReviewSubmitted)
@@ -161,11 +160,9 @@ impl Door<'_> {
             other => return Some(self.other_action(other)),
         }
         let comment = payload.comment.as_ref();
-        let by_bot = comment.is_some_and(|comment| wire::is_bot(comment.user.as_ref()));
+        let author = comment.and_then(|comment| comment.user.as_ref());
         let body = comment.and_then(|comment| comment.body.as_deref());
-        // Under a person's token our own comments come from a person, and start workflows: no talk with ourselves.
-        let by_us = body.is_some_and(|body| block::parse(body).hidden.is_some());
-        let no_person = by_bot || by_us || wire::is_bot(payload.sender.as_ref());
+        let no_person = no_person(author, body, payload.sender.as_ref());
         no_person.then_some(Trigger::Skip(SkipReason::Bot))
     }
 
@@ -236,6 +233,13 @@ impl Door<'_> {
     fn other_action(&self, action: Option<&str>) -> Trigger {
         Trigger::Skip(SkipReason::action(self.name, action.unwrap_or("none")))
     }
+}
+
+/// Whether words are a bot's or our own. Under a person's token our own come from a person, and start workflows: no
+/// talk with ourselves.
+fn no_person(author: Option<&wire::User>, body: Option<&str>, sender: Option<&wire::User>) -> bool {
+    let by_us = body.is_some_and(|body| block::parse(body).hidden.is_some());
+    by_us || wire::is_bot(author) || wire::is_bot(sender)
 }
 
 fn not_open(state: Option<&str>, merged: Option<bool>, locked: Option<bool>) -> Option<SkipReason> {

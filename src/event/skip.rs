@@ -85,11 +85,11 @@ impl fmt::Display for SkipReason {
             Self::Locked => f.write_str("The conversation of the pull request is locked."),
             Self::Fork { mention } => write!(
                 f,
-                "The pull request comes from a fork, and GitHub gives such a run no secrets, hence no model key; run the workflow on pull_request_target, or mention {mention} in a comment of the conversation (issue_comment)."
+                "The pull request comes from a fork, and GitHub gives such a run no secrets, hence no model key, and a token that only reads; the reviewer's examples/forks.yml is a workflow that is safe for forks (pull_request_target and issue_comment), and there somebody with write access mentions {mention} in the conversation."
             ),
             Self::Dependabot { mention } => write!(
                 f,
-                "Dependabot started this run or opened the pull request, and GitHub gives it only Dependabot's secrets, hence no model key; add the key to the Dependabot secrets, or mention {mention} in a comment of the conversation (issue_comment)."
+                "Dependabot started this run or opened the pull request, and GitHub gives it only Dependabot's secrets, hence no model key; add the key to the Dependabot secrets, or let somebody with write access mention {mention} in a comment of the conversation (issue_comment)."
             ),
         }
     }

@@ -232,7 +232,7 @@ fn a_persons_review_is_looked_at_and_a_bots_is_not() {
 }
 
 #[test]
-fn a_fork_without_secrets_is_told_what_to_do() {
+fn p9_a_fork_without_secrets_is_told_what_to_do() {
     let mut fork = pull_request("opened");
     fork["pull_request"]["head"]["repo"]["id"] = json!(2);
     let mut deleted = pull_request("opened");
@@ -240,7 +240,7 @@ fn a_fork_without_secrets_is_told_what_to_do() {
     for payload in [&fork, &deleted] {
         let reason = skip("pull_request", payload, &NO_KEY).to_string();
         assert!(
-            reason.contains("fork") && reason.contains("pull_request_target"),
+            reason.contains("examples/forks.yml") && reason.contains("pull_request_target"),
             "{reason}"
         );
         run("pull_request", payload);
@@ -351,6 +351,76 @@ fn our_own_comments_start_no_run_under_a_persons_token_either() {
         parse("issue_comment", &payload, &RULES),
         Ok(Trigger::Run(_))
     ));
+}
+
+#[test]
+fn our_own_review_starts_no_run_under_a_persons_token_either() {
+    use crate::state::block::{Hidden, Kind, render_hidden};
+    let manifest = render_hidden(&Hidden::new(Kind::Manifest));
+    let mut payload = pull_request("submitted");
+    payload["review"] = json!({
+        "user": {"login": "writer", "type": "User"},
+        "body": format!("OpenCode review of ec26c3e: 1 finding.\n\n{manifest}"),
+    });
+    let reason = skip("pull_request_review", &payload, &RULES);
+    assert_eq!(reason, SkipReason::Bot);
+    payload["review"]["body"] = Value::Null;
+    run("pull_request_review", &payload);
+}
+
+#[test]
+fn p8_a_mention_that_is_edited_in_or_not_said_starts_nothing() {
+    let said = "@review-my-code-bot review";
+    for name in ["issue_comment", "pull_request_review_comment"] {
+        let payload = |body: &str| match name {
+            "issue_comment" => issue_comment(body),
+            _ => review_comment(body, None),
+        };
+        for action in ["edited", "deleted"] {
+            let mut edited = payload(said);
+            edited["action"] = json!(action);
+            let reason = skip(name, &edited, &RULES);
+            assert!(matches!(reason, SkipReason::OtherAction { .. }), "{reason}");
+        }
+        for body in [
+            "> @review-my-code-bot review",
+            "```\n@review-my-code-bot review\n```",
+            "    @review-my-code-bot review",
+            "`@review-my-code-bot review`",
+            "[@review-my-code-bot](https://example.com) review",
+            "dev@review-my-code-bot.example",
+            "@review-my-code-bot2 review",
+        ] {
+            let reason = skip(name, &payload(body), &RULES);
+            assert!(matches!(reason, SkipReason::NoMention { .. }), "{body}");
+        }
+        for who in ["comment", "sender"] {
+            let mut by_bot = payload(said);
+            let bot = json!({"login": "Copilot", "type": "Bot"});
+            match who {
+                "comment" => by_bot["comment"]["user"] = bot,
+                _ => by_bot["sender"] = bot,
+            }
+            assert_eq!(skip(name, &by_bot, &RULES), SkipReason::Bot, "{who}");
+        }
+        run(name, &payload(said));
+    }
+}
+
+#[test]
+fn the_person_whose_words_cause_a_run_is_known() {
+    let dev = Some(Login::new("dev"));
+    let reply = review_comment("It is intended.", Some(42));
+    let event = run("pull_request_review_comment", &reply);
+    assert_eq!(event.speaker(), dev.as_ref());
+    let mut review = pull_request("submitted");
+    review["review"] = json!({"user": {"login": "dev", "type": "User"}});
+    let event = run("pull_request_review", &review);
+    assert_eq!(event.speaker(), dev.as_ref());
+    let event = run("issue_comment", &issue_comment("@review-my-code-bot"));
+    assert_eq!(event.speaker(), Some(&Login::new("writer")));
+    let event = run("pull_request", &pull_request("opened"));
+    assert_eq!(event.speaker(), None, "a push speaks for itself");
 }
 
 #[test]

@@ -82,6 +82,7 @@ pub(super) struct Comment {
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Review {
     pub user: Option<User>,
+    pub body: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

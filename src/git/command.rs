@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "edge: starts git")]
 
 use super::Remote;
+use crate::domain::CommitSha;
 use anyhow::{Context as _, Result, anyhow, bail};
 use data_encoding::BASE64;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -75,6 +76,9 @@ const MAX_OUTPUT: u64 = 128 << 20;
 pub(super) enum Access<'a> {
     /// Our objects and the borrowed ones.
     Objects,
+    /// The same, with the `.gitattributes` of one commit. No other counts anywhere: there is no work tree, and
+    /// git before 2.41 knows no such commit and no attributes either.
+    Attributes(&'a CommitSha),
     /// The remote, and our objects only: git would ask the workspace's repository what it has, which
     /// reads its configuration, and a partial clone would promise objects that it does not hold.
     Network(&'a Remote),
@@ -128,8 +132,11 @@ impl Git {
         command.current_dir(&self.dir).env_clear();
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.env("HOME", &self.dir).envs(ENVIRONMENT);
+        if let Access::Attributes(commit) = access {
+            command.env("GIT_ATTR_SOURCE", commit.as_str());
+        }
         let extra: &[&str] = match access {
-            Access::Objects => {
+            Access::Objects | Access::Attributes(_) => {
                 command.envs(
                     self.borrowed
                         .iter()
@@ -223,7 +230,7 @@ impl Git {
             name: args[0].to_owned(),
             token: match access {
                 Access::Network(remote) => remote.token.clone(),
-                Access::Objects => None,
+                Access::Objects | Access::Attributes(_) => None,
             },
             stdin: Some(stdin),
             stdout,

@@ -34,25 +34,31 @@ const OPTIONS: [&str; 15] = [
 const MAX_PATCH_BYTES: usize = 128 * 1024 * 1024;
 
 impl Repository {
-    /// What changed from `base` to `head`, in git's order.
+    /// What changed from `base` to `head`, in git's order. What the base calls binary is; what the head says
+    /// about its own files counts for nothing. The values of files that hold secrets are masked.
     pub async fn diff(&self, base: &CommitSha, head: &CommitSha) -> Result<Vec<FileDiff>> {
+        self.diff_under(base, base, head).await
+    }
+
+    /// The same between any two commits, with the attributes of a third.
+    pub async fn diff_under(
+        &self,
+        attributes: &CommitSha,
+        base: &CommitSha,
+        head: &CommitSha,
+    ) -> Result<Vec<FileDiff>> {
+        let access = Access::Attributes(attributes);
         let command = |format: &'static [&'static str]| {
             let mut args = vec!["diff-tree"];
             args.extend(format.iter().chain(&OPTIONS).copied());
             args.extend([base.as_str(), head.as_str(), "--"]);
             args
         };
-        let raw = self
-            .git
-            .output(Access::Objects, &command(&["--raw", "-z"]))
-            .await?;
+        let raw = self.git.output(access, &command(&["--raw", "-z"])).await?;
         let changes = changes(&raw)?;
-        let sections = sections(
-            self.git
-                .start(Access::Objects, &command(&["--patch", "-U3"]))?,
-        )
-        .await?;
-        join(changes, sections)
+        let patch = self.git.start(access, &command(&["--patch", "-U3"]))?;
+        let files = join(changes, sections(patch).await?)?;
+        Ok(files.into_iter().map(FileDiff::masked).collect())
     }
 }
 

@@ -4,8 +4,9 @@ use super::client::GitHub;
 use super::error::ApiError;
 use super::exchange::{Call, encoded};
 use super::wire;
-use crate::domain::{CommitSha, RepoName};
+use crate::domain::{CommitSha, PrKey, RepoName};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 /// GitHub takes no more characters in `summary`, nor in `text`.
 const LONGEST_FIELD: usize = 65_535;
@@ -124,6 +125,56 @@ impl GitHub {
             .await?;
         Ok(runs.into_iter().map(domain_check_run).collect())
     }
+
+    /// What the check runs of that name say on these commits and on the last ten of the pull request, all in one
+    /// request. A commit that is gone says nothing.
+    pub async fn check_texts(
+        &self,
+        key: &PrKey,
+        heads: &[CommitSha],
+        name: &str,
+    ) -> Result<Vec<String>, ApiError> {
+        let variables = json!({
+            "owner": key.repo.owner(), "name": key.repo.name(), "number": key.number, "check": name,
+        });
+        let call = Call::query(
+            "read what earlier runs remember",
+            &texts_query(heads),
+            &variables,
+        );
+        let data: wire::TextsData = self.graphql(call).await?;
+        Ok(data
+            .repository
+            .map(wire::TextsRepository::texts)
+            .unwrap_or_default())
+    }
+}
+
+/// What the check runs of one name say on the last commits of a pull request, and on as many others.
+const TEXTS: &str = "query($owner: String!, $name: String!, $number: Int!, $check: String!) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) { commits(last: 10) { nodes { commit { ...texts } } } }
+    OTHERS
+  }
+}
+fragment texts on Commit {
+  checkSuites(first: 20, filterBy: { checkName: $check }) {
+    nodes {
+      checkRuns(first: 20, filterBy: { checkName: $check, checkType: ALL }) { nodes { text } }
+    }
+  }
+}";
+
+/// A commit's id is nothing but hexadecimal digits, so it can stand in the query itself.
+fn texts_query(heads: &[CommitSha]) -> String {
+    let mut others = String::new();
+    for (index, head) in heads.iter().enumerate() {
+        let _ = writeln!(
+            others,
+            "head{index}: object(oid: \"{head}\") {{ ...texts }}"
+        );
+    }
+    TEXTS.replace("OTHERS", &others)
 }
 
 fn output(output: &CheckOutput) -> Value {
@@ -144,5 +195,45 @@ fn domain_check_run(wire: wire::CheckRun) -> CheckRunInfo {
         text: wire.output.and_then(|output| output.text),
         app_slug: wire.app.and_then(|app| app.slug),
         started_at: wire.started_at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commit(texts: &Value) -> Value {
+        json!({ "checkSuites": { "nodes": [null, { "checkRuns": { "nodes": texts } }] } })
+    }
+
+    #[test]
+    fn what_earlier_runs_remember_is_read_around_everything_that_is_gone() {
+        let [old, new, other] =
+            ["old", "new", "other"].map(|text| commit(&json!([{"text": text}])));
+        let answer = json!({ "repository": {
+            "pullRequest": { "commits": { "nodes": [{"commit": old}, null, {"commit": new}] } },
+            "head0": null,
+            "head1": other,
+            "head2": { "checkSuites": null },
+            "head3": commit(&json!([null, {"text": null}])),
+        } });
+        let data: wire::TextsData = serde_json::from_value(answer).unwrap();
+        let texts = data.repository.unwrap().texts();
+        assert_eq!(texts, ["other", "new", "old"]);
+        let gone: wire::TextsData = serde_json::from_value(json!({ "repository": {
+            "pullRequest": null } }))
+        .unwrap();
+        assert!(gone.repository.unwrap().texts().is_empty());
+    }
+
+    #[test]
+    fn every_head_is_asked_for_by_a_name_of_its_own() {
+        let heads = ["a", "b"].map(|c| c.repeat(40).parse().unwrap());
+        let query = texts_query(&heads);
+        for (index, head) in heads.iter().enumerate() {
+            let asked = format!("head{index}: object(oid: \"{head}\")");
+            assert!(query.contains(&asked), "{query}");
+        }
+        assert!(!texts_query(&[]).contains("object("));
     }
 }

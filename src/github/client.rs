@@ -7,11 +7,14 @@ use super::exchange::{Answer, Call, Endpoint, not_understood};
 use super::paging;
 use super::wire::GraphQlAnswer;
 use crate::clock::Clock;
+use crate::outbound::ProxyError;
+use crate::redact::Redactor;
 use http::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::hash::Hash;
+use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 use tokio::sync::Mutex;
 
@@ -37,6 +40,8 @@ pub enum SetupError {
         "Input github_token holds characters that no token has; pass ${{{{ github.token }}}} or a token of your app."
     )]
     Token,
+    #[error("{0}")]
+    Proxy(#[from] ProxyError),
     #[error("No HTTP client could be made: {0}.")]
     Client(String),
 }
@@ -53,12 +58,13 @@ pub struct GitHub {
 
 impl GitHub {
     /// Inside a tokio runtime, as octocrab starts a task. The two addresses are given separately: on GitHub Enterprise Server they are `…/api/v3` and
-    /// `…/api/graphql`.
+    /// `…/api/graphql`. `network` are the proxy variables.
     pub fn new(
         api_url: &str,
         graphql_url: &str,
         token: &SecretString,
         clock: Clock,
+        network: &[(String, String)],
     ) -> Result<Self, SetupError> {
         let graphic =
             |token: &str| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
@@ -69,11 +75,20 @@ impl GitHub {
         let mut bearer = bearer.ok_or(SetupError::Token)?;
         bearer.set_sensitive(true);
         Ok(Self {
-            rest: Endpoint::new("GITHUB_API_URL", api_url, &bearer)?,
-            graphql: Endpoint::new("GITHUB_GRAPHQL_URL", graphql_url, &bearer)?,
+            rest: Endpoint::new("GITHUB_API_URL", api_url, &bearer, network)?,
+            graphql: Endpoint::new("GITHUB_GRAPHQL_URL", graphql_url, &bearer, network)?,
             clock,
             last_write: Mutex::new(None),
         })
+    }
+
+    /// From now on no secret of the run is written.
+    #[must_use]
+    pub fn guarded(mut self, redactor: &Arc<Redactor>) -> Self {
+        for endpoint in [&mut self.rest, &mut self.graphql] {
+            endpoint.redactor = Arc::clone(redactor);
+        }
+        self
     }
 
     pub(super) async fn json<T: DeserializeOwned>(&self, call: Call) -> Result<T, ApiError> {

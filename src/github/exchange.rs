@@ -3,6 +3,8 @@
 
 use super::client::SetupError;
 use super::error::ApiError;
+use crate::outbound;
+use crate::redact::Redactor;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use octocrab::service::middleware::{
     auth_header::AuthHeaderLayer, base_uri::BaseUriLayer, reqwest_connector::ReqwestConnector,
@@ -10,6 +12,7 @@ use octocrab::service::middleware::{
 use octocrab::{AuthState, Octocrab, OctocrabBuilder};
 use reqwest::Url;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,6 +24,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) struct Endpoint {
     client: Octocrab,
     pub(super) prefix: String,
+    /// The last look at what is written.
+    pub(super) redactor: Arc<Redactor>,
 }
 
 /// One call. Its name continues "when we wanted to …".
@@ -107,6 +112,7 @@ impl Endpoint {
         variable: &'static str,
         given: &str,
         bearer: &HeaderValue,
+        network: &[(String, String)],
     ) -> Result<Self, SetupError> {
         // An address with a password in it is shown without.
         let shown = given
@@ -125,7 +131,7 @@ impl Endpoint {
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() || !plain {
             return Err(bad);
         }
-        let http = reqwest::Client::builder()
+        let http = outbound::client(network)?
             .user_agent(concat!("opencode-reviewer/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(READ_TIMEOUT)
@@ -148,7 +154,11 @@ impl Endpoint {
             .with_auth(AuthState::None)
             .build();
         let prefix = url.path().trim_end_matches('/').to_owned();
-        Ok(Self { client, prefix })
+        Ok(Self {
+            client,
+            prefix,
+            redactor: Arc::new(Redactor::new(&[])),
+        })
     }
 
     pub(super) async fn exchange(&self, call: &Call) -> Result<(StatusCode, Answer), ApiError> {
@@ -156,13 +166,20 @@ impl Endpoint {
             call: call.name,
             problem: causes(&problem),
         };
+        let body = call.body.as_ref().map(|body| {
+            if call.write {
+                without_own(body, &self.redactor)
+            } else {
+                body.clone()
+            }
+        });
         let request = http::Request::builder()
             .method(call.method.clone())
             .uri(format!("{}{}", self.prefix, call.route))
             .header(http::header::ACCEPT, "application/vnd.github+json");
         let request = self
             .client
-            .build_request(request, call.body.as_ref())
+            .build_request(request, body.as_ref())
             .map_err(network)?;
         let response = self.client.execute(request).await.map_err(network)?;
         let (status, headers) = (response.status(), response.headers().clone());
@@ -175,6 +192,22 @@ impl Endpoint {
                 other => network(other),
             })?;
         Ok((status, Answer { headers, body }))
+    }
+}
+
+/// No secret of the run is written anywhere, whatever went wrong before: a comment that cannot be verified is better.
+fn without_own(body: &Value, redactor: &Redactor) -> Value {
+    match body {
+        Value::String(text) => Value::String(redactor.clean_own(text).into_owned()),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| without_own(item, redactor))
+            .collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| (name.clone(), without_own(value, redactor)))
+            .collect(),
+        other => other.clone(),
     }
 }
 

@@ -71,6 +71,7 @@ impl Server {
             &graphql,
             &SecretString::from("ghs_secret"),
             Clock::scaled(0.001),
+            &[],
         )
         .unwrap()
     }
@@ -329,7 +330,14 @@ async fn writes_keep_their_distance() {
         format!("{}/api/v3", server.address),
         format!("{}/api/graphql", server.address),
     );
-    let client = GitHub::new(&api, &graphql, &SecretString::from("t"), Clock::scaled(0.2)).unwrap();
+    let client = GitHub::new(
+        &api,
+        &graphql,
+        &SecretString::from("t"),
+        Clock::scaled(0.2),
+        &[],
+    )
+    .unwrap();
     let before = Clock::scaled(1.0).instant();
     let repo = key().repo;
     let react = |id| client.react(&repo, ReactTo::IssueComment(CommentId(id)), Reaction::Eyes);
@@ -387,10 +395,29 @@ async fn a_server_that_is_not_there_is_named_as_such() {
         "http://127.0.0.1:1/graphql",
         &SecretString::from("t"),
         Clock::scaled(0.0),
+        &[],
     );
     let error = client.unwrap().viewer().await.expect_err("nobody listens");
     assert!(matches!(error, ApiError::Network { .. }));
     assert!(error.to_string().contains("refused"), "{error}");
+}
+
+#[tokio::test]
+async fn github_is_reached_through_the_proxy_that_the_run_names() {
+    let proxy =
+        Server::answering(|_, _| ok(&json!({"data": {"viewer": {"login": "octocat"}}}))).await;
+    let client = GitHub::new(
+        "http://api.ghe.example",
+        "http://api.ghe.example/graphql",
+        &SecretString::from("t"),
+        Clock::scaled(0.0),
+        &[("HTTP_PROXY".into(), proxy.address.clone())],
+    );
+    assert_eq!(
+        client.unwrap().viewer().await.unwrap(),
+        Login::new("octocat")
+    );
+    assert_eq!(proxy.asked()[0].at, "http://api.ghe.example/graphql");
 }
 
 #[test]
@@ -402,6 +429,7 @@ fn addresses_and_tokens_that_cannot_be_used_are_named() {
             "https://api.github.com/graphql",
             &token,
             Clock::scaled(0.0),
+            &[],
         )
         .map(drop)
     };

@@ -5,6 +5,7 @@
 use http::StatusCode;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 #[derive(Debug, Deserialize)]
 pub struct User {
@@ -307,6 +308,71 @@ pub(super) struct ThreadsRepository {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ThreadsPullRequest {
     pub review_threads: Connection<Thread>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct TextsData {
+    pub repository: Option<TextsRepository>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TextsRepository {
+    pull_request: Option<TextsPullRequest>,
+    /// The other commits, each under a name of the query's own.
+    #[serde(flatten)]
+    others: BTreeMap<String, Option<TextsCommit>>,
+}
+
+impl TextsRepository {
+    /// Of the other commits first, then of the pull request's, the newest before the oldest.
+    pub(super) fn texts(self) -> Vec<String> {
+        let pull = self.pull_request.map(|pull| pull.commits);
+        let commits = pull.into_iter().flat_map(Nodes::all).rev();
+        let others = self.others.into_values().flatten();
+        let all = others.chain(commits.map(|node| node.commit));
+        let suites = all.filter_map(|commit| commit.check_suites);
+        let suites = suites.flat_map(Nodes::all);
+        let runs = suites.filter_map(|suite| suite.check_runs);
+        runs.flat_map(Nodes::all)
+            .filter_map(|run| run.text)
+            .collect()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct TextsPullRequest {
+    commits: Nodes<TextsNode>,
+}
+
+#[derive(Debug, Deserialize)]
+struct TextsNode {
+    commit: TextsCommit,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TextsCommit {
+    check_suites: Option<Nodes<TextsSuite>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TextsSuite {
+    check_runs: Option<Nodes<CheckRunOutput>>,
+}
+
+/// A list of which one page is enough.
+#[derive(Debug, Deserialize)]
+struct Nodes<T> {
+    #[serde(default = "Option::default")]
+    nodes: Option<Vec<Option<T>>>,
+}
+
+impl<T> Nodes<T> {
+    fn all(self) -> impl DoubleEndedIterator<Item = T> {
+        self.nodes.unwrap_or_default().into_iter().flatten()
+    }
 }
 
 #[derive(Debug, Deserialize)]

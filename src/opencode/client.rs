@@ -5,10 +5,12 @@ use super::session::{ProviderInfo, SessionId, SidecarEvent, Tokens, Turn, TurnEr
 use super::wire;
 use eventsource_stream::Eventsource;
 use futures_util::{Stream, StreamExt};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::time::Duration;
 
 /// An answered call of the sidecar is a matter of milliseconds; but a request that connects just as the port
@@ -18,6 +20,9 @@ const CALL_ATTEMPTS: usize = 3;
 /// How often OpenCode may repeat a request because an answer did not finish, before we end the turn. It
 /// would go on for ever, several times a second.
 const UNFINISHED_ANSWERS: usize = 3;
+
+/// The longest session has a few megabytes. The sidecar is hostile, and our memory is not its to fill.
+const MAX_ANSWER: usize = 256 << 20;
 
 /// Why the sidecar could not be spoken to.
 #[derive(Debug, thiserror::Error)]
@@ -41,17 +46,21 @@ pub struct Client {
     base: String,
     password: SecretString,
     agent: &'static str,
+    /// The folder that it works in, as a header takes it.
+    directory: String,
 }
 
 impl Client {
-    /// `base` without a slash at the end; `agent` answers the prompts.
+    /// `base` without a slash at the end; `agent` answers the prompts, about the files of `directory`.
     pub fn new(
         base: String,
         password: SecretString,
         agent: &'static str,
+        directory: &Path,
     ) -> Result<Self, ClientError> {
         let http = reqwest::Client::builder()
             .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(Duration::from_secs(5))
             .build()
             .map_err(|error| ClientError::Unreachable {
@@ -63,6 +72,8 @@ impl Client {
             base,
             password,
             agent,
+            directory: utf8_percent_encode(&directory.to_string_lossy(), NON_ALPHANUMERIC)
+                .to_string(),
         })
     }
 
@@ -161,7 +172,14 @@ impl Client {
     ) -> Result<impl Stream<Item = SidecarEvent> + Send + use<>, ClientError> {
         let request = self.request(Method::GET, "/event");
         let response = checked(request, "/event").await?;
-        let events = response.bytes_stream().eventsource();
+        // An event without an end would fill our memory; the connection is made anew.
+        let pieces = response.bytes_stream().scan(0, |so_far, piece| {
+            if let Ok(piece) = &piece {
+                *so_far += piece.len();
+            }
+            std::future::ready((*so_far <= MAX_ANSWER).then_some(piece))
+        });
+        let events = pieces.eventsource();
         Ok(events
             .take_while(|event| std::future::ready(event.is_ok()))
             .filter_map(|event| std::future::ready(event.ok()))
@@ -262,17 +280,28 @@ impl Client {
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http
             .request(method, format!("{}{path}", self.base))
+            .header("x-opencode-directory", &self.directory)
             .basic_auth("opencode", Some(self.password.expose_secret()))
     }
 }
 
 async fn read<T: DeserializeOwned>(request: RequestBuilder, call: &str) -> Result<T, ClientError> {
-    let response = checked(request, call).await?;
-    let bytes = response.bytes().await.map_err(|e| unreachable(call, &e))?;
-    serde_json::from_slice(&bytes).map_err(|error| ClientError::Malformed {
+    let malformed = |cause: String| ClientError::Malformed {
         call: call.to_owned(),
-        cause: error.to_string(),
-    })
+        cause,
+    };
+    let mut response = checked(request, call).await?;
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|e| unreachable(call, &e))? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > MAX_ANSWER {
+            return Err(malformed(format!(
+                "it is larger than {} MiB",
+                MAX_ANSWER >> 20
+            )));
+        }
+    }
+    serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))
 }
 
 async fn checked(request: RequestBuilder, call: &str) -> Result<reqwest::Response, ClientError> {

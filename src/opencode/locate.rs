@@ -1,6 +1,8 @@
 //! Where the two executables are. Separate from starting them, because the lookup is a list of candidates
 //! and only asks whether a file is there.
+#![expect(clippy::disallowed_methods, reason = "edge: looks at files")]
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// `OPENCODE_BIN` when it is given (as it is: a wrong one must be reported, not replaced), else the platform
@@ -26,7 +28,7 @@ pub fn find_opencode(opencode_bin: Option<&str>, roots: &[PathBuf], path: &str) 
         .find(|candidate| is_file(candidate))
 }
 
-/// The directory that holds `rg`, without which OpenCode's `grep` and `glob` fail.
+/// `rg`, without which OpenCode's `grep` and `glob` fail.
 #[must_use]
 pub fn find_ripgrep(roots: &[PathBuf], path: &str) -> Option<PathBuf> {
     let package = format!("node_modules/@vscode/ripgrep-linux-{}", architecture());
@@ -35,7 +37,14 @@ pub fn find_ripgrep(roots: &[PathBuf], path: &str) -> Option<PathBuf> {
         .map(|root| root.join(&package).join("bin/rg"))
         .chain(on_path(path, "rg"))
         .find(|candidate| is_file(candidate))
-        .and_then(|rg| rg.parent().map(Path::to_path_buf))
+}
+
+/// Whether a file is run by an interpreter, as the `opencode` that npm puts on the `PATH` is.
+#[must_use]
+pub fn is_script(executable: &Path) -> bool {
+    let mut start = [0; 2];
+    let read = std::fs::File::open(executable).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *b"#!"
 }
 
 /// npm's word for the architecture.
@@ -58,10 +67,6 @@ fn is_file(candidate: &Path) -> bool {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the test lays out directories to look in"
-)]
 mod tests {
     use super::*;
 
@@ -92,11 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn ripgrep_is_named_by_its_folder() {
+    fn ripgrep_is_found_on_the_path() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("bin");
         assert_eq!(find_ripgrep(&[], path.to_str().unwrap()), None);
         place(&path.join("rg"));
-        assert_eq!(find_ripgrep(&[], path.to_str().unwrap()), Some(path));
+        assert_eq!(
+            find_ripgrep(&[], path.to_str().unwrap()),
+            Some(path.join("rg"))
+        );
     }
 }

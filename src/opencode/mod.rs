@@ -4,16 +4,19 @@
 
 pub mod client;
 pub mod locate;
+mod memory;
 mod output;
+pub mod premises;
 pub mod process;
 pub mod profile;
+pub mod sandbox;
 pub mod session;
 mod wire;
 
 pub use client::{Client, ClientError};
-pub use locate::{find_opencode, find_ripgrep};
+pub use locate::{find_opencode, find_ripgrep, is_script};
 pub use process::{Sidecar, Spec, StartError};
-pub use profile::{Profile, ToolEndpoint};
+pub use profile::{ModelEndpoint, Profile, ToolEndpoint};
 pub use session::{
     ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
 };

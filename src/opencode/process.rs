@@ -3,19 +3,22 @@
 #![expect(clippy::disallowed_methods, reason = "edge: starts the sidecar")]
 
 use super::client::Client;
+use super::memory;
 use super::output::{Output, secrets};
+use super::premises::Premises;
 use super::profile::{self, Profile, Surroundings};
+use super::sandbox::{Announcement, Confinement, Walls};
 use crate::clock::Clock;
-use crate::random;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use secrecy::SecretString;
 use serde_json::Value;
 use std::fmt;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
 use tokio::sync::watch;
 
 const MAJOR_VERSION: &str = "1";
@@ -28,20 +31,34 @@ const STOP_GRACE: Duration = Duration::from_secs(2);
 
 /// What is started, and where.
 pub struct Spec {
+    /// Our own program, which enters the walls and then becomes the sidecar.
+    pub launcher: PathBuf,
     pub executable: PathBuf,
-    pub rg_dir: Option<PathBuf>,
+    /// What it may execute besides itself.
+    pub programs: Vec<PathBuf>,
     /// A directory of its own, which it may write.
     pub home: PathBuf,
     /// The snapshot's directory. It exists, and may still be empty.
     pub directory: PathBuf,
     /// From `profile::config`.
     pub config: Value,
-    /// The system's `PATH`.
-    pub path: String,
     pub profile: Profile,
+    /// Without it the sidecar answers nobody.
+    pub password: SecretString,
+    /// The ports of ours that it may connect to.
+    pub connect: Vec<u16>,
+    /// Whether a gap in the walls ends it before it begins.
+    pub require_walls: bool,
+    /// It is ended when it holds more bytes of memory than this.
+    pub memory: u64,
 }
 
-/// Without the configuration, which holds the model key.
+impl Spec {
+    /// Six times what a review takes, and less than the smallest runner has.
+    pub const MEMORY: u64 = 4 << 30;
+}
+
+/// Without the configuration, which holds the run's bearer secrets.
 impl fmt::Debug for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Spec")
@@ -70,6 +87,11 @@ pub enum StartError {
     NeverHealthy { tail: String },
     #[error("The surroundings of OpenCode could not be prepared: {0}")]
     Surroundings(String),
+    #[error(
+        "Input require_sandbox is true, and the sandbox is not complete. {0} Run on a kernel that has it, or set \
+         require_sandbox to false."
+    )]
+    NotConfined(String),
 }
 
 /// A running `opencode serve`. Dropped, it is killed with everything that it started.
@@ -78,6 +100,7 @@ pub struct Sidecar {
     client: Client,
     group: Pid,
     output: Output,
+    confinement: Confinement,
     /// How it ended, once it has.
     ended: watch::Receiver<Option<String>>,
 }
@@ -107,10 +130,22 @@ impl Sidecar {
         &self.client
     }
 
+    /// What of the walls stands around it.
+    #[must_use]
+    pub fn confinement(&self) -> &Confinement {
+        &self.confinement
+    }
+
     /// Waits until the process has ended by itself, and says how, with its last output.
     pub async fn exited(&self) -> String {
         let status = exit_of(self.ended.clone()).await;
         format!("{status}; its last output: {}", self.output.tail())
+    }
+
+    /// How it ended, if it has; a moment is given to a process whose connection has just broken.
+    pub async fn ended(&self) -> Option<String> {
+        let moment = Duration::from_secs(1);
+        tokio::time::timeout(moment, self.exited()).await.ok()
     }
 
     /// Ends it and everything that it started.
@@ -126,8 +161,7 @@ impl Sidecar {
     }
 
     async fn attempt(spec: &Spec, clock: &Clock, deadline: Instant) -> Result<Self, StartError> {
-        let password = random::hex(32).map_err(|error| surroundings(&error.to_string()))?;
-        let password = SecretString::from(password);
+        let password = spec.password.clone();
         let port = free_port()?;
         let mut child = spawn(spec, port, &password)?;
         let pid = child
@@ -135,21 +169,24 @@ impl Sidecar {
             .and_then(|id| i32::try_from(id).ok())
             .ok_or_else(|| surroundings("the new process has no id"))?;
         let output = Output::new(secrets(&spec.config, &password));
-        output.drain(child.stdout.take());
         output.drain(child.stderr.take());
+        let stdout = child.stdout.take();
         let (ended, receiver) = watch::channel(None);
         let group = Pid::from_raw(pid);
-        tokio::spawn(async move { report_end(child, group, &ended).await });
+        let memory = spec.memory;
+        tokio::spawn(async move { report_end(child, group, memory, &ended).await });
         let base = format!("http://127.0.0.1:{port}");
-        let client = Client::new(base, password, spec.profile.agent())
+        let client = Client::new(base, password, spec.profile.agent(), &spec.directory)
             .map_err(|error| surroundings(&error.to_string()))?;
         // From here on an early return drops it, which kills the process.
-        let sidecar = Self {
+        let mut sidecar = Self {
             client,
             group,
             output,
+            confinement: Confinement::default(),
             ended: receiver,
         };
+        sidecar.confinement = sidecar.announced(stdout, deadline).await?;
         let version = sidecar.healthy(clock, deadline).await?;
         if version.split('.').next() != Some(MAJOR_VERSION) {
             return Err(StartError::WrongVersion {
@@ -158,6 +195,34 @@ impl Sidecar {
             });
         }
         Ok(sidecar)
+    }
+
+    /// Which walls it entered. Told before the first byte of OpenCode's own, so it cannot be forged by it.
+    async fn announced(
+        &self,
+        stdout: Option<ChildStdout>,
+        deadline: Instant,
+    ) -> Result<Confinement, StartError> {
+        const LONGEST: u64 = 16 * 1024;
+        let mut stdout = BufReader::new(stdout.ok_or_else(|| surroundings("no output"))?);
+        let mut line = String::new();
+        let mut limited = (&mut stdout).take(LONGEST);
+        let reading = limited.read_line(&mut line);
+        let _no_line = tokio::time::timeout_at(deadline.into(), reading).await;
+        let announcement = Announcement::read(&line);
+        self.output.drain(Some(stdout));
+        match announcement {
+            Some(Announcement::Entered(confinement)) => Ok(confinement),
+            Some(Announcement::Refused(confinement)) => Err(StartError::NotConfined(
+                confinement.missing().unwrap_or_default(),
+            )),
+            None => {
+                self.signal(Signal::SIGKILL);
+                let status = exit_of(self.ended.clone()).await;
+                let tail = self.output.complete().await;
+                Err(StartError::Exited { status, tail })
+            }
+        }
     }
 
     /// Real pauses, whatever the clock's scale: this waits for a process, and a shorter pause would only
@@ -193,21 +258,39 @@ impl Drop for Sidecar {
 }
 
 fn spawn(spec: &Spec, port: u16, password: &SecretString) -> Result<Child, StartError> {
-    for folder in [spec.home.clone(), spec.home.join("tmp")] {
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| surroundings(&format!("{}: {error}", folder.display())))?;
-    }
+    let missing = |error: std::io::Error| StartError::Missing {
+        executable: spec.executable.display().to_string(),
+        cause: error.to_string(),
+    };
+    let executable = std::fs::canonicalize(&spec.executable).map_err(missing)?;
+    let premises = Premises::prepare(&executable, &spec.programs, &spec.home, &spec.directory)
+        .map_err(|error| surroundings(&format!("{error:#}")))?;
     let variables = profile::environment(Surroundings {
         home: &spec.home,
-        rg_dir: spec.rg_dir.as_deref(),
-        path: &spec.path,
+        programs: &premises.programs,
         password,
         config: &spec.config,
     });
-    Command::new(&spec.executable)
+    let mut execute = premises.programs;
+    execute.push(premises.executable.clone());
+    let walls = Walls {
+        read: vec![spec.directory.clone()],
+        execute,
+        write: vec![spec.home.clone()],
+        listen: port,
+        connect: spec.connect.clone(),
+        user: premises.user,
+        required: spec.require_walls,
+    };
+    let walls = serde_json::to_string(&walls).map_err(|error| surroundings(&error.to_string()))?;
+    Command::new(&spec.launcher)
+        .args(["confine", walls.as_str(), "--"])
+        .arg(&premises.executable)
         .args(["serve", "--pure", "--hostname", "127.0.0.1", "--port"])
         .arg(port.to_string())
-        .current_dir(&spec.directory)
+        // Not in the snapshot: its runtime heeds a `tsconfig.json` of the folder that it starts in, and loads the
+        // files that this one names in place of its own modules.
+        .current_dir(&spec.home)
         .env_clear()
         .envs(variables)
         .stdin(Stdio::null())
@@ -216,20 +299,43 @@ fn spawn(spec: &Spec, port: u16, password: &SecretString) -> Result<Child, Start
         .process_group(0)
         .kill_on_drop(true)
         .spawn()
-        .map_err(|error| StartError::Missing {
-            executable: spec.executable.display().to_string(),
-            cause: error.to_string(),
+        .map_err(|error| {
+            surroundings(&format!(
+                "{} cannot be run: {error}",
+                spec.launcher.display()
+            ))
         })
 }
 
-/// Waits for the leader, then ends whatever of its group is left, and only then says that it ended.
-async fn report_end(mut child: Child, group: Pid, ended: &watch::Sender<Option<String>>) {
-    let status = match child.wait().await {
-        Ok(status) => status.to_string(),
-        Err(error) => format!("unknown status: {error}"),
+/// Waits for the leader, or until the group holds too much memory; then ends whatever of it is left, and only then
+/// says how it ended.
+async fn report_end(
+    mut child: Child,
+    group: Pid,
+    memory: u64,
+    ended: &watch::Sender<Option<String>>,
+) {
+    let status = tokio::select! {
+        status = child.wait() => described(status),
+        held = memory::exceeds(group, memory) => {
+            let _gone_already = killpg(group, Signal::SIGKILL);
+            let _reaped = child.wait().await;
+            format!(
+                "ended by us, because it held {} MiB of memory, more than the {} MiB it may",
+                held >> 20,
+                memory >> 20
+            )
+        }
     };
     let _nobody_left = killpg(group, Signal::SIGKILL);
     ended.send_replace(Some(status));
+}
+
+fn described(status: std::io::Result<ExitStatus>) -> String {
+    match status {
+        Ok(status) => status.to_string(),
+        Err(error) => format!("unknown status: {error}"),
+    }
 }
 
 async fn exit_of(mut ended: watch::Receiver<Option<String>>) -> String {

@@ -4,13 +4,15 @@
 use crate::config::ModelChoice;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Who works in the sidecar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// Reads, and says what it found through our tools.
     Reviewer,
+    /// The same, and may ask the web through ours; OpenCode's own web tools stay denied.
+    ReviewerWithWeb,
 }
 
 impl Profile {
@@ -18,23 +20,33 @@ impl Profile {
     #[must_use]
     pub fn agent(self) -> &'static str {
         match self {
-            Self::Reviewer => "reviewer",
+            Self::Reviewer | Self::ReviewerWithWeb => "reviewer",
         }
     }
 
     /// What is allowed; everything else is denied. `list` and `todoread` are names of other versions.
-    fn allowed(self) -> &'static [&'static str] {
+    fn allowed(self) -> Vec<&'static str> {
+        let mut allowed = vec![
+            "read",
+            "grep",
+            "glob",
+            "list",
+            "todowrite",
+            "todoread",
+            "github_*",
+            "submit_*",
+        ];
+        if self == Self::ReviewerWithWeb {
+            allowed.extend(["web_search", "web_fetch"]);
+        }
+        allowed
+    }
+
+    /// Our tool servers that it is told of.
+    fn servers(self) -> &'static [&'static str] {
         match self {
-            Self::Reviewer => &[
-                "read",
-                "grep",
-                "glob",
-                "list",
-                "todowrite",
-                "todoread",
-                "github_*",
-                "submit_*",
-            ],
+            Self::Reviewer => &["github", "submit"],
+            Self::ReviewerWithWeb => &["github", "submit", "web"],
         }
     }
 }
@@ -45,6 +57,15 @@ pub struct ToolEndpoint {
     /// Without a slash at the end.
     pub base_url: String,
     pub bearer: SecretString,
+}
+
+/// The model, as the sidecar reaches it: through our gateway.
+#[derive(Debug, Clone)]
+pub struct ModelEndpoint {
+    /// Without a slash at the end.
+    pub base_url: String,
+    /// Stands where the key would. The key itself never enters the sidecar.
+    pub placeholder: SecretString,
 }
 
 /// Agents that OpenCode brings along. They would have `bash` and more; `title` and `summary` would spend
@@ -58,13 +79,14 @@ const TOOL_TIMEOUT_MS: u64 = 120_000;
 const DEFAULT_CONTEXT: u64 = 200_000;
 const DEFAULT_OUTPUT: u64 = 32_000;
 
-/// The content of `OPENCODE_CONFIG_CONTENT`. It holds the model key: never log it.
+/// The content of `OPENCODE_CONFIG_CONTENT`. It holds secrets of the run: never log it.
 #[must_use]
 pub fn config(
     profile: Profile,
     model: &ModelChoice,
     system_prompt: &str,
     tools: &ToolEndpoint,
+    endpoint: &ModelEndpoint,
 ) -> Value {
     let model_name = format!("{}/{}", model.provider, model.name);
     let mut agents: serde_json::Map<String, Value> = BUILT_IN_AGENTS
@@ -78,7 +100,7 @@ pub fn config(
             "description": "Reviews one pull request.",
             "model": model_name,
             "prompt": system_prompt,
-            "permission": permissions(profile.allowed()),
+            "permission": permissions(&profile.allowed()),
         }),
     );
     json!({
@@ -91,11 +113,8 @@ pub fn config(
         "default_agent": profile.agent(),
         "permission": permissions(&[]),
         "agent": agents,
-        "mcp": {
-            "github": tool_server(tools, "github"),
-            "submit": tool_server(tools, "submit"),
-        },
-        "provider": { model.provider.as_str(): provider(model) },
+        "mcp": tool_servers(profile, tools),
+        "provider": { model.provider.as_str(): provider(model, endpoint) },
     })
 }
 
@@ -113,6 +132,13 @@ fn permissions(allowed: &[&str]) -> Value {
     Value::Object(rules)
 }
 
+fn tool_servers(profile: Profile, tools: &ToolEndpoint) -> Value {
+    let servers = profile.servers().iter();
+    servers
+        .map(|name| ((*name).to_owned(), tool_server(tools, name)))
+        .collect()
+}
+
 fn tool_server(tools: &ToolEndpoint, name: &str) -> Value {
     json!({
         "type": "remote",
@@ -124,23 +150,24 @@ fn tool_server(tools: &ToolEndpoint, name: &str) -> Value {
     })
 }
 
-fn provider(model: &ModelChoice) -> Value {
-    let mut options = serde_json::Map::new();
-    if let Some(key) = &model.key {
-        options.insert("apiKey".to_owned(), json!(key.expose_secret()));
-    }
-    let Some(base_url) = &model.base_url else {
+fn provider(model: &ModelChoice, endpoint: &ModelEndpoint) -> Value {
+    let options = json!({
+        "baseURL": endpoint.base_url,
+        "apiKey": endpoint.placeholder.expose_secret(),
+    });
+    if model.base_url.is_none() {
         // An empty entry keeps what the catalogue knows of the model, and makes one that it does not
         // know usable.
         return json!({ "options": options, "models": { model.name.as_str(): {} } });
-    };
-    options.insert("baseURL".to_owned(), json!(base_url));
+    }
     json!({
         "npm": "@ai-sdk/openai-compatible",
         "name": model.provider,
         "options": options,
         "models": {
             model.name.as_str(): {
+                // The name goes to the endpoint as it is, even where the catalogue has another for it.
+                "id": model.name,
                 "name": model.name,
                 "tool_call": true,
                 "limit": { "context": DEFAULT_CONTEXT, "output": DEFAULT_OUTPUT },
@@ -154,9 +181,8 @@ fn provider(model: &ModelChoice) -> Value {
 pub struct Surroundings<'a> {
     /// A scratch home that only this sidecar uses.
     pub home: &'a Path,
-    pub rg_dir: Option<&'a Path>,
-    /// Where the system's programs are.
-    pub path: &'a str,
+    /// What it may execute.
+    pub programs: &'a [PathBuf],
     pub password: &'a SecretString,
     pub config: &'a Value,
 }
@@ -176,10 +202,8 @@ const SWITCHES: [&str; 8] = [
 #[must_use]
 pub fn environment(from: Surroundings<'_>) -> Vec<(String, String)> {
     let home = |under: &str| from.home.join(under).to_string_lossy().into_owned();
-    let path = match from.rg_dir {
-        Some(rg) => format!("{}:{}", rg.display(), from.path),
-        None => from.path.to_owned(),
-    };
+    let folders = from.programs.iter().filter_map(|program| program.parent());
+    let path: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
     let named = [
         ("HOME", from.home.to_string_lossy().into_owned()),
         ("XDG_CONFIG_HOME", home(".config")),
@@ -187,7 +211,7 @@ pub fn environment(from: Surroundings<'_>) -> Vec<(String, String)> {
         ("XDG_STATE_HOME", home(".local/state")),
         ("XDG_CACHE_HOME", home(".cache")),
         ("TMPDIR", home("tmp")),
-        ("PATH", path),
+        ("PATH", path.join(":")),
         ("LANG", "C.UTF-8".to_owned()),
         (
             "OPENCODE_SERVER_PASSWORD",
@@ -216,11 +240,20 @@ mod tests {
     }
 
     fn made(base_url: Option<&str>) -> Value {
+        made_for(Profile::Reviewer, base_url)
+    }
+
+    fn made_for(profile: Profile, base_url: Option<&str>) -> Value {
         let tools = ToolEndpoint {
             base_url: "http://127.0.0.1:7".into(),
             bearer: "b-1".into(),
         };
-        config(Profile::Reviewer, &model(base_url), "You review.", &tools)
+        let endpoint = ModelEndpoint {
+            base_url: "http://127.0.0.1:7/model".into(),
+            placeholder: "placeholder-1".into(),
+        };
+        let model = model(base_url);
+        config(profile, &model, "You review.", &tools, &endpoint)
     }
 
     #[test]
@@ -240,9 +273,30 @@ mod tests {
     }
 
     #[test]
-    fn a_catalogue_model_keeps_its_limits_and_gets_the_key() {
+    fn the_web_is_there_only_where_it_was_asked_for() {
+        let with_web = made_for(Profile::ReviewerWithWeb, None);
+        let agent = &with_web["agent"]["reviewer"]["permission"];
+        assert_eq!(
+            (&agent["web_search"], &agent["web_fetch"]),
+            (&json!("allow"), &json!("allow"))
+        );
+        assert_eq!(
+            agent["webfetch"],
+            Value::Null,
+            "OpenCode's own stays under the general rule"
+        );
+        assert_eq!(with_web["mcp"]["web"]["url"], "http://127.0.0.1:7/mcp/web");
+        assert!(
+            !made(None).to_string().contains("web"),
+            "off: not a word of it"
+        );
+    }
+
+    #[test]
+    fn a_catalogue_model_keeps_its_limits_and_is_reached_through_the_gateway() {
         let provider = &made(None)["provider"]["anthropic"];
-        assert_eq!(provider["options"]["apiKey"], "key-1");
+        assert_eq!(provider["options"]["apiKey"], "placeholder-1");
+        assert_eq!(provider["options"]["baseURL"], "http://127.0.0.1:7/model");
         assert_eq!(provider["models"]["claude-haiku-4-5"], json!({}));
         assert_eq!(provider["npm"], Value::Null);
     }
@@ -252,9 +306,18 @@ mod tests {
         let config = made(Some("http://127.0.0.1:9/v1"));
         let provider = &config["provider"]["anthropic"];
         assert_eq!(provider["npm"], "@ai-sdk/openai-compatible");
-        assert_eq!(provider["options"]["baseURL"], "http://127.0.0.1:9/v1");
+        assert_eq!(provider["options"]["baseURL"], "http://127.0.0.1:7/model");
         assert_eq!(config["model"], "anthropic/claude-haiku-4-5");
         assert_eq!(config["small_model"], config["model"]);
+    }
+
+    #[test]
+    fn neither_the_key_nor_its_destination_is_told_to_the_sidecar() {
+        for base_url in [None, Some("http://127.0.0.1:9/v1")] {
+            let config = made(base_url).to_string();
+            assert!(!config.contains("key-1"), "{config}");
+            assert!(!config.contains("127.0.0.1:9"), "{config}");
+        }
     }
 
     #[test]
@@ -262,8 +325,7 @@ mod tests {
         let made = made(None);
         let variables = environment(Surroundings {
             home: Path::new("/scratch"),
-            rg_dir: Some(Path::new("/rg")),
-            path: "/usr/bin:/bin",
+            programs: &["/rg/rg".into()],
             password: &"pw".into(),
             config: &made,
         });
@@ -271,7 +333,7 @@ mod tests {
             let found = variables.iter().find(|(key, _)| key == name);
             found.map(|(_, value)| value.as_str())
         };
-        assert_eq!(value("PATH"), Some("/rg:/usr/bin:/bin"));
+        assert_eq!(value("PATH"), Some("/rg"));
         assert_eq!(value("XDG_DATA_HOME"), Some("/scratch/.local/share"));
         assert_eq!(value("OPENCODE_DISABLE_PROJECT_CONFIG"), Some("1"));
         let foreign = |(key, _): &&(String, String)| {

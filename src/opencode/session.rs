@@ -1,6 +1,7 @@
 //! What a session with the sidecar is made of, in our words. Pure, so that the passes can be decided
 //! without a sidecar.
 
+use crate::gateway;
 use std::fmt;
 use std::ops::AddAssign;
 
@@ -108,10 +109,10 @@ impl TurnError {
     /// Our name for an endpoint whose answers are not those of a model.
     pub const EMPTY_ANSWERS: &str = "EmptyAnswers";
 
-    /// The key was refused: no further request can succeed.
+    /// The key was refused: no further request can succeed. A refusal of our own gateway says nothing of the key.
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
-        matches!(self.status, Some(401 | 403))
+        matches!(self.status, Some(401 | 403)) && !self.message.contains(gateway::OPENING)
     }
 
     #[must_use]
@@ -225,6 +226,11 @@ mod tests {
         assert!(!error(Some(429)).is_unauthorized());
         assert!(!error(None).is_unauthorized());
         assert_eq!(error(Some(401)).to_string(), "no (HTTP 401)");
+        let ours = TurnError {
+            message: "The model gateway refused the request: its body names no model.".into(),
+            ..error(Some(403))
+        };
+        assert!(!ours.is_unauthorized(), "no key would help");
     }
 
     #[test]

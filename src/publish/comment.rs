@@ -1,7 +1,7 @@
 //! Every sentence that a person reads on a pull request, and the blocks below it. All words are here, so that
 //! the voice of the product is one file to read.
 
-use super::sanitize::defuse;
+use super::sanitize::clean;
 use crate::domain::{CommentId, CommitSha, Finding, PrKey, Thread};
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::desk::{Effect, StagedReply};
@@ -42,7 +42,7 @@ impl Voice<'_> {
         let text = format!(
             "**{} ({score}/10).** {}",
             score.level(),
-            defuse(&finding.body)
+            clean(&finding.body)
         );
         let block = format!(
             "{}\n{}",
@@ -96,7 +96,7 @@ impl Voice<'_> {
                 "\n\n**{} ({score}/10)** at `{}`: {}",
                 score.level(),
                 finding.place(),
-                defuse(&finding.body)
+                clean(&finding.body)
             );
         }
         let manifest = self.sign(hidden, None, &Value::Null);
@@ -129,7 +129,7 @@ impl Voice<'_> {
             },
             ..Hidden::new(kind)
         };
-        let body = defuse(&reply.body);
+        let body = clean(&reply.body);
         let text = match &reply.effect {
             Effect::Keep | Effect::Answer => body,
             Effect::Concede => format!("{RESOLVED_MARKER}\n\n{body}"),
@@ -165,7 +165,7 @@ impl Voice<'_> {
             ..Hidden::new(Kind::Answer)
         };
         let hidden = self.sign(hidden, root, &Value::Null);
-        let text = defuse(text.trim());
+        let text = clean(text.trim());
         format!(
             "{}\n\n{hidden}",
             cut(&text, MAX_BODY.saturating_sub(hidden.len()))
@@ -185,7 +185,7 @@ impl Voice<'_> {
             }
         };
         format!(
-            "{} is reviewed already: {state}. `{mention} review full` reviews it again.",
+            "`{}` is reviewed already: {state}. `{mention} review full` reviews it again.",
             self.head.short()
         )
     }
@@ -288,7 +288,7 @@ fn cut(text: &str, most: usize) -> String {
     }
     let mark = "\n\n[truncated]";
     let end = text.floor_char_boundary(most.saturating_sub(mark.len() + 8));
-    defuse(&format!("{}{mark}", &text[..end]))
+    clean(&format!("{}{mark}", &text[..end]))
 }
 
 #[cfg(test)]
@@ -361,7 +361,7 @@ mod tests {
         };
         assert_eq!(
             state(Verdict::Findings, 2, 0),
-            "b0d63d1 is reviewed already: 2 findings open, none of them blocking. `@bot review full` reviews it again."
+            "`b0d63d1` is reviewed already: 2 findings open, none of them blocking. `@bot review full` reviews it again."
         );
         assert!(state(Verdict::Clean, 0, 0).contains("already: nothing is open."));
         assert!(state(Verdict::Blocking, 2, 1).contains("2 findings open, 1 of them blocking."));

@@ -1,25 +1,86 @@
-//! Cleans the model's own text before it is said: nothing in it may pass for a block of ours, be committed with
-//! a click, or hide from the reader.
+//! Cleans the model's own text before it is said: nothing in it may pass for a block of ours, be committed with a
+//! click, call or lead anybody anywhere, give an order to another bot, or hide from the reader.
 
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
+mod links;
+mod prose;
+
+use crate::domain::diff::is_hidden;
+use links::{parser, unlinked};
+use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
 /// Fences that mean something to GitHub or to us. A comment illustrates; it never carries a committable change.
 const SPECIAL_FENCES: &[&str] = &["suggestion", "rmcoc"];
 
-/// The text with special fences turned into plain ones and HTML comments made visible.
+/// The text as Markdown that does nothing but be read. Cleaning twice is cleaning once.
 #[must_use]
-pub fn defuse(text: &str) -> String {
-    let text = text.replace("\r\n", "\n").replace("<!--", "&lt;!--");
+pub fn clean(text: &str) -> String {
+    let text: String = text
+        .replace("\r\n", "\n")
+        .replace(['\r', '\u{2028}', '\u{2029}'], "\n")
+        .chars()
+        .filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c)))
+        .collect();
     let mut out = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
+    for line in without_dumps(&text.replace("<!--", "&lt;!--")).split_inclusive('\n') {
         out.push_str(&plain_fence(line));
     }
-    close_fences(out)
+    close_fences(settled(out))
+}
+
+/// Words that take the place of a link can form another one, with what stands around them; so this is done until
+/// nothing changes. A text that never settles is shown as it is written.
+fn settled(mut text: String) -> String {
+    for _ in 0..4 {
+        let next = prose::inert(&unlinked(&text));
+        if next == text {
+            return text;
+        }
+        text = next;
+    }
+    as_code(&text)
+}
+
+/// Without the diffs that somebody had printed: they are the change itself, and a way to print what is not.
+fn without_dumps(text: &str) -> String {
+    const HEADERS: [&str; 11] = [
+        "diff --git ",
+        "index ",
+        "--- ",
+        "+++ ",
+        "@@",
+        "new file",
+        "deleted file",
+        "rename ",
+        "similarity ",
+        "old mode",
+        "Binary files",
+    ];
+    let mut out = String::with_capacity(text.len());
+    let mut in_dump = false;
+    for line in text.split_inclusive('\n') {
+        if line
+            .trim_start_matches([' ', '\t', '>'])
+            .starts_with("diff --git ")
+        {
+            if !in_dump {
+                out.push_str("[diff removed]\n");
+            }
+            in_dump = true;
+            continue;
+        }
+        let part = line.starts_with(['+', '-', ' ', '\\']);
+        in_dump = in_dump && (part || HEADERS.iter().any(|header| line.starts_with(header)));
+        if !in_dump {
+            out.push_str(line);
+        }
+    }
+    out
 }
 
 /// A line that opens a special fence, at any indentation and in any quote, opens a `text` fence instead.
 fn plain_fence(line: &str) -> String {
-    let content = line.trim_start_matches([' ', '\t', '>', '-', '*', '+']);
+    let sign = |c: char| c.is_ascii_digit() || " \t>-*+.)".contains(c);
+    let content = line.trim_start_matches(sign);
     let fence = content.trim_start_matches(['`', '~']);
     let marks = content.len() - fence.len();
     let info = fence.trim();
@@ -51,11 +112,14 @@ fn close_fences(text: String) -> String {
         escaped.clone(),
         with_closing_fence(&escaped),
     ];
-    let as_code = || format!("    {}", text.replace('\n', "\n    "));
     candidates
         .into_iter()
         .find(|candidate| ends_clean(candidate))
-        .unwrap_or_else(as_code)
+        .unwrap_or_else(|| as_code(&text))
+}
+
+fn as_code(text: &str) -> String {
+    format!("    {}", text.replace('\n', "\n    "))
 }
 
 /// Whether a paragraph appended to the text would be a paragraph.
@@ -63,7 +127,7 @@ fn ends_clean(text: &str) -> bool {
     let probe = format!("{text}\n\nprobe");
     let mut depth = 0_usize;
     let mut last = None;
-    for (event, span) in Parser::new(&probe).into_offset_iter() {
+    for (event, span) in parser(&probe).into_offset_iter() {
         match event {
             Event::Start(tag) => {
                 if depth == 0 {
@@ -80,7 +144,7 @@ fn ends_clean(text: &str) -> bool {
 
 fn with_closing_fence(text: &str) -> String {
     let mut fence = String::new();
-    for (event, span) in Parser::new(text).into_offset_iter() {
+    for (event, span) in parser(text).into_offset_iter() {
         if let Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) = event {
             let source = &text[span];
             let mark = source.chars().next().unwrap_or('`');
@@ -91,54 +155,4 @@ fn with_closing_fence(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn nothing_can_be_committed_with_a_click() {
-        for hostile in [
-            "```suggestion\nx\n```",
-            "~~~suggestion\nx\n~~~",
-            "  ````suggestion foo\nx\n````",
-            "> ```Suggestion\n> x\n> ```",
-            "- ```suggestion:-0+1\n  x\n  ```",
-        ] {
-            assert!(
-                !defuse(hostile).to_lowercase().contains("suggestion"),
-                "{hostile}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_model_cannot_write_a_block_of_ours() {
-        let text = defuse("```rmcoc\n{\"score\":1}\n```\n<!-- rmcoc:1 {} -->");
-        assert_eq!(
-            crate::state::block::parse(&text),
-            crate::state::block::Block::default()
-        );
-    }
-
-    #[test]
-    fn ordinary_text_stays_as_it_is() {
-        let text = "Use `a` here.\n\n```rust\nlet a = 1;\n```\n\nA suggestion: none.";
-        assert_eq!(defuse(text), text);
-    }
-
-    proptest! {
-        #[test]
-        fn our_block_is_read_back_below_any_text(text in "(```|~~~|````|rmcoc|suggestion|<!--|-->|<pre>|<script|<\\?|<!X|>|- |\n|    |\\PC){0,40}") {
-            let block = "```rmcoc\n{\"finding\":\"f\",\"assessment\":\"a\",\"score\":5}\n```";
-            let body = format!("{}\n\n---\n\n{block}", defuse(&text));
-            let visible = crate::state::block::parse(&body).visible;
-            prop_assert_eq!(visible.and_then(|v| v.finding), Some("f".to_owned()), "{}", body);
-        }
-
-        #[test]
-        fn cleaning_twice_is_cleaning_once(text in "(```|~~~|suggestion|rmcoc|<!--|\n|\\PC){0,30}") {
-            let once = defuse(&text);
-            prop_assert_eq!(defuse(&once), once);
-        }
-    }
-}
+mod tests;

@@ -1,9 +1,12 @@
 //! The report file: everything a run found and did, said or not, as JSON for machines.
 
 use super::verdict::{Tally, Verdict};
+use crate::context::suspicion::Suspicion;
 use crate::domain::Thread;
+use crate::opencode::sandbox::Confinement;
 use crate::review::desk::{Entry, Fate};
 use crate::review::run::PassLog;
+use crate::snapshot::Snapshot;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -19,6 +22,8 @@ pub struct Report {
     pub open_issues: usize,
     pub blocking_issues: usize,
     pub model: String,
+    /// `None` where no sidecar was needed.
+    pub sandbox: Option<SandboxReport>,
     pub tokens: u64,
     pub cost_usd: f64,
     pub sensitivity: String,
@@ -26,11 +31,91 @@ pub struct Report {
     pub passes: Vec<PassReport>,
     pub findings: Vec<FindingReport>,
     pub threads: Vec<ThreadReport>,
+    /// Changed files that the model could not see.
     pub left_out: Vec<String>,
+    /// Other files that it could not read.
+    pub left_out_unchanged: Vec<LeftOutReport>,
+    /// Changed files that it saw with their values masked.
+    pub masked: Vec<String>,
+    /// What in foreign text may be meant for the model. It changed nothing.
+    pub suspicions: Vec<SuspicionReport>,
     pub warnings: Vec<String>,
     /// What could be otherwise, and is no fault.
     pub notes: Vec<String>,
     pub review_url: Option<String>,
+}
+
+/// What held the sidecar.
+#[derive(Debug, Serialize)]
+pub struct SandboxReport {
+    pub complete: bool,
+    /// One entry for each wall that the kernel did not offer.
+    pub missing: Vec<String>,
+    pub user: u32,
+    pub landlock_abi: Option<i32>,
+}
+
+impl From<&Confinement> for SandboxReport {
+    fn from(confinement: &Confinement) -> Self {
+        Self {
+            complete: confinement.is_complete(),
+            missing: confinement.gaps.iter().map(ToString::to_string).collect(),
+            user: confinement.user,
+            landlock_abi: confinement.landlock,
+        }
+    }
+}
+
+/// One kind of what may be meant for the model.
+#[derive(Debug, Serialize)]
+pub struct SuspicionReport {
+    pub kind: &'static str,
+    pub count: usize,
+    /// The first of them.
+    pub places: Vec<String>,
+    /// For people.
+    #[serde(skip)]
+    pub words: String,
+}
+
+impl From<&Suspicion> for SuspicionReport {
+    fn from(suspicion: &Suspicion) -> Self {
+        Self {
+            kind: suspicion.kind.name(),
+            count: suspicion.count,
+            places: suspicion.places.clone(),
+            words: suspicion.to_string(),
+        }
+    }
+}
+
+/// Files that have one reason in common for not being in the snapshot.
+#[derive(Debug, Serialize)]
+pub struct LeftOutReport {
+    pub reason: String,
+    pub count: usize,
+    /// The first of them; a repository can have more than anybody reads.
+    pub first: Vec<String>,
+}
+
+const NAMED_PER_REASON: usize = 20;
+
+impl LeftOutReport {
+    /// The unchanged files that a snapshot is without.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot) -> Vec<Self> {
+        let reasons = snapshot.left_out_by_reason().into_iter();
+        let reports = reasons.map(|(reason, files)| {
+            let unchanged = || files.iter().filter(|file| !file.changed);
+            let first = unchanged().take(NAMED_PER_REASON);
+            Self {
+                reason: reason.to_string(),
+                count: unchanged().count(),
+                first: first.map(|file| file.path.clone()).collect(),
+            }
+        });
+        reports.filter(|report| report.count > 0).collect()
+    }
 }
 
 #[derive(Debug, Serialize)]

@@ -27,6 +27,11 @@ pub fn markdown(report: &Report, page: Page) -> String {
     open_before(&mut out, report);
     passes(&mut out, report);
     unsaid(&mut out, report, page);
+    if page == Page::Step {
+        not_read(&mut out, report);
+        suspicions(&mut out, report);
+        sandbox(&mut out, report);
+    }
     for warning in &report.warnings {
         let _ = writeln!(out, "> ⚠️ {}\n", inline(warning));
     }
@@ -35,6 +40,19 @@ pub fn markdown(report: &Report, page: Page) -> String {
     }
     footer(&mut out, report);
     out
+}
+
+/// For those who run the reviewer: it is their kernel.
+fn sandbox(out: &mut String, report: &Report) {
+    let missing = report.sandbox.as_ref().map(|sandbox| &sandbox.missing);
+    let Some(missing) = missing.filter(|missing| !missing.is_empty()) else {
+        return;
+    };
+    let _ = writeln!(
+        out,
+        "> ⚠️ The sandbox lacks {}.\n",
+        inline(&missing.join("; "))
+    );
 }
 
 fn headline(report: &Report) -> String {
@@ -163,6 +181,60 @@ fn unsaid(out: &mut String, report: &Report, page: Page) {
     out.push_str("\n</details>\n\n");
 }
 
+/// What the model did not see of the repository.
+fn not_read(out: &mut String, report: &Report) {
+    if !report.masked.is_empty() {
+        let names = names(&report.masked, report.masked.len());
+        let _ = writeln!(out, "Shown to the model with values masked: {names}.\n");
+    }
+    let count = report.left_out_unchanged.iter().map(|files| files.count);
+    let count = count.sum();
+    if count == 0 {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "<details><summary>Not in the snapshot: {}</summary>\n",
+        plural(count, "unchanged file")
+    );
+    for files in &report.left_out_unchanged {
+        let names = names(&files.first, files.count);
+        let _ = writeln!(out, "- {}: {names}", inline(&files.reason));
+    }
+    out.push_str("\n</details>\n\n");
+}
+
+/// For those who run the reviewer: on the pull request it would only tell an attacker what was noticed.
+fn suspicions(out: &mut String, report: &Report) {
+    if report.suspicions.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "<details><summary>Text that may be meant for the model</summary>\n\nIt was shown as data and changes nothing.\n"
+    );
+    for suspicion in &report.suspicions {
+        let _ = writeln!(out, "- {}", inline(&suspicion.words));
+    }
+    out.push_str("\n</details>\n\n");
+}
+
+/// How many names of files a line holds, and how much of each.
+const NAMES_SHOWN: usize = 10;
+const LONGEST_NAME: usize = 120;
+
+fn names(first: &[String], count: usize) -> String {
+    let shown = first.iter().take(NAMES_SHOWN).map(|name| {
+        let name: String = name.chars().take(LONGEST_NAME).collect();
+        format!("`{}`", inline(&name).replace('`', "'"))
+    });
+    let shown: Vec<String> = shown.collect();
+    match count - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {} more", shown.join(", "), grouped(more as u64)),
+    }
+}
+
 fn footer(out: &mut String, report: &Report) {
     let _ = writeln!(
         out,
@@ -214,7 +286,7 @@ fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::document::{PassReport, ThreadReport};
+    use crate::report::document::{LeftOutReport, PassReport, SuspicionReport, ThreadReport};
 
     #[test]
     fn thousands_are_grouped() {
@@ -260,6 +332,7 @@ mod tests {
             reasons: vec!["Pass 2 of 4 was never submitted by the model.".into()],
             open_issues: 3,
             blocking_issues: 1,
+            sandbox: None,
             model: "anthropic/claude".into(),
             tokens: 36_140,
             cost_usd: 0.0624,
@@ -283,6 +356,25 @@ mod tests {
                 url: "https://example.test/55".into(),
             }],
             left_out: vec![],
+            left_out_unchanged: vec![
+                LeftOutReport {
+                    reason: "too large".into(),
+                    count: 1_200,
+                    first: (0..20).map(|n| format!("data/{n}.bin")).collect(),
+                },
+                LeftOutReport {
+                    reason: "may hold secrets".into(),
+                    count: 1,
+                    first: vec!["a`b\n/.env".into()],
+                },
+            ],
+            masked: vec![".env".into()],
+            suspicions: vec![SuspicionReport {
+                kind: "html_comments",
+                count: 2,
+                places: vec!["description".into()],
+                words: "HTML comments: 2 (description, <b>.md)".into(),
+            }],
             warnings: vec!["Comments are not signed.".into()],
             notes: vec![],
             review_url: None,
@@ -290,7 +382,10 @@ mod tests {
         insta::assert_snapshot!("summary", markdown(&report, Page::Step));
         let check = markdown(&report, Page::Check);
         assert!(
-            check.contains("Deliberately not said: 2;") && !check.contains("A guard handles it"),
+            check.contains("Deliberately not said: 2;")
+                && !check.contains("A guard handles it")
+                && !check.contains("Not in the snapshot")
+                && !check.contains("meant for the model"),
             "{check}"
         );
     }

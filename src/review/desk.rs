@@ -8,12 +8,14 @@ pub use discussion::Word;
 
 use super::ledger::{Ledger, Stage, Submission};
 use super::policy::{self, Case, Decision, Reason, Weights};
+use crate::domain::diff::visible;
 use crate::domain::{
     Assessment, Category, CommitSha, FileDiff, Finding, FindingId, PassNumber, Score, Thread,
     ThreadId,
 };
 use crate::state::rebuild::Remark;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// On this level and above, the rubric asks for the merge to be blocked.
@@ -97,6 +99,17 @@ pub enum Effect {
     DevelopersWord,
     /// What was fixed is back.
     Reopen,
+}
+
+impl Effect {
+    /// Whether the thread is closed by it.
+    #[must_use]
+    pub fn closes(&self) -> bool {
+        matches!(
+            self,
+            Self::Concede | Self::Fixed { .. } | Self::DevelopersWord
+        )
+    }
 }
 
 /// A reply to a thread that is already on the pull request.
@@ -334,8 +347,9 @@ impl Desk {
     fn diff(&self, file: &str) -> Result<&FileDiff, String> {
         let found = self.subject.diffs.iter().find(|diff| diff.path == file);
         found.ok_or_else(|| {
-            let names: Vec<&str> = self.subject.diffs.iter().map(|diff| diff.path.as_str()).collect();
-            let listed = names.iter().take(20).copied().collect::<Vec<_>>().join(", ");
+            let names = self.subject.diffs.iter().map(|diff| visible(&diff.path));
+            let names: Vec<Cow<'_, str>> = names.collect();
+            let listed = names[..names.len().min(20)].join(", ");
             let more = if names.len() > 20 { ", …" } else { "" };
             format!(
                 "{file:?} is not changed by this pull request. Anchor the finding where the change causes the \

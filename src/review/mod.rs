@@ -3,6 +3,7 @@
 
 pub mod desk;
 pub mod ledger;
+pub mod limits;
 pub mod passes;
 pub mod policy;
 pub mod run;

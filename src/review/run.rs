@@ -4,6 +4,7 @@
 mod questions;
 
 use super::ledger::NUDGES;
+use super::limits::{Limits, Meter};
 use super::passes::{self, Pass};
 use crate::actions::Actions;
 use crate::context::brief::{self, Brief, Excerpt};
@@ -11,20 +12,12 @@ use crate::domain::PassNumber;
 use crate::opencode::client::Client;
 use crate::opencode::session::{SessionId, SidecarEvent, ToolState, Turn, Usage};
 use crate::plan::Question;
-use crate::publish::comment::plural;
+use crate::publish::comment::{plural, unanswered};
 use crate::report::summary::grouped;
 use crate::tools::server::SharedDesk;
 use anyhow::{Context, Result};
 use futures_util::StreamExt;
-use std::time::{Duration, Instant};
-
-/// What a run may take.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    pub deadline: Instant,
-    pub max_cost_usd: f64,
-    pub max_tokens: Option<u64>,
-}
+use std::time::Duration;
 
 /// What a pass took.
 #[derive(Debug, Clone)]
@@ -51,6 +44,8 @@ pub enum End {
     Failed(PassNumber, String),
     /// The open threads could not be judged.
     NotJudged(String),
+    /// There is no money left for anything.
+    NotAsked(String),
 }
 
 #[derive(Debug)]
@@ -84,6 +79,7 @@ pub struct Run<'a> {
     pub reviews: bool,
     pub desk: &'a SharedDesk,
     pub limits: Limits,
+    pub meter: &'a Meter,
     pub actions: &'a Actions,
 }
 
@@ -97,6 +93,10 @@ impl Run<'_> {
             answers: Vec::new(),
             unanswered: Vec::new(),
         };
+        if let Some(why) = self.limits.nothing_left() {
+            self.ask_nothing(&mut outcome, why);
+            return Ok(outcome);
+        }
         if !self.to_judge.is_empty() {
             self.turn_zero(&mut outcome).await?;
         }
@@ -108,6 +108,18 @@ impl Run<'_> {
         }
         self.desk.with(|desk| desk.ledger.close());
         Ok(outcome)
+    }
+
+    /// A question that waits says nothing about the change, so it alone does not make a review incomplete.
+    fn ask_nothing(&self, outcome: &mut Outcome, why: &str) {
+        if self.reviews || !self.to_judge.is_empty() {
+            outcome.end = End::NotAsked(why.to_owned());
+        }
+        let questions = self.questions.iter();
+        outcome.unanswered = questions
+            .map(|question| unanswered(question.comment, &format!("{why}.")))
+            .collect();
+        self.desk.with(|desk| desk.ledger.close());
     }
 
     async fn turn_zero(&self, outcome: &mut Outcome) -> Result<()> {
@@ -228,6 +240,7 @@ impl Run<'_> {
 
     /// One prompt, with an eye on the sidecar's events until it is answered.
     async fn turn(&self, text: &str, progress: &mut Progress) -> TurnEnd {
+        self.meter.set(progress.usage());
         let events = self.client.events().await;
         let mut events = match events {
             Ok(events) => events.boxed(),
@@ -246,7 +259,9 @@ impl Run<'_> {
                 _ = tick.tick() => self.actions.line(&progress.line()),
                 Some(event) = events.next() => {
                     progress.heed(&event);
-                    if let Some(reason) = self.over_budget(progress) {
+                    let usage = progress.usage();
+                    self.meter.set(usage);
+                    if let Some(reason) = self.limits.exceeded_by(&usage) {
                         break TurnEnd::OverBudget(reason);
                     }
                 }
@@ -256,18 +271,6 @@ impl Run<'_> {
             tracing::debug!("the turn could not be aborted: {error:#}");
         }
         stop
-    }
-
-    fn over_budget(&self, progress: &Progress) -> Option<String> {
-        let usage = progress.usage();
-        if usage.cost > self.limits.max_cost_usd {
-            return Some(format!(
-                "max_cost_usd of {} was reached",
-                self.limits.max_cost_usd
-            ));
-        }
-        let most = self.limits.max_tokens?;
-        (usage.tokens.total() > most).then(|| format!("max_tokens of {most} was reached"))
     }
 }
 

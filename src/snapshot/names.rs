@@ -1,6 +1,7 @@
 //! Which name a repository path gets in the snapshot, or why it gets none. Separate because it is pure, and
 //! because every trap of the file system and of OpenCode is a line here.
 
+use crate::context::rules;
 use crate::domain::diff::is_hidden;
 use crate::git::path_text;
 use data_encoding::HEXLOWER;
@@ -8,8 +9,9 @@ use sha2::{Digest as _, Sha256};
 use std::collections::{HashMap, HashSet};
 
 /// Names that OpenCode would execute or obey, and names that blind its search. Kept as data under another
-/// name; compared without regard to case and hidden characters.
-const OBEYED: [&str; 10] = [
+/// name; compared without regard to case and hidden characters. `.jj` makes `rg` heed every `.gitignore`, as
+/// `.git` would, which is refused.
+const OBEYED: [&str; 11] = [
     ".opencode",
     ".claude",
     ".agents",
@@ -20,6 +22,7 @@ const OBEYED: [&str; 10] = [
     ".ignore",
     ".rgignore",
     ".ripgreprc",
+    ".jj",
 ];
 
 /// The same for families of names: `opencode.json`, `opencode.jsonc`, `.cursor`, `.cursorrules`.
@@ -27,13 +30,15 @@ const OBEYED_PREFIXES: [&str; 2] = ["opencode.json", ".cursor"];
 
 const INERT: &str = ".pr-data";
 const LONGEST_COMPONENT: usize = 255;
+/// Leaves room for what makes a name inert and unique.
+const LONGEST_OWN_COMPONENT: usize = 230;
 const LONGEST_PATH: usize = 4000;
 /// Leaves room for the directory that the snapshot is in.
 const LONGEST_OWN_PATH: usize = 3000;
 const OWN_FOLDER: &str = "_pull_request";
 
 /// Why a file of the repository is not in the snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     TooLarge,
     OverTotal,
@@ -43,6 +48,10 @@ pub enum Reason {
     Escapes,
     /// `.git` in any spelling.
     GitDirectory,
+    /// Not changed by the pull request, and by its name a file of secrets.
+    MayHoldSecrets,
+    /// An `AGENTS.md` of the base.
+    RulesTooLarge,
 }
 
 impl std::fmt::Display for Reason {
@@ -54,6 +63,8 @@ impl std::fmt::Display for Reason {
             Self::NameTooLong => "name too long",
             Self::Escapes => "path leads out of the repository",
             Self::GitDirectory => "path names a git directory",
+            Self::MayHoldSecrets => "may hold secrets",
+            Self::RulesTooLarge => "rules of the base over 256 KiB",
         })
     }
 }
@@ -126,6 +137,21 @@ impl Names {
         Ok(name)
     }
 
+    /// The path in the snapshot for an `AGENTS.md` of the base: under its own name, which no path of the head gets,
+    /// in the directory as it is shown. `None` where the head has no such directory. Ask after all were placed.
+    pub(super) fn place_rules(&mut self, path: &[u8]) -> Option<String> {
+        let mut shown = String::new();
+        if let Some(end) = path.iter().rposition(|&b| b == b'/') {
+            for component in path[..end].split(|&b| b == b'/') {
+                let name = self.directories.get(&(shown.clone(), component.to_vec()))?;
+                shown.push_str(name);
+                shown.push('/');
+            }
+        }
+        shown.push_str(rules::NAME);
+        self.taken.insert(fold(&shown)).then_some(shown)
+    }
+
     /// A top-level name of ours that no path of the tree has; ask after all were placed.
     pub(super) fn own_folder(&self) -> String {
         let mut candidates = std::iter::once(OWN_FOLDER.to_owned())
@@ -135,29 +161,30 @@ impl Names {
     }
 }
 
-/// Our own file names are made of repository paths, so they pass the same door; a long one is cut, with a
-/// hash that keeps it apart from others.
-pub(super) fn own_name(name: &str) -> Option<String> {
-    let parts = name.split('/').map(|part| match judge(part.as_bytes()) {
-        Ok(()) | Err(Reason::NameTooLong) => Some(cut(&inert(&printable(part.as_bytes())))),
-        Err(_) => None,
-    });
-    let path = parts.collect::<Option<Vec<String>>>()?.join("/");
-    if path.len() > LONGEST_OWN_PATH {
-        return Some(format!("long~{}", hash(&path)));
-    }
-    Some(path)
+/// Our own file names are made of repository paths, so they pass the same doors: inert, and no two in one place. A long
+/// one is cut, with a hash that keeps it apart from others. Of one that is refused only the hash is left: a change of
+/// such a file is still a change to review.
+pub(super) fn own_names(wanted: &[&str]) -> Result<Vec<String>, Reason> {
+    let mut names = Names::default();
+    let place = |name: &&str| {
+        let components: Vec<String> = name.split('/').map(cut).collect();
+        let mut path = components.join("/");
+        if path.len() > LONGEST_OWN_PATH {
+            path = format!("long~{}", hash(&path));
+        }
+        let placed = names.place(path.as_bytes());
+        placed.or_else(|_| names.place(format!("refused~{}", hash(&path)).as_bytes()))
+    };
+    wanted.iter().map(place).collect()
 }
 
 fn cut(component: &str) -> String {
-    if component.len() <= LONGEST_COMPONENT {
-        return component.to_owned();
+    let component = printable(component.as_bytes());
+    if component.len() <= LONGEST_OWN_COMPONENT {
+        return component;
     }
-    let mut start = component.to_owned();
-    while start.len() > 200 {
-        start.pop();
-    }
-    format!("{start}~{}", hash(component))
+    let start = &component[..component.floor_char_boundary(200)];
+    format!("{start}~{}", hash(&component))
 }
 
 fn hash(text: &str) -> String {
@@ -196,7 +223,8 @@ fn judge(component: &[u8]) -> Result<(), Reason> {
 fn inert(component: &str) -> String {
     let folded = fold(component);
     let plain = folded.trim_end_matches(['.', ' ']);
-    let obeyed = OBEYED.contains(&plain) || OBEYED_PREFIXES.iter().any(|p| plain.starts_with(p));
+    let family = OBEYED_PREFIXES.iter().any(|p| plain.starts_with(p)) && !plain.contains(INERT);
+    let obeyed = OBEYED.contains(&plain) || family;
     if obeyed {
         format!("{component}{INERT}")
     } else {
@@ -207,7 +235,9 @@ fn inert(component: &str) -> String {
 /// As a file system without case, and one that skips what cannot be seen, would compare it.
 fn fold(text: &str) -> String {
     let seen = text.chars().filter(|c| !is_hidden(*c));
-    seen.flat_map(char::to_lowercase).collect()
+    // By way of the capital, because some letters have one in common: `ſ` is an `s` to such a system.
+    let capitals = seen.flat_map(char::to_uppercase);
+    capitals.flat_map(char::to_lowercase).collect()
 }
 
 /// A line break or an escape sequence in a name would be read as something else than a name.
@@ -274,6 +304,12 @@ mod tests {
             (".cursor/rules/x.mdc", ".cursor.pr-data/rules/x.mdc"),
             (".ignore", ".ignore.pr-data"),
             ("a/.rgignore", "a/.rgignore.pr-data"),
+            (".jj/repo/x", ".jj.pr-data/repo/x"),
+            ("AGENTſ.md", "AGENTſ.md.pr-data"),
+            ("AGENTS.md/AGENTS.md", "AGENTS.md.pr-data/AGENTS.md.pr-data"),
+            (".opencode/AGENTS.md", ".opencode.pr-data/AGENTS.md.pr-data"),
+            ("AGENTS.md. ", "AGENTS.md. .pr-data"),
+            ("opencode.json.pr-data", "opencode.json.pr-data"),
         ] {
             assert_eq!(place(path).as_deref(), Ok(shown));
         }
@@ -375,19 +411,55 @@ mod tests {
     }
 
     #[test]
-    fn our_own_names_always_fit() {
+    fn our_own_names_always_fit_and_never_meet() {
+        let (one, two) = ("é".repeat(150), "é".repeat(151));
+        let deep = "d/".repeat(1900);
+        let wanted = [
+            "diffs/src/a.rs.diff",
+            "diffs/src/a.rs.diff",
+            "diffs/src/a.rs.diff/b.diff",
+            "AGENTS.md",
+            "opencode.json.pr-data.diff",
+            one.as_str(),
+            one.as_str(),
+            two.as_str(),
+            &deep[..3799],
+        ];
+        let names = own_names(&wanted).unwrap();
         assert_eq!(
-            own_name("diff/src/a.rs.diff").as_deref(),
-            Some("diff/src/a.rs.diff")
+            names[..5],
+            [
+                "diffs/src/a.rs.diff",
+                "diffs/src/a.rs.diff~2",
+                "diffs/src/a.rs.diff~3/b.diff",
+                "AGENTS.md.pr-data",
+                "opencode.json.pr-data.diff"
+            ]
         );
-        let (one, two) = (
-            own_name(&"é".repeat(150)).unwrap(),
-            own_name(&"é".repeat(151)).unwrap(),
+        assert!(names.iter().all(|name| name.len() <= LONGEST_COMPONENT));
+        assert!(names[8].starts_with("long~"), "{}", names[8]);
+        let apart: HashSet<&String> = names.iter().collect();
+        assert_eq!(apart.len(), names.len());
+        let refused = own_names(&["a/../b", ".GIT/b", "../b", ""]).unwrap();
+        let is_hash = |name: &&String| name.starts_with("refused~") && !name.contains('/');
+        assert_eq!(refused.iter().filter(is_hash).count(), 4, "{refused:?}");
+    }
+
+    #[test]
+    fn rules_of_the_base_stand_where_the_head_has_the_directory() {
+        let mut names = Names::default();
+        for path in ["SRC", "src/a", "AGENTS.md", "src/agents.md", ".claude/x"] {
+            names.place(path.as_bytes()).unwrap();
+        }
+        let mut rules = |path: &str| names.place_rules(path.as_bytes());
+        assert_eq!(rules("AGENTS.md").as_deref(), Some("AGENTS.md"));
+        assert_eq!(rules("src/AGENTS.md").as_deref(), Some("src~2/AGENTS.md"));
+        assert_eq!(
+            rules(".claude/AGENTS.md").as_deref(),
+            Some(".claude.pr-data/AGENTS.md")
         );
-        assert!(one.len() <= LONGEST_COMPONENT && one != two, "{one}");
-        let deep = own_name(&"d/".repeat(1900)[..3799]).unwrap();
-        assert!(deep.starts_with("long~"), "{deep}");
-        assert_eq!(own_name("a/../b"), None);
+        assert_eq!(rules("gone/AGENTS.md"), None);
+        assert_eq!(rules("AGENTS.md"), None, "a tree that lists it twice");
     }
 
     proptest! {
@@ -397,6 +469,22 @@ mod tests {
                 prop_assert!(shown.split('/').all(|part| !matches!(part, "" | "." | ".." | ".git")));
                 prop_assert!(!shown.contains(char::is_control));
             }
+        }
+
+        #[test]
+        fn no_path_of_a_pull_request_is_shown_as_agents_md(
+            paths in proptest::collection::vec(
+                "((AGENTS|agents|Agentſ|\\.opencode|x)(\\.md|\\.MD|\u{200b}\\.md)?[. ~]?/?){1,3}",
+                1..6,
+            ),
+        ) {
+            let mut names = Names::default();
+            for path in &paths {
+                let Ok(shown) = names.place(path.as_bytes()) else { continue };
+                let parts = || shown.split('/').map(|part| fold(part.trim_end_matches(['.', ' '])));
+                prop_assert!(parts().all(|part| part != "agents.md"), "{shown}");
+            }
+            prop_assert_eq!(names.place_rules(b"AGENTS.md"), Some("AGENTS.md".to_owned()));
         }
     }
 }

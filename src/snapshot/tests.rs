@@ -4,6 +4,7 @@
 use super::*;
 use crate::domain::FileStatus;
 use crate::git::fixture::Work;
+use std::os::unix::fs::PermissionsExt as _;
 use tempfile::TempDir;
 
 struct Written {
@@ -61,10 +62,32 @@ async fn snapshot_with(
 ) -> Written {
     let dir = TempDir::new().unwrap();
     let opened = work.open();
-    let snapshot = write(&opened.repository, head, changed, dir.path(), caps)
+    let source = Source {
+        head,
+        base: &[],
+        changed,
+    };
+    let snapshot = write(&opened.repository, &source, dir.path(), caps)
         .await
         .unwrap();
     Written { dir, snapshot }
+}
+
+/// As a run makes it: the change from one commit to another, and the base's rules.
+async fn snapshot_of_change(work: &Work, base: &CommitSha, head: &CommitSha) -> Written {
+    let dir = TempDir::new().unwrap();
+    let opened = work.open();
+    let repository = &opened.repository;
+    let source = Source {
+        head,
+        base: &repository.tree(base).await.unwrap(),
+        changed: &repository.diff(base, head).await.unwrap(),
+    };
+    let snapshot = write(repository, &source, dir.path(), &Caps::default()).await;
+    Written {
+        dir,
+        snapshot: snapshot.unwrap(),
+    }
 }
 
 async fn snapshot(work: &Work, head: &CommitSha) -> Written {
@@ -166,12 +189,8 @@ async fn what_opencode_would_obey_is_there_as_data() {
     for path in planted {
         let shown = written.snapshot.shown_path(path);
         assert_eq!(written.read(&shown), path);
-        assert_eq!(written.snapshot.repo_path(&shown), path);
-        let absolute = written.dir.path().join(&shown);
-        assert_eq!(written.snapshot.repo_path(absolute.to_str().unwrap()), path);
         assert!(!written.dir.path().join(path).exists(), "{path}");
     }
-    assert_eq!(written.snapshot.repo_path("./src/x.rs"), "src/x.rs");
 }
 
 #[tokio::test]
@@ -214,7 +233,6 @@ async fn a_hostile_tree_stays_inside_and_says_what_it_left_out() {
         written.left_out(),
         expected.map(|(path, reason)| (path, reason.to_owned(), false))
     );
-    assert_eq!(written.snapshot.repo_path("a~3/config"), "a/config");
     let above = written.dir.path().parent().unwrap();
     assert!(!above.join("config").exists() && !above.join("escape").exists());
 }
@@ -277,26 +295,125 @@ async fn our_own_files_have_a_folder_of_their_own() {
     let head = work.write("_pull_request/mine", "x").commit();
     let written = snapshot(&work, &head).await;
     assert_eq!(written.snapshot.own_folder(), "_pull_request-2");
+    let own = async |name: &str, text: &str| {
+        let files = vec![(name.to_owned(), text.to_owned())];
+        written.snapshot.write_own(files).await
+    };
     for text in ["first", "second"] {
-        let shown = written
-            .snapshot
-            .write_extra("diff/src/a.rs.diff", text)
-            .await
-            .unwrap();
-        assert_eq!(shown, "_pull_request-2/diff/src/a.rs.diff");
-        assert_eq!(written.read(&shown), text);
+        let shown = own("diffs/src/a.rs.diff", text).await.unwrap();
+        assert_eq!(shown, ["_pull_request-2/diffs/src/a.rs.diff"]);
+        assert_eq!(written.read(&shown[0]), text);
     }
-    let inert = written
-        .snapshot
-        .write_extra("AGENTS.md", "rules")
-        .await
-        .unwrap();
-    assert_eq!(inert, "_pull_request-2/AGENTS.md.pr-data");
+    let inert = own("AGENTS.md", "rules").await.unwrap();
+    assert_eq!(inert, ["_pull_request-2/AGENTS.md.pr-data"]);
     for name in ["", "../x", "/x", "a/../b", ".git/x"] {
-        assert!(
-            written.snapshot.write_extra(name, "x").await.is_err(),
-            "{name}"
-        );
+        let shown = own(name, name).await.unwrap();
+        assert!(shown[0].starts_with("_pull_request-2/refused~"), "{name}");
+        assert_eq!(written.read(&shown[0]), name);
+    }
+    let files =
+        ["x.diff", "x.diff/y.diff", "x.diff"].map(|name| (name.to_owned(), name.to_owned()));
+    let shown = written.snapshot.write_own(files.to_vec()).await.unwrap();
+    assert_eq!(written.read(&shown[0]), "x.diff");
+    assert_eq!(written.read(&shown[1]), "x.diff/y.diff");
+    assert_ne!(shown[0], shown[2], "one diff does not replace another");
+}
+
+#[tokio::test]
+async fn the_rules_are_the_base_s_and_the_head_s_are_data_beside_them() {
+    let work = Work::new();
+    let base = work
+        .write("AGENTS.md", "base root")
+        .write("src/AGENTS.md", "base nested")
+        .write("src/a.rs", "a")
+        .write("moved/AGENTS.md", "base moved")
+        .write("moved/b.rs", "b")
+        .write("gone/AGENTS.md", "base gone")
+        .write("lower/agents.md", "not rules")
+        .write("huge/AGENTS.md", "x".repeat(256 * 1024 + 1))
+        .write("huge/c.rs", "c")
+        .commit();
+    work.write("AGENTS.md", "head root")
+        .write("src/agents.md", "head, other spelling")
+        .remove("src/AGENTS.md")
+        .remove("moved/AGENTS.md")
+        .write("moved/AGENTS.md/AGENTS.md", "head directory")
+        .remove("gone/AGENTS.md")
+        .write("new/AGENTS.md", "head new")
+        .write(".opencode/AGENTS.md", "head hidden")
+        .link("lower/AGENTS.md", "../AGENTS.md");
+    let head = work.commit();
+    let written = snapshot_of_change(&work, &base, &head).await;
+    let rules: Vec<(String, String)> = written
+        .files()
+        .into_iter()
+        .filter(|path| path.ends_with("AGENTS.md"))
+        .map(|path| (path.clone(), written.read(&path)))
+        .collect();
+    let expected = [
+        ("AGENTS.md", "base root"),
+        ("moved/AGENTS.md", "base moved"),
+        ("src/AGENTS.md", "base nested"),
+    ];
+    assert_eq!(
+        rules,
+        expected.map(|(path, text)| (path.to_owned(), text.to_owned()))
+    );
+    assert_eq!(written.read("AGENTS.md.pr-data"), "head root");
+    assert_eq!(
+        written.snapshot.shown_path("AGENTS.md"),
+        "AGENTS.md.pr-data"
+    );
+    assert_eq!(written.read("new/AGENTS.md.pr-data"), "head new");
+    assert_eq!(
+        written.left_out(),
+        [(
+            "huge/AGENTS.md",
+            "rules of the base over 256 KiB".to_owned(),
+            false
+        )]
+    );
+}
+
+#[tokio::test]
+async fn secrets_are_left_out_where_they_are_old_and_masked_where_they_are_new() {
+    let work = Work::new();
+    let secret = "KEY_ONE=canary\nKEY_TWO=canary\n";
+    let base = work
+        .write("old/.env", secret)
+        .write("old/server.pem", "canary\n")
+        .write(".env", secret)
+        .write("was.env", secret)
+        .write(".env.example", "KEY_ONE=an example\n")
+        .commit();
+    work.write(
+        ".env",
+        format!("{secret}# canary\nKEY_THREE=\"canary\ncanary\"\r\nlast canary"),
+    )
+    .write("new.key", b"can\xffary\ncanary")
+    .remove("was.env")
+    .write("settings.txt", secret)
+    .link("link.env", "elsewhere");
+    let head = work.commit();
+    let written = snapshot_of_change(&work, &base, &head).await;
+    let secrets = "may hold secrets".to_owned();
+    assert_eq!(
+        written.left_out(),
+        [
+            ("old/.env", secrets.clone(), false),
+            ("old/server.pem", secrets, false)
+        ]
+    );
+    assert_eq!(
+        written.read(".env"),
+        "KEY_ONE=***\nKEY_TWO=***\n# ***\nKEY_THREE=***\n***\r\n***"
+    );
+    assert_eq!(written.read("new.key"), "***\n***");
+    assert_eq!(written.read("settings.txt"), "KEY_ONE=***\nKEY_TWO=***\n");
+    assert_eq!(written.read(".env.example"), "KEY_ONE=an example\n");
+    assert!(written.read("link.env").contains("elsewhere"));
+    for path in written.files() {
+        assert!(!written.read(&path).contains("canary"), "{path}");
     }
 }
 
@@ -309,7 +426,12 @@ async fn a_directory_that_is_not_empty_or_is_a_link_is_refused() {
     std::fs::create_dir(dir.path().join("empty")).unwrap();
     std::os::unix::fs::symlink("empty", dir.path().join("link")).unwrap();
     for path in [dir.path().to_owned(), dir.path().join("link")] {
-        let error = write(&opened.repository, &head, &[], &path, &Caps::default())
+        let source = Source {
+            head: &head,
+            base: &[],
+            changed: &[],
+        };
+        let error = write(&opened.repository, &source, &path, &Caps::default())
             .await
             .unwrap_err();
         assert!(

@@ -7,3 +7,4 @@ pub mod rebuild;
 pub mod record;
 pub mod repeats;
 pub mod signature;
+pub mod spending;

@@ -3,11 +3,12 @@
 
 use super::block::{self, Kind};
 use super::signature::{Keys, Signed, Verdict};
+use super::spending::Spent;
 use crate::domain::{CommitSha, PrKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub head: String,
     pub merge_base: String,
@@ -19,6 +20,12 @@ pub struct Record {
     /// Tokens and money that the pull request has cost so far.
     pub tokens: u64,
     pub cost_usd: f64,
+    /// What the runs of today and yesterday have cost, for the limit of a day.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spent: Vec<Spent>,
+    /// The comment that asked for this review although there was one: it gets no third.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<u64>,
 }
 
 impl Record {
@@ -121,6 +128,8 @@ mod tests {
             left_out: vec!["a-->b".into()],
             tokens: 12,
             cost_usd: 0.125,
+            spent: vec![],
+            asked: None,
         }
     }
 
@@ -133,6 +142,31 @@ mod tests {
         assert_eq!(read(&tampered, &pr(), &keys("k")), None);
         let unsigned = render(&record(), &pr(), &Keys::default());
         assert_eq!(read(&unsigned, &pr(), &Keys::default()), None);
+    }
+
+    #[test]
+    fn a_record_from_before_days_were_counted_is_read() {
+        let old = serde_json::to_value(record()).unwrap();
+        assert!(old.get("spent").is_none() && old.get("asked").is_none());
+        assert_eq!(serde_json::from_value::<Record>(old).unwrap(), record());
+    }
+
+    #[test]
+    fn nobody_lowers_what_was_spent() {
+        let spent = Spent {
+            run: "0123456789abcdef".into(),
+            day: crate::state::spending::Day::of(std::time::UNIX_EPOCH),
+            cost_usd: 19.5,
+        };
+        let record = Record {
+            spent: vec![spent],
+            ..record()
+        };
+        let text = render(&record, &pr(), &keys("k"));
+        assert_eq!(read(&text, &pr(), &keys("k")), Some(record));
+        let lowered = text.replace("19.5", "0.5");
+        assert_ne!(lowered, text);
+        assert_eq!(read(&lowered, &pr(), &keys("k")), None);
     }
 
     #[test]

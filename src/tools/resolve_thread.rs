@@ -38,6 +38,12 @@ pub const TOOL: Tool = Tool {
 fn call(desk: &mut Desk, given: JsonObject) -> Result<String, String> {
     let usage = "{thread_id: string, reason: string, fixed_by?: {file: string, commit?: string}}";
     let given: Arguments = arguments(given, usage)?;
-    let fixed_by = given.fixed_by.map(|fixed| (fixed.file, fixed.commit));
+    // It is shown, so it is a hash or nothing.
+    let is_hash = |commit: &String| {
+        (7..=40).contains(&commit.len()) && commit.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    let fixed_by = given
+        .fixed_by
+        .map(|fixed| (fixed.file, fixed.commit.filter(is_hash)));
     desk.resolve(given.thread_id.parse()?, &given.reason, fixed_by)
 }

@@ -1,13 +1,18 @@
-//! The loopback server through which OpenCode reaches the tools. Bound before its address is told, closed to
-//! everybody without the run's bearer secret.
+//! The loopback server through which OpenCode reaches the tools and, through the gateway, its model. Bound before its
+//! address is told, closed to everybody without the run's secrets.
 
-use super::{SERVERS, TOOLS, Tool};
+use super::web::WebHandler;
+use super::{SERVERS, TOOLS, Tool, without_secrets};
+use crate::gateway::{Gateway, same};
+use crate::redact::Redactor;
 use crate::review::desk::Desk;
+use crate::web::Web;
 use anyhow::{Context, Result};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig,
@@ -16,6 +21,8 @@ use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use secrecy::{ExposeSecret as _, SecretString};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -43,11 +50,25 @@ impl SharedDesk {
 /// No argument of our tools is larger.
 const MAX_REQUEST: usize = 1 << 20;
 
+/// What the server offers, and to whom.
+#[derive(Debug)]
+pub struct Offer<'a> {
+    pub desk: SharedDesk,
+    /// Admits to the tools.
+    pub bearer: SecretString,
+    /// Takes secrets out of whatever the model says.
+    pub redactor: Arc<Redactor>,
+    /// The way to the model.
+    pub gateway: Option<&'a Gateway>,
+    /// Without it, the tools of the web do not exist.
+    pub web: Option<Arc<Web>>,
+}
+
 /// The running server.
 #[derive(Debug)]
 pub struct ToolServer {
     base_url: String,
-    bearer: String,
+    port: u16,
     task: JoinHandle<()>,
 }
 
@@ -58,37 +79,25 @@ impl Drop for ToolServer {
 }
 
 impl ToolServer {
-    pub async fn start(desk: SharedDesk, bearer: String) -> Result<Self> {
+    pub async fn start(offer: Offer<'_>) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))
             .await
             .context("The tool server could not listen on the loopback interface")?;
         let address = listener
             .local_addr()
             .context("the tool server has no address")?;
-        let mut router = axum::Router::new();
-        for server in SERVERS {
-            let (desk, name) = (desk.clone(), *server);
-            let service = StreamableHttpService::new(
-                move || {
-                    Ok(Handler {
-                        server: name,
-                        desk: desk.clone(),
-                    })
-                },
-                Arc::new(LocalSessionManager::default()),
-                StreamableHttpServerConfig::default()
-                    .with_legacy_session_mode(false)
-                    .with_json_response(true)
-                    .with_max_request_body_bytes(MAX_REQUEST)
-                    .with_allowed_hosts([address.to_string()])
-                    .enforce_origin_validation(),
-            );
-            router = router.nest_service(&format!("/mcp/{server}"), service);
+        let gateway = offer.gateway;
+        let mut router = tools(offer, address);
+        if let Some(gateway) = gateway {
+            // The gateway has an admission of its own, and no limit but its own on what it passes.
+            router = router.merge(gateway.router(address));
         }
-        let router = router.layer(middleware::from_fn_with_state(
-            Arc::<str>::from(format!("Bearer {bearer}")),
-            authorised,
-        ));
+        // The pieces of a model's answer are small; none shall wait for the next.
+        let listener = listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!("small answers may be late: {error}");
+            }
+        });
         let task = tokio::spawn(async move {
             if let Err(error) = axum::serve(listener, router).await {
                 tracing::error!("the tool server stopped: {error}");
@@ -96,7 +105,7 @@ impl ToolServer {
         });
         Ok(Self {
             base_url: format!("http://{address}"),
-            bearer,
+            port: address.port(),
             task,
         })
     }
@@ -107,9 +116,57 @@ impl ToolServer {
     }
 
     #[must_use]
-    pub fn bearer(&self) -> &str {
-        &self.bearer
+    pub fn port(&self) -> u16 {
+        self.port
     }
+}
+
+/// The tools, each server at its path, for whoever has the bearer secret.
+fn tools(offer: Offer<'_>, address: SocketAddr) -> axum::Router {
+    let mut router = axum::Router::new();
+    for server in SERVERS {
+        let handler = Handler {
+            server,
+            desk: offer.desk.clone(),
+            redactor: Arc::clone(&offer.redactor),
+        };
+        let service = mcp(address, move || handler.clone());
+        router = router.nest_service(&format!("/mcp/{server}"), service);
+    }
+    if let Some(web) = offer.web {
+        let handler = move || WebHandler(Arc::clone(&web));
+        router = router.nest_service("/mcp/web", mcp(address, handler));
+    }
+    router.layer(middleware::from_fn_with_state(
+        Arc::<str>::from(format!("Bearer {}", offer.bearer.expose_secret())),
+        authorised,
+    ))
+}
+
+/// One MCP server below our address.
+fn mcp<H: ServerHandler>(
+    address: SocketAddr,
+    handler: impl Fn() -> H + Send + Sync + 'static,
+) -> StreamableHttpService<H, LocalSessionManager> {
+    StreamableHttpService::new(
+        move || Ok(handler()),
+        Arc::new(LocalSessionManager::default()),
+        StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_max_request_body_bytes(MAX_REQUEST)
+            .with_allowed_hosts([address.to_string()])
+            .enforce_origin_validation(),
+    )
+}
+
+/// A refusal is a result, too: the model can act on it.
+pub(super) fn tool_result(answer: Result<String, String>) -> CallToolResponse {
+    let result = match answer {
+        Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
+        Err(text) => CallToolResult::error(vec![ContentBlock::text(text)]),
+    };
+    result.into()
 }
 
 async fn authorised(State(expected): State<Arc<str>>, request: Request, next: Next) -> Response {
@@ -122,15 +179,11 @@ async fn authorised(State(expected): State<Arc<str>>, request: Request, next: Ne
     }
 }
 
-/// Compares without telling by time how much was right.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
-}
-
 #[derive(Debug, Clone)]
 struct Handler {
     server: &'static str,
     desk: SharedDesk,
+    redactor: Arc<Redactor>,
 }
 
 impl Handler {
@@ -144,7 +197,7 @@ impl Handler {
             .tools()
             .find(|tool| tool.name == request.name)
             .ok_or_else(|| format!("There is no tool {}.", request.name))?;
-        let arguments = request.arguments.unwrap_or_default();
+        let arguments = without_secrets(request.arguments.unwrap_or_default(), &self.redactor);
         self.desk
             .with(|desk| (tool.call)(desk, arguments))
             .unwrap_or_else(|| Err("The review has not begun; wait for the first prompt.".into()))
@@ -173,10 +226,6 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let result = match self.call(request) {
-            Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
-            Err(text) => CallToolResult::error(vec![ContentBlock::text(text)]),
-        };
-        Ok(result.into())
+        Ok(tool_result(self.call(request)))
     }
 }

@@ -7,5 +7,7 @@
 
 pub mod github;
 pub mod model;
+pub mod runner;
 pub mod shop;
+pub mod web;
 pub mod world;

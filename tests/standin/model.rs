@@ -11,7 +11,7 @@ pub use script::{Call, Script};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde_json::{Value, json};
@@ -66,6 +66,7 @@ type Behaviour = Box<dyn FnMut(&Request) -> Answer + Send>;
 struct Shared {
     behaviour: Mutex<Behaviour>,
     requests: Mutex<Vec<Value>>,
+    headers: Mutex<Vec<HeaderMap>>,
 }
 
 /// A running scripted model. Dropped, it stops listening.
@@ -82,6 +83,7 @@ impl Model {
         let shared = Arc::new(Shared {
             behaviour: Mutex::new(Box::new(behaviour)),
             requests: Mutex::default(),
+            headers: Mutex::default(),
         });
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         listener.set_nonblocking(true).expect("non-blocking");
@@ -128,6 +130,11 @@ impl Model {
     pub fn requests(&self) -> Vec<Value> {
         self.shared.requests.lock().expect("no panic").clone()
     }
+
+    /// The headers of every request so far.
+    pub fn headers(&self) -> Vec<HeaderMap> {
+        self.shared.headers.lock().expect("no panic").clone()
+    }
 }
 
 impl Drop for Model {
@@ -141,7 +148,8 @@ impl Drop for Model {
     }
 }
 
-async fn complete(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
+async fn complete(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
+    shared.headers.lock().expect("no panic").push(headers);
     match shared.answer(&body) {
         Some(response) => response,
         None => std::future::pending().await,

@@ -3,11 +3,14 @@
 
 use super::github::{Change, GitHub, events};
 use super::model::{Answer, Model, Request, Script};
-use super::shop;
+use super::{runner, shop};
 use opencode_reviewer::config::inputs::INPUTS;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader, Read};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::Sender;
@@ -68,7 +71,7 @@ impl World {
     pub fn with(more: &[Change], model: impl FnMut(&Request) -> Answer + Send + 'static) -> Self {
         let github = GitHub::start("octo/shop");
         let pull = shop::open(&github, more);
-        let runner = TempDir::new().expect("a temporary directory");
+        let runner = open_folder();
         for folder in ["workspace", "temp", "home"] {
             std::fs::create_dir(runner.path().join(folder)).expect("a folder");
         }
@@ -146,17 +149,36 @@ impl World {
     }
 
     pub fn spawn(&self, workflow: &Workflow, arguments: &[&str]) -> Ran {
+        self.ended(self.command(workflow, arguments))
+    }
+
+    /// The action as another command, made from the usual one.
+    pub fn run_with(&self, workflow: &Workflow, other: impl FnOnce(Command) -> Command) -> Ran {
+        self.ended(other(self.command(workflow, &["action"])))
+    }
+
+    /// The action, whose process is told as soon as there is one.
+    pub fn run_watched(&self, workflow: &Workflow, tell: impl FnOnce(u32)) -> Ran {
+        self.told(self.command(workflow, &["action"]), tell)
+    }
+
+    fn ended(&self, command: Command) -> Ran {
+        self.told(command, |_| {})
+    }
+
+    fn told(&self, mut command: Command, tell: impl FnOnce(u32)) -> Ran {
         self.empty_files();
-        let output = self
-            .command(workflow, arguments)
-            .output()
-            .expect("the binary starts");
+        let secrets = secrets(&command);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("the binary starts");
+        tell(child.id());
+        let output = child.wait_with_output().expect("the binary ends");
         let log = format!(
             "{}{}",
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         );
-        self.ran(output.status.code(), log)
+        self.ran(output.status.code(), log, &secrets)
     }
 
     /// The same, with every line of the log told as it comes.
@@ -168,6 +190,7 @@ impl World {
     ) -> Ran {
         self.empty_files();
         let mut command = self.command(workflow, arguments);
+        let secrets = secrets(&command);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary starts");
         let (sender, lines) = std::sync::mpsc::channel();
@@ -182,7 +205,7 @@ impl World {
             log.push('\n');
         }
         let status = child.wait().expect("the binary ends");
-        self.ran(status.code(), log)
+        self.ran(status.code(), log, &secrets)
     }
 
     fn empty_files(&self) {
@@ -191,12 +214,15 @@ impl World {
         }
     }
 
-    fn ran(&self, code: Option<i32>, log: String) -> Ran {
+    /// No scenario ends with a log in which the runner would obey what we did not mean.
+    fn ran(&self, code: Option<i32>, log: String, secrets: &[String]) -> Ran {
         assert!(
             !log.contains(KEY) || log.contains("::add-mask::"),
             "the key is in the log"
         );
         assert!(!log.contains("panicked"), "{log}");
+        let offences = runner::offences(&log, secrets);
+        assert!(offences.is_empty(), "{offences:#?}\n{log}");
         let report = std::fs::read(self.workspace().join("opencode-review.json"));
         Ran {
             code,
@@ -227,6 +253,42 @@ impl World {
         assert_eq!(self.left_over(), Vec::<PathBuf>::new());
         self.github.finish();
     }
+}
+
+/// The same command, started by a program that takes an argument and then the command.
+pub fn through(program: &Path, argument: impl AsRef<OsStr>, command: &Command) -> Command {
+    let variables = command.get_envs();
+    let mut wrapped = Command::new(program);
+    wrapped
+        .arg(argument)
+        .arg(command.get_program())
+        .args(command.get_args())
+        .env_clear()
+        .envs(variables.filter_map(|(name, value)| Some((name, value?))))
+        .stdin(Stdio::null());
+    wrapped
+}
+
+/// A temporary folder that every user may pass through, as the runner's are.
+pub fn open_folder() -> TempDir {
+    tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o755))
+        .tempdir()
+        .expect("a temporary folder")
+}
+
+/// What a run is given as inputs, or from a shell in place of two of them: nothing else is ever masked.
+fn secrets(command: &Command) -> Vec<String> {
+    let inputs = command.get_envs().filter_map(|(name, value)| {
+        let name = name.to_str()?;
+        let shell = ["GITHUB_TOKEN", "OPENCODE_API_KEY"];
+        let given = name.starts_with("INPUT_") || shell.contains(&name);
+        given.then(|| value?.to_str()).flatten()
+    });
+    inputs
+        .flat_map(|value| value.split([',', '\n']))
+        .map(str::to_owned)
+        .collect()
 }
 
 fn binary() -> PathBuf {

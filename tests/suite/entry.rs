@@ -271,7 +271,7 @@ fn a_pull_request_or_a_token_that_does_not_work_is_one_clear_line() {
 }
 
 #[test]
-fn opencode_that_is_missing_or_of_another_major_version_is_one_clear_line() {
+fn opencode_that_is_missing_or_a_script_is_one_clear_line() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = quiet_world();
     let mut workflow = world.opened();
@@ -287,13 +287,17 @@ fn opencode_that_is_missing_or_of_another_major_version_is_one_clear_line() {
 
     let folder = tempfile::TempDir::new().expect("a folder");
     let script = folder.path().join("opencode");
-    std::fs::write(&script, "#!/bin/sh\necho broken >&2\nexit 3\n").expect("a script");
+    std::fs::write(&script, "#!/usr/bin/env node\n").expect("a script");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("executable");
     workflow
         .variables
         .insert("OPENCODE_BIN".into(), script.display().to_string());
     let lines = refused(&world, &workflow);
-    assert!(lines[0].contains("broken"), "{lines:?}");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].contains("is a script") && lines[0].contains("set OPENCODE_BIN to"),
+        "{lines:?}"
+    );
     world.finish();
 }
 

@@ -1,43 +1,47 @@
-//! Repetition, measured: the bars that the two tiers must clear on published pairs, and the command that prints the
-//! figures. The pairs are not part of the project; OPENCODE_REVIEWER_EVAL_DATA names the folder that holds them.
+//! Repetition and redaction, measured: the bars that they must clear on published pairs and samples, and the commands
+//! that print the figures. The data is not part of the project; OPENCODE_REVIEWER_EVAL_DATA names the folder that holds it.
 
 use opencode_reviewer::eval;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const FOLDER: &str = "OPENCODE_REVIEWER_EVAL_DATA";
 
-/// The published pairs, or why they are not at hand.
-fn pairs() -> Result<PathBuf, String> {
+/// A published file, or why it is not at hand.
+fn published(name: &str) -> Result<String, String> {
     let folder = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty());
     let folder = folder.ok_or_else(|| format!("{FOLDER} is not set"))?;
-    let file = PathBuf::from(folder).join("dedupe-pairs.jsonl");
+    let file = PathBuf::from(folder).join(name);
     if file.is_file() {
-        Ok(file)
+        Ok(std::fs::read_to_string(file).expect("the data is text"))
     } else {
         Err(format!("there is no {}", file.display()))
     }
 }
 
-fn eval_dedupe(file: &std::path::Path) -> Output {
+fn eval(arguments: &[&OsStr]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_opencode-reviewer"))
-        .args(["eval", "dedupe"])
-        .arg(file)
+        .arg("eval")
+        .args(arguments)
         .env_clear()
         .output()
         .expect("the binary runs")
 }
 
+fn eval_dedupe(file: &Path) -> Output {
+    eval(&["dedupe".as_ref(), file.as_ref()])
+}
+
 #[test]
 fn both_tiers_clear_their_bars_on_published_pairs() {
-    let file = match pairs() {
-        Ok(file) => file,
+    let text = match published("dedupe-pairs.jsonl") {
+        Ok(text) => text,
         Err(reason) => {
             println!("skipped: {reason}; {FOLDER} names a folder with dedupe-pairs.jsonl");
             return;
         }
     };
-    let text = std::fs::read_to_string(file).expect("the pairs are text");
     let counts = eval::dedupe(&text).expect("the pairs are well-formed");
     println!("{counts}");
     for (name, tier, least, most) in [
@@ -94,6 +98,109 @@ fn a_file_that_holds_no_pairs_gets_one_sentence_with_the_line() {
         ),
     ] {
         let output = eval_dedupe(&path);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(
+            said.starts_with("error: ") && said.contains(wanted),
+            "{said}"
+        );
+        assert_eq!(
+            (said.lines().count(), output.stdout.len()),
+            (1, 0),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn secrets_are_gone_and_ordinary_texts_untouched_on_published_samples() {
+    let (samples, pairs) = match (
+        published("secret-samples.jsonl"),
+        published("dedupe-pairs.jsonl"),
+    ) {
+        (Ok(samples), Ok(pairs)) => (samples, pairs),
+        (Err(reason), _) | (_, Err(reason)) => {
+            println!(
+                "skipped: {reason}; {FOLDER} names a folder with secret-samples.jsonl and dedupe-pairs.jsonl"
+            );
+            return;
+        }
+    };
+    let counts = eval::redact::redaction(&samples).expect("the samples are well-formed");
+    let ordinary = eval::redact::ordinary(&pairs).expect("the pairs are well-formed");
+    println!("{counts}{}{ordinary}", counts.lines());
+    let recall = counts.recall().expect("samples with a secret");
+    let changed = counts.changed_rate().expect("samples without a secret");
+    let disturbed = ordinary.changed_rate().expect("ordinary texts");
+    assert!(recall >= 0.95, "recall {recall:.3}, wanted 0.95");
+    assert!(changed <= 0.05, "changed {changed:.3}, allowed 0.05");
+    assert!(
+        disturbed <= 0.005,
+        "disturbed {disturbed:.4}, allowed 0.005"
+    );
+}
+
+#[test]
+fn anybody_can_measure_redaction_on_their_own_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = folder.path().join("samples.jsonl");
+    let pairs = folder.path().join("pairs.jsonl");
+    std::fs::write(
+        &samples,
+        r#"{"text": "password = 'q7Zt0Xw3'", "spans": ["q7Zt0Xw3"]}
+{"text": "The code word is owl.", "spans": ["owl"]}
+{"text": "The page loop is off by one.", "spans": []}
+"#,
+    )
+    .unwrap();
+    std::fs::write(
+        &pairs,
+        r#"{"same": true, "a": "Off by one.", "b": "Too far by one."}"#,
+    )
+    .unwrap();
+    let figures = "samples   3 (2 with a secret, 1 without, 0 said to be without whose text has one elsewhere)\n\
+                   secrets   50.0 % gone (1 of 2)\n\
+                   without   0.0 % changed (0 of 1)\n";
+    let plain = eval(&["redact".as_ref(), samples.as_ref()]);
+    assert_eq!(plain.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&plain.stdout), figures);
+    let all = eval(&[
+        "redact".as_ref(),
+        samples.as_ref(),
+        "--lines".as_ref(),
+        "--ordinary".as_ref(),
+        pairs.as_ref(),
+    ]);
+    assert_eq!(
+        String::from_utf8_lossy(&all.stdout),
+        format!(
+            "{figures}missed lines   2\nchanged lines  none\n\
+             ordinary  0.0 % changed (0 of 2 distinct texts)\n"
+        )
+    );
+}
+
+#[test]
+fn a_file_that_holds_no_samples_gets_one_sentence_with_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("samples.jsonl");
+    std::fs::write(
+        &file,
+        "{\"text\": \"x\", \"spans\": []}\n{\"text\": \"x\"}\n",
+    )
+    .unwrap();
+    let missing = folder.path().join("other.jsonl");
+    for (arguments, wanted) in [
+        (
+            vec!["redact".as_ref(), file.as_os_str()],
+            "line 2 is not a sample (missing field `spans`)",
+        ),
+        (
+            vec!["redact".as_ref(), missing.as_os_str()],
+            "cannot be read (No such file",
+        ),
+    ] {
+        let output = eval(&arguments);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(

@@ -213,7 +213,7 @@ fn objections(life: &Life) {
         assert!(
             request
                 .last_user()
-                .contains("Reply by passerby (no standing)")
+                .contains("reply by passerby (no standing)")
         );
         vec![
             word(page, "Right, `pager.ts` adds it.", "concession"),

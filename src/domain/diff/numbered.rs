@@ -75,29 +75,43 @@ fn write_line(out: &mut String, line: &DiffLine, width: usize, show_returns: boo
 
 /// The text with every character that hides, or that moves the cursor, spelled out as `\u{…}`.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    let hides = |c: char| c != '\t' && is_hidden(c);
-    if !text.contains(hides) {
+    let plain = |c: char| c == '\t' || !(is_hidden(c) || is_selector(c));
+    if text.chars().all(plain) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
+    let mut before = None;
     for c in text.chars() {
-        if hides(c) {
-            shown.extend(c.escape_unicode());
-        } else {
+        if plain(c) || (is_selector(c) && before.is_some_and(takes_selector)) {
             shown.push(c);
+        } else {
+            shown.extend(c.escape_unicode());
         }
+        before = Some(c);
     }
     Cow::Owned(shown)
 }
 
-/// Characters that a reader cannot see or that reorder what he sees. Emoji selectors stay.
+/// Characters that a reader cannot see or that reorder what he sees: controls, and what Unicode lets a font ignore
+/// (`Default_Ignorable_Code_Point`), line separators and interlinear marks. Selectors of emoji are no such ones.
 pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Text or picture: what chooses the look of the one character before it.
+pub(crate) fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe0e}' | '\u{fe0f}')
+}
+
+/// Whether a selector after this character has something to select. A row of them would be a message in itself.
+pub(crate) fn takes_selector(c: char) -> bool {
+    !(c.is_whitespace() || is_hidden(c) || is_selector(c))
 }
 
 #[cfg(test)]
@@ -137,6 +151,46 @@ mod tests {
     fn a_changed_line_ending_is_seen_and_a_constant_one_is_not() {
         assert_eq!(body("@@ -1 +1 @@\n-a\r\n+a\n"), "@@\n(1)- a␍\n 1 + a\n");
         assert_eq!(body("@@ -1 +1 @@\n-a\r\n+b\r\n"), "@@\n(1)- a\n 1 + b\n");
+    }
+
+    #[test]
+    fn p3_every_range_that_hides_is_spelled_out_in_code_and_in_names() {
+        let hides = "\u{e0041}\u{e007f}\u{e0100}\u{e01ef}\u{fe00}\u{fe0d}\u{200b}\u{200f}\u{2060}\u{2064}\u{61c}\
+             \u{180e}\u{ad}\u{34f}\u{115f}\u{3164}\u{202a}\u{202e}\u{2066}\u{2069}\u{206a}\u{e0fff}\u{0}\u{1b}";
+        let mut diff = file(&format!("@@ -0,0 +1 @@ fn {hides}\n+if {hides}x\n"));
+        diff.path = format!("src/{hides}.ts");
+        let shown = diff.numbered();
+        assert!(
+            !shown.contains(|c: char| c != '\n' && is_hidden(c)),
+            "{shown}"
+        );
+        for c in hides.chars() {
+            assert_eq!(
+                shown.matches(&c.escape_unicode().to_string()).count(),
+                3,
+                "{c:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn p4_only_a_line_feed_ends_a_line_as_for_git() {
+        let odd = "\u{feff}a\rb\u{2028}c\u{85}d\u{c}e\0f";
+        let shown = body(&format!("@@ -1 +1,2 @@\n-x\n+{odd}\n+last\n"));
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines.len(), 4, "{shown}");
+        assert_eq!(
+            lines[2],
+            r" 1 + \u{feff}a\u{d}b\u{2028}c\u{85}d\u{c}e\u{0}f"
+        );
+        assert_eq!(lines[3], " 2 + last");
+    }
+
+    #[test]
+    fn p3_one_selector_belongs_to_an_emoji_and_a_row_of_them_is_a_message() {
+        assert_eq!(visible("⚠\u{fe0f} x"), "⚠\u{fe0f} x");
+        let row = visible("⚠\u{fe0f}\u{fe0e}\u{fe0f} \u{fe0f}");
+        assert_eq!(row, "⚠\u{fe0f}\\u{fe0e}\\u{fe0f} \\u{fe0f}");
     }
 
     #[test]

@@ -223,3 +223,55 @@ async fn the_same_commit_twice_is_no_change() {
     let head = work.write("a", "a\n").commit();
     assert_eq!(diff(&work, &head, &head).await, []);
 }
+
+#[tokio::test]
+async fn what_is_binary_is_said_by_the_base_and_never_by_the_change() {
+    let work = Work::new();
+    let base = work
+        .write(".gitattributes", "*.lock -diff\n")
+        .write("app.lock", "1\n")
+        .write("src/a.ts", "a\n")
+        .write("src/b.ts", "b\n")
+        .commit();
+    work.write(".gitattributes", "*.ts binary diff=evil filter=evil\n")
+        .write("src/.gitattributes", "* -diff\n")
+        .write("app.lock", "2\n")
+        .write("src/a.ts", "A\n");
+    let first = work.commit();
+    let second = work.write("src/b.ts", "B\n").commit();
+    let files = diff(&work, &base, &second).await;
+    for path in ["src/a.ts", "src/b.ts"] {
+        let file = find(&files, path);
+        assert_eq!((file.binary, file.additions()), (false, 1), "{path}");
+    }
+    let lock = find(&files, "app.lock");
+    assert_eq!((lock.binary, lock.hunks.len()), (true, 0));
+    let opened = work.open();
+    let since = opened.repository.diff_under(&base, &first, &second).await;
+    assert!(!since.unwrap()[0].binary, "nor by an earlier head");
+}
+
+#[tokio::test]
+async fn nobody_who_asks_for_a_diff_gets_the_values_of_secrets() {
+    let work = Work::new();
+    let text = "# the old-secret\nA_KEY=old-secret\nB_KEY=old-secret\n";
+    let base = work.write(".env", text).write("moved.env", text).commit();
+    work.write(".env", "A_KEY=new-secret\n")
+        .remove("moved.env")
+        .write("notes.txt", text.replace("B_KEY", "C_KEY"))
+        .write("plain.txt", "no-secret\n");
+    let head = work.commit();
+    let files = diff(&work, &base, &head).await;
+    assert_eq!(
+        find(&files, "notes.txt").previous_path.as_deref(),
+        Some("moved.env")
+    );
+    for path in [".env", "notes.txt"] {
+        let shown = find(&files, path).numbered();
+        assert!(
+            !shown.contains("secret") && shown.contains("***"),
+            "{shown}"
+        );
+    }
+    assert!(find(&files, "plain.txt").numbered().contains("no-secret"));
+}

@@ -5,6 +5,10 @@ use super::{Answer, Desk, Effect, Entry, Fate, MAX_BODY, StagedReply};
 use crate::domain::{Awaiting, Finding, Resolution, Standing, Status, Thread, ThreadId};
 use crate::review::ledger::Stage;
 
+/// More than this in one run is a runaway model, or one that was talked into clearing the table.
+const MAX_REPLIES: usize = 100;
+const MAX_RESOLUTIONS: usize = 50;
+
 /// What kind of word a reply is, as the model says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
@@ -142,6 +146,7 @@ impl Desk {
                 "A reply to thread {id} is already recorded in this run; one is enough."
             ));
         }
+        self.within_limits(&effect)?;
         self.replies.push(StagedReply {
             thread,
             effect,
@@ -149,6 +154,18 @@ impl Desk {
             stage,
         });
         Ok(format!("Recorded for thread {id}."))
+    }
+
+    fn within_limits(&self, effect: &Effect) -> Result<(), String> {
+        let closed = self.replies.iter().filter(|reply| reply.effect.closes());
+        let too_many = effect.closes() && closed.count() >= MAX_RESOLUTIONS;
+        if self.replies.len() < MAX_REPLIES && !too_many {
+            return Ok(());
+        }
+        Err(format!(
+            "This run takes {MAX_REPLIES} replies, of which {MAX_RESOLUTIONS} may close a thread, and that limit is \
+             reached. Leave the rest for the next run."
+        ))
     }
 
     /// "Fixed" needs the head to have changed since the finding, and the named file to be part of that.

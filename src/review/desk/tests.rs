@@ -386,6 +386,29 @@ fn one_reply_per_thread_and_run() {
 }
 
 #[test]
+fn a_run_closes_no_more_than_its_share_of_threads() {
+    let threads = (1..=120).map(|id| thread(id, Status::Pending, vec![reply(Standing::Writer)]));
+    let mut desk = desk_with(threads.collect());
+    let id = |id| ThreadId::Published(CommentId(id));
+    let closed = (1..=120).filter(|n| desk.resolve(id(*n), "Explained.", None).is_ok());
+    assert_eq!(closed.count(), 50);
+    let kept = (51..=120).filter(|n| desk.reply(id(*n), "It stands.", Word::Argument).is_ok());
+    assert_eq!(
+        kept.count(),
+        50,
+        "replies that close nothing have room left"
+    );
+    let refusal = desk
+        .reply(id(120), "It stands.", Word::Argument)
+        .unwrap_err();
+    assert!(
+        refusal.contains("Leave the rest for the next run"),
+        "{refusal}"
+    );
+    assert_eq!(desk.replies().len(), 100);
+}
+
+#[test]
 fn empty_and_endless_texts_are_refused() {
     let mut desk = desk();
     let empty = Draft {

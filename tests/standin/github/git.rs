@@ -13,28 +13,43 @@ pub struct Git {
 /// One entry of a commit that a test makes.
 #[derive(Debug, Clone)]
 pub struct Change {
-    path: String,
+    /// As git stores it: bytes, of whatever encoding.
+    path: Vec<u8>,
     what: What,
 }
 
 #[derive(Debug, Clone)]
 enum What {
     Blob { mode: &'static str, bytes: Vec<u8> },
+    Submodule(String),
     Remove,
     RenameFrom(String),
 }
 
 impl Change {
     pub fn write(path: &str, content: impl Into<Vec<u8>>) -> Self {
+        Self::write_at(path.as_bytes(), content)
+    }
+
+    /// With a path that need not be text.
+    pub fn write_at(path: &[u8], content: impl Into<Vec<u8>>) -> Self {
         Self::blob(path, "100644", content.into())
     }
 
     pub fn executable(path: &str, content: impl Into<Vec<u8>>) -> Self {
-        Self::blob(path, "100755", content.into())
+        Self::blob(path.as_ref(), "100755", content.into())
     }
 
     pub fn symlink(path: &str, target: &str) -> Self {
-        Self::blob(path, "120000", target.into())
+        Self::blob(path.as_ref(), "120000", target.into())
+    }
+
+    /// A submodule at this commit, which nobody has to have.
+    pub fn submodule(path: &str, commit: &str) -> Self {
+        Self {
+            path: path.into(),
+            what: What::Submodule(commit.into()),
+        }
     }
 
     pub fn remove(path: &str) -> Self {
@@ -51,7 +66,12 @@ impl Change {
         }
     }
 
-    fn blob(path: &str, mode: &'static str, bytes: Vec<u8>) -> Self {
+    /// Its path, with a sign for what is no text.
+    pub fn path_text(&self) -> String {
+        String::from_utf8_lossy(&self.path).into_owned()
+    }
+
+    fn blob(path: &[u8], mode: &'static str, bytes: Vec<u8>) -> Self {
         Self {
             path: path.into(),
             what: What::Blob { mode, bytes },
@@ -63,7 +83,10 @@ impl Change {
         let path = quoted(&self.path);
         match &self.what {
             What::Remove => format!("D {path}\n").into_bytes(),
-            What::RenameFrom(from) => format!("R {} {path}\n", quoted(from)).into_bytes(),
+            What::RenameFrom(from) => {
+                format!("R {} {path}\n", quoted(from.as_bytes())).into_bytes()
+            }
+            What::Submodule(commit) => format!("M 160000 {commit} {path}\n").into_bytes(),
             What::Blob { mode, bytes } => {
                 let mut text =
                     format!("M {mode} inline {path}\ndata {}\n", bytes.len()).into_bytes();
@@ -75,8 +98,13 @@ impl Change {
     }
 }
 
-fn quoted(path: &str) -> String {
-    format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\""))
+/// Every byte but plain ones by its number, as fast-import reads it.
+fn quoted(path: &[u8]) -> String {
+    let byte = |byte: &u8| match byte {
+        b'"' | b'\\' | ..=b' ' | 0x7f.. => format!("\\{byte:03o}"),
+        plain => char::from(*plain).to_string(),
+    };
+    format!("\"{}\"", path.iter().map(byte).collect::<String>())
 }
 
 impl Git {
@@ -183,7 +211,7 @@ impl Git {
         split_cgi(&output)
     }
 
-    fn feed(&self, args: &[&str], input: &[u8]) -> Option<Vec<u8>> {
+    pub fn feed(&self, args: &[&str], input: &[u8]) -> Option<Vec<u8>> {
         run_with_input(self.command(args), input)
     }
 

@@ -19,6 +19,7 @@ mod mutations;
 mod nodes;
 mod openapi;
 mod people;
+mod planting;
 mod reply;
 mod rest;
 mod reviews;

@@ -107,7 +107,7 @@ async fn the_password_is_needed_and_stopping_leaves_nothing_behind() {
     let model = Model::start(|_| Answer::text("Hello."));
     let sidecar = workshop.sidecar(&model).await;
     let base = listening_address(&workshop);
-    let stranger = Client::new(base, "guess".into(), "reviewer").unwrap();
+    let stranger = Client::new(base, "guess".into(), "reviewer", &workshop.snapshot()).unwrap();
     match stranger.create_session("Mine").await {
         Err(ClientError::Status { status, .. }) => assert_eq!(status, 401),
         other => panic!("{other:?}"),
@@ -115,6 +115,35 @@ async fn the_password_is_needed_and_stopping_leaves_nothing_behind() {
     assert_ne!(processes_in(&workshop.snapshot()), Vec::<String>::new());
     sidecar.stop().await;
     assert_eq!(processes_in(&workshop.snapshot()), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_snapshot_configures_nothing_of_the_runtime_even_where_it_is_there_first() {
+    let workshop = Workshop::open().await;
+    let folder = workshop.snapshot();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    // What the runtime takes from the folder that it starts in: modules of its own, replaced.
+    let paths = r#"{"compilerOptions":{"baseUrl":".","paths":{"*":["./planted.js"]}}}"#;
+    write("tsconfig.json", paths);
+    write("jsconfig.json", paths);
+    write("bunfig.toml", "preload = [\"./planted.js\"]\n");
+    write(".env", "OPENCODE_CONFIG=planted.json\n");
+    write("package.json", r##"{"imports":{"#*":"./planted.js"}}"##);
+    let place = workshop.snapshot().with_file_name("home").join("ran");
+    write(
+        "planted.js",
+        &format!("require('fs').writeFileSync({place:?}, 'x');\n"),
+    );
+    let model = Model::start(|_| Answer::text("Hello."));
+    let mut spec = workshop.spec(&endpoint(model.url()));
+    // Landlock hides the folders above from the runtime, which then looks for none of these. Not every kernel has it.
+    spec.launcher = workshop.lacking("landlock", &spec.launcher);
+    let sidecar = start(&spec).await.unwrap();
+    let session = sidecar.client().create_session("One").await.unwrap();
+    let turn = sidecar.client().prompt(&session, "Hello?").await.unwrap();
+    assert_eq!(turn.text, "Hello.");
+    assert!(!place.exists(), "a file of the snapshot was executed");
+    sidecar.stop().await;
 }
 
 #[tokio::test]
@@ -150,6 +179,23 @@ async fn a_sidecar_that_dies_is_noticed() {
         .unwrap();
     assert!(words.contains("signal: 9"), "{words}");
     assert!(words.contains("opencode server listening"), "{words}");
+}
+
+#[tokio::test]
+async fn one_that_holds_too_much_memory_is_ended_and_told() {
+    let workshop = Workshop::open().await;
+    let spec = Spec {
+        memory: 150 << 20,
+        ..workshop.spec(&endpoint("http://127.0.0.1:9/v1"))
+    };
+    // It may be noticed while it starts, or after.
+    let words = match start(&spec).await {
+        Ok(sidecar) => sidecar.exited().await,
+        Err(error) => error.to_string(),
+    };
+    assert!(words.contains("ended by us, because it held"), "{words}");
+    assert!(words.contains("more than the 150 MiB it may"), "{words}");
+    assert_eq!(processes_in(&workshop.snapshot()), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -195,10 +241,10 @@ async fn one_that_ends_at_once_is_quoted_without_its_secrets() {
 #[tokio::test]
 async fn a_taken_port_is_tried_again_with_another() {
     let workshop = Workshop::open().await;
-    let script = "echo x >> ../tries; echo 'Unexpected error ServeError' >&2; exit 1";
+    let script = "echo x >> \"$HOME/tries\"; echo 'Unexpected error ServeError' >&2; exit 1";
     let spec = workshop.spec_of_script(script);
     assert!(matches!(start(&spec).await, Err(StartError::Exited { .. })));
-    let tries = std::fs::read_to_string(workshop.dir.path().join("tries")).unwrap();
+    let tries = std::fs::read_to_string(workshop.dir.path().join("home/tries")).unwrap();
     assert_eq!(tries.lines().count(), 3);
 }
 
@@ -211,7 +257,7 @@ async fn start(spec: &Spec) -> Result<Sidecar, StartError> {
 fn served(version: &str) -> String {
     format!(
         r#"for port; do :; done
-node -e '
+OPENSSL_CONF=/dev/null node -e '
 require("http").createServer((_, answer) => {{
   answer.setHeader("content-type", "application/json");
   answer.end(JSON.stringify({{ healthy: true, version: "{version}" }}));

@@ -238,8 +238,7 @@ async fn opencode_itself_says_that_the_reviewer_only_reads() {
     let spec = workshop.spec(&endpoint("http://127.0.0.1:9/v1"));
     let variables = environment(Surroundings {
         home: &spec.home,
-        rg_dir: spec.rg_dir.as_deref(),
-        path: &spec.path,
+        programs: &spec.programs,
         password: &"pw".into(),
         config: &spec.config,
     });
@@ -299,6 +298,9 @@ async fn opencode_itself_says_that_the_reviewer_only_reads() {
         .filter(|name| !name.starts_with(' '))
         .collect();
     assert_eq!(names, ["compaction", "reviewer"], "{listed}");
+    let other: Value = serde_json::from_str(&run(&["debug", "agent", "compaction"]).await).unwrap();
+    let tools = other["tools"].as_object().unwrap();
+    assert!(tools.values().all(|on| *on == false), "{tools:?}");
     assert_eq!(processes_in(&workshop.snapshot()), Vec::<String>::new());
 }
 

@@ -2,6 +2,8 @@
 //! the real ones are tested elsewhere), and a sidecar that talks to a scripted model.
 
 use crate::standin::model::Model;
+use crate::standin::world::open_folder;
+use crate::walls::program;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -9,14 +11,16 @@ use axum::{Json, Router};
 use opencode_reviewer::clock::Clock;
 use opencode_reviewer::config::ModelChoice;
 use opencode_reviewer::opencode::{
-    Profile, Sidecar, Spec, ToolEndpoint, find_opencode, find_ripgrep, profile,
+    ModelEndpoint, Profile, Sidecar, Spec, ToolEndpoint, find_opencode, find_ripgrep, profile,
 };
 use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
 pub const BEARER: &str = "bearer-of-the-run";
+pub const PASSWORD: &str = "password-of-the-run";
 pub const KEY: &str = "model-key-1";
 
 pub struct Workshop {
@@ -26,7 +30,7 @@ pub struct Workshop {
 
 impl Workshop {
     pub async fn open() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = open_folder();
         let workshop = Self {
             dir,
             tools: Tools::serve().await,
@@ -35,6 +39,11 @@ impl Workshop {
         std::fs::write(workshop.snapshot().join("a.rs"), "fn alpha() {}\n").unwrap();
         std::fs::write(workshop.snapshot().join("b.rs"), "fn beta() {}\n").unwrap();
         workshop
+    }
+
+    /// Where the sidecar starts.
+    pub fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
     }
 
     pub fn snapshot(&self) -> PathBuf {
@@ -48,30 +57,56 @@ impl Workshop {
         Spec {
             executable: find_opencode(given.as_deref(), std::slice::from_ref(&root), &path)
                 .expect("OpenCode is installed: run `npm ci --ignore-scripts`"),
-            rg_dir: Some(find_ripgrep(&[root], &path).expect("ripgrep is installed")),
-            home: self.dir.path().join("home"),
+            launcher: env!("CARGO_BIN_EXE_opencode-reviewer").into(),
+            programs: vec![find_ripgrep(&[root], &path).expect("ripgrep is installed")],
+            home: self.home(),
             directory: self.snapshot(),
             config: profile::config(
                 Profile::Reviewer,
                 choice,
                 "You review pull requests.",
                 &self.tools.endpoint,
+                &direct(choice),
             ),
-            path: "/usr/bin:/bin".to_owned(),
             profile: Profile::Reviewer,
+            password: PASSWORD.into(),
+            connect: std::iter::once(&self.tools.endpoint.base_url)
+                .chain(&choice.base_url)
+                .map(|url| port(url))
+                .collect(),
+            require_walls: false,
+            memory: Spec::MEMORY,
         }
     }
 
     /// With an executable that is a shell script.
     pub fn spec_of_script(&self, script: &str) -> Spec {
-        use std::os::unix::fs::PermissionsExt;
         let executable = self.dir.path().join("opencode");
         std::fs::write(&executable, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let on_path = |name: &str| {
+            let mut places = path.split(':').map(|folder| Path::new(folder).join(name));
+            places
+                .find(|place| place.is_file())
+                .expect("it is installed")
+        };
         Spec {
             executable,
+            programs: ["sh", "node"].map(on_path).to_vec(),
             ..self.spec(&endpoint("http://127.0.0.1:9/v1"))
         }
+    }
+
+    /// The launcher on a kernel that lacks things; see `tests/walls/lacking.rs`.
+    pub fn lacking(&self, features: &str, launcher: &Path) -> PathBuf {
+        let script = self.dir.path().join("launcher");
+        let lacking = program("lacking");
+        let (lacking, launcher) = (lacking.display(), launcher.display());
+        let text = format!("#!/bin/sh\nexec '{lacking}' {features} '{launcher}' \"$@\"\n");
+        std::fs::write(&script, text).unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        script
     }
 
     pub async fn sidecar(&self, model: &Model) -> Sidecar {
@@ -79,6 +114,11 @@ impl Workshop {
             .await
             .expect("the sidecar starts")
     }
+}
+
+fn port(url: &str) -> u16 {
+    let authority = url.split('/').nth(2).expect("a URL");
+    authority.rsplit(':').next().unwrap().parse().unwrap()
 }
 
 pub fn endpoint(base_url: &str) -> ModelChoice {
@@ -90,12 +130,23 @@ pub fn endpoint(base_url: &str) -> ModelChoice {
     }
 }
 
-/// The processes that run in this directory: what the sidecar is, and whatever it started.
-pub fn processes_in(directory: &Path) -> Vec<String> {
+/// The model without a gateway in front of it, which is tested elsewhere.
+fn direct(choice: &ModelChoice) -> ModelEndpoint {
+    let nowhere = "http://127.0.0.1:9/v1";
+    ModelEndpoint {
+        base_url: choice.base_url.as_deref().unwrap_or(nowhere).to_owned(),
+        placeholder: KEY.into(),
+    }
+}
+
+/// The processes that run in this snapshot or in the home beside it: what the sidecar is, and whatever it started.
+pub fn processes_in(snapshot: &Path) -> Vec<String> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let home = snapshot.with_file_name("home");
     entries
         .filter(|entry| {
-            std::fs::read_link(entry.path().join("cwd")).is_ok_and(|at| at == directory)
+            let at = std::fs::read_link(entry.path().join("cwd"));
+            at.is_ok_and(|at| at == snapshot || at == home)
         })
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect()

@@ -1,0 +1,72 @@
+//! What people said, made ready for the brief: who said it with which standing, and what looks suspicious.
+
+use super::Run;
+use super::reading::Reading;
+use crate::context::brief::{Brief, Words};
+use crate::context::prose::Prose;
+use crate::context::speakers::Speakers;
+use crate::context::suspicion::Suspicions;
+use crate::domain::Thread;
+use crate::plan::Question;
+use crate::state::block;
+use crate::state::signature::{Signed, Verdict};
+use serde_json::Value;
+
+/// The comments below the description, but for those of bots.
+pub fn conversation<'a>(run: &Run<'_>, reading: &'a Reading) -> Vec<Words<'a>> {
+    let speakers = speakers(reading);
+    let comments = reading.conversation.iter();
+    let of_people = comments.filter(|comment| {
+        let author = comment.author.as_ref();
+        author.is_some_and(|author| !author.is_bot())
+    });
+    let words = of_people.map(|comment| Words {
+        who: speakers.who(comment.author.as_ref(), comment.association),
+        body: &comment.body,
+        ours: is_ours(run, &comment.body),
+    });
+    words.collect()
+}
+
+pub fn speakers(reading: &Reading) -> Speakers<'_> {
+    Speakers::new(reading.pull.author.as_ref(), &reading.threads)
+}
+
+/// Under a person's token our answers are that person's comments.
+fn is_ours(run: &Run<'_>, body: &str) -> bool {
+    let Some(hidden) = block::parse(body).hidden else {
+        return false;
+    };
+    let Ok(value) = serde_json::to_value(&hidden) else {
+        return false;
+    };
+    let signed = Signed {
+        pr: &run.pr,
+        root: None,
+        visible: &Value::Null,
+        hidden: &value,
+    };
+    let (kid, sig) = (hidden.kid.as_deref(), hidden.sig.as_deref());
+    run.keys.verify(&signed, kid, sig) == Verdict::Ours
+}
+
+/// The threads as the tools tell the model about them.
+pub fn shown_threads(threads: &[Thread]) -> Vec<Thread> {
+    let mut threads = threads.to_vec();
+    for reply in threads.iter_mut().flat_map(|thread| &mut thread.replies) {
+        reply.body = Prose::of(&reply.body).text;
+    }
+    threads
+}
+
+/// Looks for what may be meant for the model, and tells the log. The places are names that others chose.
+pub fn suspicions(run: &Run<'_>, brief: &Brief<'_>, questions: &[Question]) -> Suspicions {
+    let found = brief.suspicions(questions);
+    let actions = &run.setup.actions;
+    if !found.is_empty()
+        && let Err(error) = actions.foreign(&found.to_string())
+    {
+        actions.warning(&format!("Suspicious text could not be told: {error}"));
+    }
+    found
+}

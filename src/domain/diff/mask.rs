@@ -1,0 +1,230 @@
+//! Files that exist to hold secrets, and what is shown of them: keys, comment signs and blank space, `***` for all
+//! else. Separate because it is a wall: whoever reads a diff or a file for the model passes here, and what is not
+//! known to be harmless does not.
+
+use super::FileDiff;
+
+/// What stands for everything that may be a secret.
+const HIDDEN: &str = "***";
+
+/// How much of such a file is shown. The greater one shows less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mask {
+    /// Lines of the form `KEY=VALUE`: the keys.
+    Values,
+    /// No line has a part that is known to be harmless, but for the armour of a PEM file.
+    Lines,
+}
+
+/// A name is listed if a well-known tool keeps credentials in files of that name and hardly anything else is
+/// called so. Not listed: what is mostly settings that a review has to see, such as `.npmrc` with its registry.
+const VALUES: [&str; 6] = [
+    ".env",
+    ".envrc",
+    ".dev.vars",
+    ".pypirc",
+    ".s3cfg",
+    ".my.cnf",
+];
+const VALUES_STARTS: [&str; 5] = [".env.", ".env-", ".env_", ".envrc.", ".dev.vars."];
+const VALUES_ENDS: [&str; 1] = [".env"];
+const LINES: [&str; 8] = [
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".git-credentials",
+    ".htpasswd",
+    ".dockercfg",
+    ".vault-token",
+    "credentials.json",
+];
+/// Private keys as `ssh-keygen` names them, and how it ends the name of a public one.
+const LINES_STARTS: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
+const PUBLIC_ENDS: [&str; 1] = [".pub"];
+const LINES_ENDS: [&str; 9] = [
+    ".pem",
+    ".key",
+    ".p12",
+    ".pfx",
+    ".jks",
+    ".keystore",
+    ".ppk",
+    ".tfstate",
+    ".tfstate.backup",
+];
+/// Names that mean credentials in one folder only.
+const LINES_IN_FOLDER: [&str; 3] = [".aws/credentials", ".docker/config.json", ".kube/config"];
+
+/// Words in the name of an `.env` file that is written to be read.
+const EXAMPLES: [&str; 10] = [
+    "example", "examples", "sample", "template", "tmpl", "tpl", "dist", "default", "defaults",
+    "schema",
+];
+const DOCUMENTATION_ENDS: [&str; 2] = [".md", ".d.ts"];
+
+/// The words that the armour of a PEM file is made of.
+const ARMOUR: [&str; 18] = [
+    "BEGIN",
+    "END",
+    "RSA",
+    "DSA",
+    "EC",
+    "OPENSSH",
+    "ENCRYPTED",
+    "PRIVATE",
+    "PUBLIC",
+    "KEY",
+    "CERTIFICATE",
+    "REQUEST",
+    "NEW",
+    "TRUSTED",
+    "X509",
+    "CRL",
+    "PGP",
+    "BLOCK",
+];
+
+impl Mask {
+    /// The mask for a file of this path, `None` where it is not known to hold secrets.
+    #[must_use]
+    pub fn of(path: &str) -> Option<Self> {
+        let path = path.to_lowercase();
+        let path = path.trim_end_matches(['.', ' ']);
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let starts = |list: &[&str]| list.iter().any(|start| name.starts_with(start));
+        let ends = |list: &[&str]| list.iter().any(|end| name.ends_with(end));
+        let in_folder = |place: &&str| {
+            let above = path.strip_suffix(*place);
+            above.is_some_and(|above| above.is_empty() || above.ends_with('/'))
+        };
+        if VALUES.contains(&name) || starts(&VALUES_STARTS) || ends(&VALUES_ENDS) {
+            return (!is_documentation(name)).then_some(Self::Values);
+        }
+        let key = starts(&LINES_STARTS) && !ends(&PUBLIC_ENDS);
+        let lines = LINES.contains(&name) || key || ends(&LINES_ENDS);
+        (lines || LINES_IN_FOLDER.iter().any(in_folder)).then_some(Self::Lines)
+    }
+
+    /// The text with as many lines as before. Each line is judged by itself, because a hunk of a diff may begin
+    /// in the middle of a value.
+    #[must_use]
+    pub fn text(self, text: &str) -> String {
+        let lines: Vec<String> = text.split('\n').map(|line| self.line(line)).collect();
+        lines.join("\n")
+    }
+
+    fn line(self, line: &str) -> String {
+        let (line, end) = match line.strip_suffix('\r') {
+            Some(line) => (line, "\r"),
+            None => (line, ""),
+        };
+        let body = line.trim_start_matches(BLANK);
+        let indent = &line[..line.len() - body.len()];
+        let body = body.trim_end_matches(BLANK);
+        let shown = match self {
+            _ if body.is_empty() => String::new(),
+            _ if is_armour(body) => body.to_owned(),
+            Self::Values => comment(body)
+                .or_else(|| assignment(body))
+                .unwrap_or_else(|| HIDDEN.to_owned()),
+            Self::Lines => HIDDEN.to_owned(),
+        };
+        format!("{indent}{shown}{end}")
+    }
+}
+
+const BLANK: [char; 2] = [' ', '\t'];
+
+impl FileDiff {
+    /// How this file is shown, under the name that it has or had.
+    #[must_use]
+    pub fn mask(&self) -> Option<Mask> {
+        let names = [Some(&self.path), self.previous_path.as_ref()];
+        names
+            .into_iter()
+            .flatten()
+            .filter_map(|p| Mask::of(p))
+            .max()
+    }
+
+    /// The diff as it may be shown: same lines, same numbers.
+    #[must_use]
+    pub fn masked(mut self) -> Self {
+        let Some(mask) = self.mask() else {
+            return self;
+        };
+        for hunk in &mut self.hunks {
+            // A line of the file, too: the last one before the hunk that looked like a heading.
+            hunk.section.clear();
+            for line in &mut hunk.lines {
+                line.text = mask.line(&line.text);
+            }
+        }
+        self
+    }
+}
+
+fn is_documentation(name: &str) -> bool {
+    let mut words = name.split(['.', '-', '_']);
+    words.any(|word| EXAMPLES.contains(&word))
+        || DOCUMENTATION_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+/// `# ***`: what was commented out is a secret as well.
+fn comment(body: &str) -> Option<String> {
+    let text = body.trim_start_matches('#');
+    let signs = &body[..body.len() - text.len()];
+    match (signs.is_empty(), text.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(signs.to_owned()),
+        (false, false) => Some(format!("{signs} {HIDDEN}")),
+    }
+}
+
+/// `KEY=***`, also with `export`, blanks or a colon and a blank.
+fn assignment(body: &str) -> Option<String> {
+    let after_export = body.strip_prefix("export").and_then(|rest| {
+        let key = rest.trim_start_matches(BLANK);
+        (key.len() < rest.len()).then_some(key)
+    });
+    let rest = after_export.unwrap_or(body);
+    let at = rest.find(['=', ':'])?;
+    let (key, value) = (rest[..at].trim_end_matches(BLANK), &rest[at + 1..]);
+    let colon = rest[at..].starts_with(':');
+    if colon && !value.is_empty() && !value.starts_with(BLANK) {
+        return None;
+    }
+    let value_text = value.trim_start_matches(BLANK);
+    // The last line of something in Base64 or Base32 ends so, too. A key of several words does not look like that.
+    let could_be_padding = value_text.trim_start_matches('=').is_empty();
+    if !is_key(key) || (could_be_padding && !key.contains('_')) {
+        return None;
+    }
+    let before = &body[..body.len() - value_text.len()];
+    let hidden = if value_text.is_empty() { "" } else { HIDDEN };
+    Some(format!("{before}{hidden}"))
+}
+
+/// Whether people write such a key, and random text does not: one case, words, numbers at their ends.
+fn is_key(key: &str) -> bool {
+    let one_case = !(key.contains(|c: char| c.is_ascii_uppercase())
+        && key.contains(|c: char| c.is_ascii_lowercase()));
+    let start = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    start && one_case && key.len() <= 64 && key.split(['_', '.', '-']).all(is_word)
+}
+
+fn is_word(word: &str) -> bool {
+    let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let plain = letters.len() <= 16 && letters.bytes().all(|b| b.is_ascii_alphabetic());
+    let short = word.len() <= 4 && word.bytes().all(|b| b.is_ascii_alphanumeric());
+    short || (plain && word.len() - letters.len() <= 3)
+}
+
+fn is_armour(body: &str) -> bool {
+    let label = body.strip_prefix("-----");
+    let label = label.and_then(|rest| rest.strip_suffix("-----"));
+    label.is_some_and(|label| label.split(' ').all(|word| ARMOUR.contains(&word)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! Which requests of the sidecar are passed on, to which address and with which headers; and which headers of an
+//! answer come back. Pure: it sees heads, never bodies, and decides before anything is sent.
+
+use super::adapters::ModelIn;
+use super::refusal::Refusal;
+use super::scrub::Spellings;
+use super::upstream::Upstream;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use reqwest::Url;
+use secrecy::{ExposeSecret, SecretString};
+
+/// Where adapters put the key. Only here is the placeholder exchanged: in another header the key might be shown,
+/// as OpenRouter shows titles.
+const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "x-goog-api-key", "api-key"];
+
+/// What else adapters send. Everything that is not listed stays here: some endpoints let a header choose another
+/// host.
+const PASSED_ON: &[&str] = &[
+    "accept",
+    "user-agent",
+    "anthropic-beta",
+    "anthropic-version",
+    "http-referer",
+    "x-title",
+    "x-source",
+    "x-session-affinity",
+    "x-session-id",
+    "x-parent-session-id",
+    "x-opencode-client",
+    "x-opencode-project",
+    "x-opencode-request",
+    "x-opencode-session",
+    "x-billing-invoke-origin",
+    "x-cerebras-3rd-party-integration",
+    "ai-gateway-protocol-version",
+    "ai-gateway-auth-method",
+    "ai-language-model-id",
+    "ai-language-model-specification-version",
+    "ai-language-model-streaming",
+];
+
+/// What OpenCode makes use of, or what helps to find a request at the provider. Cookies and places to go are not in it.
+const COMES_BACK: &[&str] = &[
+    "content-type",
+    "retry-after",
+    "retry-after-ms",
+    "x-should-retry",
+    "request-id",
+    "x-request-id",
+    "cf-ray",
+    "openai-processing-ms",
+];
+const COMES_BACK_AS: &[&str] = &["x-ratelimit-", "ratelimit-", "anthropic-ratelimit-"];
+
+const QUERIES: &[&str] = &["alt=sse", "beta=true"];
+const MODEL_HEADER: &str = "ai-language-model-id";
+
+/// A request that may go.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    /// As the request says it.
+    pub(super) length: Option<u64>,
+}
+
+/// The rules of one run.
+pub(super) struct Door {
+    pub(super) upstream: Upstream,
+    pub(super) placeholder: SecretString,
+}
+
+impl Door {
+    /// `host` is our own address.
+    pub(super) fn judge(
+        &self,
+        host: &str,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Admitted, Refusal> {
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let ours = hosts.next().is_some_and(|given| given == host) && hosts.next().is_none();
+        if !ours || uri.authority().is_some() || headers.contains_key(header::ORIGIN) {
+            return Err(Refusal::Elsewhere);
+        }
+        let credentials = self.exchanged(headers)?;
+        if method != Method::POST {
+            return Err(Refusal::Method);
+        }
+        let url = self.address(uri)?;
+        self.model_header(headers)?;
+        let length = headers.get(header::CONTENT_LENGTH);
+        let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        Ok(Admitted {
+            url,
+            headers: self.passed_on(headers, credentials, length),
+            length,
+        })
+    }
+
+    fn passed_on(
+        &self,
+        headers: &HeaderMap,
+        credentials: HeaderMap,
+        length: Option<u64>,
+    ) -> HeaderMap {
+        let json = HeaderValue::from_static("application/json");
+        let identity = HeaderValue::from_static("identity");
+        // The placeholder in another header is a request that nobody but an attacker of the sidecar would make.
+        let mut passed = kept(headers, |name, value| {
+            PASSED_ON.contains(&name) && !contains(value.as_bytes(), self.placeholder())
+        });
+        passed.extend(credentials);
+        passed.insert(header::CONTENT_TYPE, json);
+        // A compressed answer could not be searched for the key.
+        passed.insert(header::ACCEPT_ENCODING, identity);
+        if let Some(length) = length {
+            passed.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        passed
+    }
+
+    /// Exactly a route of ours, as it was sent: whatever is written otherwise is another path.
+    fn address(&self, uri: &Uri) -> Result<Url, Refusal> {
+        let below = uri.path().strip_prefix("/model/").ok_or(Refusal::Path)?;
+        let mut routes = self.upstream.routes.iter();
+        let (_, url) = routes
+            .find(|(path, _)| path == below)
+            .ok_or(Refusal::Path)?;
+        let mut url = url.clone();
+        match uri.query() {
+            None => {}
+            Some(query) if QUERIES.contains(&query) => url.set_query(Some(query)),
+            Some(_) => return Err(Refusal::Path),
+        }
+        Ok(url)
+    }
+
+    fn model_header(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let mut named = headers.get_all(MODEL_HEADER).iter();
+        let (first, more) = (named.next(), named.next().is_some());
+        let expected = self.upstream.model_in == ModelIn::Header;
+        let right = match first {
+            Some(name) => expected && !more && name.as_bytes() == self.upstream.model.as_bytes(),
+            None => !expected,
+        };
+        if right {
+            Ok(())
+        } else {
+            Err(Refusal::ModelHeader)
+        }
+    }
+
+    /// The headers that hold the placeholder, with the key in its place; none of them where there is no key.
+    fn exchanged(&self, headers: &HeaderMap) -> Result<HeaderMap, Refusal> {
+        let mut admitted = false;
+        let mut exchanged = HeaderMap::new();
+        for name in CREDENTIALS {
+            for given in headers.get_all(*name) {
+                let Some(scheme) = self.scheme(given.as_bytes()) else {
+                    continue;
+                };
+                admitted = true;
+                if let Some(key) = &self.upstream.credential {
+                    let value = format!("{scheme}{}", key.expose_secret());
+                    let value = HeaderValue::from_str(&value);
+                    let mut value = value.map_err(|_| Refusal::NotAdmitted)?;
+                    value.set_sensitive(true);
+                    exchanged.insert(HeaderName::from_static(name), value);
+                }
+            }
+        }
+        if admitted {
+            Ok(exchanged)
+        } else {
+            Err(Refusal::NotAdmitted)
+        }
+    }
+
+    /// What stands before the placeholder, if this is the placeholder.
+    fn scheme(&self, given: &[u8]) -> Option<&'static str> {
+        let bare = given.strip_prefix(b"Bearer ");
+        let scheme = if bare.is_some() { "Bearer " } else { "" };
+        same(bare.unwrap_or(given), self.placeholder()).then_some(scheme)
+    }
+
+    fn placeholder(&self) -> &[u8] {
+        self.placeholder.expose_secret().as_bytes()
+    }
+}
+
+/// The headers of an answer that the sidecar gets, without the key.
+pub(super) fn coming_back(headers: &HeaderMap, key: &Spellings) -> HeaderMap {
+    let wanted = |name: &str, _: &HeaderValue| {
+        COMES_BACK.contains(&name) || COMES_BACK_AS.iter().any(|start| name.starts_with(start))
+    };
+    let mut kept = kept(headers, wanted);
+    for value in kept.values_mut() {
+        let clean = key.out_of(value.as_bytes());
+        *value = HeaderValue::from_bytes(&clean).unwrap_or(HeaderValue::from_static(""));
+    }
+    kept
+}
+
+fn kept(headers: &HeaderMap, wanted: impl Fn(&str, &HeaderValue) -> bool) -> HeaderMap {
+    let chosen = headers
+        .iter()
+        .filter(|(name, value)| wanted(name.as_str(), value));
+    chosen
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len().max(1)).any(|window| window == part)
+}
+
+/// Compares without telling by time how much was right.
+pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+#[path = "door_tests.rs"]
+mod tests;

@@ -1,0 +1,156 @@
+//! What the gateway says when it does not pass something on: every sentence, its status and its form. Separate,
+//! because OpenCode repeats these sentences to the user, and decides by status and words whether it asks again.
+
+use super::body::BodyFault;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// How every sentence begins, so that it can be told from a provider's.
+pub const OPENING: &str = "The model gateway";
+
+/// Why something is not passed on. The sentences must not contain the words by which OpenCode knows an error that
+/// passes, except where it does pass: it would ask again for a minute. A test holds them against its list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error("The model gateway refused the request: it does not carry the secret of this run.")]
+    NotAdmitted,
+    #[error(
+        "The model gateway refused the request: it comes from a browser or asks for another host."
+    )]
+    Elsewhere,
+    #[error("The model gateway refused the request: only POST is passed on.")]
+    Method,
+    #[error(
+        "The model gateway refused the request: its path or query is none that the chosen model needs."
+    )]
+    Path,
+    #[error("The model gateway refused the request: its header names another model.")]
+    ModelHeader,
+    #[error("The model gateway refused the request: {0}.")]
+    Body(#[from] BodyFault),
+    #[error("The model gateway refused the request: it ended before it was complete.")]
+    Incomplete,
+    #[error(
+        "The model gateway refused the request: this run has made {0} requests, the most that it may make."
+    )]
+    Requests(u64),
+    #[error("The model gateway refused the request: it has more than {} MiB, the most that one may have.", mebibytes(*.0))]
+    RequestBytes(u64),
+    #[error("The model gateway refused the request: the requests of this run would exceed {} MiB together.", mebibytes(*.0))]
+    TotalBytes(u64),
+    #[error("The model gateway refused the request: an answer before it had more than {} MiB, the most that one may have.", mebibytes(*.0))]
+    AnswerBytes(u64),
+    #[error(
+        "The model gateway does not follow redirects, and {host} answered with one (HTTP {status}); check model_base_url."
+    )]
+    Redirect { host: String, status: u16 },
+    #[error(
+        "The model gateway cannot read the answer of {host}: it is compressed although that was not asked for."
+    )]
+    Compressed { host: String },
+    #[error("The model gateway got an answer of {host} before the request was complete.")]
+    Early { host: String },
+    #[error("The model gateway cannot reach {host}: {cause}.")]
+    Unreachable { host: String, cause: String },
+}
+
+fn mebibytes(bytes: u64) -> u64 {
+    bytes >> 20
+}
+
+impl Refusal {
+    /// OpenCode asks again after a 5xx, and not after a 403.
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::NotAdmitted => StatusCode::UNAUTHORIZED,
+            Self::Redirect { .. }
+            | Self::Compressed { .. }
+            | Self::Early { .. }
+            | Self::Unreachable { .. } => StatusCode::BAD_GATEWAY,
+            _ => StatusCode::FORBIDDEN,
+        }
+    }
+}
+
+/// In a form that the adapters of OpenAI, Anthropic and Google understand alike.
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        let body = json!({
+            "type": "error",
+            "error": {
+                "type": "model_gateway",
+                "message": self.to_string(),
+                "code": status.as_u16(),
+                "status": "PERMISSION_DENIED",
+            },
+        });
+        let headers = [(header::CONTENT_TYPE, "application/json")];
+        (status, headers, body.to_string()).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::meter::Limits;
+    use regex::Regex;
+
+    /// From OpenCode's `session/retry.ts`: an error with one of these is asked again, whatever its status.
+    const ASKED_AGAIN: &[&str] = &[
+        "429|500|502|503|504|524",
+        "rate increased too quickly|rate limit|rate-limit|rate_limit|too many requests",
+        "overloaded|service unavailable|service_unavailable|internal error|internal_error|internal server error|server error|server_error|provider returned error",
+        "terminated|fetch failed|failed to fetch|network error|upstream connect|connection error|connection refused|connection lost|socket connection was closed|socket hang up|reset before headers|getaddrinfo|enotfound|eai_again|econnrefused|econnreset|etimedout",
+        r"^timeout$|\b(?:request|response|connection|network|stream|read) (?:timeout|timed out|time out)\b",
+        "try your request again|retry your request|resource exhausted|resource_exhausted|exhausted|unavailable|too_many_requests",
+    ];
+
+    #[test]
+    fn a_refusal_for_good_does_not_sound_like_one_that_passes() {
+        let limits = Limits::default();
+        let for_good = [
+            Refusal::Elsewhere,
+            Refusal::Method,
+            Refusal::Path,
+            Refusal::ModelHeader,
+            Refusal::Body(BodyFault::NotAnObject),
+            Refusal::Body(BodyFault::NoModel),
+            Refusal::Body(BodyFault::OtherModel),
+            Refusal::Body(BodyFault::TwoModels),
+            Refusal::Body(BodyFault::Astray("models")),
+            Refusal::Body(BodyFault::OddKey),
+            Refusal::Incomplete,
+            Refusal::Requests(limits.requests),
+            Refusal::RequestBytes(limits.request_bytes),
+            Refusal::TotalBytes(limits.total_bytes),
+            Refusal::AnswerBytes(limits.answer_bytes),
+        ];
+        for refusal in for_good {
+            assert_eq!(refusal.status(), StatusCode::FORBIDDEN);
+            let sentence = refusal.to_string();
+            assert!(
+                sentence.starts_with(&format!("{OPENING} refused")),
+                "{sentence}"
+            );
+            for pattern in ASKED_AGAIN {
+                let pattern = Regex::new(&format!("(?i){pattern}")).unwrap();
+                assert!(!pattern.is_match(&sentence), "{sentence} has {pattern}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_limits_are_told_in_numbers_that_people_read() {
+        let limits = Limits::default();
+        assert_eq!(
+            Refusal::RequestBytes(limits.request_bytes).to_string(),
+            "The model gateway refused the request: it has more than 32 MiB, the most that one may have."
+        );
+        assert_eq!(
+            Refusal::Requests(limits.requests).to_string(),
+            "The model gateway refused the request: this run has made 2000 requests, the most that it may make."
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! The walls around the sidecar: what it may reach, and what of that the kernel could enforce. Separate from
+//! starting it, because this is the promise, and `enter` keeps it.
+
+mod calls;
+pub mod enter;
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+
+/// Everything the sidecar may reach. What is not named here is out of reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Walls {
+    /// Folders and files that it may read.
+    pub read: Vec<PathBuf>,
+    /// Programs that it may execute, itself among them.
+    pub execute: Vec<PathBuf>,
+    /// Folders that it may do anything in.
+    pub write: Vec<PathBuf>,
+    /// The one port it may listen on, and those it may connect to.
+    pub listen: u16,
+    pub connect: Vec<u16>,
+    /// The user and group to become; `None` where we are no superuser ourselves.
+    pub user: Option<u32>,
+    /// Whether a gap ends it before it begins.
+    pub required: bool,
+}
+
+/// `nobody` and `nogroup`, by the number that every distribution gives them.
+pub const NOBODY: u32 = 65_534;
+
+/// What its runtime needs of the system: the libraries and, of `/proc`, its own memory map. Anything more of
+/// `/proc/self` would give it its environment.
+const SYSTEM: [&str; 6] = [
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/proc/self/maps",
+    "/dev/urandom",
+    "/dev/random",
+];
+
+/// Where the C libraries of the supported platforms have their loader, which executes every program.
+const LOADERS: [&str; 5] = [
+    "/lib64/ld-linux-x86-64.so.2",
+    "/lib/ld-linux-x86-64.so.2",
+    "/lib/ld-linux-aarch64.so.1",
+    "/lib/ld-musl-x86_64.so.1",
+    "/lib/ld-musl-aarch64.so.1",
+];
+
+/// Devices that it may write to.
+const DEVICES: [&str; 1] = ["/dev/null"];
+
+/// A wall that is not there, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gap {
+    /// No Landlock at all.
+    Landlock(String),
+    /// A Landlock too old to know TCP.
+    Tcp,
+    /// A Landlock too old to hold back signals, where no other user does.
+    Signals,
+    /// It runs as the superuser.
+    User(String),
+    Capabilities(String),
+    /// No filter of system calls.
+    Calls(String),
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Landlock(why) => write!(
+                f,
+                "Landlock ({why}): it can read what its user can read, and connect to any address"
+            ),
+            Self::Tcp => f.write_str(
+                "Landlock's rules for TCP (they need Linux 6.7): it can connect to any address",
+            ),
+            Self::Signals => f.write_str(
+                "Landlock's rules for signals (they need Linux 6.12): it can signal processes of the same user",
+            ),
+            Self::User(why) => write!(f, "another user ({why}): it runs as the superuser"),
+            Self::Capabilities(why) => write!(f, "dropped capabilities ({why})"),
+            Self::Calls(why) => write!(
+                f,
+                "the filter of system calls ({why}): it can open sockets of every kind"
+            ),
+        }
+    }
+}
+
+/// What of the walls stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    pub gaps: Vec<Gap>,
+    /// The user it runs as.
+    pub user: u32,
+    /// The version of Landlock that was used.
+    pub landlock: Option<i32>,
+}
+
+impl Confinement {
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.gaps.is_empty()
+    }
+
+    /// One sentence about what is missing; `None` where nothing is.
+    #[must_use]
+    pub fn missing(&self) -> Option<String> {
+        if self.is_complete() {
+            return None;
+        }
+        let gaps: Vec<String> = self.gaps.iter().map(ToString::to_string).collect();
+        Some(format!("The sandbox lacks {}.", gaps.join("; ")))
+    }
+}
+
+impl fmt::Display for Confinement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.missing(), self.landlock) {
+            (Some(missing), _) => f.write_str(&missing),
+            (None, Some(abi)) => write!(
+                f,
+                "The sandbox is complete: user {}, Landlock ABI {abi}, filtered system calls.",
+                self.user
+            ),
+            (None, None) => write!(f, "The sandbox is complete: user {}.", self.user),
+        }
+    }
+}
+
+/// How the process that enters the walls tells them to the one that started it: a line before the sidecar's own
+/// output begins.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Announcement {
+    Entered(Confinement),
+    /// The walls are required and not complete, so nothing was started.
+    Refused(Confinement),
+}
+
+const ANNOUNCED: &str = "opencode-reviewer confine: ";
+
+impl Announcement {
+    #[must_use]
+    pub fn line(&self) -> String {
+        let json = serde_json::to_string(self).unwrap_or_default();
+        format!("{ANNOUNCED}{json}")
+    }
+
+    #[must_use]
+    pub fn read(line: &str) -> Option<Self> {
+        serde_json::from_str(line.trim_end().strip_prefix(ANNOUNCED)?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said_precisely() {
+        let confinement = Confinement {
+            gaps: vec![Gap::Tcp, Gap::User("EPERM: Operation not permitted".into())],
+            user: 0,
+            landlock: Some(3),
+        };
+        assert_eq!(
+            confinement.to_string(),
+            "The sandbox lacks Landlock's rules for TCP (they need Linux 6.7): it can connect to any address; \
+             another user (EPERM: Operation not permitted): it runs as the superuser."
+        );
+        assert!(!confinement.is_complete());
+    }
+
+    #[test]
+    fn an_announcement_survives_the_pipe_and_nothing_else_passes_for_one() {
+        let complete = Confinement {
+            gaps: vec![],
+            user: NOBODY,
+            landlock: Some(7),
+        };
+        let announcement = Announcement::Entered(complete);
+        let line = format!("{}\n", announcement.line());
+        assert_eq!(Announcement::read(&line), Some(announcement));
+        assert_eq!(Announcement::read("opencode server listening on …"), None);
+        assert_eq!(Announcement::read("opencode-reviewer confine: {}"), None);
+    }
+}

@@ -1,0 +1,293 @@
+//! Whether a value is a secret by the look of it, or something that only stands where one would: an example, a
+//! placeholder, a name, a path. Separate, because every rule asks the same questions.
+
+use std::collections::BTreeMap;
+
+/// In a value, these say that the real one is elsewhere.
+const STAND_INS: &[&str] = &[
+    "your",
+    "example",
+    "changeme",
+    "change_me",
+    "change-me",
+    "placeholder",
+    "dummy",
+    "redacted",
+    "process.env",
+    "getenv",
+    "environ",
+    "secrets.",
+    "env.",
+    "vault:",
+    "config.",
+    "...",
+    "<",
+    "${",
+    "{{",
+    "$(",
+    "%(",
+    "#{",
+];
+/// What documentation puts where a password belongs.
+const WORDS_FOR_IT: &[&str] = &[
+    "password",
+    "passwd",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "user",
+    "username",
+    "pw",
+    "mypassword",
+    "admin",
+    "root",
+    "postgres",
+    "hunter2",
+    "test",
+    "guest",
+    "none",
+    "null",
+    "true",
+    "false",
+    "string",
+];
+
+/// The most frequent pairs of letters in English.
+const PAIRS: &str = "al an ar as at ce ch co ct de ec ed el en er es et ha he hi ic il in io is it la ld le li ma me nd ne \
+                     ng nt of om on or ou pr ra re ri ro sa se si ss st ta te th ti to tr ur us ve ";
+
+/// A value of documentation, whatever its shape: `AKIAIOSFODNN7EXAMPLE`, `xxxxxxxx`, zeros.
+pub(super) fn documented(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    lower.ends_with("example")
+        || lower.ends_with("examplekey")
+        || ["xxxxxx", "000000", "******", "......", "######"]
+            .iter()
+            .any(|run| lower.contains(run))
+}
+
+/// A value that stands for another one, or that counts up as an invented one does.
+pub(super) fn placeholder(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    documented(value)
+        || STAND_INS.iter().any(|word| lower.contains(word))
+        || WORDS_FOR_IT.contains(&lower.as_str())
+        || !value.bytes().any(|b| b.is_ascii_alphanumeric())
+        || lower.trim_matches('x').is_empty()
+        || counts(lower.as_bytes(), 1)
+        || counts(lower.as_bytes(), 2)
+}
+
+/// Whether six characters follow each other as in "abcdef" and "987654" (step 1) or "a1b2c3d4" (step 2).
+fn counts(bytes: &[u8], step: usize) -> bool {
+    let (mut up, mut down) = (0, 0);
+    for pair in bytes.windows(step + 1) {
+        let (a, b) = (pair[0], pair[step]);
+        let within = a.is_ascii_alphanumeric() && b.is_ascii_alphanumeric();
+        up = if within && b == a.wrapping_add(1) {
+            up + 1
+        } else {
+            0
+        };
+        down = if within && a == b.wrapping_add(1) {
+            down + 1
+        } else {
+            0
+        };
+        if up.max(down) >= 5 {
+            return true;
+        }
+    }
+    false
+}
+
+/// A value that a key or a token may have: a UUID, hexadecimal, base64, parts joined by dots, or random letters.
+pub(super) fn key(value: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_-.+/".contains(&b);
+    value.trim_end_matches('=').bytes().all(allowed)
+        && !placeholder(value)
+        && (uuid(value) || hexadecimal(value) || base64(value) || dotted(value) || random(value))
+}
+
+/// A value that can be nothing else than a key: longer than names are, or hexadecimal in quotes.
+pub(super) fn long_key(value: &str, quoted: bool) -> bool {
+    !placeholder(value)
+        && ((quoted && hexadecimal(value)) || (value.len() >= 36 && !uuid(value) && random(value)))
+}
+
+/// What identifies a client: a key, or shorter, which are shorter.
+pub(super) fn client_id(value: &str) -> bool {
+    key(value) || (!placeholder(value) && value.len() == 20 && hex_digits(value))
+}
+
+/// A value that a password may have. Without quotes nearly anything follows the word, so more is asked.
+pub(super) fn password(value: &str, quoted: bool) -> bool {
+    let least = if quoted { 6 } else { 8 };
+    let has = |test: fn(&u8) -> bool| value.bytes().any(|b| test(&b));
+    let symbol = |b: &u8| b.is_ascii_punctuation() && !b"_-./:".contains(b);
+    let letters = has(u8::is_ascii_alphabetic);
+    let mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    if placeholder(value) || value.len() < least || value.chars().any(char::is_whitespace) {
+        return false;
+    }
+    if value.starts_with(['$', '/', '.', '#', ':', '@', '%', '-', '(', '+', '\\'])
+        || value.contains(['(', ')']) && !quoted
+    {
+        return false;
+    }
+    (has(u8::is_ascii_digit) && letters && (quoted || !(compound(value) && named(value))))
+        || (quoted
+            && value.len() >= 8
+            && mixed
+            && value.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && value.bytes().any(|b| symbol(&b)))
+}
+
+/// A quoted value with a symbol in it that no name, path or address has.
+pub(super) fn passphrase(value: &str) -> bool {
+    let odd = |c: char| "#!$%^&*~?".contains(c);
+    value.len() >= 12
+        && value.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && value.contains(odd)
+        && !value.contains(|c: char| c.is_whitespace() || "/.:()[]{}<>\"'`,;=".contains(c))
+        && !placeholder(value)
+}
+
+/// A quoted value of letters, digits and symbols in such disorder that nobody reads it.
+pub(super) fn noise(value: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| value.bytes().any(|b| test(&b));
+    value.len() >= 20
+        && !value.chars().any(char::is_whitespace)
+        && has(u8::is_ascii_alphabetic)
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_punctuation)
+        && entropy(value) >= 4.0
+        && !named(value)
+        && !documented(value)
+}
+
+fn hex_digits(value: &str) -> bool {
+    value.bytes().all(|b| b.is_ascii_hexdigit())
+        && value.bytes().any(|b| b.is_ascii_digit())
+        && value.bytes().any(|b| b.is_ascii_alphabetic())
+}
+
+/// Keys are whole words of memory: 32, 40, 48, 64 digits.
+pub(super) fn hexadecimal(value: &str) -> bool {
+    hex_digits(value) && value.len() >= 32 && value.len().is_multiple_of(8) && entropy(value) >= 2.5
+}
+
+fn uuid(value: &str) -> bool {
+    let parts: Vec<&str> = value.split('-').collect();
+    parts.iter().map(|part| part.len()).eq([8, 4, 4, 4, 12])
+        && parts
+            .iter()
+            .all(|part| part.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+fn base64(value: &str) -> bool {
+    let body = value.trim_end_matches('=');
+    let plain: String = body.replace(['+', '/'], "");
+    value.len() >= 20
+        && value.len().is_multiple_of(4)
+        && plain.len() < value.len()
+        && plain.bytes().all(|b| b.is_ascii_alphanumeric())
+        && plain.bytes().any(|b| b.is_ascii_uppercase())
+        && plain.bytes().any(|b| b.is_ascii_lowercase())
+        && random(&plain)
+}
+
+/// Parts of some length tell a token from `s.method` and `v1.name`; beside short ones, one must be longer than a name.
+fn dotted(value: &str) -> bool {
+    let parts: Vec<&str> = value.split('.').collect();
+    let least = if parts.iter().all(|part| part.len() >= 6) {
+        16
+    } else {
+        40
+    };
+    matches!(parts.len(), 2..=4)
+        && parts.iter().any(|part| part.len() >= least && random(part))
+        && random(&parts.concat())
+}
+
+/// Letters and digits in a disorder that names do not have.
+pub(super) fn random(value: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    let enough = match digits(value) {
+        // Without digits, only a constant change of case tells it from words.
+        0 | 1 => value.len() >= 24 && 3 * changes(value) >= value.len(),
+        _ => value.len() >= 16 && 8 * changes(value) >= value.len(),
+    };
+    enough
+        && value.bytes().all(allowed)
+        && value.bytes().any(|b| b.is_ascii_alphabetic())
+        && entropy(value) >= 3.0
+        && !hex_digits(value)
+        && !named(value)
+}
+
+/// The same, in capitals and small letters.
+pub(super) fn mixed(value: &str) -> bool {
+    random(value)
+        && digits(value) >= 2
+        && value.bytes().any(|b| b.is_ascii_uppercase())
+        && value.bytes().any(|b| b.is_ascii_lowercase())
+}
+
+fn digits(value: &str) -> usize {
+    value.bytes().filter(u8::is_ascii_digit).count()
+}
+
+/// How often the kind of character changes, separators left out.
+fn changes(value: &str) -> usize {
+    let kind = |b: u8| (b.is_ascii_digit(), b.is_ascii_uppercase());
+    let kinds: Vec<_> = value
+        .bytes()
+        .filter(u8::is_ascii_alphanumeric)
+        .map(kind)
+        .collect();
+    kinds.windows(2).filter(|pair| pair[0] != pair[1]).count()
+}
+
+/// Whether it reads as words, with numbers among them: `parseUtf8FromV2Header`, `build-2024-linux`. Pairs of letters
+/// that are frequent in English are two thirds of the pairs in a name, and a tenth of those in a random value; and a name
+/// is not full of digits.
+fn named(value: &str) -> bool {
+    let (mut pairs, mut frequent) = (0, 0);
+    for pair in value.as_bytes().windows(2) {
+        let joined = pair.iter().all(u8::is_ascii_alphabetic) && !starts_word(pair);
+        let lower = pair.to_ascii_lowercase();
+        pairs += usize::from(joined);
+        frequent +=
+            usize::from(joined && PAIRS.as_bytes().chunks(3).any(|known| known[..2] == lower));
+    }
+    20 * frequent >= 7 * pairs.max(3) && 4 * digits(value) < value.len()
+}
+
+fn starts_word(pair: &[u8]) -> bool {
+    pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()
+}
+
+/// A name as code writes it: of several words.
+fn compound(value: &str) -> bool {
+    value.contains(['_', '-', '.']) || value.as_bytes().windows(2).any(starts_word)
+}
+
+/// Bits a character.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "lengths of values, not of the universe"
+)]
+fn entropy(value: &str) -> f64 {
+    let mut counts: BTreeMap<char, usize> = BTreeMap::new();
+    for c in value.chars() {
+        *counts.entry(c).or_default() += 1;
+    }
+    let total = value.chars().count() as f64;
+    counts
+        .values()
+        .map(|&count| count as f64 / total)
+        .map(|share| -share * share.log2())
+        .sum()
+}

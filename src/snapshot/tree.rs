@@ -1,0 +1,74 @@
+//! The directory being filled. Separate because it is all that touches the disk: nobody else writes there, and every
+//! file is made anew, so no link is followed.
+
+use crate::domain::diff::visible;
+use anyhow::{Context as _, Result, bail};
+use std::collections::HashSet;
+use std::fs::{DirBuilder, OpenOptions, Permissions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+pub(super) struct Tree {
+    root: PathBuf,
+    made: HashSet<PathBuf>,
+}
+
+impl Tree {
+    /// An empty directory that is there.
+    pub(super) fn claim(dir: &Path) -> Result<Self> {
+        let failed = || format!("cannot write the snapshot to {}", dir.display());
+        let meta = std::fs::symlink_metadata(dir).with_context(failed)?;
+        if !meta.is_dir()
+            || std::fs::read_dir(dir)
+                .with_context(failed)?
+                .next()
+                .is_some()
+        {
+            bail!("{}: it must be an empty directory", failed());
+        }
+        Ok(Self::resume(dir))
+    }
+
+    /// One that was claimed before.
+    pub(super) fn resume(dir: &Path) -> Self {
+        Self {
+            root: dir.to_owned(),
+            made: HashSet::from([dir.to_owned()]),
+        }
+    }
+
+    pub(super) fn path(&self, shown: &str) -> PathBuf {
+        self.root.join(shown)
+    }
+
+    pub(super) fn add(&mut self, shown: &str, content: &[u8]) -> Result<()> {
+        let path = self.path(shown);
+        let failed = || format!("cannot write {} to the snapshot", visible(shown));
+        if let Some(parent) = path.parent() {
+            self.directory(parent).with_context(failed)?;
+        }
+        let mut options = OpenOptions::new();
+        let made = options.write(true).create_new(true).mode(0o644).open(&path);
+        let mut file = made.with_context(failed)?;
+        file.write_all(content).with_context(failed)?;
+        // The umask of the job may have taken away what another user needs for reading.
+        file.set_permissions(Permissions::from_mode(0o644))
+            .with_context(failed)
+    }
+
+    fn directory(&mut self, path: &Path) -> std::io::Result<()> {
+        let missing: Vec<&Path> = path
+            .ancestors()
+            .take_while(|p| !self.made.contains(*p))
+            .collect();
+        for dir in missing.into_iter().rev() {
+            match DirBuilder::new().mode(0o755).create(dir) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+                _ => std::fs::set_permissions(dir, Permissions::from_mode(0o755))?,
+            }
+            self.made.insert(dir.to_owned());
+        }
+        Ok(())
+    }
+}

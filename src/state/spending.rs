@@ -1,0 +1,259 @@
+//! What a pull request has cost, run by run: the memory behind the limit for a day. Separate from the record that
+//! carries it, because the records of several heads, and of runs at the same time, make up one account.
+
+use super::record::Record;
+use serde::{Deserialize, Serialize};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A day in UTC, as the number of days since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Day(u64);
+
+impl Day {
+    #[must_use]
+    pub fn of(time: SystemTime) -> Self {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(since.as_secs() / 86_400)
+    }
+
+    #[must_use]
+    pub fn before(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+}
+
+/// What one run has cost. By run, and not as one sum, because two runs that began from the same record would each
+/// write a sum without the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// A random name: the jobs of one workflow share its run's number.
+    pub run: String,
+    /// The day on which the run began.
+    pub day: Day,
+    pub cost_usd: f64,
+}
+
+/// Everything that is known to have been spent on a pull request.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Account {
+    runs: Vec<Spent>,
+    /// Of all days.
+    pub tokens: u64,
+    pub cost_usd: f64,
+}
+
+/// A check run's text takes 65,535 characters. Beyond this many runs on two days the smallest are forgotten.
+const MOST_RUNS: usize = 300;
+
+impl Account {
+    /// From every record that was found, in any order. No record, or none that we signed, is nothing spent: a first
+    /// run looks the same.
+    #[must_use]
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let mut account = Self::default();
+        for record in records {
+            account.tokens = account.tokens.max(record.tokens);
+            account.cost_usd = account.cost_usd.max(record.cost_usd);
+            for spent in &record.spent {
+                account.note(spent.clone());
+            }
+        }
+        account
+    }
+
+    /// The same with what a run has taken.
+    #[must_use]
+    pub fn plus(&self, spent: Spent, tokens: u64) -> Self {
+        let mut account = self.clone();
+        account.tokens += tokens;
+        account.cost_usd += spent.cost_usd;
+        account.note(spent);
+        account
+    }
+
+    #[must_use]
+    pub fn on(&self, day: Day) -> f64 {
+        let runs = self.runs.iter().filter(|spent| spent.day == day);
+        runs.map(|spent| spent.cost_usd).sum()
+    }
+
+    /// The record, with this account in it. Of the runs only those of today and yesterday are kept: a run may find
+    /// the record of one that began before midnight.
+    #[must_use]
+    pub fn entered_in(&self, record: Record, today: Day) -> Record {
+        let recent = |spent: &&Spent| spent.day >= today.before() && spent.cost_usd > 0.0;
+        let mut runs: Vec<Spent> = self.runs.iter().filter(recent).cloned().collect();
+        runs.sort_by(|a, b| b.cost_usd.total_cmp(&a.cost_usd));
+        runs.truncate(MOST_RUNS);
+        Record {
+            tokens: self.tokens,
+            cost_usd: self.cost_usd,
+            spent: runs,
+            ..record
+        }
+    }
+
+    /// A run that was cut off may be told twice; the larger amount is the later one.
+    fn note(&mut self, spent: Spent) {
+        let amount = spent.cost_usd;
+        if !amount.is_finite() || amount < 0.0 {
+            return;
+        }
+        match self.runs.iter_mut().find(|known| known.run == spent.run) {
+            Some(known) => known.cost_usd = known.cost_usd.max(amount),
+            None => self.runs.push(spent),
+        }
+    }
+}
+
+/// What a run may cost, and which input says so.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Allowance {
+    pub usd: f64,
+    /// Said when it is used up.
+    pub why: String,
+}
+
+/// The limit of a run, or what is left of the day's, whichever is less.
+#[must_use]
+pub fn allowance(per_run: f64, per_day: Option<f64>, spent_today: f64) -> Allowance {
+    let left = per_day.map(|per_day| (per_day, (per_day - spent_today).max(0.0)));
+    match left {
+        Some((per_day, left)) if left < per_run => Allowance {
+            usd: left,
+            why: format!(
+                "max_cost_usd_per_day of {per_day} is used up for this pull request; it counts anew at 00:00 UTC"
+            ),
+        },
+        _ => Allowance {
+            usd: per_run,
+            why: format!("max_cost_usd of {per_run} was reached"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const TODAY: Day = Day(20_000);
+
+    fn spent(run: &str, day: Day, cost_usd: f64) -> Spent {
+        Spent {
+            run: run.into(),
+            day,
+            cost_usd,
+        }
+    }
+
+    fn record(spent: &[Spent], tokens: u64, cost_usd: f64) -> Record {
+        Record {
+            spent: spent.to_vec(),
+            tokens,
+            cost_usd,
+            ..Record::default()
+        }
+    }
+
+    fn is(amount: f64, expected: f64) -> bool {
+        (amount - expected).abs() < 1e-9
+    }
+
+    #[test]
+    fn a_day_ends_at_midnight_in_utc() {
+        let at = |seconds| Day::of(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), at(86_399));
+        assert_eq!(at(86_400).before(), at(86_399));
+        let long_ago = UNIX_EPOCH.checked_sub(Duration::from_secs(1)).unwrap();
+        assert_eq!(Day::of(long_ago), at(0));
+    }
+
+    #[test]
+    fn runs_on_several_heads_and_at_the_same_time_add_up_once_each() {
+        let (a, b, c) = (
+            spent("a", TODAY, 1.0),
+            spent("b", TODAY, 2.0),
+            spent("c", TODAY, 4.0),
+        );
+        // b and c both began from a's record; b was cut off and told more when it ended.
+        let cut_off = spent("b", TODAY, 0.5);
+        let account = Account::of(&[
+            record(std::slice::from_ref(&a), 10, 1.0),
+            record(&[a.clone(), cut_off], 12, 1.5),
+            record(&[a.clone(), b], 15, 3.0),
+            record(&[a, c], 20, 5.0),
+        ]);
+        assert!(is(account.on(TODAY), 7.0), "{account:?}");
+        assert!(is(account.on(TODAY.before()), 0.0));
+        assert_eq!(account.tokens, 20);
+    }
+
+    #[test]
+    fn yesterday_is_kept_and_counts_no_more() {
+        let old = TODAY.before();
+        let account = Account::of(&[record(
+            &[
+                spent("x", old.before(), 9.0),
+                spent("y", old, 19.0),
+                spent("z", TODAY, 1.0),
+            ],
+            0,
+            29.0,
+        )]);
+        assert!(is(account.on(TODAY), 1.0));
+        let account = account.plus(spent("now", TODAY, 0.25), 100);
+        let kept = account.entered_in(Record::default(), TODAY);
+        let names: Vec<&str> = kept.spent.iter().map(|spent| spent.run.as_str()).collect();
+        assert_eq!(names, ["y", "z", "now"]);
+        assert_eq!(kept.tokens, 100);
+        assert!(is(kept.cost_usd, 29.25), "the whole of it is told for ever");
+    }
+
+    #[test]
+    fn an_account_stays_small_enough_for_a_check_run() {
+        let runs: Vec<Spent> = (0..2_000)
+            .map(|n: u32| {
+                spent(
+                    &format!("{n:016x}"),
+                    TODAY,
+                    f64::from(n).mul_add(0.001, 0.123_456_789),
+                )
+            })
+            .collect();
+        let kept = Account::of(&[record(&runs, 0, 0.0)]).entered_in(Record::default(), TODAY);
+        let json = serde_json::to_string(&kept).unwrap();
+        assert!(json.len() < 30_000, "{}", json.len());
+        assert_eq!(kept.spent[0].run, format!("{:016x}", 1_999));
+    }
+
+    #[test]
+    fn odd_amounts_buy_nothing() {
+        let odd = [
+            spent("a", TODAY, -5.0),
+            spent("b", TODAY, f64::NAN),
+            spent("c", TODAY, f64::INFINITY),
+            spent("d", TODAY, 2.0),
+        ];
+        assert!(is(Account::of(&[record(&odd, 0, 0.0)]).on(TODAY), 2.0));
+    }
+
+    #[test]
+    fn a_run_gets_its_own_limit_or_what_is_left_of_the_day() {
+        let of = |per_day, today| allowance(5.0, per_day, today);
+        assert_eq!(of(None, 100.0).why, "max_cost_usd of 5 was reached");
+        assert!(is(of(Some(20.0), 0.0).usd, 5.0));
+        assert!(is(of(Some(20.0), 15.0).usd, 5.0));
+        let last = of(Some(20.0), 18.5);
+        assert!(is(last.usd, 1.5));
+        assert_eq!(
+            last.why,
+            "max_cost_usd_per_day of 20 is used up for this pull request; it counts anew at 00:00 UTC"
+        );
+        assert!(is(of(Some(20.0), 23.0).usd, 0.0), "never below nothing");
+        assert!(
+            is(of(Some(2.0), 0.0).usd, 2.0),
+            "a day's limit below a run's"
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! The gateway, which stands between the sidecar and its model: what it lets through, what it puts in, what it takes
+//! out, and what it refuses. In-process with a stand-in for the provider; with the real OpenCode in `real.rs`.
+
+mod adapters;
+mod answers;
+mod bench;
+mod real;
+mod refusals;
+mod way;
