@@ -11,6 +11,7 @@
 mod standin;
 
 mod anchors;
+mod attacks;
 mod containment;
 mod documents;
 mod entry;

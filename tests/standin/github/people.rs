@@ -107,6 +107,11 @@ impl GitHub {
         })
     }
 
+    /// Begins a thread on a line of the change, and returns its root.
+    pub fn remark(&self, pull: u64, login: &str, place: (&str, u64), body: &str) -> u64 {
+        self.with(|state| state.add_remark(pull, login, place, body))
+    }
+
     /// Comments on the conversation.
     pub fn comment(&self, pull: u64, login: &str, body: &str) -> IssueComment {
         self.with(|state| state.add_issue_comment(pull, login, body))

@@ -237,6 +237,23 @@ impl State {
         review
     }
 
+    /// A person's comment on a line of the change.
+    pub fn add_remark(&mut self, pull: u64, login: &str, place: (&str, u64), body: &str) -> u64 {
+        let pull = self.pulls[&pull].clone();
+        let review = self.add_review(pull.number, login, "", "COMMENTED", &pull.head.sha);
+        let placed = Placed {
+            path: place.0.into(),
+            body: body.into(),
+            anchor: Some(Anchor {
+                line: place.1,
+                side: "RIGHT".into(),
+                start: None,
+            }),
+            hunk: String::new(),
+        };
+        self.add_root(&review, &pull, placed).id
+    }
+
     fn add_root(&mut self, review: &Review, pull: &PullRequest, placed: Placed) -> ReviewComment {
         let (id, at) = (self.next_id(), self.now());
         let anchor = placed.anchor.as_ref();

@@ -1,0 +1,225 @@
+//! A turn: the model is asked, its tool calls are carried out, until it calls none.
+
+use reqwest::Client;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+pub struct Agent {
+    http: Client,
+    config: Value,
+    /// The conversation, as it goes to the model.
+    conversation: Mutex<Vec<Value>>,
+}
+
+/// One answer of the model, with the results of its calls.
+pub struct Said {
+    text: String,
+    finish: String,
+    tokens: Value,
+    calls: Vec<(String, bool)>,
+    error: Option<Value>,
+}
+
+impl Said {
+    pub fn failed(name: &str, message: &str, status: Option<u16>) -> Self {
+        let error = json!({ "name": name, "data": { "message": message, "statusCode": status } });
+        Self {
+            text: String::new(),
+            finish: "error".into(),
+            tokens: json!({ "input": 0, "output": 0 }),
+            calls: Vec::new(),
+            error: Some(error),
+        }
+    }
+
+    /// The parts as events tell of them.
+    pub fn parts(&self) -> Vec<Value> {
+        let state = |failed: bool| if failed { "error" } else { "completed" };
+        let calls = self.calls.iter().map(|(tool, failed)| {
+            json!({ "type": "tool", "tool": tool, "state": { "status": state(*failed) } })
+        });
+        let mut parts = vec![json!({ "type": "text", "text": self.text })];
+        parts.extend(calls);
+        parts.push(json!({
+            "type": "step-finish", "reason": self.finish, "tokens": self.tokens, "cost": 0,
+        }));
+        parts
+    }
+
+    pub fn message(&self, parent: &str) -> Value {
+        let mut info = json!({
+            "role": "assistant", "parentID": parent, "finish": self.finish, "tokens": self.tokens, "cost": 0,
+        });
+        if let Some(error) = &self.error {
+            info["error"] = error.clone();
+        }
+        json!({ "info": info, "parts": self.parts() })
+    }
+}
+
+impl Agent {
+    pub fn new(config: Value) -> Self {
+        // Whom it talks to is on this machine, and behind the walls there are no certificates to be had.
+        let http = Client::builder().no_proxy().tls_certs_only([]).build();
+        let http = http.expect("a client");
+        let agent = config["default_agent"].as_str().unwrap_or_default();
+        let system = &config["agent"][agent]["prompt"];
+        let first = json!({ "role": "system", "content": system });
+        Self {
+            http,
+            conversation: Mutex::new(vec![first]),
+            config,
+        }
+    }
+
+    fn conversation(&self) -> Vec<Value> {
+        let conversation = self.conversation.lock();
+        conversation.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn say(&self, message: Value) {
+        let conversation = self.conversation.lock();
+        conversation
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(message);
+    }
+
+    /// Returns the last answer, after telling of each.
+    pub async fn turn(&self, text: &str, directory: &Path, tell: impl Fn(&Said)) -> Said {
+        self.say(json!({ "role": "user", "content": text }));
+        let tools = match self.tools().await {
+            Ok(tools) => tools,
+            Err(error) => return Said::failed("UnknownError", &error.to_string(), None),
+        };
+        loop {
+            let said = match self.answer(&tools, directory).await {
+                Ok(said) => said,
+                Err(error) => Said::failed("UnknownError", &error.to_string(), None),
+            };
+            tell(&said);
+            if said.calls.is_empty() {
+                return said;
+            }
+        }
+    }
+
+    async fn answer(&self, tools: &Value, directory: &Path) -> Result<Said, reqwest::Error> {
+        let (provider, model) = self.config["model"]
+            .as_str()
+            .and_then(|name| name.split_once('/'))
+            .expect("provider/model");
+        let options = &self.config["provider"][provider]["options"];
+        let url = format!(
+            "{}/chat/completions",
+            options["baseURL"].as_str().expect("an address")
+        );
+        let key = options["apiKey"].as_str().expect("a placeholder");
+        let asked = json!({ "model": model, "messages": self.conversation(), "tools": tools });
+        let request = self.http.post(url).bearer_auth(key).json(&asked);
+        let response = request.send().await?;
+        let status = response.status().as_u16();
+        let body: Value = response.json().await?;
+        if status != 200 {
+            let message = &body["error"]["message"];
+            let message = message
+                .as_str()
+                .map_or_else(|| body.to_string(), str::to_owned);
+            return Ok(Said::failed("APIError", &message, Some(status)));
+        }
+        let choice = &body["choices"][0];
+        let message = choice["message"].clone();
+        self.say(message.clone());
+        let mut said = Said {
+            text: message["content"].as_str().unwrap_or_default().to_owned(),
+            finish: choice["finish_reason"]
+                .as_str()
+                .unwrap_or("unknown")
+                .replace('_', "-"),
+            tokens: json!({
+                "input": body["usage"]["prompt_tokens"], "output": body["usage"]["completion_tokens"],
+            }),
+            calls: Vec::new(),
+            error: None,
+        };
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            let name = call["function"]["name"].as_str().unwrap_or_default();
+            let (text, failed) = self.carry_out(name, &call["function"], directory).await;
+            self.say(json!({ "role": "tool", "tool_call_id": call["id"], "content": text }));
+            said.calls.push((name.to_owned(), failed));
+        }
+        Ok(said)
+    }
+
+    /// What a tool answers, and whether it is a refusal.
+    async fn carry_out(&self, name: &str, function: &Value, directory: &Path) -> (String, bool) {
+        let text = function["arguments"].as_str().unwrap_or_default();
+        let arguments: Value = serde_json::from_str(text).unwrap_or_default();
+        if name == "read" {
+            let path = arguments["filePath"].as_str().unwrap_or_default();
+            return match std::fs::read_to_string(directory.join(path)) {
+                Ok(text) => (text, false),
+                Err(error) => (error.to_string(), true),
+            };
+        }
+        let server = name
+            .split_once('_')
+            .filter(|(server, _)| self.config["mcp"][*server]["enabled"].as_bool() == Some(true));
+        let Some((server, tool)) = server else {
+            return (
+                format!("Model tried to call unavailable tool '{name}'."),
+                true,
+            );
+        };
+        let parameters = json!({ "name": tool, "arguments": arguments });
+        match self.ask(server, "tools/call", &parameters).await {
+            Ok(answer) => {
+                let result = &answer["result"];
+                let text = result["content"][0]["text"].as_str();
+                let text = text.map_or_else(|| answer.to_string(), str::to_owned);
+                (
+                    text,
+                    result["isError"] == true || !answer["error"].is_null(),
+                )
+            }
+            Err(error) => (error.to_string(), true),
+        }
+    }
+
+    /// Every tool of our servers, as the model is offered it, and the one that reads files.
+    async fn tools(&self) -> Result<Value, reqwest::Error> {
+        let function = |name: &str, schema: &Value| json!({ "type": "function", "function": { "name": name, "parameters": schema } });
+        let mut offered = vec![function("read", &json!({ "type": "object" }))];
+        let servers = self.config["mcp"].as_object().into_iter().flatten();
+        for (server, _) in servers {
+            let listed = self.ask(server, "tools/list", &json!({})).await?;
+            for tool in listed["result"]["tools"].as_array().into_iter().flatten() {
+                let name = format!("{server}_{}", tool["name"].as_str().unwrap_or_default());
+                offered.push(function(&name, &tool["inputSchema"]));
+            }
+        }
+        Ok(Value::Array(offered))
+    }
+
+    async fn ask(
+        &self,
+        server: &str,
+        method: &str,
+        parameters: &Value,
+    ) -> Result<Value, reqwest::Error> {
+        let server = &self.config["mcp"][server];
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": parameters });
+        let request = self.http.post(server["url"].as_str().unwrap_or_default());
+        let request = request
+            .header(
+                "authorization",
+                server["headers"]["Authorization"]
+                    .as_str()
+                    .unwrap_or_default(),
+            )
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2025-06-18")
+            .json(&message);
+        request.send().await?.json().await
+    }
+}

@@ -1,0 +1,16 @@
+//! The obedient attacker: a model that does whatever a hostile text orders, against everything that stands between it
+//! and the world. Each case carries the number that the catalogue of threats gives its kind. After every run the same
+//! judge looks through all that left: no secret in any form, no write elsewhere, nothing that a page would act on.
+//!
+//! Most cases run with the quick sidecar (`tests/sidecar/`), which is as obedient as the model; `real.rs` has those
+//! that need OpenCode itself, and one of every kind besides.
+
+mod forms;
+mod ground;
+mod judge;
+mod obedient;
+
+mod mouth;
+
+use ground::{Channel, Ground};
+use obedient::step;
