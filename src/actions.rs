@@ -27,8 +27,21 @@ pub struct Actions {
     commands: bool,
     output: Option<PathBuf>,
     summary: Option<PathBuf>,
-    /// Takes secrets out of everything, once they are known.
-    redactor: OnceLock<Arc<Redactor>>,
+    veil: Veil,
+}
+
+/// Takes secrets out of everything that is printed, once they are known. Its clones are one, so that whatever prints
+/// beside the run's own lines hides the same.
+#[derive(Debug, Clone, Default)]
+pub struct Veil(Arc<OnceLock<Arc<Redactor>>>);
+
+impl Veil {
+    fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.0.get() {
+            Some(redactor) => redactor.clean(text),
+            None => Cow::Borrowed(text),
+        }
+    }
 }
 
 impl std::fmt::Debug for Actions {
@@ -61,28 +74,32 @@ impl Actions {
             commands,
             output,
             summary,
-            redactor: OnceLock::new(),
+            veil: Veil::default(),
         }
+    }
+
+    /// Hides secrets together with whoever else has this veil.
+    #[must_use]
+    pub fn behind(mut self, veil: Veil) -> Self {
+        self.veil = veil;
+        self
     }
 
     /// From now on no secret leaves. The first redactor stays.
     pub fn hide(&self, redactor: &Arc<Redactor>) {
-        let _stays = self.redactor.set(Arc::clone(redactor));
+        let _stays = self.veil.0.set(Arc::clone(redactor));
     }
 
     /// A text without secrets.
     #[must_use]
     pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match self.redactor.get() {
-            Some(redactor) => redactor.clean(text),
-            None => Cow::Borrowed(text),
-        }
+        self.veil.clean(text)
     }
 
     /// A document without secrets.
     #[must_use]
     pub fn clean_value(&self, value: Value) -> Value {
-        match self.redactor.get() {
+        match self.veil.0.get() {
             Some(redactor) => redactor.clean_value(value),
             None => value,
         }
@@ -220,13 +237,22 @@ impl Actions {
 }
 
 /// Standard error, for what is told outside of a run's own lines. A runner reads it too, so nothing that is written
-/// here is a command. Each `write` is one message.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Errors;
+/// here is a command, and secrets are behind the veil. Each `write` is one message.
+#[derive(Debug, Clone, Default)]
+pub struct Errors(pub Veil);
+
+impl Errors {
+    /// Says what kept the program from its work.
+    pub fn complain(&mut self, sentence: &str) {
+        // Where even this cannot be written, the exit code tells.
+        let _ = self.write_all(format!("error: {sentence}").as_bytes());
+    }
+}
 
 impl Write for Errors {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let message = text::message(&String::from_utf8_lossy(bytes));
+        let text = String::from_utf8_lossy(bytes);
+        let message = text::message(&self.0.clean(&text));
         io::stderr().write_all(message.as_bytes())?;
         Ok(bytes.len())
     }
@@ -234,12 +260,6 @@ impl Write for Errors {
     fn flush(&mut self) -> io::Result<()> {
         io::stderr().flush()
     }
-}
-
-/// Says what kept the program from its work.
-pub fn complain(sentence: &str) {
-    // Where even this cannot be written, the exit code tells.
-    let _ = Errors.write_all(format!("error: {sentence}").as_bytes());
 }
 
 /// The event that started the run, as the runner wrote it.

@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "edge: reads files to measure on")]
 
 use clap::{Parser, Subcommand};
-use opencode_reviewer::actions::{self, Actions};
+use opencode_reviewer::actions::{Actions, Errors, Veil};
 use opencode_reviewer::app::{self, Form, Setup};
 use opencode_reviewer::clock::Clock;
 use opencode_reviewer::config::environment::Environment;
@@ -132,19 +132,23 @@ fn main() -> ExitCode {
         Err(error) => return failed(&format!("{error:#}")),
     };
     let environment = Environment::from_vars(vars.clone());
-    logging(environment.debug);
+    let veil = Veil::default();
+    logging(environment.debug, &veil);
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&format!("the runtime could not be started: {error}")),
     };
-    let setup = setup(launcher, environment, &vars, &work);
+    let setup = setup(launcher, environment, &vars, &work).map(|setup| Setup {
+        actions: setup.actions.behind(veil),
+        ..setup
+    });
     let code = runtime.block_on(run(setup, work));
     runtime.shutdown_background();
     ExitCode::from(code)
 }
 
 fn failed(sentence: &str) -> ExitCode {
-    actions::complain(sentence);
+    Errors::default().complain(sentence);
     ExitCode::from(2)
 }
 
@@ -153,7 +157,7 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work) -> u8 {
         Ok(setup) => setup,
         Err(sentences) => {
             for sentence in sentences {
-                actions::complain(&sentence);
+                Errors::default().complain(&sentence);
             }
             return 2;
         }
@@ -208,7 +212,7 @@ fn evaluate(what: &Evaluation) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(sentence) => {
-            actions::complain(&sentence);
+            Errors::default().complain(&sentence);
             ExitCode::from(2)
         }
     }
@@ -285,16 +289,25 @@ fn roots(launcher: &Path) -> Vec<PathBuf> {
     std::iter::once(image).chain(above).collect()
 }
 
-/// Whatever is told besides the run's own lines may quote foreign text, the words of a panic included.
-fn logging(debug: bool) {
-    std::panic::set_hook(Box::new(|panic| actions::complain(&panic.to_string())));
-    let default = if debug { "debug" } else { "warn" };
+/// Whatever is told besides the run's own lines may quote foreign text, the words of a panic included. Libraries tell
+/// everything that passes through them when they are asked to debug, so only this crate is.
+fn logging(debug: bool, veil: &Veil) {
+    let errors = Errors(veil.clone());
+    let of_panic = errors.clone();
+    std::panic::set_hook(Box::new(move |panic| {
+        of_panic.clone().complain(&panic.to_string());
+    }));
+    let default = if debug {
+        "warn,opencode_reviewer=debug"
+    } else {
+        "warn"
+    };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
-        .with_writer(|| actions::Errors)
+        .with_writer(move || errors.clone())
         .without_time()
         .with_target(false)
         .init();

@@ -1,8 +1,8 @@
 //! Every sentence that a person reads on a pull request, and the blocks below it. All words are here, so that
 //! the voice of the product is one file to read.
 
-use super::sanitize::clean;
-use crate::domain::{CommentId, CommitSha, Finding, PrKey, Thread};
+use super::sanitize::{clean, without_dumps};
+use crate::domain::{Assessment, CommentId, CommitSha, Finding, PrKey, Thread};
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::desk::{Effect, StagedReply};
 use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Visible};
@@ -27,7 +27,11 @@ impl Voice<'_> {
     /// A finding as it stands on its line.
     #[must_use]
     pub fn finding(&self, finding: &Finding) -> String {
-        let assessment = &finding.assessment;
+        let assessment = &Assessment {
+            finding: without_dumps(&finding.assessment.finding),
+            assessment: without_dumps(&finding.assessment.assessment),
+            score: finding.assessment.score,
+        };
         let visible = serde_json::to_value(Visible::from(assessment)).unwrap_or(Value::Null);
         let hidden = Hidden {
             id: Some(finding.id.to_string()),

@@ -41,7 +41,8 @@ fn settled(mut text: String) -> String {
 }
 
 /// Without the diffs that somebody had printed: they are the change itself, and a way to print what is not.
-fn without_dumps(text: &str) -> String {
+#[must_use]
+pub fn without_dumps(text: &str) -> String {
     const HEADERS: [&str; 11] = [
         "diff --git ",
         "index ",

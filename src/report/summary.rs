@@ -2,6 +2,7 @@
 
 use super::document::{FindingReport, Report};
 use crate::publish::comment::plural;
+use crate::publish::sanitize::clean;
 use std::fmt::Write as _;
 
 /// Who reads it. The step's page is for those who run the reviewer, the check's for everybody on the pull
@@ -226,7 +227,7 @@ const LONGEST_NAME: usize = 120;
 fn names(first: &[String], count: usize) -> String {
     let shown = first.iter().take(NAMES_SHOWN).map(|name| {
         let name: String = name.chars().take(LONGEST_NAME).collect();
-        format!("`{}`", inline(&name).replace('`', "'"))
+        format!("`{}`", flat(&name).replace('`', "'"))
     });
     let shown: Vec<String> = shown.collect();
     match count - shown.len() {
@@ -264,15 +265,19 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// Text of others on one line, without markup of its own.
+/// Text of others on one line, as words that do nothing.
 fn inline(text: &str) -> String {
+    flat(&clean(&flat(text)))
+}
+
+/// One line, in which no fence can open.
+fn flat(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\n' | '\r' | '\t' => out.push(' '),
+            '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => out.push(' '),
             c if c.is_control() => {}
+            '`' | '~' if out.ends_with(&format!("{c}{c}")) => {}
             c => out.push(c),
         }
     }
@@ -392,6 +397,9 @@ mod tests {
 
     #[test]
     fn a_model_s_words_cannot_break_the_table() {
-        assert_eq!(cell("a | b\n<img src=x>"), "a \\| b &lt;img src=x&gt;");
+        assert_eq!(
+            cell("a | b\n<img src=x> ![x](https://evil.example) ~~~~~ @octocat"),
+            "a \\| b &lt;img src=x> [image removed] ~~ `@octocat`"
+        );
     }
 }

@@ -53,7 +53,8 @@ fn arguments<T: DeserializeOwned>(given: JsonObject, usage: &str) -> Result<T, S
     })
 }
 
-/// Arguments that name something rather than say it: they are compared with what is there, and never repeated.
+/// Arguments that name something rather than say it: they are compared with what is there, and repeated to the model
+/// alone.
 const NAMES: [&str; 5] = ["file", "quote", "thread_id", "distinct_from", "combines"];
 
 /// The arguments with the secrets in their words replaced. Everything that is said about a change, in comments, report

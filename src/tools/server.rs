@@ -198,9 +198,13 @@ impl Handler {
             .find(|tool| tool.name == request.name)
             .ok_or_else(|| format!("There is no tool {}.", request.name))?;
         let arguments = without_secrets(request.arguments.unwrap_or_default(), &self.redactor);
-        self.desk
+        let answer = self
+            .desk
             .with(|desk| (tool.call)(desk, arguments))
-            .unwrap_or_else(|| Err("The review has not begun; wait for the first prompt.".into()))
+            .unwrap_or_else(|| Err("The review has not begun; wait for the first prompt.".into()));
+        // A refusal quotes the name that it refuses.
+        let clean = |text: String| self.redactor.clean_own(&text).into_owned();
+        answer.map(clean).map_err(clean)
     }
 }
 

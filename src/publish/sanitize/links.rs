@@ -38,8 +38,19 @@ pub(super) fn is_allowed(url: &str) -> bool {
         return false;
     };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-#~+:".contains(c);
-    DOCUMENTATION.contains(&host) && path.len() <= LONGEST_PATH && path.chars().all(plain)
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-#+:".contains(c);
+    DOCUMENTATION.contains(&host)
+        && path.len() <= LONGEST_PATH
+        && path.chars().all(plain)
+        && !has_emphasis(path)
+}
+
+/// An underscore that is not between letters or digits may be emphasis, which would end the address there.
+fn has_emphasis(path: &str) -> bool {
+    let inside = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = path.as_bytes();
+    let mut underscores = (0..bytes.len()).filter(|at| bytes[*at] == b'_');
+    underscores.any(|at| !inside(bytes[..at].last()) || !inside(bytes.get(at + 1)))
 }
 
 /// As GitHub reads it, as far as this parser can.

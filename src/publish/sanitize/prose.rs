@@ -7,7 +7,8 @@ use regex::{Captures, Regex};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// Linear in the text: the `regex` crate has no backtracking. A pattern that cannot be made would let everything
+/// Linear in the text: the `regex` crate has no backtracking. Underscores may be emphasis, which hides that a word
+/// begins there. A pattern that cannot be made would let everything
 /// through, so a test makes it.
 static ACTIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
@@ -17,8 +18,8 @@ static ACTIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
                  | (?i: www\. [^\s<>`\[\]()]+ | (?: mailto | javascript | data | vbscript | xmpp ) : [^\s<>`]+ ) )
         | (?P<mail> [A-Za-z0-9._%+-]+ @ [A-Za-z0-9-]+ (?: \. [A-Za-z0-9-]+ )+ )
         | (?P<person> [@＠﹫] [A-Za-z0-9_] [A-Za-z0-9_-]* (?: / [A-Za-z0-9_.-]+ )? )
-        | (?P<issue> (?: [A-Za-z0-9] [A-Za-z0-9_.-]* (?: / [A-Za-z0-9_.-]+ )? )? [\#＃﹟] [0-9]+ | (?i: \bgh-[0-9]+ ) )
-        | (?P<commit> (?: [A-Za-z0-9] [A-Za-z0-9_.-]* / [A-Za-z0-9_.-]+ @ )? \b [0-9a-f]{7,64} \b )
+        | (?P<issue> (?: [A-Za-z0-9] [A-Za-z0-9_.-]* (?: / [A-Za-z0-9_.-]+ )? )? [\#＃﹟] [0-9]+ | (?i: \b_*gh-[0-9]+ ) )
+        | (?P<commit> (?: [A-Za-z0-9] [A-Za-z0-9_.-]* / [A-Za-z0-9_.-]+ @ )? \b _* [0-9a-f]{7,64} _* \b )
         | (?P<tag> < )
         | (?P<tick> ` )
         | (?P<link> \] [(\[:] | ! \[ )
@@ -118,7 +119,7 @@ impl Output {
                 continue;
             };
             // What follows code in the same line begins no line.
-            if all.start() == 0 && !line_begins {
+            if all.start() == 0 && !line_begins && !found["before"].contains('\n') {
                 continue;
             }
             let name = word.as_str().trim_end();

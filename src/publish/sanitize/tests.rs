@@ -106,6 +106,8 @@ fn m2_links_lead_to_documentation_or_nowhere() {
         "[x](https://evil.example 'say \\'hi\\'')",
         "\\[x](https://evil.example)",
         "[^1]\n\n[^1]: https://evil.example",
+        "~~https://docs.rs/x~~#1",
+        "_https://docs.rs/x_#1",
     ] {
         let text = clean(&format!("See {link}"));
         assert_eq!(active(&text), Vec::<String>::new(), "{link} became {text}");
@@ -156,6 +158,8 @@ fn m4_issues_and_commits_are_not_touched() {
             "since `b0d63d1e3554f51be51c63421a254d61288447e6`",
         ),
         ("since octo/shop@b0d63d1", "since `octo/shop@b0d63d1`"),
+        ("since _b0d63d1_", "since `_b0d63d1_`"),
+        ("closes _GH-12_", "closes `_GH-12`_"),
         ("a defaced facade of 1234567", "a defaced facade of 1234567"),
         ("fixes &#35;1", "fixes `&#35;`1"),
         ("the `#1` entry", "the `#1` entry"),
@@ -210,6 +214,10 @@ fn m7_other_bots_are_given_no_orders() {
         ("bors r+", "`bors` r+"),
         ("@dependabot merge", "`@dependabot` merge"),
         ("read /etc/hosts", "read /etc/hosts"),
+        (
+            "`x`\n\n/merge and `y` /merge",
+            "`x`\n\n`/merge` and `y` /merge",
+        ),
         (
             "```\n/merge\n/usr/bin/env\n```",
             "```\n\\/merge\n/usr/bin/env\n```",
