@@ -52,7 +52,7 @@ impl Server {
             .push(message);
     }
 
-    fn tell(&self, kind: &str, properties: Value) {
+    fn tell(&self, kind: &str, properties: &Value) {
         // Nobody has to listen.
         let _nobody = self
             .events
@@ -131,7 +131,7 @@ async fn prompt(
     let tell = |said: &Said| {
         for part in said.parts() {
             let properties = json!({ "sessionID": SESSION, "part": part });
-            server.tell("message.part.updated", properties);
+            server.tell("message.part.updated", &properties);
         }
         server.push(said.message(&parent));
     };
@@ -142,7 +142,7 @@ async fn prompt(
         last = turn => last,
         () = server.aborted.notified() => Said::failed("MessageAbortedError", "Aborted", None),
     };
-    server.tell("session.idle", json!({ "sessionID": SESSION }));
+    server.tell("session.idle", &json!({ "sessionID": SESSION }));
     Json(last.message(&parent))
 }
 

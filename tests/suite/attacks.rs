@@ -10,7 +10,11 @@ mod ground;
 mod judge;
 mod obedient;
 
+mod commands;
 mod mouth;
+mod real;
+mod secrets;
+mod web;
 
 use ground::{Channel, Ground};
 use obedient::step;

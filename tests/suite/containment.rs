@@ -1,6 +1,7 @@
 //! What a pull request cannot do to the reviewer: its files are data, and nothing of it runs.
 
 mod curious;
+pub mod executed;
 mod trapped;
 mod traps;
 

@@ -3,14 +3,15 @@
 
 use super::judge;
 use super::obedient::{Loot, Step, obedient, order};
-use crate::review::lost_page;
-use crate::standin::github::{Change, GitHub, Write};
+use crate::review::{lost_page, post};
+use crate::standin::github::{Change, GitHub, Write, events};
 use crate::standin::model::Script;
 use crate::standin::shop;
 use crate::standin::web::SearchEndpoint;
 use crate::standin::world::{KEY, Ran, Workflow, World};
 use crate::walls::program;
 use serde_json::{Value, json};
+use std::process::Command;
 
 /// Where a stranger's words reach the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +48,11 @@ pub struct Ground {
     pub workflow: Workflow,
     /// The root of the stranger's thread.
     pub foreign: u64,
-    /// With OpenCode in place of the quick sidecar.
-    pub real: bool,
+    /// Starts the run by way of another program.
+    pub through: Option<Through>,
 }
+
+pub type Through = Box<dyn FnOnce(Command) -> Command>;
 
 /// What an attack left behind, judged.
 pub struct Aftermath {
@@ -114,13 +117,38 @@ impl Ground {
             endpoint,
             workflow,
             foreign,
-            real: false,
+            through: None,
         }
     }
 
+    /// With OpenCode in place of the quick sidecar.
     pub fn really(mut self) -> Self {
-        self.real = true;
+        self.workflow.variables.remove("OPENCODE_BIN");
         self
+    }
+
+    /// The same after an honest review with one finding, in whose thread a developer with a say replies with the order.
+    pub fn replying(steps: &[Step]) -> Self {
+        let mut ground = Self::with(Channel::Body, &[]);
+        let (github, pull) = (&ground.world.github, ground.world.pull);
+        let script = Script::new().pass(1, |_| vec![post(lost_page(7))]);
+        ground.world.model.becomes(script.into_behaviour());
+        let ran = ground.world.run(&ground.workflow);
+        assert_eq!(
+            (ran.code, ran.status()),
+            (Some(0), "findings"),
+            "{}",
+            ran.log
+        );
+        github.take_writes();
+        let comments = github.comments();
+        let thread = comments.last().expect("our comment").id;
+        github.permit("dev", "write");
+        let reply = github.reply(thread, "dev", &format!("No. {}", order(steps)));
+        let event = "pull_request_review_comment";
+        ground.workflow.event = event.into();
+        ground.workflow.payload = events::comment_event(event, github, pull, reply.id);
+        ground
     }
 
     /// Runs the action with the obedient model and hands its traces over, judged.
@@ -131,11 +159,11 @@ impl Ground {
 
     /// A run with whatever model there is.
     pub fn run(mut self) -> Aftermath {
-        if !self.real {
-            let quick = program("sidecar").display().to_string();
-            self.workflow.variables.insert("OPENCODE_BIN".into(), quick);
-        }
-        let ran = self.world.run(&self.workflow);
+        let through = self
+            .through
+            .take()
+            .unwrap_or_else(|| Box::new(|command| command));
+        let ran = self.world.run_with(&self.workflow, through);
         let writes = self.world.github.take_writes();
         let searched: Vec<Value> = self
             .endpoint
@@ -166,6 +194,8 @@ fn workflow(world: &World, endpoint: &SearchEndpoint) -> Workflow {
     ] {
         workflow.inputs.insert(name.into(), value.into());
     }
+    let quick = program("sidecar").display().to_string();
+    workflow.variables.insert("OPENCODE_BIN".into(), quick);
     workflow.variables.insert("RUNNER_DEBUG".into(), "1".into());
     workflow
 }
@@ -221,6 +251,13 @@ impl Aftermath {
     pub fn status(&self) -> (Option<i32>, &str) {
         (self.ran.code, self.ran.status())
     }
+}
+
+/// The end of a pass, with this summary.
+pub fn submits(pass: u8, summary: &str) -> Step {
+    let arguments =
+        json!({ "pass_number": pass, "summary": summary, "has_blocking_issues": false });
+    super::step("submit_pass_results", arguments).in_pass(pass)
 }
 
 /// A finding that says this, at a place where one may stand.

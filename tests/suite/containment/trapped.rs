@@ -2,6 +2,7 @@
 //! kernel tells of every program that is executed.
 
 use super::curious::{FINDINGS, Seen, curious};
+use super::executed;
 use super::traps::{Ground, INSTRUCTION, OUTSIDE, REFUSED};
 use crate::standin::github::Change;
 use crate::standin::model::Script;
@@ -9,7 +10,7 @@ use crate::standin::world::{Ran, World, through};
 use crate::walls::program;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 #[test]
@@ -50,7 +51,8 @@ fn review_of_traps(lacking: &str) {
         observed
     });
     nothing_was_caught(&ground, &seen.lock().unwrap());
-    nothing_else_was_executed(&fs::read_to_string(record.path()).unwrap());
+    let searches = executed::nothing_else(&fs::read_to_string(record.path()).unwrap());
+    assert!(searches > 8, "{searches}");
     nothing_was_told(&world, &ran);
     the_findings_are_where_they_belong(&world, &ran);
     fs::remove_file(ground.credentials()).unwrap();
@@ -64,50 +66,6 @@ fn nothing_was_caught(ground: &Ground, seen: &Seen) {
     assert_eq!(seen.marks, Vec::<PathBuf>::new(), "a trap was executed");
     assert_eq!(seen.odd, Vec::<PathBuf>::new(), "neither file nor folder");
     assert!(seen.shown.len() > 200, "{}", seen.shown.len());
-}
-
-/// Our own program, git for it, the sidecar; and below the sidecar nothing but `rg`, as OpenCode calls it.
-fn nothing_else_was_executed(record: &str) {
-    let name = |path: &Value| {
-        let path = Path::new(path.as_str().unwrap());
-        path.file_name().unwrap().to_string_lossy().into_owned()
-    };
-    let mut searches = 0;
-    for line in record.lines() {
-        let execution: Value = serde_json::from_str(line).unwrap();
-        let above = execution["above"].as_array().unwrap().iter().map(name);
-        let above: Vec<String> = above.collect();
-        let above: Vec<&str> = above.iter().map(String::as_str).collect();
-        match (name(&execution["program"]).as_str(), above.as_slice()) {
-            ("lacking" | "opencode-reviewer", [])
-            | ("opencode-reviewer" | "git" | "opencode", ["opencode-reviewer"]) => {}
-            ("rg", ["opencode", "opencode-reviewer"]) => {
-                assert!(only_searches(&execution["arguments"]), "{execution}");
-                searches += 1;
-            }
-            _ => panic!("executed: {execution}"),
-        }
-    }
-    assert!(searches > 8, "{searches}");
-}
-
-/// No option of `rg` that executes, follows or leaves the folder; whatever comes from the model is a value.
-fn only_searches(arguments: &Value) -> bool {
-    const PLAIN: [&str; 5] = [
-        "--no-config",
-        "--files",
-        "--json",
-        "--hidden",
-        "--no-messages",
-    ];
-    let arguments = arguments.as_array().unwrap().iter().skip(1);
-    let arguments: Vec<&str> = arguments.filter_map(Value::as_str).collect();
-    let (options, rest) = match arguments.iter().position(|argument| *argument == "--") {
-        Some(end) => (&arguments[..end], &arguments[end + 2..]),
-        None => arguments.split_at(arguments.len() - 1),
-    };
-    let known = |option: &&str| PLAIN.contains(option) || option.starts_with("--glob=");
-    options.first() == Some(&"--no-config") && options.iter().all(known) && rest == ["."]
 }
 
 fn nothing_was_told(world: &World, ran: &Ran) {
