@@ -4,6 +4,7 @@ mod asking;
 mod check;
 mod earlier;
 mod finish;
+mod meanwhile;
 mod memory;
 mod past;
 mod people;

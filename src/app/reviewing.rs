@@ -2,6 +2,7 @@
 
 use super::check::CheckRun;
 use super::finish::Finished;
+use super::meanwhile::Meanwhile;
 use super::past::Past;
 use super::reading::Reading;
 use super::{Run, Stop, asking, people, words};
@@ -71,11 +72,9 @@ pub async fn review(
         return Err(Stop::fail(refusal(run, why)));
     }
     let unanswered = asking::send(run, &reading, &outcome).await;
-    let staged = Staged::of(
-        run,
-        &reading,
-        covered.is_some() || outcome.end != End::Complete,
-    );
+    let meanwhile = Meanwhile::of(run, &reading, &publishable(run, &reading)).await;
+    let misses = covered.is_some() || outcome.end != End::Complete;
+    let staged = Staged::of(run, &reading, &meanwhile, misses);
     let record = record(run, &reading, &outcome, covered);
     let all_said = evidence(run, &outcome, &record, &staged, &Sent::default(), 0);
     let outbox = Outbox {
@@ -85,13 +84,17 @@ pub async fn review(
             head: &reading.pull.head_sha,
             run: &run.id,
         },
+        diffs: &reading.change.diffs,
         findings: staged.findings.iter().collect(),
         replies: staged.replies.iter().collect(),
         event: Verdict::of(&all_said).review_event(),
         partial: outcome.end != End::Complete,
         record: (!check.is_open()).then(|| serde_json::to_value(&record).unwrap_or_default()),
     };
-    let sent = outbox.send(&run.github).await;
+    let mut sent = outbox.send(&run.github).await;
+    let left_behind = meanwhile.left_behind.iter();
+    sent.failed
+        .extend(left_behind.map(|(_, sentence)| sentence.clone()));
     let mut finished = conclude(run, &reading, &outcome, &staged, sent, record);
     finished.report.suspicions = suspicions.iter().map(SuspicionReport::from).collect();
     finished.leave_unanswered(unanswered);
@@ -255,16 +258,32 @@ struct Staged<'a> {
     lost: Vec<Score>,
 }
 
+/// The findings of finished passes, where GitHub takes them.
+fn publishable(run: &Run<'_>, reading: &Reading) -> Vec<Finding> {
+    let findings = run.desk.with(|desk| {
+        let entries = desk.publishable().0.into_iter();
+        let placed = entries.map(|entry| placed(&entry.finding, reading));
+        placed.collect()
+    });
+    findings.unwrap_or_default()
+}
+
 impl<'a> Staged<'a> {
-    fn of(run: &Run<'_>, reading: &'a Reading, misses: bool) -> Self {
+    fn of(run: &Run<'_>, reading: &'a Reading, meanwhile: &'a Meanwhile, misses: bool) -> Self {
         let on_desk = run.desk.with(|desk| {
-            let (entries, replies) = desk.publishable();
-            let findings = entries.iter().map(|entry| placed(&entry.finding, reading));
-            let replies = replies.into_iter().cloned().collect();
-            (desk.entries().to_vec(), findings.collect(), replies)
+            let replies = desk.publishable().1.into_iter().cloned();
+            (desk.entries().to_vec(), replies.collect())
         });
-        let (entries, findings, replies) = on_desk.unwrap_or_default();
-        let threads = reading.threads.iter();
+        let (mut entries, mut replies): (Vec<Entry>, Vec<StagedReply>) =
+            on_desk.unwrap_or_default();
+        for (said, reason) in &meanwhile.said {
+            let same = entries.iter_mut().filter(|one| one.finding.id == said.id);
+            same.for_each(|entry| entry.fate = Fate::Withdrawn(reason.clone()));
+        }
+        replies.retain(|reply| !meanwhile.answered.contains(&reply.thread.id));
+        let mut findings = publishable(run, reading);
+        findings.retain(|finding| meanwhile.lets(finding));
+        let threads = reading.threads.iter().chain(&meanwhile.threads);
         Self {
             entries,
             findings,

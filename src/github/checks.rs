@@ -82,13 +82,20 @@ impl GitHub {
         if let Some(url) = &check.details_url {
             body["details_url"] = json!(url);
         }
-        let call = Call::post(
-            "open the check run",
-            format!("/repos/{repo}/check-runs"),
-            body,
-        );
-        let created: wire::Created = self.json(call).await?;
-        Ok(created.id)
+        let send = async || {
+            let route = format!("/repos/{repo}/check-runs");
+            let call = Call::post("open the check run", route, body.clone());
+            let created: wire::Created = self.json(call).await?;
+            Ok(created.id)
+        };
+        let look = async || {
+            let runs = self.check_runs(repo, &check.head_sha, &check.name).await?;
+            let mut ours = runs.into_iter().filter(|run| {
+                run.external_id.as_deref() == Some(&check.external_id) && run.conclusion.is_none()
+            });
+            Ok(ours.next().map(|run| run.id))
+        };
+        self.once(send, look).await
     }
 
     pub async fn conclude(
@@ -104,8 +111,7 @@ impl GitHub {
             format!("/repos/{repo}/check-runs/{id}"),
             body,
         );
-        let _: wire::Created = self.json(call).await?;
-        Ok(())
+        self.done(call.repeatable()).await
     }
 
     /// All runs of that name on a commit, older ones among them.

@@ -1,9 +1,9 @@
-//! The one way to GitHub. Every call goes through `answer`, which gives it a time limit, repeats reads and
-//! only reads, waits for rate limits and spaces writes. octocrab's own retries are off: they send a comment
-//! again after a 502, and comments double.
+//! The one way to GitHub. Every call goes through `answer`, which gives it a time limit, repeats what may be repeated,
+//! waits for rate limits as long as a run has patience, and spaces writes. octocrab's own retries are off: they send a
+//! comment again after a 502, and comments double. What must happen once is sent by `once`, in a file of its own.
 
 use super::error::{self, ApiError};
-use super::exchange::{Answer, Call, Endpoint, not_understood};
+use super::exchange::{Answer, Call, Class, Endpoint, not_understood};
 use super::paging;
 use super::wire::GraphQlAnswer;
 use crate::clock::Clock;
@@ -11,7 +11,7 @@ use crate::outbound::ProxyError;
 use crate::redact::Redactor;
 use http::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -20,9 +20,11 @@ use tokio::sync::Mutex;
 
 /// The whole of one try. GitHub itself gives up after ten seconds; the rest is for large answers.
 const CALL_TIMEOUT: Duration = Duration::from_mins(1);
-const READ_TRIES: u32 = 3;
+const TRIES: u32 = 3;
 const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
 const LONGEST_RATE_WAIT: Duration = Duration::from_mins(2);
+/// What a run waits for rate limits in all: a limit that outlasts it is not lifted in time.
+const PATIENCE: Duration = Duration::from_mins(10);
 const BETWEEN_WRITES: Duration = Duration::from_secs(1);
 const MOST_PAGES: usize = 400;
 
@@ -51,9 +53,11 @@ pub enum SetupError {
 pub struct GitHub {
     rest: Endpoint,
     graphql: Endpoint,
-    clock: Clock,
+    pub(super) clock: Clock,
     /// When the last write ended; held during a write, so that there is one at a time.
     last_write: Mutex<Option<Instant>>,
+    /// What is left of it.
+    patience: Mutex<Duration>,
 }
 
 impl GitHub {
@@ -79,6 +83,7 @@ impl GitHub {
             graphql: Endpoint::new("GITHUB_GRAPHQL_URL", graphql_url, &bearer, network)?,
             clock,
             last_write: Mutex::new(None),
+            patience: Mutex::new(PATIENCE),
         })
     }
 
@@ -89,6 +94,11 @@ impl GitHub {
             endpoint.redactor = Arc::clone(redactor);
         }
         self
+    }
+
+    /// A call whose answer says nothing.
+    pub(super) async fn done(&self, call: Call) -> Result<(), ApiError> {
+        self.answer(&call).await.map(drop)
     }
 
     pub(super) async fn json<T: DeserializeOwned>(&self, call: Call) -> Result<T, ApiError> {
@@ -143,32 +153,43 @@ impl GitHub {
 
     /// The wrapper around every call.
     async fn answer(&self, call: &Call) -> Result<Answer, ApiError> {
-        if call.write {
-            return self.write(call).await;
-        }
-        let (mut tries, mut waited) = (0, false);
+        let mut tries = 0;
         loop {
-            tries += 1;
-            let error = match self.attempt(call).await {
+            let sent = match call.class {
+                Class::Read => self.attempt(call).await,
+                Class::Repeatable | Class::Once => self.write(call).await,
+            };
+            let error = match sent {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            let pause = match &error {
-                ApiError::RateLimited { wait, .. } if !waited && *wait <= LONGEST_RATE_WAIT => {
-                    waited = true;
-                    *wait
-                }
-                passing if passing.is_passing() && tries < READ_TRIES => {
-                    FIRST_BACK_OFF * 2_u32.pow(tries - 1)
-                }
-                _ => return Err(error),
+            tries += 1;
+            let Some(pause) = self.pause(call, &error, tries).await else {
+                return Err(error);
             };
-            tracing::debug!(call = call.name, %error, ?pause, "reading again");
+            tracing::debug!(call = call.name, %error, ?pause, "sending again");
             self.clock.sleep(pause).await;
         }
     }
 
-    /// Once, one at a time, a second after the last.
+    /// How long to wait before the same is sent again; `None`: it is not.
+    async fn pause(&self, call: &Call, error: &ApiError, tries: u32) -> Option<Duration> {
+        if tries >= TRIES {
+            return None;
+        }
+        // Nothing was done then, whatever it was.
+        if let ApiError::RateLimited { wait, .. } = error {
+            let mut patience = self.patience.lock().await;
+            *patience = patience
+                .checked_sub(*wait)
+                .filter(|_| *wait <= LONGEST_RATE_WAIT)?;
+            return Some(*wait);
+        }
+        let may_repeat = call.class != Class::Once && error.is_passing();
+        may_repeat.then(|| FIRST_BACK_OFF * 2_u32.pow(tries - 1))
+    }
+
+    /// One at a time, a second after the last.
     async fn write(&self, call: &Call) -> Result<Answer, ApiError> {
         let mut last = self.last_write.lock().await;
         if let Some(last) = *last {
@@ -206,6 +227,10 @@ impl GitHub {
                 &answer.body,
                 now,
             ));
+        }
+        // A proxy's page or half an answer is none, whatever its status says.
+        if !answer.body.is_empty() {
+            decode::<IgnoredAny>(call.name, &answer.body)?;
         }
         if call.graphql {
             let errors = decode::<GraphQlAnswer>(call.name, &answer.body)?.errors();

@@ -1,9 +1,9 @@
-//! What is said on a pull request: reviews, review comments and the conversation, read to the end; and the
-//! writes, each sent once. Whoever gets an unclear answer to a write looks before writing again.
+//! What is said on a pull request: reviews, review comments and the conversation, read to the end. `once.rs` has the
+//! writes that must happen once.
 
 use super::client::GitHub;
 use super::error::ApiError;
-use super::exchange::{Call, not_understood};
+use super::exchange::Call;
 use super::wire;
 use crate::domain::{CommentId, CommitSha, Login, PrKey, RepoName, Side};
 use crate::event::Association;
@@ -73,7 +73,8 @@ pub enum ReviewEvent {
 pub struct NewReview {
     pub commit_id: CommitSha,
     pub body: String,
-    pub event: ReviewEvent,
+    /// `None`: a draft, which nobody is told of.
+    pub event: Option<ReviewEvent>,
     pub comments: Vec<NewReviewComment>,
 }
 
@@ -155,24 +156,6 @@ impl GitHub {
         Ok(comments.into_iter().map(domain_issue_comment).collect())
     }
 
-    /// All or nothing: one anchor outside the diff refuses the review as a whole.
-    pub async fn create_review(
-        &self,
-        key: &PrKey,
-        review: &NewReview,
-    ) -> Result<ReviewRef, ApiError> {
-        let name = "post the review";
-        let body = serde_json::to_value(review_to_post(review))
-            .map_err(|problem| not_understood(name, &problem))?;
-        let wire: wire::Review = self
-            .json(Call::post(name, format!("{}/reviews", pull(key)), body))
-            .await?;
-        Ok(ReviewRef {
-            id: wire.id,
-            html_url: wire.html_url.unwrap_or_default(),
-        })
-    }
-
     /// Whether the token may comment, asked with a reply to a comment that does not exist: GitHub refuses it
     /// either way, but says which of the two is missing.
     pub async fn may_comment(&self, key: &PrKey) -> Result<bool, ApiError> {
@@ -202,41 +185,6 @@ impl GitHub {
         Ok(comments.into_iter().map(posted).collect())
     }
 
-    /// On a file as a whole, which a review cannot hold.
-    pub async fn create_file_comment(
-        &self,
-        key: &PrKey,
-        commit_id: &CommitSha,
-        path: &str,
-        body: &str,
-    ) -> Result<PostedComment, ApiError> {
-        let body = json!({"body": body, "commit_id": commit_id.as_str(), "path": path, "subject_type": "file"});
-        let call = Call::post("comment on a file", format!("{}/comments", pull(key)), body);
-        self.json(call).await.map(posted)
-    }
-
-    /// `root` is the thread's first comment; GitHub takes no replies to replies.
-    pub async fn reply(
-        &self,
-        key: &PrKey,
-        root: CommentId,
-        body: &str,
-    ) -> Result<PostedComment, ApiError> {
-        let route = format!("{}/comments/{root}/replies", pull(key));
-        let call = Call::post("reply in a thread", route, json!({"body": body}));
-        self.json(call.or_hint("the thread is gone"))
-            .await
-            .map(posted)
-    }
-
-    /// Below the description, where the conversation is.
-    pub async fn comment(&self, key: &PrKey, body: &str) -> Result<CommentId, ApiError> {
-        let route = format!("/repos/{}/issues/{}/comments", key.repo, key.number);
-        let call = Call::post("comment on the pull request", route, json!({"body": body}));
-        let created: wire::Created = self.json(call).await?;
-        Ok(CommentId(created.id))
-    }
-
     pub async fn react(
         &self,
         repo: &RepoName,
@@ -247,13 +195,9 @@ impl GitHub {
             ReactTo::IssueComment(id) => format!("/repos/{repo}/issues/comments/{id}/reactions"),
             ReactTo::ReviewComment(id) => format!("/repos/{repo}/pulls/comments/{id}/reactions"),
         };
-        let call = Call::post(
-            "react to a comment",
-            route,
-            json!({"content": reaction.as_str()}),
-        );
-        let _: wire::Created = self.json(call).await?;
-        Ok(())
+        let body = json!({"content": reaction.as_str()});
+        let call = Call::post("react to a comment", route, body);
+        self.done(call.repeatable()).await
     }
 }
 
@@ -268,42 +212,8 @@ impl Reaction {
     }
 }
 
-fn pull(key: &PrKey) -> String {
+pub(super) fn pull(key: &PrKey) -> String {
     format!("/repos/{}/pulls/{}", key.repo, key.number)
-}
-
-fn side_name(side: Side) -> &'static str {
-    match side {
-        Side::Left => "LEFT",
-        Side::Right => "RIGHT",
-    }
-}
-
-fn review_to_post(review: &NewReview) -> wire::ReviewToPost<'_> {
-    wire::ReviewToPost {
-        commit_id: review.commit_id.as_str(),
-        body: &review.body,
-        event: match review.event {
-            ReviewEvent::Comment => "COMMENT",
-            ReviewEvent::RequestChanges => "REQUEST_CHANGES",
-            ReviewEvent::Approve => "APPROVE",
-        },
-        comments: review.comments.iter().map(comment_to_post).collect(),
-    }
-}
-
-/// A range whose ends are one line is that line: GitHub refuses it otherwise.
-fn comment_to_post(comment: &NewReviewComment) -> wire::CommentToPost<'_> {
-    let start_line = comment.start_line.filter(|start| *start != comment.line);
-    let start_side = comment.start_side.unwrap_or(comment.side);
-    wire::CommentToPost {
-        path: &comment.path,
-        body: &comment.body,
-        line: comment.line,
-        side: side_name(comment.side),
-        start_line,
-        start_side: start_line.map(|_| side_name(start_side)),
-    }
 }
 
 fn account(user: Option<wire::User>) -> (Option<Login>, Option<u64>) {
@@ -376,7 +286,7 @@ fn domain_issue_comment(wire: wire::IssueComment) -> IssueComment {
     }
 }
 
-fn posted(wire: wire::ReviewComment) -> PostedComment {
+pub(super) fn posted(wire: wire::ReviewComment) -> PostedComment {
     PostedComment {
         id: CommentId(wire.id),
         path: wire.path.unwrap_or_default(),

@@ -83,9 +83,12 @@ impl ApiError {
         )
     }
 
-    /// A read that failed so may succeed in a moment.
+    /// What failed so may succeed in a moment.
     pub(super) fn is_passing(&self) -> bool {
-        matches!(self, Self::Server { .. } | Self::Network { .. })
+        matches!(
+            self,
+            Self::Server { .. } | Self::Network { .. } | Self::Decode { .. }
+        )
     }
 }
 

@@ -36,9 +36,19 @@ pub(super) struct Call {
     route: String,
     body: Option<Value>,
     pub(super) graphql: bool,
-    /// Reads are repeated, writes never.
-    pub(super) write: bool,
+    pub(super) class: Class,
     pub(super) hint: &'static str,
+}
+
+/// Whether a call may be sent again after an answer that says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Freely.
+    Read,
+    /// Freely, because doing it twice is doing it once; spaced like every write.
+    Repeatable,
+    /// Only by whoever has looked whether it happened.
+    Once,
 }
 
 impl Call {
@@ -50,7 +60,7 @@ impl Call {
             route,
             body: None,
             graphql: false,
-            write: false,
+            class: Class::Read,
             hint,
         }
     }
@@ -58,7 +68,7 @@ impl Call {
     /// A POST that GitHub refuses whatever happens: it changes nothing, so it is neither spaced nor feared.
     pub(super) fn probe(name: &'static str, route: String, body: Value) -> Self {
         Self {
-            write: false,
+            class: Class::Read,
             ..Self::post(name, route, body)
         }
     }
@@ -67,7 +77,7 @@ impl Call {
         Self {
             method: Method::POST,
             body: Some(body),
-            write: true,
+            class: Class::Once,
             ..Self::get(name, route)
         }
     }
@@ -83,15 +93,31 @@ impl Call {
         let body = json!({"query": query, "variables": variables});
         Self {
             graphql: true,
-            write: false,
+            class: Class::Read,
             ..Self::post(name, String::new(), body)
         }
     }
 
     pub(super) fn mutation(name: &'static str, query: &str, variables: &Value) -> Self {
         Self {
-            write: true,
+            class: Class::Once,
             ..Self::query(name, query, variables)
+        }
+    }
+
+    /// Doing it twice is doing it once.
+    pub(super) fn repeatable(self) -> Self {
+        Self {
+            class: Class::Repeatable,
+            ..self
+        }
+    }
+
+    pub(super) fn delete(name: &'static str, route: String) -> Self {
+        Self {
+            method: Method::DELETE,
+            class: Class::Repeatable,
+            ..Self::get(name, route)
         }
     }
 
@@ -167,10 +193,10 @@ impl Endpoint {
             problem: causes(&problem),
         };
         let body = call.body.as_ref().map(|body| {
-            if call.write {
-                without_own(body, &self.redactor)
-            } else {
+            if call.class == Class::Read {
                 body.clone()
+            } else {
+                without_own(body, &self.redactor)
             }
         });
         let request = http::Request::builder()

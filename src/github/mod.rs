@@ -6,6 +6,7 @@ mod client;
 mod comments;
 mod error;
 mod exchange;
+mod once;
 mod paging;
 mod pulls;
 #[cfg(test)]

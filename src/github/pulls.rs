@@ -28,6 +28,8 @@ pub struct PullRequest {
     pub html_url: String,
     /// How many files change; GitHub lists at most 3000 of them.
     pub changed_files: Option<u64>,
+    /// How many comments stand on its lines: another number is another discussion.
+    pub review_comments: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -242,6 +244,7 @@ fn domain_pull_request(
         from_fork: ids.0.is_none() || ids.0 != ids.1,
         html_url: wire.html_url.unwrap_or_default(),
         changed_files: wire.changed_files,
+        review_comments: wire.review_comments,
     })
 }
 

@@ -130,7 +130,7 @@ fn review() -> NewReview {
     NewReview {
         commit_id: HEAD.parse().unwrap(),
         body: "Two findings.".to_owned(),
-        event: ReviewEvent::Comment,
+        event: Some(ReviewEvent::Comment),
         comments: vec![
             NewReviewComment {
                 path: "src/a.rs".to_owned(),
@@ -229,19 +229,57 @@ async fn a_read_is_repeated_after_a_bad_gateway_but_not_for_ever() {
     assert_eq!(down.count(), 3);
 }
 
+/// How often something was written.
+fn posted(server: &Server) -> usize {
+    let asked = server.asked();
+    asked
+        .iter()
+        .filter(|one| one.method == Method::POST)
+        .count()
+}
+
 #[tokio::test]
-async fn a_review_answered_by_a_bad_gateway_is_sent_exactly_once() {
-    let server = Server::answering(|_, _| refused(502, &json!({}))).await;
-    let error = server
-        .client()
+async fn a_review_answered_by_a_bad_gateway_is_looked_for_before_it_is_sent_again() {
+    let there =
+        json!({"id": 80, "html_url": "https://x/80", "user": null, "body": "Two findings."});
+    let happened = Server::answering(move |_, asked| match asked.method {
+        Method::GET => ok(&json!([there])),
+        _ => refused(502, &json!({})),
+    })
+    .await;
+    let found = happened.client().create_review(&key(), &review()).await;
+    assert_eq!((found.unwrap().id, posted(&happened)), (80, 1));
+
+    let blind = Server::answering(|_, _| refused(502, &json!({}))).await;
+    let error = blind.client().create_review(&key(), &review()).await;
+    assert!(error.expect_err("502").may_have_happened());
+    assert_eq!(
+        posted(&blind),
+        1,
+        "whoever cannot look does not write again"
+    );
+
+    let lost = Server::answering(|_, asked| match asked.method {
+        Method::GET => ok(&json!([])),
+        _ => refused(502, &json!({})),
+    })
+    .await;
+    lost.client()
         .create_review(&key(), &review())
         .await
-        .expect_err("502");
-    assert!(error.may_have_happened());
-    assert_eq!(server.count(), 1);
-    // Nor is a mutation, although it goes the way of the queries.
-    server.client().resolve("PRRT_1").await.expect_err("502");
-    assert_eq!(server.count(), 2);
+        .expect_err("it never arrives");
+    assert_eq!(posted(&lost), 3, "sent again, and not for ever");
+}
+
+#[tokio::test]
+async fn what_done_twice_is_done_once_is_simply_repeated() {
+    let server = Server::answering(|turn, _| match turn {
+        0 | 1 => refused(502, &json!({})),
+        _ => ok(&json!({"data": {"resolveReviewThread": {"thread": {"id": "PRRT_1"}}}})),
+    })
+    .await;
+    server.client().resolve("PRRT_1").await.unwrap();
+    assert_eq!(server.count(), 3);
 }
 
 #[tokio::test]
@@ -281,7 +319,7 @@ async fn a_review_is_sent_in_githubs_words() {
 }
 
 #[tokio::test]
-async fn a_rate_limit_is_waited_for_once_and_never_for_long() {
+async fn a_rate_limit_is_waited_for_and_neither_often_nor_for_long() {
     let limited = |seconds: &'static str| {
         let body = json!({"message": "You have exceeded a secondary rate limit."}).to_string();
         (StatusCode::FORBIDDEN, [("retry-after", seconds)], body).into_response()
@@ -307,20 +345,29 @@ async fn a_rate_limit_is_waited_for_once_and_never_for_long() {
         .await
         .expect_err("still limited");
     assert!(matches!(error, ApiError::RateLimited { .. }), "{error}");
-    assert_eq!(strict.count(), 2);
+    assert_eq!(strict.count(), 3);
 
     let long = Server::answering(move |_, _| limited("3600")).await;
     let error = long.client().reviews(&key()).await.expect_err("too long");
     assert!(error.to_string().contains("3600 seconds"), "{error}");
     assert_eq!(long.count(), 1);
 
-    let write = Server::answering(move |_, _| limited("1")).await;
-    write
-        .client()
-        .reply(&key(), CommentId(1), "x")
-        .await
-        .expect_err("limited");
-    assert_eq!(write.count(), 1);
+    // A limit says that nothing was done, so a write waits like everything else.
+    let write = Server::answering(move |turn, _| match turn {
+        0 => limited("1"),
+        _ => ok(&json!({"id": 5, "user": null, "body": "x", "path": "a"})),
+    })
+    .await;
+    let reply = write.client().reply(&key(), CommentId(1), "x").await;
+    assert_eq!((reply.unwrap().id, write.count()), (CommentId(5), 2));
+
+    let endless = Server::answering(move |_, _| limited("110")).await;
+    let client = endless.client();
+    for _ in 0..9 {
+        client.reviews(&key()).await.expect_err("limited");
+    }
+    // Five waits use the patience of a run up; after that nothing is repeated.
+    assert_eq!(endless.count(), 14);
 }
 
 #[tokio::test]

@@ -173,12 +173,14 @@ impl GitHub {
     }
 
     pub async fn resolve(&self, node_id: &str) -> Result<(), ApiError> {
-        let call = Call::mutation("resolve a conversation", RESOLVE, &json!({"id": node_id}));
+        let call =
+            Call::mutation("resolve a conversation", RESOLVE, &json!({"id": node_id})).repeatable();
         self.graphql::<serde_json::Value>(call).await.map(drop)
     }
 
     pub async fn unresolve(&self, node_id: &str) -> Result<(), ApiError> {
-        let call = Call::mutation("reopen a conversation", UNRESOLVE, &json!({"id": node_id}));
+        let call = Call::mutation("reopen a conversation", UNRESOLVE, &json!({"id": node_id}))
+            .repeatable();
         self.graphql::<serde_json::Value>(call).await.map(drop)
     }
 }

@@ -62,6 +62,7 @@ pub struct PullRequest {
     pub base: Branch,
     pub html_url: Option<String>,
     pub changed_files: Option<u64>,
+    pub review_comments: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -178,7 +179,8 @@ pub struct App {
 pub struct ReviewToPost<'a> {
     pub commit_id: &'a str,
     pub body: &'a str,
-    pub event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<&'static str>,
     pub comments: Vec<CommentToPost<'a>>,
 }
 

@@ -65,6 +65,13 @@ impl Voice<'_> {
         format!("This is about `{place}`, which takes no comment of its own.\n\n")
     }
 
+    /// The body of a draft, by which our drafts are told from a person's.
+    #[must_use]
+    pub fn draft() -> String {
+        "A draft that tries where comments can stand; it is deleted at once.\n\n<!-- rmcoc:draft -->"
+            .into()
+    }
+
     /// The body of the review: one line for people, the manifest for machines, and the findings for which
     /// GitHub has no place in the diff.
     #[must_use]
@@ -226,6 +233,31 @@ pub fn help(mention: &str) -> String {
          - `help`: shows this.\n\
          - anything else is a question, answered here from the code."
     )
+}
+
+/// GitHub could not be asked which anchors it takes.
+#[must_use]
+pub fn anchors_unknown(error: &dyn std::fmt::Display) -> String {
+    format!(
+        "GitHub refused an anchor, and which one is not known; the findings are in the review's text ({error})."
+    )
+}
+
+/// The head moved while the review was under way.
+#[must_use]
+pub fn left_behind(finding: &Finding, now: &CommitSha) -> String {
+    format!(
+        "Not posted at {}, because the head moved to {} meanwhile: {} The next run looks at it again.",
+        finding.place(),
+        now.short(),
+        finding.assessment.finding
+    )
+}
+
+/// Another run said it while this one was under way.
+#[must_use]
+pub fn said_meanwhile(thread: &Thread) -> String {
+    format!("said in thread {} while this run was under way", thread.id)
 }
 
 /// Why a question got no answer; for the log, as nothing is posted then.

@@ -2,11 +2,14 @@
 //! review, so that people get one notification. A finding that cannot stand on its line goes down the ladder
 //! and is not lost.
 
+mod ladder;
+
 use super::comment::Voice;
-use crate::domain::{Anchor, Finding};
+use crate::domain::{Anchor, FileDiff, Finding};
 use crate::github::{ApiError, GitHub, NewReview, NewReviewComment, ReviewEvent};
 use crate::review::desk::{Effect, StagedReply};
 use crate::state::block::{self, Conversation};
+use ladder::Places;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -14,6 +17,8 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub struct Outbox<'a> {
     pub voice: Voice<'a>,
+    /// What can be commented on, as far as we know.
+    pub diffs: &'a [FileDiff],
     pub findings: Vec<&'a Finding>,
     pub replies: Vec<&'a StagedReply>,
     pub event: ReviewEvent,
@@ -108,14 +113,34 @@ impl Outbox<'_> {
             .findings
             .iter()
             .partition(|finding| matches!(finding.anchor, Anchor::Line { .. }));
-        let mut homeless = self.send_file_comments(github, &on_files, sent).await;
+        let homeless = self.send_file_comments(github, &on_files, sent).await;
         match self.post(github, &on_lines, &homeless, sent).await {
+            // GitHub does not say which anchor it refused.
             Err(ApiError::Unprocessable { .. }) if !on_lines.is_empty() => {
-                // GitHub does not say which anchor it refused; no finding is lost if none depends on one.
-                sent.warnings.push(
-                    "GitHub refused an anchor; the findings are in the review's text.".into(),
-                );
-                homeless.extend(&on_lines);
+                let places = self.places(github, &on_lines).await;
+                self.post_anew(github, places, homeless, sent).await
+            }
+            result => result,
+        }
+    }
+
+    /// The review with every finding where GitHub takes it.
+    async fn post_anew(
+        &self,
+        github: &GitHub,
+        places: Places,
+        mut homeless: Vec<&Finding>,
+        sent: &mut Sent,
+    ) -> Result<(), ApiError> {
+        sent.warnings.extend(places.warnings);
+        let files: Vec<&Finding> = places.files.iter().collect();
+        homeless.extend(self.send_file_comments(github, &files, sent).await);
+        homeless.extend(&places.nowhere);
+        let lines: Vec<&Finding> = places.lines.iter().collect();
+        match self.post(github, &lines, &homeless, sent).await {
+            Err(ApiError::Unprocessable { .. }) if !lines.is_empty() => {
+                // What was taken one by one is refused together: no finding is lost if none depends on an anchor.
+                homeless.extend(&lines);
                 self.post(github, &[], &homeless, sent).await
             }
             result => result,
@@ -166,7 +191,7 @@ impl Outbox<'_> {
             body: self
                 .voice
                 .review(&self.findings, homeless, self.partial, self.record.clone()),
-            event: self.event,
+            event: Some(self.event),
             comments,
         };
         let posted = github.create_review(self.voice.pr, &review).await?;

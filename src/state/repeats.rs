@@ -6,6 +6,8 @@ mod fingerprint;
 
 pub use fingerprint::Fingerprint;
 
+use crate::domain::{Finding, Thread};
+
 /// How alike two findings are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {
@@ -64,6 +66,28 @@ pub struct Mark<'a> {
     anchor_hash: Option<&'a str>,
 }
 
+impl<'a> From<&'a Finding> for Claim<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        Self {
+            finding: &finding.assessment.finding,
+            assessment: &finding.assessment.assessment,
+            line: finding.line(),
+            anchor_hash: Some(&finding.anchor_hash),
+        }
+    }
+}
+
+impl<'a> From<&'a Thread> for Claim<'a> {
+    fn from(thread: &'a Thread) -> Self {
+        Self {
+            finding: &thread.assessment.finding,
+            assessment: &thread.assessment.assessment,
+            line: thread.line,
+            anchor_hash: thread.anchor_hash.as_deref(),
+        }
+    }
+}
+
 impl<'a> Claim<'a> {
     #[must_use]
     pub fn mark(&self) -> Mark<'a> {
@@ -101,7 +125,8 @@ impl Mark<'_> {
     }
 
     /// A claim without a line is about the whole file, and near everything in it.
-    fn is_near(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn is_near(&self, other: &Self) -> bool {
         let same_code = self.anchor_hash.is_some() && self.anchor_hash == other.anchor_hash;
         same_code
             || match (self.line, other.line) {

@@ -50,6 +50,7 @@ function makeOpenApi(api) {
     [`${repository}/pulls/{pull_number}/comments/{comment_id}/replies`]: ["post"],
     [`${repository}/pulls/{pull_number}/requested_reviewers`]: ["get"],
     [`${repository}/pulls/{pull_number}/reviews`]: ["get", "post"],
+    [`${repository}/pulls/{pull_number}/reviews/{review_id}`]: ["delete"],
     [`${repository}/pulls/{pull_number}/reviews/{review_id}/comments`]: ["get"],
     [`${repository}/pulls/comments/{comment_id}`]: ["get", "patch", "delete"],
     [`${repository}/pulls/comments/{comment_id}/reactions`]: ["post"],

@@ -28,6 +28,17 @@ pub struct Workflow {
     pub variables: HashMap<String, String>,
 }
 
+impl Workflow {
+    /// With the quick sidecar in place of OpenCode, for what is not about OpenCode.
+    pub fn quick(mut self) -> Self {
+        let sidecar = binary().with_file_name("examples").join("sidecar");
+        assert!(sidecar.is_file(), "run `cargo build --examples` first");
+        let path = sidecar.display().to_string();
+        self.variables.insert("OPENCODE_BIN".into(), path);
+        self
+    }
+}
+
 /// What a run left behind.
 #[derive(Debug)]
 pub struct Ran {

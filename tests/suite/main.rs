@@ -21,6 +21,7 @@ mod gateway;
 mod life;
 mod mentions;
 mod model_view;
+mod publishing;
 mod review;
 mod secrets;
 mod sidecar;

@@ -78,7 +78,7 @@ impl Desk {
         if self.weights.blocks(weighed.assessment.score) {
             return None;
         }
-        let mark = claim(finding).mark();
+        let mark = Claim::from(finding).mark();
         let here = self
             .subject
             .others
@@ -97,38 +97,21 @@ impl Desk {
     }
 
     fn most_alike(&self, finding: &Finding) -> Option<(ThreadId, Likeness, String)> {
-        let mark = claim(finding).mark();
+        let mark = Claim::from(finding).mark();
         let threads = self.subject.threads.iter();
         let published = threads
             .filter(|thread| thread.file == finding.file)
             .filter(|thread| !self.is_past(thread))
-            .map(|thread| {
-                let said = Claim {
-                    finding: &thread.assessment.finding,
-                    assessment: &thread.assessment.assessment,
-                    line: thread.line,
-                    anchor_hash: thread.anchor_hash.as_deref(),
-                };
-                (ThreadId::Published(thread.id), said)
-            });
+            .map(|thread| (ThreadId::Published(thread.id), Claim::from(thread)));
         let entries = self.entries.iter();
         let recorded = entries
             .filter(|entry| entry.is_live() && entry.finding.file == finding.file)
-            .map(|entry| (entry.thread_id(), claim(&entry.finding)));
+            .map(|entry| (entry.thread_id(), Claim::from(&entry.finding)));
         published
             .chain(recorded)
             .map(|(id, said)| (id, said.mark().likeness(&mark), said.finding))
             .filter(|(_, likeness, _)| *likeness != Likeness::Different)
             .max_by_key(|(_, likeness, _)| *likeness)
             .map(|(id, likeness, text)| (id, likeness, text.to_owned()))
-    }
-}
-
-fn claim(finding: &Finding) -> Claim<'_> {
-    Claim {
-        finding: &finding.assessment.finding,
-        assessment: &finding.assessment.assessment,
-        line: finding.line(),
-        anchor_hash: Some(&finding.anchor_hash),
     }
 }

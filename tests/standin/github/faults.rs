@@ -10,6 +10,8 @@ pub enum Fault {
     Status(u16, Value),
     /// As `Status`, with headers such as `retry-after`.
     StatusWith(u16, Vec<(&'static str, String)>, Value),
+    /// This text with status 200 instead of an answer; nothing is done.
+    Raw(String),
     /// The connection closes without an answer; nothing is done.
     Drop,
     /// The request is carried out, and then the connection closes without an answer.

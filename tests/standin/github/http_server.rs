@@ -105,6 +105,10 @@ fn answer(state: &mut State, incoming: &Incoming) -> Option<Reply> {
                     .fold(reply, |reply, (name, value)| reply.with_header(name, value)),
             )
         }
+        Some(Fault::Raw(body)) => Some(Reply {
+            body: body.into_bytes(),
+            ..Reply::json(200, &serde_json::Value::Null)
+        }),
         Some(Fault::Drop) => None,
         Some(Fault::ApplyThenDrop) => {
             route(state, incoming);

@@ -111,6 +111,11 @@ impl GitHub {
         .into()
     }
 
+    /// For whoever acts while a run is on, such as the model's script.
+    pub fn handle(&self) -> Handle {
+        Handle(Arc::clone(&self.state))
+    }
+
     /// Looks at or changes anything.
     pub fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut lock(&self.state))
@@ -177,11 +182,31 @@ impl GitHub {
             violations.is_empty(),
             "requests that GitHub does not know: {violations:#?}"
         );
+        let left = |state: &mut State| {
+            let ours = |review: &&state::Review| review.body.contains("rmcoc:draft");
+            state.reviews.iter().filter(ours).count()
+        };
+        assert_eq!(self.with(left), 0, "drafts that were not deleted");
         let writes = self.take_writes();
         assert!(
             writes.is_empty(),
             "writes that the test did not expect: {writes:#?}"
         );
+    }
+}
+
+/// GitHub, seen from a thread that does not own it.
+#[derive(Debug, Clone)]
+pub struct Handle(Arc<Mutex<State>>);
+
+impl Handle {
+    pub fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        act(&mut lock(&self.0))
+    }
+
+    /// Moves the head. Comments follow their lines, or become outdated.
+    pub fn push(&self, number: u64, head: &str) {
+        self.with(|state| state.push(number, head));
     }
 }
 

@@ -72,12 +72,7 @@ impl GitHub {
 
     /// Moves the head. Comments follow their lines, or become outdated.
     pub fn push(&self, number: u64, head: &str) {
-        self.pull(number, |pull| pull.head.sha = head.into());
-        self.with(|state| {
-            state.tick();
-            state.point_pull_ref(&state.pulls[&number]);
-            state.move_anchors(number);
-        });
+        self.with(|state| state.push(number, head));
     }
 
     pub fn resolve_thread(&self, root: u64, login: &str) {
@@ -144,6 +139,17 @@ impl GitHub {
 }
 
 impl State {
+    pub fn push(&mut self, number: u64, head: &str) {
+        let pull = self
+            .pulls
+            .get_mut(&number)
+            .expect("the pull request exists");
+        pull.head.sha = head.into();
+        self.tick();
+        self.point_pull_ref(&self.pulls[&number]);
+        self.move_anchors(number);
+    }
+
     /// GitHub keeps every head, a fork's too, under `refs/pull`.
     fn point_pull_ref(&self, pull: &PullRequest) {
         self.git.must(&[

@@ -90,6 +90,7 @@ fn pull_route(
             None => Reply::not_found(),
         },
         ("POST", ["reviews"]) => reviews::create(state, identity, request, pull),
+        ("DELETE", ["reviews", id]) => reviews::delete_draft(state, identity, number(id)),
         ("POST", ["comments"]) => reviews::comment(state, identity, request, pull),
         ("POST", ["comments", root, "replies"]) => {
             reviews::reply(state, identity, request, pull, number(root))

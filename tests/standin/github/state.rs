@@ -23,6 +23,8 @@ pub struct State {
     pub issue_comments: Vec<IssueComment>,
     pub check_runs: Vec<CheckRun>,
     pub reactions: Vec<Reaction>,
+    /// Places, `path` or `path:line`, whose lines take no comment whatever git's diff says.
+    pub refused: Vec<String>,
     pub(super) writes: Vec<Write>,
     pub(super) violations: Vec<String>,
     pub(super) requests: Vec<(http::Method, String, u16)>,
@@ -246,6 +248,7 @@ impl State {
             threads: Vec::new(),
             issue_comments: Vec::new(),
             check_runs: Vec::new(),
+            refused: Vec::new(),
             reactions: Vec::new(),
             writes: Vec::new(),
             violations: Vec::new(),

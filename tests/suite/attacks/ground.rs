@@ -9,7 +9,6 @@ use crate::standin::model::Script;
 use crate::standin::shop;
 use crate::standin::web::SearchEndpoint;
 use crate::standin::world::{KEY, Ran, Workflow, World};
-use crate::walls::program;
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -185,7 +184,7 @@ impl Ground {
 }
 
 fn workflow(world: &World, endpoint: &SearchEndpoint) -> Workflow {
-    let mut workflow = world.opened();
+    let mut workflow = world.opened().quick();
     for (name, value) in [
         ("enable_web", "true"),
         ("web_search_url", endpoint.url()),
@@ -194,8 +193,6 @@ fn workflow(world: &World, endpoint: &SearchEndpoint) -> Workflow {
     ] {
         workflow.inputs.insert(name.into(), value.into());
     }
-    let quick = program("sidecar").display().to_string();
-    workflow.variables.insert("OPENCODE_BIN".into(), quick);
     workflow.variables.insert("RUNNER_DEBUG".into(), "1".into());
     workflow
 }

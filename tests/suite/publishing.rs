@@ -1,0 +1,331 @@
+//! The way from the desk to the pull request when GitHub, the network or other people get in between: everything that a
+//! finished review found is said exactly once, or named where it is missing.
+
+use crate::review::{comments, finding, layer_bypassed, lost_page, post};
+use crate::standin::github::{Change, Fault, GitHub, Write};
+use crate::standin::model::Script;
+use crate::standin::shop;
+use crate::standin::world::{Ran, World};
+use http::Method;
+use serde_json::{Value, json};
+
+/// Three findings in three files.
+fn three() -> Script {
+    let sql = shop::line_of("src/orders.ts", "LIKE");
+    Script::new().pass(1, move |_| {
+        let text = "A search without text returns every order.";
+        vec![
+            post(lost_page(7)),
+            post(layer_bypassed(7)),
+            post(finding("src/orders.ts", sql, 7, text)),
+        ]
+    })
+}
+
+fn review(world: &World) -> Ran {
+    world.run(&world.opened().quick())
+}
+
+const REVIEWS: &str = "/repos/octo/shop/pulls/1/reviews";
+
+fn bad_gateway() -> Value {
+    json!({ "message": "Server Error" })
+}
+
+/// What people see: the files of all inline comments, sorted.
+fn said(github: &GitHub) -> Vec<String> {
+    let mut files: Vec<String> = github.comments().into_iter().map(|one| one.path).collect();
+    files.sort();
+    files
+}
+
+const ALL: [&str; 3] = ["src/orders.ts", "src/page.ts", "src/ui/cart.ts"];
+
+/// One review with all three, and a verdict that says so.
+fn said_once(world: World, ran: &Ran) {
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(0), "findings"),
+        "{}",
+        ran.log
+    );
+    assert_eq!(said(&world.github), ALL);
+    assert_eq!(comments(&world.github.expect_review()).len(), 3);
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn g6_a_review_whose_answer_was_lost_is_looked_for_and_not_sent_again() {
+    for fault in [
+        Fault::ApplyThenDrop,
+        Fault::ApplyThenStatus(502, bad_gateway()),
+    ] {
+        let world = World::shop(three());
+        world.github.on(Method::POST, REVIEWS, 1, fault);
+        let ran = review(&world);
+        said_once(world, &ran);
+    }
+}
+
+#[test]
+fn g6_a_review_that_never_arrived_is_sent_again() {
+    for fault in [Fault::Drop, Fault::Status(503, bad_gateway())] {
+        let world = World::shop(three());
+        world.github.on(Method::POST, REVIEWS, 2, fault);
+        let ran = review(&world);
+        said_once(world, &ran);
+    }
+}
+
+#[test]
+fn g5_a_write_waits_for_a_rate_limit_in_any_disguise() {
+    let retry = vec![("retry-after", "7".to_owned())];
+    let abuse = json!({
+        "message": "Validation Failed",
+        "errors": [{ "resource": "PullRequestReview", "code": "abuse", "field": "base" }],
+    });
+    let secondary = json!({ "message": "You have exceeded a secondary rate limit." });
+    for fault in [
+        Fault::StatusWith(429, retry, json!({ "message": "slow down" })),
+        Fault::Status(403, secondary),
+        Fault::Status(422, abuse),
+    ] {
+        let world = World::shop(three());
+        world.github.on(Method::POST, REVIEWS, 1, fault);
+        let ran = review(&world);
+        said_once(world, &ran);
+    }
+}
+
+#[test]
+fn g9_a_page_of_html_in_place_of_an_answer_is_asked_again() {
+    let world = World::shop(three());
+    let page = "<html>Bad gateway</html>";
+    let comments = "/repos/octo/shop/pulls/1/comments";
+    world
+        .github
+        .on(Method::GET, comments, 2, Fault::Raw(page.into()));
+    let ran = review(&world);
+    said_once(world, &ran);
+}
+
+#[test]
+fn g1_a_token_that_expires_while_the_model_works_leaves_the_findings_in_report_and_summary() {
+    let world = World::shop(three());
+    let expired = json!({ "message": "Bad credentials" });
+    world
+        .github
+        .on(Method::POST, REVIEWS, 9, Fault::Status(401, expired));
+    let ran = review(&world);
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(2), "incomplete"),
+        "{}",
+        ran.log
+    );
+    assert_eq!(said(&world.github), Vec::<String>::new());
+    let report = ran.report.expect("a report");
+    let fates: Vec<&Value> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| &f["fate"])
+        .collect();
+    assert_eq!(fates, ["unpublished"; 3]);
+    assert!(ran.summary.contains("(not published)"), "{}", ran.summary);
+    world.github.expect_check_run();
+    world.finish();
+}
+
+/// GitHub has another diff of this file than we have, as it happens with renames and whitespace.
+fn refuses(world: &World, path: &'static str) {
+    world.github.with(|state| state.refused.push(path.into()));
+}
+
+#[test]
+fn g4_one_anchor_that_github_refuses_moves_alone_and_the_others_stay() {
+    let world = World::shop(three());
+    let line = shop::line_of("src/page.ts", "Math.floor");
+    let refused = format!("src/page.ts:{line}");
+    world.github.with(|state| state.refused.push(refused));
+    let ran = review(&world);
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(0), "findings"),
+        "{}",
+        ran.log
+    );
+    let review = world.github.expect_review();
+    let placed = comments(&review);
+    assert_eq!(placed.len(), 3);
+    let moved = placed
+        .iter()
+        .find(|one| one["path"] == "src/page.ts")
+        .unwrap();
+    assert_ne!(moved["line"], line);
+    let body = moved["body"].as_str().unwrap();
+    assert!(
+        body.contains(&format!("This is about `src/page.ts:{line}`")),
+        "{body}"
+    );
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn g4_a_file_that_takes_no_line_gets_a_comment_as_a_whole() {
+    let world = World::shop(three());
+    refuses(&world, "src/page.ts");
+    let ran = review(&world);
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(0), "findings"),
+        "{}",
+        ran.log
+    );
+    let file = world.github.expect_comment();
+    assert_eq!(
+        (&file["path"], &file["subject_type"]),
+        (&json!("src/page.ts"), &json!("file"))
+    );
+    assert_eq!(comments(&world.github.expect_review()).len(), 2);
+    assert_eq!(said(&world.github), ALL);
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn g4_a_draft_of_a_person_is_left_alone_and_nothing_is_lost() {
+    let world = World::shop(three());
+    refuses(&world, "src/page.ts");
+    let draft = world.github.review(
+        world.pull,
+        "github-actions[bot]",
+        "PENDING",
+        "My own thoughts.",
+    );
+    let ran = review(&world);
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(2), "incomplete"),
+        "{}",
+        ran.log
+    );
+    let kept = world
+        .github
+        .with(|state| state.reviews.iter().any(|one| one.id == draft.id));
+    assert!(kept, "a draft that is not ours was deleted");
+    world.github.take_writes();
+    world.finish();
+}
+
+#[test]
+fn g12_after_a_push_what_still_stands_is_posted_on_the_reviewed_commit_and_the_rest_is_named() {
+    let world = World::shop(Script::new());
+    let reviewed = world.github.pull(world.pull, |pull| pull.head.sha.clone());
+    let page = Change::write("src/page.ts", "export const page = 1;\n");
+    let next = world.github.commit("search", &[&reviewed], &[page]);
+    let github = world.github.handle();
+    let pull = world.pull;
+    let script = three().pass(4, move |_| {
+        github.push(pull, &next);
+        vec![]
+    });
+    world.model.becomes(script.into_behaviour());
+    let ran = review(&world);
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(2), "incomplete"),
+        "{}",
+        ran.log
+    );
+    let posted = world.github.expect_review();
+    assert_eq!(posted["commit_id"], reviewed.as_str());
+    assert_eq!(comments(&posted).len(), 2, "{posted}");
+    let named = "Not posted at src/page.ts:8, because the head moved";
+    assert!(
+        ran.log.contains(named) && ran.summary.contains(named),
+        "{}",
+        ran.log
+    );
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn g12_after_a_force_push_nothing_is_posted_and_everything_is_named() {
+    let world = World::shop(Script::new());
+    let base = world
+        .github
+        .with(|state| state.git.commit_of("main"))
+        .unwrap();
+    let next = world.github.commit("search", &[&base], &shop::changes());
+    let github = world.github.handle();
+    let pull = world.pull;
+    let script = three().pass(4, move |_| {
+        github.push(pull, &next);
+        vec![]
+    });
+    world.model.becomes(script.into_behaviour());
+    let ran = review(&world);
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(2), "incomplete"),
+        "{}",
+        ran.log
+    );
+    assert_eq!(said(&world.github), Vec::<String>::new());
+    assert_eq!(
+        ran.log.matches("because the head moved").count(),
+        3,
+        "{}",
+        ran.log
+    );
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn g10_what_another_run_said_meanwhile_is_not_said_again() {
+    let world = World::shop(three());
+    review(&world);
+    let first: Vec<Write> = world.github.take_writes();
+    assert_eq!(said(&world.github), ALL);
+    // A second run began before the first had said anything, and sees its comments only at the end.
+    let hidden = world.github.with(|state| {
+        state.check_runs.clear();
+        let hidden = (
+            std::mem::take(&mut state.comments),
+            std::mem::take(&mut state.threads),
+        );
+        (hidden, std::mem::take(&mut state.reviews))
+    });
+    let github = world.github.handle();
+    let mut hidden = Some(hidden);
+    let script = three().pass(4, move |_| {
+        let ((comments, threads), reviews) = hidden.take().expect("once");
+        github.with(|state| {
+            state.comments = comments;
+            state.threads = threads;
+            state.reviews = reviews;
+        });
+        vec![]
+    });
+    world.model.becomes(script.into_behaviour());
+    let ran = review(&world);
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(0), "findings"),
+        "{}",
+        ran.log
+    );
+    assert_eq!(said(&world.github), ALL, "nothing twice");
+    assert!(!first.is_empty());
+    let second = world.github.take_writes();
+    let reviews = second
+        .iter()
+        .filter(|write| matches!(write, Write::Review { .. }));
+    assert_eq!(reviews.count(), 0, "{second:?}");
+    world.finish();
+}
