@@ -36,6 +36,15 @@ pub struct Actions {
 pub struct Veil(Arc<OnceLock<Arc<Redactor>>>);
 
 impl Veil {
+    /// A document without secrets.
+    #[must_use]
+    pub fn clean_value(&self, value: Value) -> Value {
+        match self.0.get() {
+            Some(redactor) => redactor.clean_value(value),
+            None => value,
+        }
+    }
+
     fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.0.get() {
             Some(redactor) => redactor.clean(text),
@@ -96,13 +105,9 @@ impl Actions {
         self.veil.clean(text)
     }
 
-    /// A document without secrets.
     #[must_use]
-    pub fn clean_value(&self, value: Value) -> Value {
-        match self.veil.0.get() {
-            Some(redactor) => redactor.clean_value(value),
-            None => value,
-        }
+    pub fn veil(&self) -> &Veil {
+        &self.veil
     }
 
     /// Sets an output of the step; without a runner's file it is a line of the log.
@@ -222,7 +227,7 @@ impl Actions {
 
     /// The data that a command was asked to print.
     pub fn answer_json(&self, value: Value) {
-        self.print(&text::json(&self.clean_value(value)));
+        self.print(&text::json(&self.veil.clean_value(value)));
     }
 
     /// A log that cannot be written is no reason to lose a review.

@@ -2,6 +2,7 @@
 
 mod asking;
 mod check;
+mod draft;
 mod earlier;
 mod finish;
 mod meanwhile;
@@ -40,6 +41,7 @@ use crate::tools::server::SharedDesk;
 use crate::web::Web;
 use asking::Agenda;
 use check::CheckRun;
+use draft::Draft;
 use finish::Finished;
 use memory::Memory;
 use reading::Reading;
@@ -98,6 +100,8 @@ struct Run<'a> {
     fence: Fence,
     secrets: Secrets,
     desk: SharedDesk,
+    /// What it has so far.
+    draft: Draft,
     /// `None`: the web is not asked.
     web: Option<Arc<Web>>,
     /// The comment that asked, once its author is known to be heard.
@@ -137,24 +141,33 @@ fn trigger(setup: &Setup) -> Result<Trigger, String> {
 
 /// Reviews the pull request of an event. Returns the exit code.
 pub async fn review(setup: &Setup, event: &Event) -> u8 {
-    let check = CheckRun::default();
-    let ended = tokio::select! {
-        ended = Box::pin(pipeline(setup, event, &check)) => ended,
-        signal = finish::stop_signal() => return finish::cancelled(setup, &check, signal).await,
-    };
-    match ended {
-        Ok(finished) => finish::finished(setup, &check, &finished).await,
+    let (check, draft) = (CheckRun::default(), Draft::default());
+    tokio::select! {
+        code = Box::pin(reviewed(setup, event, &check, &draft)) => code,
+        signal = finish::stop_signal() => finish::cancelled(setup, &check, &draft, signal).await,
+    }
+}
+
+/// The whole run, up to its exit code.
+async fn reviewed(setup: &Setup, event: &Event, check: &CheckRun, draft: &Draft) -> u8 {
+    match pipeline(setup, event, check, draft).await {
+        Ok(finished) => finish::finished(setup, check, &finished).await,
         Err(Stop::Skip(reason)) => finish::skipped(setup, &reason),
         Err(Stop::Fail(sentences)) => {
             check.fail(&sentences).await;
-            finish::failed(setup, &sentences)
+            finish::broken(setup, draft, &sentences)
         }
     }
 }
 
-async fn pipeline(setup: &Setup, event: &Event, check: &CheckRun) -> Result<Finished, Stop> {
+async fn pipeline(
+    setup: &Setup,
+    event: &Event,
+    check: &CheckRun,
+    draft: &Draft,
+) -> Result<Finished, Stop> {
     let config = configured(setup)?;
-    let run = Run::new(setup, event, config)?;
+    let run = Run::new(setup, event, config, draft.clone())?;
     let ended = Box::pin(started(&run, check)).await;
     reactions::ended(&run, &ended).await;
     ended
@@ -293,7 +306,7 @@ fn both<A, B>(a: Result<A, Stop>, b: Result<B, Stop>) -> Result<(A, B), Stop> {
 }
 
 impl<'a> Run<'a> {
-    fn new(setup: &'a Setup, event: &'a Event, config: Config) -> Result<Self, Stop> {
+    fn new(setup: &'a Setup, event: &'a Event, config: Config, draft: Draft) -> Result<Self, Stop> {
         let environment = &setup.environment;
         mask(&setup.actions, &config);
         let github = GitHub::new(
@@ -327,6 +340,7 @@ impl<'a> Run<'a> {
             fence,
             secrets,
             desk: SharedDesk::default(),
+            draft,
             web,
             heard: OnceLock::new(),
             scratch,

@@ -20,6 +20,7 @@ pub const NAME: &str = "OpenCode review";
 #[derive(Default)]
 pub struct CheckRun(Mutex<Option<Open>>);
 
+#[derive(Clone)]
 struct Open {
     github: Arc<GitHub>,
     repo: RepoName,
@@ -28,6 +29,7 @@ struct Open {
 }
 
 /// What a run that is cut off leaves: nothing was reviewed, and this much was spent.
+#[derive(Clone)]
 struct Bill {
     pr: PrKey,
     keys: Keys,
@@ -102,13 +104,13 @@ impl CheckRun {
         self.slot().is_some()
     }
 
-    /// Concludes it, once, with the record that is given or else with the bill. Says whether it could.
+    /// Concludes it with the record that is given or else with the bill. Says whether it could.
     pub async fn conclude(
         &self,
         conclusion: Conclusion,
         output: &CheckOutput,
     ) -> Result<bool, String> {
-        let open = self.slot().take();
+        let open = self.slot().clone();
         let Some(open) = open else {
             return Ok(false);
         };
@@ -117,11 +119,14 @@ impl CheckRun {
             text: Some(text),
             ..output.clone()
         };
-        open.github
+        // Still open until GitHub says otherwise: whoever ends the run meanwhile concludes it.
+        let concluded = open
+            .github
             .conclude(&open.repo, open.id, conclusion, &output)
-            .await
-            .map(|()| true)
-            .map_err(|error| error.to_string())
+            .await;
+        concluded.map_err(|error| error.to_string())?;
+        self.slot().take();
+        Ok(true)
     }
 
     /// Concludes it for a run that could not review.

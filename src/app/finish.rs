@@ -1,9 +1,10 @@
 //! The ways out: a verdict, a skip, a failure, a signal. Each tells the runner, the check run and the log.
 
 use super::check::CheckRun;
+use super::draft::Draft;
 use super::reading::Reading;
 use super::{Run, Setup, reviewing};
-use crate::actions;
+use crate::actions::{self, Veil};
 use crate::domain::{PrKey, Thread};
 use crate::github::{CheckOutput, Conclusion};
 use crate::publish::comment;
@@ -13,6 +14,8 @@ use crate::report::{Report, summary};
 use crate::state::record::{self, Record};
 use crate::state::signature::Keys;
 use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// A run that reached a verdict.
@@ -136,19 +139,39 @@ pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u
 
 const REPORT_FILE: &str = "opencode-review.json";
 
+/// Where the report goes, if there is a workspace.
+pub fn report_file(setup: &Setup) -> Option<PathBuf> {
+    let workspace = setup.environment.workspace.as_ref()?;
+    Some(workspace.join(REPORT_FILE))
+}
+
+/// The report as the file holds it.
+pub fn json(report: &Report, veil: &Veil) -> Vec<u8> {
+    let report = veil.clean_value(serde_json::to_value(report).unwrap_or_default());
+    serde_json::to_vec_pretty(&report).unwrap_or_default()
+}
+
 fn write_report(setup: &Setup, report: &Report) {
-    let Some(workspace) = &setup.environment.workspace else {
+    let Some(file) = report_file(setup) else {
         return;
     };
-    let report = serde_json::to_value(report).unwrap_or_default();
-    let report = setup.actions.clean_value(report);
-    let json = serde_json::to_vec_pretty(&report).unwrap_or_default();
-    match actions::write_file(&workspace.join(REPORT_FILE), &json) {
+    match actions::write_file(&file, &json(report, setup.actions.veil())) {
         Ok(()) => told(setup, setup.actions.set_output("report_file", REPORT_FILE)),
         Err(error) => setup
             .actions
             .warning(&format!("The report file could not be written: {error}")),
     }
+}
+
+/// What a run that ended early had found, where people and machines look for it.
+fn leave(setup: &Setup, draft: &Draft, why: &str) {
+    let Some(mut report) = draft.take() else {
+        return;
+    };
+    report.reasons.push(why.to_owned());
+    let markdown = summary::markdown(&report, Page::Step);
+    told(setup, setup.actions.append_summary(&markdown));
+    write_report(setup, &report);
 }
 
 /// Nothing to do: one notice, no failure.
@@ -161,6 +184,12 @@ pub fn skipped(setup: &Setup, reason: &str) -> u8 {
             .set_output("review_status", &Verdict::Skipped.to_string()),
     );
     Verdict::Skipped.exit_code(false, false)
+}
+
+/// Could not review to the end: one line for each reason, and what there was.
+pub fn broken(setup: &Setup, draft: &Draft, sentences: &[String]) -> u8 {
+    leave(setup, draft, &sentences.join(" "));
+    failed(setup, sentences)
 }
 
 /// Could not review: one line for each reason.
@@ -191,15 +220,21 @@ pub async fn stop_signal() -> u8 {
     }
 }
 
+/// The runner waits seven and a half seconds, and then some; what is not written by then will not be.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+
 /// Ended by a signal: nothing more is posted, the check run says so.
-pub async fn cancelled(setup: &Setup, check: &CheckRun, signal: u8) -> u8 {
+pub async fn cancelled(setup: &Setup, check: &CheckRun, draft: &Draft, signal: u8) -> u8 {
+    leave(setup, draft, comment::check_cancelled().1);
     let (title, summary) = comment::check_cancelled();
     let output = CheckOutput {
         title: title.into(),
         summary: summary.into(),
         text: None,
     };
-    if let Err(error) = check.conclude(Conclusion::Cancelled, &output).await {
+    let concluding = check.conclude(Conclusion::Cancelled, &output);
+    let concluded = tokio::time::timeout(LAST_WORDS, concluding).await;
+    if let Err(error) = concluded.unwrap_or_else(|_| Err("GitHub did not answer in time.".into())) {
         setup
             .actions
             .warning(&format!("The check run could not be concluded: {error}"));

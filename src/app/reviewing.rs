@@ -5,7 +5,7 @@ use super::finish::Finished;
 use super::meanwhile::Meanwhile;
 use super::past::Past;
 use super::reading::Reading;
-use super::{Run, Stop, asking, people, words};
+use super::{Run, Stop, asking, finish, people, words};
 use crate::context::brief::{Brief, Excerpt};
 use crate::context::suspicion::Suspicions;
 use crate::domain::diff::visible;
@@ -49,6 +49,7 @@ pub async fn review(
         REVIEWERS[0].id,
         random::hex(16)?,
     ));
+    watch(run, &reading);
     let title = format!("Review of {}", run.pr);
     let (session, ()) = tokio::join!(
         sidecar.client().create_session(&title),
@@ -96,9 +97,24 @@ pub async fn review(
     sent.failed
         .extend(left_behind.map(|(_, sentence)| sentence.clone()));
     let mut finished = conclude(run, &reading, &outcome, &staged, sent, record);
+    run.draft.take();
     finished.report.suspicions = suspicions.iter().map(SuspicionReport::from).collect();
     finished.leave_unanswered(unanswered);
     Ok(finished)
+}
+
+/// From the first finding on, the report says what there is.
+fn watch(run: &Run<'_>, reading: &Reading) {
+    let threads = reading.threads.iter();
+    let open: Vec<&Thread> = threads.filter(|thread| thread.status.is_open()).collect();
+    let mut report = report(run, reading, &[], &HashMap::new(), &open);
+    report.set_verdict(Verdict::Incomplete, &Tally::default());
+    let setup = run.setup;
+    let file = finish::report_file(setup);
+    let watcher = run
+        .draft
+        .watcher(report, file, setup.actions.veil().clone());
+    run.desk.watch(watcher);
 }
 
 /// What a 401 means to the person who configured the run.

@@ -23,23 +23,51 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 /// The desk, shared between the tools and the run. Empty until the pull request has been read; the lock
 /// makes parallel tool calls take turns.
 #[derive(Debug, Clone, Default)]
-pub struct SharedDesk(Arc<Mutex<Option<Desk>>>);
+pub struct SharedDesk {
+    desk: Arc<Mutex<Option<Desk>>>,
+    watcher: Arc<OnceLock<Watcher>>,
+}
+
+/// Told of the desk after every call that may have changed it.
+pub struct Watcher(pub Box<dyn Fn(&Desk) + Send + Sync>);
+
+impl std::fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Watcher")
+    }
+}
 
 impl SharedDesk {
     pub fn open(&self, desk: Desk) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk);
+        *self.desk.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk);
+    }
+
+    /// The first one stays.
+    pub fn watch(&self, watcher: Watcher) {
+        let _stays = self.watcher.set(watcher);
+    }
+
+    /// A tool's work on the desk, which the watcher sees the end of.
+    fn work<T>(&self, f: impl FnOnce(&mut Desk) -> T) -> Option<T> {
+        self.with(|desk| {
+            let answer = f(desk);
+            if let Some(Watcher(told)) = self.watcher.get() {
+                told(desk);
+            }
+            answer
+        })
     }
 
     /// Runs `f` on the desk, if there is one.
     pub fn with<T>(&self, f: impl FnOnce(&mut Desk) -> T) -> Option<T> {
-        self.0
+        self.desk
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .as_mut()
@@ -200,7 +228,7 @@ impl Handler {
         let arguments = without_secrets(request.arguments.unwrap_or_default(), &self.redactor);
         let answer = self
             .desk
-            .with(|desk| (tool.call)(desk, arguments))
+            .work(|desk| (tool.call)(desk, arguments))
             .unwrap_or_else(|| Err("The review has not begun; wait for the first prompt.".into()));
         // A refusal quotes the name that it refuses.
         let clean = |text: String| self.redactor.clean_own(&text).into_owned();

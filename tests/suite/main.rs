@@ -25,6 +25,7 @@ mod publishing;
 mod review;
 mod secrets;
 mod sidecar;
+mod signals;
 mod spending;
 mod standin_github;
 mod walls;

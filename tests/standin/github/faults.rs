@@ -18,6 +18,10 @@ pub enum Fault {
     ApplyThenDrop,
     /// The request is carried out, and then this status and body is the answer: GitHub's 502 after a write.
     ApplyThenStatus(u16, Value),
+    /// No answer, and the connection stays; nothing is done.
+    Hang,
+    /// The request is carried out, and then there is no answer.
+    ApplyThenHang,
 }
 
 #[derive(Debug)]

@@ -53,10 +53,18 @@ async fn handle(Shared(state): Shared<SharedState>, request: HttpRequest) -> Res
     };
     let answered = tokio::task::spawn_blocking(move || answer(&mut lock(&state), &incoming)).await;
     match answered.expect("the stand-in does not panic") {
-        Some(reply) => respond(reply),
+        Outcome::Reply(reply) => respond(reply),
         // Ends the task that owns the connection, and so the connection; unlike a panic it prints nothing.
-        None => std::panic::resume_unwind(Box::new("connection dropped on purpose")),
+        Outcome::Drop => std::panic::resume_unwind(Box::new("connection dropped on purpose")),
+        Outcome::Hang => std::future::pending().await,
     }
+}
+
+/// What becomes of a request's connection.
+enum Outcome {
+    Reply(Reply),
+    Drop,
+    Hang,
 }
 
 fn respond(reply: Reply) -> Response {
@@ -91,38 +99,46 @@ impl Incoming {
     }
 }
 
-/// `None`: the connection is to be dropped.
-fn answer(state: &mut State, incoming: &Incoming) -> Option<Reply> {
+fn answer(state: &mut State, incoming: &Incoming) -> Outcome {
     let path = incoming.documented();
     let fault = faults::due(&mut state.faults, &incoming.method, &path, &incoming.body);
-    let reply = match fault {
-        Some(Fault::Status(status, body)) => Some(Reply::json(status, &body)),
+    let outcome = match fault {
+        Some(Fault::Status(status, body)) => Outcome::Reply(Reply::json(status, &body)),
         Some(Fault::StatusWith(status, headers, body)) => {
             let reply = Reply::json(status, &body);
-            Some(
-                headers
-                    .into_iter()
-                    .fold(reply, |reply, (name, value)| reply.with_header(name, value)),
-            )
+            let headers = headers.into_iter();
+            let add = |reply: Reply, (name, value)| reply.with_header(name, value);
+            Outcome::Reply(headers.fold(reply, add))
         }
-        Some(Fault::Raw(body)) => Some(Reply {
+        Some(Fault::Raw(body)) => Outcome::Reply(Reply {
             body: body.into_bytes(),
             ..Reply::json(200, &serde_json::Value::Null)
         }),
-        Some(Fault::Drop) => None,
+        Some(Fault::Drop) => Outcome::Drop,
         Some(Fault::ApplyThenDrop) => {
             route(state, incoming);
-            None
+            Outcome::Drop
         }
         Some(Fault::ApplyThenStatus(status, body)) => {
             route(state, incoming);
-            Some(Reply::json(status, &body))
+            Outcome::Reply(Reply::json(status, &body))
         }
-        None => Some(route(state, incoming)),
+        Some(Fault::Hang) => Outcome::Hang,
+        Some(Fault::ApplyThenHang) => {
+            route(state, incoming);
+            Outcome::Hang
+        }
+        None => Outcome::Reply(route(state, incoming)),
     };
-    let status = reply.as_ref().map_or(0, |reply| reply.status);
+    let status = match &outcome {
+        Outcome::Reply(reply) => reply.status,
+        Outcome::Drop | Outcome::Hang => 0,
+    };
     state.requests.push((incoming.method.clone(), path, status));
-    reply.map(with_common_headers)
+    match outcome {
+        Outcome::Reply(reply) => Outcome::Reply(with_common_headers(reply)),
+        other => other,
+    }
 }
 
 fn with_common_headers(reply: Reply) -> Reply {

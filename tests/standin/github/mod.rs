@@ -37,7 +37,7 @@ use tokio::sync::oneshot;
 pub use faults::Fault;
 pub use git::Change;
 pub use openapi::response_errors;
-pub use state::{Identity, State};
+pub use state::{CheckRun, Identity, State};
 pub use writes::Write;
 
 /// One GitHub with one repository. Dropping it stops the server; `finish` also judges the scenario.

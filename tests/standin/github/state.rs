@@ -259,6 +259,10 @@ impl State {
         }
     }
 
+    pub fn clear_faults(&mut self) {
+        self.faults.clear();
+    }
+
     pub fn next_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id
