@@ -204,14 +204,17 @@ fn tell_confinement(run: &Run<'_>, sidecar: &Sidecar) {
 async fn work(
     run: &Run<'_>,
     sidecar: &Sidecar,
-    reading: Reading,
+    mut reading: Reading,
     check: &CheckRun,
 ) -> Result<Finished, Stop> {
     let request = asking::request(run);
-    let (draft, mention) = (reading.pull.draft, &run.config.mention);
-    let plan = plan::on_request(reading.plan.clone(), request.as_ref(), draft, mention);
-    let plan = reading.means.limit(plan);
-    let command = request.map(|request| request.command);
+    let plan_by = |reading: &Reading| {
+        let (draft, mention) = (reading.pull.draft, &run.config.mention);
+        let plan = plan::on_request(reading.plan.clone(), request.as_ref(), draft, mention);
+        reading.means.limit(plan)
+    };
+    let plan = plan_by(&reading);
+    let command = request.as_ref().map(|request| request.command.clone());
     let judges = !matches!(plan, Plan::Skip(_));
     let agenda = Agenda::of(run, &reading, judges).await?;
     if command == Some(Command::Help) {
@@ -251,6 +254,14 @@ async fn work(
         }
         Plan::Review => {
             may_comment(run, &reading).await?;
+            check.open(run, &reading).await;
+            if check.wait_for_turn(run, &reading.pull.head_sha).await? {
+                reading.again(run).await?;
+                // What the run before us has reviewed needs no second look.
+                if let (Plan::Recompute(record), []) = (plan_by(&reading), &*agenda.questions) {
+                    return Ok(finish::recomputed(run, &reading, record));
+                }
+            }
             reviewing::review(run, sidecar, reading, check, None, &agenda.questions).await
         }
     }

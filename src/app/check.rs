@@ -1,10 +1,11 @@
 //! The check run of a review: progress while it works, the gate when it is done. Once opened it is concluded on
 //! every way out.
 
-use super::Run;
 use super::reading::Reading;
-use crate::domain::{PrKey, RepoName};
+use super::{Run, Stop};
+use crate::domain::{CommitSha, PrKey, RepoName};
 use crate::github::{CheckOutput, Conclusion, GitHub, NewCheckRun};
+use crate::plan::lease::{self, Lease};
 use crate::publish::comment;
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::limits::Meter;
@@ -12,9 +13,26 @@ use crate::state::record::{self, Record};
 use crate::state::signature::Keys;
 use crate::state::spending::{Account, Spent};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// What the check is called on the pull request.
 pub const NAME: &str = "OpenCode review";
+
+const BETWEEN_LOOKS: Duration = Duration::from_secs(15);
+/// What a run takes beside the model's time, at most.
+const BESIDES: Duration = Duration::from_mins(10);
+
+/// The check run of an older run that still works on this head. A list that fails is no reason to wait.
+async fn holder(run: &Run<'_>, head: &CommitSha, own: u64) -> Option<u64> {
+    let runs = run.github.check_runs(&run.pr.repo, head, NAME).await.ok()?;
+    let leases = runs.into_iter().map(|check| Lease {
+        id: check.id,
+        started_at: check.started_at,
+        in_progress: check.conclusion.is_none(),
+    });
+    let leases: Vec<Lease> = leases.collect();
+    lease::holder(&leases, own, run.config.timeout + BESIDES)
+}
 
 /// Open, or not (yet). Shared between the pipeline and whatever ends it.
 #[derive(Default)]
@@ -63,8 +81,11 @@ impl Bill {
 }
 
 impl CheckRun {
-    /// Opens it. Without permission the review goes on, and the job's exit code is the gate.
+    /// Opens it, if it is not. Without permission the review goes on, and the job's exit code is the gate.
     pub async fn open(&self, run: &Run<'_>, reading: &Reading) {
+        if self.is_open() {
+            return;
+        }
         let (title, summary) = comment::check_in_progress();
         let created = run
             .github
@@ -98,6 +119,27 @@ impl CheckRun {
                  To get the check, add `checks: write` to the job's permissions."
             )),
         }
+    }
+
+    /// Waits while an older run works on the same head. Says whether there was one. Without a check of our own there is
+    /// no queue to stand in.
+    pub async fn wait_for_turn(&self, run: &Run<'_>, head: &CommitSha) -> Result<bool, Stop> {
+        let Some(own) = self.slot().as_ref().map(|open| open.id) else {
+            return Ok(false);
+        };
+        let clock = &run.setup.clock;
+        let mut waited = Duration::ZERO;
+        while let Some(holder) = holder(run, head, own).await {
+            if waited.is_zero() {
+                run.setup.actions.line(&comment::waiting_for(holder));
+            }
+            if waited >= run.config.timeout {
+                return Err(Stop::fail(comment::waited_in_vain(holder)));
+            }
+            clock.sleep(BETWEEN_LOOKS).await;
+            waited += BETWEEN_LOOKS;
+        }
+        Ok(!waited.is_zero())
     }
 
     pub fn is_open(&self) -> bool {

@@ -63,38 +63,54 @@ impl Reading {
             Change::of(run, &pull, &merge_base, snapshot)
         );
         let (talk, change) = super::both(talk, change)?;
-        let rules_hash = rules_hash(run, &change.rules);
-        let mut records = talk.records;
-        records.extend(earlier::records(run, &pull, &talk.rebuilt.threads).await?);
-        let plan = plan::plan(
-            records.clone(),
-            (&merge_base, &pull.head_sha),
-            &rules_hash,
-            change.diffs.len(),
-        );
         let mut reading = Self {
-            plan,
+            plan: Plan::Review,
             means,
-            account: Account::of(&records),
-            rules_hash,
+            account: Account::default(),
+            rules_hash: rules_hash(run, &change.rules),
             merge_base,
-            files: talk.files,
-            commits: talk.commits,
-            threads: talk.rebuilt.threads,
-            lost: talk.rebuilt.lost,
-            others: talk.rebuilt.others,
-            conversation: talk.conversation,
-            reviews: talk.reviews,
-            warnings: talk.rebuilt.warnings,
+            files: Vec::new(),
+            commits: Vec::new(),
+            threads: Vec::new(),
+            lost: Vec::new(),
+            others: Vec::new(),
+            conversation: Vec::new(),
+            reviews: Vec::new(),
+            warnings: Vec::new(),
             change,
             pull,
         };
-        if reading.plan == Plan::Review
-            && let Some(record) = earlier::covering(run, &reading, records).await
-        {
-            reading.plan = Plan::Recompute(record);
-        }
+        reading.hear(run, talk).await?;
         Ok(reading)
+    }
+
+    /// The discussion and the plan once more, after another run has worked on this head.
+    pub async fn again(&mut self, run: &Run<'_>) -> Result<(), Stop> {
+        let talk = Talk::of(run, &self.pull).await?;
+        self.hear(run, talk).await
+    }
+
+    /// Takes in what was said, and decides by it what is to be done.
+    async fn hear(&mut self, run: &Run<'_>, talk: Talk) -> Result<(), Stop> {
+        let mut records = talk.records;
+        records.extend(earlier::records(run, &self.pull, &talk.rebuilt.threads).await?);
+        self.plan = plan::plan(
+            records.clone(),
+            (&self.merge_base, &self.pull.head_sha),
+            &self.rules_hash,
+            self.change.diffs.len(),
+        );
+        self.account = Account::of(&records);
+        (self.files, self.commits) = (talk.files, talk.commits);
+        (self.conversation, self.reviews) = (talk.conversation, talk.reviews);
+        (self.threads, self.lost) = (talk.rebuilt.threads, talk.rebuilt.lost);
+        (self.others, self.warnings) = (talk.rebuilt.others, talk.rebuilt.warnings);
+        if self.plan == Plan::Review
+            && let Some(record) = earlier::covering(run, self, records).await
+        {
+            self.plan = Plan::Recompute(record);
+        }
+        Ok(())
     }
 }
 

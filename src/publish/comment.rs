@@ -254,6 +254,19 @@ pub fn left_behind(finding: &Finding, now: &CommitSha) -> String {
     )
 }
 
+/// Two runs on one head take turns.
+#[must_use]
+pub fn waiting_for(check: u64) -> String {
+    format!("Another run reviews this head (check run {check}); waiting for it.")
+}
+
+#[must_use]
+pub fn waited_in_vain(check: u64) -> String {
+    format!(
+        "Another run (check run {check}) still reviews this head; run this job again when it has ended."
+    )
+}
+
 /// Another run said it while this one was under way.
 #[must_use]
 pub fn said_meanwhile(thread: &Thread) -> String {

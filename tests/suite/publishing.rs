@@ -329,3 +329,48 @@ fn g10_what_another_run_said_meanwhile_is_not_said_again() {
     assert_eq!(reviews.count(), 0, "{second:?}");
     world.finish();
 }
+
+#[test]
+fn g10_of_two_runs_on_one_head_the_later_waits_and_repeats_nothing() {
+    let world = std::sync::Arc::new(World::shop(three()));
+    let head = world.github.pull(world.pull, |pull| pull.head.sha.clone());
+    // The first run has begun elsewhere: its check is in progress, and stays so until its review is there.
+    let holder = world.github.with(|state| state.hold(&head));
+    let github = world.github.handle();
+    let waiting = std::sync::Arc::clone(&world);
+    let later = std::thread::spawn(move || review(&waiting));
+    let started = std::time::Instant::now();
+    while world.github.count(
+        &Method::GET,
+        &format!("/repos/octo/shop/commits/{head}/check-runs"),
+    ) < 4
+    {
+        assert!(
+            started.elapsed().as_secs() < 60,
+            "it does not look for its turn"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(
+        world.model.requests().is_empty(),
+        "the model is not asked meanwhile"
+    );
+    github.with(|state| state.let_go(holder));
+    let ran = later.join().expect("the run");
+    assert!(
+        ran.log.contains("Another run reviews this head"),
+        "{}",
+        ran.log
+    );
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(0), "findings"),
+        "{}",
+        ran.log
+    );
+    assert_eq!(said(&world.github), ALL);
+    world.github.take_writes();
+    std::sync::Arc::into_inner(world)
+        .expect("the last")
+        .finish();
+}

@@ -34,6 +34,34 @@ pub fn create(state: &mut State, identity: &Identity, request: &Request) -> Repl
     reply
 }
 
+impl State {
+    /// A check run of another run of ours, in progress on this head.
+    pub fn hold(&mut self, head: &str) -> u64 {
+        let (id, at) = (self.next_id(), self.tick());
+        self.check_runs.push(CheckRun {
+            id,
+            name: "OpenCode review".into(),
+            head_sha: head.into(),
+            status: "in_progress".into(),
+            external_id: Some("elsewhere".into()),
+            started_at: at,
+            app: "github-actions".into(),
+            ..CheckRun::default()
+        });
+        id
+    }
+
+    /// It was cancelled before it reviewed anything.
+    pub fn let_go(&mut self, id: u64) {
+        let at = self.tick();
+        for run in self.check_runs.iter_mut().filter(|run| run.id == id) {
+            run.status = "completed".into();
+            run.conclusion = Some("cancelled".into());
+            run.completed_at = Some(at.clone());
+        }
+    }
+}
+
 pub fn update(state: &mut State, request: &Request, id: u64) -> Reply {
     let at = state.tick();
     let Some(run) = state.check_runs.iter_mut().find(|run| run.id == id) else {

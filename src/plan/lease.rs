@@ -1,0 +1,96 @@
+//! Whose turn it is on a head: a check run in progress is a lease, and of two the older one holds it. Pure; all times are
+//! GitHub's, so no clock of ours has to agree with another.
+
+use std::time::Duration;
+
+/// A check run of ours on the head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    pub id: u64,
+    /// RFC 3339, in UTC, as GitHub gives it.
+    pub started_at: Option<String>,
+    pub in_progress: bool,
+}
+
+/// The run that began before `own` and still works. Who began longer ago than a run can last does not work any more.
+#[must_use]
+pub fn holder(leases: &[Lease], own: u64, longest: Duration) -> Option<u64> {
+    let started = |lease: &Lease| seconds(lease.started_at.as_deref()?);
+    let now = started(leases.iter().find(|lease| lease.id == own)?)?;
+    let alive = |lease: &&Lease| {
+        let since = started(lease).map(|began| now.saturating_sub(began));
+        since.is_some_and(|since| since <= longest.as_secs())
+    };
+    let older = leases
+        .iter()
+        .filter(|lease| lease.in_progress && lease.id < own);
+    older.filter(alive).map(|lease| lease.id).min()
+}
+
+/// `2026-11-16T16:48:00Z` as seconds since the epoch.
+fn seconds(time: &str) -> Option<u64> {
+    let number = |range: std::ops::Range<usize>| time.get(range)?.parse::<u64>().ok();
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
+    // Years begin in March here, so that a leap day is the last of its year.
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year.checked_sub(1)?, month + 9)
+    };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
+    let since_epoch = days.checked_sub(719_469)?;
+    Some(since_epoch * 86_400 + hour * 3_600 + minute * 60 + second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_hours(1);
+
+    fn lease(id: u64, started_at: &str, in_progress: bool) -> Lease {
+        Lease {
+            id,
+            started_at: Some(started_at.into()),
+            in_progress,
+        }
+    }
+
+    #[test]
+    fn times_are_counted_from_the_epoch() {
+        for (time, expected) in [
+            ("1970-01-01T00:00:00Z", Some(0)),
+            ("2000-02-29T12:00:00Z", Some(951_825_600)),
+            ("2026-11-16T16:48:00Z", Some(1_794_847_680)),
+            ("yesterday", None),
+            ("", None),
+        ] {
+            assert_eq!(seconds(time), expected, "{time}");
+        }
+    }
+
+    #[test]
+    fn the_older_run_holds_the_head_while_it_can_be_alive() {
+        let own = lease(9, "2026-11-16T17:00:00Z", true);
+        let older = lease(3, "2026-11-16T16:40:00Z", true);
+        let younger = lease(12, "2026-11-16T17:01:00Z", true);
+        let done = lease(2, "2026-11-16T16:50:00Z", false);
+        let dead = lease(1, "2026-11-16T12:00:00Z", true);
+        let odd = Lease {
+            started_at: None,
+            ..lease(4, "", true)
+        };
+        let all = [
+            own.clone(),
+            older,
+            younger,
+            done.clone(),
+            dead.clone(),
+            odd.clone(),
+        ];
+        assert_eq!(holder(&all, 9, HOUR), Some(3));
+        assert_eq!(holder(&[own, done, dead, odd], 9, HOUR), None);
+        assert_eq!(holder(&all, 77, HOUR), None, "we are not among them");
+    }
+}
