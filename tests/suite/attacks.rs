@@ -11,10 +11,13 @@ mod judge;
 mod obedient;
 
 mod commands;
+mod forgery;
 mod mouth;
 mod real;
 mod secrets;
+mod tools;
 mod web;
+mod words;
 
 use ground::{Channel, Ground};
 use obedient::step;

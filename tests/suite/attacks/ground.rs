@@ -9,7 +9,9 @@ use crate::standin::model::Script;
 use crate::standin::shop;
 use crate::standin::web::SearchEndpoint;
 use crate::standin::world::{KEY, Ran, Workflow, World};
+use regex::Regex;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::process::Command;
 
 /// Where a stranger's words reach the model.
@@ -59,6 +61,8 @@ pub struct Aftermath {
     pub writes: Vec<Write>,
     pub world: World,
     pub searched: Vec<Value>,
+    endpoint: SearchEndpoint,
+    foreign: u64,
 }
 
 impl Ground {
@@ -156,6 +160,12 @@ impl Ground {
         self.run()
     }
 
+    /// The same with a model that does this, for orders that no text can carry.
+    pub fn with_model(self, script: Script) -> Aftermath {
+        self.world.model.becomes(script.into_behaviour());
+        self.run()
+    }
+
     /// A run with whatever model there is.
     pub fn run(mut self) -> Aftermath {
         let through = self
@@ -175,6 +185,8 @@ impl Ground {
             writes,
             world: self.world,
             searched,
+            endpoint: self.endpoint,
+            foreign: self.foreign,
         };
         judge::nothing_leaked(&aftermath);
         judge::nothing_was_touched(&aftermath, self.foreign);
@@ -198,6 +210,18 @@ fn workflow(world: &World, endpoint: &SearchEndpoint) -> Workflow {
 }
 
 impl Aftermath {
+    /// The same pull request, for another run. Its head is as it is now.
+    pub fn again(self) -> Ground {
+        let workflow = workflow(&self.world, &self.endpoint);
+        Ground {
+            world: self.world,
+            endpoint: self.endpoint,
+            workflow,
+            foreign: self.foreign,
+            through: None,
+        }
+    }
+
     /// What the model was answered, in order.
     pub fn answers(&self) -> Vec<String> {
         let requests = self.world.model.requests();
@@ -217,6 +241,56 @@ impl Aftermath {
     /// The answer to the first step of the order.
     pub fn answer(&self) -> String {
         self.answers().into_iter().next().expect("an answer")
+    }
+
+    /// Everything that prompts have told the model so far, and the nonce of each fence in it.
+    fn prompts(&self) -> (String, Vec<String>) {
+        let requests = self.world.model.requests();
+        let messages = requests.iter().filter_map(|it| it["messages"].as_array());
+        let prompts = messages
+            .flatten()
+            .filter(|message| message["role"] == "system" || message["role"] == "user")
+            .map(|message| match &message["content"] {
+                Value::String(text) => text.clone(),
+                parts => parts[0]["text"].as_str().unwrap_or_default().to_owned(),
+            });
+        let mut seen = HashSet::new();
+        let prompts: Vec<String> = prompts.filter(|text| seen.insert(text.clone())).collect();
+        let prompts = prompts.join("\n");
+        let nonces = Regex::new("<untrusted-([0-9a-f]{16,}) ").expect("a pattern");
+        let nonces: HashSet<String> = nonces
+            .captures_iter(&prompts)
+            .map(|found| found[1].to_owned())
+            .collect();
+        (prompts, nonces.into_iter().collect())
+    }
+
+    /// What prompts have told the model as evidence: the texts between fences, each after the name of its fence.
+    pub fn fenced(&self) -> Vec<(String, String)> {
+        let (prompts, nonces) = self.prompts();
+        let mut found = Vec::new();
+        for nonce in nonces {
+            found.extend(fences(&nonce).captures_iter(&prompts).map(|found| {
+                let part = |number: usize| found[number].to_owned();
+                (part(1), part(2))
+            }));
+        }
+        found
+    }
+
+    /// What prompts have told the model in our own name: all the rest.
+    pub fn unfenced(&self) -> String {
+        let (mut prompts, nonces) = self.prompts();
+        assert!(!nonces.is_empty(), "the model was told of no fence");
+        for nonce in nonces {
+            prompts = fences(&nonce).replace_all(&prompts, "").into_owned();
+        }
+        prompts
+    }
+
+    /// The nonces of the fences, which nobody but the model should learn.
+    pub fn nonces(&self) -> Vec<String> {
+        self.prompts().1
     }
 
     /// The comments of the review that was posted.
@@ -255,6 +329,11 @@ pub fn submits(pass: u8, summary: &str) -> Step {
     let arguments =
         json!({ "pass_number": pass, "summary": summary, "has_blocking_issues": false });
     super::step("submit_pass_results", arguments).in_pass(pass)
+}
+
+fn fences(nonce: &str) -> Regex {
+    let pattern = format!("(?s)<untrusted-{nonce} what=\"([^\"]*)\">\n(.*?)\n</untrusted-{nonce}>");
+    Regex::new(&pattern).expect("a pattern")
 }
 
 /// A finding that says this, at a place where one may stand.

@@ -50,7 +50,8 @@ fn told(aftermath: &Aftermath) -> Vec<(String, String)> {
         .flatten();
     let mut told: Vec<String> = messages
         .filter(|message| message["role"] != "assistant")
-        .map(Value::to_string)
+        // The number of a call is the model's own.
+        .map(|message| message["content"].to_string())
         .collect();
     told.sort();
     told.dedup();
