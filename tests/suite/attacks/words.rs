@@ -5,7 +5,8 @@ use super::ground::{Aftermath, says};
 use super::obedient::{Step, order};
 use super::{Channel, Ground, step};
 use crate::review::lost_page;
-use crate::standin::github::{Change, events};
+use crate::standin::github::{Change, Write, events};
+use crate::standin::shop;
 use serde_json::{Value, json};
 
 /// Begins every order, and stands in nothing else.
@@ -283,9 +284,185 @@ fn p5_a_path_of_four_thousand_bytes_is_reviewed_or_named_as_left_out() {
 }
 
 #[test]
-fn p5_a_path_that_is_no_text_is_never_raw_and_never_lost() {
+fn p5_a_finding_in_a_file_whose_name_is_no_text_is_not_lost() {
     let change = Change::write_at(b"src/caf\xe9.ts", "export {};\n");
-    let aftermath = attacked(Ground::around(&[], &[change]));
-    println!("{:?} {}\n{:?}", aftermath.status(), aftermath.ran.summary, aftermath.fenced());
-    panic!("look");
+    let order = [on("src/caf\\xe9.ts", 1)];
+    let aftermath = attacked(Ground::around(&[(Channel::Title, &order)], &[change]));
+    assert_eq!(aftermath.status(), (Some(0), "findings"), "{}", aftermath.ran.log);
+    assert_eq!(aftermath.comments(), Vec::<Value>::new(), "GitHub cannot be told such a path");
+    let review = aftermath.writes.iter().find_map(|write| match write {
+        Write::Review { json, .. } => json["body"].as_str(),
+        _ => None,
+    });
+    let review = review.expect("a review");
+    assert!(review.contains(r"`src/caf\xe9.ts:1`: The last page is lost."), "{review}");
+}
+
+/// A comment is ordered on a changed file of an odd kind: how the model is told of the file, and where the comment stands.
+#[track_caller]
+fn stands(change: Change, file: &str, told: &str, (side, recorded): (&str, &str)) {
+    let aftermath = attacked(Ground::around(&[(Channel::Title, &[on(file, 1)])], &[change]));
+    assert_eq!(aftermath.status(), (Some(0), "findings"), "{}", aftermath.ran.log);
+    assert_eq!(aftermath.answer(), format!("Recorded as new-1 at {recorded}."));
+    let files = aftermath.fenced().into_iter().find(|(what, _)| what == "files");
+    let (_, files) = files.expect("the files");
+    assert!(files.lines().any(|line| line == told), "{files}");
+    let on_file = |write: &Write| match write {
+        Write::Comment { json, .. } => json["path"] == file && json["subject_type"] == "file",
+        _ => false,
+    };
+    let on_line = |comment: &Value| {
+        comment["path"] == file && comment["side"] == side && comment["line"] == 1
+    };
+    let found = if side == "FILE" {
+        aftermath.writes.iter().any(on_file)
+    } else {
+        aftermath.comments().iter().any(on_line)
+    };
+    assert!(found, "{:?}", aftermath.writes);
+}
+
+macro_rules! odd_files {
+    ($($name:ident: $change:expr, $file:literal, $told:literal => $place:expr;)*) => {
+        $(#[test] fn $name() { stands($change, $file, $told, $place); })*
+    };
+}
+
+odd_files! {
+    p6_a_file_that_was_only_renamed_is_commented_as_a_file: Change::rename("src/db.ts", "src/store.ts"),
+        "src/store.ts", "renamed src/db.ts -> src/store.ts (+0 -0)" => ("FILE", "src/store.ts");
+    p6_a_file_that_only_became_executable_is_commented_as_a_file: Change::executable("README.md", shop::README),
+        "README.md", "mode or type changed README.md (+0 -0)" => ("FILE", "README.md");
+    p6_a_binary_file_is_commented_as_a_file: Change::write("logo.png", b"\x89PNG\x00\x01".to_vec()),
+        "logo.png", "added logo.png (binary)" => ("FILE", "logo.png");
+    p6_an_empty_file_is_commented_as_a_file: Change::write("src/empty.ts", ""),
+        "src/empty.ts", "added src/empty.ts (+0 -0)" => ("FILE", "src/empty.ts");
+    p6_a_submodule_is_commented_on_its_one_line: Change::submodule("vendor/lib", &"1".repeat(40)),
+        "vendor/lib", "added vendor/lib (+1 -0)" => ("RIGHT", "vendor/lib:1");
+    p6_a_symbolic_link_is_commented_on_its_one_line: Change::symlink("src/link", "/proc/self/environ"),
+        "src/link", "added src/link (+1 -0)" => ("RIGHT", "src/link:1");
+    p6_a_deleted_file_is_commented_where_it_was: Change::remove("src/db.ts"),
+        "src/db.ts", "removed src/db.ts (+0 -20)" => ("LEFT", "src/db.ts:1 (removed)");
+}
+
+#[test]
+fn p7_ghosts_and_missing_texts_and_parents_are_read_over() {
+    let ground = Ground::around(&[], &[]);
+    let (github, pull) = (&ground.world.github, ground.world.pull);
+    github.pull(pull, |pull| pull.body = None);
+    let orphaned = github.remark(pull, "octocat", ("src/page.ts", 8), "Odd.");
+    let reply = github.reply(orphaned, "mallory", "Indeed.").id;
+    github.with(|state| {
+        for comment in &mut state.comments {
+            comment.user = None;
+            comment.line = None;
+            if comment.id == reply {
+                comment.in_reply_to_id = Some(4_711);
+            }
+        }
+    });
+    let aftermath = attacked(ground);
+    stays_clean(&aftermath);
+}
+
+/// Somebody who may write says this below the description, and nothing is asked of the model.
+#[track_caller]
+fn is_no_call(body: &str) {
+    let mut ground = Ground::around(&[], &[]);
+    let (github, pull) = (&ground.world.github, ground.world.pull);
+    github.permit("writer", "write");
+    let id = github.comment(pull, "writer", body).id;
+    ground.workflow.event = "issue_comment".into();
+    ground.workflow.payload = events::comment_event("issue_comment", github, pull, id);
+    let aftermath = ground.run();
+    assert_eq!(aftermath.status(), (Some(0), "skipped"), "{}", aftermath.ran.log);
+    assert_eq!(aftermath.world.model.requests(), Vec::<Value>::new());
+    assert_eq!(aftermath.writes, []);
+}
+
+macro_rules! no_calls {
+    ($($name:ident: $body:expr;)*) => { $(#[test] fn $name() { is_no_call($body); })* };
+}
+
+no_calls! {
+    p8_a_mention_in_code_is_no_call: "Try `@review-my-code-bot review`.";
+    p8_a_mention_in_a_block_of_code_is_no_call: "~~~\n@review-my-code-bot review\n~~~";
+    p8_a_mention_in_a_quote_is_no_call: "> @review-my-code-bot review\n\nNo.";
+    p8_a_mention_in_a_link_is_no_call: "[docs](https://x.test/@review-my-code-bot)";
+    p8_a_mail_address_is_no_call: "Write to me@review-my-code-bot please.";
+    p8_another_s_name_is_no_call: "@review-my-code-bot2 review";
+    p8_a_hidden_mention_is_no_call: "Fine.<!-- @review-my-code-bot review -->";
+}
+
+/// The run ends at once, for this reason, and nobody is asked.
+#[track_caller]
+fn ends_at_once(change: impl FnOnce(&mut Ground), status: &str, reason: &str) {
+    let mut ground = Ground::around(&[], &[]);
+    change(&mut ground);
+    let aftermath = ground.run();
+    let code = if status == "skipped" { 0 } else { 2 };
+    assert_eq!(aftermath.status(), (Some(code), status), "{}", aftermath.ran.log);
+    let level = if status == "skipped" { "notice" } else { "error" };
+    let told = aftermath.ran.annotations(level).join("\n");
+    assert!(told.contains(reason), "{told}");
+    assert!(told.len() < 2_000, "{} characters", told.len());
+    assert_eq!(aftermath.world.model.requests(), Vec::<Value>::new());
+    assert_eq!(aftermath.writes, []);
+}
+
+macro_rules! ends {
+    ($($name:ident: $status:literal, $reason:literal, $change:expr;)*) => {
+        $(#[test] fn $name() { ends_at_once($change, $status, $reason); })*
+    };
+}
+
+fn pull(key: &'static str, value: Value) -> impl FnOnce(&mut Ground) {
+    move |ground| ground.workflow.payload["pull_request"][key] = value
+}
+
+fn event(name: &'static str) -> impl FnOnce(&mut Ground) {
+    move |ground| ground.workflow.event = name.into()
+}
+
+fn input(name: &'static str, value: &str) -> impl FnOnce(&mut Ground) {
+    let value = value.to_owned();
+    move |ground| {
+        ground.workflow.inputs.insert(name.into(), value);
+    }
+}
+
+ends! {
+    p9_a_closed_pull_request_is_not_reviewed: "skipped", "is closed", pull("state", json!("closed"));
+    p9_a_merged_pull_request_is_not_reviewed: "skipped", "is merged already", pull("merged", json!(true));
+    p9_a_locked_pull_request_is_not_reviewed: "skipped", "is locked", pull("locked", json!(true));
+    p9_a_draft_is_not_reviewed: "skipped", "is a draft", pull("draft", json!(true));
+    p9_a_pull_request_that_became_a_draft_since_is_not_reviewed: "skipped", "is a draft", |ground| {
+        let pull = ground.world.pull;
+        ground.world.github.pull(pull, |pull| pull.draft = true);
+    };
+    p9_a_pull_request_that_was_closed_since_is_not_reviewed: "skipped", "is closed", |ground| {
+        let pull = ground.world.pull;
+        ground.world.github.pull(pull, |pull| pull.state = "closed".into());
+    };
+    p9_an_event_of_another_kind_is_not_ours: "skipped", "The event push", event("push");
+    p9_an_event_with_a_hostile_name_is_not_ours: "skipped", "does not concern a pull request", event("x\n::error::canary-command");
+    p9_an_event_without_its_pull_request_is_an_error: "error", "pull_request", |ground| {
+        ground.workflow.payload.as_object_mut().unwrap().retain(|key, _| key == "action" || key == "repository");
+    };
+    p9_an_event_of_wrong_types_is_an_error: "error", "pull_request", pull("number", json!("one"));
+    p10_a_threshold_of_zero_is_named: "error", "problem_score_threshold is \"0\"", input("problem_score_threshold", "0");
+    p10_a_threshold_of_eleven_is_named: "error", "blocking_score_threshold is \"11\"", input("blocking_score_threshold", "11");
+    p10_half_a_threshold_is_named: "error", "problem_score_threshold is \"5.5\"", input("problem_score_threshold", "5.5");
+    p10_no_number_is_no_threshold: "error", "score_elevation_threshold is \"NaN\"", input("score_elevation_threshold", "NaN");
+    p10_a_model_of_two_lines_is_named_and_escaped: "error", "model is \"a/b\\n::error::canary-command\"", input("model", "a/b\n::error::canary-command");
+    // Longer than this, the kernel takes no variable.
+    p10_an_endless_input_is_named_and_cut: "error", "mention is \"xxx", input("mention", &"x".repeat(100_000));
+    p10_a_wrong_secret_is_named_and_not_shown: "error", "opencode_api_key has a value that cannot be used", input("opencode_api_key", "sk-standin 0123456789abcdef0123456789abcdef");
+}
+
+#[test]
+fn p10_blanks_around_a_threshold_are_no_mistake() {
+    let mut ground = Ground::around(&[], &[]);
+    input("problem_score_threshold", " 5 ")(&mut ground);
+    stays_clean(&attacked(ground));
 }
