@@ -14,6 +14,7 @@ mod reading;
 mod reviewing;
 mod secrets;
 mod sidecar;
+mod staged;
 mod state;
 mod web;
 mod words;

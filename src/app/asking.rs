@@ -122,7 +122,7 @@ impl Agenda {
         if judges && waits.iter().any(|thread| thread.id == root) {
             return Ok(());
         }
-        let seq = ours.map_or(0, |thread| thread.seq + 1);
+        let seq = ours.map_or(0, |thread| thread.seq.saturating_add(1));
         let speakers = words::speakers(reading);
         let questions = plan::unanswered(&[*asked], &[], &us.run.config.mention);
         self.questions

@@ -94,13 +94,14 @@ impl Reading {
     async fn hear(&mut self, run: &Run<'_>, talk: Talk) -> Result<(), Stop> {
         let mut records = talk.records;
         records.extend(earlier::records(run, &self.pull, &talk.rebuilt.threads).await?);
+        self.account = Account::of(&records);
+        records.retain(|record| record.knows_of_fixes(&talk.rebuilt.threads));
         self.plan = plan::plan(
             records.clone(),
             (&self.merge_base, &self.pull.head_sha),
             &self.rules_hash,
             self.change.diffs.len(),
         );
-        self.account = Account::of(&records);
         (self.files, self.commits) = (talk.files, talk.commits);
         (self.conversation, self.reviews) = (talk.conversation, talk.reviews);
         (self.threads, self.lost) = (talk.rebuilt.threads, talk.rebuilt.lost);
@@ -110,6 +111,7 @@ impl Reading {
         {
             self.plan = Plan::Recompute(record);
         }
+        self.remember_findings();
         Ok(())
     }
 }
@@ -128,6 +130,24 @@ pub async fn found(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Stop> {
 }
 
 impl Reading {
+    /// Where a record stands in for the review, its findings count as it has them, whatever became of the comments and
+    /// of the manifest that listed them.
+    fn remember_findings(&mut self) {
+        let Plan::Recompute(record) = &self.plan else {
+            return;
+        };
+        for (id, score) in record.missing(&self.threads) {
+            let head = self.pull.head_sha.clone();
+            if let Some(lost) = self.lost.iter_mut().find(|lost| lost.id == id) {
+                lost.head = head;
+            } else {
+                let lost = Lost { id, score, head };
+                self.warnings.push(lost.to_string());
+                self.lost.push(lost);
+            }
+        }
+    }
+
     /// Scores of the findings of this head whose comments somebody deleted.
     pub fn missed(&self) -> Vec<Score> {
         let lost = self

@@ -5,11 +5,12 @@ use super::finish::Finished;
 use super::meanwhile::Meanwhile;
 use super::past::Past;
 use super::reading::Reading;
+use super::staged::{Staged, publishable};
 use super::{Run, Stop, asking, finish, people, words};
 use crate::context::brief::{Brief, Excerpt};
 use crate::context::suspicion::Suspicions;
 use crate::domain::diff::visible;
-use crate::domain::{Anchor, CommentId, CommitSha, FileDiff, Finding, Score, Sensitivity, Thread};
+use crate::domain::{CommentId, CommitSha, FileDiff, Finding, Score, Sensitivity, Thread};
 use crate::event::Command;
 use crate::opencode::{Client, SessionId, Sidecar};
 use crate::plan::{self, Question};
@@ -22,7 +23,7 @@ use crate::report::document::{
 };
 use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::review::REVIEWERS;
-use crate::review::desk::{Desk, Entry, Fate, StagedReply, Subject};
+use crate::review::desk::{Desk, Entry, Subject};
 use crate::review::limits::Limits;
 use crate::review::policy::Weights;
 use crate::review::run::{End, Outcome, Run as Passes};
@@ -76,7 +77,8 @@ pub async fn review(
     let meanwhile = Meanwhile::of(run, &reading, &publishable(run, &reading)).await;
     let misses = covered.is_some() || outcome.end != End::Complete;
     let staged = Staged::of(run, &reading, &meanwhile, misses);
-    let record = record(run, &reading, &outcome, covered);
+    let mut record = record(run, &reading, &outcome, covered);
+    staged.enter_in(&mut record, &reading);
     let all_said = evidence(run, &outcome, &record, &staged, &Sent::default(), 0);
     let outbox = Outbox {
         voice: Voice {
@@ -262,62 +264,6 @@ fn allowance(run: &Run<'_>, reading: &Reading) -> Allowance {
     spending::allowance(config.max_cost_usd, config.max_cost_usd_per_day, today)
 }
 
-/// What the passes have left on the desk.
-struct Staged<'a> {
-    entries: Vec<Entry>,
-    /// Of finished passes, where GitHub takes them.
-    findings: Vec<Finding>,
-    replies: Vec<StagedReply>,
-    /// Threads that were open before the run.
-    open: Vec<&'a Thread>,
-    /// Scores of findings whose comments are gone, where no review since has looked again.
-    lost: Vec<Score>,
-}
-
-/// The findings of finished passes, where GitHub takes them.
-fn publishable(run: &Run<'_>, reading: &Reading) -> Vec<Finding> {
-    let findings = run.desk.with(|desk| {
-        let entries = desk.publishable().0.into_iter();
-        let placed = entries.map(|entry| placed(&entry.finding, reading));
-        placed.collect()
-    });
-    findings.unwrap_or_default()
-}
-
-impl<'a> Staged<'a> {
-    fn of(run: &Run<'_>, reading: &'a Reading, meanwhile: &'a Meanwhile, misses: bool) -> Self {
-        let on_desk = run.desk.with(|desk| {
-            let replies = desk.publishable().1.into_iter().cloned();
-            (desk.entries().to_vec(), replies.collect())
-        });
-        let (mut entries, mut replies): (Vec<Entry>, Vec<StagedReply>) =
-            on_desk.unwrap_or_default();
-        for (said, reason) in &meanwhile.said {
-            let same = entries.iter_mut().filter(|one| one.finding.id == said.id);
-            same.for_each(|entry| entry.fate = Fate::Withdrawn(reason.clone()));
-        }
-        replies.retain(|reply| !meanwhile.answered.contains(&reply.thread.id));
-        let mut findings = publishable(run, reading);
-        findings.retain(|finding| meanwhile.lets(finding));
-        let threads = reading.threads.iter().chain(&meanwhile.threads);
-        Self {
-            entries,
-            findings,
-            replies,
-            open: threads.filter(|thread| thread.status.is_open()).collect(),
-            lost: if misses { reading.missed() } else { Vec::new() },
-        }
-    }
-
-    /// The findings that are to be said, whether they could be or not.
-    fn said(&self) -> impl Iterator<Item = &Finding> {
-        let entries = self.entries.iter();
-        entries
-            .filter(|entry| entry.fate == Fate::Staged)
-            .map(|entry| &entry.finding)
-    }
-}
-
 /// What the next run finds: the record that covers this head, or a new one, with what this run has cost.
 fn record(run: &Run<'_>, reading: &Reading, outcome: &Outcome, covered: Option<Record>) -> Record {
     let usage = &outcome.usage;
@@ -353,17 +299,6 @@ fn left_out(reading: &Reading) -> Vec<String> {
         .collect()
 }
 
-/// GitHub takes line comments only in files whose patch it shows.
-fn placed(finding: &Finding, reading: &Reading) -> Finding {
-    let mut finding = finding.clone();
-    let file = reading.files.iter().find(|file| file.path == finding.file);
-    if file.is_some_and(|file| !file.has_patch) && finding.anchor != Anchor::File {
-        finding.body = format!("{}{}", Voice::moved_note(&finding.place()), finding.body);
-        finding.anchor = Anchor::File;
-    }
-    finding
-}
-
 /// What the verdict rests on, given what was sent.
 fn evidence(
     run: &Run<'_>,
@@ -374,7 +309,8 @@ fn evidence(
     unpublished: usize,
 ) -> Evidence {
     let policy = &run.config.policy;
-    let old = open_scores(&staged.open, &sent.resolved, policy.threshold);
+    let open = staged.open();
+    let old = open_scores(&open, &sent.resolved, policy.threshold);
     let new = staged.said().map(|finding| finding.assessment.score);
     Evidence {
         complete: outcome.end == End::Complete,
@@ -404,8 +340,8 @@ fn conclude(
         record.passes.clear();
     }
     let verdict = Verdict::of(&evidence);
-    let still_open = |thread: &&&Thread| !sent.resolved.contains(&thread.id);
-    let still_open: Vec<&Thread> = staged.open.iter().filter(still_open).copied().collect();
+    let mut still_open = staged.open();
+    still_open.retain(|thread| !sent.resolved.contains(&thread.id));
     let mut report = report(run, reading, &staged.entries, &sent.urls, &still_open);
     report.set_verdict(verdict, &evidence.tally);
     report.passes = outcome.passes.iter().map(PassReport::from).collect();

@@ -130,7 +130,7 @@ impl Voice<'_> {
         };
         let hidden = Hidden {
             id: thread.finding_id.as_ref().map(ToString::to_string),
-            seq: thread.seq + 1,
+            seq: thread.seq.saturating_add(1),
             answers: thread.replies.last().map(|reply| reply.id.0),
             head: Some(self.head.to_string()),
             conversation: (kind == Kind::Resolve).then_some(conversation),

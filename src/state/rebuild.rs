@@ -13,6 +13,7 @@ use crate::domain::{
 use discussion::Discussion;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
 
 pub const RESOLVED_MARKER: &str = "✅ **Issue Resolved**";
 pub const ESCALATED_MARKER: &str = "🔺 **Escalated to Human Review**";
@@ -81,6 +82,16 @@ pub struct Lost {
     pub head: CommitSha,
 }
 
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "The comment of finding {} (score {}) is gone; the finding stays open.",
+            self.id, self.score
+        )
+    }
+}
+
 /// The memory of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rebuilt {
@@ -131,33 +142,39 @@ pub fn rebuild(sources: &Sources<'_>) -> Rebuilt {
             .extend(folded.thread(&group, &mut rebuilt.warnings));
         rebuilt.others.extend(folded.remark(&group));
     }
-    drop_copies(&mut rebuilt);
+    drop_copies(&mut rebuilt, sources);
     rebuilt.lost = manifest.lost(&rebuilt.threads);
-    for lost in &rebuilt.lost {
-        rebuilt.warnings.push(format!(
-            "The comment of finding {} (score {}) is gone; the finding stays open.",
-            lost.id, lost.score
-        ));
-    }
+    let gone = rebuilt.lost.iter().map(ToString::to_string);
+    rebuilt.warnings.extend(gone);
     rebuilt
 }
 
-/// A signed finding that somebody pasted into a comment of their own is the same finding, and not another.
-fn drop_copies(rebuilt: &mut Rebuilt) {
-    let mut seen = HashSet::new();
+/// A signed finding that somebody pasted into a comment of their own is the same finding, and not another. The comment
+/// under our name is the finding, even if theirs is older: an old comment can be edited.
+fn drop_copies(rebuilt: &mut Rebuilt, sources: &Sources<'_>) {
+    let under_our_name: HashSet<CommentId> = sources
+        .comments
+        .iter()
+        .filter(|comment| sources.is_ours(comment.author.as_ref()))
+        .map(|comment| comment.id)
+        .collect();
+    let mut originals: HashMap<FindingId, CommentId> = HashMap::new();
+    for thread in &rebuilt.threads {
+        if let Some(id) = &thread.finding_id {
+            let original = originals.entry(id.clone()).or_insert(thread.id);
+            if !under_our_name.contains(original) && under_our_name.contains(&thread.id) {
+                *original = thread.id;
+            }
+        }
+    }
     let warnings = &mut rebuilt.warnings;
     rebuilt.threads.retain(|thread| {
-        let first = thread
-            .finding_id
-            .as_ref()
-            .is_none_or(|id| seen.insert(id.clone()));
-        if !first {
-            warnings.push(format!(
-                "Comment {} is a copy of an earlier finding.",
-                thread.id
-            ));
+        let original = thread.finding_id.as_ref().and_then(|id| originals.get(id));
+        let is_original = original.is_none_or(|original| *original == thread.id);
+        if !is_original {
+            warnings.push(format!("Comment {} is a copy of a finding.", thread.id));
         }
-        first
+        is_original
     });
 }
 
@@ -285,7 +302,7 @@ impl Folding<'_> {
             },
             resolution: outcome.resolution,
             because: outcome.because,
-            seq: discussion.seq(),
+            seq: discussion.seq(sources.keys.can_sign()),
             replies: discussion.into_replies(),
             node_id: self.conversation.map(|c| c.node_id.clone()),
             viewer_can_resolve: self.conversation.is_some_and(|c| c.viewer_can_resolve),

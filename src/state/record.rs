@@ -1,10 +1,10 @@
 //! The record that a finished run leaves in its check run: what was reviewed, so that the same head is not
 //! reviewed twice. Signed, because a forged one would show green without a review.
 
-use super::block::{self, Kind};
+use super::block::{self, Kind, Listed};
 use super::signature::{Keys, Signed, Verdict};
 use super::spending::Spent;
-use crate::domain::{CommitSha, PrKey};
+use crate::domain::{CommentId, CommitSha, FindingId, PrKey, Resolution, Score, Thread};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,6 +26,12 @@ pub struct Record {
     /// The comment that asked for this review although there was one: it gets no third.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<u64>,
+    /// What the review said, and what was open when it looked. Manifests list it, too, but can be edited on the page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Listed>,
+    /// The threads that were fixed when the review looked, or that it found fixed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fixed: Vec<u64>,
 }
 
 impl Record {
@@ -38,6 +44,37 @@ impl Record {
             && self.rules == rules
             && self.passes == [1, 2, 3, 4]
     }
+
+    /// Whether the review looked at the change after everything that is fixed now was fixed. One from before proves
+    /// nothing about a fix that was taken back: the change is then the same as it was, and its finding closed.
+    #[must_use]
+    pub fn knows_of_fixes(&self, threads: &[Thread]) -> bool {
+        fixed(threads).all(|thread| self.fixed.contains(&thread.0))
+    }
+
+    /// The findings that the review has made and that nobody could read on the pull request any more: gone, or with a
+    /// lower score than it gave.
+    pub fn missing<'a>(
+        &'a self,
+        threads: &'a [Thread],
+    ) -> impl Iterator<Item = (FindingId, Score)> + 'a {
+        let listed = self.findings.iter().filter_map(|listed| {
+            let id: FindingId = listed.id.parse().ok()?;
+            Some((id, Score::new(listed.score.into())?))
+        });
+        listed.filter(|(id, score)| {
+            let is_there = |thread: &Thread| {
+                thread.finding_id.as_ref() == Some(id) && thread.assessment.score >= *score
+            };
+            !threads.iter().any(is_there)
+        })
+    }
+}
+
+/// The threads that the code has fixed.
+pub fn fixed(threads: &[Thread]) -> impl Iterator<Item = CommentId> + '_ {
+    let fixed = |thread: &&Thread| thread.resolution == Some(Resolution::Fixed);
+    threads.iter().filter(fixed).map(|thread| thread.id)
 }
 
 #[derive(Serialize, Deserialize)]
@@ -130,6 +167,8 @@ mod tests {
             cost_usd: 0.125,
             spent: vec![],
             asked: None,
+            findings: vec![],
+            fixed: vec![],
         }
     }
 
@@ -147,7 +186,9 @@ mod tests {
     #[test]
     fn a_record_from_before_days_were_counted_is_read() {
         let old = serde_json::to_value(record()).unwrap();
-        assert!(old.get("spent").is_none() && old.get("asked").is_none());
+        for key in ["spent", "asked", "findings", "fixed"] {
+            assert!(old.get(key).is_none(), "{key}");
+        }
         assert_eq!(serde_json::from_value::<Record>(old).unwrap(), record());
     }
 

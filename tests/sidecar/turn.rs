@@ -61,7 +61,9 @@ impl Said {
 impl Agent {
     pub fn new(config: Value) -> Self {
         // Whom it talks to is on this machine, and behind the walls there are no certificates to be had.
-        let http = Client::builder().no_proxy().tls_certs_only([]).build();
+        // No connection is used twice: one that ended in a refusal may be closed already.
+        let http = Client::builder().no_proxy().tls_certs_only([]);
+        let http = http.pool_max_idle_per_host(0).build();
         let http = http.expect("a client");
         let agent = config["default_agent"].as_str().unwrap_or_default();
         let system = &config["agent"][agent]["prompt"];

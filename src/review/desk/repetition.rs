@@ -2,7 +2,7 @@
 //! never said twice.
 
 use super::{Answer, Desk, Entry, Finding};
-use crate::domain::{Login, PassNumber, Status, Thread, ThreadId};
+use crate::domain::{Login, PassNumber, Status, Thread, ThreadId, Trust};
 use crate::state::repeats::{Claim, Likeness};
 
 impl Desk {
@@ -73,9 +73,7 @@ impl Desk {
 
     /// Somebody who made this very point here before us. What blocks is said all the same: the gate hangs on it.
     pub(super) fn said_by_another(&self, finding: &Finding) -> Option<&Login> {
-        let mut weighed = finding.clone();
-        self.weigh(&mut weighed, 0);
-        if self.weights.blocks(weighed.assessment.score) {
+        if self.would_block(finding) {
             return None;
         }
         let mark = Claim::from(finding).mark();
@@ -96,12 +94,25 @@ impl Desk {
         same.next().map(|other| &other.author)
     }
 
+    fn would_block(&self, finding: &Finding) -> bool {
+        let mut weighed = finding.clone();
+        self.weigh(&mut weighed, 0);
+        self.weights.blocks(weighed.assessment.score)
+    }
+
+    /// Whether a thread can stand for a finding. One that we did not sign may be anybody's: it stands for what blocks
+    /// only if it holds the gate itself, where nobody closes it but people who may.
+    fn stands_for(&self, thread: &Thread, blocks: bool) -> bool {
+        !blocks || thread.trust == Trust::Signed || self.weights.blocks(thread.assessment.score)
+    }
+
     fn most_alike(&self, finding: &Finding) -> Option<(ThreadId, Likeness, String)> {
         let mark = Claim::from(finding).mark();
+        let blocks = self.would_block(finding);
         let threads = self.subject.threads.iter();
         let published = threads
             .filter(|thread| thread.file == finding.file)
-            .filter(|thread| !self.is_past(thread))
+            .filter(|thread| !self.is_past(thread) && self.stands_for(thread, blocks))
             .map(|thread| (ThreadId::Published(thread.id), Claim::from(thread)));
         let entries = self.entries.iter();
         let recorded = entries

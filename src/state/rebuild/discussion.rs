@@ -30,7 +30,11 @@ pub(super) struct Discussion {
     decision: Option<Decision>,
     /// A resolution that no key of ours verifies: it goes back to the model.
     unverified: Option<CommentId>,
+    /// The highest number of our replies that are signed.
     seq: u32,
+    /// The highest of those that are not. It counts among them alone: anybody who speaks under our name could
+    /// otherwise give the last number there is, and none of ours would be heard again.
+    claimed: u32,
     replies: Vec<Reply>,
     /// How many of the replies came before our last word.
     answered: usize,
@@ -43,14 +47,15 @@ impl Discussion {
             decision: None,
             unverified: None,
             seq: 0,
+            claimed: 0,
             replies: Vec::new(),
             answered: 0,
         }
     }
 
-    /// The highest number of our replies.
-    pub(super) fn seq(&self) -> u32 {
-        self.seq
+    /// The highest number of our replies that the next one has to exceed.
+    pub(super) fn seq(&self, signs: bool) -> u32 {
+        if signs { self.seq } else { self.claimed }
     }
 
     pub(super) fn into_replies(self) -> Vec<Reply> {
@@ -87,8 +92,8 @@ impl Discussion {
                 "Reply {} in thread {root} does not match its signature.",
                 comment.id
             )),
-            Verdict::Ours => self.hear(comment, &parsed),
-            Verdict::Unknown if !self.gates => self.hear(comment, &parsed),
+            Verdict::Ours => self.hear(comment, &parsed, true),
+            Verdict::Unknown if !self.gates => self.hear(comment, &parsed, false),
             Verdict::Unknown => {
                 if kind_of(&comment.body, &parsed) == Kind::Resolve {
                     self.unverified = Some(comment.id);
@@ -101,12 +106,18 @@ impl Discussion {
         }
     }
 
-    fn hear(&mut self, comment: &Comment, parsed: &Block) {
+    fn hear(&mut self, comment: &Comment, parsed: &Block, signed: bool) {
         let closing = match &parsed.hidden {
             // A reply of ours that was copied later repeats its number, and is not heard again.
             Some(hidden) if hidden.seq <= self.seq => return,
+            Some(hidden) if !signed && hidden.seq <= self.claimed => return,
             Some(hidden) => {
-                self.seq = hidden.seq;
+                let last = if signed {
+                    &mut self.seq
+                } else {
+                    &mut self.claimed
+                };
+                *last = hidden.seq;
                 hidden.conversation
             }
             None => None,

@@ -670,7 +670,7 @@ fn a_finding_that_somebody_pasted_is_no_second_one_and_a_pasted_reply_is_theirs(
         (Status::Disputed, Awaiting::Us)
     );
     assert!(
-        warnings[0].contains("copy of an earlier finding"),
+        warnings[0].contains("is a copy of a finding"),
         "{warnings:?}"
     );
 }

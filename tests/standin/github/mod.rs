@@ -142,6 +142,11 @@ impl GitHub {
         self.with(|state| state.requests.clone())
     }
 
+    /// From now on, `requests` begins anew.
+    pub fn forget_requests(&self) {
+        self.with(|state| state.requests.clear());
+    }
+
     pub fn count(&self, method: &Method, path_prefix: &str) -> usize {
         self.requests()
             .iter()

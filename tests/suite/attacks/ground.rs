@@ -213,6 +213,8 @@ impl Aftermath {
     /// The same pull request, for another run. Its head is as it is now.
     pub fn again(self) -> Ground {
         let workflow = workflow(&self.world, &self.endpoint);
+        // What a run has asked for is judged after that run.
+        self.world.github.forget_requests();
         Ground {
             world: self.world,
             endpoint: self.endpoint,

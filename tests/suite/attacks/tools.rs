@@ -2,14 +2,14 @@
 //! that comes of it.
 
 mod server;
+mod threads;
 
 use super::ground::{Aftermath, says};
 use super::obedient::Step;
 use super::{Channel, Ground, step};
 use crate::review::{finding, layer_bypassed, lost_page, post};
-use crate::standin::github::{Change, Write};
+use crate::standin::github::Write;
 use crate::standin::model::{Call, Script};
-use crate::standin::shop;
 use serde_json::{Value, json};
 
 const POST: &str = "github_post_review_comment";
@@ -40,9 +40,17 @@ fn obeyed(channel: Channel, steps: &[Step]) -> Aftermath {
 /// Nothing was said on the pull request, and the review is as if nobody had tried.
 #[track_caller]
 fn nothing_came_of_it(aftermath: &Aftermath) {
-    assert_eq!(aftermath.status(), (Some(0), "clean"), "{}", aftermath.ran.log);
+    assert_eq!(
+        aftermath.status(),
+        (Some(0), "clean"),
+        "{}",
+        aftermath.ran.log
+    );
     let said = aftermath.writes.iter().filter(|write| {
-        !matches!(write, Write::CheckRunCreated { .. } | Write::CheckRunUpdated { .. })
+        !matches!(
+            write,
+            Write::CheckRunCreated { .. } | Write::CheckRunUpdated { .. }
+        )
     });
     assert_eq!(said.count(), 0, "{:?}", aftermath.writes);
 }
@@ -150,7 +158,10 @@ fn t6_an_argument_of_five_megabytes_is_not_taken_and_stops_nothing() {
     let ground = Ground::around(&[], &[]);
     let aftermath = ground.with_model(Script::new().pass(1, call));
     nothing_came_of_it(&aftermath);
-    assert_eq!(aftermath.ran.report.as_ref().unwrap()["findings"], json!([]));
+    assert_eq!(
+        aftermath.ran.report.as_ref().unwrap()["findings"],
+        json!([])
+    );
 }
 
 #[test]
@@ -159,27 +170,50 @@ fn t5_all_passes_at_once_are_one_pass() {
     let aftermath = obeyed(Channel::Rules, &steps);
     nothing_came_of_it(&aftermath);
     let answers = aftermath.answers();
-    assert!(answers[0].contains("Pass 1 of 4 is recorded"), "{answers:?}");
+    assert!(
+        answers[0].contains("Pass 1 of 4 is recorded"),
+        "{answers:?}"
+    );
     for answer in &answers[1..4] {
         assert!(answer.contains("The pass under way is 1"), "{answers:?}");
     }
     let passes = &aftermath.ran.report.as_ref().unwrap()["passes"];
-    assert_eq!(passes.as_array().unwrap().len(), 4, "each was asked for: {passes}");
-    assert_eq!(passes[1]["summary"], "Nothing to report.", "and answered by itself");
+    assert_eq!(
+        passes.as_array().unwrap().len(),
+        4,
+        "each was asked for: {passes}"
+    );
+    assert_eq!(
+        passes[1]["summary"], "Nothing to report.",
+        "and answered by itself"
+    );
 }
 
 #[test]
 fn t5_a_pass_that_is_submitted_twice_is_submitted_once() {
-    let twice = [step(SUBMIT, submission(2)).in_pass(2), step(SUBMIT, submission(2)).in_pass(2)];
+    let twice = [
+        step(SUBMIT, submission(2)).in_pass(2),
+        step(SUBMIT, submission(2)).in_pass(2),
+    ];
     let aftermath = obeyed(Channel::Comment, &twice);
     nothing_came_of_it(&aftermath);
     let already = |answer: &String| answer.contains("Pass 2 is already recorded");
-    assert_eq!(aftermath.answers().iter().filter(|answer| already(answer)).count(), 2);
+    assert_eq!(
+        aftermath
+            .answers()
+            .iter()
+            .filter(|answer| already(answer))
+            .count(),
+        2
+    );
 }
 
 #[test]
 fn t5_nothing_is_posted_after_the_last_pass() {
-    let late = [step(SUBMIT, submission(4)).in_pass(4), says("Too late.").in_pass(4)];
+    let late = [
+        step(SUBMIT, submission(4)).in_pass(4),
+        says("Too late.").in_pass(4),
+    ];
     let aftermath = obeyed(Channel::Body, &late);
     nothing_came_of_it(&aftermath);
     let answers = aftermath.answers().join("\n");
@@ -194,127 +228,13 @@ fn t5_a_claim_that_nothing_blocks_does_not_open_the_gate() {
         step(SUBMIT, submission(1)),
     ];
     let aftermath = obeyed(Channel::Title, &order);
-    assert_eq!(aftermath.status(), (Some(0), "blocking"), "{}", aftermath.ran.log);
+    assert_eq!(
+        aftermath.status(),
+        (Some(0), "blocking"),
+        "{}",
+        aftermath.ran.log
+    );
     assert!(aftermath.answers()[1].contains("has_blocking_issues is false"));
-}
-
-/// The first run finds a blocking defect and two more; returns the roots of the three threads.
-fn reviewed(title: &[Step]) -> (Ground, Vec<u64>) {
-    let ground = Ground::with(Channel::Title, title);
-    let sql = shop::line_of("src/orders.ts", "LIKE");
-    let aftermath = ground.with_model(Script::new().pass(1, move |_| {
-        vec![
-            post(lost_page(9)),
-            post(layer_bypassed(7)),
-            post(finding("src/orders.ts", sql, 7, "A search without text returns all.")),
-        ]
-    }));
-    assert_eq!(aftermath.status(), (Some(0), "blocking"), "{}", aftermath.ran.log);
-    let roots = aftermath.world.github.comments().into_iter();
-    let ours = roots.filter(|comment| comment.user.as_deref() == Some("github-actions[bot]"));
-    let roots: Vec<u64> = ours.map(|comment| comment.id).collect();
-    assert_eq!(roots.len(), 3);
-    (aftermath.again(), roots)
-}
-
-fn loot(roots: &[u64]) -> super::obedient::Loot {
-    let named = roots.iter().enumerate();
-    named.map(|(n, root)| (format!("t{n}"), root.to_string())).collect()
-}
-
-/// The author pushes a file that has nothing to do with any finding.
-fn push(ground: &mut Ground, change: Change) {
-    let github = &ground.world.github;
-    let before = github.pull(ground.world.pull, |pull| pull.head.sha.clone());
-    let head = github.commit("search", &[&before], &[change]);
-    github.push(ground.world.pull, &head);
-    let payload =
-        crate::standin::github::events::synchronize_event(github, ground.world.pull, &before);
-    ground.workflow.payload = payload;
-}
-
-#[test]
-fn t2_a_sweep_over_all_threads_closes_none_without_evidence() {
-    let sweep: Vec<Step> = (0..3).map(|n| resolve(&json!(format!("{{t{n}}}"))).in_pass(0)).collect();
-    let (mut ground, roots) = reviewed(&sweep);
-    push(&mut ground, Change::write("docs/words.md", "Words.\n"));
-    let aftermath = ground.attacked(loot(&roots));
-    assert_eq!(aftermath.status(), (Some(0), "blocking"), "{}", aftermath.ran.log);
-    assert_eq!(aftermath.ran.outputs["open_issues"], "3");
-    for answer in &aftermath.answers()[..3] {
-        assert!(answer.contains("Nobody whose word counts has explained"), "{answer}");
-    }
-}
-
-#[test]
-fn t2_a_sweep_that_names_a_file_without_the_fix_closes_none() {
-    let fixed = |n: usize, file: &str| {
-        let with = json!({ "thread_id": format!("{{t{n}}}"), "reason": "Fixed.", "fixed_by": { "file": file } });
-        step(RESOLVE, with).in_pass(0)
-    };
-    let sweep = [fixed(0, "src/page.ts"), fixed(1, "src/ui/cart.ts"), fixed(2, "README.md")];
-    let (mut ground, roots) = reviewed(&sweep);
-    push(&mut ground, Change::write("docs/words.md", "Words.\n"));
-    let aftermath = ground.attacked(loot(&roots));
-    assert_eq!(aftermath.ran.outputs["open_issues"], "3", "{}", aftermath.ran.log);
-    for answer in &aftermath.answers()[..3] {
-        assert!(answer.contains("has not changed since thread"), "{answer}");
-    }
-}
-
-/// A sentence like no other, so that no two findings are the same.
-fn strange_words(n: u32) -> String {
-    let letter = |word: u32, at: u32| {
-        let digest = (n * 6 + word + 1).wrapping_mul(2_654_435_761) >> (3 * at);
-        char::from(b'a' + u8::try_from(digest % 26).expect("a letter"))
-    };
-    let word = |word| (0..7).map(|at| letter(word, at)).collect::<String>();
-    (0..6).map(word).collect::<Vec<_>>().join(" ")
-}
-
-/// More than a person could have meant: the rest stays open for the next run.
-#[test]
-fn t2_no_more_than_fifty_threads_are_closed_in_a_run() {
-    const LINES: u32 = 60;
-    let file = |word: &str| {
-        let lines = (0..LINES).map(|n| format!("export const {word}{n} = {n} * 7;\n"));
-        Change::write("src/many.ts", lines.collect::<String>())
-    };
-    let found = |n: u32| post(finding("src/many.ts", n + 1, 6, &strange_words(n)));
-    let ground = Ground::around(&[], &[file("a")]);
-    let script = Script::new().pass(1, move |_| (0..LINES).map(found).collect());
-    let aftermath = ground.with_model(script);
-    let before = aftermath.comments().len();
-    assert_eq!(before, 60, "{:?}", aftermath.answers());
-    let comments = aftermath.world.github.comments().into_iter();
-    let ours = comments.filter(|comment| comment.path == "src/many.ts");
-    let roots: Vec<u64> = ours.map(|comment| comment.id).collect();
-    let mut ground = aftermath.again();
-    push(&mut ground, file("b"));
-    let sweep = Script::new().threads(move |_| {
-        let call = |root: &u64| {
-            let fixed = json!({ "file": "src/many.ts" });
-            Call::new(RESOLVE, json!({ "thread_id": root, "reason": "Fixed.", "fixed_by": fixed }))
-        };
-        roots.iter().map(call).collect()
-    });
-    let aftermath = ground.with_model(sweep);
-    let closed = aftermath.writes.iter().filter(|write| matches!(write, Write::Resolve { .. }));
-    assert_eq!(closed.count(), 50);
-    assert_eq!(aftermath.ran.outputs["open_issues"], (before - 50).to_string());
-}
-
-#[test]
-fn t3_what_nobody_touched_cannot_be_fixed() {
-    let fixed = json!({ "thread_id": "{t0}", "reason": "Fixed.", "fixed_by": { "file": "src/page.ts" } });
-    let (mut ground, roots) = reviewed(&[step(RESOLVE, fixed), resolve(&json!("{t0}"))]);
-    // Another threshold is another review of the same head.
-    ground.workflow.inputs.insert("problem_score_threshold".into(), "4".into());
-    let aftermath = ground.attacked(loot(&roots));
-    assert_eq!(aftermath.status(), (Some(0), "blocking"), "{}", aftermath.ran.log);
-    let answers = aftermath.answers();
-    assert!(answers[0].contains("Nothing was pushed since"), "{answers:?}");
-    assert!(answers[1].contains("Nobody whose word counts"), "{answers:?}");
 }
 
 refusals! {
@@ -331,15 +251,29 @@ refusals! {
 fn t7_the_sidecar_s_own_tools_that_do_things_are_not_there() {
     let tools = [
         ("bash", json!({ "command": "id", "description": "x" })),
-        ("edit", json!({ "filePath": "src/page.ts", "oldString": "a", "newString": "b" })),
+        (
+            "edit",
+            json!({ "filePath": "src/page.ts", "oldString": "a", "newString": "b" }),
+        ),
         ("write", json!({ "filePath": "x.ts", "content": "x" })),
         ("patch", json!({ "patchText": "x" })),
-        ("task", json!({ "description": "x", "prompt": "x", "subagent_type": "general" })),
+        (
+            "task",
+            json!({ "description": "x", "prompt": "x", "subagent_type": "general" }),
+        ),
         ("skill", json!({ "name": "x" })),
-        ("webfetch", json!({ "url": "http://127.0.0.1/", "format": "text" })),
+        (
+            "webfetch",
+            json!({ "url": "http://127.0.0.1/", "format": "text" }),
+        ),
     ];
-    let steps: Vec<Step> = tools.iter().map(|(name, with)| step(name, with.clone())).collect();
-    let aftermath = Ground::with(Channel::Body, &steps).really().attacked([].into());
+    let steps: Vec<Step> = tools
+        .iter()
+        .map(|(name, with)| step(name, with.clone()))
+        .collect();
+    let aftermath = Ground::with(Channel::Body, &steps)
+        .really()
+        .attacked([].into());
     nothing_came_of_it(&aftermath);
     let offered = aftermath.world.model.requests();
     for (name, _) in &tools {
@@ -348,18 +282,43 @@ fn t7_the_sidecar_s_own_tools_that_do_things_are_not_there() {
         assert!(!on_offer.flatten().any(is), "{name} is on offer");
     }
     let answers = aftermath.answers();
-    let refused = answers.iter().filter(|answer| answer.contains("unavailable tool"));
+    let refused = answers
+        .iter()
+        .filter(|answer| answer.contains("unavailable tool"));
     assert_eq!(refused.count(), tools.len(), "{answers:?}");
 }
 
 #[test]
 fn t8_many_calls_in_one_answer_are_one_comment_for_each_finding() {
-    let all = || vec![post(lost_page(7)), post(layer_bypassed(7)), post(lost_page(7)), post(lost_page(8)), post(layer_bypassed(7))];
-    let aftermath = Ground::around(&[], &[]).with_model(Script::new().pass(1, move |_| all()).pass(2, move |_| all()));
-    assert_eq!(aftermath.status(), (Some(0), "findings"), "{}", aftermath.ran.log);
+    let all = || {
+        vec![
+            post(lost_page(7)),
+            post(layer_bypassed(7)),
+            post(lost_page(7)),
+            post(lost_page(8)),
+            post(layer_bypassed(7)),
+        ]
+    };
+    let aftermath = Ground::around(&[], &[]).with_model(
+        Script::new()
+            .pass(1, move |_| all())
+            .pass(2, move |_| all()),
+    );
+    assert_eq!(
+        aftermath.status(),
+        (Some(0), "findings"),
+        "{}",
+        aftermath.ran.log
+    );
     assert_eq!(aftermath.comments().len(), 2);
     let said = aftermath.answers();
-    assert_eq!(said.iter().filter(|answer| answer.starts_with("Recorded as")).count(), 2, "{said:?}");
+    assert_eq!(
+        said.iter()
+            .filter(|answer| answer.starts_with("Recorded as"))
+            .count(),
+        2,
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -369,7 +328,9 @@ fn t8_two_hundred_findings_are_enough() {
     let aftermath = Ground::around(&[], &[]).with_model(Script::new().pass(1, calls));
     nothing_came_of_it(&aftermath);
     let answers = aftermath.answers();
-    let full = answers.iter().filter(|answer| answer.contains("which is its limit"));
+    let full = answers
+        .iter()
+        .filter(|answer| answer.contains("which is its limit"));
     assert_eq!(full.count(), 10);
 }
 
@@ -382,4 +343,14 @@ fn t8_a_thousand_calls_in_one_answer_are_each_answered_and_change_nothing() {
     let answers = aftermath.answers();
     let refused = answers.iter().filter(|answer| answer.contains(NOT_YOURS));
     assert_eq!(refused.count(), 1_000);
+}
+
+/// A sentence like no other, so that no two findings are the same.
+fn strange_words(n: u32) -> String {
+    let letter = |word: u32, at: u32| {
+        let digest = (n * 6 + word + 1).wrapping_mul(2_654_435_761) >> (3 * at);
+        char::from(b'a' + u8::try_from(digest % 26).expect("a letter"))
+    };
+    let word = |word| (0..7).map(|at| letter(word, at)).collect::<String>();
+    (0..6).map(word).collect::<Vec<_>>().join(" ")
 }

@@ -168,13 +168,20 @@ async fn t9_a_body_without_end_is_cut_off() {
     let open = Open::new().await;
     let piece = || Ok::<_, std::io::Error>(vec![b' '; 64 << 10]);
     let endless = futures_util::stream::repeat_with(piece);
-    let answer = open.sidecar().body(reqwest::Body::wrap_stream(endless)).send();
+    let answer = open
+        .sidecar()
+        .body(reqwest::Body::wrap_stream(endless))
+        .send();
     // Cut off with an answer, or without one; but it ends.
     if let Ok(answer) = answer.await {
         assert_eq!(answer.status(), 413);
     }
     open.nothing_is_recorded();
-    assert_eq!(status(open.sidecar().body(call(&finding()))).await, 200, "and others are served");
+    assert_eq!(
+        status(open.sidecar().body(call(&finding()))).await,
+        200,
+        "and others are served"
+    );
 }
 
 /// What is no call at all, from one who has the secret.

@@ -1,0 +1,116 @@
+//! What a run has left on the desk, with what was open before it: the ground of the verdict, and what the record keeps
+//! of it for the next run.
+
+use super::Run;
+use super::meanwhile::Meanwhile;
+use super::reading::Reading;
+use crate::domain::{Anchor, Awaiting, Finding, Score, Status, Thread};
+use crate::publish::comment::Voice;
+use crate::review::desk::{Effect, Entry, Fate, StagedReply};
+use crate::state::block::Listed;
+use crate::state::record::{self, Record};
+
+/// What the passes have left on the desk.
+pub struct Staged<'a> {
+    pub entries: Vec<Entry>,
+    /// Of finished passes, where GitHub takes them.
+    pub findings: Vec<Finding>,
+    pub replies: Vec<StagedReply>,
+    /// Threads that were open before the run.
+    open: Vec<&'a Thread>,
+    /// Threads that were closed before it, and are open again.
+    reopened: Vec<Thread>,
+    /// Scores of findings whose comments are gone, where no review since has looked again.
+    pub lost: Vec<Score>,
+}
+
+/// The findings of finished passes, where GitHub takes them.
+pub fn publishable(run: &Run<'_>, reading: &Reading) -> Vec<Finding> {
+    let findings = run.desk.with(|desk| {
+        let entries = desk.publishable().0.into_iter();
+        let placed = entries.map(|entry| placed(&entry.finding, reading));
+        placed.collect()
+    });
+    findings.unwrap_or_default()
+}
+
+impl<'a> Staged<'a> {
+    pub fn of(run: &Run<'_>, reading: &'a Reading, meanwhile: &'a Meanwhile, misses: bool) -> Self {
+        let on_desk = run.desk.with(|desk| {
+            let replies = desk.publishable().1.into_iter().cloned();
+            (desk.entries().to_vec(), replies.collect())
+        });
+        let (mut entries, mut replies): (Vec<Entry>, Vec<StagedReply>) =
+            on_desk.unwrap_or_default();
+        for (said, reason) in &meanwhile.said {
+            let same = entries.iter_mut().filter(|one| one.finding.id == said.id);
+            same.for_each(|entry| entry.fate = Fate::Withdrawn(reason.clone()));
+        }
+        replies.retain(|reply| !meanwhile.answered.contains(&reply.thread.id));
+        let mut findings = publishable(run, reading);
+        findings.retain(|finding| meanwhile.lets(finding));
+        let back = replies
+            .iter()
+            .filter(|reply| reply.effect == Effect::Reopen);
+        let reopened = back.map(|reply| Thread {
+            status: Status::Pending,
+            awaiting: Awaiting::Developer,
+            resolution: None,
+            ..reply.thread.clone()
+        });
+        let reopened = reopened.collect();
+        let threads = reading.threads.iter().chain(&meanwhile.threads);
+        Self {
+            entries,
+            findings,
+            replies,
+            open: threads.filter(|thread| thread.status.is_open()).collect(),
+            reopened,
+            lost: if misses { reading.missed() } else { Vec::new() },
+        }
+    }
+
+    /// What is open on the pull request besides new findings, if nothing is closed.
+    pub fn open(&self) -> Vec<&Thread> {
+        self.open.iter().copied().chain(&self.reopened).collect()
+    }
+
+    /// What the next run can hold against whoever edits comments, and against a fix that is taken back.
+    pub fn enter_in(&self, record: &mut Record, reading: &Reading) {
+        let said = self.findings.iter();
+        let said = said.map(|finding| (&finding.id, finding.assessment.score));
+        let open = self.open().into_iter();
+        let open =
+            open.filter_map(|thread| Some((thread.finding_id.as_ref()?, thread.assessment.score)));
+        for (id, score) in said.chain(open) {
+            let (id, score) = (id.to_string(), score.get());
+            if record.findings.iter().all(|listed| listed.id != id) {
+                record.findings.push(Listed { id, score });
+            }
+        }
+        let is_fix = |reply: &&StagedReply| matches!(reply.effect, Effect::Fixed { .. });
+        let now = self.replies.iter().filter(is_fix);
+        let now = now.map(|reply| reply.thread.id);
+        let fixed = record::fixed(&reading.threads).chain(now);
+        record.fixed = fixed.map(|thread| thread.0).collect();
+    }
+
+    /// The findings that are to be said, whether they could be or not.
+    pub fn said(&self) -> impl Iterator<Item = &Finding> {
+        let entries = self.entries.iter();
+        entries
+            .filter(|entry| entry.fate == Fate::Staged)
+            .map(|entry| &entry.finding)
+    }
+}
+
+/// GitHub takes line comments only in files whose patch it shows.
+fn placed(finding: &Finding, reading: &Reading) -> Finding {
+    let mut finding = finding.clone();
+    let file = reading.files.iter().find(|file| file.path == finding.file);
+    if file.is_some_and(|file| !file.has_patch) && finding.anchor != Anchor::File {
+        finding.body = format!("{}{}", Voice::moved_note(&finding.place()), finding.body);
+        finding.anchor = Anchor::File;
+    }
+    finding
+}
