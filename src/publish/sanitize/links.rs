@@ -102,6 +102,8 @@ struct Open {
     /// Where its words are.
     label: Option<Range<usize>>,
     has_image: bool,
+    /// A tag in the label would be one in the comment.
+    has_tag: bool,
 }
 
 impl Open {
@@ -124,6 +126,7 @@ impl Open {
             bare,
             label: None,
             has_image: false,
+            has_tag: false,
         })
     }
 
@@ -132,6 +135,7 @@ impl Open {
             Event::Start(Tag::Image { .. }) => self.has_image = true,
             Event::End(_) => {}
             _ => {
+                self.has_tag |= matches!(event, Event::InlineHtml(_));
                 let label = self.label.get_or_insert(span.clone());
                 *label = label.start.min(span.start)..label.end.max(span.end);
             }
@@ -142,7 +146,7 @@ impl Open {
         let label = self.label.map_or("", |label| &text[label]);
         let words = match self.target {
             None => "[image removed]".to_owned(),
-            Some(target) if is_allowed(&target) && !self.has_image => return None,
+            Some(target) if is_allowed(&target) && !self.has_image && !self.has_tag => return None,
             Some(target) if self.bare => code(&target),
             Some(_) if self.has_image => "[image removed]".to_owned(),
             Some(target) => format!("{label} ({})", code(&target)),

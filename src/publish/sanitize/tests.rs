@@ -73,6 +73,7 @@ fn m1_images_are_words() {
         "![x](https://camo.githubusercontent.com/abc)",
         "![x](data:image/svg+xml;base64,AAAA)",
         "!\\[x](https://evil.example)",
+        "[<img src=https://evil.example/p.png>](https://docs.rs/x)",
     ] {
         let text = clean(&format!("Look: {image} there."));
         assert_eq!(active(&text), Vec::<String>::new(), "{image} became {text}");
