@@ -1,7 +1,8 @@
 //! Every sentence that a person reads on a pull request, and the blocks below it. All words are here, so that
 //! the voice of the product is one file to read.
 
-use super::sanitize::{clean, without_dumps};
+use super::sanitize::{begins_with_words, clean, without_dumps};
+use crate::domain::diff::visible;
 use crate::domain::{Assessment, CommentId, CommitSha, Finding, PrKey, Thread};
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::desk::{Effect, StagedReply};
@@ -43,10 +44,9 @@ impl Voice<'_> {
             ..Hidden::new(Kind::Finding)
         };
         let score = assessment.score;
-        let text = format!(
-            "**{} ({score}/10).** {}",
-            score.level(),
-            clean(&finding.body)
+        let text = behind(
+            &format!("**{} ({score}/10).**", score.level()),
+            &finding.body,
         );
         let block = format!(
             "{}\n{}",
@@ -62,7 +62,8 @@ impl Voice<'_> {
     /// A finding that had to move to a line nearby.
     #[must_use]
     pub fn moved_note(place: &str) -> String {
-        format!("This is about `{place}`, which takes no comment of its own.\n\n")
+        let place = code(place);
+        format!("This is about {place}, which takes no comment of its own.\n\n")
     }
 
     /// The body of a draft, by which our drafts are told from a person's.
@@ -102,13 +103,9 @@ impl Voice<'_> {
         }
         for finding in homeless {
             let score = finding.assessment.score;
-            let _ = write!(
-                text,
-                "\n\n**{} ({score}/10)** at `{}`: {}",
-                score.level(),
-                finding.place(),
-                clean(&finding.body)
-            );
+            let (level, place) = (score.level(), code(&finding.place()));
+            let lead = format!("**{level} ({score}/10)** at {place}:");
+            let _ = write!(text, "\n\n{}", behind(&lead, &finding.body));
         }
         let manifest = self.sign(hidden, None, &Value::Null);
         format!(
@@ -140,22 +137,31 @@ impl Voice<'_> {
             },
             ..Hidden::new(kind)
         };
-        let body = clean(&reply.body);
+        let body = &reply.body;
         let text = match &reply.effect {
-            Effect::Keep | Effect::Answer => body,
-            Effect::Concede => format!("{RESOLVED_MARKER}\n\n{body}"),
-            Effect::Reopen => format!("The problem is back. {body}"),
-            Effect::DevelopersWord => format!(
-                "{RESOLVED_MARKER}\n\nWe do not agree, and nobody else reviews this pull request: the \
-                 developer's word stands. {body}"
-            ),
-            Effect::Escalate { people } => format!("{ESCALATED_MARKER}\n\n{}{body}", call(people)),
+            Effect::Keep | Effect::Answer => clean(body),
+            Effect::Concede => format!("{RESOLVED_MARKER}\n\n{}", clean(body)),
+            Effect::Reopen => behind("The problem is back.", body),
+            Effect::DevelopersWord => {
+                let lead = format!(
+                    "{RESOLVED_MARKER}\n\nWe do not agree, and nobody else reviews this pull request: the \
+                     developer's word stands."
+                );
+                behind(&lead, body)
+            }
+            Effect::Escalate { people } => {
+                behind(&format!("{ESCALATED_MARKER}\n\n{}", call(people)), body)
+            }
             Effect::Fixed { file, commit } => {
                 let commit = commit
                     .as_deref()
                     .map(|c| format!(" ({c})"))
                     .unwrap_or_default();
-                format!("{RESOLVED_MARKER}\n\nFixed in `{file}`{commit}. {body}")
+                let file = code(&visible(file));
+                behind(
+                    &format!("{RESOLVED_MARKER}\n\nFixed in {file}{commit}."),
+                    body,
+                )
             }
         };
         let hidden = self.sign(hidden, Some(thread.id), &Value::Null);
@@ -217,10 +223,34 @@ impl Voice<'_> {
 /// Calls the people who decide, once. Where nobody may be called, the maintainers find it by themselves.
 fn call(people: &[String]) -> String {
     if people.is_empty() {
-        return "A maintainer decides whether this holds. ".into();
+        return "A maintainer decides whether this holds.".into();
     }
     let names: Vec<String> = people.iter().map(|name| format!("@{name}")).collect();
-    format!("{}: please decide whether this holds. ", names.join(", "))
+    format!("{}: please decide whether this holds.", names.join(", "))
+}
+
+/// The model's text behind words of ours, or below them where it begins with anything but words: in the middle of a line
+/// a fence or a quote is no longer what it was cleaned as.
+fn behind(lead: &str, text: &str) -> String {
+    let text = clean(text);
+    let gap = if begins_with_words(&text) {
+        " "
+    } else {
+        "\n\n"
+    };
+    format!("{lead}{gap}{text}")
+}
+
+/// A name as code, whatever backticks are in it.
+fn code(name: &str) -> String {
+    let longest = name.split(|c| c != '`').map(str::len).max();
+    match longest.unwrap_or_default() {
+        0 => format!("`{name}`"),
+        longest => {
+            let ticks = "`".repeat(longest + 1);
+            format!("{ticks} {name} {ticks}")
+        }
+    }
 }
 
 /// What one can ask of us, and how.
@@ -425,6 +455,33 @@ mod tests {
         let state = with_voice(|voice| voice.state(Verdict::Clean, &Tally::default(), "@bot"));
         assert!(!crate::event::mentions(&help, "@bot"), "{help}");
         assert!(!crate::event::mentions(&state, "@bot"), "{state}");
+    }
+
+    #[test]
+    fn a_fence_a_quote_or_a_list_stands_below_our_words() {
+        for body in [
+            "~~~\ncode\n~~~",
+            "> ```\n> cc @octocat\n> ```",
+            "- one\n- two",
+            "```rust\nlet a = 1;\n```",
+        ] {
+            let comment = with_voice(|voice| voice.finding(&finding(body)));
+            let expected = format!("**Logic risk (7/10).**\n\n{body}\n\n---\n\n");
+            assert!(comment.starts_with(&expected), "{comment}");
+            let block = block::parse(&comment);
+            assert!(block.visible.is_some() && block.hidden.is_some());
+        }
+    }
+
+    #[test]
+    fn a_file_with_backticks_in_its_name_is_shown_as_code() {
+        let mut found = finding("It is lost.");
+        found.file = "a`@octocat`.ts".into();
+        let review = with_voice(|voice| voice.review(&[&found], &[&found], false, None));
+        assert!(
+            review.contains("at `` a`@octocat`.ts:8 ``: It is lost."),
+            "{review}"
+        );
     }
 
     #[test]

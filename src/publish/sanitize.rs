@@ -27,6 +27,11 @@ pub fn clean(text: &str) -> String {
     close_fences(settled(out))
 }
 
+/// Whether a cleaned text still means the same behind other words in the same line.
+pub(super) fn begins_with_words(cleaned: &str) -> bool {
+    matches!(parser(cleaned).next(), Some(Event::Start(Tag::Paragraph)))
+}
+
 /// Words that take the place of a link can form another one, with what stands around them; so this is done until
 /// nothing changes. A text that never settles is shown as it is written.
 fn settled(mut text: String) -> String {
