@@ -4,6 +4,8 @@
 mod links;
 mod prose;
 
+pub use links::is_allowed;
+
 use crate::domain::diff::is_hidden;
 use links::{parser, unlinked};
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
@@ -20,11 +22,7 @@ pub fn clean(text: &str) -> String {
         .chars()
         .filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c)))
         .collect();
-    let mut out = String::with_capacity(text.len());
-    for line in without_dumps(&text.replace("<!--", "&lt;!--")).split_inclusive('\n') {
-        out.push_str(&plain_fence(line));
-    }
-    close_fences(settled(out))
+    close_fences(settled(text.replace("<!--", "&lt;!--")))
 }
 
 /// Whether a cleaned text still means the same behind other words in the same line.
@@ -32,17 +30,23 @@ pub(super) fn begins_with_words(cleaned: &str) -> bool {
     matches!(parser(cleaned).next(), Some(Event::Start(Tag::Paragraph)))
 }
 
-/// Words that take the place of a link can form another one, with what stands around them; so this is done until
-/// nothing changes. A text that never settles is shown as it is written.
+/// Words that take the place of a link can form another one, or begin a line, with what stands around them; so this is
+/// done until nothing changes. A text that never settles is shown as it is written.
 fn settled(mut text: String) -> String {
     for _ in 0..4 {
-        let next = prose::inert(&unlinked(&text));
+        let next = prose::inert(&unlinked(&plain_lines(&text)));
         if next == text {
             return text;
         }
         text = next;
     }
     as_code(&text)
+}
+
+/// Without what a line means by its beginning: a diff that goes on, a fence that is special.
+fn plain_lines(text: &str) -> String {
+    let kept = without_dumps(text);
+    kept.split_inclusive('\n').map(plain_fence).collect()
 }
 
 /// Without the diffs that somebody had printed: they are the change itself, and a way to print what is not.
@@ -125,7 +129,8 @@ fn close_fences(text: String) -> String {
 }
 
 fn as_code(text: &str) -> String {
-    format!("    {}", text.replace('\n', "\n    "))
+    let text = plain_lines(text).replace('\n', "\n    ");
+    prose::without_commands(&format!("    {text}"))
 }
 
 /// Whether a paragraph appended to the text would be a paragraph.

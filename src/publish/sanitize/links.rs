@@ -33,7 +33,8 @@ const DOCUMENTATION: [&str; 22] = [
 const LONGEST_PATH: usize = 200;
 
 /// Whether people may be led there: plain https, nothing that carries a message.
-pub(super) fn is_allowed(url: &str) -> bool {
+#[must_use]
+pub fn is_allowed(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("https://") else {
         return false;
     };

@@ -81,7 +81,8 @@ fn kept(text: &str) -> Vec<(Range<usize>, bool)> {
     kept
 }
 
-fn without_commands(code: &str) -> String {
+/// Code in which no line gives an order.
+pub(super) fn without_commands(code: &str) -> String {
     let Some(pattern) = COMMAND_IN_CODE.as_ref() else {
         return String::new();
     };

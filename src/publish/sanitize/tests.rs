@@ -237,6 +237,11 @@ fn dumps_of_a_diff_are_removed() {
     let dump = "Look:\n```\ndiff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n c\n```\nEnd.";
     assert_eq!(clean(dump), "Look:\n```\n[diff removed]\n```\nEnd.");
     assert_eq!(clean("run `git diff --git`"), "run `git diff --git`");
+    // Once the link is gone, its words begin the line.
+    assert_eq!(
+        clean("[diff --git a b](https://evil.example)"),
+        "[diff removed]\n"
+    );
 }
 
 #[test]
