@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test demo bench schema providers
+.PHONY: check fmt clippy test fuzz demo bench schema providers
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -17,6 +17,17 @@ clippy:
 # One seed for the property tests, so that a change is judged and not the dice; another one: PROPTEST_RNG_SEED=7 make test.
 test: $(installed)
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} cargo test
+
+# The same properties, led by coverage. No sanitiser: it would need a nightly compiler, and there is no unsafe code to watch.
+# One target, or more inputs: make fuzz TARGETS=redact RUNS=20000000.
+TARGETS = block diff event redact sanitize tools
+RUNS = 2000000
+fuzz:
+	cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
+	for target in $(TARGETS); do \
+	    cargo fuzz run --release --sanitizer none --no-trace-compares $$target -- -runs=$(RUNS) -max_len=128 -timeout=10 -print_final_stats=1 \
+	        || exit 1; \
+	done
 
 # The real binary and the real OpenCode on an example pull request; GitHub and the model are stood in for.
 # A real model: make demo MODEL=provider/name KEY=... [BASE_URL=https://llm.example/v1]; make hands these on as

@@ -25,3 +25,7 @@ pub mod snapshot;
 pub mod state;
 pub mod tools;
 pub mod web;
+
+#[cfg(test)]
+#[path = "../tests/properties/mod.rs"]
+mod properties;

@@ -252,7 +252,6 @@ fn read_object<T: serde::de::DeserializeOwned>(json: &str) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn assessment(text: &str) -> Assessment {
         Assessment {
@@ -331,20 +330,5 @@ mod tests {
         }
         let deep = format!("```rmcoc\n{}\n```", "[".repeat(60_000));
         assert_eq!(parse(&deep).visible, None);
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_survives_the_round_trip(text in "\\PC{0,200}", fence in "[`~\n<>!-]{0,20}") {
-            let text = format!("{text}{fence}");
-            let block = parse(&comment(&text));
-            prop_assert_eq!(block.visible.unwrap().assessment(), Some(assessment(&text)));
-            prop_assert!(block.hidden.is_some());
-        }
-
-        #[test]
-        fn any_body_is_read_without_a_panic(body in "(rmcoc|```|~~~|<!-- rmcoc:1 |-->|\\{|\\}|\"|\n|>|\\PC){0,60}") {
-            let _ = parse(&body);
-        }
     }
 }

@@ -1,66 +1,7 @@
+//! What people see of cleaning, by the names of the catalogue. What holds of any text is in `tests/properties/`.
+
 use super::*;
-use proptest::prelude::*;
-use regex::Regex;
-use std::sync::LazyLock;
-
-/// What of a Markdown text GitHub would act on, by what a reader sees: text outside code, links, images, tags.
-fn active(markdown: &str) -> Vec<String> {
-    static ADDRESS: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"https://[^\s\x01()\[\]<>]+").unwrap());
-    static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
-        let people = r"(?:^|[^\w])[@＠][A-Za-z0-9_]";
-        let references = r"(?:^|[^\w&])#[0-9]|\w/[\w.-]+#[0-9]|(?i:\bgh-[0-9])";
-        let commits = r"\b[0-9a-f]{40}\b";
-        let addresses = r"(?i:[a-z]://|\bwww\.|mailto:)";
-        Regex::new(&[people, references, commits, addresses].join("|")).unwrap()
-    });
-    let mut found = Vec::new();
-    let mut prose = String::new();
-    let mut inside = 0;
-    for event in parser(markdown) {
-        match event {
-            Event::Start(Tag::Image { dest_url, .. }) => found.push(format!("image {dest_url}")),
-            Event::Start(Tag::Link { dest_url, .. }) => {
-                inside += 1;
-                if !links::is_allowed(&dest_url) {
-                    found.push(format!("link {dest_url}"));
-                }
-            }
-            Event::End(pulldown_cmark::TagEnd::Link | pulldown_cmark::TagEnd::CodeBlock) => {
-                inside -= 1;
-            }
-            Event::Start(Tag::CodeBlock(kind)) => {
-                inside += 1;
-                if matches!(&kind, CodeBlockKind::Fenced(info) if is_suggestion(info)) {
-                    found.push("suggestion".into());
-                }
-            }
-            Event::Html(tag) | Event::InlineHtml(tag) => found.push(format!("tag {tag}")),
-            // Whatever stands between two pieces of text ends a word.
-            Event::Text(text) if inside == 0 => prose.push_str(&text),
-            _ => prose.push('\u{1}'),
-        }
-    }
-    let others = ADDRESS.replace_all(&prose, |address: &regex::Captures<'_>| {
-        let may_stay = links::is_allowed(address[0].trim_end_matches(['.', ',', ';', ':']));
-        if may_stay {
-            String::new()
-        } else {
-            address[0].to_owned()
-        }
-    });
-    found.extend(
-        ACTIVE
-            .find_iter(&others)
-            .map(|found| found.as_str().to_owned()),
-    );
-    found
-}
-
-fn is_suggestion(info: &str) -> bool {
-    let word = info.split(|c: char| !c.is_alphanumeric()).next();
-    word.is_some_and(|word| word.eq_ignore_ascii_case("suggestion"))
-}
+use crate::properties::sanitize::active;
 
 #[test]
 fn m1_images_are_words() {
@@ -254,32 +195,5 @@ fn ordinary_text_stays_as_it_is() {
         "The index `rows[0]` is read before rows is checked (see `load()`), so an empty answer panics.",
     ] {
         assert_eq!(clean(text), text);
-    }
-}
-
-/// What makes trouble in Markdown, and next to each other even more.
-const PIECES: &str = "(```|~~~|````|`|``|rmcoc|suggestion|<!--|-->|<pre>|<script|<b>|</b>|<\\?|<!X|<a href=\"x|>|- |1\\. |\n|\n\n|    |\\\\|\\*\\*|_|~~|\\||:---|@octocat|&#64;|&commat;|#1|GH-2|octo/shop#3|b0d63d1e3554f51be51c63421a254d61288447e6|\\[|\\]|\\(|\\)|!\\[x\\]|\\]\\(https://evil\\.example\\)|\\[x\\]: https://evil\\.example|\\[x\\]|<https://evil\\.example>|https://evil\\.example/_a_|https://docs\\.rs/x|www\\.evil\\.example|/merge|bors r\\+|diff --git a b|\\+|a|ä|\\PC){0,30}";
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
-    #[test]
-    fn nothing_active_is_left_of_any_text(text in PIECES) {
-        let cleaned = clean(&text);
-        prop_assert_eq!(active(&cleaned), Vec::<String>::new(), "{:?} became {:?}", text, cleaned);
-    }
-
-    #[test]
-    fn cleaning_twice_is_cleaning_once(text in PIECES) {
-        let once = clean(&text);
-        prop_assert_eq!(clean(&once), once);
-    }
-
-    #[test]
-    fn our_block_is_read_back_below_any_text(text in PIECES) {
-        let block = "```rmcoc\n{\"finding\":\"f\",\"assessment\":\"a\",\"score\":5}\n```";
-        let body = format!("{}\n\n---\n\n{block}", clean(&text));
-        let visible = crate::state::block::parse(&body).visible;
-        prop_assert_eq!(visible.and_then(|v| v.finding), Some("f".to_owned()), "{}", body);
     }
 }

@@ -1,0 +1,5 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(
+    |bytes: &[u8]| opencode_reviewer_fuzz::properties::sanitize::hold(bytes)
+);

@@ -1,0 +1,213 @@
+//! The model's text on its way to people: nothing in it does anything, cleaning twice is cleaning once, and below it
+//! our block is still ours, also in the comments that are made of it.
+
+use super::draw::Draw;
+use crate::domain::{
+    Anchor, Assessment, Awaiting, CommentId, Finding, PassNumber, PrKey, Score, Side, Status,
+    Thread, Trust,
+};
+use crate::publish::comment::Voice;
+use crate::publish::sanitize::{clean, is_allowed};
+use crate::review::desk::{Effect, StagedReply};
+use crate::review::ledger::Stage;
+use crate::state::block::{self, Block, Conversation};
+use crate::state::signature::Keys;
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use regex::{Captures, Regex};
+use std::sync::LazyLock;
+
+/// What makes trouble in Markdown, and next to each other even more.
+#[rustfmt::skip]
+const PIECES: &[&str] = &[
+    "```", "~~~", "````", "`", "``", "\n```rmcoc\n", "\n~~~suggestion\n", "rmcoc", "suggestion", "<!--", "-->", "<pre>", "</pre>",
+    "<script", "<b>", "</b>", "<?", "<!X", "<![CDATA[", "<a href=\"x", "<details>", "<img src=x>", ">", "> ", "- ", "1. ", "* ",
+    "# ", "\n", "\n\n", "\r", "    ", "\n    ", "\t", "\\", "**", "_", "~~", "|", "\n| --- |\n", ":---", "===\n", "---\n", "@octocat",
+    "@org/team", "＠octocat", "&#64;", "&commat;", "&lt;", "&#96;", "&", ";", "#1", "GH-2", "octo/shop#3", "＃4",
+    "b0d63d1e3554f51be51c63421a254d61288447e6", "octo/shop@b0d63d1", "[", "]", "(", ")", "](", "![", "![x]", "][", "]:",
+    "](https://evil.example)", "](https://docs.rs/x)", "[x]: https://evil.example\n", "[x]", "[^1]", "[^1]: ", "[y]: <//evil>\n",
+    "<https://evil.example>", "https://evil.example/_a_", "https://docs.rs/x", "https://docs.rs", "www.evil.example",
+    "dev@evil.example", "mailto:a@b.c", "javascript:", "://", "/merge", "\n/lgtm", "bors r+", "@dependabot merge",
+    "diff --git a b\n", "+", "a", "ä", "\u{200b}", "\u{202e}", "\u{2028}", "\u{7}", "\u{fe0f}", "!", "\"", "'", "<", "$", "^",
+];
+
+pub fn hold(bytes: &[u8]) {
+    let mut draw = Draw::new(bytes);
+    let choice = draw.byte();
+    let text = draw.text(PIECES);
+    let cleaned = clean(&text);
+    let found = active(&cleaned);
+    assert!(found.is_empty(), "{found:?}: {text:?} became {cleaned:?}");
+    assert_eq!(clean(&cleaned), cleaned, "{text:?}");
+    assert_eq!(block::parse(&cleaned), Block::default(), "{text:?}");
+    let seen = |c: char| matches!(c, '\n' | '\t') || !c.is_control();
+    assert!(cleaned.chars().all(seen), "{text:?} became {cleaned:?}");
+    // A reference of three letters may become an address of two hundred.
+    assert!(cleaned.len() <= 100 * text.len() + 100, "{text:?}");
+    said(&cleaned, &text, choice);
+}
+
+/// The comments that are made of a text: a finding and a reply.
+fn said(cleaned: &str, text: &str, choice: u8) {
+    let text = text.trim();
+    if text.is_empty() {
+        return;
+    }
+    let sha = "b0d63d1e3554f51be51c63421a254d61288447e6";
+    let pr = PrKey {
+        repo: "octo/shop".parse().expect("a repository"),
+        number: 1,
+    };
+    let voice = Voice {
+        pr: &pr,
+        keys: &Keys::default(),
+        head: &sha.parse().expect("a commit"),
+        run: "1.1",
+    };
+    let finding = Finding {
+        id: "f1".parse().expect("an id"),
+        file: "src/a.rs".into(),
+        anchor: Anchor::Line {
+            side: Side::Right,
+            start: None,
+            line: 8,
+        },
+        anchor_hash: "689c49197975c92d".into(),
+        body: text.into(),
+        assessment: assessment(),
+        category: None,
+        pass: PassNumber::FIRST,
+        reviewer: "reviewer-1".into(),
+    };
+    let is_finding = choice.is_multiple_of(2);
+    let comment = if is_finding {
+        voice.finding(&finding)
+    } else {
+        let reply = StagedReply {
+            thread: thread(),
+            effect: effect(choice),
+            body: text.into(),
+            stage: Stage::TurnZero,
+        };
+        voice.reply(&reply, Conversation::LeftOpen)
+    };
+    let block = block::parse(&comment);
+    let visible = block.visible.and_then(|visible| visible.assessment());
+    let expected = is_finding.then(assessment);
+    assert_eq!(visible, expected, "{cleaned:?} in {comment:?}");
+    let hidden = block.hidden.and_then(|hidden| hidden.id);
+    assert_eq!(hidden.as_deref(), Some("f1"), "{cleaned:?} in {comment:?}");
+    let mut found = active(&comment);
+    found.retain(|found| !found.starts_with("tag <!-- rmcoc:1 {"));
+    assert!(found.is_empty(), "{found:?} in {comment:?}");
+}
+
+fn assessment() -> Assessment {
+    Assessment {
+        finding: "The last page is lost.".into(),
+        assessment: "Level 7.".into(),
+        score: Score::new(7).expect("a score"),
+    }
+}
+
+/// Every effect, but for calls of people, which are meant.
+fn effect(choice: u8) -> Effect {
+    match choice / 2 % 6 {
+        0 => Effect::Keep,
+        1 => Effect::Concede,
+        2 => Effect::Fixed {
+            file: "a`@octocat`\n```.rs".into(),
+            commit: None,
+        },
+        3 => Effect::DevelopersWord,
+        4 => Effect::Reopen,
+        _ => Effect::Escalate { people: Vec::new() },
+    }
+}
+
+fn thread() -> Thread {
+    Thread {
+        id: CommentId(7),
+        finding_id: "f1".parse().ok(),
+        file: "src/a.rs".into(),
+        line: Some(8),
+        original_line: Some(8),
+        side: Side::Right,
+        outdated: false,
+        status: Status::Pending,
+        awaiting: Awaiting::Us,
+        assessment: assessment(),
+        category: None,
+        head: None,
+        anchor_hash: None,
+        trust: Trust::Signed,
+        resolution: None,
+        because: String::new(),
+        seq: 0,
+        replies: Vec::new(),
+        node_id: None,
+        viewer_can_resolve: false,
+        url: String::new(),
+    }
+}
+
+/// What of a Markdown text GitHub would act on, by what a reader sees: text outside code, links, images, tags.
+#[must_use]
+pub fn active(markdown: &str) -> Vec<String> {
+    static ADDRESS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"https://[^\s\x01()\[\]<>]+").expect("a pattern"));
+    static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
+        let people = r"(?:^|[^\w])[@＠][A-Za-z0-9_]";
+        let references = r"(?:^|[^\w&])#[0-9]|\w/[\w.-]+#[0-9]|(?i:\bgh-[0-9])";
+        let commits = r"\b[0-9a-f]{40}\b";
+        let addresses = r"(?i:[a-z]://|\bwww\.|mailto:)";
+        Regex::new(&[people, references, commits, addresses].join("|")).expect("a pattern")
+    });
+    let (mut found, prose) = seen(markdown);
+    let others = ADDRESS.replace_all(&prose, |address: &Captures<'_>| {
+        let may_stay = is_allowed(address[0].trim_end_matches(['.', ',', ';', ':']));
+        if may_stay {
+            String::new()
+        } else {
+            address[0].to_owned()
+        }
+    });
+    let words = ACTIVE.find_iter(&others);
+    found.extend(words.map(|found| found.as_str().to_owned()));
+    found
+}
+
+/// Links, images, tags and special fences; and the text outside links and code.
+fn seen(markdown: &str) -> (Vec<String>, String) {
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
+    let (mut found, mut prose) = (Vec::new(), String::new());
+    let mut inside = 0;
+    for event in Parser::new_ext(markdown, options) {
+        match event {
+            Event::Start(Tag::Image { dest_url, .. }) => found.push(format!("image {dest_url}")),
+            Event::Start(Tag::Link { dest_url, .. }) => {
+                inside += 1;
+                if !is_allowed(&dest_url) {
+                    found.push(format!("link {dest_url}"));
+                }
+            }
+            Event::End(TagEnd::Link | TagEnd::CodeBlock) => inside -= 1,
+            Event::Start(Tag::CodeBlock(kind)) => {
+                inside += 1;
+                if matches!(&kind, CodeBlockKind::Fenced(info) if is_suggestion(info)) {
+                    found.push("suggestion".into());
+                }
+            }
+            Event::Html(tag) | Event::InlineHtml(tag) => found.push(format!("tag {tag}")),
+            // Whatever stands between two pieces of text ends a word.
+            Event::Text(text) if inside == 0 => prose.push_str(&text),
+            _ => prose.push('\u{1}'),
+        }
+    }
+    (found, prose)
+}
+
+fn is_suggestion(info: &str) -> bool {
+    let word = info.split(|c: char| !c.is_alphanumeric()).next();
+    word.is_some_and(|word| word.eq_ignore_ascii_case("suggestion"))
+}
