@@ -156,10 +156,10 @@ pub fn active(markdown: &str) -> Vec<String> {
     static ADDRESS: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"https://[^\s\x01()\[\]<>]+").expect("a pattern"));
     static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
-        let people = r"(?:^|[^\w])[@＠][A-Za-z0-9_]";
+        let people = r"(?:^|[^\w])[@＠][A-Za-z0-9]";
         let references = r"(?:^|[^\w&])#[0-9]|\w/[\w.-]+#[0-9]|(?i:\bgh-[0-9])";
         let commits = r"\b[0-9a-f]{40}\b";
-        let addresses = r"(?i:[a-z]://|\bwww\.|mailto:)";
+        let addresses = r"(?i:[a-z]://|\bwww\.[a-z0-9]|mailto:[^\s\x01])";
         Regex::new(&[people, references, commits, addresses].join("|")).expect("a pattern")
     });
     let (mut found, prose) = seen(markdown);

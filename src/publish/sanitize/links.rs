@@ -103,8 +103,8 @@ struct Open {
     /// Where its words are.
     label: Option<Range<usize>>,
     has_image: bool,
-    /// A tag in the label would be one in the comment.
-    has_tag: bool,
+    /// A tag or a link in the label would be one in the comment.
+    has_more: bool,
 }
 
 impl Open {
@@ -127,7 +127,7 @@ impl Open {
             bare,
             label: None,
             has_image: false,
-            has_tag: false,
+            has_more: false,
         })
     }
 
@@ -136,7 +136,8 @@ impl Open {
             Event::Start(Tag::Image { .. }) => self.has_image = true,
             Event::End(_) => {}
             _ => {
-                self.has_tag |= matches!(event, Event::InlineHtml(_));
+                self.has_more |=
+                    matches!(event, Event::InlineHtml(_) | Event::Start(Tag::Link { .. }));
                 let label = self.label.get_or_insert(span.clone());
                 *label = label.start.min(span.start)..label.end.max(span.end);
             }
@@ -147,7 +148,9 @@ impl Open {
         let label = self.label.map_or("", |label| &text[label]);
         let words = match self.target {
             None => "[image removed]".to_owned(),
-            Some(target) if is_allowed(&target) && !self.has_image && !self.has_tag => return None,
+            Some(target) if is_allowed(&target) && !self.has_image && !self.has_more => {
+                return None;
+            }
             Some(target) if self.bare => code(&target),
             Some(_) if self.has_image => "[image removed]".to_owned(),
             Some(target) => format!("{label} ({})", code(&target)),

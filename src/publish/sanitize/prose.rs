@@ -13,13 +13,14 @@ use std::sync::LazyLock;
 static ACTIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?x)
-          (?P<entity> & (?: \#[0-9]{1,8} | \#[xX][0-9a-fA-F]{1,7} | [A-Za-z][A-Za-z0-9]{1,31} ) ; )
+          (?P<escape> \\ [\\:/.-] )
+        | (?P<entity> & (?: \#[0-9]{1,8} | \#[xX][0-9a-fA-F]{1,7} | [A-Za-z][A-Za-z0-9]{1,31} ) ; )
         | (?P<url> [A-Za-z][A-Za-z0-9+.-]{0,30} :// [^\s<>`\[\]()]*
                  | (?i: www\. [^\s<>`\[\]()]+ | (?: mailto | javascript | data | vbscript | xmpp ) : [^\s<>`]+ ) )
         | (?P<mail> [A-Za-z0-9._%+-]+ @ [A-Za-z0-9-]+ (?: \. [A-Za-z0-9-]+ )+ )
         | (?P<person> [@＠﹫] [A-Za-z0-9_] [A-Za-z0-9_-]* (?: / [A-Za-z0-9_.-]+ )? )
-        | (?P<issue> (?: [A-Za-z0-9] [A-Za-z0-9_.-]* (?: / [A-Za-z0-9_.-]+ )? )? [\#＃﹟] [0-9]+ | (?i: \b_*gh-[0-9]+ ) )
-        | (?P<commit> (?: [A-Za-z0-9] [A-Za-z0-9_.-]* / [A-Za-z0-9_.-]+ @ )? \b _* [0-9a-f]{7,64} _* \b )
+        | (?P<issue> (?: [A-Za-z0-9] [A-Za-z0-9_.-]* (?: / [A-Za-z0-9_.-]+ )? )? [\#＃﹟] [0-9]+ | (?i: (?: \b | _ ) gh-[0-9]+ ) )
+        | (?P<commit> (?: [A-Za-z0-9] [A-Za-z0-9_.-]* / [A-Za-z0-9_.-]+ @ )? (?: \b | _ ) [0-9a-f]{7,64} (?: \b | _ ) )
         | (?P<tag> < )
         | (?P<tick> ` )
         | (?P<link> \] [(\[:] | ! \[ )
@@ -146,7 +147,10 @@ impl Output {
         let text = &found[0];
         let is = |name: &str| found.name(name).is_some();
         let may_link = || is_allowed(text.trim_end_matches(['.', ',', ';', ':']));
-        if is("entity") && HARMLESS.contains(&text) {
+        if is("escape") {
+            let from = usize::from(self.is_needless(&text[1..]));
+            self.text.push_str(&text[from..]);
+        } else if is("entity") && HARMLESS.contains(&text) {
             self.text.push_str(text);
         } else if is("tag") {
             self.unescape();
@@ -159,16 +163,36 @@ impl Output {
             self.text.push_str(first);
             self.text.push('\\');
             self.text.push_str(second);
-        } else if (is("commit") && !is_hash(text)) || (is("url") && may_link()) {
+        } else if (is("commit") && !is_hash(text.trim_matches('_'))) || (is("url") && may_link()) {
             self.text.push_str(text);
+        } else if is("commit") || is("issue") {
+            self.emphasised(text);
         } else {
             self.span(text);
         }
     }
 
+    /// Underscores belong to the emphasis around it, which is no part of the word that GitHub sees.
+    fn emphasised(&mut self, text: &str) {
+        let inner = text.trim_start_matches('_');
+        self.text.push_str(&text[..text.len() - inner.len()]);
+        let word = inner.trim_end_matches('_');
+        self.span(word);
+        self.text.push_str(&inner[word.len()..]);
+    }
+
     fn span(&mut self, text: &str) {
         self.unescape();
         self.code(&format!("`{text}`"));
+    }
+
+    /// Whether a sign means nothing to Markdown here: an escape would only hide an address from the next look.
+    fn is_needless(&self, escaped: &str) -> bool {
+        match escaped {
+            "/" => self.text.ends_with([':', '/']),
+            ":" | "." | "-" => self.text.ends_with(|c: char| c.is_ascii_alphabetic()),
+            _ => false,
+        }
     }
 
     /// A backslash before what is replaced would escape what replaces it.
@@ -180,10 +204,11 @@ impl Output {
     }
 }
 
-/// Letters and digits: a word such as `defaced` or a number is none.
+/// Letters and digits: a word such as `defaced` or a number is none, unless it has the length of a whole hash.
 fn is_hash(text: &str) -> bool {
     let hash = text.rsplit('@').next().unwrap_or(text);
     text.contains('@')
+        || hash.len() >= 40
         || hash.contains(|c: char| c.is_ascii_digit())
             && hash.contains(|c: char| c.is_ascii_alphabetic())
 }
