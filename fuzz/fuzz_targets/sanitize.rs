@@ -1,3 +1,4 @@
+//! Fuzzes the sanitiser. The property is in `tests/properties/sanitize.rs`, where `cargo test` finds it, too.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(
