@@ -168,15 +168,25 @@ impl FileDiff {
         self.count(LineKind::Removed)
     }
 
-    /// The commentable line nearest to one that takes no comment, on the same side while that side has any.
+    /// The commentable line nearest to one that is not, on the same side while that side has any.
     #[must_use]
     pub fn nearest(&self, side: Side, line: u32) -> Option<Anchor> {
+        self.nearest_where(side, line, |_| true)
+    }
+
+    /// The same for a line that should take a comment, and does not.
+    #[must_use]
+    pub fn nearest_other(&self, side: Side, line: u32) -> Option<Anchor> {
+        self.nearest_where(side, line, |other| other != line)
+    }
+
+    fn nearest_where(&self, side: Side, line: u32, may_be: impl Fn(u32) -> bool) -> Option<Anchor> {
         let other = match side {
             Side::Left => Side::Right,
             Side::Right => Side::Left,
         };
         [side, other].into_iter().find_map(|side| {
-            let others = self.numbers(side).filter(|other| *other != line);
+            let others = self.numbers(side).filter(|other| may_be(*other));
             let line = others.min_by_key(|other| other.abs_diff(line))?;
             Some(Anchor::Line {
                 side,
@@ -283,8 +293,8 @@ mod tests {
         assert_eq!(changed.nearest(Side::Right, 22), at(Side::Right, 31));
         assert_eq!(changed.nearest(Side::Left, 20), at(Side::Left, 30));
         let deleted = file("@@ -1,2 +0,0 @@\n-a\n-b\n");
-        assert_eq!(deleted.nearest(Side::Right, 3), at(Side::Left, 2));
-        assert_eq!(deleted.nearest(Side::Left, 2), at(Side::Left, 1));
+        assert_eq!(deleted.nearest(Side::Right, 2), at(Side::Left, 2));
+        assert_eq!(deleted.nearest_other(Side::Left, 2), at(Side::Left, 1));
         assert_eq!(
             deleted.describe_commentable(),
             "no line of the head (removed: 1-2)"

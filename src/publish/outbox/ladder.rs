@@ -71,7 +71,7 @@ fn next_lines(refused: &Finding, diff: Option<&FileDiff>) -> Vec<Anchor> {
         start: None,
         line,
     };
-    let nearest = diff.and_then(|diff| diff.nearest(side, line));
+    let nearest = diff.and_then(|diff| diff.nearest_other(side, line));
     let alone = start.is_some().then_some(alone);
     alone.into_iter().chain(nearest).collect()
 }
