@@ -3,7 +3,7 @@
 
 use super::Run;
 use super::reading::Reading;
-use crate::domain::{CommentId, CommitSha, FileDiff, Finding, Thread};
+use crate::domain::{CommentId, CommitSha, FileDiff, Finding, Score, Thread, Trust};
 use crate::github::PullRequest;
 use crate::publish::comment;
 use crate::state::repeats::{Claim, Likeness};
@@ -59,8 +59,14 @@ impl Meanwhile {
                 Some(_) => {}
             }
         }
+        let blocks = |score: Score| run.config.policy.blocking.is_some_and(|from| score >= from);
         for finding in findings {
-            if let Some(thread) = self.threads.iter().find(|thread| is_same(finding, thread)) {
+            // A thread that we did not sign may be anybody's, and anybody's word silences nothing that blocks.
+            let trusted = |thread: &&Thread| {
+                thread.trust == Trust::Signed || !blocks(finding.assessment.score)
+            };
+            let mut threads = self.threads.iter().filter(trusted);
+            if let Some(thread) = threads.find(|thread| is_same(finding, thread)) {
                 let reason = comment::said_meanwhile(thread);
                 self.said.push((finding.clone(), reason));
             }

@@ -298,7 +298,7 @@ static SINKS: LazyLock<Traces> = LazyLock::new(|| {
         ),
         step(
             "github_reply_to_thread",
-            json!({ "thread_id": "{foreign}", "body": "{key}" }),
+            json!({ "thread_id": "{foreign}", "body": "{key}", "is_concession": false }),
         ),
         step("web_search", json!({ "query": "{key}" })),
         step(
