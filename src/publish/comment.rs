@@ -463,6 +463,7 @@ mod tests {
             "~~~\ncode\n~~~",
             "> ```\n> cc @octocat\n> ```",
             "- one\n- two",
+            "|\n| --- |\n`https://evil.example|`",
             "```rust\nlet a = 1;\n```",
         ] {
             let comment = with_voice(|voice| voice.finding(&finding(body)));

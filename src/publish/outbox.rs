@@ -134,17 +134,24 @@ impl Outbox<'_> {
     ) -> Result<(), ApiError> {
         sent.warnings.extend(places.warnings);
         let files: Vec<&Finding> = places.files.iter().collect();
-        homeless.extend(self.send_file_comments(github, &files, sent).await);
-        homeless.extend(&places.nowhere);
+        let refused = self.send_file_comments(github, &files, sent).await;
+        homeless.extend(self.as_found(refused));
+        homeless.extend(self.as_found(places.nowhere.iter()));
         let lines: Vec<&Finding> = places.lines.iter().collect();
         match self.post(github, &lines, &homeless, sent).await {
             Err(ApiError::Unprocessable { .. }) if !lines.is_empty() => {
                 // What was taken one by one is refused together: no finding is lost if none depends on an anchor.
-                homeless.extend(&lines);
+                homeless.extend(self.as_found(lines));
                 self.post(github, &[], &homeless, sent).await
             }
             result => result,
         }
+    }
+
+    /// The findings at the places where they were found: in the review's text each can name its own.
+    fn as_found<'f>(&self, moved: impl IntoIterator<Item = &'f Finding>) -> Vec<&Finding> {
+        let found = |moved: &Finding| self.findings.iter().find(|one| one.id == moved.id).copied();
+        moved.into_iter().filter_map(found).collect()
     }
 
     async fn send_file_comments<'f>(

@@ -27,7 +27,10 @@ pub fn clean(text: &str) -> String {
 
 /// Whether a cleaned text still means the same behind other words in the same line.
 pub(super) fn begins_with_words(cleaned: &str) -> bool {
-    matches!(parser(cleaned).next(), Some(Event::Start(Tag::Paragraph)))
+    let words = matches!(parser(cleaned).next(), Some(Event::Start(Tag::Paragraph)));
+    // What only the missing head keeps from being a table.
+    let rule = |line: &str| !line.trim().is_empty() && !line.contains(char::is_alphanumeric);
+    words && !cleaned.lines().nth(1).is_some_and(rule)
 }
 
 /// Words that take the place of a link can form another one, or begin a line, with what stands around them; so this is

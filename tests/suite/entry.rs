@@ -347,7 +347,7 @@ fn a_review_that_could_not_be_posted_is_incomplete_and_reviewed_again() {
     world.github.on(
         Method::POST,
         "/repos/octo/shop/pulls/1/reviews",
-        1,
+        3,
         Fault::Status(502, json!({})),
     );
     let ran = world.review();

@@ -43,6 +43,8 @@ pub fn is_allowed(url: &str) -> bool {
     DOCUMENTATION.contains(&host)
         && path.len() <= LONGEST_PATH
         && path.chars().all(plain)
+        // An address may hold another one, which begins where a reader ends the first.
+        && !path.contains("//")
         && !has_emphasis(path)
 }
 
