@@ -25,7 +25,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 fn main() {
     let home = PathBuf::from(std::env::var_os("HOME").expect("a home"));
@@ -201,7 +201,12 @@ fn processes(home: &Path) -> Outcomes {
 }
 
 fn run(program: &Path) -> io::Result<()> {
-    Command::new(program).spawn().map(drop)
+    // What it prints would come between our own line and whoever reads it.
+    Command::new(program)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map(drop)
 }
 
 fn rights() -> Outcomes {
