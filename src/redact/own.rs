@@ -100,12 +100,14 @@ impl Own {
     /// Where secrets stand, in no order, possibly overlapping.
     pub fn find(&self, text: &str) -> impl Iterator<Item = Range<usize>> + use<> {
         let mut found = Vec::new();
-        let mut reading = Some(Reading::new(text));
-        for _ in 0..3 {
-            let Some(current) = reading else { break };
-            self.words.find(&current.words(), text, &mut found);
-            self.symbols.find(&current.symbols(), text, &mut found);
-            reading = current.decoded();
+        for first in [Some(Reading::new(text)), Reading::without_tags(text)] {
+            let mut reading = first;
+            for _ in 0..3 {
+                let Some(current) = reading else { break };
+                self.words.find(&current.words(), text, &mut found);
+                self.symbols.find(&current.symbols(), text, &mut found);
+                reading = current.decoded();
+            }
         }
         found.into_iter()
     }

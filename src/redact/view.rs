@@ -1,7 +1,7 @@
 //! Text as a search for secrets sees it: look-alikes folded, invisible characters gone, escapes undone, each byte with
 //! the place that it came from. Separate, because it is about writing and knows no secret.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// A byte that means something, and the stretch of the original that it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,9 @@ pub(super) struct View {
     letters: Vec<Letter>,
 }
 
+/// ASCII that is not shown.
+const TAGS: RangeInclusive<char> = '\u{E0020}'..='\u{E007E}';
+
 impl View {
     /// Where in the original a stretch of the view stands.
     pub fn place(&self, span: &Range<usize>) -> Range<usize> {
@@ -41,6 +44,15 @@ impl Reading {
             push(&mut letters, fold(c), start, end);
         }
         Self(letters)
+    }
+
+    /// The text without tags, which may spell a secret or stand between its letters; `None` where there are none.
+    pub fn without_tags(text: &str) -> Option<Self> {
+        let is_tag = |start: usize| text[start..].starts_with(|c| TAGS.contains(&c));
+        let mut reading = Self::new(text);
+        let all = reading.0.len();
+        reading.0.retain(|letter| !is_tag(letter.start));
+        (reading.0.len() < all).then_some(reading)
     }
 
     /// The text with one layer of escapes undone; `None` where there are none.
@@ -205,7 +217,7 @@ fn fold(c: char) -> Option<char> {
         | 0xE0100..=0xE01EF
         // Combining marks change how a letter looks, not which it is.
         | 0x0300..=0x036F => None,
-        // Tags: ASCII that is not shown.
+        // Tags.
         0xE0020..=0xE007E => ascii(code - 0xE0000),
         // Full width.
         0xFF01..=0xFF5E => ascii(code - 0xFF01 + 0x21),
@@ -290,6 +302,14 @@ mod tests {
         assert_eq!(place(0..1), "%41");
         assert_eq!(place(1..2), "ｂ");
         assert_eq!(place(0..2), "%41-\u{200B}ｂ");
+    }
+
+    #[test]
+    fn tags_are_letters_or_nothing() {
+        let text = "a\u{E0062}c";
+        assert_eq!(words(&Reading::new(text)), "abc");
+        assert_eq!(words(&Reading::without_tags(text).unwrap()), "ac");
+        assert_eq!(Reading::without_tags("a\u{200B}c"), None);
     }
 
     #[test]

@@ -152,6 +152,7 @@ pub const FORMS: &[(&str, Form)] = &[
     ("split by zero-width spaces", |s| split(s, "\u{200B}")),
     ("split by word joiners", |s| split(s, "\u{2060}")),
     ("split by soft hyphens", |s| split(s, "\u{AD}")),
+    ("split by tags", |s| split(s, "\u{E0041}")),
     ("split by hyphens", |s| split(s, "-")),
     ("split by dots", |s| split(s, ".")),
     ("split by underscores", |s| split(s, "_")),
@@ -188,8 +189,8 @@ fn rot13(text: &str) -> String {
     text.chars().map(turn).collect()
 }
 
-/// What a form leaves once separators are gone, for the eye of an attacker.
+/// What a form leaves once separators are gone, for the eye of an attacker. Other letters are no separators.
 fn bare(text: &str) -> String {
-    let letters = text.chars().filter(char::is_ascii_alphanumeric);
+    let letters = text.chars().filter(|c| c.is_alphanumeric());
     letters.collect::<String>().to_lowercase()
 }
