@@ -29,10 +29,10 @@ use crate::config::{Config, ModelChoice};
 use crate::context::fence::Fence;
 use crate::domain::PrKey;
 use crate::event::{self, Command, Event, SkipReason, Trigger, TriggerRules};
-use crate::gateway;
+use crate::gateway::{self, Gateway};
 use crate::git::Remote;
 use crate::github::{GitHub, ReactTo};
-use crate::opencode::{Sidecar, premises};
+use crate::opencode::{Keeper, premises};
 use crate::plan::{self, Plan};
 use crate::random;
 use crate::review::limits::Meter;
@@ -103,6 +103,8 @@ struct Run<'a> {
     desk: SharedDesk,
     /// What it has so far.
     draft: Draft,
+    /// The way to the model.
+    gateway: Gateway,
     /// `None`: the web is not asked.
     web: Option<Arc<Web>>,
     /// The comment that asked, once its author is known to be heard.
@@ -181,10 +183,10 @@ async fn started(run: &Run<'_>, check: &CheckRun) -> Result<Finished, Stop> {
         sidecar::start(run, &tools, &model, &snapshot),
         Reading::of(run, &snapshot),
     );
-    let (sidecar, reading) = both(sidecar, reading)?;
+    let (mut sidecar, reading) = both(sidecar, reading)?;
     tell_confinement(run, &sidecar);
     web::open(run, &reading).await?;
-    let mut finished = work(run, &sidecar, reading, check).await;
+    let mut finished = work(run, &mut sidecar, reading, check).await;
     if let Ok(finished) = &mut finished {
         finished.report.sandbox = Some(sidecar.confinement().into());
     }
@@ -193,7 +195,7 @@ async fn started(run: &Run<'_>, check: &CheckRun) -> Result<Finished, Stop> {
 }
 
 /// Before anything is asked of the model: who wants the whole sandbox or nothing learns it in time.
-fn tell_confinement(run: &Run<'_>, sidecar: &Sidecar) {
+fn tell_confinement(run: &Run<'_>, sidecar: &Keeper) {
     let actions = &run.setup.actions;
     let confinement = sidecar.confinement();
     match confinement.missing() {
@@ -204,7 +206,7 @@ fn tell_confinement(run: &Run<'_>, sidecar: &Sidecar) {
 
 async fn work(
     run: &Run<'_>,
-    sidecar: &Sidecar,
+    sidecar: &mut Keeper,
     mut reading: Reading,
     check: &CheckRun,
 ) -> Result<Finished, Stop> {
@@ -339,7 +341,9 @@ impl<'a> Run<'a> {
         let web = web::access(setup, &config, &fence)?;
         let secrets = Secrets::of(&config, fence.nonce())?;
         setup.actions.hide(&secrets.redactor);
+        let gateway = sidecar::gateway(setup, &config, &secrets)?;
         Ok(Self {
+            gateway,
             setup,
             event,
             pr: PrKey {

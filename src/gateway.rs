@@ -11,7 +11,7 @@ mod upstream;
 mod wire;
 
 pub(crate) use door::same;
-pub use meter::Limits;
+pub use meter::{Limits, Taken};
 pub use refusal::OPENING;
 pub use upstream::problems;
 
@@ -39,8 +39,6 @@ use std::time::Duration;
 use upstream::Upstream;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Between two pieces of an answer, and before the first: a model may think for minutes without a word.
-const IDLE_TIMEOUT: Duration = Duration::from_mins(10);
 /// Shorter than what load balancers keep: a request on a connection that has just been closed would fail.
 const KEPT_CONNECTION: Duration = Duration::from_secs(15);
 
@@ -55,6 +53,15 @@ struct Inner {
     meter: Meter,
     /// A sidecar that is refused once may be refused a thousand times; the log needs one line.
     warned: AtomicBool,
+}
+
+impl Inner {
+    /// A silence is counted; other errors pass or do not, and OpenCode finds out.
+    fn note(&self, error: &reqwest::Error) {
+        if error.is_timeout() && !error.is_connect() {
+            self.meter.was_silent();
+        }
+    }
 }
 
 impl fmt::Debug for Gateway {
@@ -78,7 +85,7 @@ impl Gateway {
             .map_err(|error| error.to_string())?
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(IDLE_TIMEOUT)
+            .read_timeout(limits.silence)
             .pool_idle_timeout(KEPT_CONNECTION)
             .build()
             .map_err(|error| format!("No HTTP client could be made: {}.", cause(&error)))?;
@@ -97,6 +104,18 @@ impl Gateway {
     #[must_use]
     pub fn placeholder(&self) -> &SecretString {
         &self.0.door.placeholder
+    }
+
+    /// What the run has asked of its model so far, counted where no sidecar can lie about it.
+    #[must_use]
+    pub fn taken(&self) -> Taken {
+        self.0.meter.taken()
+    }
+
+    /// Which limit was reached, for a person.
+    #[must_use]
+    pub fn exhausted(&self) -> Option<String> {
+        self.0.meter.reached().and_then(|refusal| refusal.limit())
     }
 
     /// Everything below `/model`, for a server that listens at this address.
@@ -140,9 +159,12 @@ async fn forward(gateway: &Arc<Inner>, host: &str, request: Request) -> Result<R
     if let Some(Err(refusal)) = verdict.get() {
         return Err(refusal.clone());
     }
-    let answer = sent.map_err(|error| Refusal::Unreachable {
-        host: door.upstream.host(),
-        cause: cause(&error),
+    let answer = sent.map_err(|error| {
+        gateway.note(&error);
+        Refusal::Unreachable {
+            host: door.upstream.host(),
+            cause: cause(&error),
+        }
     })?;
     let status = answer.status();
     let host = || door.upstream.host();
@@ -254,11 +276,14 @@ fn scrubbed(
             |(gateway, scrubber, so_far), piece| {
                 let passed = match piece {
                     None => Ok(scrubber.finish()),
-                    Some(Err(error)) => Err(cause(&error)),
+                    Some(Err(error)) => {
+                        gateway.note(&error);
+                        Err(cause(&error))
+                    }
                     Some(Ok(piece)) => {
                         let length = u64::try_from(piece.len()).unwrap_or(u64::MAX);
                         *so_far = so_far.saturating_add(length);
-                        let within = gateway.meter.brings(*so_far);
+                        let within = gateway.meter.brings(length, *so_far);
                         within
                             .map(|()| scrubber.push(&piece))
                             .map_err(|refusal| refusal.to_string())

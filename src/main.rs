@@ -273,7 +273,7 @@ fn setup(
             environment.output.clone(),
             environment.step_summary.clone(),
         ),
-        clock: Clock::scaled(environment.time_scale),
+        clock: Clock::scaled(environment.time_scale).limited(environment.limit_scale),
         roots: roots(&launcher),
         launcher,
         environment,

@@ -9,7 +9,7 @@ use crate::context::speakers::Speakers;
 use crate::domain::{CommentId, CommitSha, Login};
 use crate::event::{self, CommentPlace, EventKind};
 use crate::github::{ApiError, IssueComment, ReviewComment};
-use crate::opencode::Sidecar;
+use crate::opencode::Keeper;
 use crate::plan::{self, Asking, MOST_QUESTIONS, Question, Request, Said};
 use crate::publish::comment::{self, Voice};
 use crate::review::run::{End, Outcome};
@@ -163,21 +163,19 @@ impl Agenda {
     pub async fn answer_alone(
         &self,
         run: &Run<'_>,
-        sidecar: &Sidecar,
+        sidecar: &mut Keeper,
         reading: &Reading,
     ) -> Result<(), Stop> {
         let diffs = reviewing::diff_files(reading).await?;
         let title = format!("Questions about {}", run.pr);
-        let session = sidecar.client().create_session(&title).await;
-        let session = session.map_err(Stop::fail)?;
+        sidecar.open(&title).await.map_err(Stop::fail)?;
         let talk = Talk {
-            client: sidecar.client(),
-            session: &session,
+            sidecar,
             to_judge: &[],
             questions: &self.questions,
             reviews: false,
         };
-        let (outcome, _) = reviewing::passes(run, &talk, reading, &diffs).await?;
+        let (outcome, _) = reviewing::passes(run, talk, reading, &diffs).await?;
         if let End::Refused(why) = &outcome.end {
             return Err(Stop::fail(reviewing::refusal(run, why)));
         }

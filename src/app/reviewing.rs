@@ -12,7 +12,7 @@ use crate::context::suspicion::Suspicions;
 use crate::domain::diff::visible;
 use crate::domain::{CommentId, CommitSha, FileDiff, Finding, Score, Sensitivity, Thread};
 use crate::event::Command;
-use crate::opencode::{Client, SessionId, Sidecar};
+use crate::opencode::Keeper;
 use crate::plan::{self, Question};
 use crate::publish::comment::{self, Voice};
 use crate::publish::outbox::{Outbox, Sent};
@@ -26,7 +26,7 @@ use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Entry, Subject};
 use crate::review::limits::Limits;
 use crate::review::policy::Weights;
-use crate::review::run::{End, Outcome, Run as Passes};
+use crate::review::run::{End, Outcome, Run as Passes, State};
 use crate::state::record::Record;
 use crate::state::spending::{self, Allowance};
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ use std::collections::HashMap;
 /// Judges the open threads that wait for it, answers the questions, and reviews the change unless a record covers it.
 pub async fn review(
     run: &Run<'_>,
-    sidecar: &Sidecar,
+    sidecar: &mut Keeper,
     reading: Reading,
     check: &CheckRun,
     covered: Option<Record>,
@@ -52,24 +52,15 @@ pub async fn review(
     ));
     watch(run, &reading);
     let title = format!("Review of {}", run.pr);
-    let (session, ()) = tokio::join!(
-        sidecar.client().create_session(&title),
-        check.open(run, &reading),
-    );
-    let session = session.map_err(Stop::fail)?;
+    let (opened, ()) = tokio::join!(sidecar.open(&title), check.open(run, &reading));
+    opened.map_err(Stop::fail)?;
     let talk = Talk {
-        client: sidecar.client(),
-        session: &session,
+        sidecar,
         to_judge: &past.excerpts,
         questions,
         reviews: covered.is_none(),
     };
-    let (mut outcome, suspicions) = passes(run, &talk, &reading, &diffs).await?;
-    if let End::Failed(_, why) | End::NotJudged(why) = &mut outcome.end
-        && let Some(how) = sidecar.ended().await
-    {
-        *why = format!("OpenCode ended ({how}).");
-    }
+    let (outcome, suspicions) = passes(run, talk, &reading, &diffs).await?;
     if let End::Refused(why) = &outcome.end {
         return Err(Stop::fail(refusal(run, why)));
     }
@@ -183,8 +174,8 @@ fn weights(run: &Run<'_>, sensitivity: Sensitivity) -> Weights {
 
 /// The session, and what it is for.
 pub struct Talk<'a> {
-    pub client: &'a Client,
-    pub session: &'a SessionId,
+    /// With the session open.
+    pub sidecar: &'a mut Keeper,
     pub to_judge: &'a [Excerpt],
     pub questions: &'a [Question],
     pub reviews: bool,
@@ -192,7 +183,7 @@ pub struct Talk<'a> {
 
 pub async fn passes(
     run: &Run<'_>,
-    talk: &Talk<'_>,
+    talk: Talk<'_>,
     reading: &Reading,
     diffs: &[(FileDiff, String)],
 ) -> Result<(Outcome, Suspicions), Stop> {
@@ -235,20 +226,22 @@ pub async fn passes(
     };
     let suspicions = words::suspicions(run, &brief, talk.questions);
     let passes = Passes {
-        client: talk.client,
-        session: talk.session,
+        sidecar: talk.sidecar,
         brief: &brief,
         to_judge: talk.to_judge,
         questions: talk.questions,
         reviews: talk.reviews,
         desk: &run.desk,
         limits: Limits {
-            deadline: run.started + run.config.timeout,
+            deadline: run.started + run.setup.clock.limit(run.config.timeout),
             allowance: allowance(run, reading),
             max_tokens: run.config.max_tokens,
         },
+        gateway: &run.gateway,
         meter: &run.meter,
         actions: &run.setup.actions,
+        clock: run.setup.clock,
+        state: State::default(),
     };
     Ok((Box::pin(passes.all()).await?, suspicions))
 }
@@ -348,6 +341,7 @@ fn conclude(
     report.tokens = outcome.usage.tokens.total();
     report.cost_usd = outcome.usage.cost;
     report.reasons = reasons(outcome, &record, &sent);
+    report.warnings.extend(outcome.restarts.iter().cloned());
     report.warnings.extend(sent.warnings);
     report
         .notes
@@ -384,8 +378,8 @@ fn reasons(outcome: &Outcome, record: &Record, sent: &Sent) -> Vec<String> {
         End::Complete | End::Refused(_) => None,
         End::NotAsked(why) => Some(format!("Nothing was asked of the model: {why}.")),
         End::NotJudged(why) => Some(format!("The open threads were not judged: {why}")),
-        End::NotSubmitted(pass) => Some(format!(
-            "Pass {pass} of 4 was never submitted by the model."
+        End::NotSubmitted(pass, why) => Some(format!(
+            "Pass {pass} of 4 was never submitted by the model{why}."
         )),
         End::OutOfTime(pass) => Some(format!(
             "The time ran out in pass {pass} of 4; review_timeout_minutes sets it."

@@ -1,33 +1,43 @@
 //! Starts the sidecar for a run, with our tools and our gateway as all that it can reach.
 
-use super::{Run, Stop};
+use super::secrets::Secrets;
+use super::{Run, Setup, Stop};
+use crate::config::Config;
 use crate::context::brief;
 use crate::gateway::{Gateway, Limits};
 use crate::opencode::{
-    ModelEndpoint, Profile, Sidecar, Spec, ToolEndpoint, find_opencode, find_ripgrep, is_script,
+    Keeper, ModelEndpoint, Profile, Spec, ToolEndpoint, find_opencode, find_ripgrep, is_script,
     profile,
 };
 use crate::tools::server::{Offer, ToolServer};
 use std::path::Path;
 use std::sync::Arc;
 
+/// The way from the sidecar to its model.
+pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gateway, Stop> {
+    let usual = Limits::default();
+    let limits = Limits {
+        silence: setup.clock.limit(usual.silence),
+        ..usual
+    };
+    let placeholder = secrets.placeholder.clone();
+    let network = &setup.environment.network;
+    Gateway::new(&config.model, placeholder, network, limits).map_err(Stop::fail)
+}
+
 /// The loopback server with everything that the sidecar may use: the tools, and the way to its model.
 pub async fn serve(run: &Run<'_>) -> Result<(ToolServer, ModelEndpoint), Stop> {
-    let network = &run.setup.environment.network;
-    let placeholder = run.secrets.placeholder.clone();
-    let gateway = Gateway::new(run.model(), placeholder, network, Limits::default());
-    let gateway = gateway.map_err(Stop::fail)?;
     let offer = Offer {
         desk: run.desk.clone(),
         bearer: run.secrets.bearer.clone(),
         redactor: Arc::clone(&run.secrets.redactor),
-        gateway: Some(&gateway),
+        gateway: Some(&run.gateway),
         web: run.web.clone(),
     };
     let tools = ToolServer::start(offer).await?;
     let endpoint = ModelEndpoint {
         base_url: format!("{}/model", tools.base_url()),
-        placeholder: gateway.placeholder().clone(),
+        placeholder: run.gateway.placeholder().clone(),
     };
     Ok((tools, endpoint))
 }
@@ -38,7 +48,7 @@ pub async fn start(
     tools: &ToolServer,
     model: &ModelEndpoint,
     snapshot: &Path,
-) -> Result<Sidecar, Stop> {
+) -> Result<Keeper, Stop> {
     let prompt = brief::system_prompt(&run.fence).map_err(anyhow::Error::from)?;
     let endpoint = ToolEndpoint {
         base_url: tools.base_url().to_owned(),
@@ -78,7 +88,7 @@ pub async fn start(
         require_walls: run.config.require_sandbox,
         memory: Spec::MEMORY,
     };
-    Sidecar::start(&spec, &run.setup.clock)
+    Keeper::start(spec, run.setup.clock)
         .await
         .map_err(Stop::fail)
 }

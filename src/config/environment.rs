@@ -44,6 +44,8 @@ pub struct Environment {
     pub opencode_bin: Option<PathBuf>,
     /// Tests shorten every wait by it; 1 outside them.
     pub time_scale: f64,
+    /// Tests shorten every limit by it; 1 outside them.
+    pub limit_scale: f64,
     pub path: String,
     pub home: Option<PathBuf>,
     /// Proxy and certificate variables, as given. A proxy's address may hold a password.
@@ -82,6 +84,8 @@ impl Environment {
             debug: text("RUNNER_DEBUG").as_deref() == Some("1"),
             opencode_bin: path("OPENCODE_BIN"),
             time_scale: text("OPENCODE_REVIEWER_TIME_SCALE")
+                .map_or(1.0, |scale| time_scale(&scale)),
+            limit_scale: text("OPENCODE_REVIEWER_LIMIT_SCALE")
                 .map_or(1.0, |scale| time_scale(&scale)),
             path: text("PATH").unwrap_or_default(),
             home: path("HOME"),

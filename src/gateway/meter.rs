@@ -3,6 +3,10 @@
 
 use super::refusal::Refusal;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// OpenCode asks again after a silence, and would wait for hours.
+const MOST_SILENCES: u64 = 2;
 
 /// Far beyond any review: they end a sidecar that has run wild, and spare the user its bill.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +16,26 @@ pub struct Limits {
     pub answer_bytes: u64,
     /// Of all requests together.
     pub total_bytes: u64,
+    /// Between two pieces of an answer, and before the first: a model may think for minutes without a word.
+    pub silence: Duration,
+}
+
+/// What a run has asked of its model so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taken {
+    pub requests: u64,
+    /// Bytes of requests.
+    pub sent: u64,
+    /// Bytes of answers.
+    pub answered: u64,
+}
+
+impl Taken {
+    /// At four bytes each, for endpoints that do not count.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.sent.saturating_add(self.answered) / 4
+    }
 }
 
 impl Default for Limits {
@@ -21,16 +45,19 @@ impl Default for Limits {
             request_bytes: 32 << 20,
             answer_bytes: 64 << 20,
             total_bytes: 2 << 30,
+            silence: Duration::from_mins(10),
         }
     }
 }
 
 #[derive(Debug, Default)]
 struct Counts {
-    requests: u64,
-    bytes: u64,
-    /// An answer was cut, and nothing more is passed on: OpenCode would ask for the same again.
-    closed: bool,
+    taken: Taken,
+    silences: u64,
+    /// Why nothing more is passed on: OpenCode would ask for the same again.
+    closed: Option<Refusal>,
+    /// The first limit that was reached.
+    reached: Option<Refusal>,
 }
 
 #[derive(Debug)]
@@ -47,24 +74,33 @@ impl Meter {
         }
     }
 
+    pub(super) fn taken(&self) -> Taken {
+        self.with(|counts| counts.taken)
+    }
+
+    /// The first limit that was reached.
+    pub(super) fn reached(&self) -> Option<Refusal> {
+        self.with(|counts| counts.reached.clone())
+    }
+
     /// One more request, of this length if it says so.
     pub(super) fn request(&self, length: Option<u64>) -> Result<(), Refusal> {
         let limits = self.limits;
-        self.with(|counts| {
+        self.within(|counts| {
             let length = length.unwrap_or_default();
-            if counts.closed {
-                return Err(Refusal::AnswerBytes(limits.answer_bytes));
+            if let Some(closed) = &counts.closed {
+                return Err(closed.clone());
             }
-            if counts.requests >= limits.requests {
+            if counts.taken.requests >= limits.requests {
                 return Err(Refusal::Requests(limits.requests));
             }
             if length > limits.request_bytes {
                 return Err(Refusal::RequestBytes(limits.request_bytes));
             }
-            if counts.bytes.saturating_add(length) > limits.total_bytes {
+            if counts.taken.sent.saturating_add(length) > limits.total_bytes {
                 return Err(Refusal::TotalBytes(limits.total_bytes));
             }
-            counts.requests += 1;
+            counts.taken.requests += 1;
             Ok(())
         })
     }
@@ -72,25 +108,59 @@ impl Meter {
     /// More bytes of a request that has sent `so_far`, these included.
     pub(super) fn sends(&self, bytes: u64, so_far: u64) -> Result<(), Refusal> {
         let limits = self.limits;
-        if so_far > limits.request_bytes {
-            return Err(Refusal::RequestBytes(limits.request_bytes));
-        }
-        self.with(|counts| {
-            counts.bytes = counts.bytes.saturating_add(bytes);
-            if counts.bytes > limits.total_bytes {
+        self.within(|counts| {
+            if so_far > limits.request_bytes {
+                return Err(Refusal::RequestBytes(limits.request_bytes));
+            }
+            counts.taken.sent = counts.taken.sent.saturating_add(bytes);
+            if counts.taken.sent > limits.total_bytes {
                 return Err(Refusal::TotalBytes(limits.total_bytes));
             }
             Ok(())
         })
     }
 
-    /// An answer that has brought `so_far`. Past the limit it is cut, and it was the last one.
-    pub(super) fn brings(&self, so_far: u64) -> Result<(), Refusal> {
-        if so_far <= self.limits.answer_bytes {
-            return Ok(());
-        }
-        self.with(|counts| counts.closed = true);
-        Err(Refusal::AnswerBytes(self.limits.answer_bytes))
+    /// More bytes of an answer that has brought `so_far`, these included. Past the limit it is cut, and it was the last.
+    pub(super) fn brings(&self, bytes: u64, so_far: u64) -> Result<(), Refusal> {
+        let most = self.limits.answer_bytes;
+        self.within(|counts| {
+            counts.taken.answered = counts.taken.answered.saturating_add(bytes);
+            if so_far <= most {
+                return Ok(());
+            }
+            let refusal = Refusal::AnswerBytes(most);
+            counts.closed = Some(refusal.clone());
+            Err(refusal)
+        })
+    }
+
+    /// The model said nothing for as long as it may.
+    pub(super) fn was_silent(&self) {
+        let refusal = Refusal::Silent(self.limits.silence);
+        let _told_later = self.within(|counts| {
+            counts.silences += 1;
+            if counts.silences < MOST_SILENCES {
+                return Ok(());
+            }
+            counts.closed = Some(refusal.clone());
+            Err(refusal)
+        });
+    }
+
+    /// Judges, and remembers the first limit that was reached.
+    fn within(
+        &self,
+        judge: impl FnOnce(&mut Counts) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        self.with(|counts| {
+            let judged = judge(counts);
+            if let Err(refusal) = &judged
+                && counts.reached.is_none()
+            {
+                counts.reached = Some(refusal.clone());
+            }
+            judged
+        })
     }
 
     fn with<T>(&self, count: impl FnOnce(&mut Counts) -> T) -> T {
@@ -108,6 +178,7 @@ mod tests {
             request_bytes: 10,
             answer_bytes: 20,
             total_bytes: 25,
+            silence: Duration::from_secs(90),
         })
     }
 
@@ -141,8 +212,25 @@ mod tests {
     #[test]
     fn an_answer_past_its_limit_was_the_last() {
         let meter = meter();
-        assert_eq!(meter.brings(20), Ok(()));
-        assert_eq!(meter.brings(21), Err(Refusal::AnswerBytes(20)));
+        assert_eq!(meter.brings(20, 20), Ok(()));
+        assert_eq!(meter.reached(), None);
+        assert_eq!(meter.brings(1, 21), Err(Refusal::AnswerBytes(20)));
         assert_eq!(meter.request(None), Err(Refusal::AnswerBytes(20)));
+        assert_eq!(meter.reached(), Some(Refusal::AnswerBytes(20)));
+        assert_eq!((meter.taken().answered, meter.taken().tokens()), (21, 5));
+    }
+
+    #[test]
+    fn a_second_silence_was_the_last() {
+        let meter = meter();
+        meter.was_silent();
+        assert_eq!((meter.request(None), meter.reached()), (Ok(()), None));
+        meter.was_silent();
+        let silent = Refusal::Silent(Duration::from_secs(90));
+        assert_eq!(meter.request(None), Err(silent.clone()));
+        assert_eq!(
+            silent.limit().unwrap(),
+            "the model said nothing for 90 s, twice"
+        );
     }
 }

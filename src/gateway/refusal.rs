@@ -5,6 +5,7 @@ use super::body::BodyFault;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use std::time::Duration;
 
 /// How every sentence begins, so that it can be told from a provider's.
 pub const OPENING: &str = "The model gateway";
@@ -41,6 +42,8 @@ pub(super) enum Refusal {
     TotalBytes(u64),
     #[error("The model gateway refused the request: an answer before it had more than {} MiB, the most that one may have.", mebibytes(*.0))]
     AnswerBytes(u64),
+    #[error("The model gateway refused the request: the model has said nothing for {} s, twice.", .0.as_secs())]
+    Silent(Duration),
     #[error(
         "The model gateway does not follow redirects, and {host} answered with one (HTTP {status}); check model_base_url."
     )]
@@ -60,6 +63,31 @@ fn mebibytes(bytes: u64) -> u64 {
 }
 
 impl Refusal {
+    /// For a person, as the reason why a review was stopped; `None` where no limit was reached.
+    pub(super) fn limit(&self) -> Option<String> {
+        Some(match self {
+            Self::Requests(most) => {
+                format!("{most} requests to the model were made, the most that a run may make")
+            }
+            Self::RequestBytes(most) => format!(
+                "a request to the model had more than {} MiB, the most that one may have",
+                mebibytes(*most)
+            ),
+            Self::TotalBytes(most) => format!(
+                "the requests to the model had more than {} MiB together, the most that they may have",
+                mebibytes(*most)
+            ),
+            Self::AnswerBytes(most) => format!(
+                "an answer of the model had more than {} MiB, the most that one may have",
+                mebibytes(*most)
+            ),
+            Self::Silent(silence) => {
+                format!("the model said nothing for {} s, twice", silence.as_secs())
+            }
+            _ => return None,
+        })
+    }
+
     /// OpenCode asks again after a 5xx, and not after a 403.
     pub(super) fn status(&self) -> StatusCode {
         match self {
@@ -126,6 +154,7 @@ mod tests {
             Refusal::RequestBytes(limits.request_bytes),
             Refusal::TotalBytes(limits.total_bytes),
             Refusal::AnswerBytes(limits.answer_bytes),
+            Refusal::Silent(limits.silence),
         ];
         for refusal in for_good {
             assert_eq!(refusal.status(), StatusCode::FORBIDDEN);

@@ -1,7 +1,7 @@
 //! The sidecar's HTTP API, as far as a review needs it. Separate from the process, because everything here
 //! works against any OpenCode that listens.
 
-use super::session::{ProviderInfo, SessionId, SidecarEvent, Tokens, Turn, TurnError, Usage};
+use super::session::{ProviderInfo, SessionId, SidecarEvent, Tokens, Usage};
 use super::wire;
 use eventsource_stream::Eventsource;
 use futures_util::{Stream, StreamExt};
@@ -17,10 +17,6 @@ use std::time::Duration;
 /// opens is sometimes never answered, so it is better asked again than waited for.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 const CALL_ATTEMPTS: usize = 3;
-/// How often OpenCode may repeat a request because an answer did not finish, before we end the turn. It
-/// would go on for ever, several times a second.
-const UNFINISHED_ANSWERS: usize = 3;
-
 /// The longest session has a few megabytes. The sidecar is hostile, and our memory is not its to fill.
 const MAX_ANSWER: usize = 256 << 20;
 
@@ -101,20 +97,6 @@ impl Client {
         })
     }
 
-    /// One prompt and everything that the model does about it. It has no deadline of its own: the caller
-    /// sets one and calls `abort`. What nobody is there to answer (permissions, questions) is rejected, and
-    /// an endpoint that never finishes an answer ends the turn.
-    pub async fn prompt(&self, session: &SessionId, text: &str) -> Result<Turn, ClientError> {
-        let path = format!("/session/{session}/message");
-        let body = json!({ "agent": self.agent, "parts": [{ "type": "text", "text": text }] });
-        let request = self.request(Method::POST, &path).json(&body);
-        let last: wire::Message = tokio::select! {
-            answer = read(request, &path) => answer?,
-            error = self.guard(session) => return self.give_up(session, error).await,
-        };
-        Ok(wire::turn(last, self.messages(session).await?))
-    }
-
     /// Stops the turn that runs, if one does.
     pub async fn abort(&self, session: &SessionId) -> Result<(), ClientError> {
         let path = format!("/session/{session}/abort");
@@ -186,71 +168,35 @@ impl Client {
             .map(|event| wire::event(&event.data)))
     }
 
-    async fn messages(&self, session: &SessionId) -> Result<Vec<wire::Message>, ClientError> {
+    pub(super) async fn messages(
+        &self,
+        session: &SessionId,
+    ) -> Result<Vec<wire::Message>, ClientError> {
         self.get(&format!("/session/{session}/message")).await
     }
 
-    /// Watches a turn and returns only when it must be ended. A lost connection is made again: that the
-    /// process is gone is for `Sidecar::exited` and the prompt itself to notice.
-    async fn guard(&self, session: &SessionId) -> TurnError {
-        let mut unfinished = 0;
-        loop {
-            if let Ok(events) = self.events().await {
-                let mut events = std::pin::pin!(events);
-                // What was asked before the stream began is in no event.
-                self.reject_pending().await;
-                while let Some(event) = events.next().await {
-                    match event {
-                        SidecarEvent::PermissionAsked { .. }
-                        | SidecarEvent::QuestionAsked { .. } => {
-                            self.reject_pending().await;
-                        }
-                        SidecarEvent::Usage {
-                            session: of,
-                            finish,
-                            ..
-                        } if of == session.as_str() => {
-                            unfinished = if finish == "unknown" {
-                                unfinished + 1
-                            } else {
-                                0
-                            };
-                        }
-                        _ => {}
-                    }
-                    if unfinished >= UNFINISHED_ANSWERS {
-                        return TurnError::empty_answers(unfinished);
-                    }
-                }
-            }
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
+    /// The prompt that the session's last message is or answers; empty before the first.
+    pub(super) async fn last_prompt(&self, session: &SessionId) -> Result<String, ClientError> {
+        let path = format!("/session/{session}/message?limit=1");
+        let messages: Vec<wire::Message> = self.get(&path).await?;
+        Ok(messages.last().map_or("", |last| last.prompt()).to_owned())
     }
 
-    async fn reject_pending(&self) {
-        for id in self.pending_permissions().await.unwrap_or_default() {
-            tracing::warn!(permission = %id, "OpenCode asked for a permission; rejected");
-            if let Err(error) = self.reject_permission(&id).await {
-                tracing::warn!(%error, "the permission could not be rejected");
-            }
-        }
-        for id in self.pending_questions().await.unwrap_or_default() {
-            tracing::warn!(question = %id, "OpenCode asked a question; rejected");
-            if let Err(error) = self.reject_question(&id).await {
-                tracing::warn!(%error, "the question could not be rejected");
-            }
-        }
+    /// Whether something is under way in a session, by its own word.
+    pub(super) async fn is_busy(&self, session: &SessionId) -> Result<bool, ClientError> {
+        let busy: wire::Busy = self.get("/session/status").await?;
+        Ok(busy.contains_key(session.as_str()))
     }
 
-    async fn give_up(&self, session: &SessionId, error: TurnError) -> Result<Turn, ClientError> {
-        self.abort(session).await?;
-        Ok(Turn {
-            text: String::new(),
-            finish: String::new(),
-            usage: self.usage(session).await?,
-            error: Some(error),
-            tool_calls: 0,
-        })
+    /// The one call without a time limit: it is answered when the turn is over.
+    pub(super) async fn ask(
+        &self,
+        session: &SessionId,
+        text: &str,
+    ) -> Result<wire::Message, ClientError> {
+        let path = format!("/session/{session}/message");
+        let body = json!({ "agent": self.agent, "parts": [{ "type": "text", "text": text }] });
+        read(self.request(Method::POST, &path).json(&body), &path).await
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {

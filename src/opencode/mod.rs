@@ -2,7 +2,9 @@
 //! reads hostile text; so what it is given is decided in one place (`profile`), and what it answers is
 //! foreign JSON until `wire` has read it.
 
+mod attend;
 pub mod client;
+pub mod keeper;
 pub mod locate;
 mod memory;
 mod output;
@@ -13,7 +15,9 @@ pub mod sandbox;
 pub mod session;
 mod wire;
 
+pub use attend::Watched;
 pub use client::{Client, ClientError};
+pub use keeper::{Keeper, Kept};
 pub use locate::{find_opencode, find_ripgrep, is_script};
 pub use process::{Sidecar, Spec, StartError};
 pub use profile::{ModelEndpoint, Profile, ToolEndpoint};

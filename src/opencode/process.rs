@@ -160,6 +160,12 @@ impl Sidecar {
         }
     }
 
+    /// Ends it at once, however it is doing, and waits until nothing of it is left.
+    pub async fn kill(&self) {
+        self.signal(Signal::SIGKILL);
+        exit_of(self.ended.clone()).await;
+    }
+
     async fn attempt(spec: &Spec, clock: &Clock, deadline: Instant) -> Result<Self, StartError> {
         let password = spec.password.clone();
         let port = free_port()?;

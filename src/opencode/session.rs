@@ -92,6 +92,8 @@ pub struct Turn {
     pub usage: Usage,
     pub error: Option<TurnError>,
     pub tool_calls: usize,
+    /// The conversation grew too long in it, and OpenCode put a summary in the place of what was said.
+    pub shortened: bool,
 }
 
 /// Why a turn failed.
@@ -118,6 +120,24 @@ impl TurnError {
     #[must_use]
     pub fn is_aborted(&self) -> bool {
         self.name == "MessageAbortedError"
+    }
+
+    /// The conversation no longer fits into what the model can read.
+    #[must_use]
+    pub fn is_overflow(&self) -> bool {
+        self.name == "ContextOverflowError"
+    }
+
+    /// The provider's filter withheld the answer.
+    #[must_use]
+    pub fn is_declined(&self) -> bool {
+        self.name == "ContentFilterError"
+    }
+
+    /// The answer was cut off by the model's limit of output.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        self.name == "MessageOutputLengthError"
     }
 
     pub(super) fn empty_answers(times: usize) -> Self {
@@ -155,7 +175,7 @@ pub struct ProviderInfo {
 }
 
 /// How far a tool call is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ToolState {
     Pending,
     Running,
@@ -166,14 +186,19 @@ pub enum ToolState {
 /// What happens in the sidecar while a turn runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SidecarEvent {
+    /// The same call is told several times: as it begins, runs and ends.
     ToolCall {
         session: String,
+        id: String,
         tool: String,
+        /// The arguments, as JSON.
+        input: String,
         state: ToolState,
     },
-    /// One model request ended.
+    /// One model request ended. Told again where the sidecar's events were lost.
     Usage {
         session: String,
+        id: String,
         finish: String,
         tokens: Tokens,
         cost: f64,

@@ -16,7 +16,7 @@ pub(super) struct Health {
     pub version: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct WireTokens {
     input: f64,
@@ -25,7 +25,7 @@ struct WireTokens {
     cache: WireCache,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct WireCache {
     read: f64,
@@ -73,14 +73,14 @@ impl Session {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct WireError {
     name: String,
     data: WireErrorData,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct WireErrorData {
     message: String,
@@ -103,16 +103,17 @@ impl From<WireError> for TurnError {
 }
 
 /// One message with its parts; a turn is the assistant's messages that share a parent.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct Message {
     info: Info,
     #[serde(default)]
     parts: Vec<Part>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Info {
+    id: String,
     role: String,
     #[serde(rename = "parentID")]
     parent: String,
@@ -120,12 +121,24 @@ struct Info {
     tokens: WireTokens,
     cost: f64,
     error: Option<WireError>,
+    time: Time,
+    /// The agent, by its older name.
+    mode: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Time {
+    completed: Option<f64>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Part {
+    id: String,
     r#type: String,
+    #[serde(rename = "callID")]
+    call: String,
     text: String,
     tool: String,
     reason: String,
@@ -134,10 +147,11 @@ struct Part {
     cost: f64,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct PartState {
     status: String,
+    input: Value,
 }
 
 /// The sum over the assistant's messages.
@@ -151,9 +165,57 @@ pub(super) fn usage(messages: &[Message]) -> Usage {
     usage
 }
 
-/// The turn that `last` ended, out of everything that the session holds.
-pub(super) fn turn(last: Message, mut session: Vec<Message>) -> Turn {
-    session.retain(|m| m.info.role == "assistant" && m.info.parent == last.info.parent);
+impl Message {
+    /// The prompt that it is, or that it answers.
+    pub(super) fn prompt(&self) -> &str {
+        if self.info.role == "user" {
+            &self.info.id
+        } else {
+            &self.info.parent
+        }
+    }
+
+    /// Whether nothing follows in its turn.
+    fn ends_a_turn(&self) -> bool {
+        let finish = self.info.finish.as_deref();
+        let goes_on = matches!(finish, Some("tool-calls" | "unknown"));
+        self.info.role == "assistant"
+            && self.info.time.completed.is_some()
+            && (self.info.error.is_some() || finish.is_some_and(|_| !goes_on))
+    }
+}
+
+/// The last turn, if it is over and answers another prompt than `before`.
+pub(super) fn ended_turn(session: &[Message], before: &str) -> Option<Turn> {
+    let last = session.last()?.clone();
+    let is_new = last.prompt() != before && last.ends_a_turn();
+    is_new.then(|| turn(last, since(session, before)))
+}
+
+/// What came after the answers to the prompt `before`.
+pub(super) fn since<'a>(messages: &'a [Message], before: &str) -> &'a [Message] {
+    let answered = messages.iter().rposition(|m| m.prompt() == before);
+    messages
+        .get(answered.map_or(0, |at| at + 1)..)
+        .unwrap_or_default()
+}
+
+/// What events would have told since then.
+pub(super) fn retold(session: &SessionId, messages: &[Message], before: &str) -> Vec<SidecarEvent> {
+    since(messages, before)
+        .iter()
+        .flat_map(|message| message.parts.iter().cloned())
+        .map(|part| part_event(session.to_string(), part))
+        .filter(|event| *event != SidecarEvent::Other)
+        .collect()
+}
+
+/// The sessions in which something is under way.
+pub(super) type Busy = BTreeMap<String, Value>;
+
+/// The turn that `last` ended, with all its messages. They may answer several prompts: OpenCode puts its own in where it
+/// shortens the conversation.
+pub(super) fn turn(last: Message, messages: &[Message]) -> Turn {
     let texts: Vec<&str> = last
         .parts
         .iter()
@@ -163,8 +225,9 @@ pub(super) fn turn(last: Message, mut session: Vec<Message>) -> Turn {
     Turn {
         text: texts.join("\n"),
         finish: last.info.finish.unwrap_or_default(),
-        usage: usage(&session),
-        tool_calls: session
+        usage: usage(messages),
+        shortened: messages.iter().any(|m| m.info.mode == "compaction"),
+        tool_calls: messages
             .iter()
             .flat_map(|message| &message.parts)
             .filter(|part| part.r#type == "tool")
@@ -295,11 +358,14 @@ fn part_event(session: String, part: Part) -> SidecarEvent {
     match part.r#type.as_str() {
         "tool" => SidecarEvent::ToolCall {
             session,
+            id: part.call,
             tool: part.tool,
+            input: part.state.input.to_string(),
             state,
         },
         "step-finish" => SidecarEvent::Usage {
             session,
+            id: part.id,
             finish: part.reason,
             tokens: (&part.tokens).into(),
             cost: part.cost,
@@ -333,12 +399,44 @@ mod tests {
             answer("u2", 20, text.clone()),
         ]);
         let last = serde_json::from_value(answer("u2", 20, text)).unwrap();
-        let turn = turn(last, messages(listed.clone()));
+        let session = messages(listed.clone());
+        let turn = turn(last, since(&session, "u1"));
+        assert!(!turn.shortened);
         assert_eq!((turn.text.as_str(), turn.tool_calls), ("done", 1));
         assert_eq!((turn.usage.requests, turn.usage.tokens.input), (2, 30));
         let whole = usage(&messages(listed));
         assert_eq!((whole.requests, whole.tokens.input), (3, 130));
         assert_eq!(whole.tokens.cache_read, 6);
+    }
+
+    #[test]
+    fn a_turn_that_nobody_told_of_is_read_from_the_session() {
+        let session = |finish: &str| {
+            let (tool, step) = (
+                json!({"type": "tool", "callID": "c1", "tool": "read", "state":
+                    {"status": "completed", "input": {"filePath": "a"}}}),
+                json!({"type": "step-finish", "id": "prt_1", "reason": finish, "tokens": {"input": 5}}),
+            );
+            messages(json!([
+                {"info": {"role": "user", "id": "u1"}, "parts": []},
+                {"info": {"role": "assistant", "parentID": "u1", "finish": "stop", "time": {"completed": 1}},
+                    "parts": [{"type": "step-finish", "id": "prt_0"}]},
+                {"info": {"role": "user", "id": "u2"}, "parts": []},
+                {"info": {"role": "assistant", "parentID": "u2", "finish": finish, "time": {"completed": 2},
+                    "tokens": {"input": 5}}, "parts": [tool, step]},
+            ]))
+        };
+        let ended = ended_turn(&session("stop"), "u1").unwrap();
+        assert_eq!((ended.usage.tokens.input, ended.tool_calls), (5, 1));
+        assert_eq!(ended_turn(&session("stop"), "u2"), None, "known before");
+        assert_eq!(ended_turn(&session("tool-calls"), "u1"), None, "it goes on");
+        let of = SessionId::parse("ses_1").unwrap();
+        let told = retold(&of, &session("stop"), "u1");
+        let SidecarEvent::ToolCall { id, input, .. } = &told[0] else {
+            panic!("{told:?}")
+        };
+        assert_eq!((id.as_str(), input.as_str()), ("c1", r#"{"filePath":"a"}"#));
+        assert_eq!(told.len(), 2);
     }
 
     #[test]

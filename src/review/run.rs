@@ -1,22 +1,26 @@
-//! Drives the passes: prompts the sidecar, waits for the turn to end, asks the ledger whether the pass was
-//! submitted, nudges where it was not. It decides nothing about findings.
+//! Drives the passes: one task after the other, each until it is done or given up. What follows on a turn is decided
+//! by `attempts`; it decides nothing about findings.
 
+mod progress;
 mod questions;
+mod turn;
 
-use super::ledger::NUDGES;
-use super::limits::{Limits, Meter};
+use super::attempts::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
+use super::limits::{self, Limits, Meter};
 use super::passes::{self, Pass};
 use crate::actions::Actions;
-use crate::context::brief::{self, Brief, Excerpt};
+use crate::clock::Clock;
+use crate::context::brief::{self, Brief, Excerpt, Task};
 use crate::domain::PassNumber;
-use crate::opencode::client::Client;
-use crate::opencode::session::{SessionId, SidecarEvent, ToolState, Turn, Usage};
+use crate::gateway::Gateway;
+use crate::opencode::session::{Turn, Usage};
+use crate::opencode::{Keeper, Kept};
 use crate::plan::Question;
 use crate::publish::comment::{plural, unanswered};
-use crate::report::summary::grouped;
+use crate::review::desk::Entry;
 use crate::tools::server::SharedDesk;
 use anyhow::{Context, Result};
-use futures_util::StreamExt;
+use progress::Progress;
 use std::time::Duration;
 
 /// What a pass took.
@@ -36,7 +40,8 @@ pub struct PassLog {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     Complete,
-    NotSubmitted(PassNumber),
+    /// With what kept it, if more is known than that.
+    NotSubmitted(PassNumber, String),
     OutOfTime(PassNumber),
     OverBudget(PassNumber, String),
     /// The model's endpoint refused us; no prompt will change that.
@@ -48,6 +53,27 @@ pub enum End {
     NotAsked(String),
 }
 
+impl End {
+    fn of_pass(pass: PassNumber, given_up: GivenUp) -> Self {
+        match given_up {
+            GivenUp::Unfinished(why) => Self::NotSubmitted(pass, why.told()),
+            GivenUp::OutOfTime => Self::OutOfTime(pass),
+            GivenUp::OverBudget(why) => Self::OverBudget(pass, why),
+            GivenUp::Refused(why) => Self::Refused(why),
+            GivenUp::Failed(why) => Self::Failed(pass, why),
+        }
+    }
+
+    fn of_threads(given_up: GivenUp) -> Self {
+        match given_up {
+            GivenUp::Unfinished(why) => Self::NotJudged(format!("the model did not{}", why.told())),
+            GivenUp::OutOfTime => Self::NotJudged("the time ran out".into()),
+            GivenUp::Refused(why) => Self::Refused(why),
+            GivenUp::OverBudget(why) | GivenUp::Failed(why) => Self::NotJudged(why),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Outcome {
     pub end: End,
@@ -56,6 +82,8 @@ pub struct Outcome {
     pub answers: Vec<Answer>,
     /// A sentence for each question without an answer.
     pub unanswered: Vec<String>,
+    /// A sentence for each time that the sidecar was replaced.
+    pub restarts: Vec<String>,
 }
 
 /// What the model says to a question.
@@ -68,8 +96,8 @@ pub struct Answer {
 /// A session under review.
 #[derive(Debug)]
 pub struct Run<'a> {
-    pub client: &'a Client,
-    pub session: &'a SessionId,
+    /// With its session open.
+    pub sidecar: &'a mut Keeper,
     pub brief: &'a Brief<'a>,
     /// The threads to judge before the passes.
     pub to_judge: &'a [Excerpt],
@@ -79,24 +107,43 @@ pub struct Run<'a> {
     pub reviews: bool,
     pub desk: &'a SharedDesk,
     pub limits: Limits,
+    pub gateway: &'a Gateway,
     pub meter: &'a Meter,
     pub actions: &'a Actions,
+    pub clock: Clock,
+    pub state: State,
+}
+
+/// How far a run is.
+#[derive(Debug, Default)]
+pub struct State {
+    /// How many tasks are left, the one under way included.
+    tasks: u32,
+    restarts: Vec<String>,
+}
+
+/// A task after a turn.
+enum Judged {
+    Done(Option<Turn>),
+    Undone(Ended),
 }
 
 impl Run<'_> {
     /// Turn 0, the questions and all passes, until one does not end well.
-    pub async fn all(&self) -> Result<Outcome> {
+    pub async fn all(mut self) -> Result<Outcome> {
         let mut outcome = Outcome {
             end: End::Complete,
             passes: Vec::new(),
             usage: Usage::default(),
             answers: Vec::new(),
             unanswered: Vec::new(),
+            restarts: Vec::new(),
         };
-        if let Some(why) = self.limits.nothing_left() {
-            self.ask_nothing(&mut outcome, why);
+        if let Some(why) = self.limits.nothing_left().map(str::to_owned) {
+            self.ask_nothing(&mut outcome, &why);
             return Ok(outcome);
         }
+        self.state.tasks = self.tasks();
         if !self.to_judge.is_empty() {
             self.turn_zero(&mut outcome).await?;
         }
@@ -107,7 +154,18 @@ impl Run<'_> {
             self.passes(&mut outcome).await?;
         }
         self.desk.with(|desk| desk.ledger.close());
+        outcome.restarts = self.state.restarts;
         Ok(outcome)
+    }
+
+    fn tasks(&self) -> u32 {
+        let passes = if self.reviews {
+            passes::all().count()
+        } else {
+            0
+        };
+        let tasks = usize::from(!self.to_judge.is_empty()) + self.questions.len() + passes;
+        u32::try_from(tasks).unwrap_or(u32::MAX)
     }
 
     /// A question that waits says nothing about the change, so it alone does not make a review incomplete.
@@ -122,26 +180,14 @@ impl Run<'_> {
         self.desk.with(|desk| desk.ledger.close());
     }
 
-    async fn turn_zero(&self, outcome: &mut Outcome) -> Result<()> {
+    async fn turn_zero(&mut self, outcome: &mut Outcome) -> Result<()> {
         self.actions.group("Open threads");
         self.desk.with(|desk| desk.ledger.begin_turn_zero());
-        let text = self
-            .brief
-            .turn_zero(self.to_judge)
-            .context("a prompt is broken")?;
         let mut progress = Progress::new("open threads".into(), Usage::default());
-        outcome.end = match self.turn(&text, &mut progress).await {
-            TurnEnd::Turn(Ok(turn)) => {
-                progress.settle(&turn);
-                match &turn.error {
-                    Some(error) if error.is_unauthorized() => End::Refused(error.to_string()),
-                    Some(error) => End::NotJudged(error.to_string()),
-                    None => End::Complete,
-                }
-            }
-            TurnEnd::Turn(Err(error)) => End::NotJudged(format!("{error:#}")),
-            TurnEnd::OutOfTime => End::NotJudged("the time ran out".into()),
-            TurnEnd::OverBudget(why) => End::NotJudged(why),
+        let task = Task::Threads(self.to_judge);
+        outcome.end = match self.carry_out(task, &mut progress).await? {
+            Ok(_) => End::Complete,
+            Err(given_up) => End::of_threads(given_up),
         };
         let judged = outcome.end == End::Complete;
         if judged {
@@ -154,26 +200,29 @@ impl Run<'_> {
             number: 0,
             title: "Open threads",
             summary: judged.then(|| format!("{} judged.", plural(self.to_judge.len(), "thread"))),
-            tool_calls: progress.tool_calls,
+            tool_calls: progress.tool_calls(),
             tokens: outcome.usage.tokens.total(),
             cost_usd: outcome.usage.cost,
         });
         Ok(())
     }
 
-    async fn passes(&self, outcome: &mut Outcome) -> Result<()> {
+    async fn passes(&mut self, outcome: &mut Outcome) -> Result<()> {
         for pass in passes::all() {
             self.actions
                 .group(&format!("Pass {} of 4: {}", pass.number, pass.title));
-            let (end, progress) = self.pass(&pass, &outcome.usage).await?;
+            self.desk.with(|desk| desk.ledger.begin(pass.number));
+            let stage = format!("pass {} of 4", pass.number);
+            let mut progress = Progress::new(stage, outcome.usage);
+            let carried_out = self.carry_out(Task::Pass(&pass), &mut progress).await?;
             self.actions.line(&progress.line());
             self.actions.end_group();
             let usage = progress.usage();
-            let log = self.log(&pass, progress.tool_calls, &outcome.usage, &usage);
+            let log = self.log(&pass, progress.tool_calls(), &outcome.usage, &usage);
             outcome.passes.push(log);
             outcome.usage = usage;
-            outcome.end = end;
-            if outcome.end != End::Complete {
+            if let Err(given_up) = carried_out {
+                outcome.end = End::of_pass(pass.number, given_up);
                 break;
             }
         }
@@ -197,156 +246,99 @@ impl Run<'_> {
         }
     }
 
-    async fn pass(&self, pass: &Pass, spent: &Usage) -> Result<(End, Progress)> {
-        self.desk.with(|desk| desk.ledger.begin(pass.number));
-        let entries = self
-            .desk
-            .with(|desk| desk.entries().to_vec())
-            .unwrap_or_default();
-        let mut text = self
-            .brief
-            .prompt(
-                pass,
-                &entries,
-                self.to_judge.is_empty() && self.questions.is_empty(),
-            )
-            .context("a prompt is broken")?;
-        let mut progress = Progress::new(format!("pass {} of 4", pass.number), *spent);
-        for _ in 0..=NUDGES {
-            match self.turn(&text, &mut progress).await {
-                TurnEnd::Turn(Ok(turn)) => {
-                    progress.settle(&turn);
-                    if let Some(end) = failure(pass.number, &turn) {
-                        return Ok((end, progress));
+    /// Prompts until the task is done, in its share of the time. Returns the turn that did it, if it came to its end.
+    async fn carry_out(
+        &mut self,
+        task: Task<'_>,
+        progress: &mut Progress,
+    ) -> Result<Result<Option<Turn>, GivenUp>> {
+        const BROKEN: &str = "a prompt is broken";
+        let mut attempts = Attempts::default();
+        let mut until = self.clock.instant() + limits::share(self.left(), self.state.tasks);
+        let begins = self.sidecar.is_blank().await;
+        let text = self.brief.task(task, &self.entries(), begins);
+        let mut text = text.context(BROKEN)?;
+        let carried_out = loop {
+            let ended = self.turn(&text, until, attempts.calls(), progress).await;
+            let ended = match self.judged(task, ended) {
+                Judged::Done(turn) => break Ok(turn),
+                Judged::Undone(ended) => ended,
+            };
+            match attempts.after(ended) {
+                Next::Nudge(why) => {
+                    if why == Shortfall::Late {
+                        let more = limits::grace(self.left(), self.state.tasks);
+                        until = self.clock.instant() + more;
                     }
+                    progress.say(self.actions, &why.told());
+                    text = brief::nudge(task, &why.reproach()).context(BROKEN)?;
                 }
-                TurnEnd::Turn(Err(error)) => {
-                    let end = End::Failed(pass.number, format!("{error:#}"));
-                    return Ok((end, progress));
-                }
-                TurnEnd::OutOfTime => return Ok((End::OutOfTime(pass.number), progress)),
-                TurnEnd::OverBudget(why) => {
-                    return Ok((End::OverBudget(pass.number, why), progress));
-                }
-            }
-            let finished = self.desk.with(|desk| desk.ledger.is_finished(pass.number));
-            if finished == Some(true) {
-                return Ok((End::Complete, progress));
-            }
-            text = brief::nudge(pass).context("a prompt is broken")?;
-        }
-        Ok((End::NotSubmitted(pass.number), progress))
-    }
-
-    /// One prompt, with an eye on the sidecar's events until it is answered.
-    async fn turn(&self, text: &str, progress: &mut Progress) -> TurnEnd {
-        self.meter.set(progress.usage());
-        let events = self.client.events().await;
-        let mut events = match events {
-            Ok(events) => events.boxed(),
-            Err(error) => return TurnEnd::Turn(Err(error.into())),
-        };
-        let prompt = self.client.prompt(self.session, text);
-        tokio::pin!(prompt);
-        let deadline = tokio::time::sleep_until(self.limits.deadline.into());
-        tokio::pin!(deadline);
-        let mut tick = tokio::time::interval(Duration::from_secs(10));
-        tick.tick().await;
-        let stop = loop {
-            tokio::select! {
-                turn = &mut prompt => return TurnEnd::Turn(turn.map_err(Into::into)),
-                () = &mut deadline => break TurnEnd::OutOfTime,
-                _ = tick.tick() => self.actions.line(&progress.line()),
-                Some(event) = events.next() => {
-                    progress.heed(&event);
-                    let usage = progress.usage();
-                    self.meter.set(usage);
-                    if let Some(reason) = self.limits.exceeded_by(&usage) {
-                        break TurnEnd::OverBudget(reason);
+                Next::Recover(why) => match self.recover(progress, &why).await {
+                    Ok(Kept::Session) => {
+                        text = self.brief.resumed(task, &self.entries()).context(BROKEN)?;
                     }
+                    Ok(Kept::Nothing) => {
+                        text = self.brief.anew(task, &self.entries()).context(BROKEN)?;
+                    }
+                    Err(why) => break Err(GivenUp::Failed(why)),
+                },
+                Next::BeginAnew => {
+                    progress.say(self.actions, ": the conversation is begun anew");
+                    if let Err(error) = self.sidecar.renew().await {
+                        break Err(GivenUp::Failed(error.to_string()));
+                    }
+                    text = self.brief.anew(task, &self.entries()).context(BROKEN)?;
                 }
+                Next::GiveUp(given_up) => break Err(given_up),
             }
         };
-        if let Err(error) = self.client.abort(self.session).await {
-            tracing::debug!("the turn could not be aborted: {error:#}");
-        }
-        stop
-    }
-}
-
-enum TurnEnd {
-    Turn(Result<Turn>),
-    OutOfTime,
-    OverBudget(String),
-}
-
-/// How a turn that ended with an error ends the passes.
-fn failure(pass: PassNumber, turn: &Turn) -> Option<End> {
-    let error = turn.error.as_ref()?;
-    Some(if error.is_unauthorized() {
-        End::Refused(error.to_string())
-    } else {
-        End::Failed(pass, error.to_string())
-    })
-}
-
-/// The live line of the log: what the finished turns took, and what the one under way has taken so far.
-struct Progress {
-    stage: String,
-    settled: Usage,
-    running: Usage,
-    tool_calls: usize,
-}
-
-impl Progress {
-    fn new(stage: String, settled: Usage) -> Self {
-        Self {
-            stage,
-            settled,
-            running: Usage::default(),
-            tool_calls: 0,
-        }
+        self.state.tasks = self.state.tasks.saturating_sub(1);
+        Ok(carried_out)
     }
 
-    fn heed(&mut self, event: &SidecarEvent) {
-        match event {
-            SidecarEvent::ToolCall {
-                state: ToolState::Completed | ToolState::Failed,
-                ..
-            } => {
-                self.tool_calls += 1;
+    /// Whether the task is done, however the turn ended; else how it did, with a limit that was reached before all.
+    fn judged(&self, task: Task<'_>, ended: Ended) -> Judged {
+        let done = match (task, &ended) {
+            (Task::Pass(pass), _) => {
+                let finished = self.desk.with(|desk| desk.ledger.is_finished(pass.number));
+                finished == Some(true)
             }
-            SidecarEvent::Usage { tokens, cost, .. } => {
-                self.running += Usage {
-                    tokens: *tokens,
-                    cost: *cost,
-                    requests: 1,
-                };
+            (_, Ended::Turn(turn)) => {
+                turn.error.is_none() && shortfall(turn) == Shortfall::Unfinished
             }
-            _ => {}
+            _ => false,
+        };
+        match (ended, self.gateway.exhausted()) {
+            (Ended::Turn(turn), _) if done => Judged::Done(Some(turn)),
+            (_, _) if done => Judged::Done(None),
+            (_, Some(why)) => Judged::Undone(Ended::OverBudget(why)),
+            (ended, None) => Judged::Undone(ended),
         }
     }
 
-    /// The turn's own account replaces what the events told.
-    fn settle(&mut self, turn: &Turn) {
-        self.settled += turn.usage;
-        self.running = Usage::default();
+    /// Puts another sidecar in the place of one that is lost.
+    async fn recover(&mut self, progress: &Progress, why: &str) -> Result<Kept, String> {
+        progress.say(self.actions, &format!(": {why}; it is started again"));
+        let kept = self.sidecar.replace().await;
+        let kept = kept.map_err(|error| format!("{why}, and {error}."))?;
+        let session = match kept {
+            Kept::Session => "the same session",
+            Kept::Nothing => "a new session",
+        };
+        let stage = progress.stage();
+        let sentence =
+            format!("{why}, in {stage}. It was started again, and went on in {session}.");
+        self.state.restarts.push(sentence);
+        Ok(kept)
     }
 
-    fn usage(&self) -> Usage {
-        let mut usage = self.settled;
-        usage += self.running;
-        usage
+    fn entries(&self) -> Vec<Entry> {
+        let entries = self.desk.with(|desk| desk.entries().to_vec());
+        entries.unwrap_or_default()
     }
 
-    fn line(&self) -> String {
-        let usage = self.usage();
-        format!(
-            "{} · {} tool calls · {} tokens · ${:.4}",
-            self.stage,
-            self.tool_calls,
-            grouped(usage.tokens.total()),
-            usage.cost
-        )
+    fn left(&self) -> Duration {
+        let now = self.clock.instant();
+        self.limits.deadline.saturating_duration_since(now)
     }
 }

@@ -14,19 +14,17 @@ use futures_util::StreamExt as _;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{Notify, broadcast};
 
 pub struct Server {
     agent: Agent,
     authorization: String,
-    /// What the session holds: messages with their parts, as they are listed.
-    messages: Mutex<Vec<Value>>,
     events: broadcast::Sender<Value>,
     aborted: Notify,
+    busy: AtomicBool,
 }
-
-const SESSION: &str = "ses_scripted";
 
 impl Server {
     pub fn new(given: Configuration) -> Self {
@@ -34,22 +32,15 @@ impl Server {
         Self {
             agent: Agent::new(given.config),
             authorization: format!("Basic {}", BASE64.encode(credentials.as_bytes())),
-            messages: Mutex::default(),
             events: broadcast::channel(1024).0,
             aborted: Notify::new(),
+            busy: AtomicBool::default(),
         }
     }
 
-    fn messages(&self) -> Vec<Value> {
-        let messages = self.messages.lock();
-        messages.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn push(&self, message: Value) {
-        let messages = self.messages.lock();
-        messages
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(message);
+    fn known(&self, id: &str) -> Result<(), StatusCode> {
+        let known = self.agent.store.id() == id;
+        known.then_some(()).ok_or(StatusCode::NOT_FOUND)
     }
 
     fn tell(&self, kind: &str, properties: &Value) {
@@ -69,7 +60,9 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/session/{id}/message", get(list).post(prompt))
         .route("/session/{id}/abort", post(abort))
         .route("/event", get(events))
-        .route("/permission", get(nothing))
+        .route("/session/status", get(status))
+        .route("/permission", get(permissions))
+        .route("/permission/{id}/reply", post(reply))
         .route("/question", get(nothing))
         .layer(axum::extract::DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(
@@ -92,12 +85,35 @@ async fn health() -> Json<Value> {
     Json(json!({ "healthy": true, "version": "1.18.33" }))
 }
 
-async fn create() -> Json<Value> {
-    Json(json!({ "id": SESSION }))
+async fn create(State(server): State<Arc<Server>>) -> Json<Value> {
+    Json(json!({ "id": server.agent.begin() }))
 }
 
-async fn session(State(server): State<Arc<Server>>, Path(id): Path<String>) -> Json<Value> {
-    let messages = server.messages();
+async fn status(State(server): State<Arc<Server>>) -> Json<Value> {
+    let mut busy = json!({});
+    if server.busy.load(Ordering::Relaxed) {
+        busy[server.agent.store.id()] = json!({ "type": "busy" });
+    }
+    Json(busy)
+}
+
+async fn permissions(State(server): State<Arc<Server>>) -> Json<Value> {
+    let waiting = server.agent.quirks.waiting();
+    let waiting = waiting.iter().map(|id| json!({ "id": id }));
+    Json(waiting.collect())
+}
+
+async fn reply(State(server): State<Arc<Server>>, Path(id): Path<String>) -> Json<Value> {
+    server.agent.quirks.answer(&id);
+    Json(json!(true))
+}
+
+async fn session(
+    State(server): State<Arc<Server>>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, StatusCode> {
+    server.known(&id)?;
+    let messages = server.agent.store.messages();
     let sum = |pointer: &str| -> f64 {
         let numbers = messages
             .iter()
@@ -106,11 +122,17 @@ async fn session(State(server): State<Arc<Server>>, Path(id): Path<String>) -> J
     };
     let tokens =
         json!({ "input": sum("/info/tokens/input"), "output": sum("/info/tokens/output") });
-    Json(json!({ "id": id, "tokens": tokens, "cost": sum("/info/cost") }))
+    Ok(Json(
+        json!({ "id": id, "tokens": tokens, "cost": sum("/info/cost") }),
+    ))
 }
 
-async fn list(State(server): State<Arc<Server>>) -> Json<Value> {
-    Json(Value::Array(server.messages()))
+async fn list(
+    State(server): State<Arc<Server>>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, StatusCode> {
+    server.known(&id)?;
+    Ok(Json(Value::Array(server.agent.store.messages())))
 }
 
 async fn abort(State(server): State<Arc<Server>>) -> Json<Value> {
@@ -121,19 +143,23 @@ async fn abort(State(server): State<Arc<Server>>) -> Json<Value> {
 /// One prompt, and everything that the model does about it.
 async fn prompt(
     State(server): State<Arc<Server>>,
+    Path(id): Path<String>,
     headers: HeaderMap,
     Json(body): Json<Value>,
-) -> Json<Value> {
+) -> Result<Json<Value>, StatusCode> {
+    server.known(&id)?;
+    let (store, quirks) = (&server.agent.store, &server.agent.quirks);
     let parts = body["parts"].as_array().into_iter().flatten();
     let text: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
-    let parent = format!("msg_{}", server.messages().len());
-    server.push(json!({ "info": { "role": "user", "id": parent }, "parts": body["parts"] }));
+    let parent = format!("msg_{}", store.messages().len());
+    store.push(json!({ "info": { "role": "user", "id": parent }, "parts": body["parts"] }));
+    server.busy.store(true, Ordering::Relaxed);
     let tell = |said: &Said| {
+        store.push(said.message(&parent));
         for part in said.parts() {
-            let properties = json!({ "sessionID": SESSION, "part": part });
+            let properties = json!({ "sessionID": id, "part": part });
             server.tell("message.part.updated", &properties);
         }
-        server.push(said.message(&parent));
     };
     let directory = directory(&headers);
     let text = text.join("\n");
@@ -142,8 +168,12 @@ async fn prompt(
         last = turn => last,
         () = server.aborted.notified() => Said::failed("MessageAbortedError", "Aborted", None),
     };
-    server.tell("session.idle", &json!({ "sessionID": SESSION }));
-    Json(last.message(&parent))
+    server.busy.store(false, Ordering::Relaxed);
+    server.tell("session.idle", &json!({ "sessionID": id }));
+    if quirks.mute.swap(false, Ordering::Relaxed) {
+        std::future::pending::<()>().await;
+    }
+    Ok(Json(last.message(&parent)))
 }
 
 fn directory(headers: &HeaderMap) -> PathBuf {
@@ -153,7 +183,11 @@ fn directory(headers: &HeaderMap) -> PathBuf {
     PathBuf::from(percent_decode_str(given).decode_utf8_lossy().into_owned())
 }
 
-async fn events(State(server): State<Arc<Server>>) -> Response {
+async fn events(State(server): State<Arc<Server>>) -> Result<Response, StatusCode> {
+    let mut silent = server.agent.quirks.silent.subscribe();
+    if *silent.borrow() {
+        return Err(StatusCode::SERVICE_UNAVAILABLE);
+    }
     let told = futures_util::stream::unfold(server.events.subscribe(), async |mut events| {
         let event = events.recv().await.ok()?;
         Some((event, events))
@@ -161,7 +195,10 @@ async fn events(State(server): State<Arc<Server>>) -> Response {
     let connected = futures_util::stream::iter([json!({ "type": "server.connected" })]);
     let stream = connected
         .chain(told)
-        .map(|event| Ok::<_, std::io::Error>(format!("data: {event}\n\n")));
+        .map(|event| Ok::<_, std::io::Error>(format!("data: {event}\n\n")))
+        .take_until(async move {
+            let _gone = silent.wait_for(|silent| *silent).await;
+        });
     let body = Body::from_stream(stream);
-    ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
+    Ok(([(header::CONTENT_TYPE, "text/event-stream")], body).into_response())
 }

@@ -10,6 +10,8 @@
 )]
 
 mod api;
+mod quirks;
+mod store;
 mod turn;
 
 use serde_json::Value;

@@ -1,23 +1,33 @@
 //! A turn: the model is asked, its tool calls are carried out, until it calls none.
 
+use crate::quirks::Quirks;
+use crate::store::Store;
 use reqwest::Client;
 use serde_json::{Value, json};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 pub struct Agent {
     http: Client,
     config: Value,
-    /// The conversation, as it goes to the model.
-    conversation: Mutex<Vec<Value>>,
+    pub store: Store,
+    pub quirks: Quirks,
+}
+
+/// A call of a tool, as it ended.
+struct Called {
+    id: Value,
+    tool: String,
+    input: Value,
+    failed: bool,
 }
 
 /// One answer of the model, with the results of its calls.
 pub struct Said {
+    id: String,
     text: String,
     finish: String,
     tokens: Value,
-    calls: Vec<(String, bool)>,
+    calls: Vec<Called>,
     error: Option<Value>,
 }
 
@@ -25,6 +35,7 @@ impl Said {
     pub fn failed(name: &str, message: &str, status: Option<u16>) -> Self {
         let error = json!({ "name": name, "data": { "message": message, "statusCode": status } });
         Self {
+            id: String::new(),
             text: String::new(),
             finish: "error".into(),
             tokens: json!({ "input": 0, "output": 0 }),
@@ -36,13 +47,14 @@ impl Said {
     /// The parts as events tell of them.
     pub fn parts(&self) -> Vec<Value> {
         let state = |failed: bool| if failed { "error" } else { "completed" };
-        let calls = self.calls.iter().map(|(tool, failed)| {
-            json!({ "type": "tool", "tool": tool, "state": { "status": state(*failed) } })
+        let calls = self.calls.iter().map(|call| {
+            let state = json!({ "status": state(call.failed), "input": call.input });
+            json!({ "type": "tool", "callID": call.id, "tool": call.tool, "state": state })
         });
         let mut parts = vec![json!({ "type": "text", "text": self.text })];
         parts.extend(calls);
         parts.push(json!({
-            "type": "step-finish", "reason": self.finish, "tokens": self.tokens, "cost": 0,
+            "type": "step-finish", "id": self.id, "reason": self.finish, "tokens": self.tokens, "cost": 0,
         }));
         parts
     }
@@ -50,6 +62,7 @@ impl Said {
     pub fn message(&self, parent: &str) -> Value {
         let mut info = json!({
             "role": "assistant", "parentID": parent, "finish": self.finish, "tokens": self.tokens, "cost": 0,
+            "time": { "completed": 1 },
         });
         if let Some(error) = &self.error {
             info["error"] = error.clone();
@@ -65,31 +78,22 @@ impl Agent {
         let http = Client::builder().no_proxy().tls_certs_only([]);
         let http = http.pool_max_idle_per_host(0).build();
         let http = http.expect("a client");
-        let agent = config["default_agent"].as_str().unwrap_or_default();
-        let system = &config["agent"][agent]["prompt"];
-        let first = json!({ "role": "system", "content": system });
         Self {
             http,
-            conversation: Mutex::new(vec![first]),
             config,
+            store: Store::found(),
+            quirks: Quirks::default(),
         }
     }
 
-    fn conversation(&self) -> Vec<Value> {
-        let conversation = self.conversation.lock();
-        conversation.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn say(&self, message: Value) {
-        let conversation = self.conversation.lock();
-        conversation
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(message);
+    pub fn begin(&self) -> String {
+        let agent = self.config["default_agent"].as_str().unwrap_or_default();
+        self.store.begin(&self.config["agent"][agent]["prompt"])
     }
 
     /// Returns the last answer, after telling of each.
     pub async fn turn(&self, text: &str, directory: &Path, tell: impl Fn(&Said)) -> Said {
-        self.say(json!({ "role": "user", "content": text }));
+        self.store.say(json!({ "role": "user", "content": text }));
         let tools = match self.tools().await {
             Ok(tools) => tools,
             Err(error) => return Said::failed("UnknownError", &error.to_string(), None),
@@ -106,7 +110,11 @@ impl Agent {
         }
     }
 
-    async fn answer(&self, tools: &Value, directory: &Path) -> Result<Said, reqwest::Error> {
+    async fn ask_model(
+        &self,
+        messages: &Value,
+        tools: &Value,
+    ) -> Result<reqwest::Response, reqwest::Error> {
         let (provider, model) = self.config["model"]
             .as_str()
             .and_then(|name| name.split_once('/'))
@@ -117,9 +125,18 @@ impl Agent {
             options["baseURL"].as_str().expect("an address")
         );
         let key = options["apiKey"].as_str().expect("a placeholder");
-        let asked = json!({ "model": model, "messages": self.conversation(), "tools": tools });
-        let request = self.http.post(url).bearer_auth(key).json(&asked);
-        let response = request.send().await?;
+        let asked = json!({ "model": model, "messages": messages, "tools": tools });
+        self.http
+            .post(url)
+            .bearer_auth(key)
+            .json(&asked)
+            .send()
+            .await
+    }
+
+    async fn answer(&self, tools: &Value, directory: &Path) -> Result<Said, reqwest::Error> {
+        let conversation = Value::Array(self.store.conversation());
+        let response = self.ask_model(&conversation, tools).await?;
         let status = response.status().as_u16();
         let body: Value = response.json().await?;
         if status != 200 {
@@ -131,15 +148,17 @@ impl Agent {
         }
         let choice = &body["choices"][0];
         let message = choice["message"].clone();
-        self.say(message.clone());
+        self.store.say(message.clone());
         let mut said = Said {
+            id: format!("prt_{}", self.store.conversation().len()),
             text: message["content"].as_str().unwrap_or_default().to_owned(),
             finish: choice["finish_reason"]
                 .as_str()
                 .unwrap_or("unknown")
                 .replace('_', "-"),
             tokens: json!({
-                "input": body["usage"]["prompt_tokens"], "output": body["usage"]["completion_tokens"],
+                "input": body["usage"]["prompt_tokens"].as_u64().unwrap_or_default(),
+                "output": body["usage"]["completion_tokens"].as_u64().unwrap_or_default(),
             }),
             calls: Vec::new(),
             error: None,
@@ -147,8 +166,14 @@ impl Agent {
         for call in message["tool_calls"].as_array().into_iter().flatten() {
             let name = call["function"]["name"].as_str().unwrap_or_default();
             let (text, failed) = self.carry_out(name, &call["function"], directory).await;
-            self.say(json!({ "role": "tool", "tool_call_id": call["id"], "content": text }));
-            said.calls.push((name.to_owned(), failed));
+            self.store
+                .say(json!({ "role": "tool", "tool_call_id": call["id"], "content": text }));
+            said.calls.push(Called {
+                id: call["id"].clone(),
+                tool: name.to_owned(),
+                input: call["function"]["arguments"].clone(),
+                failed,
+            });
         }
         Ok(said)
     }
@@ -168,20 +193,22 @@ impl Agent {
             .replace("{password}", &password)
     }
 
-    /// What a tool answers, and whether it is a refusal. Beside the tools there are two ways to misbehave.
+    /// What a tool answers, and whether it is a refusal. Beside the tools there are the ways to misbehave.
     async fn carry_out(&self, name: &str, function: &Value, directory: &Path) -> (String, bool) {
         let text = self.betrayed(function["arguments"].as_str().unwrap_or_default());
         let arguments: Value = serde_json::from_str(&text).unwrap_or_default();
-        if name == "sidecar_print" {
-            let line = arguments["line"].as_str().unwrap_or_default();
-            for _ in 0..arguments["times"].as_u64().unwrap_or(1) {
-                println!("{line}");
-                eprintln!("{line}");
-            }
-            return ("Printed.".into(), false);
+        if let Some(done) = self.quirks.carry_out(name, &arguments).await {
+            return (done, false);
         }
-        if name == "sidecar_exit" {
-            std::process::exit(3);
+        if name == "sidecar_forget" {
+            self.store.forget();
+            return ("Nothing outlives it.".into(), false);
+        }
+        if name == "sidecar_flood" {
+            for _ in 0..arguments["times"].as_u64().unwrap_or_default() {
+                let _any = self.ask_model(&json!([]), &json!([])).await;
+            }
+            return ("Asked.".into(), false);
         }
         if name == "read" {
             let path = arguments["filePath"].as_str().unwrap_or_default();

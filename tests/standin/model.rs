@@ -14,7 +14,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
 /// What the model says to one request.
@@ -22,6 +22,10 @@ use std::sync::{Arc, Mutex};
 pub enum Answer {
     /// Text, then tool calls; either may be empty.
     Say { text: String, calls: Vec<Call> },
+    /// Text that ends for another reason than that all is said: `length`, `content_filter`.
+    Ends { text: String, why: &'static str },
+    /// Tool calls of an endpoint that counts no tokens.
+    Uncounted(Vec<Call>),
     /// An HTTP error.
     Status(u16, Value),
     /// Success with a body that no model would send.
@@ -171,18 +175,17 @@ impl Shared {
         let answer = (self.behaviour.lock().expect("the script did not panic"))(&request);
         match answer {
             Answer::Say { text, calls } => {
-                let said = sse::Said {
-                    number,
-                    text,
-                    calls,
-                    prompt_tokens: body.len() / 4,
-                };
-                let streamed = request.raw()["stream"] == json!(true);
-                Some(if streamed {
-                    said.streamed()
-                } else {
-                    said.whole()
-                })
+                Some(sse::Said::new(number, text, calls, body.len()).answer(&request))
+            }
+            Answer::Ends { text, why } => {
+                let mut said = sse::Said::new(number, text, Vec::new(), body.len());
+                said.finish = Some(why);
+                Some(said.answer(&request))
+            }
+            Answer::Uncounted(calls) => {
+                let mut said = sse::Said::new(number, String::new(), calls, body.len());
+                said.counted = false;
+                Some(said.answer(&request))
             }
             Answer::Status(code, body) => {
                 let code = StatusCode::from_u16(code).expect("a valid status");

@@ -250,9 +250,14 @@ impl World {
         self.runner.path().join("workspace")
     }
 
+    /// Where runs have their temporary folders.
+    pub fn temporary(&self) -> PathBuf {
+        self.runner.path().join("temp")
+    }
+
     /// What the run left in its temporary folder: it should be nothing.
     pub fn left_over(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(self.runner.path().join("temp")).expect("the folder");
+        let entries = std::fs::read_dir(self.temporary()).expect("the folder");
         entries
             .map(|entry| entry.expect("an entry").path())
             .collect()

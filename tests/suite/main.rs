@@ -29,5 +29,6 @@ mod signals;
 mod spending;
 mod standin_github;
 mod walls;
+mod watch;
 mod web;
 mod words_in;

@@ -38,15 +38,13 @@ pub struct Excerpt {
 }
 
 impl Brief<'_> {
-    /// The prompt about the threads that are to be judged; it begins the session, so it carries the context.
-    pub fn turn_zero(&self, excerpts: &[Excerpt]) -> Result<String, TemplateError> {
+    /// The prompt about the threads that are to be judged.
+    pub(super) fn turn_zero(&self, excerpts: &[Excerpt]) -> Result<String, TemplateError> {
         let threads: Vec<String> = excerpts
             .iter()
             .map(|excerpt| self.judged(excerpt))
             .collect();
-        let task = template::render(TURN_ZERO, &[("threads", &threads.join("\n\n"))])?;
-        let (diffs, _) = self.inlined();
-        Ok(format!("{}\n---\n\n{task}", self.context(&diffs)?))
+        template::render(TURN_ZERO, &[("threads", &threads.join("\n\n"))])
     }
 
     fn judged(&self, excerpt: &Excerpt) -> String {
@@ -63,8 +61,8 @@ impl Brief<'_> {
         format!("Thread {id}: {asked}\n{then}\n{now}")
     }
 
-    /// The prompt about a question; the first one of a session carries the context.
-    pub fn question(&self, question: &Question, begins: bool) -> Result<String, TemplateError> {
+    /// The prompt about a question.
+    pub(super) fn question(&self, question: &Question) -> Result<String, TemplateError> {
         let (place, discussion) = match &question.thread {
             Some(thread) => (
                 "in a review thread",
@@ -91,12 +89,7 @@ impl Brief<'_> {
             ("discussion", discussion),
         ];
         let values: Vec<(&str, &str)> = values.iter().map(|(k, v)| (*k, v.as_str())).collect();
-        let task = template::render(QUESTION, &values)?;
-        if !begins {
-            return Ok(task);
-        }
-        let (diffs, _) = self.inlined();
-        Ok(format!("{}\n---\n\n{task}", self.context(&diffs)?))
+        template::render(QUESTION, &values)
     }
 
     pub(super) fn threads(&self) -> String {

@@ -119,7 +119,8 @@ fn prompts(diffs: &[(FileDiff, String)]) -> String {
         then: Some("    2  old line".into()),
         now: None,
     };
-    let first = brief.turn_zero(&[excerpt]).unwrap();
+    let threads = [excerpt];
+    let first = brief.task(Task::Threads(&threads), &[], true).unwrap();
     let question = Question {
         comment: CommentId(57),
         author: Login::new("writer"),
@@ -134,8 +135,12 @@ fn prompts(diffs: &[(FileDiff, String)]) -> String {
             )],
         }),
     };
-    let asked = brief.question(&question, false).unwrap();
-    let texts = passes::all().map(|pass| brief.prompt(&pass, &[entry()], true).unwrap());
+    let asked = Task::Question(&question);
+    let asked = brief.task(asked, &[], false).unwrap();
+    let texts = passes::all().map(|pass| {
+        let begins = pass.number.get() == 1;
+        brief.task(Task::Pass(&pass), &[entry()], begins).unwrap()
+    });
     [first, asked]
         .into_iter()
         .chain(texts)
@@ -148,8 +153,28 @@ fn the_prompts_say_what_they_should() {
     let fence = Fence::new("c0ffee".into());
     insta::assert_snapshot!("system", system_prompt(&fence).unwrap());
     insta::assert_snapshot!("passes", prompts(&[diff("src/page.ts", 3)]));
-    let nudges = passes::all().map(|pass| nudge(&pass).unwrap());
+    let nudges = passes::all().map(|pass| nudge(Task::Pass(&pass), "").unwrap());
     insta::assert_snapshot!("nudge", nudges.last().unwrap());
+    let reproach = "Your last answer was empty. ";
+    insta::assert_snapshot!("nudge-other", nudge(Task::Threads(&[]), reproach).unwrap());
+}
+
+#[test]
+fn who_was_interrupted_is_told_what_stands() {
+    hostile(|brief| {
+        let pass = passes::all().next().unwrap();
+        let entries = [entry()];
+        let first = brief.task(Task::Pass(&pass), &entries, true).unwrap();
+        let resumed = brief.resumed(Task::Pass(&pass), &entries).unwrap();
+        let anew = brief.anew(Task::Pass(&pass), &entries).unwrap();
+        assert!(anew.starts_with(&first), "the whole brief");
+        assert!(
+            !resumed.contains("# The pull request"),
+            "it was said before"
+        );
+        insta::assert_snapshot!("resumed", resumed);
+        insta::assert_snapshot!("anew", anew.strip_prefix(&first).unwrap());
+    });
 }
 
 #[test]
@@ -220,7 +245,8 @@ fn p1_hostile_words_stay_in_their_fences_byte_by_byte() {
             then: Some("    1  a\u{202e}b\rc".into()),
             now: None,
         };
-        let prompt = brief.turn_zero(&[excerpt]).unwrap();
+        let threads = [excerpt];
+        let prompt = brief.task(Task::Threads(&threads), &[], true).unwrap();
         let opened = prompt.matches("<untrusted-c0ffee what=\"").count();
         assert_eq!(prompt.to_lowercase().matches("c0ffee").count(), opened * 2);
         insta::assert_snapshot!("hostile", prompt);
@@ -230,7 +256,7 @@ fn p1_hostile_words_stay_in_their_fences_byte_by_byte() {
 #[test]
 fn p1_nobody_speaks_in_another_s_name() {
     hostile(|brief| {
-        let prompt = brief.turn_zero(&[]).unwrap();
+        let prompt = brief.task(Task::Threads(&[]), &[], true).unwrap();
         for mark in [
             "comment by octocat (no standing)",
             "reply by dev (author of the pull request)",

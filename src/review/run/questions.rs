@@ -1,11 +1,12 @@
 //! The turns between turn 0 and the passes: one for each question. Separate from the passes, because nothing is
 //! submitted here: the model's last words are the answer.
 
-use super::{Answer, End, Outcome, PassLog, Progress, Run, TurnEnd};
+use super::{Answer, End, GivenUp, Outcome, PassLog, Progress, Run};
+use crate::context::brief::Task;
 use crate::opencode::session::Usage;
 use crate::plan::Question;
 use crate::publish::comment::{plural, unanswered};
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 /// What became of a question.
 enum Reply {
@@ -17,16 +18,15 @@ enum Reply {
 
 impl Run<'_> {
     /// One turn for each question. One that fails does not keep the others, or the review, from their turn.
-    pub(super) async fn answer(&self, outcome: &mut Outcome) -> Result<()> {
+    pub(super) async fn answer(&mut self, outcome: &mut Outcome) -> Result<()> {
         if self.questions.is_empty() {
             return Ok(());
         }
         self.actions.group("Questions");
         let before = outcome.usage;
         let mut progress = Progress::new("questions".into(), before);
-        for (index, question) in self.questions.iter().enumerate() {
-            let begins = self.to_judge.is_empty() && index == 0;
-            match self.ask(question, begins, &mut progress).await? {
+        for question in self.questions {
+            match self.ask(question, &mut progress).await? {
                 Reply::Text(text) => outcome.answers.push(Answer {
                     question: question.clone(),
                     text,
@@ -43,37 +43,32 @@ impl Run<'_> {
         outcome.usage = progress.usage();
         outcome
             .passes
-            .push(log(outcome, &before, progress.tool_calls));
+            .push(log(outcome, &before, progress.tool_calls()));
         Ok(())
     }
 
-    async fn ask(
-        &self,
-        question: &Question,
-        begins: bool,
-        progress: &mut Progress,
-    ) -> Result<Reply> {
-        let text = self
-            .brief
-            .question(question, begins)
-            .context("a prompt is broken")?;
-        Ok(match self.turn(&text, progress).await {
-            TurnEnd::Turn(Ok(turn)) => {
-                progress.settle(&turn);
-                match turn.error {
-                    Some(error) if error.is_unauthorized() => Reply::Refused(error.to_string()),
-                    Some(error) => Reply::Nothing(error.to_string()),
-                    None if turn.text.trim().is_empty() => {
-                        Reply::Nothing("the model said nothing.".into())
-                    }
-                    None => Reply::Text(turn.text),
-                }
+    async fn ask(&mut self, question: &Question, progress: &mut Progress) -> Result<Reply> {
+        let given_up = match self.carry_out(Task::Question(question), progress).await? {
+            Ok(turn) => {
+                let text = turn.map(|turn| turn.text).unwrap_or_default();
+                return Ok(if text.trim().is_empty() {
+                    Reply::Nothing("the model said nothing.".into())
+                } else {
+                    Reply::Text(text)
+                });
             }
-            TurnEnd::Turn(Err(error)) => Reply::Nothing(format!("{error:#}")),
-            TurnEnd::OutOfTime => {
+            Err(given_up) => given_up,
+        };
+        Ok(match given_up {
+            GivenUp::Refused(why) => Reply::Refused(why),
+            GivenUp::Failed(why) => Reply::Nothing(why),
+            GivenUp::Unfinished(why) => {
+                Reply::Nothing(format!("the model did not answer it{}.", why.told()))
+            }
+            GivenUp::OutOfTime => {
                 Reply::Nothing("the time ran out; review_timeout_minutes sets it.".into())
             }
-            TurnEnd::OverBudget(why) => Reply::Nothing(format!("{why}.")),
+            GivenUp::OverBudget(why) => Reply::Nothing(format!("{why}.")),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The answer's two forms on the wire: streamed, as OpenCode asks for it, and whole.
 
+use super::request::Request;
 use super::script::Call;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -11,10 +12,35 @@ pub struct Said {
     pub text: String,
     pub calls: Vec<Call>,
     pub prompt_tokens: usize,
+    /// Why it ends, where that is not to be told from the calls.
+    pub finish: Option<&'static str>,
+    /// Whether tokens are counted.
+    pub counted: bool,
 }
 
 impl Said {
-    pub fn streamed(&self) -> Response {
+    /// `length`: of the request, in bytes.
+    pub fn new(number: usize, text: String, calls: Vec<Call>, length: usize) -> Self {
+        Self {
+            number,
+            text,
+            calls,
+            prompt_tokens: length / 4,
+            finish: None,
+            counted: true,
+        }
+    }
+
+    /// In the form that was asked for.
+    pub fn answer(&self, request: &Request) -> Response {
+        if request.raw()["stream"] == json!(true) {
+            self.streamed()
+        } else {
+            self.whole()
+        }
+    }
+
+    fn streamed(&self) -> Response {
         let mut deltas = vec![json!({ "role": "assistant", "content": "" })];
         if !self.text.is_empty() {
             deltas.push(json!({ "content": self.text }));
@@ -33,22 +59,26 @@ impl Said {
             .iter()
             .map(|choices| self.envelope("chat.completion.chunk", choices))
             .collect();
-        let mut usage = self.envelope("chat.completion.chunk", &json!([]));
-        usage["usage"] = self.usage();
-        sent.push(usage);
+        if self.counted {
+            let mut usage = self.envelope("chat.completion.chunk", &json!([]));
+            usage["usage"] = self.usage();
+            sent.push(usage);
+        }
         let lines: Vec<String> = sent.iter().map(|chunk| format!("data: {chunk}")).collect();
         let body = format!("{}\n\ndata: [DONE]\n\n", lines.join("\n\n"));
         ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
     }
 
-    pub fn whole(&self) -> Response {
+    fn whole(&self) -> Response {
         let mut message = json!({ "role": "assistant", "content": self.text });
         if !self.calls.is_empty() {
             message["tool_calls"] = Value::Array(self.tool_calls());
         }
         let choices = json!([{ "index": 0, "message": message, "finish_reason": self.finish() }]);
         let mut body = self.envelope("chat.completion", &choices);
-        body["usage"] = self.usage();
+        if self.counted {
+            body["usage"] = self.usage();
+        }
         axum::Json(body).into_response()
     }
 
@@ -63,6 +93,9 @@ impl Said {
     }
 
     fn finish(&self) -> &'static str {
+        if let Some(why) = self.finish {
+            return why;
+        }
         if self.calls.is_empty() {
             "stop"
         } else {

@@ -161,6 +161,7 @@ async fn a_run_that_asks_too_much_is_ended_in_words_that_opencode_does_not_ask_a
         request_bytes: 100,
         answer_bytes: 100,
         total_bytes: 10_000,
+        ..Limits::default()
     };
     let bench = Bench::with(&provider.url(), Some(KEY), &[], limits).await;
     let long = format!("{{\"model\":\"m-1\",\"text\":\"{}\"}}", "x".repeat(200));

@@ -1,0 +1,69 @@
+//! The prompts of one task: the first one, and those that follow when a turn ended and the task is not done. Separate
+//! from the brief, because what they say is about the conversation and not about the pull request.
+
+use super::{Brief, Excerpt};
+use crate::context::template::{self, TemplateError};
+use crate::plan::Question;
+use crate::review::desk::Entry;
+use crate::review::passes::Pass;
+
+const NUDGE: &str = include_str!("../../prompts/nudge.md");
+const NUDGE_OTHER: &str = include_str!("../../prompts/nudge-other.md");
+const RESUMED: &str = include_str!("../../prompts/resumed.md");
+const ANEW: &str = include_str!("../../prompts/anew.md");
+
+/// What the model is asked to do.
+#[derive(Debug, Clone, Copy)]
+pub enum Task<'a> {
+    Threads(&'a [Excerpt]),
+    Question(&'a Question),
+    Pass(&'a Pass),
+}
+
+/// What a turn that ended without doing its task is told. `reproach`: what was wrong with it, or nothing.
+pub fn nudge(task: Task<'_>, reproach: &str) -> Result<String, TemplateError> {
+    match task {
+        Task::Pass(pass) => {
+            let number = pass.number.to_string();
+            template::render(NUDGE, &[("reproach", reproach), ("number", &number)])
+        }
+        Task::Threads(_) | Task::Question(_) => {
+            template::render(NUDGE_OTHER, &[("reproach", reproach)])
+        }
+    }
+}
+
+impl Brief<'_> {
+    /// The first prompt of a task; the first one of a session carries the context.
+    pub fn task(
+        &self,
+        task: Task<'_>,
+        entries: &[Entry],
+        begins: bool,
+    ) -> Result<String, TemplateError> {
+        let text = match task {
+            Task::Threads(excerpts) => self.turn_zero(excerpts)?,
+            Task::Question(question) => self.question(question)?,
+            Task::Pass(pass) => self.pass(pass, entries)?,
+        };
+        if !begins {
+            return Ok(text);
+        }
+        let (diffs, _) = self.inlined();
+        Ok(format!("{}\n---\n\n{text}", self.context(&diffs)?))
+    }
+
+    /// After the sidecar was replaced, in the same session.
+    pub fn resumed(&self, task: Task<'_>, entries: &[Entry]) -> Result<String, TemplateError> {
+        let text = self.task(task, entries, false)?;
+        let staged = self.staged(entries);
+        template::render(RESUMED, &[("staged", &staged), ("task", &text)])
+    }
+
+    /// In a session that knows nothing of what was done.
+    pub fn anew(&self, task: Task<'_>, entries: &[Entry]) -> Result<String, TemplateError> {
+        let text = self.task(task, entries, true)?;
+        let staged = self.staged(entries);
+        template::render(ANEW, &[("staged", &staged), ("task", &text)])
+    }
+}

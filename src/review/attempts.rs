@@ -1,0 +1,333 @@
+//! What follows when a turn has ended and its task is not done: which ends are worth another prompt, how often, and
+//! what a person reads when there is none. Pure, so that every end can be gone through.
+
+use super::ledger::NUDGES;
+use super::watch::{FEW_CALLS, MOST_CALLS, Stopped};
+use crate::opencode::session::{Turn, TurnError};
+
+/// How a turn ended.
+#[derive(Debug)]
+pub enum Ended {
+    Turn(Turn),
+    /// By us.
+    Stopped(Stopped),
+    /// The sidecar is gone, or hangs.
+    Lost(String),
+    /// Nothing can be said to the sidecar, and it is there.
+    Unreachable(String),
+    /// The share of time that the task had.
+    OutOfTime,
+    OverBudget(String),
+}
+
+/// Why another prompt is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shortfall {
+    /// It said something, and did not do what ends the task.
+    Unfinished,
+    Empty,
+    /// Cut off by the model's limit of output.
+    CutOff,
+    /// The model, or its provider's filter, would not answer.
+    Declined,
+    Unreadable(String),
+    Stopped(Stopped),
+    Late,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    Nudge(Shortfall),
+    /// Replace the sidecar; then go on.
+    Recover(String),
+    /// Begin a new session with the whole brief.
+    BeginAnew,
+    GiveUp(GivenUp),
+}
+
+/// Why a task stays undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GivenUp {
+    Unfinished(Shortfall),
+    OutOfTime,
+    OverBudget(String),
+    /// The model's endpoint refused us; no prompt will change that.
+    Refused(String),
+    Failed(String),
+}
+
+/// The tries of one task.
+#[derive(Debug, Default)]
+pub struct Attempts {
+    nudges: u32,
+    begun_anew: bool,
+    hurried: bool,
+}
+
+impl Attempts {
+    /// How many tool calls the next turn may make.
+    #[must_use]
+    pub fn calls(&self) -> usize {
+        if self.nudges == 0 && !self.hurried {
+            MOST_CALLS
+        } else {
+            FEW_CALLS
+        }
+    }
+
+    /// Whether the task was told that its time is up.
+    #[must_use]
+    pub fn is_hurried(&self) -> bool {
+        self.hurried
+    }
+
+    /// What follows on a turn that left the task undone.
+    pub fn after(&mut self, ended: Ended) -> Next {
+        match ended {
+            Ended::Turn(turn) => match &turn.error {
+                Some(error) => self.after_error(error),
+                // A summary of the task is no good ground to finish it on.
+                None if turn.shortened && !self.begun_anew => self.begin_anew(),
+                None => self.nudge(shortfall(&turn)),
+            },
+            Ended::Stopped(stopped) => self.nudge(Shortfall::Stopped(stopped)),
+            Ended::Lost(why) => Next::Recover(why),
+            Ended::Unreachable(why) => Next::GiveUp(GivenUp::Failed(why)),
+            Ended::OverBudget(why) => Next::GiveUp(GivenUp::OverBudget(why)),
+            Ended::OutOfTime if self.hurried => Next::GiveUp(GivenUp::OutOfTime),
+            Ended::OutOfTime => {
+                self.hurried = true;
+                Next::Nudge(Shortfall::Late)
+            }
+        }
+    }
+
+    fn after_error(&mut self, error: &TurnError) -> Next {
+        if error.is_unauthorized() {
+            return Next::GiveUp(GivenUp::Refused(error.to_string()));
+        }
+        if error.is_cut_off() {
+            return self.nudge(Shortfall::CutOff);
+        }
+        if error.is_declined() {
+            return self.nudge(Shortfall::Declined);
+        }
+        if error.is_overflow() {
+            if self.begun_anew {
+                let why = format!(
+                    "the conversation does not fit into the model's context, not even begun anew: {error}"
+                );
+                return Next::GiveUp(GivenUp::Failed(why));
+            }
+            return self.begin_anew();
+        }
+        // OpenCode asks again by itself after what passes with time, so that a status here is its last word.
+        if error.status.is_none() && error.name == "UnknownError" {
+            return self.nudge(Shortfall::Unreadable(error.to_string()));
+        }
+        Next::GiveUp(GivenUp::Failed(failure(error)))
+    }
+
+    fn begin_anew(&mut self) -> Next {
+        self.begun_anew = true;
+        Next::BeginAnew
+    }
+
+    fn nudge(&mut self, shortfall: Shortfall) -> Next {
+        if self.nudges >= NUDGES || self.hurried {
+            return Next::GiveUp(match shortfall {
+                Shortfall::Unreadable(why) => GivenUp::Failed(why),
+                other => GivenUp::Unfinished(other),
+            });
+        }
+        self.nudges += 1;
+        Next::Nudge(shortfall)
+    }
+}
+
+/// What a turn that failed in no way still lacks.
+#[must_use]
+pub fn shortfall(turn: &Turn) -> Shortfall {
+    match turn.finish.as_str() {
+        "length" => Shortfall::CutOff,
+        "content-filter" | "refusal" => Shortfall::Declined,
+        _ if turn.text.trim().is_empty() && turn.tool_calls == 0 => Shortfall::Empty,
+        _ => Shortfall::Unfinished,
+    }
+}
+
+/// An endpoint's error, with what it means where the number alone says it.
+fn failure(error: &TurnError) -> String {
+    let meaning = match error.status {
+        Some(402) => "the provider wants to be paid first",
+        Some(404) => "the endpoint does not know the model or the address",
+        Some(429) => "the model's rate limit was reached, and OpenCode's repeats did not help",
+        Some(529) => "the model is overloaded, and OpenCode's repeats did not help",
+        Some(500..) => "the model's endpoint failed, and OpenCode's repeats did not help",
+        _ => return error.to_string(),
+    };
+    format!("{meaning}: {error}")
+}
+
+impl Shortfall {
+    /// For a person, as the rest of "… was never submitted by the model".
+    #[must_use]
+    pub fn told(&self) -> String {
+        match self {
+            Self::Unfinished | Self::Late => String::new(),
+            Self::Empty => ": its last answer was empty".into(),
+            Self::CutOff => {
+                ": its last answer was cut off by the model's limit of output tokens".into()
+            }
+            Self::Declined => ": it, or its provider's filter, declined to answer".into(),
+            Self::Unreadable(why) => format!(": {why}"),
+            Self::Stopped(why) => format!(": it was stopped, because {why}"),
+        }
+    }
+
+    /// For the model: what was wrong with its last turn.
+    #[must_use]
+    pub fn reproach(&self) -> String {
+        match self {
+            Self::Unfinished => String::new(),
+            Self::Empty => "Your last answer was empty. ".into(),
+            Self::CutOff => {
+                "Your last answer was cut off because it was too long; take smaller steps. ".into()
+            }
+            Self::Declined => "Your last answer was withheld. ".into(),
+            Self::Unreadable(_) => "Your last answer was lost. ".into(),
+            Self::Stopped(why) => format!(
+                "You were stopped, because {}; the answer will not change. ",
+                why.to_string().replacen("it ", "you ", 1)
+            ),
+            Self::Late => "The time for this is up: read nothing more. ".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::opencode::session::Usage;
+
+    fn turn(finish: &str, text: &str) -> Turn {
+        Turn {
+            text: text.into(),
+            finish: finish.into(),
+            usage: Usage::default(),
+            error: None,
+            tool_calls: 0,
+            shortened: false,
+        }
+    }
+
+    fn failed(name: &str, status: Option<u16>) -> Ended {
+        let error = TurnError {
+            name: name.into(),
+            message: "no".into(),
+            status,
+        };
+        Ended::Turn(Turn {
+            error: Some(error),
+            ..turn("", "")
+        })
+    }
+
+    fn given_up(ended: Ended) -> String {
+        match Attempts::default().after(ended) {
+            Next::GiveUp(GivenUp::Failed(why)) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_way_not_to_finish_is_nudged_twice_and_told() {
+        let cases = [
+            (turn("stop", "Done."), ""),
+            (turn("stop", " "), ": its last answer was empty"),
+            (
+                turn("length", "And so"),
+                ": its last answer was cut off by the model's limit of output tokens",
+            ),
+            (
+                turn("content-filter", ""),
+                ": it, or its provider's filter, declined to answer",
+            ),
+        ];
+        for (turn, told) in cases {
+            let mut attempts = Attempts::default();
+            let short = shortfall(&turn);
+            for _ in 0..NUDGES {
+                let next = attempts.after(Ended::Turn(turn.clone()));
+                assert_eq!(next, Next::Nudge(short.clone()));
+            }
+            let next = attempts.after(Ended::Turn(turn));
+            assert_eq!(next, Next::GiveUp(GivenUp::Unfinished(short.clone())));
+            assert_eq!(short.told(), told);
+        }
+    }
+
+    #[test]
+    fn what_opencode_has_repeated_is_not_repeated_again() {
+        for status in [429, 500, 503, 529] {
+            let why = given_up(failed("APIError", Some(status)));
+            assert!(why.contains("OpenCode's repeats did not help"), "{why}");
+            assert!(why.ends_with(&format!("no (HTTP {status})")), "{why}");
+        }
+        assert!(given_up(failed("APIError", Some(402))).starts_with("the provider wants"));
+        assert_eq!(given_up(failed("APIError", Some(400))), "no (HTTP 400)");
+        let refused = Attempts::default().after(failed("APIError", Some(401)));
+        assert!(matches!(refused, Next::GiveUp(GivenUp::Refused(_))));
+    }
+
+    #[test]
+    fn a_conversation_that_is_too_long_begins_anew_once() {
+        let mut attempts = Attempts::default();
+        let overflow = || failed("ContextOverflowError", Some(400));
+        assert_eq!(attempts.after(overflow()), Next::BeginAnew);
+        let Next::GiveUp(GivenUp::Failed(why)) = attempts.after(overflow()) else {
+            panic!("it would go on for ever")
+        };
+        assert!(why.contains("does not fit"), "{why}");
+    }
+
+    #[test]
+    fn a_summary_in_place_of_the_conversation_begins_it_anew_once() {
+        let mut attempts = Attempts::default();
+        let shortened = || {
+            Ended::Turn(Turn {
+                shortened: true,
+                ..turn("stop", "What was I doing?")
+            })
+        };
+        assert_eq!(attempts.after(shortened()), Next::BeginAnew);
+        let next = attempts.after(shortened());
+        assert_eq!(next, Next::Nudge(Shortfall::Unfinished));
+    }
+
+    #[test]
+    fn a_task_whose_time_is_up_gets_one_word_and_few_calls() {
+        let mut attempts = Attempts::default();
+        assert_eq!(attempts.calls(), MOST_CALLS);
+        assert_eq!(
+            attempts.after(Ended::OutOfTime),
+            Next::Nudge(Shortfall::Late)
+        );
+        assert_eq!((attempts.calls(), attempts.is_hurried()), (FEW_CALLS, true));
+        let next = attempts.after(Ended::OutOfTime);
+        assert_eq!(next, Next::GiveUp(GivenUp::OutOfTime));
+    }
+
+    #[test]
+    fn whoever_is_stopped_is_told_why() {
+        let looped = Stopped::Loop {
+            tool: "read".into(),
+        };
+        let reproach = Shortfall::Stopped(looped).reproach();
+        assert!(
+            reproach.starts_with("You were stopped, because you called read with"),
+            "{reproach}"
+        );
+    }
+}

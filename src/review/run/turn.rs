@@ -1,0 +1,119 @@
+//! One prompt, watched from all sides until it is answered or stopped: the events, the process, the clock, the
+//! budgets. Separate from the tasks, because it does not know what the prompt is about.
+
+use super::Run;
+use super::progress::Progress;
+use crate::opencode::session::{SidecarEvent, Usage};
+use crate::opencode::{ClientError, Watched};
+use crate::review::attempts::Ended;
+use crate::review::watch::{Stopped, Watch};
+use std::cell::RefCell;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+/// How often the log says that something is going on.
+const TICK: Duration = Duration::from_secs(10);
+/// What a sidecar that is told to stop gets before it is left alone.
+const ABORT_LIMIT: Duration = Duration::from_secs(5);
+
+enum Stop {
+    Watch(Stopped),
+    Budget(String),
+}
+
+impl Run<'_> {
+    pub(super) async fn turn(
+        &self,
+        text: &str,
+        until: Instant,
+        calls: usize,
+        progress: &mut Progress,
+    ) -> Ended {
+        self.meter.set(progress.usage());
+        if let Some(why) = self.over_budget(&progress.usage()) {
+            return Ended::OverBudget(why);
+        }
+        if self.clock.instant() >= until {
+            return Ended::OutOfTime;
+        }
+        let ended = self.watched(text, until, Watch::new(calls), progress).await;
+        match &ended {
+            Ended::Turn(turn) => progress.settle(turn),
+            _ => progress.break_off(),
+        }
+        self.meter.set(progress.usage());
+        ended
+    }
+
+    async fn watched(
+        &self,
+        text: &str,
+        until: Instant,
+        mut watch: Watch,
+        progress: &mut Progress,
+    ) -> Ended {
+        let (client, session) = (self.sidecar.client(), self.sidecar.session());
+        let Some(session) = session else {
+            return Ended::Unreachable("there is no session".into());
+        };
+        let progress = RefCell::new(progress);
+        let heed = |event: &SidecarEvent| {
+            let usage = self.heed(event, &mut progress.borrow_mut());
+            let over = self.over_budget(&usage).map(Stop::Budget);
+            over.or_else(|| watch.heed(event).map(Stop::Watch))
+        };
+        let mut prompt = pin!(client.prompt_watched(session, text, heed));
+        let mut lost = pin!(self.sidecar.lost());
+        let mut deadline = pin!(tokio::time::sleep_until(until.into()));
+        let mut tick = tokio::time::interval(TICK);
+        tick.tick().await;
+        loop {
+            tokio::select! {
+                watched = &mut prompt => return match watched {
+                    Ok(Watched::Turn(turn)) => Ended::Turn(turn),
+                    Ok(Watched::Stopped(Stop::Watch(why))) => Ended::Stopped(why),
+                    Ok(Watched::Stopped(Stop::Budget(why))) => Ended::OverBudget(why),
+                    Err(error) => self.failed(&error).await,
+                },
+                why = &mut lost => return Ended::Lost(why),
+                () = &mut deadline => break,
+                _ = tick.tick() => self.actions.line(&progress.borrow().line()),
+            }
+        }
+        let aborted = tokio::time::timeout(ABORT_LIMIT, client.abort(session));
+        if let Ok(Err(error)) = aborted.await {
+            tracing::debug!("the turn could not be aborted: {error:#}");
+        }
+        Ended::OutOfTime
+    }
+
+    /// Takes note of an event; returns what was used by then.
+    fn heed(&self, event: &SidecarEvent, progress: &mut Progress) -> Usage {
+        progress.heed(event);
+        if let SidecarEvent::Retrying {
+            attempt, message, ..
+        } = event
+        {
+            let message: String = message.chars().take(200).collect();
+            let what = format!(": OpenCode asks the model again (attempt {attempt}): {message}");
+            progress.say(self.actions, &what);
+        }
+        let usage = progress.usage();
+        self.meter.set(usage);
+        usage
+    }
+
+    fn over_budget(&self, usage: &Usage) -> Option<String> {
+        self.limits.exceeded_by(usage, &self.gateway.taken())
+    }
+
+    /// Why a prompt could not be carried through. A connection that breaks is the first that is seen of a process that
+    /// ends; one that lives and does not speak is no better.
+    async fn failed(&self, error: &ClientError) -> Ended {
+        match (self.sidecar.is_lost().await, error) {
+            (Some(why), _) => Ended::Lost(why),
+            (None, ClientError::Unreachable { .. }) => Ended::Lost(error.to_string()),
+            (None, _) => Ended::Unreachable(error.to_string()),
+        }
+    }
+}

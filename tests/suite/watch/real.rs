@@ -1,0 +1,66 @@
+//! The same with the real OpenCode.
+
+use super::{complete, once, reviews, signal};
+use crate::review::{comments, layer_bypassed, lost_page, post};
+use crate::standin::model::Script;
+use crate::standin::world::World;
+use nix::sys::signal::Signal;
+
+/// Killed in two passes, as often as a run may replace it.
+fn killed_in(passes: [u8; 2]) {
+    let world = World::shop(Script::new());
+    let mut script = Script::new().pass(1, |_| vec![post(lost_page(7))]);
+    for pass in passes {
+        let at = world.temporary();
+        let kill = once(move || signal(&at, Signal::SIGKILL));
+        script = script.pass(pass, kill).pass(pass, |request| {
+            let prompt = request.last_user();
+            assert!(prompt.starts_with("OpenCode was restarted"), "{prompt}");
+            let first = request.messages()[1].to_string();
+            assert!(first.contains("# The pull request"), "{first}");
+            Vec::new()
+        });
+    }
+    let script = script.pass(4, |_| vec![post(layer_bypassed(7))]);
+    world.model.becomes(script.into_behaviour());
+    let ran = world.review();
+    complete(&ran, "findings");
+    for pass in passes {
+        let told =
+            format!("in pass {pass} of 4. It was started again, and went on in the same session.");
+        assert!(ran.log.contains(&told), "{told}\n{}", ran.log);
+    }
+    assert_eq!(comments(&world.github.expect_review()).len(), 2);
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn o3_killed_in_the_first_passes_it_goes_on_in_the_same_session() {
+    killed_in([1, 2]);
+}
+
+#[test]
+fn o3_killed_in_the_last_passes_it_goes_on_in_the_same_session() {
+    killed_in([3, 4]);
+}
+
+#[test]
+fn o3_one_that_is_stopped_is_replaced() {
+    let world = World::shop(Script::new());
+    let at = world.temporary();
+    let stop = once(move || signal(&at, Signal::SIGSTOP));
+    let script = Script::new()
+        .pass(1, |_| vec![post(lost_page(7))])
+        .pass(2, stop);
+    world.model.becomes(script.into_behaviour());
+    let ran = world.review();
+    complete(&ran, "findings");
+    assert!(
+        ran.log.contains("OpenCode did not answer any more"),
+        "{}",
+        ran.log
+    );
+    assert_eq!(reviews(&world), 1);
+    world.finish();
+}
