@@ -1,7 +1,9 @@
 //! What goes wrong, and the sentences about it.
 
-use super::workshop::{KEY, Workshop, endpoint, processes_in};
+use super::workshop::{KEY, PASSWORD, Workshop, endpoint, processes_in};
 use crate::standin::model::{Answer, Call, Model};
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
 use opencode_reviewer::clock::Clock;
 use opencode_reviewer::opencode::{Client, ClientError, Sidecar, Spec, StartError, TurnError};
 use serde_json::json;
@@ -99,6 +101,53 @@ async fn a_permission_that_is_asked_for_is_rejected_and_the_turn_goes_on() {
         Vec::<String>::new()
     );
     sidecar.stop().await;
+}
+
+#[tokio::test]
+async fn o8_it_is_rejected_although_the_events_cannot_be_heard() {
+    let workshop = Workshop::open().await;
+    let file = workshop.snapshot().join("a.rs");
+    let model = Model::start(move |request| match request.step() {
+        0 => Answer::calls(vec![Call::new("read", json!({ "filePath": file }))]),
+        _ => Answer::text("Went on."),
+    });
+    let mut spec = workshop.spec(&endpoint(model.url()));
+    spec.config["agent"]["reviewer"]["permission"]["read"] = json!("ask");
+    let sidecar = start(&spec).await.unwrap();
+    let deaf = without_events(listening_address(&workshop)).await;
+    let client = Client::new(deaf, PASSWORD.into(), "reviewer", &workshop.snapshot()).unwrap();
+    let session = client.create_session("Review").await.unwrap();
+    let turn = tokio::time::timeout(Duration::from_mins(1), client.prompt(&session, "Go."));
+    let turn = turn.await.expect("nothing waits for a person").unwrap();
+    assert_eq!((turn.text.as_str(), turn.tool_calls), ("Went on.", 1));
+    sidecar.stop().await;
+}
+
+/// The same sidecar at another address, where `/event` is not to be had.
+async fn without_events(base: String) -> String {
+    let pass = move |request: axum::extract::Request| {
+        let base = base.clone();
+        async move {
+            let (head, body) = request.into_parts();
+            if head.uri.path() == "/event" {
+                return StatusCode::SERVICE_UNAVAILABLE.into_response();
+            }
+            let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+            let asked = reqwest::Client::new()
+                .request(head.method, format!("{base}{}", head.uri))
+                .headers(head.headers)
+                .body(body);
+            let answer = asked.send().await.unwrap();
+            let status = answer.status();
+            (status, answer.bytes().await.unwrap()).into_response()
+        }
+    };
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await;
+    let listener = listener.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = axum::Router::new().fallback(pass);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    format!("http://{address}")
 }
 
 #[tokio::test]
