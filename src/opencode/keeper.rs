@@ -15,7 +15,7 @@ const MISSES: u32 = 5;
 const HEALTH_PAUSE: Duration = Duration::from_secs(1);
 const HEALTH_LIMIT: Duration = Duration::from_secs(4);
 /// However short a test makes its waits: a process needs some time to answer.
-const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
+const SHORTEST_LIMIT: Duration = Duration::from_secs(2);
 
 /// Which conversation goes on after a sidecar was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

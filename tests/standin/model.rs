@@ -9,13 +9,14 @@ pub use request::Request;
 pub use script::{Call, Script};
 
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// What the model says to one request.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub enum Answer {
     Status(u16, Value),
     /// Success with a body that no model would send.
     Raw(&'static str),
+    /// An answer that goes on and on.
+    Endless,
     /// No answer at all, until the connection is closed.
     Stall,
 }
@@ -192,6 +195,14 @@ impl Shared {
                 Some((code, axum::Json(body)).into_response())
             }
             Answer::Raw(body) => Some(body.into_response()),
+            Answer::Endless => {
+                let pieces = futures_util::stream::unfold((), async |()| {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    let piece = Bytes::from_static(b": going on\n\n");
+                    Some((Ok::<_, std::io::Error>(piece), ()))
+                });
+                Some(Body::from_stream(pieces).into_response())
+            }
             Answer::Stall => None,
         }
     }

@@ -73,6 +73,12 @@ impl Script {
                 submitted.clear();
             }
             let pass = request.pass().unwrap_or(0);
+            // Whoever was interrupted cannot know what became of the last call, and makes it again.
+            let resumed = request.last_user().starts_with("OpenCode was restarted");
+            if resumed && request.step() == 0 {
+                done.remove(&pass);
+                submitted.retain(|submitted| *submitted != pass);
+            }
             let next = done.entry(pass).or_default();
             let steps = self.passes.entry(pass).or_default();
             while let Some(step) = steps.get_mut(*next) {

@@ -4,6 +4,7 @@ use super::{complete, incomplete, once, quick, reviews, signal};
 use crate::review::{comments, layer_bypassed, lost_page, post};
 use crate::standin::model::{Call, Script};
 use crate::standin::world::World;
+use http::Method;
 use nix::sys::signal::Signal;
 use serde_json::json;
 use std::path::PathBuf;
@@ -196,17 +197,30 @@ fn killed_at_random(seed: u64) {
     let ran = world.run(&quick(&world));
     let submitted = ran.report.as_ref().map_or(0, |report| {
         let passes = report["passes"].as_array().unwrap().iter();
-        passes.filter(|pass| !pass["summary"].is_null()).count()
+        passes.filter(|pass| pass["finished"] == true).count()
     });
-    let posted = reviews(&world);
+    let posted = world
+        .github
+        .count(&Method::POST, "/repos/octo/shop/pulls/1/reviews");
+    let told = format!(
+        "seed {seed}: {submitted} passes, {posted} reviews\n{}",
+        ran.log
+    );
     match ran.status() {
-        "findings" => assert_eq!((submitted, posted), (4, 1), "seed {seed}: {}", ran.log),
-        "incomplete" => {
-            assert!(submitted < 4 && posted <= 1, "seed {seed}: {}", ran.log);
-            assert_eq!(ran.code, Some(2));
+        "findings" => {
+            assert_eq!((submitted, posted), (4, 1), "{told}");
+            assert_eq!(comments(&world.github.expect_review()).len(), 2, "{told}");
         }
-        other => panic!("seed {seed}: {other}\n{}", ran.log),
+        "incomplete" => {
+            assert!(submitted < 4 && posted <= 1, "{told}");
+            assert_eq!(ran.code, Some(2), "{told}");
+            if posted == 1 {
+                world.github.expect_review();
+            }
+        }
+        _ => panic!("{told}"),
     }
+    world.github.expect_check_run();
     world.finish();
 }
 

@@ -1,8 +1,8 @@
 //! The same with the real OpenCode.
 
-use super::{complete, once, reviews, signal};
+use super::{complete, incomplete, once, reviews, signal};
 use crate::review::{comments, layer_bypassed, lost_page, post};
-use crate::standin::model::Script;
+use crate::standin::model::{Answer, Script};
 use crate::standin::world::World;
 use nix::sys::signal::Signal;
 
@@ -58,6 +58,36 @@ fn o3_one_that_is_stopped_is_replaced() {
     complete(&ran, "findings");
     assert!(
         ran.log.contains("OpenCode did not answer any more"),
+        "{}",
+        ran.log
+    );
+    assert_eq!(reviews(&world), 1);
+    world.finish();
+}
+
+#[test]
+fn o4_a_model_that_falls_silent_twice_is_not_waited_for_again() {
+    let mut script = Script::new()
+        .pass(1, |_| vec![post(lost_page(7))])
+        .into_behaviour();
+    let world = World::with(&[], move |request| match request.pass() {
+        Some(2) => Answer::Stall,
+        _ => script(request),
+    });
+    let mut workflow = world.opened();
+    let longest = ("review_timeout_minutes".into(), "360".into());
+    workflow.inputs.extend([longest]);
+    // Three seconds of silence in place of ten minutes.
+    let scale = ("OPENCODE_REVIEWER_LIMIT_SCALE".into(), "0.005".into());
+    workflow.variables.extend([scale]);
+    let ran = world.run(&workflow);
+    incomplete(
+        &ran,
+        "The review was stopped in pass 2 of 4: the model said nothing for 3 s, twice.",
+    );
+    assert!(
+        ran.log
+            .contains("pass 2 of 4: OpenCode asks the model again (attempt 1)"),
         "{}",
         ran.log
     );
