@@ -24,14 +24,17 @@ pub struct Staged<'a> {
     pub lost: Vec<Score>,
 }
 
-/// The findings of finished passes, where GitHub takes them.
+/// The findings of finished passes, where GitHub takes them, in the order of the diff: calls that were made at once
+/// arrive in any.
 pub fn publishable(run: &Run<'_>, reading: &Reading) -> Vec<Finding> {
     let findings = run.desk.with(|desk| {
         let entries = desk.publishable().0.into_iter();
         let placed = entries.map(|entry| placed(&entry.finding, reading));
         placed.collect()
     });
-    findings.unwrap_or_default()
+    let mut findings: Vec<Finding> = findings.unwrap_or_default();
+    findings.sort_by(|one, other| (&one.file, one.line()).cmp(&(&other.file, other.line())));
+    findings
 }
 
 impl<'a> Staged<'a> {

@@ -12,7 +12,7 @@ const ROUNDS_DOWN: &str =
     "`pages()` rounds down with `Math.floor`, so the partly filled last page is not counted.";
 const IN_OTHER_WORDS: &str = "Because of `Math.floor`, `pages()` rounds down and does not count the last, partly filled page.";
 
-/// A pull request with three findings on it: the page, the cart, the search.
+/// A pull request with three findings on it: the page, the cart, the search. In the diff, the search comes first.
 struct Life {
     world: World,
     page: u64,
@@ -56,7 +56,7 @@ impl Life {
         life.world.review();
         assert_eq!(life.said().findings, 3);
         let ids: Vec<u64> = life.world.github.comments().iter().map(|c| c.id).collect();
-        [life.page, life.cart, life.search] = [ids[0], ids[1], ids[2]];
+        [life.search, life.page, life.cart] = [ids[0], ids[1], ids[2]];
         life
     }
 
@@ -128,12 +128,13 @@ impl Life {
         let shown = self.world.spawn(&workflow, &arguments);
         let threads: Value = serde_json::from_str(&shown.log).expect("JSON");
         let threads = threads.as_array().expect("threads").iter();
-        threads
-            .map(|thread| {
-                let text = |key: &str| thread[key].as_str().expect("a text").to_owned();
-                format!("{} {}", text("status"), text("awaiting"))
-            })
-            .collect()
+        let told = threads.map(|thread| {
+            let text = |key: &str| thread[key].as_str().expect("a text").to_owned();
+            format!("{} {}", text("status"), text("awaiting"))
+        });
+        let mut told: Vec<String> = told.collect();
+        told.rotate_left(1);
+        told
     }
 }
 
