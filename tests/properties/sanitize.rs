@@ -183,6 +183,10 @@ fn seen(markdown: &str) -> (Vec<String>, String) {
     let (mut found, mut prose) = (Vec::new(), String::new());
     let mut inside = 0;
     for event in Parser::new_ext(markdown, options) {
+        // Whatever stands between two pieces of text ends a word.
+        if !matches!(event, Event::Text(_)) {
+            prose.push('\u{1}');
+        }
         match event {
             Event::Start(Tag::Image { dest_url, .. }) => found.push(format!("image {dest_url}")),
             Event::Start(Tag::Link { dest_url, .. }) => {
@@ -199,9 +203,8 @@ fn seen(markdown: &str) -> (Vec<String>, String) {
                 }
             }
             Event::Html(tag) | Event::InlineHtml(tag) => found.push(format!("tag {tag}")),
-            // Whatever stands between two pieces of text ends a word.
             Event::Text(text) if inside == 0 => prose.push_str(&text),
-            _ => prose.push('\u{1}'),
+            _ => {}
         }
     }
     (found, prose)
