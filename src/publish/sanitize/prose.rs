@@ -8,14 +8,14 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 /// Linear in the text: the `regex` crate has no backtracking. Underscores may be emphasis, which hides that a word
-/// begins there; a scheme may be as long as a hash, which it would pass for otherwise. A pattern that cannot be made
+/// begins there; a scheme may be as long as a hash, which it would pass for otherwise, and follow one without a gap. A pattern that cannot be made
 /// would let everything through, so a test makes it.
 static ACTIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?x)
           (?P<escape> \\ [\\:/.-] )
         | (?P<entity> & (?: \#[0-9]{1,8} | \#[xX][0-9a-fA-F]{1,7} | [A-Za-z][A-Za-z0-9]{1,31} ) ; )
-        | (?P<url> [A-Za-z][A-Za-z0-9+.-]{0,63} :// [^\s<>`\[\]()]*
+        | (?P<url> [A-Za-z0-9][A-Za-z0-9+.-]{0,127} :// [^\s<>`\[\]()]*
                  | (?i: www\. [^\s<>`\[\]()]+ | (?: mailto | javascript | data | vbscript | xmpp ) : [^\s<>`]+ ) )
         | (?P<mail> [A-Za-z0-9._%+-]+ @ [A-Za-z0-9-]+ (?: \. [A-Za-z0-9-]+ )+ )
         | (?P<person> [@＠﹫] [A-Za-z0-9_] [A-Za-z0-9_-]* (?: / [A-Za-z0-9_.-]+ )? )
