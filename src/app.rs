@@ -2,6 +2,7 @@
 
 mod asking;
 mod check;
+mod doctor;
 mod draft;
 mod earlier;
 mod finish;
@@ -19,6 +20,7 @@ mod state;
 mod web;
 mod words;
 
+pub use doctor::doctor;
 pub use state::{Form, state};
 
 use crate::actions::{self, Actions};

@@ -56,6 +56,11 @@ enum Work {
         #[command(flatten)]
         target: Target,
     },
+    /// Try everything that a review of a pull request needs, and review nothing
+    Doctor {
+        #[command(flatten)]
+        target: Target,
+    },
     /// Show the reviewer's threads on a pull request
     State {
         #[command(flatten)]
@@ -165,6 +170,7 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work) -> u8 {
     match work {
         Work::Action => app::action(&setup).await,
         Work::Review { target } => app::review(&setup, &manual(target)).await,
+        Work::Doctor { target } => app::doctor(&setup, &key(target)).await,
         Work::State {
             target,
             json,
@@ -175,11 +181,7 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work) -> u8 {
                 (false, true) => Form::Explained,
                 (false, false) => Form::Table,
             };
-            let pr = PrKey {
-                repo: target.repo,
-                number: target.pr,
-            };
-            app::state(&setup, &pr, form).await
+            app::state(&setup, &key(target), form).await
         }
     }
 }
@@ -231,6 +233,13 @@ fn measured<E: std::fmt::Display>(
     measure(&text).map_err(|error| format!("{name} cannot be measured on: {error}"))
 }
 
+fn key(target: Target) -> PrKey {
+    PrKey {
+        repo: target.repo,
+        number: target.pr,
+    }
+}
+
 fn manual(target: Target) -> Event {
     Event {
         repo: target.repo,
@@ -249,7 +258,7 @@ fn setup(
 ) -> Result<Setup, Vec<String>> {
     let mut inputs =
         RawInputs::from_vars(vars.iter().cloned()).map_err(|error| vec![error.to_string()])?;
-    if let Work::Review { target } | Work::State { target, .. } = work {
+    if let Work::Review { target } | Work::Doctor { target } | Work::State { target, .. } = work {
         let fallback = |name: &str| {
             vars.iter()
                 .find(|(key, _)| key == name)

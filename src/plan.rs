@@ -3,6 +3,7 @@
 
 pub mod lease;
 mod means;
+pub mod rights;
 
 pub use means::{Means, Payer, payer};
 

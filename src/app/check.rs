@@ -6,12 +6,14 @@ use super::{Run, Stop};
 use crate::domain::{CommitSha, PrKey, RepoName};
 use crate::github::{CheckOutput, Conclusion, GitHub, NewCheckRun};
 use crate::plan::lease::{self, Lease};
+use crate::plan::rights::{self, Right};
 use crate::publish::comment;
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::limits::Meter;
 use crate::state::record::{self, Record};
 use crate::state::signature::Keys;
 use crate::state::spending::{Account, Spent};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -34,9 +36,26 @@ async fn holder(run: &Run<'_>, head: &CommitSha, own: u64) -> Option<u64> {
     lease::holder(&leases, own, run.config.timeout + BESIDES)
 }
 
+/// Told before the model is asked, once: a mistake as a warning, what may be a choice as a line of the log.
+fn tell_lacking(run: &Run<'_>, reading: &Reading, check: Option<Right>) {
+    let mut open = reading.threads.iter().filter(|t| t.status.is_open());
+    let stays_open = open.any(|thread| thread.node_id.is_some() && !thread.viewer_can_resolve);
+    let resolve = stays_open.then_some(Right::Resolve);
+    let missing: Vec<Right> = check.into_iter().chain(resolve).collect();
+    let actions = &run.setup.actions;
+    match rights::lacking(&missing) {
+        Some(message) if check.is_some() => actions.warning(&message),
+        Some(message) => message.lines().for_each(|line| actions.line(line)),
+        None => {}
+    }
+}
+
 /// Open, or not (yet). Shared between the pipeline and whatever ends it.
 #[derive(Default)]
-pub struct CheckRun(Mutex<Option<Open>>);
+pub struct CheckRun {
+    open: Mutex<Option<Open>>,
+    forbidden: AtomicBool,
+}
 
 #[derive(Clone)]
 struct Open {
@@ -81,9 +100,10 @@ impl Bill {
 }
 
 impl CheckRun {
-    /// Opens it, if it is not. Without permission the review goes on, and the job's exit code is the gate.
+    /// Opens it, if it is not, and says what the run has to go on without. Without permission the review goes on, and
+    /// the job's exit code is the gate.
     pub async fn open(&self, run: &Run<'_>, reading: &Reading) {
-        if self.is_open() {
+        if self.is_open() || self.is_forbidden() {
             return;
         }
         let (title, summary) = comment::check_in_progress();
@@ -113,12 +133,20 @@ impl CheckRun {
                     bill: Bill::of(run, reading),
                 };
                 *self.slot() = Some(open);
+                tell_lacking(run, reading, None);
+            }
+            Err(error) if error.is_permission() => {
+                self.forbidden.store(true, Ordering::Relaxed);
+                tell_lacking(run, reading, Some(Right::Check));
             }
             Err(error) => run.setup.actions.warning(&format!(
-                "No check run could be opened ({error}); blocking findings fail the job instead. \
-                 To get the check, add `checks: write` to the job's permissions."
+                "No check run could be opened ({error}); blocking findings fail the job instead."
             )),
         }
+    }
+
+    fn is_forbidden(&self) -> bool {
+        self.forbidden.load(Ordering::Relaxed)
     }
 
     /// Waits while an older run works on the same head. Says whether there was one. Without a check of our own there is
@@ -184,6 +212,6 @@ impl CheckRun {
     }
 
     fn slot(&self) -> std::sync::MutexGuard<'_, Option<Open>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -427,7 +427,7 @@ pub fn report(
         reasons: Vec::new(),
         open_issues: 0,
         blocking_issues: 0,
-        model: format!("{}/{}", run.model().provider, run.model().name),
+        model: run.model().to_string(),
         sandbox: None,
         tokens: 0,
         cost_usd: 0.0,

@@ -7,6 +7,7 @@ mod values;
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
+use std::fmt;
 use std::time::Duration;
 
 /// The model that reviews, and how it is reached.
@@ -17,6 +18,13 @@ pub struct ModelChoice {
     /// An OpenAI-compatible endpoint that takes the provider's place.
     pub base_url: Option<String>,
     pub key: Option<SecretString>,
+}
+
+/// As the input `model` names it.
+impl fmt::Display for ModelChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider, self.name)
+    }
 }
 
 /// Which pull requests from forks are reviewed.
@@ -86,8 +94,8 @@ impl Config {
             .map_or_else(|| "off".to_owned(), |score| score.to_string());
         let sensitivity = inputs::sensitivity_name(self.policy.sensitivity);
         let parts = format!(
-            "model={}/{}\nthreshold={}\nelevation={}\nblocking={blocking}\nsensitivity={sensitivity}",
-            self.model.provider, self.model.name, self.policy.threshold, self.policy.elevation,
+            "model={}\nthreshold={}\nelevation={}\nblocking={blocking}\nsensitivity={sensitivity}",
+            self.model, self.policy.threshold, self.policy.elevation,
         );
         // Off, it leaves the fingerprint as it was before there was a choice.
         let web = if self.web.is_some() { "\nweb=on" } else { "" };

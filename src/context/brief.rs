@@ -21,6 +21,8 @@ use crate::review::passes::Pass;
 use std::fmt::Write as _;
 
 const SYSTEM: &str = include_str!("../prompts/system.md");
+/// What a model is told that is only to show that it answers.
+pub const READY: &str = include_str!("../prompts/ready.md");
 const CONTEXT: &str = include_str!("../prompts/context.md");
 
 const COPY: &str = "Your copy of the repository is the head commit, with these differences. Every `AGENTS.md` in it \

@@ -1,7 +1,7 @@
 //! Check runs: the gate that people see, and the record that later runs read.
 
 use super::client::GitHub;
-use super::error::ApiError;
+use super::error::{ApiError, may};
 use super::exchange::{Call, encoded};
 use super::wire;
 use crate::domain::{CommitSha, PrKey, RepoName};
@@ -96,6 +96,17 @@ impl GitHub {
             Ok(ours.next().map(|run| run.id))
         };
         self.once(send, look).await
+    }
+
+    /// Whether the token may write check runs, asked for one on a commit that does not exist: GitHub refuses it either
+    /// way, but says which of the two is missing.
+    pub async fn may_check(&self, repo: &RepoName) -> Result<bool, ApiError> {
+        let body = json!({"name": "Asked whether this token may write checks.", "head_sha": "0".repeat(40)});
+        let route = format!("/repos/{repo}/check-runs");
+        let call = Call::probe("open a check run", route, body);
+        self.json::<wire::Created>(call)
+            .await
+            .map_or_else(may, |_| Ok(true))
     }
 
     pub async fn conclude(

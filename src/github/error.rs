@@ -15,8 +15,13 @@ pub enum ApiError {
         "GitHub did not accept the token when we wanted to {call}; give github_token a valid one."
     )]
     Unauthorized { call: &'static str },
-    #[error("The token may not {call} ({message}); see the permissions that the workflow needs.")]
-    Forbidden { call: &'static str, message: String },
+    #[error("The token may not {call} ({message}); {}.", grants(needed))]
+    Forbidden {
+        call: &'static str,
+        message: String,
+        /// Lines of a workflow's `permissions:` that would let it, as far as GitHub named them.
+        needed: Vec<String>,
+    },
     #[error("GitHub knows nothing there when we wanted to {call}: {hint}.")]
     NotFound {
         call: &'static str,
@@ -92,11 +97,43 @@ impl ApiError {
     }
 }
 
+/// What the refusal of a request that could not succeed says about the right to make it.
+pub(super) fn may(refusal: ApiError) -> Result<bool, ApiError> {
+    match refusal {
+        ApiError::NotFound { .. } | ApiError::Unprocessable { .. } => Ok(true),
+        refusal if refusal.is_permission() => Ok(false),
+        refusal => Err(refusal),
+    }
+}
+
 fn listed(errors: &[String]) -> String {
     match errors {
         [] => ".".to_owned(),
         _ => format!(" ({}).", errors.join("; ")),
     }
+}
+
+fn grants(needed: &[String]) -> String {
+    if needed.is_empty() {
+        return "see the permissions that the workflow needs".to_owned();
+    }
+    let lines: Vec<String> = needed.iter().map(|line| format!("`{line}`")).collect();
+    format!("add {} to the job's permissions", lines.join(" and "))
+}
+
+/// What GitHub says it wanted, `pull_requests=write,contents=read; …`, as a workflow writes it. Of several ways the
+/// first.
+fn needed(headers: &HeaderMap) -> Vec<String> {
+    let named = headers.get("x-accepted-github-permissions");
+    let named = named.and_then(|value| value.to_str().ok()).unwrap_or("");
+    let first = named.split(';').next().unwrap_or_default();
+    let lines = first.split(',').filter_map(|one| {
+        let (scope, level) = one.trim().split_once('=')?;
+        let plain = !scope.is_empty() && scope.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        let known = matches!(level, "read" | "write");
+        (plain && known).then(|| format!("{}: {level}", scope.replace('_', "-")))
+    });
+    lines.collect()
 }
 
 fn wait_words(wait: Duration) -> String {
@@ -127,7 +164,11 @@ pub(super) fn classify(
     let (message, code) = (refusal.message, status.as_u16());
     match code {
         401 => ApiError::Unauthorized { call },
-        403 => ApiError::Forbidden { call, message },
+        403 => ApiError::Forbidden {
+            call,
+            message,
+            needed: needed(headers),
+        },
         404 | 410 => ApiError::NotFound { call, hint },
         422 => ApiError::Unprocessable {
             call,
@@ -231,6 +272,27 @@ mod tests {
             error.to_string(),
             "The token may not post the review (Resource not accessible by integration); see the permissions that the workflow needs."
         );
+    }
+
+    #[test]
+    fn what_github_says_it_wanted_is_a_line_of_the_workflow() {
+        for (named, advice) in [
+            (
+                "pull_requests=write,contents=read",
+                "add `pull-requests: write` and `contents: read` to the job's permissions.",
+            ),
+            (
+                "checks=write; statuses=write",
+                "add `checks: write` to the job's permissions.",
+            ),
+            (
+                "a b=::error::x",
+                "see the permissions that the workflow needs.",
+            ),
+        ] {
+            let error = judged(403, &[("x-accepted-github-permissions", named)], "{}");
+            assert!(error.to_string().ends_with(advice), "{error}");
+        }
     }
 
     #[test]

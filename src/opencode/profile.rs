@@ -88,7 +88,7 @@ pub fn config(
     tools: &ToolEndpoint,
     endpoint: &ModelEndpoint,
 ) -> Value {
-    let model_name = format!("{}/{}", model.provider, model.name);
+    let model_name = model.to_string();
     let mut agents: serde_json::Map<String, Value> = BUILT_IN_AGENTS
         .iter()
         .map(|name| ((*name).to_owned(), json!({ "disable": true })))

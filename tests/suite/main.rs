@@ -13,6 +13,7 @@ mod standin;
 mod anchors;
 mod attacks;
 mod containment;
+mod doctor;
 mod documents;
 mod entry;
 mod eval;

@@ -1,0 +1,346 @@
+//! `doctor`: everything that a review needs, tried one by one without a review. Nothing is written to the pull request,
+//! and the model is asked for a single word.
+
+use super::draft::Draft;
+use super::reading::{self, check_texts};
+use super::{Run, Setup, Stop, configured, finish, reviewing, sidecar};
+use crate::context::brief;
+use crate::domain::PrKey;
+use crate::event::{Event, EventKind};
+use crate::git::Repository;
+use crate::github::{ApiError, PullRequest};
+use crate::opencode::Keeper;
+use crate::opencode::session::Turn;
+use crate::plan::rights::{self, Right};
+use crate::report::summary::grouped;
+use std::time::Duration;
+
+/// What the model gets for its word; a slow one that has to be loaded first, too.
+const PATIENCE: Duration = Duration::from_mins(2);
+const HEALTH_LIMIT: Duration = Duration::from_secs(10);
+
+/// What was found about one thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Fine,
+    /// A review goes on without it.
+    Lacking,
+    /// There is no review without it.
+    Broken,
+    /// It could not be found out.
+    Unknown,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Fine => "ok",
+            Self::Lacking => "lacking",
+            Self::Broken => "broken",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A row of the table.
+#[derive(Debug)]
+struct Finding {
+    about: &'static str,
+    state: State,
+    note: String,
+    /// What would mend it.
+    right: Option<Right>,
+}
+
+impl Finding {
+    fn new(about: &'static str, state: State, note: impl Into<String>) -> Self {
+        Self {
+            about,
+            state,
+            note: note.into(),
+            right: None,
+        }
+    }
+
+    fn fine(about: &'static str, note: impl Into<String>) -> Self {
+        Self::new(about, State::Fine, note)
+    }
+
+    fn broken(about: &'static str, note: &impl ToString) -> Self {
+        Self::new(about, State::Broken, note.to_string())
+    }
+
+    /// Whether the token has a right.
+    fn of(about: &'static str, right: Right, held: Result<bool, ApiError>) -> Self {
+        let goes_on = matches!(right, Right::Check | Right::Resolve);
+        match held {
+            Ok(true) => Self::fine(about, right.line()),
+            Ok(false) => Self {
+                right: Some(right),
+                ..Self::new(
+                    about,
+                    if goes_on {
+                        State::Lacking
+                    } else {
+                        State::Broken
+                    },
+                    format!("without `{}` {}", right.line(), right.without()),
+                )
+            },
+            Err(error) => Self::new(about, State::Unknown, error.to_string()),
+        }
+    }
+}
+
+/// Tries everything and prints a table. Returns the exit code: 0 if a review would be begun.
+pub async fn doctor(setup: &Setup, pr: &PrKey) -> u8 {
+    tokio::select! {
+        code = Box::pin(examined(setup, pr)) => code,
+        signal = finish::stop_signal() => 128 + signal,
+    }
+}
+
+async fn examined(setup: &Setup, pr: &PrKey) -> u8 {
+    let event = Event {
+        repo: pr.repo.clone(),
+        number: pr.number,
+        kind: EventKind::Manual,
+        before: None,
+        sender: None,
+    };
+    let run =
+        configured(setup).and_then(|config| Run::new(setup, &event, config, Draft::default()));
+    let run = match run {
+        Ok(run) => run,
+        Err(stop) => {
+            for sentence in sentences(stop) {
+                setup.actions.error(&sentence);
+            }
+            return 2;
+        }
+    };
+    let (mut found, here) = tokio::join!(at_github(&run), at_home(&run));
+    found.extend(here);
+    setup.actions.answer(&table(&found));
+    if found.iter().any(|one| one.state == State::Broken) {
+        setup
+            .actions
+            .error("A review would not be begun; what is broken is in the table.");
+        return 2;
+    }
+    0
+}
+
+fn sentences(stop: Stop) -> Vec<String> {
+    match stop {
+        Stop::Skip(sentence) => vec![sentence],
+        Stop::Fail(sentences) => sentences,
+    }
+}
+
+/// GitHub, and what the token may do there.
+async fn at_github(run: &Run<'_>) -> Vec<Finding> {
+    let identity = match run.github.viewer().await {
+        Ok(login) => Finding::fine("GitHub", format!("reached as {login}")),
+        Err(error) => Finding::broken("GitHub", &error),
+    };
+    let pull = match reading::found(&run.github, &run.pr).await {
+        Ok(pull) => pull,
+        Err(stop) => {
+            let why = sentences(stop).join(" ");
+            return vec![identity, Finding::broken("pull request", &why)];
+        }
+    };
+    let (repo, key) = (&run.pr.repo, &run.pr);
+    let (commits, comment, check, resolve) = tokio::join!(
+        commits(run, &pull),
+        run.github.may_comment(key),
+        run.github.may_check(repo),
+        conversations(run),
+    );
+    vec![
+        identity,
+        Finding::fine("pull request", standing(&pull)),
+        commits,
+        Finding::of("comments", Right::Comment, comment),
+        Finding::of("check run", Right::Check, check),
+        memory(run, &pull).await,
+        resolve,
+    ]
+}
+
+fn standing(pull: &PullRequest) -> String {
+    let draft = if pull.draft { ", a draft" } else { "" };
+    let fork = if pull.from_fork { ", from a fork" } else { "" };
+    format!("head {}{draft}{fork}", pull.head_sha.short())
+}
+
+async fn commits(run: &Run<'_>, pull: &PullRequest) -> Finding {
+    const ABOUT: &str = "commits";
+    match fetched(run, pull).await {
+        Ok(()) => Finding::fine(ABOUT, Right::Fetch.line()),
+        Err(stop) => Finding {
+            right: Some(Right::Fetch),
+            ..Finding::broken(ABOUT, &sentences(stop).join(" "))
+        },
+    }
+}
+
+async fn fetched(run: &Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
+    let base = run
+        .github
+        .merge_base(&run.pr.repo, &pull.base_sha, &pull.head_sha)
+        .await
+        .map_err(Stop::fail)?;
+    let directory = run.directory("objects")?;
+    let environment = &run.setup.environment;
+    let workspace = environment.workspace.as_deref();
+    let repository = Repository::open(&directory, workspace, &environment.for_git())?;
+    let commits = [&base, &pull.head_sha];
+    repository.ensure(&commits, &run.remote()).await?;
+    Ok(())
+}
+
+async fn memory(run: &Run<'_>, pull: &PullRequest) -> Finding {
+    const ABOUT: &str = "memory";
+    match check_texts(run, &pull.head_sha).await {
+        Ok(texts) => Finding::fine(
+            ABOUT,
+            format!("{} check runs of ours on the head", texts.len()),
+        ),
+        Err(error) => Finding::new(ABOUT, State::Unknown, error.to_string()),
+    }
+}
+
+/// Whether the token may resolve is told by conversations only.
+async fn conversations(run: &Run<'_>) -> Finding {
+    const ABOUT: &str = "conversations";
+    match run.github.review_threads(&run.pr).await {
+        Ok(threads) => match threads.iter().find(|thread| !thread.is_resolved) {
+            Some(open) => Finding::of(ABOUT, Right::Resolve, Ok(open.viewer_can_resolve)),
+            None => Finding::new(
+                ABOUT,
+                State::Unknown,
+                "none is open to ask about; resolving them takes `contents: write`",
+            ),
+        },
+        Err(error) => Finding::new(ABOUT, State::Unknown, error.to_string()),
+    }
+}
+
+/// The sandbox, OpenCode, and the way to the model.
+async fn at_home(run: &Run<'_>) -> Vec<Finding> {
+    let started = async {
+        let (tools, model) = sidecar::serve(run).await?;
+        let snapshot = run.directory("snapshot")?;
+        let sidecar = sidecar::start(run, &tools, &model, &snapshot).await?;
+        Ok::<_, Stop>((tools, sidecar))
+    };
+    let (_tools, mut sidecar) = match started.await {
+        Ok(started) => started,
+        Err(stop) => {
+            let why = sentences(stop).join(" ");
+            return vec![Finding::broken("OpenCode", &why)];
+        }
+    };
+    let walls = sidecar.confinement();
+    let state = match walls.missing() {
+        Some(_) => State::Lacking,
+        None => State::Fine,
+    };
+    let sandbox = Finding::new("sandbox", state, walls.to_string());
+    let opencode = match sidecar.client().health(HEALTH_LIMIT).await {
+        Ok(version) => Finding::fine("OpenCode", format!("version {version}")),
+        Err(error) => Finding::broken("OpenCode", &error),
+    };
+    let model = model(run, &mut sidecar).await;
+    sidecar.stop().await;
+    vec![sandbox, opencode, model]
+}
+
+async fn model(run: &Run<'_>, sidecar: &mut Keeper) -> Finding {
+    const ABOUT: &str = "model";
+    let asked = tokio::time::timeout(run.setup.clock.limit(PATIENCE), answer(run, sidecar));
+    match asked.await {
+        Ok(Ok(turn)) => {
+            let tokens = grouped(turn.usage.tokens.total());
+            let note = format!(
+                "{} answered ({tokens} tokens, ${:.4})",
+                run.model(),
+                turn.usage.cost
+            );
+            Finding::fine(ABOUT, note)
+        }
+        Ok(Err(why)) => Finding::broken(ABOUT, &why),
+        Err(_) => Finding::broken(
+            ABOUT,
+            &format!(
+                "{} did not answer within {} seconds",
+                run.model(),
+                PATIENCE.as_secs()
+            ),
+        ),
+    }
+}
+
+async fn answer(run: &Run<'_>, sidecar: &mut Keeper) -> Result<Turn, String> {
+    sidecar.open("A word").await?;
+    let Some(session) = sidecar.session() else {
+        return Err("OpenCode opened no session".into());
+    };
+    let turn = sidecar.client().prompt(session, brief::READY).await;
+    let turn = turn.map_err(|error| error.to_string())?;
+    match &turn.error {
+        Some(error) if error.is_unauthorized() => Err(reviewing::refusal(run, &error.to_string())),
+        Some(error) => Err(format!("{} failed: {error}", run.model())),
+        None if turn.text.trim().is_empty() => Err(format!("{} said nothing", run.model())),
+        None => Ok(turn),
+    }
+}
+
+fn table(found: &[Finding]) -> String {
+    let rows = found.iter().map(|one| {
+        let (about, state) = (one.about, one.state.word());
+        format!("{about:<14} {state:<8} {}", one.note)
+    });
+    let mut lines: Vec<String> = rows.collect();
+    let missing: Vec<Right> = found.iter().filter_map(|one| one.right).collect();
+    if !missing.is_empty() {
+        let choice = missing.iter().all(|right| right.is_choice());
+        lines.push(String::new());
+        lines.push(if choice {
+            "Optional; with it the job's token may push. To have it, write into the job:".into()
+        } else {
+            "To mend it, write into the job:".into()
+        });
+        lines.push(rights::block(&missing));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_ends_with_the_lines_to_write() {
+        let found = [
+            Finding::fine("GitHub", "reached as github-actions[bot]"),
+            Finding::of("comments", Right::Comment, Ok(false)),
+            Finding::of("check run", Right::Check, Ok(true)),
+            Finding::of("conversations", Right::Resolve, Ok(false)),
+        ];
+        let expected = "\
+GitHub         ok       reached as github-actions[bot]
+comments       broken   without `pull-requests: write` no review is begun
+check run      ok       checks: write
+conversations  lacking  without `contents: write` conversations stay open on GitHub; our reply says that they are \
+resolved, which counts the same
+
+To mend it, write into the job:
+permissions:
+  pull-requests: write
+  contents: write";
+        assert_eq!(table(&found), expected);
+    }
+}
