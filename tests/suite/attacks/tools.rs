@@ -335,14 +335,14 @@ fn t8_two_hundred_findings_are_enough() {
 }
 
 #[test]
-fn t8_a_thousand_calls_in_one_answer_are_each_answered_and_change_nothing() {
-    let call = |_| Call::new(RESOLVE, json!({ "thread_id": 7, "reason": "x" }));
-    let calls = move |_: &_| (0..1_000).map(call).collect();
+fn t8_hundreds_of_calls_in_one_answer_are_each_answered_and_change_nothing() {
+    let call = |thread: u32| Call::new(RESOLVE, json!({ "thread_id": thread, "reason": "x" }));
+    let calls = move |_: &_| (1..=900).map(call).collect();
     let aftermath = Ground::around(&[], &[]).with_model(Script::new().pass(1, calls));
     nothing_came_of_it(&aftermath);
     let answers = aftermath.answers();
     let refused = answers.iter().filter(|answer| answer.contains(NOT_YOURS));
-    assert_eq!(refused.count(), 1_000);
+    assert_eq!(refused.count(), 900);
 }
 
 /// A sentence like no other, so that no two findings are the same.
