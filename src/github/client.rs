@@ -5,11 +5,12 @@
 use super::error::{self, ApiError};
 use super::exchange::{Answer, Call, Class, Endpoint, not_understood};
 use super::paging;
+use super::remembered::Remembered;
 use super::wire::GraphQlAnswer;
 use crate::clock::Clock;
 use crate::outbound::ProxyError;
 use crate::redact::Redactor;
-use http::HeaderValue;
+use http::{HeaderValue, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use std::collections::HashSet;
@@ -58,6 +59,7 @@ pub struct GitHub {
     last_write: Mutex<Option<Instant>>,
     /// What is left of it.
     patience: Mutex<Duration>,
+    remembered: Remembered,
 }
 
 impl GitHub {
@@ -84,6 +86,7 @@ impl GitHub {
             clock,
             last_write: Mutex::new(None),
             patience: Mutex::new(PATIENCE),
+            remembered: Remembered::default(),
         })
     }
 
@@ -113,7 +116,45 @@ impl GitHub {
         serde_json::from_value(data).map_err(|problem| not_understood(call.name, &problem))
     }
 
-    /// All items of all pages, each once. An item may move to the next page while we read.
+    /// All items of a list that grows at its end, and out of which anything may be deleted, each once. Read forwards,
+    /// what stands behind a deleted item would move to a page that was read already; so the list is read from its end,
+    /// where it moves to one that is still to be read. What was added since the first page was read may be missing.
+    /// `route` has a query.
+    pub(super) async fn growing<T, K>(
+        &self,
+        name: &'static str,
+        route: String,
+        key: impl Fn(&T) -> K,
+    ) -> Result<Vec<T>, ApiError>
+    where
+        T: DeserializeOwned,
+        K: Eq + Hash,
+    {
+        let first = self.answer(&Call::get(name, route.clone())).await?;
+        let Some(last) = paging::last_page(&first.headers) else {
+            return match paging::next_page(&first.headers) {
+                None => decode(name, &first.body),
+                // Nobody says where it ends.
+                Some(_) => self.pages(name, route, |page: Vec<T>| page, key).await,
+            };
+        };
+        if last > MOST_PAGES {
+            return Err(too_many(name));
+        }
+        let mut pages: Vec<Vec<T>> = Vec::with_capacity(last);
+        for number in (2..=last).rev() {
+            let page = Call::get(name, format!("{route}&page={number}"));
+            pages.push(decode(name, &self.answer(&page).await?.body)?);
+        }
+        let first = self.answer(&Call::get(name, route)).await?;
+        pages.push(decode(name, &first.body)?);
+        let mut seen = HashSet::new();
+        let mut all: Vec<T> = pages.into_iter().rev().flatten().collect();
+        all.retain(|item| seen.insert(key(item)));
+        Ok(all)
+    }
+
+    /// All items of all pages of a list that stays as it is or grows at its beginning, each once.
     pub(super) async fn pages<W, T, K>(
         &self,
         name: &'static str,
@@ -125,18 +166,18 @@ impl GitHub {
         W: DeserializeOwned,
         K: Eq + Hash,
     {
-        let paging = |problem: String| ApiError::Paging {
-            call: name,
-            problem,
-        };
         let (mut seen, mut visited, mut all) = (HashSet::new(), HashSet::new(), Vec::new());
         let mut next = Some(format!("{}{route}", self.rest.prefix));
         while let Some(route) = next {
             if !visited.insert(route.clone()) {
-                return Err(paging("a page names an earlier one as the next".to_owned()));
+                let problem = "a page names an earlier one as the next".to_owned();
+                return Err(ApiError::Paging {
+                    call: name,
+                    problem,
+                });
             }
             if visited.len() > MOST_PAGES {
-                return Err(paging(format!("there are more than {MOST_PAGES}")));
+                return Err(too_many(name));
             }
             // A page's address comes with the prefix.
             let relative = route
@@ -152,7 +193,7 @@ impl GitHub {
     }
 
     /// The wrapper around every call.
-    async fn answer(&self, call: &Call) -> Result<Answer, ApiError> {
+    async fn answer(&self, call: &Call) -> Result<Arc<Answer>, ApiError> {
         let mut tries = 0;
         loop {
             let sent = match call.class {
@@ -190,7 +231,7 @@ impl GitHub {
     }
 
     /// One at a time, a second after the last.
-    async fn write(&self, call: &Call) -> Result<Answer, ApiError> {
+    async fn write(&self, call: &Call) -> Result<Arc<Answer>, ApiError> {
         let mut last = self.last_write.lock().await;
         if let Some(last) = *last {
             let since = self.clock.instant().saturating_duration_since(last);
@@ -201,17 +242,25 @@ impl GitHub {
         answer
     }
 
-    async fn attempt(&self, call: &Call) -> Result<Answer, ApiError> {
+    async fn attempt(&self, call: &Call) -> Result<Arc<Answer>, ApiError> {
         let endpoint = if call.graphql {
             &self.graphql
         } else {
             &self.rest
         };
-        let exchange = tokio::time::timeout(CALL_TIMEOUT, endpoint.exchange(call));
+        let known = call
+            .is_get()
+            .then(|| self.remembered.get(&call.route))
+            .flatten();
+        let mark = known.as_ref().map(|(mark, _)| mark);
+        let exchange = tokio::time::timeout(CALL_TIMEOUT, endpoint.exchange(call, mark));
         let (status, answer) = exchange.await.map_err(|_| ApiError::Network {
             call: call.name,
             problem: format!("no answer within {} seconds", CALL_TIMEOUT.as_secs()),
         })??;
+        if let (StatusCode::NOT_MODIFIED, Some((_, known))) = (status, known) {
+            return Ok(known);
+        }
         if !status.is_success() {
             let now = self
                 .clock
@@ -238,8 +287,17 @@ impl GitHub {
                 return Err(error::graphql_error(call.name, errors));
             }
         }
+        let answer = Arc::new(answer);
+        if call.is_get() {
+            self.remembered.keep(&call.route, &answer);
+        }
         Ok(answer)
     }
+}
+
+fn too_many(call: &'static str) -> ApiError {
+    let problem = format!("there are more than {MOST_PAGES}");
+    ApiError::Paging { call, problem }
 }
 
 fn decode<T: DeserializeOwned>(call: &'static str, body: &str) -> Result<T, ApiError> {

@@ -122,23 +122,15 @@ impl GitHub {
     /// Every review comment, oldest first.
     pub async fn review_comments(&self, key: &PrKey) -> Result<Vec<ReviewComment>, ApiError> {
         let route = format!("{}/comments?per_page=100", pull(key));
-        let all = |page: Vec<wire::ReviewComment>| page;
-        let comments = self
-            .pages("list the review comments", route, all, |comment| comment.id)
-            .await?;
+        let id = |comment: &wire::ReviewComment| comment.id;
+        let comments = self.growing("list the review comments", route, id).await?;
         Ok(comments.into_iter().map(domain_review_comment).collect())
     }
 
     pub async fn reviews(&self, key: &PrKey) -> Result<Vec<Review>, ApiError> {
         let route = format!("{}/reviews?per_page=100", pull(key));
-        let reviews = self
-            .pages(
-                "list the reviews",
-                route,
-                |page: Vec<wire::Review>| page,
-                |review| review.id,
-            )
-            .await?;
+        let id = |review: &wire::Review| review.id;
+        let reviews = self.growing("list the reviews", route, id).await?;
         Ok(reviews.into_iter().map(domain_review).collect())
     }
 
@@ -147,11 +139,9 @@ impl GitHub {
             "/repos/{}/issues/{}/comments?per_page=100",
             key.repo, key.number
         );
-        let all = |page: Vec<wire::IssueComment>| page;
+        let id = |comment: &wire::IssueComment| comment.id;
         let comments = self
-            .pages("list the conversation's comments", route, all, |comment| {
-                comment.id
-            })
+            .growing("list the conversation's comments", route, id)
             .await?;
         Ok(comments.into_iter().map(domain_issue_comment).collect())
     }
@@ -173,11 +163,9 @@ impl GitHub {
         review_id: u64,
     ) -> Result<Vec<PostedComment>, ApiError> {
         let route = format!("{}/reviews/{review_id}/comments?per_page=100", pull(key));
-        let all = |page: Vec<wire::ReviewComment>| page;
+        let id = |comment: &wire::ReviewComment| comment.id;
         let comments = self
-            .pages("list the review's comments", route, all, |comment| {
-                comment.id
-            })
+            .growing("list the review's comments", route, id)
             .await?;
         Ok(comments.into_iter().map(posted).collect())
     }

@@ -33,7 +33,7 @@ pub(super) struct Endpoint {
 pub(super) struct Call {
     pub(super) name: &'static str,
     method: Method,
-    route: String,
+    pub(super) route: String,
     body: Option<Value>,
     pub(super) graphql: bool,
     pub(super) class: Class,
@@ -105,6 +105,10 @@ impl Call {
         }
     }
 
+    pub(super) fn is_get(&self) -> bool {
+        self.method == Method::GET
+    }
+
     /// Doing it twice is doing it once.
     pub(super) fn repeatable(self) -> Self {
         Self {
@@ -128,6 +132,7 @@ impl Call {
 }
 
 /// A successful answer, unread.
+#[derive(Debug)]
 pub(super) struct Answer {
     pub(super) headers: HeaderMap,
     pub(super) body: String,
@@ -187,7 +192,12 @@ impl Endpoint {
         })
     }
 
-    pub(super) async fn exchange(&self, call: &Call) -> Result<(StatusCode, Answer), ApiError> {
+    /// `known`: GitHub's mark of an answer that need not be given again.
+    pub(super) async fn exchange(
+        &self,
+        call: &Call,
+        known: Option<&HeaderValue>,
+    ) -> Result<(StatusCode, Answer), ApiError> {
         let network = |problem: octocrab::Error| ApiError::Network {
             call: call.name,
             problem: causes(&problem),
@@ -199,10 +209,13 @@ impl Endpoint {
                 without_own(body, &self.redactor)
             }
         });
-        let request = http::Request::builder()
+        let mut request = http::Request::builder()
             .method(call.method.clone())
             .uri(format!("{}{}", self.prefix, call.route))
             .header(http::header::ACCEPT, "application/vnd.github+json");
+        if let Some(mark) = known {
+            request = request.header(http::header::IF_NONE_MATCH, mark);
+        }
         let request = self
             .client
             .build_request(request, body.as_ref())

@@ -9,6 +9,7 @@ mod exchange;
 mod once;
 mod paging;
 mod pulls;
+mod remembered;
 #[cfg(test)]
 mod tests;
 mod threads;

@@ -1,6 +1,7 @@
 //! The client against a small server that answers as GitHub does, and badly as GitHub does: what was asked,
 //! how often, and what came of it.
 
+mod lists;
 mod shapes;
 
 use super::*;
@@ -191,7 +192,7 @@ async fn pages_that_go_round_in_circles_are_an_error() {
         ([("link", link)], "[]").into_response()
     })
     .await;
-    let error = server.client().reviews(&key()).await.expect_err("a loop");
+    let error = server.client().files(&key()).await.expect_err("a loop");
     assert!(matches!(error, ApiError::Paging { .. }), "{error}");
     assert_eq!(server.count(), 3);
 }

@@ -7,6 +7,7 @@ use super::exchange::Call;
 use super::wire;
 use crate::domain::{CommentId, Login, PrKey};
 use serde_json::json;
+use std::collections::HashSet;
 
 const MOST_PAGES: usize = 400;
 
@@ -95,7 +96,7 @@ impl GitHub {
     /// Every conversation with every comment.
     pub async fn review_threads(&self, key: &PrKey) -> Result<Vec<ReviewThread>, ApiError> {
         let name = "list the review threads";
-        let mut threads: Vec<ReviewThread> = Vec::new();
+        let (mut threads, mut known) = (Vec::new(), HashSet::new());
         let mut after: Option<String> = None;
         for _ in 0..MOST_PAGES {
             let variables = json!({
@@ -112,7 +113,7 @@ impl GitHub {
                 .review_threads;
             for wire in page.nodes.into_iter().flatten().flatten() {
                 let thread = self.whole_thread(wire).await?;
-                if threads.iter().all(|known| known.node_id != thread.node_id) {
+                if known.insert(thread.node_id.clone()) {
                     threads.push(thread);
                 }
             }

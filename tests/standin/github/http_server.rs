@@ -1,6 +1,7 @@
 //! The door: HTTP in, HTTP out, with the faults, the log of requests and the checks that every request passes.
 //! Separate from the routes, which know no headers and no sockets.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, to_bytes};
@@ -178,9 +179,28 @@ fn route(state: &mut State, incoming: &Incoming) -> Reply {
         return graphql::answer(state, &identity, &incoming.body);
     }
     match path.strip_prefix("/api/v3/") {
-        Some(rest) => rest_route(state, &identity, incoming, rest),
+        Some(rest) => conditional(rest_route(state, &identity, incoming, rest), incoming),
         None => unknown(state, incoming),
     }
+}
+
+/// What the client knows already is not given again.
+fn conditional(reply: Reply, incoming: &Incoming) -> Reply {
+    if incoming.method != Method::GET || reply.status != 200 {
+        return reply;
+    }
+    let mut hasher = DefaultHasher::new();
+    (&reply.headers, &reply.body).hash(&mut hasher);
+    let mark = format!("W/\"{:016x}\"", hasher.finish());
+    if incoming.header("if-none-match") == Some(&mark) {
+        let (status, headers, body) = (304, Vec::new(), Vec::new());
+        return Reply {
+            status,
+            headers,
+            body,
+        };
+    }
+    reply.with_header("etag", mark)
 }
 
 fn unknown(state: &mut State, incoming: &Incoming) -> Reply {
