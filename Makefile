@@ -37,9 +37,10 @@ demo: $(installed)
 	cargo build --quiet
 	OPENCODE_REVIEWER_BIN="$${CARGO_TARGET_DIR:-target}/debug/opencode-reviewer" cargo run --quiet --example demo
 
-# The example is the kernel without walls that the sandbox is measured against; cargo builds none for a benchmark.
+# The examples are the kernel without walls that the sandbox is measured against, and the quick sidecar; cargo builds none for
+# a benchmark.
 bench: $(installed)
-	cargo build --quiet --release --example lacking
+	cargo build --quiet --release --example lacking --example sidecar
 	cargo bench --bench review
 
 # Makes the test data that comes from GitHub's own descriptions anew (tests/schema/README.md).

@@ -1,7 +1,7 @@
-//! `make bench`: how rebuilding the threads scales, what the reviewer costs on top of OpenCode, and what the sandbox
-//! costs. For the latter two the same scripted four-pass review, with a model that answers at once, is run by our binary
+//! `make bench`: how rebuilding the threads scales, what large pull requests take, what the reviewer costs on top of
+//! OpenCode, and what the sandbox costs. For the latter two the same scripted four-pass review, with a model that answers at once, is run by our binary
 //! and by bare OpenCode, or with and without the sandbox's walls, in turn. The numbers are printed and never judged.
-//! `cargo bench --bench review -- rebuild` does the first part only, and `-- sandbox` the last.
+//! `cargo bench --bench review -- rebuild` does the first part only; the others are `large`, `reviews` and `sandbox`.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -11,6 +11,7 @@
 mod bare;
 #[path = "../examples/demo/findings.rs"]
 mod findings;
+mod large;
 mod measure;
 mod ours;
 mod prefix;
@@ -38,8 +39,8 @@ fn main() -> ExitCode {
         println!("Nothing is measured without `cargo bench --bench review`.");
         return ExitCode::SUCCESS;
     }
-    let part =
-        std::env::args().find(|argument| ["rebuild", "sandbox"].contains(&argument.as_str()));
+    let parts = ["rebuild", "large", "reviews", "sandbox"];
+    let part = std::env::args().find(|argument| parts.contains(&argument.as_str()));
     match measure_part(part.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -54,6 +55,9 @@ fn measure_part(part: Option<&str>) -> Result<()> {
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     if wanted("rebuild") {
         print!("{}", rebuild::run()?);
+    }
+    if wanted("large") {
+        print!("{}", large::run()?);
     }
     if wanted("reviews") {
         reviews()?;

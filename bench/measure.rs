@@ -9,6 +9,7 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -58,6 +59,29 @@ pub struct Ended {
     pub status: ExitStatus,
     pub at: Instant,
     pub cpu: Duration,
+    /// Of the process alone.
+    pub own_cpu: Duration,
+}
+
+/// The same, with the peak of its memory in KiB. It is looked at while the process lives: afterwards nobody knows it.
+pub fn wait_watching(child: Child) -> Result<(Ended, u64)> {
+    let path = format!("/proc/{}/status", child.id());
+    let over = Arc::new(AtomicBool::new(false));
+    let (seen, until) = (Arc::new(AtomicU64::new(0)), Arc::clone(&over));
+    let peak = Arc::clone(&seen);
+    let watching = std::thread::spawn(move || {
+        while !until.load(Ordering::Relaxed) {
+            let status = std::fs::read_to_string(&path).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+            seen.fetch_max(number.unwrap_or(0), Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    });
+    let ended = wait(child);
+    over.store(true, Ordering::Relaxed);
+    let _joined = watching.join();
+    Ok((ended?, peak.load(Ordering::Relaxed)))
 }
 
 /// Waits for the end. The dead process is looked at before it is reaped: afterwards its times are gone among those of
@@ -69,7 +93,8 @@ pub fn wait(mut child: Child) -> Result<Ended> {
     let at = Instant::now();
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).context("its statistics")?;
     Ok(Ended {
-        cpu: cpu(&stat).context("its statistics are not understood")?,
+        cpu: cpu(&stat, 4).context("its statistics are not understood")?,
+        own_cpu: cpu(&stat, 2).context("its statistics are not understood")?,
         status: child.wait()?,
         at,
     })
@@ -82,12 +107,12 @@ pub fn own_cpu() -> Result<Duration> {
     Ok(Duration::from_micros(microseconds.try_into()?))
 }
 
-/// Fields 14 to 17 of `/proc/PID/stat`, in hundredths of a second. The second field is a name that may hold anything,
-/// so counting begins behind its parenthesis.
-fn cpu(stat: &str) -> Option<Duration> {
+/// Fields 14 to 17 of `/proc/PID/stat`, in hundredths of a second: two of the process, two of its children. The second
+/// field is a name that may hold anything, so counting begins behind its parenthesis.
+fn cpu(stat: &str, fields_taken: usize) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut ticks = 0_u64;
-    for field in fields.split_whitespace().skip(11).take(4) {
+    for field in fields.split_whitespace().skip(11).take(fields_taken) {
         ticks += field.parse::<u64>().ok()?;
     }
     Some(Duration::from_millis(ticks * 10))

@@ -142,9 +142,15 @@ pub fn to_judge<'a>(threads: &'a [Thread], head: &CommitSha, reviews: bool) -> V
     let pushed_since =
         |thread: &Thread| thread.head.as_ref().is_some_and(|made_at| made_at != head);
     let open = threads.iter().filter(|thread| thread.status.is_open());
-    open.filter(|thread| thread.awaiting == Awaiting::Us || (reviews && pushed_since(thread)))
-        .collect()
+    let mut waiting: Vec<&Thread> = open
+        .filter(|thread| thread.awaiting == Awaiting::Us || (reviews && pushed_since(thread)))
+        .collect();
+    waiting.sort_by_key(|thread| thread.awaiting != Awaiting::Us);
+    waiting
 }
+
+/// So many in one turn; each takes its code, then and now, and a judgement. People who wait come first.
+pub const MOST_JUDGED: usize = 50;
 
 /// What the event's own comment asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! rules from git objects. The two sources are read side by side.
 
 use super::{Run, Stop, earlier};
+use crate::context::risk;
 use crate::context::rules::{self, RuleFile};
 use crate::context::sensitivity::{self, MANIFESTS};
 use crate::domain::{CommitSha, FileDiff, Login, PrKey, Score, Sensitivity, Thread};
@@ -16,6 +17,7 @@ use crate::state::rebuild::{Lost, Rebuilt, Remark};
 use crate::state::record::{self, Record};
 use crate::state::spending::Account;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The pull request as the run found it.
@@ -43,6 +45,8 @@ pub struct Reading {
 /// What git says about the change.
 pub struct Change {
     pub diffs: Vec<FileDiff>,
+    /// Paths of those that the model is not shown, because the change is larger than a review can be.
+    pub unshown: BTreeSet<String>,
     pub rules: Vec<RuleFile>,
     pub sensitivity: Sensitivity,
     pub evidence: Vec<String>,
@@ -301,6 +305,7 @@ impl Change {
         };
         let snapshot = snapshot::write(&repository, &source, snapshot, &Caps::default()).await?;
         Ok(Self {
+            unshown: unshown(&diffs),
             diffs,
             rules,
             sensitivity,
@@ -309,6 +314,15 @@ impl Change {
             repository,
         })
     }
+}
+
+fn unshown(diffs: &[FileDiff]) -> BTreeSet<String> {
+    let files = diffs
+        .iter()
+        .map(|diff| (diff.path.as_str(), risk::weight(diff)));
+    let fits = risk::fitting(files, risk::SHOWN_BYTES);
+    let beyond = diffs.iter().zip(fits).filter(|(_, fits)| !fits);
+    beyond.map(|(diff, _)| diff.path.clone()).collect()
 }
 
 /// No manifest of a sane repository is larger, and no rules file that is heeded is.

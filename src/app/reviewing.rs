@@ -41,7 +41,9 @@ pub async fn review(
     questions: &[Question],
 ) -> Result<Finished, Stop> {
     let diffs = diff_files(&reading).await?;
-    let to_judge = plan::to_judge(&reading.threads, &reading.pull.head_sha, covered.is_none());
+    let mut to_judge = plan::to_judge(&reading.threads, &reading.pull.head_sha, covered.is_none());
+    let later = to_judge.len().saturating_sub(plan::MOST_JUDGED);
+    to_judge.truncate(plan::MOST_JUDGED);
     let past = Past::of(run, &reading, &to_judge).await;
     let people = people::who_decides(run, &reading, &to_judge).await?;
     run.desk.open(Desk::new(
@@ -93,6 +95,10 @@ pub async fn review(
     run.draft.take();
     finished.report.suspicions = suspicions.iter().map(SuspicionReport::from).collect();
     finished.leave_unanswered(unanswered);
+    if later > 0 {
+        let note = comment::left_for_later(later);
+        finished.report.notes.push(note);
+    }
     Ok(finished)
 }
 
@@ -124,16 +130,18 @@ pub fn refusal(run: &Run<'_>, why: &str) -> String {
     }
 }
 
-/// Writes the numbered diffs into the snapshot. Returns each diff with its file below our folder.
+/// Writes the numbered diffs that are shown into the snapshot. Returns each diff with its file below our folder.
 pub async fn diff_files(reading: &Reading) -> Result<Vec<(FileDiff, String)>, Stop> {
     let snapshot = &reading.change.snapshot;
-    let diffs = &reading.change.diffs;
+    let unshown = &reading.change.unshown;
+    let diffs = reading.change.diffs.iter();
+    let diffs: Vec<&FileDiff> = diffs.filter(|diff| !unshown.contains(&diff.path)).collect();
     let files = diffs.iter().map(|diff| {
         let name = format!("diffs/{}.diff", snapshot.shown_path(&diff.path));
         (name, diff.numbered())
     });
     let shown = snapshot.write_own(files.collect()).await?;
-    Ok(diffs.iter().cloned().zip(shown).collect())
+    Ok(diffs.into_iter().cloned().zip(shown).collect())
 }
 
 fn subject(
@@ -219,6 +227,7 @@ pub async fn passes(
         head: &pull.head_sha,
         commits: &commits,
         diffs,
+        unshown: reading.change.unshown.len(),
         rules: &reading.change.rules,
         threads: &reading.threads,
         conversation: &conversation,
@@ -277,7 +286,7 @@ fn made(run: &Run<'_>, reading: &Reading, outcome: &Outcome) -> Record {
         merge_base: reading.merge_base.to_string(),
         rules: reading.rules_hash.clone(),
         passes: passes.collect(),
-        left_out: left_out(reading),
+        left_out: first(left_out(reading)),
         asked: again.map(|request| request.comment.0),
         ..Record::default()
     }
@@ -285,11 +294,25 @@ fn made(run: &Run<'_>, reading: &Reading, outcome: &Outcome) -> Record {
 
 /// Changed files that the model could not see.
 fn left_out(reading: &Reading) -> Vec<String> {
-    let left_out = reading.change.snapshot.left_out().iter();
+    let change = &reading.change;
+    let left_out = change.snapshot.left_out().iter();
+    let left_out = left_out
+        .filter(|file| file.changed && !change.unshown.contains(&file.path))
+        .map(|file| format!("{} ({})", visible(&file.path), file.reason));
+    let unshown = change.unshown.iter();
+    let unshown = unshown.map(|path| format!("{} (the change is too large)", visible(path)));
+    left_out.chain(unshown).collect()
+}
+
+/// As many as people read, and a record holds; the report has them all.
+fn first(mut left_out: Vec<String>) -> Vec<String> {
+    const MOST: usize = 50;
+    if left_out.len() > MOST {
+        let more = comment::plural(left_out.len() - MOST, "more file");
+        left_out.truncate(MOST);
+        left_out.push(format!("{more}, listed in the report"));
+    }
     left_out
-        .filter(|file| file.changed)
-        .map(|file| format!("{} ({})", visible(&file.path), file.reason))
-        .collect()
 }
 
 /// What the verdict rests on, given what was sent.

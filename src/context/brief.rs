@@ -9,6 +9,7 @@ pub use task::{Task, nudge};
 
 use super::fence::Fence;
 use super::prose::Prose;
+use super::risk;
 use super::rules::RuleFile;
 use super::suspicion::Suspicions;
 use super::template::{self, TemplateError};
@@ -31,13 +32,15 @@ with `.pr-data` after the name; links and submodules are a line of text.";
 const MASKED: &str = " Files that hold secrets show `***` for each value, in the diffs too: judge that and how they \
 are committed, and quote the lines as you see them.";
 
-/// Diffs are inlined while they fit; the rest is read from the folder. In tokens, at four bytes each.
-const INLINE_TOKENS: usize = 40_000;
+/// Diffs are inlined while they fit, the riskiest first; the rest is read from the folder. Four bytes are about a token.
+const INLINE_BYTES: usize = 160_000;
+/// Names of files in one list.
+const MOST_LISTED: usize = 500;
 const MAX_BODY: usize = 20_000;
 const MAX_RULES: usize = 60_000;
 
 /// What is known of the pull request when the review begins.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Brief<'a> {
     pub fence: &'a Fence,
     /// Our folder in the snapshot.
@@ -51,8 +54,10 @@ pub struct Brief<'a> {
     pub head: &'a CommitSha,
     /// Abbreviated id and first line of each commit.
     pub commits: &'a [(String, String)],
-    /// Each changed file, with the path of its diff in the snapshot.
+    /// Each changed file that is shown, with the path of its diff in the snapshot.
     pub diffs: &'a [(FileDiff, String)],
+    /// How many are not, because the change is larger than a review can be.
+    pub unshown: usize,
     pub rules: &'a [RuleFile],
     pub threads: &'a [Thread],
     /// What people said below the description.
@@ -150,8 +155,32 @@ impl Brief<'_> {
 
     fn files(&self) -> String {
         let lines = self.diffs.iter().map(|(diff, _)| file_line(diff));
-        self.fence
-            .code("files", &lines.collect::<Vec<_>>().join("\n"))
+        let mut listed = self.listed(lines);
+        if self.unshown > 0 {
+            let _ = write!(
+                listed,
+                "\n\nThe change is larger than one review: {} of it {} not shown to you, and people are told which.",
+                plural(self.unshown, "more file"),
+                if self.unshown == 1 { "is" } else { "are" },
+            );
+        }
+        listed
+    }
+
+    /// As many as a prompt should hold; the folder has them all.
+    fn listed(&self, lines: impl ExactSizeIterator<Item = String>) -> String {
+        let more = lines.len().saturating_sub(MOST_LISTED);
+        let lines: Vec<String> = lines.take(MOST_LISTED).collect();
+        let mut listed = self.fence.code("files", &lines.join("\n"));
+        if more > 0 {
+            let more = plural(more, "more file");
+            let _ = write!(
+                listed,
+                "\n\nAnd {more}: the diffs of all are in `{}/diffs`.",
+                self.folder
+            );
+        }
+        listed
     }
 
     /// How the copy that the model works in differs from the head.
@@ -190,16 +219,16 @@ impl Brief<'_> {
 
     /// The diffs that fit into the budget, and a sentence about those that do not.
     fn inlined(&self) -> (String, String) {
-        let mut budget = INLINE_TOKENS * 4;
+        let files = self.diffs.iter();
+        let files = files.map(|(diff, _)| (diff.path.as_str(), risk::weight(diff)));
+        let fits = risk::fitting(files, INLINE_BYTES);
         let mut texts = Vec::new();
         let mut rest = Vec::new();
-        for (diff, name) in self.diffs {
-            let text = diff.numbered();
-            if text.len() <= budget {
-                budget -= text.len();
-                texts.push(text);
+        for ((diff, name), fits) in self.diffs.iter().zip(fits) {
+            if fits {
+                texts.push(diff.numbered());
             } else {
-                rest.push(name.as_str());
+                rest.push(name.clone());
             }
         }
         let inlined = match texts.len() {
@@ -209,7 +238,7 @@ impl Brief<'_> {
         let coverage = if rest.is_empty() {
             "All diffs of this pull request are above.".into()
         } else {
-            let files = self.fence.code("files", &rest.join("\n"));
+            let files = self.listed(rest.into_iter());
             format!(
                 "{} of {} diffs are above. Read these too before you submit:\n{files}",
                 texts.len(),

@@ -4,6 +4,7 @@
 pub mod brief;
 pub mod fence;
 pub mod prose;
+pub mod risk;
 pub mod rules;
 pub mod sensitivity;
 pub mod speakers;

@@ -297,6 +297,13 @@ pub fn waited_in_vain(check: u64) -> String {
     )
 }
 
+/// A run judges so many threads, and no more.
+#[must_use]
+pub fn left_for_later(threads: usize) -> String {
+    let threads = plural(threads, "more open thread");
+    format!("The next run judges {threads}: one run does not judge them all.")
+}
+
 /// Another run said it while this one was under way.
 #[must_use]
 pub fn said_meanwhile(thread: &Thread) -> String {

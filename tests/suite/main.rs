@@ -19,6 +19,7 @@ mod entry;
 mod eval;
 mod gate;
 mod gateway;
+mod large;
 mod life;
 mod mentions;
 mod model_view;

@@ -9,6 +9,7 @@ use crate::context::template::{self, TemplateError};
 use crate::domain::diff::visible;
 use crate::domain::{Awaiting, CommentId, Status, Thread};
 use crate::plan::Question;
+use crate::publish::comment::plural;
 use std::fmt::Write as _;
 
 const TURN_ZERO: &str = include_str!("../../prompts/turn-0.md");
@@ -18,6 +19,10 @@ const QUESTION: &str = include_str!("../../prompts/question.md");
 const MAX_COMMENTS: usize = 20;
 const MAX_COMMENT: usize = 2_000;
 const MAX_QUESTION: usize = 8_000;
+const MAX_HEADLINE: usize = 400;
+/// Bytes for open threads, four of which are about a token: so many with all that was said in them, and so many in all.
+const ROOM_IN_FULL: usize = 120_000;
+const ROOM: usize = 200_000;
 
 /// A comment below the description.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,16 +97,43 @@ impl Brief<'_> {
         template::render(QUESTION, &values)
     }
 
+    /// The open threads: those that wait for us before the others, in full while there is room, then by their finding
+    /// alone.
     pub(super) fn threads(&self) -> String {
         let open = self.threads.iter().filter(|thread| thread.status.is_open());
-        let mut out = String::new();
-        for thread in open {
-            let _ = writeln!(out, "{}", self.thread(thread));
-        }
-        if out.is_empty() {
+        let mut open: Vec<&Thread> = open.collect();
+        if open.is_empty() {
             return "None.".into();
         }
+        open.sort_by_key(|thread| thread.awaiting != Awaiting::Us);
+        let (mut out, mut more) = (String::new(), 0);
+        for thread in open {
+            let mut text = self.thread(thread);
+            if out.len() + text.len() > ROOM_IN_FULL {
+                text = self.headline(thread);
+            }
+            if out.len() + text.len() > ROOM {
+                more += 1;
+            } else {
+                let _ = writeln!(out, "{text}");
+            }
+        }
+        if more > 0 {
+            let more = plural(more, "more open thread");
+            let _ = writeln!(out, "And {more}: `github_get_run_state` has them all.");
+        }
         out
+    }
+
+    /// A thread without what was said in it.
+    fn headline(&self, thread: &Thread) -> String {
+        let place = place(thread);
+        let text = format!("{place}: {}", Prose::line(&thread.assessment.finding));
+        let text = self.fence.prose("thread", cut(&text, MAX_HEADLINE));
+        format!(
+            "Thread {} ({}, score {})\n{text}",
+            thread.id, thread.status, thread.assessment.score
+        )
     }
 
     pub(super) fn conversation(&self) -> String {
@@ -129,13 +161,9 @@ impl Brief<'_> {
     }
 
     fn thread(&self, thread: &Thread) -> String {
-        let line = thread
-            .line
-            .map(|line| format!(":{line}"))
-            .unwrap_or_default();
         let text = format!(
-            "{}{line}\nFinding: {}\nAssessment: {}",
-            visible(&thread.file),
+            "{}\nFinding: {}\nAssessment: {}",
+            place(thread),
             Prose::line(&thread.assessment.finding),
             thread.assessment.assessment
         );
@@ -151,9 +179,14 @@ impl Brief<'_> {
             },
             self.fence.prose("thread", &text)
         );
-        for reply in &thread.replies {
+        let skipped = thread.replies.len().saturating_sub(MAX_COMMENTS);
+        if skipped > 0 {
+            let _ = write!(out, "\n({skipped} earlier ones are left out here)");
+        }
+        for reply in &thread.replies[skipped..] {
             let who = speakers::replier(reply.author.as_ref(), reply.standing);
-            let reply = self.fence.prose(&format!("reply by {who}"), &reply.body);
+            let body = cut(&reply.body, MAX_COMMENT);
+            let reply = self.fence.prose(&format!("reply by {who}"), body);
             let _ = write!(out, "\n{reply}");
         }
         out
@@ -178,4 +211,9 @@ impl Brief<'_> {
             found.in_prose(&format!("question by {}", question.author), &question.text);
         }
     }
+}
+
+fn place(thread: &Thread) -> String {
+    let line = thread.line.map(|line| format!(":{line}"));
+    format!("{}{}", visible(&thread.file), line.unwrap_or_default())
 }

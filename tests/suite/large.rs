@@ -1,0 +1,94 @@
+//! Pull requests that are larger than a review: what can do most harm is shown first, and what was not shown is named.
+
+use crate::review::{finding, post};
+use crate::standin::github::Change;
+use crate::standin::model::Script;
+use crate::standin::world::World;
+use serde_json::Value;
+
+/// About 30,000 bytes of diff each, so that some forty fit.
+fn module(number: usize) -> String {
+    let line = |line: usize| format!("export const value{line} = load({number}, {line});\n");
+    (0..600).map(line).collect()
+}
+
+fn names(report: &Value) -> Vec<&str> {
+    let left_out = report["left_out"].as_array().expect("a list").iter();
+    left_out
+        .map(|name| name.as_str().expect("a name"))
+        .collect()
+}
+
+#[test]
+fn what_does_not_fit_is_named_and_the_riskiest_is_what_fits() {
+    let changes: Vec<Change> = (100..200)
+        .map(|number| match number {
+            190..200 => (format!("src/login/form{number}.ts"), module(number)),
+            100..110 => (format!("docs/page{number}.md"), module(number)),
+            _ => (format!("src/part{number}.ts"), module(number)),
+        })
+        .map(|(path, text)| Change::write(&path, text))
+        .collect();
+    let script = Script::new().pass(1, |request| {
+        let asked = request.last_user();
+        assert!(asked.contains("diffs are above. Read these too"), "{asked}");
+        let text = "The password is loaded before the account is known.";
+        vec![post(finding("src/login/form195.ts", 3, 8, text))]
+    });
+    let world = World::with(&changes, script.into_behaviour());
+    let ran = world.run(&world.opened().quick());
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(2), "incomplete"),
+        "{}",
+        ran.log
+    );
+    let report = ran.report.as_ref().expect("a report");
+    let names = names(report);
+    assert!((50..70).contains(&names.len()), "{names:?}");
+    let too_large = |name: &&&str| name.ends_with("(the change is too large)");
+    assert_eq!(names.iter().filter(too_large).count(), names.len());
+    assert!(
+        !names.iter().any(|name| name.starts_with("src/login/")),
+        "the riskiest were shown: {names:?}"
+    );
+    let words = names.iter().filter(|name| name.starts_with("docs/"));
+    assert_eq!(words.count(), 10, "words came last: {names:?}");
+    let first = &world.model.requests()[0].to_string();
+    assert!(first.contains("not shown to you"), "the model knows it");
+    assert!(first.contains("load(190, 2)") && !first.contains("load(101, 2)"));
+    let reasons = report["reasons"].as_array().expect("reasons");
+    assert!(reasons.len() <= 60, "{} reasons", reasons.len());
+    let review = world.github.expect_review();
+    assert_eq!(review["comments"][0]["path"], "src/login/form195.ts");
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn many_files_and_comments_are_read_in_as_many_requests_as_there_are_pages() {
+    let file = |number: usize| Change::write(&format!("src/part{number}.ts"), "let one = 1;\n");
+    let changes: Vec<Change> = (0..420).map(file).collect();
+    let world = World::with(&changes, Script::new().into_behaviour());
+    for _ in 0..10 {
+        let place = ("src/page.ts", 8);
+        let root = world
+            .github
+            .remark(world.pull, "writer", place, "Is this so?");
+        for reply in 1..40 {
+            world.github.reply(root, "dev", &format!("Reply {reply}."));
+        }
+    }
+    let ran = world.run(&world.opened().quick());
+    assert_eq!(ran.status(), "clean", "{}", ran.log);
+    let asked = world.github.requests();
+    let asked = asked
+        .iter()
+        .filter(|(_, route, _)| !route.contains(".git/"));
+    // Of files, comments, reviews (each reply is one), conversations.
+    let pages = 5 + 4 + 4 + 1;
+    let asked = asked.count();
+    assert!(asked <= pages + 20, "{asked} requests for {pages} pages");
+    world.github.expect_check_run();
+    world.finish();
+}
