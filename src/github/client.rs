@@ -21,6 +21,8 @@ use tokio::sync::Mutex;
 
 /// The whole of one try. GitHub itself gives up after ten seconds; the rest is for large answers.
 const CALL_TIMEOUT: Duration = Duration::from_mins(1);
+/// However short a test makes its limits: a server needs some time to answer.
+const SHORTEST_TIMEOUT: Duration = Duration::from_secs(1);
 const TRIES: u32 = 3;
 const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
 const LONGEST_RATE_WAIT: Duration = Duration::from_mins(2);
@@ -253,10 +255,11 @@ impl GitHub {
             .then(|| self.remembered.get(&call.route))
             .flatten();
         let mark = known.as_ref().map(|(mark, _)| mark);
-        let exchange = tokio::time::timeout(CALL_TIMEOUT, endpoint.exchange(call, mark));
+        let limit = self.clock.limit(CALL_TIMEOUT).max(SHORTEST_TIMEOUT);
+        let exchange = tokio::time::timeout(limit, endpoint.exchange(call, mark));
         let (status, answer) = exchange.await.map_err(|_| ApiError::Network {
             call: call.name,
-            problem: format!("no answer within {} seconds", CALL_TIMEOUT.as_secs()),
+            problem: format!("no answer within {} seconds", limit.as_secs()),
         })??;
         if let (StatusCode::NOT_MODIFIED, Some((_, known))) = (status, known) {
             return Ok(known);

@@ -69,7 +69,74 @@ pub struct World {
     pub github: GitHub,
     pub model: Model,
     pub pull: u64,
-    runner: TempDir,
+    job: Job,
+}
+
+/// What the runner gives to a job: folders and files of its own.
+#[derive(Debug)]
+pub struct Job(TempDir);
+
+impl Job {
+    pub fn new() -> Self {
+        let job = Self(open_folder());
+        for folder in ["workspace", "temp", "home"] {
+            std::fs::create_dir(job.path(folder)).expect("a folder");
+        }
+        job
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn workspace(&self) -> PathBuf {
+        self.path("workspace")
+    }
+
+    /// Where runs have their temporary folders.
+    pub fn temporary(&self) -> PathBuf {
+        self.path("temp")
+    }
+
+    /// What the run left in its temporary folder: it should be nothing.
+    pub fn left_over(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.temporary()).expect("the folder");
+        entries
+            .map(|entry| entry.expect("an entry").path())
+            .collect()
+    }
+
+    fn empty_files(&self) {
+        for file in ["output", "summary.md"] {
+            std::fs::write(self.path(file), "").expect("a file of the runner");
+        }
+        let _none = std::fs::remove_file(self.report_file());
+    }
+
+    fn report_file(&self) -> PathBuf {
+        self.workspace().join("opencode-review.json")
+    }
+
+    /// No scenario ends with a log in which the runner would obey what we did not mean.
+    fn ran(&self, code: Option<i32>, log: String, secrets: &[String]) -> Ran {
+        assert!(
+            !log.contains(KEY) || log.contains("::add-mask::"),
+            "the key is in the log"
+        );
+        assert!(!log.contains("panicked"), "{log}");
+        let offences = runner::offences(&log, secrets);
+        assert!(offences.is_empty(), "{offences:#?}\n{log}");
+        let report = std::fs::read(self.report_file());
+        Ran {
+            code,
+            summary: read(&self.path("summary.md")),
+            outputs: outputs(&read(&self.path("output"))),
+            report: report
+                .ok()
+                .and_then(|bytes| serde_json::from_slice(&bytes).ok()),
+            log,
+        }
+    }
 }
 
 impl World {
@@ -82,15 +149,11 @@ impl World {
     pub fn with(more: &[Change], model: impl FnMut(&Request) -> Answer + Send + 'static) -> Self {
         let github = GitHub::start("octo/shop");
         let pull = shop::open(&github, more);
-        let runner = open_folder();
-        for folder in ["workspace", "temp", "home"] {
-            std::fs::create_dir(runner.path().join(folder)).expect("a folder");
-        }
         Self {
             github,
             model: Model::start(model),
             pull,
-            runner,
+            job: Job::new(),
         }
     }
 
@@ -126,9 +189,13 @@ impl World {
 
     /// The binary, in the container's environment.
     pub fn command(&self, workflow: &Workflow, arguments: &[&str]) -> Command {
-        let event_path = self.runner.path().join("event.json");
+        self.command_of(&self.job, workflow, arguments)
+    }
+
+    fn command_of(&self, job: &Job, workflow: &Workflow, arguments: &[&str]) -> Command {
+        let event_path = job.path("event.json");
         std::fs::write(&event_path, workflow.payload.to_string()).expect("the event file");
-        let path = |name: &str| self.runner.path().join(name);
+        let path = |name: &str| job.path(name);
         let mut command = Command::new(binary());
         command.args(arguments).env_clear().stdin(Stdio::null());
         for name in ["PATH", "OPENCODE_BIN"] {
@@ -142,7 +209,7 @@ impl World {
             .env("CI", "true")
             .env("GITHUB_EVENT_NAME", &workflow.event)
             .env("GITHUB_EVENT_PATH", &event_path)
-            .env("GITHUB_WORKSPACE", self.workspace())
+            .env("GITHUB_WORKSPACE", job.workspace())
             .env("GITHUB_OUTPUT", path("output"))
             .env("GITHUB_STEP_SUMMARY", path("summary.md"))
             .env("GITHUB_RUN_ID", "4711")
@@ -170,26 +237,16 @@ impl World {
 
     /// The action, whose process is told as soon as there is one.
     pub fn run_watched(&self, workflow: &Workflow, tell: impl FnOnce(u32)) -> Ran {
-        self.told(self.command(workflow, &["action"]), tell)
+        told(&self.job, self.command(workflow, &["action"]), tell)
+    }
+
+    /// The action as a job of its own, beside the usual one.
+    pub fn run_beside(&self, job: &Job, workflow: &Workflow) -> Ran {
+        told(job, self.command_of(job, workflow, &["action"]), |_| {})
     }
 
     fn ended(&self, command: Command) -> Ran {
-        self.told(command, |_| {})
-    }
-
-    fn told(&self, mut command: Command, tell: impl FnOnce(u32)) -> Ran {
-        self.empty_files();
-        let secrets = secrets(&command);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().expect("the binary starts");
-        tell(child.id());
-        let output = child.wait_with_output().expect("the binary ends");
-        let log = format!(
-            "{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
-        self.ran(output.status.code(), log, &secrets)
+        told(&self.job, command, |_| {})
     }
 
     /// The same, with every line of the log told as it comes.
@@ -199,7 +256,7 @@ impl World {
         arguments: &[&str],
         mut tell: impl FnMut(&str),
     ) -> Ran {
-        self.empty_files();
+        self.job.empty_files();
         let mut command = self.command(workflow, arguments);
         let secrets = secrets(&command);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -216,51 +273,21 @@ impl World {
             log.push('\n');
         }
         let status = child.wait().expect("the binary ends");
-        self.ran(status.code(), log, &secrets)
-    }
-
-    fn empty_files(&self) {
-        for file in ["output", "summary.md"] {
-            std::fs::write(self.runner.path().join(file), "").expect("a file of the runner");
-        }
-    }
-
-    /// No scenario ends with a log in which the runner would obey what we did not mean.
-    fn ran(&self, code: Option<i32>, log: String, secrets: &[String]) -> Ran {
-        assert!(
-            !log.contains(KEY) || log.contains("::add-mask::"),
-            "the key is in the log"
-        );
-        assert!(!log.contains("panicked"), "{log}");
-        let offences = runner::offences(&log, secrets);
-        assert!(offences.is_empty(), "{offences:#?}\n{log}");
-        let report = std::fs::read(self.workspace().join("opencode-review.json"));
-        Ran {
-            code,
-            summary: read(&self.runner.path().join("summary.md")),
-            outputs: outputs(&read(&self.runner.path().join("output"))),
-            report: report
-                .ok()
-                .and_then(|bytes| serde_json::from_slice(&bytes).ok()),
-            log,
-        }
+        self.job.ran(status.code(), log, &secrets)
     }
 
     pub fn workspace(&self) -> PathBuf {
-        self.runner.path().join("workspace")
+        self.job.workspace()
     }
 
     /// Where runs have their temporary folders.
     pub fn temporary(&self) -> PathBuf {
-        self.runner.path().join("temp")
+        self.job.temporary()
     }
 
     /// What the run left in its temporary folder: it should be nothing.
     pub fn left_over(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(self.temporary()).expect("the folder");
-        entries
-            .map(|entry| entry.expect("an entry").path())
-            .collect()
+        self.job.left_over()
     }
 
     /// Ends the scenario: no write that was not expected, no request that GitHub would refuse to understand,
@@ -269,6 +296,22 @@ impl World {
         assert_eq!(self.left_over(), Vec::<PathBuf>::new());
         self.github.finish();
     }
+}
+
+/// Runs a command to its end, and tells its process as soon as there is one.
+fn told(job: &Job, mut command: Command, tell: impl FnOnce(u32)) -> Ran {
+    job.empty_files();
+    let secrets = secrets(&command);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the binary starts");
+    tell(child.id());
+    let output = child.wait_with_output().expect("the binary ends");
+    let log = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    job.ran(output.status.code(), log, &secrets)
 }
 
 /// The same command, started by a program that takes an argument and then the command.

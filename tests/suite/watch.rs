@@ -25,7 +25,7 @@ fn quick(world: &World) -> Workflow {
 }
 
 /// Sends a signal to the sidecar of a run whose temporary folder is below this one.
-fn signal(temporary: &Path, signal: Signal) {
+pub fn signal(temporary: &Path, signal: Signal) {
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let Ok(at) = std::fs::read_link(entry.path().join("cwd")) else {
             continue;

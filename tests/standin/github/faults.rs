@@ -1,8 +1,11 @@
 //! Things that go wrong between a client and GitHub, on request. Separate from the routes, because a fault happens
 //! before or after an answer, never inside it.
 
+use super::State;
 use http::Method;
 use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
 
 #[derive(Debug, Clone)]
 pub enum Fault {
@@ -22,6 +25,30 @@ pub enum Fault {
     Hang,
     /// The request is carried out, and then there is no answer.
     ApplyThenHang,
+    /// The request is carried out, and its answer ends in the middle.
+    Halved,
+    /// The request is carried out and answered, and in between this happens elsewhere.
+    Meanwhile(Act),
+}
+
+/// Something that happens while a request is answered.
+#[derive(Clone)]
+pub struct Act(Arc<dyn Fn(&mut State) + Send + Sync>);
+
+impl Act {
+    pub fn new(act: impl Fn(&mut State) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(act))
+    }
+
+    pub fn happen(&self, state: &mut State) {
+        (self.0)(state);
+    }
+}
+
+impl fmt::Debug for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Act")
+    }
 }
 
 #[derive(Debug)]
@@ -30,19 +57,35 @@ pub struct Rule {
     pub path_prefix: String,
     /// Further text that the body must contain: GraphQL has one path for everything.
     pub body_contains: String,
+    /// So many requests of this kind are left alone first.
+    pub after: usize,
     pub times: usize,
+    pub struck: usize,
     pub fault: Fault,
+}
+
+impl Rule {
+    fn is_about(&self, method: &Method, path: &str, body: &str) -> bool {
+        self.method == method
+            && path.starts_with(&self.path_prefix)
+            && body.contains(&self.body_contains)
+    }
 }
 
 /// The fault for this request, if one is due; each counts down.
 pub fn due(rules: &mut [Rule], method: &Method, path: &str, body: &[u8]) -> Option<Fault> {
     let text = String::from_utf8_lossy(body);
-    let rule = rules.iter_mut().find(|rule| {
-        rule.times > 0
-            && rule.method == method
-            && path.starts_with(&rule.path_prefix)
-            && text.contains(&rule.body_contains)
-    })?;
-    rule.times -= 1;
-    Some(rule.fault.clone())
+    let about = rules
+        .iter_mut()
+        .filter(|rule| rule.is_about(method, path, &text));
+    for rule in about.filter(|rule| rule.times > 0) {
+        if rule.after > 0 {
+            rule.after -= 1;
+            continue;
+        }
+        rule.times -= 1;
+        rule.struck += 1;
+        return Some(rule.fault.clone());
+    }
+    None
 }

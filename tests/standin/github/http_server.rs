@@ -129,6 +129,16 @@ fn answer(state: &mut State, incoming: &Incoming) -> Outcome {
             route(state, incoming);
             Outcome::Hang
         }
+        Some(Fault::Halved) => {
+            let mut reply = route(state, incoming);
+            reply.body.truncate(reply.body.len() / 2);
+            Outcome::Reply(reply)
+        }
+        Some(Fault::Meanwhile(act)) => {
+            let reply = route(state, incoming);
+            act.happen(state);
+            Outcome::Reply(reply)
+        }
         None => Outcome::Reply(route(state, incoming)),
     };
     let status = match &outcome {

@@ -34,7 +34,7 @@ use http::Method;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-pub use faults::Fault;
+pub use faults::{Act, Fault, Rule};
 pub use git::Change;
 pub use openapi::response_errors;
 pub use state::{CheckRun, Identity, State};
@@ -165,14 +165,22 @@ impl GitHub {
     }
 
     fn add_rule(&self, method: Method, path_prefix: &str, word: &str, times: usize, fault: Fault) {
-        let rule = faults::Rule {
+        let rule = Rule {
             method,
             path_prefix: path_prefix.into(),
             body_contains: word.into(),
+            after: 0,
             times,
+            struck: 0,
             fault,
         };
         self.with(|state| state.faults.push(rule));
+    }
+
+    /// Takes all faults away, and says how often each has struck.
+    pub fn struck(&self) -> Vec<usize> {
+        let rules = self.with(|state| std::mem::take(&mut state.faults));
+        rules.iter().map(|rule| rule.struck).collect()
     }
 
     /// What a client did wrong so far: unknown routes, requests that GitHub's descriptions do not allow.

@@ -1,5 +1,6 @@
 //! Answers in GitHub's form: JSON with its headers, its errors, its pages. Separate, because every route uses them.
 
+use super::state::State;
 use serde_json::{Value, json};
 
 pub const FORBIDDEN: &str = "Resource not accessible by integration";
@@ -76,12 +77,13 @@ impl Reply {
 
 /// One page of a list, with the `Link` header where there is more than one. GitHub's links name the repository by
 /// number, which only a client that follows them notices.
-pub fn page(request: &Request, repository: u64, base_url: &str, items: &[Value]) -> Reply {
+pub fn page(request: &Request, state: &State, items: &[Value]) -> Reply {
+    let (repository, base_url) = (state.repository.id, &state.base_url);
     let number = |name: &str, default: usize| {
         let given = request.query(name).and_then(|value| value.parse().ok());
         given.unwrap_or(default).max(1)
     };
-    let size = number("per_page", 30).min(100);
+    let size = number("per_page", 30).min(state.page_size);
     let current = number("page", 1);
     let last = items.len().div_ceil(size).max(1);
     let slice: Vec<_> = items.iter().skip((current - 1) * size).take(size).collect();

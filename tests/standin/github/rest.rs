@@ -160,7 +160,7 @@ fn is_pending(state: &State, review: u64) -> bool {
 }
 
 fn list(state: &State, request: &Request, items: &[Value]) -> Reply {
-    page(request, state.repository.id, &state.base_url, items)
+    page(request, state, items)
 }
 
 /// Times in one format and one zone compare as text.

@@ -25,10 +25,12 @@ pub struct State {
     pub reactions: Vec<Reaction>,
     /// Places, `path` or `path:line`, whose lines take no comment whatever git's diff says.
     pub refused: Vec<String>,
+    /// The most that a page of a listing holds, however many are asked for.
+    pub page_size: usize,
     pub(super) writes: Vec<Write>,
     pub(super) violations: Vec<String>,
     pub(super) requests: Vec<(http::Method, String, u16)>,
-    pub(super) faults: Vec<Rule>,
+    pub faults: Vec<Rule>,
     next_id: u64,
     seconds: u64,
 }
@@ -249,6 +251,7 @@ impl State {
             issue_comments: Vec::new(),
             check_runs: Vec::new(),
             refused: Vec::new(),
+            page_size: 100,
             reactions: Vec::new(),
             writes: Vec::new(),
             violations: Vec::new(),
@@ -272,6 +275,11 @@ impl State {
     pub fn tick(&mut self) -> String {
         self.seconds += 1;
         self.now()
+    }
+
+    /// Nothing happens for hours.
+    pub fn rest(&mut self, hours: u64) {
+        self.seconds += hours * 3_600;
     }
 
     pub fn now(&self) -> String {

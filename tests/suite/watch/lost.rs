@@ -1,6 +1,7 @@
 //! Sidecars that are killed, stopped, deaf or forgetful, with the quick one.
 
 use super::{complete, incomplete, once, quick, reviews, signal};
+use crate::dice::Dice;
 use crate::review::{comments, layer_bypassed, lost_page, post};
 use crate::standin::model::{Call, Script};
 use crate::standin::world::World;
@@ -158,22 +159,10 @@ fn o3_a_turn_is_over_when_the_session_says_so_although_the_prompt_is_never_answe
     world.finish();
 }
 
-/// A generator of its own, so that the points are the same everywhere.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
-
 /// The sidecar is killed some milliseconds after one of the requests of a run, or up to three of them.
 fn killed_at_random(seed: u64) {
     let (world, at) = world();
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15 ^ (seed << 20));
+    let mut dice = Dice::new(seed);
     let kills = 1 + dice.below(3);
     let moments: Vec<(u64, u64)> = (0..kills)
         .map(|_| (dice.below(14), dice.below(40)))

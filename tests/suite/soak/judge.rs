@@ -1,0 +1,378 @@
+//! The judge of a seed: what finished reviews found is on the pull request once, every status is the true one, nothing
+//! is green without a review, and every run says how it ended.
+
+use super::plan::{DEFECTS, Discussion, Made};
+use super::stage::{Disturbed, Stage};
+use crate::standin::world::Ran;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wrong {
+    Duplicate,
+    Lost,
+    Status,
+    FalseGreen,
+    Unclassified,
+}
+
+impl Wrong {
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Duplicate, "duplicates"),
+        (Self::Lost, "lost"),
+        (Self::Status, "wrong statuses"),
+        (Self::FalseGreen, "false greens"),
+        (Self::Unclassified, "unclassified ends"),
+    ];
+}
+
+/// What is wrong, in words.
+pub type Complaint = (Wrong, String);
+
+pub struct Judge<'a> {
+    pub stage: &'a Stage<'a>,
+    pub disturbed: &'a Disturbed,
+    pub after: &'a Ran,
+    /// What was said of each defect when the last run began.
+    pub said_before: Vec<usize>,
+    pub complaints: Vec<Complaint>,
+    /// Findings of passes that were finished and could not be posted: reports name them.
+    pub named: usize,
+}
+
+/// How often a defect is told on the pull request: in a thread, on a file, or in a review's text.
+pub fn said(stage: &Stage<'_>) -> Vec<usize> {
+    stage.world.github.with(|state| {
+        let roots = state
+            .comments
+            .iter()
+            .filter(|one| one.in_reply_to_id.is_none() && one.user.as_deref() != Some("passerby"));
+        let drafts: Vec<u64> = state
+            .reviews
+            .iter()
+            .filter(|review| review.state == "PENDING")
+            .map(|review| review.id)
+            .collect();
+        let comments = roots
+            .filter(|one| !drafts.contains(&one.review_id))
+            .map(|one| one.body.as_str());
+        let reviews = state.reviews.iter().filter(|one| one.state != "PENDING");
+        let texts: Vec<&str> = comments
+            .chain(reviews.map(|one| one.body.as_str()))
+            .collect();
+        let told = |text: &&&str, words: &str| text.contains(words);
+        let count = |defect: &super::plan::Defect| {
+            let texts = texts.iter();
+            texts
+                .filter(|text| told(text, defect.said) || told(text, defect.again))
+                .count()
+        };
+        DEFECTS.iter().map(count).collect()
+    })
+}
+
+impl Judge<'_> {
+    pub fn judge(&mut self) {
+        let disturbed = self.disturbed;
+        self.classified("the disturbed run", &disturbed.ran);
+        if let Some(second) = &disturbed.second {
+            self.classified("the second run", second);
+        }
+        self.the_last_run_is_whole();
+        self.everything_once();
+        self.statuses();
+        self.no_false_green();
+        self.nothing_half_done();
+    }
+
+    fn complain(&mut self, wrong: Wrong, words: impl Into<String>) {
+        self.complaints.push((wrong, words.into()));
+    }
+
+    /// Every end is one of the known ones, and a bad one says why.
+    fn classified(&mut self, name: &str, ran: &Ran) {
+        let explained = !ran.annotations("error").is_empty();
+        let known = match (ran.code, ran.status()) {
+            (Some(0), "clean" | "findings" | "blocking" | "skipped") => true,
+            (Some(1), "blocking") => true,
+            (Some(2), "incomplete") => explained && ran.report.is_some(),
+            (Some(2), "error") => explained,
+            (Some(143), "") => ran.log.contains("The run was cancelled"),
+            _ => false,
+        };
+        if !known {
+            let end = format!("{name} ended with {:?} {:?}", ran.code, ran.status());
+            self.complain(Wrong::Unclassified, end);
+        }
+        let verdict = ran
+            .report
+            .as_ref()
+            .and_then(|report| report["verdict"].as_str());
+        let agrees = match (ran.code, verdict) {
+            (Some(143) | Some(2), Some(verdict)) => verdict == "incomplete",
+            (Some(0 | 1), Some(verdict)) => verdict == ran.status(),
+            _ => true,
+        };
+        if !agrees {
+            let words = format!("{name} is {:?}, its report {verdict:?}", ran.status());
+            self.complain(Wrong::Status, words);
+        }
+    }
+
+    /// What is open on the pull request makes the last verdict.
+    fn the_last_run_is_whole(&mut self) {
+        let said = said(self.stage);
+        let conceded = |made: &Made| {
+            let old = self.stage.old.iter();
+            let mut old = old.filter(|one| one.made.defect == made.defect);
+            old.any(|one| one.discussion == Discussion::Conceded)
+        };
+        let all = self.all_made();
+        let open: Vec<&Made> = all
+            .iter()
+            .filter(|made| said[made.defect] > 0 && !conceded(made))
+            .collect();
+        let expected = if open.iter().any(|made| made.blocks()) {
+            "blocking"
+        } else if open.is_empty() {
+            "clean"
+        } else {
+            "findings"
+        };
+        let after = self.after;
+        if (after.code, after.status()) != (Some(0), expected) {
+            let words = format!(
+                "the last run ended with {:?} {:?}, not {expected}",
+                after.code,
+                after.status()
+            );
+            self.complain(Wrong::Status, words);
+        }
+    }
+
+    /// Everything that any run of the seed could find.
+    fn all_made(&self) -> Vec<Made> {
+        let plan = self.stage.plan;
+        let before = plan.before.iter().map(|(made, _)| *made);
+        before.chain(plan.findings.iter().copied()).collect()
+    }
+
+    fn everything_once(&mut self) {
+        let said = said(self.stage);
+        for made in self.all_made() {
+            let count = said[made.defect];
+            let words = made.defect().said;
+            if count > 1 {
+                self.complain(Wrong::Duplicate, format!("{count} times: {words}"));
+            }
+            if count > 0 && !made.counts() {
+                self.complain(Wrong::Status, format!("below the threshold: {words}"));
+            }
+        }
+        for made in self.required() {
+            if said[made.defect] == 0 {
+                self.complain(Wrong::Lost, made.defect().said);
+            }
+        }
+        for old in &self.stage.old {
+            let replies = self.replies(old.root);
+            let wanted = usize::from(old.discussion != Discussion::Silence);
+            if replies > wanted {
+                let words = format!("{replies} replies in thread {}", old.root);
+                self.complaints.push((Wrong::Duplicate, words));
+            } else if replies < wanted {
+                let words = format!("no reply in thread {}", old.root);
+                self.complaints.push((Wrong::Lost, words));
+            }
+        }
+        self.named = self.unpublished();
+    }
+
+    fn replies(&self, root: u64) -> usize {
+        let comments = self.stage.world.github.comments();
+        let ours = comments
+            .iter()
+            .filter(|one| one.user.as_deref() == Some("github-actions[bot]"));
+        ours.filter(|one| one.in_reply_to_id == Some(root)).count()
+    }
+
+    /// What has to be on the pull request: what was there, what a finished review found, what a run said that it had
+    /// posted, and what the last run found again.
+    fn required(&self) -> Vec<Made> {
+        let plan = self.stage.plan;
+        let mut required: Vec<Made> = plan.before.iter().map(|(made, _)| *made).collect();
+        required.extend(&plan.restated);
+        for ran in self.disturbed_runs() {
+            let findings = &plan.findings;
+            required.extend(findings.iter().filter(|made| {
+                let fates = fates(ran, made);
+                fates.contains(&"published") || (is_finished(ran) && !fates.is_empty())
+            }));
+        }
+        required.retain(Made::counts);
+        required
+    }
+
+    fn disturbed_runs(&self) -> impl Iterator<Item = &Ran> {
+        [Some(&self.disturbed.ran), self.disturbed.second.as_ref()]
+            .into_iter()
+            .flatten()
+    }
+
+    fn unpublished(&self) -> usize {
+        let mut named = BTreeSet::new();
+        for ran in self.disturbed_runs() {
+            for made in &self.stage.plan.findings {
+                if fates(ran, made).contains(&"unpublished") {
+                    named.insert(made.defect);
+                }
+            }
+        }
+        let said = said(self.stage);
+        named.iter().filter(|defect| said[**defect] == 0).count()
+    }
+
+    /// `state --json` shows every thread as its discussion left it.
+    fn statuses(&mut self) {
+        let shown = self.stage.state();
+        let threads: Value = serde_json::from_str(&shown.log).unwrap_or_default();
+        let Some(threads) = threads.as_array() else {
+            return self.complain(Wrong::Status, format!("no state: {}", shown.log));
+        };
+        for thread in threads {
+            let root = thread["id"].as_str().and_then(|id| id.parse::<u64>().ok());
+            let old = self.stage.old.iter().find(|old| Some(old.root) == root);
+            let expected = match old.map(|old| old.discussion) {
+                Some(Discussion::Conceded) => ["RESOLVED", "nobody"],
+                Some(Discussion::Kept) => ["DISPUTED", "developer"],
+                Some(Discussion::Silence) | None => ["PENDING", "developer"],
+            };
+            let told = [&thread["status"], &thread["awaiting"]];
+            if told != expected {
+                let words = format!("thread {} is {told:?}, not {expected:?}", thread["id"]);
+                self.complain(Wrong::Status, words);
+            }
+        }
+    }
+
+    fn no_false_green(&mut self) {
+        let blocking_before = |old: &super::stage::Old| old.made.blocks();
+        let blocked = self.stage.old.iter().any(blocking_before);
+        let runs: Vec<(&str, &Ran)> = [
+            ("the disturbed run", Some(&self.disturbed.ran)),
+            ("the second run", self.disturbed.second.as_ref()),
+            ("the last run", Some(self.after)),
+        ]
+        .into_iter()
+        .filter_map(|(name, ran)| Some((name, ran?)))
+        .collect();
+        let mut complaints = Vec::new();
+        for (name, ran) in runs {
+            if !["clean", "findings"].contains(&ran.status()) {
+                continue;
+            }
+            let head = ran
+                .report
+                .as_ref()
+                .and_then(|report| report["head"].as_str());
+            if !head.is_some_and(|head| self.was_reviewed(head)) {
+                complaints.push(format!("{name} is {} without a review", ran.status()));
+            }
+            let made = self.all_made();
+            let found = |made: &Made| made.blocks() && !fates(ran, made).is_empty();
+            if blocked || made.iter().any(found) {
+                complaints.push(format!(
+                    "{name} is {} in spite of a blocking finding",
+                    ran.status()
+                ));
+            }
+        }
+        let of_last = &self.after.status();
+        let said_blocking = |made: &Made| made.blocks() && self.said_before[made.defect] > 0;
+        if *of_last != "blocking" && self.all_made().iter().any(said_blocking) {
+            complaints.push(format!(
+                "the last run is {of_last} in spite of a blocking thread"
+            ));
+        }
+        for (head, id) in self.green_checks() {
+            if !self.was_reviewed(&head) {
+                complaints.push(format!(
+                    "check run {id} is green without a review of {head}"
+                ));
+            }
+        }
+        let complaints = complaints
+            .into_iter()
+            .map(|words| (Wrong::FalseGreen, words));
+        self.complaints.extend(complaints);
+    }
+
+    fn green_checks(&self) -> Vec<(String, u64)> {
+        self.stage.world.github.with(|state| {
+            let green = state
+                .check_runs
+                .iter()
+                .filter(|run| run.conclusion.as_deref() == Some("success"));
+            green.map(|run| (run.head_sha.clone(), run.id)).collect()
+        })
+    }
+
+    /// Whether the model has submitted all passes of one run about this change.
+    fn was_reviewed(&self, head: &str) -> bool {
+        let tree = self.stage.tree(head);
+        let submitted = self.stage.submitted.lock().expect("no panic");
+        let mut runs: Vec<&str> = submitted.iter().map(|one| one.run.as_str()).collect();
+        runs.dedup();
+        runs.iter().any(|run| {
+            let of_run = || submitted.iter().filter(|one| one.run == *run);
+            let same = of_run().any(|one| self.stage.tree(&one.head) == tree);
+            let passes: BTreeSet<u64> = of_run().map(|one| one.pass).collect();
+            same && passes == BTreeSet::from([1, 2, 3, 4])
+        })
+    }
+
+    /// No draft, no check in progress, no folder, no request that GitHub does not know.
+    fn nothing_half_done(&mut self) {
+        let github = &self.stage.world.github;
+        let head = self.stage.head();
+        let (drafts, open) = github.with(|state| {
+            let drafts = state.reviews.iter().filter(|one| one.state == "PENDING");
+            let checks = state.check_runs.iter();
+            let open = checks.filter(|run| run.conclusion.is_none() && run.head_sha == head);
+            (drafts.count(), open.count())
+        });
+        let left = self.disturbed.left_over + self.stage.world.left_over().len();
+        let violations = github.take_violations();
+        for (count, what) in [
+            (drafts, "drafts are left"),
+            (open, "check runs are left in progress"),
+            (left, "temporary folders are left"),
+        ] {
+            if count > 0 {
+                self.complain(Wrong::Status, format!("{count} {what}"));
+            }
+        }
+        if !violations.is_empty() {
+            self.complain(Wrong::Unclassified, violations.join("\n"));
+        }
+    }
+}
+
+/// A review that ended with a verdict about the whole change.
+fn is_finished(ran: &Ran) -> bool {
+    ["clean", "findings", "blocking"].contains(&ran.status())
+}
+
+/// What became of a finding, as the report of a run has it.
+fn fates<'r>(ran: &'r Ran, made: &Made) -> Vec<&'r str> {
+    let findings = ran
+        .report
+        .as_ref()
+        .and_then(|report| report["findings"].as_array());
+    let same = findings.into_iter().flatten().filter(|finding| {
+        let words = finding["finding"].as_str().unwrap_or_default();
+        words == made.defect().said || words == made.defect().again
+    });
+    same.filter_map(|finding| finding["fate"].as_str())
+        .collect()
+}

@@ -1,0 +1,466 @@
+//! The pull request of a seed, its reviewer, and its runs: one before the faults where the plan wants it, those that are
+//! disturbed, and the undisturbed one after them.
+
+use super::faults::{Disturbance, Ground, Kind, Place};
+use super::plan::{Cause, Discussion, Made, Plan};
+use crate::review::{finding, post};
+use crate::standin::github::{Change, Handle, events};
+use crate::standin::model::{Answer, Call, Request, Script};
+use crate::standin::shop;
+use crate::standin::world::{Job, Ran, Workflow, World};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A pass that the model has submitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submitted {
+    /// The prompt of a run, which no other has.
+    pub run: String,
+    /// The first digits of the commit.
+    pub head: String,
+    pub pass: u64,
+}
+
+/// A thread that there was before the disturbed run.
+#[derive(Debug, Clone, Copy)]
+pub struct Old {
+    pub root: u64,
+    pub made: Made,
+    pub discussion: Discussion,
+}
+
+pub struct Stage<'p> {
+    pub plan: &'p Plan,
+    pub world: World,
+    pub old: Vec<Old>,
+    pub submitted: Arc<Mutex<Vec<Submitted>>>,
+    next_head: String,
+    cause: Workflow,
+}
+
+/// What the disturbed runs have left.
+pub struct Disturbed {
+    pub ran: Ran,
+    pub second: Option<Ran>,
+    /// How often each disturbance struck.
+    pub struck: Vec<usize>,
+    pub left_over: usize,
+}
+
+impl<'p> Stage<'p> {
+    /// The pull request as the disturbed run will find it.
+    pub fn set(plan: &'p Plan) -> Self {
+        let world = World::shop(Script::new());
+        world.github.permit("dev", "read");
+        if plan.shifts() {
+            world.github.with(|state| state.page_size = 2);
+            let remark = "I would write this otherwise.";
+            world
+                .github
+                .remark(world.pull, "passerby", ("src/page.ts", 8), remark);
+        }
+        let cause = world.opened();
+        let mut stage = Self {
+            plan,
+            world,
+            old: Vec::new(),
+            submitted: Arc::default(),
+            next_head: String::new(),
+            cause,
+        };
+        if plan.cause != Cause::Opened {
+            stage.review_before();
+            stage.discuss();
+        }
+        stage.next_head = stage.commit_next();
+        stage
+    }
+
+    pub fn head(&self) -> String {
+        self.world
+            .github
+            .pull(self.world.pull, |pull| pull.head.sha.clone())
+    }
+
+    /// What a commit holds: two with the same are one and the same change.
+    pub fn tree(&self, commit: &str) -> String {
+        let tree = format!("{commit}^{{tree}}");
+        self.world
+            .github
+            .with(|state| state.git.must(&["rev-parse", &tree]))
+    }
+
+    fn review_before(&mut self) {
+        let found: Vec<Made> = self.plan.before.iter().map(|(made, _)| *made).collect();
+        self.speaks(vec![(found, Words::First)]);
+        let ran = self.world.run(&self.workflow(&self.cause, "4710"));
+        assert!(
+            ["findings", "blocking"].contains(&ran.status()),
+            "before the faults: {}",
+            ran.log
+        );
+        let comments = self.world.github.comments();
+        for (made, discussion) in &self.plan.before {
+            let mut ours = comments
+                .iter()
+                .filter(|one| one.user.as_deref() != Some("passerby"));
+            let root = ours.find(|one| one.body.contains(made.defect().said));
+            self.old.push(Old {
+                root: root.expect("every finding has its thread").id,
+                made: *made,
+                discussion: *discussion,
+            });
+        }
+    }
+
+    /// The developer objects, and perhaps pushes.
+    fn discuss(&mut self) {
+        let github = &self.world.github;
+        let mut last = None;
+        for old in &self.old {
+            if old.discussion != Discussion::Silence {
+                last = Some(github.reply(old.root, "dev", "That is on purpose.").id);
+            }
+        }
+        let pull = self.world.pull;
+        self.cause = match (self.plan.cause, last) {
+            (Cause::Replied, Some(comment)) => {
+                let name = "pull_request_review_comment";
+                let payload = events::comment_event(name, github, pull, comment);
+                self.world.workflow(name, payload)
+            }
+            _ => {
+                let before = self.head();
+                let words = Change::write("NOTES.md", "Words.\n");
+                let head = github.commit("search", &[&before], &[words]);
+                self.pushed(&before, &head)
+            }
+        };
+    }
+
+    fn pushed(&self, before: &str, head: &str) -> Workflow {
+        let (github, pull) = (&self.world.github, self.world.pull);
+        github.push(pull, head);
+        let payload = events::synchronize_event(github, pull, before);
+        self.world.workflow("pull_request", payload)
+    }
+
+    /// The commit that the head may move to: it adds a file, changes one that is reviewed, or is the same change anew.
+    fn commit_next(&self) -> String {
+        let (github, head) = (&self.world.github, self.head());
+        let mut disturbances = self.plan.disturbances.iter();
+        let moved = disturbances.find(|one| one.kind == Kind::HeadMoved);
+        match moved.map_or(0, |one| one.form % 3) {
+            0 => github.commit("search", &[&head], &[Change::write("src/guard.ts", GUARD)]),
+            1 => {
+                let page = format!("{}\n{GUARD}", shop::head_of("src/page.ts"));
+                github.commit("search", &[&head], &[Change::write("src/page.ts", page)])
+            }
+            _ => {
+                let base = github.with(|state| state.git.commit_of("main"));
+                let base = base.expect("the base branch");
+                github.commit("search", &[&base], &shop::changes())
+            }
+        }
+    }
+
+    fn workflow(&self, cause: &Workflow, run: &str) -> Workflow {
+        let mut workflow = cause.clone();
+        if !self.plan.real {
+            workflow = workflow.quick();
+        }
+        let longest = ("review_timeout_minutes".into(), "360".into());
+        workflow.inputs.extend([longest]);
+        let run = ("GITHUB_RUN_ID".into(), run.into());
+        workflow.variables.extend([run]);
+        workflow
+    }
+
+    /// The same with limits that are not waited for: three seconds of silence in place of ten minutes.
+    fn hurried(&self, run: &str) -> Workflow {
+        let mut workflow = self.workflow(&self.cause, run);
+        let scale = ("OPENCODE_REVIEWER_LIMIT_SCALE".into(), "0.005".into());
+        workflow.variables.extend([scale]);
+        workflow
+    }
+
+    /// The model of the runs to come: each finds what the next of these has, the last for all that follow.
+    fn speaks(&self, voices: Vec<(Vec<Made>, Words)>) {
+        self.world.model.becomes(self.reviewer(voices));
+    }
+
+    fn reviewer(
+        &self,
+        voices: Vec<(Vec<Made>, Words)>,
+    ) -> impl FnMut(&Request) -> Answer + Send + 'static {
+        let old = self.old.clone();
+        let submitted = Arc::clone(&self.submitted);
+        let mut runs: HashMap<String, Behaviour> = HashMap::new();
+        move |request| {
+            let run = request.system();
+            let number = runs.len().min(voices.len() - 1);
+            let behaviour = runs.entry(run.clone()).or_insert_with(|| {
+                let (found, words) = &voices[number];
+                Box::new(script(found, words, &old).into_behaviour())
+            });
+            let answer = behaviour(request);
+            let passes = passes_in(&answer);
+            let head = head_in(request);
+            let made = passes.into_iter().map(|pass| Submitted {
+                run: run.clone(),
+                head: head.clone(),
+                pass,
+            });
+            submitted.lock().expect("no panic").extend(made);
+            answer
+        }
+    }
+
+    /// The disturbed run, and a second one beside it if one of the disturbances is that.
+    pub fn disturb(&self) -> Disturbed {
+        let ground = Ground {
+            pull: self.world.pull,
+            process: Arc::new(AtomicI32::new(0)),
+            temporary: self.world.temporary(),
+            next_head: self.next_head.clone(),
+            second: Arc::default(),
+        };
+        let github = &self.world.github;
+        let rules = self
+            .plan
+            .disturbances
+            .iter()
+            .filter_map(|one| ground.rule(one));
+        let rules: Vec<_> = rules.collect();
+        github.with(|state| state.faults.extend(rules));
+        let at_model: Vec<Disturbance> = self
+            .plan
+            .disturbances
+            .iter()
+            .filter(|one| matches!(one.place, Place::Model))
+            .copied()
+            .collect();
+        let counts: Arc<Vec<AtomicUsize>> =
+            Arc::new(at_model.iter().map(|_| AtomicUsize::new(0)).collect());
+        self.world.model.becomes(disturbed(
+            self.reviewer(self.disturbed_voices()),
+            at_model,
+            Arc::clone(&counts),
+            (ground.clone(), github.handle()),
+        ));
+        let (ran, second) = self.run_both(&ground);
+        let mut by_github = github.struck().into_iter();
+        let mut by_model = counts.iter().map(|count| count.load(Ordering::Relaxed));
+        let struck = self.plan.disturbances.iter().map(|one| match one.place {
+            Place::GitHub(_) => by_github.next(),
+            Place::Model => by_model.next(),
+        });
+        Disturbed {
+            ran,
+            second,
+            struck: struck.map(Option::unwrap_or_default).collect(),
+            left_over: self.world.left_over().len(),
+        }
+    }
+
+    /// The disturbed run restates what was said before the push; a second one says everything in other words.
+    fn disturbed_voices(&self) -> Vec<(Vec<Made>, Words)> {
+        let mut found = self.plan.findings.clone();
+        if self.plan.cause == Cause::Pushed {
+            found.extend(self.plan.before.iter().map(|(made, _)| *made));
+        }
+        let old: Vec<usize> = self
+            .plan
+            .before
+            .iter()
+            .map(|(made, _)| made.defect)
+            .collect();
+        vec![(found.clone(), Words::AgainFor(old)), (found, Words::Again)]
+    }
+
+    fn run_both(&self, ground: &Ground) -> (Ran, Option<Ran>) {
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let beside = scope.spawn(|| {
+                wait_for(&ground.second, &over).then(|| {
+                    let job = Job::new();
+                    self.world.run_beside(&job, &self.hurried("4712"))
+                })
+            });
+            let ran = self.world.run_watched(&self.hurried("4711"), |id| {
+                let id = i32::try_from(id).expect("a process id");
+                ground.process.store(id, Ordering::Relaxed);
+            });
+            over.store(true, Ordering::Relaxed);
+            (ran, beside.join().expect("the second run"))
+        })
+    }
+
+    /// The undisturbed run, later: it finds one half again in other words, and not the other.
+    pub fn run_after(&self, head_before: &str) -> Ran {
+        self.world.github.with(|state| state.rest(8));
+        let restated = (self.plan.restated.clone(), Words::Again);
+        self.speaks(vec![restated]);
+        let (github, pull) = (&self.world.github, self.world.pull);
+        let cause = if self.head() == head_before {
+            self.cause.clone()
+        } else {
+            let payload = events::synchronize_event(github, pull, head_before);
+            self.world.workflow("pull_request", payload)
+        };
+        self.world.run(&self.workflow(&cause, "4713"))
+    }
+
+    /// The threads as `state --json` shows them.
+    pub fn state(&self) -> Ran {
+        let mut workflow = self.world.opened();
+        let actions = ("GITHUB_ACTIONS".into(), String::new());
+        workflow.variables.extend([actions]);
+        let arguments = ["state", "--repo", "octo/shop", "--pr", "1", "--json"];
+        self.world.spawn(&workflow, &arguments)
+    }
+}
+
+const GUARD: &str = "export const guard = (text: string) => text.length > 2;\n";
+
+type Behaviour = Box<dyn FnMut(&Request) -> Answer + Send>;
+
+/// In which of its two wordings a run puts a finding.
+#[derive(Debug, Clone)]
+pub enum Words {
+    First,
+    Again,
+    /// Other words for these, the first ones for the rest.
+    AgainFor(Vec<usize>),
+}
+
+impl Words {
+    fn of(&self, made: &Made) -> &'static str {
+        let again = match self {
+            Self::First => false,
+            Self::Again => true,
+            Self::AgainFor(old) => old.contains(&made.defect),
+        };
+        let defect = made.defect();
+        if again { defect.again } else { defect.said }
+    }
+}
+
+/// One pass after the other with its findings, after a word in each thread that waits for one.
+fn script(found: &[Made], words: &Words, old: &[Old]) -> Script {
+    let mut script = Script::new();
+    for made in found {
+        let defect = made.defect();
+        let call = post(finding(
+            defect.file,
+            defect.line(),
+            made.score,
+            words.of(made),
+        ));
+        script = script.pass(made.pass, move |_| vec![call.clone()]);
+    }
+    let judged: Vec<Old> = old
+        .iter()
+        .filter(|one| one.discussion != Discussion::Silence)
+        .copied()
+        .collect();
+    script.threads(move |request| {
+        let prompt = request.last_user();
+        let asked = judged
+            .iter()
+            .filter(|one| prompt.contains(&format!("Thread {}:", one.root)));
+        asked.map(judgement).collect()
+    })
+}
+
+fn judgement(old: &Old) -> Call {
+    let concession = old.discussion == Discussion::Conceded;
+    let body = if concession {
+        "Right, that is how it is meant."
+    } else {
+        "The purpose does not change what happens."
+    };
+    let thread = old.root.to_string();
+    let arguments = json!({ "thread_id": thread, "body": body, "is_concession": concession });
+    Call::new("github_reply_to_thread", arguments)
+}
+
+fn passes_in(answer: &Answer) -> Vec<u64> {
+    let Answer::Say { calls, .. } = answer else {
+        return Vec::new();
+    };
+    let submitted = calls
+        .iter()
+        .filter(|call| call.name == "submit_pass_results");
+    submitted
+        .filter_map(|call| call.arguments["pass_number"].as_u64())
+        .collect()
+}
+
+/// The commit that a run reviews, as its first prompt names it.
+fn head_in(request: &Request) -> String {
+    let words = "Head commit: ";
+    let text = request.raw()["messages"].to_string();
+    let at = text.find(words).map(|at| at + words.len());
+    at.map_or(String::new(), |at| text[at..at + 7].to_owned())
+}
+
+/// The model with what disturbs it or happens while it is asked.
+fn disturbed(
+    mut honest: impl FnMut(&Request) -> Answer + Send + 'static,
+    disturbances: Vec<Disturbance>,
+    struck: Arc<Vec<AtomicUsize>>,
+    (ground, github): (Ground, Handle),
+) -> impl FnMut(&Request) -> Answer + Send + 'static {
+    let mut requests = 0;
+    move |request| {
+        let number = requests;
+        requests += 1;
+        let due = disturbances
+            .iter()
+            .zip(struck.iter())
+            .filter(|(one, _)| (one.after..one.after + one.times).contains(&number));
+        let mut answer = None;
+        for (one, struck) in due {
+            struck.fetch_add(1, Ordering::Relaxed);
+            github.with(|state| ground.event(one, state));
+            answer = answer.or(misbehaviour(one));
+        }
+        answer.unwrap_or_else(|| honest(request))
+    }
+}
+
+/// What the model says instead of what it should; `None`: what it should.
+fn misbehaviour(disturbance: &Disturbance) -> Option<Answer> {
+    match disturbance.kind {
+        Kind::ModelStall => Some(Answer::Stall),
+        Kind::ModelError => Some(match disturbance.form {
+            form @ 0..8 => {
+                let status = [400, 401, 402, 403, 429, 500, 502, 529][form];
+                Answer::status(status, json!({ "error": { "message": "Not now" } }))
+            }
+            8 => Answer::text(""),
+            9 => Answer::Raw("<html>Bad gateway</html>"),
+            _ => Answer::Ends {
+                text: "And so".into(),
+                why: "length",
+            },
+        }),
+        Kind::SidecarHang => Some(Answer::call("sidecar_hang", json!({}))),
+        _ => None,
+    }
+}
+
+/// Whether a second run is asked for before the first is over.
+fn wait_for(asked: &AtomicBool, over: &AtomicBool) -> bool {
+    loop {
+        let ended = over.load(Ordering::Relaxed);
+        if asked.load(Ordering::Relaxed) || ended {
+            return asked.load(Ordering::Relaxed);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
