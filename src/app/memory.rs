@@ -162,7 +162,7 @@ fn conversation(
         // What we resolved ourselves is told by our reply.
         resolved_by: thread
             .resolved_by
-            .filter(|login| !ours.contains(login))
+            .filter(|login| ours.iter().all(|own| !own.may_be_called(login)))
             .map(|login| {
                 let weight = standing(&login);
                 (login, weight)

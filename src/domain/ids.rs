@@ -215,6 +215,13 @@ impl Login {
     pub fn is_bot(&self) -> bool {
         self.0.ends_with("[bot]")
     }
+
+    /// Whether GraphQL may mean this account by `name` where it knows users alone, and bots by their bare names.
+    #[must_use]
+    pub fn may_be_called(&self, name: &Self) -> bool {
+        let bare = |login: &Self| Self::new(login.0.trim_end_matches("[bot]"));
+        bare(self) == bare(name)
+    }
 }
 
 impl PartialEq for Login {

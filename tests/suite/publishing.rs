@@ -2,8 +2,8 @@
 //! finished review found is said exactly once, or named where it is missing.
 
 use crate::review::{comments, finding, layer_bypassed, lost_page, post};
-use crate::standin::github::{Change, Fault, GitHub, Write};
-use crate::standin::model::Script;
+use crate::standin::github::{Change, Fault, GitHub, Write, events};
+use crate::standin::model::{Call, Script};
 use crate::standin::shop;
 use crate::standin::world::{Ran, World};
 use http::Method;
@@ -373,4 +373,44 @@ fn g10_of_two_runs_on_one_head_the_later_waits_and_repeats_nothing() {
     std::sync::Arc::into_inner(world)
         .expect("the last")
         .finish();
+}
+
+#[test]
+fn g2_a_concession_whose_reply_was_refused_is_said_by_the_next_run() {
+    let world = World::shop(three());
+    review(&world);
+    world.github.take_writes();
+    let root = world.github.comments()[0].id;
+    let objection = world.github.reply(root, "dev", "That is on purpose.");
+    let name = "pull_request_review_comment";
+    let payload = events::comment_event(name, &world.github, world.pull, objection.id);
+    let workflow = world.workflow(name, payload).quick();
+    let concession =
+        json!({ "thread_id": root.to_string(), "body": "Right.", "is_concession": true });
+    let script = Script::new()
+        .threads(move |_| vec![Call::new("github_reply_to_thread", concession.clone())]);
+    world.model.becomes(script.into_behaviour());
+    let replies = format!("/repos/octo/shop/pulls/1/comments/{root}/replies");
+    let refusal = json!({ "message": "Resource not accessible by integration" });
+    world
+        .github
+        .on(Method::POST, &replies, 1, Fault::Status(403, refusal));
+    // The conversation is closed by now, and nobody knows why.
+    assert_eq!(world.run(&workflow).code, Some(2));
+    assert!(world.github.threads()[0].is_resolved);
+    let ran = world.run(&workflow);
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    let comments = world.github.comments();
+    let replies: Vec<&str> = comments
+        .iter()
+        .filter(|one| one.in_reply_to_id == Some(root) && one.id != objection.id)
+        .map(|one| one.body.as_str())
+        .collect();
+    assert_eq!(replies.len(), 1, "{replies:?}");
+    assert!(
+        replies[0].starts_with("✅ **Issue Resolved**"),
+        "{replies:?}"
+    );
+    world.github.take_writes();
+    world.finish();
 }
