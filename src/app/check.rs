@@ -24,16 +24,42 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(15);
 /// What a run takes beside the model's time, at most.
 const BESIDES: Duration = Duration::from_mins(10);
 
-/// The check run of an older run that still works on this head. A list that fails is no reason to wait.
-async fn holder(run: &Run<'_>, head: &CommitSha, own: u64) -> Option<u64> {
-    let runs = run.github.check_runs(&run.pr.repo, head, NAME).await.ok()?;
-    let leases = runs.into_iter().map(|check| Lease {
+/// The check runs of our name on this head. A list that fails is no reason to wait.
+async fn leases(run: &Run<'_>, head: &CommitSha) -> Vec<Lease> {
+    let runs = run.github.check_runs(&run.pr.repo, head, NAME).await;
+    let leases = runs.unwrap_or_default().into_iter().map(|check| Lease {
         id: check.id,
         started_at: check.started_at,
         in_progress: check.conclusion.is_none(),
     });
-    let leases: Vec<Lease> = leases.collect();
-    lease::holder(&leases, own, run.config.timeout + BESIDES)
+    leases.collect()
+}
+
+/// The longest that a run can be at work.
+fn longest(run: &Run<'_>) -> Duration {
+    run.config.timeout + BESIDES
+}
+
+/// The check run of an older run that still works on this head.
+async fn holder(run: &Run<'_>, head: &CommitSha, own: u64) -> Option<u64> {
+    lease::holder(&leases(run, head).await, own, longest(run))
+}
+
+/// Concludes what runs have left in progress that GitHub did not let conclude it, or that were killed. Nobody else
+/// would.
+async fn conclude_abandoned(run: &Run<'_>, head: &CommitSha, own: u64) {
+    let (title, summary) = comment::check_abandoned();
+    let output = CheckOutput {
+        title: title.into(),
+        summary: summary.into(),
+        text: None,
+    };
+    for id in lease::abandoned(&leases(run, head).await, own, longest(run)) {
+        let (repo, cancelled) = (&run.pr.repo, Conclusion::Cancelled);
+        if let Err(error) = run.github.conclude(repo, id, cancelled, &output).await {
+            tracing::debug!("check run {id} is still in progress: {error}");
+        }
+    }
 }
 
 /// Told before the model is asked, once: a mistake as a warning, what may be a choice as a line of the log.
@@ -133,6 +159,7 @@ impl CheckRun {
                     bill: Bill::of(run, reading),
                 };
                 *self.slot() = Some(open);
+                conclude_abandoned(run, &reading.pull.head_sha, id).await;
                 tell_lacking(run, reading, None);
             }
             Err(error) if error.is_permission() => {

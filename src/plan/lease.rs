@@ -15,16 +15,30 @@ pub struct Lease {
 /// The run that began before `own` and still works. Who began longer ago than a run can last does not work any more.
 #[must_use]
 pub fn holder(leases: &[Lease], own: u64, longest: Duration) -> Option<u64> {
+    let working = |since: Option<u64>| since.is_some_and(|since| since <= longest.as_secs());
+    older(leases, own, working).into_iter().min()
+}
+
+/// Runs that have ended without a word: they began longer ago than a run can last, and are still in progress.
+#[must_use]
+pub fn abandoned(leases: &[Lease], own: u64, longest: Duration) -> Vec<u64> {
+    let ended = |since: Option<u64>| since.is_some_and(|since| since > longest.as_secs());
+    older(leases, own, ended)
+}
+
+/// The runs in progress before `own`, by the seconds from their beginning to its.
+fn older(leases: &[Lease], own: u64, is_wanted: impl Fn(Option<u64>) -> bool) -> Vec<u64> {
     let started = |lease: &Lease| seconds(lease.started_at.as_deref()?);
-    let now = started(leases.iter().find(|lease| lease.id == own)?)?;
-    let alive = |lease: &&Lease| {
-        let since = started(lease).map(|began| now.saturating_sub(began));
-        since.is_some_and(|since| since <= longest.as_secs())
+    let own_lease = leases.iter().find(|lease| lease.id == own);
+    let Some(now) = own_lease.and_then(started) else {
+        return Vec::new();
     };
     let older = leases
         .iter()
         .filter(|lease| lease.in_progress && lease.id < own);
-    older.filter(alive).map(|lease| lease.id).min()
+    let since = |lease: &Lease| started(lease).map(|began| now.saturating_sub(began));
+    let wanted = older.filter(|lease| is_wanted(since(lease)));
+    wanted.map(|lease| lease.id).collect()
 }
 
 /// `2026-11-16T16:48:00Z` as seconds since the epoch.
@@ -90,6 +104,8 @@ mod tests {
             odd.clone(),
         ];
         assert_eq!(holder(&all, 9, HOUR), Some(3));
+        assert_eq!(abandoned(&all, 9, HOUR), [1]);
+        assert_eq!(abandoned(&all, 77, HOUR), [0; 0]);
         assert_eq!(holder(&[own, done, dead, odd], 9, HOUR), None);
         assert_eq!(holder(&all, 77, HOUR), None, "we are not among them");
     }

@@ -361,6 +361,15 @@ pub fn check_cancelled() -> (&'static str, &'static str) {
     )
 }
 
+/// Title and summary of a check that its run has left in progress.
+#[must_use]
+pub fn check_abandoned() -> (&'static str, &'static str) {
+    (
+        "Ended without a word",
+        "The run that opened this check has ended without concluding it; a later one has taken its place.",
+    )
+}
+
 /// "1 finding", "2 findings".
 #[must_use]
 pub fn plural(count: usize, noun: &str) -> String {

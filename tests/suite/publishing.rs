@@ -2,7 +2,7 @@
 //! finished review found is said exactly once, or named where it is missing.
 
 use crate::review::{comments, finding, layer_bypassed, lost_page, post};
-use crate::standin::github::{Change, Fault, GitHub, Write, events};
+use crate::standin::github::{Change, Fault, GitHub, State, Write, events};
 use crate::standin::model::{Call, Script};
 use crate::standin::shop;
 use crate::standin::world::{Ran, World};
@@ -411,6 +411,37 @@ fn g2_a_concession_whose_reply_was_refused_is_said_by_the_next_run() {
         replies[0].starts_with("✅ **Issue Resolved**"),
         "{replies:?}"
     );
+    world.github.take_writes();
+    world.finish();
+}
+
+#[test]
+fn g2_a_check_that_a_run_could_not_conclude_is_concluded_by_a_later_one() {
+    let world = World::shop(three());
+    let refusal = json!({ "message": "Resource not accessible by integration" });
+    let checks = "/repos/octo/shop/check-runs/";
+    world
+        .github
+        .on(Method::PATCH, checks, 9, Fault::Status(403, refusal));
+    review(&world);
+    world.github.with(State::clear_faults);
+    world.github.with(|state| state.rest(2));
+    let ran = review(&world);
+    assert_eq!(
+        (ran.code, ran.status()),
+        (Some(0), "findings"),
+        "{}",
+        ran.log
+    );
+    let concluded = world.github.with(|state| {
+        let runs = state.check_runs.iter();
+        runs.map(|run| run.conclusion.clone()).collect::<Vec<_>>()
+    });
+    assert_eq!(
+        concluded,
+        [Some("cancelled".to_owned()), Some("success".to_owned())]
+    );
+    assert_eq!(said(&world.github), ALL, "nothing twice");
     world.github.take_writes();
     world.finish();
 }
