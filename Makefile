@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test fuzz demo bench schema providers
+.PHONY: check fmt clippy test soak fuzz demo bench schema providers
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -17,6 +17,11 @@ clippy:
 # One seed for the property tests, so that a change is judged and not the dice; another one: PROPTEST_RNG_SEED=7 make test.
 test: $(installed)
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} cargo test
+
+# Faults drawn from a thousand seeds, two at a time, every tenth with the real OpenCode; `make test` has the first sixty.
+# Fewer, or others: SOAK_SEEDS=200 SOAK_FIRST=1001 make soak. One, with its plan and its logs: SOAK_SEED=123 make soak.
+soak: $(installed)
+	one=$${SOAK_SEED:+one_seed}; cargo test --test suite soak::$${one:-a_thousand_seeds} -- --ignored --nocapture
 
 # The properties of the tests on inputs that coverage leads to. No sanitiser: it would need a nightly compiler, and there is
 # no unsafe code to watch. Compares are not traced, because that takes most of the time, and a byte of an input is already a

@@ -1,8 +1,8 @@
 //! Runs that are disturbed by faults of all kinds, drawn from a seed, and an undisturbed run after each: whatever went
 //! wrong, the pull request ends as if it had not.
 //!
-//! One seed, with its plan and its logs: `SOAK_SEED=123 cargo test --test suite soak::one_seed -- --ignored --nocapture`.
-//! A thousand: `make soak`; as many as wanted: `SOAK_SEEDS=200 make soak`.
+//! A thousand seeds: `make soak`; as many as wanted: `SOAK_SEEDS=200 make soak`; one, with its plan and the logs of its
+//! runs: `SOAK_SEED=123 make soak`.
 
 mod faults;
 mod judge;

@@ -5,7 +5,6 @@ use super::plan::{Cause, Discussion, Made};
 use crate::dice::Dice;
 use crate::standin::github::{Act, Fault, Rule, State};
 use crate::watch::signal;
-use http::Method;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
@@ -99,137 +98,75 @@ enum Needs {
     Concession,
 }
 
-/// A kind of request to GitHub, and how many of it every run makes that has the reason.
-#[derive(Debug)]
+/// A kind of request to GitHub.
+#[derive(Debug, Clone, Copy)]
 pub struct Class {
-    method: Method,
+    method: &'static str,
     path: &'static str,
     /// In the body: GraphQL has one path for everything.
     word: &'static str,
+    /// How many of it every run makes that has the reason.
     count: usize,
     needs: Needs,
+    writes: bool,
 }
 
-const fn class(
-    method: Method,
-    path: &'static str,
-    word: &'static str,
-    count: usize,
-    needs: Needs,
-) -> Class {
+const fn read(path: &'static str, count: usize) -> Class {
     Class {
-        method,
+        method: "GET",
         path,
-        word,
+        word: "",
         count,
-        needs,
+        needs: Needs::Nothing,
+        writes: false,
     }
 }
 
-const COMMENTS: usize = 1;
+const fn query(word: &'static str, count: usize) -> Class {
+    Class {
+        method: "POST",
+        word,
+        ..read("/graphql", count)
+    }
+}
 
-static CLASSES: [Class; 18] = [
-    class(
-        Method::GET,
-        "/repos/octo/shop/pulls/1",
-        "",
-        6,
-        Needs::Nothing,
-    ),
-    class(
-        Method::GET,
-        "/repos/octo/shop/pulls/1/comments",
-        "",
-        1,
-        Needs::Nothing,
-    ),
-    class(
-        Method::GET,
-        "/repos/octo/shop/pulls/1/reviews",
-        "",
-        1,
-        Needs::Nothing,
-    ),
-    class(
-        Method::GET,
-        "/repos/octo/shop/commits/",
-        "",
-        1,
-        Needs::Nothing,
-    ),
-    class(
-        Method::GET,
-        "/repos/octo/shop/collaborators/",
-        "",
-        1,
-        Needs::Replies,
-    ),
-    class(Method::GET, "/repos/", "", 8, Needs::Nothing),
-    class(Method::POST, "/graphql", "reviewThreads", 1, Needs::Nothing),
-    class(Method::POST, "/graphql", "checkSuites", 1, Needs::Nothing),
-    class(Method::POST, "/graphql", "", 3, Needs::Nothing),
-    class(
-        Method::GET,
-        "/octo/shop.git/info/refs",
-        "",
-        1,
-        Needs::Nothing,
-    ),
-    class(
-        Method::POST,
-        "/octo/shop.git/git-upload-pack",
-        "",
-        1,
-        Needs::Nothing,
-    ),
-    class(
-        Method::POST,
-        "/repos/octo/shop/check-runs",
-        "",
-        1,
-        Needs::Nothing,
-    ),
-    class(
-        Method::PATCH,
-        "/repos/octo/shop/check-runs/",
-        "",
-        1,
-        Needs::Nothing,
-    ),
-    class(
-        Method::POST,
-        "/repos/octo/shop/pulls/1/comments/1/",
-        "",
-        1,
-        Needs::Nothing,
-    ),
-    class(
-        Method::POST,
-        "/repos/octo/shop/pulls/1/reviews",
-        "",
-        1,
-        Needs::Findings,
-    ),
-    class(
-        Method::POST,
-        "/repos/octo/shop/pulls/1/reviews",
-        "",
-        1,
-        Needs::Findings,
-    ),
-    class(
-        Method::POST,
-        "/repos/octo/shop/pulls/1/comments/",
-        "rmcoc",
-        1,
-        Needs::Replies,
-    ),
-    class(
-        Method::POST,
-        "/graphql",
+const fn write(method: &'static str, path: &'static str, needs: Needs) -> Class {
+    Class {
+        method,
+        needs,
+        writes: true,
+        ..read(path, 1)
+    }
+}
+
+const fn about(word: &'static str, class: Class) -> Class {
+    Class { word, ..class }
+}
+
+const COMMENTS: &str = "/repos/octo/shop/pulls/1/comments";
+const REPLIES: &str = "/repos/octo/shop/pulls/1/comments/";
+
+static CLASSES: [Class; 17] = [
+    read(COMMENTS, 1),
+    read("/repos/octo/shop/pulls/1", 5),
+    read("/repos/octo/shop/pulls/1/reviews", 1),
+    read("/repos/octo/shop/commits/", 1),
+    read("/repos/octo/shop/compare/", 1),
+    read("/repos/", 8),
+    read("/octo/shop.git/info/refs", 1),
+    query("reviewThreads", 1),
+    query("checkSuites", 1),
+    query("", 3),
+    write("POST", "/octo/shop.git/git-upload-pack", Needs::Nothing),
+    write("POST", "/repos/octo/shop/check-runs", Needs::Nothing),
+    write("PATCH", "/repos/octo/shop/check-runs/", Needs::Nothing),
+    write("POST", "/repos/octo/shop/pulls/1/reviews", Needs::Findings),
+    // Twice, because everything hangs on it.
+    write("POST", "/repos/octo/shop/pulls/1/reviews", Needs::Findings),
+    about("rmcoc", write("POST", REPLIES, Needs::Replies)),
+    about(
         "resolveReviewThread",
-        1,
-        Needs::Concession,
+        write("POST", "/graphql", Needs::Concession),
     ),
 ];
 
@@ -271,8 +208,9 @@ impl Disturbance {
             Needs::Concession => replies(&|d| d == Discussion::Conceded),
         };
         let at_model = kind.is_beside_the_model() || (kind.is_event() && dice.one_in(2));
+        let comments = || CLASSES.iter().find(|one| one.path == COMMENTS);
         let (place, count) = if kind == Kind::PageShift {
-            (Place::GitHub(&CLASSES[COMMENTS]), 1)
+            (Place::GitHub(comments().expect("one of the classes")), 1)
         } else if at_model {
             let turns_alone = cause == Cause::Replied;
             let count = if turns_alone {
@@ -282,7 +220,12 @@ impl Disturbance {
             };
             (Place::Model, count)
         } else {
-            let possible: Vec<&Class> = CLASSES.iter().filter(|one| met(one.needs)).collect();
+            // Most at what is written, because there is most to lose.
+            let writes = dice.below(5) < 3;
+            let possible: Vec<&Class> = CLASSES
+                .iter()
+                .filter(|one| met(one.needs) && (one.writes || !writes))
+                .collect();
             let class = dice.pick(&possible);
             (Place::GitHub(class), class.count)
         };
@@ -339,7 +282,7 @@ impl Ground {
             Fault::Meanwhile(Act::new(move |state| ground.event(&disturbance, state)))
         });
         Some(Rule {
-            method: class.method.clone(),
+            method: class.method.parse().expect("a method"),
             path_prefix: class.path.into(),
             body_contains: class.word.into(),
             after: disturbance.after,
