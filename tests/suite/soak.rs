@@ -48,11 +48,11 @@ fn run(seed: u64) -> Outcome {
     judge.judge();
     let (complaints, named) = (judge.complaints, judge.named);
     Outcome {
+        plan,
         disturbed,
         after,
         complaints,
         named,
-        plan,
     }
 }
 

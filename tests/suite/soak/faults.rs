@@ -300,7 +300,7 @@ fn shift(state: &mut State, pull: u64, form: usize) {
         .iter()
         .find(|one| one.user.as_deref() == Some("passerby"));
     match oldest.map(|one| one.id) {
-        Some(id) if form % 4 != 0 => state.delete(id),
+        Some(id) if !form.is_multiple_of(4) => state.delete(id),
         _ => {
             state.add_remark(pull, "passerby", ("src/page.ts", 8), "And another thing.");
         }

@@ -93,8 +93,8 @@ impl Judge<'_> {
     fn classified(&mut self, name: &str, ran: &Ran) {
         let explained = !ran.annotations("error").is_empty();
         let known = match (ran.code, ran.status()) {
-            (Some(0), "clean" | "findings" | "blocking" | "skipped") => true,
-            (Some(1), "blocking") => true,
+            // No seed has a reason to skip anything.
+            (Some(0), "clean" | "findings") | (Some(0 | 1), "blocking") => true,
             (Some(2), "incomplete") => explained && ran.report.is_some(),
             (Some(2), "error") => explained,
             (Some(143), "") => ran.log.contains("The run was cancelled"),
@@ -109,7 +109,7 @@ impl Judge<'_> {
             .as_ref()
             .and_then(|report| report["verdict"].as_str());
         let agrees = match (ran.code, verdict) {
-            (Some(143) | Some(2), Some(verdict)) => verdict == "incomplete",
+            (Some(143 | 2), Some(verdict)) => verdict == "incomplete",
             (Some(0 | 1), Some(verdict)) => verdict == ran.status(),
             _ => true,
         };

@@ -153,14 +153,14 @@ impl Plan {
         {
             before[0].1 = Discussion::Kept;
         }
-        let findings = match cause {
-            Cause::Replied => Vec::new(),
-            _ => {
-                let count = (2 + dice.count(5)).min(new.len());
-                let made = new[..count].iter().map(|defect| made(&mut dice, *defect));
-                made.collect()
-            }
+        let count = match cause {
+            Cause::Replied => 0,
+            _ => (2 + dice.count(5)).min(new.len()),
         };
+        let findings: Vec<Made> = new[..count]
+            .iter()
+            .map(|defect| made(&mut dice, *defect))
+            .collect();
         let disturbances = kinds
             .into_iter()
             .map(|kind| Disturbance::drawn(&mut dice, kind, cause, &before, &findings))
