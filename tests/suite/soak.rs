@@ -35,13 +35,13 @@ fn run(seed: u64) -> Outcome {
     let stage = Stage::set(&plan);
     let head = stage.head();
     let disturbed = stage.disturb();
-    let said_before = judge::said(&stage);
+    let before = judge::glance(&stage);
     let after = stage.run_after(&head);
     let mut judge = Judge {
         stage: &stage,
         disturbed: &disturbed,
         after: &after,
-        said_before,
+        before,
         complaints: Vec::new(),
         named: 0,
     };

@@ -149,7 +149,7 @@ const REPLIES: &str = "/repos/octo/shop/pulls/1/comments/";
 static CLASSES: [Class; 17] = [
     read(COMMENTS, 1),
     read("/repos/octo/shop/pulls/1", 5),
-    read("/repos/octo/shop/pulls/1/reviews", 1),
+    read("/repos/octo/shop/pulls/1/reviews", 2),
     read("/repos/octo/shop/commits/", 1),
     read("/repos/octo/shop/compare/", 1),
     read("/repos/", 8),

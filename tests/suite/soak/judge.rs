@@ -33,15 +33,40 @@ pub struct Judge<'a> {
     pub stage: &'a Stage<'a>,
     pub disturbed: &'a Disturbed,
     pub after: &'a Ran,
-    /// What was said of each defect when the last run began.
-    pub said_before: Vec<usize>,
+    /// When the last run began.
+    pub before: Glance,
     pub complaints: Vec<Complaint>,
     /// Findings of passes that were finished and could not be posted: reports name them.
     pub named: usize,
 }
 
+/// How things are at a moment.
+pub struct Glance {
+    /// How often each defect is told on the pull request.
+    said: Vec<usize>,
+    /// How many passes were submitted, of all runs so far.
+    submitted: usize,
+    /// Head and id of check runs that are green.
+    green: Vec<(String, u64)>,
+}
+
+pub fn glance(stage: &Stage<'_>) -> Glance {
+    let green = stage.world.github.with(|state| {
+        let green = state
+            .check_runs
+            .iter()
+            .filter(|run| run.conclusion.as_deref() == Some("success"));
+        green.map(|run| (run.head_sha.clone(), run.id)).collect()
+    });
+    Glance {
+        said: said(stage),
+        submitted: stage.submitted.lock().expect("no panic").len(),
+        green,
+    }
+}
+
 /// How often a defect is told on the pull request: in a thread, on a file, or in a review's text.
-pub fn said(stage: &Stage<'_>) -> Vec<usize> {
+fn said(stage: &Stage<'_>) -> Vec<usize> {
     stage.world.github.with(|state| {
         let roots = state
             .comments
@@ -235,7 +260,9 @@ impl Judge<'_> {
     /// `state --json` shows every thread as its discussion left it.
     fn statuses(&mut self) {
         let shown = self.stage.state();
-        let threads: Value = serde_json::from_str(&shown.log).unwrap_or_default();
+        // Warnings follow it.
+        let mut values = serde_json::Deserializer::from_str(&shown.log).into_iter::<Value>();
+        let threads = values.next().and_then(Result::ok).unwrap_or_default();
         let Some(threads) = threads.as_array() else {
             return self.complain(Wrong::Status, format!("no state: {}", shown.log));
         };
@@ -256,50 +283,28 @@ impl Judge<'_> {
     }
 
     fn no_false_green(&mut self) {
-        let blocking_before = |old: &super::stage::Old| old.made.blocks();
-        let blocked = self.stage.old.iter().any(blocking_before);
-        let runs: Vec<(&str, &Ran)> = [
-            ("the disturbed run", Some(&self.disturbed.ran)),
-            ("the second run", self.disturbed.second.as_ref()),
-            ("the last run", Some(self.after)),
-        ]
-        .into_iter()
-        .filter_map(|(name, ran)| Some((name, ran?)))
-        .collect();
-        let mut complaints = Vec::new();
-        for (name, ran) in runs {
-            if !["clean", "findings"].contains(&ran.status()) {
-                continue;
-            }
-            let head = ran
-                .report
-                .as_ref()
-                .and_then(|report| report["head"].as_str());
-            if !head.is_some_and(|head| self.was_reviewed(head)) {
-                complaints.push(format!("{name} is {} without a review", ran.status()));
-            }
-            let made = self.all_made();
-            let found = |made: &Made| made.blocks() && !fates(ran, made).is_empty();
-            if blocked || made.iter().any(found) {
-                complaints.push(format!(
-                    "{name} is {} in spite of a blocking finding",
-                    ran.status()
-                ));
-            }
+        let now = glance(self.stage);
+        let disturbed = self.disturbed;
+        let mut complaints = self.green("the disturbed run", &disturbed.ran, &self.before);
+        if let Some(second) = &disturbed.second {
+            complaints.extend(self.green("the second run", second, &self.before));
         }
-        let of_last = &self.after.status();
-        let said_blocking = |made: &Made| made.blocks() && self.said_before[made.defect] > 0;
-        if *of_last != "blocking" && self.all_made().iter().any(said_blocking) {
+        complaints.extend(self.green("the last run", self.after, &now));
+        for moment in [&self.before, &now] {
+            let checks = moment.green.iter();
+            let checks = checks.filter(|(head, _)| !self.was_reviewed(head, moment));
+            complaints.extend(
+                checks.map(|(head, id)| {
+                    format!("check run {id} is green without a review of {head}")
+                }),
+            );
+        }
+        let blocks = |made: &Made| made.blocks() && self.before.said[made.defect] > 0;
+        let verdict = self.after.status();
+        if verdict != "blocking" && self.all_made().iter().any(blocks) {
             complaints.push(format!(
-                "the last run is {of_last} in spite of a blocking thread"
+                "the last run is {verdict} in spite of a blocking thread"
             ));
-        }
-        for (head, id) in self.green_checks() {
-            if !self.was_reviewed(&head) {
-                complaints.push(format!(
-                    "check run {id} is green without a review of {head}"
-                ));
-            }
         }
         let complaints = complaints
             .into_iter()
@@ -307,27 +312,35 @@ impl Judge<'_> {
         self.complaints.extend(complaints);
     }
 
-    fn green_checks(&self) -> Vec<(String, u64)> {
-        self.stage.world.github.with(|state| {
-            let green = state
-                .check_runs
-                .iter()
-                .filter(|run| run.conclusion.as_deref() == Some("success"));
-            green.map(|run| (run.head_sha.clone(), run.id)).collect()
-        })
+    /// What is wrong with a run that is green, given what the model had submitted by then.
+    fn green(&self, name: &str, ran: &Ran, by_then: &Glance) -> Vec<String> {
+        let mut complaints = Vec::new();
+        if !["clean", "findings"].contains(&ran.status()) {
+            return complaints;
+        }
+        let report = ran.report.as_ref();
+        let head = report.and_then(|report| report["head"].as_str());
+        if !head.is_some_and(|head| self.was_reviewed(head, by_then)) {
+            complaints.push(format!("{name} is {} without a review", ran.status()));
+        }
+        let stood = self.stage.old.iter().any(|old| old.made.blocks());
+        let found = |made: &Made| made.blocks() && !fates(ran, made).is_empty();
+        if stood || self.all_made().iter().any(found) {
+            let words = format!("{name} is {} in spite of a blocking finding", ran.status());
+            complaints.push(words);
+        }
+        complaints
     }
 
-    /// Whether the model has submitted all passes of one run about this change.
-    fn was_reviewed(&self, head: &str) -> bool {
+    /// Whether the model had submitted all passes of one run about this change.
+    fn was_reviewed(&self, head: &str, by_then: &Glance) -> bool {
         let tree = self.stage.tree(head);
         let submitted = self.stage.submitted.lock().expect("no panic");
-        let mut runs: Vec<&str> = submitted.iter().map(|one| one.run.as_str()).collect();
-        runs.dedup();
-        runs.iter().any(|run| {
-            let of_run = || submitted.iter().filter(|one| one.run == *run);
-            let same = of_run().any(|one| self.stage.tree(&one.head) == tree);
-            let passes: BTreeSet<u64> = of_run().map(|one| one.pass).collect();
-            same && passes == BTreeSet::from([1, 2, 3, 4])
+        let submitted = &submitted[..by_then.submitted];
+        submitted.iter().any(|first| {
+            let of_run = submitted.iter().filter(|one| one.run == first.run);
+            let passes: BTreeSet<u64> = of_run.map(|one| one.pass).collect();
+            passes == BTreeSet::from([1, 2, 3, 4]) && self.stage.tree(&first.head) == tree
         })
     }
 

@@ -130,7 +130,7 @@ impl Plan {
         let real = seed.is_multiple_of(REAL);
         let mut defects: Vec<usize> = (0..DEFECTS.len()).collect();
         dice.shuffle(&mut defects);
-        let kinds = kinds(&mut dice, real);
+        let kinds = kinds(&mut dice, seed, real);
         let shifts = kinds.contains(&Kind::PageShift);
         let cause = if shifts || dice.one_in(2) {
             dice.pick(&[Cause::Pushed, Cause::Pushed, Cause::Replied])
@@ -187,18 +187,19 @@ impl Plan {
     }
 }
 
-/// One to three faults; the first of each seed goes round, so that all have their turn.
-fn kinds(dice: &mut Dice, real: bool) -> Vec<Kind> {
-    let mut kinds = vec![dice.pick(&Kind::ALL)];
+/// One to three faults. The first of each seed goes round, so that all have their turn.
+fn kinds(dice: &mut Dice, seed: u64, real: bool) -> Vec<Kind> {
+    let turn = usize::try_from(seed).expect("a small seed") % Kind::ALL.len();
+    let mut kinds = vec![Kind::ALL[turn]];
     while kinds.len() < 3 && dice.one_in(2) {
         kinds.push(dice.pick(&Kind::ALL));
     }
     for kind in &mut kinds {
+        // OpenCode does not hang when it is told to; stopped, it does.
         if real && *kind == Kind::SidecarHang {
             *kind = Kind::SidecarStop;
         }
     }
-    kinds.dedup();
     kinds
 }
 
