@@ -20,6 +20,17 @@ pub enum Ended {
     OverBudget(String),
 }
 
+impl Ended {
+    /// Why the sidecar is of no more use, if it is.
+    #[must_use]
+    pub fn lost(&self) -> Option<String> {
+        match self {
+            Self::Lost(why) => Some(why.clone()),
+            _ => None,
+        }
+    }
+}
+
 /// Why another prompt is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shortfall {

@@ -260,8 +260,12 @@ impl Run<'_> {
         let mut text = text.context(BROKEN)?;
         let carried_out = loop {
             let ended = self.turn(&text, until, attempts.calls(), progress).await;
+            let lost = ended.lost();
             let ended = match self.judged(task, ended) {
-                Judged::Done(turn) => break Ok(turn),
+                Judged::Done(turn) => {
+                    self.recover_for_the_next(progress, lost).await;
+                    break Ok(turn);
+                }
                 Judged::Undone(ended) => ended,
             };
             match attempts.after(ended) {
@@ -313,6 +317,15 @@ impl Run<'_> {
             (_, _) if done => Judged::Done(None),
             (_, Some(why)) => Judged::Undone(Ended::OverBudget(why)),
             (ended, None) => Judged::Undone(ended),
+        }
+    }
+
+    /// A task that was done leaves no sidecar to the next that is lost: it would be waited for anew.
+    async fn recover_for_the_next(&mut self, progress: &Progress, lost: Option<String>) {
+        if let Some(why) = lost.filter(|_| self.state.tasks > 1)
+            && let Err(error) = self.recover(progress, &why).await
+        {
+            tracing::debug!("left to the next task: {error}");
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{complete, incomplete, once, quick, reviews, signal};
 use crate::dice::Dice;
 use crate::review::{comments, layer_bypassed, lost_page, post};
-use crate::standin::model::{Call, Script};
+use crate::standin::model::{Answer, Call, Script};
 use crate::standin::world::World;
 use http::Method;
 use nix::sys::signal::Signal;
@@ -125,6 +125,29 @@ fn o3_one_that_hangs_is_replaced() {
         ran.log
     );
     world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn o3_one_that_hangs_when_its_pass_is_done_is_replaced_before_the_next_begins() {
+    let (world, _) = world();
+    let mut script = Script::new()
+        .pass(1, |_| vec![post(lost_page(7))])
+        .into_behaviour();
+    let mut hung = false;
+    world.model.becomes(move |request| {
+        let submitted = request.last_result();
+        let submitted = submitted.is_some_and(|result| result.contains("Pass 1"));
+        if submitted && !std::mem::replace(&mut hung, true) {
+            return Answer::calls(call("sidecar_hang"));
+        }
+        script(request)
+    });
+    let ran = world.run(&quick(&world));
+    complete(&ran, "findings");
+    let told = "OpenCode did not answer any more, in pass 1 of 4. It was started again, and went on in the same session.";
+    assert!(ran.annotations("warning").contains(&told), "{}", ran.log);
+    assert_eq!(reviews(&world), 1);
     world.finish();
 }
 
