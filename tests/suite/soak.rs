@@ -7,6 +7,7 @@
 mod faults;
 mod judge;
 mod plan;
+mod reviewer;
 mod stage;
 mod tally;
 
