@@ -10,7 +10,7 @@ use crate::github::{CheckOutput, Conclusion};
 use crate::publish::comment;
 use crate::report::summary::Page;
 use crate::report::verdict::{Evidence, Tally, Verdict};
-use crate::report::{Report, summary};
+use crate::report::{Report, sarif, summary};
 use crate::state::record::{self, Record};
 use crate::state::signature::Keys;
 use std::collections::HashMap;
@@ -138,6 +138,7 @@ pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u
 }
 
 const REPORT_FILE: &str = "opencode-review.json";
+const SARIF_FILE: &str = "opencode-review.sarif";
 
 /// Where the report goes, if there is a workspace.
 pub fn report_file(setup: &Setup) -> Option<PathBuf> {
@@ -152,14 +153,22 @@ pub fn json(report: &Report, veil: &Veil) -> Vec<u8> {
 }
 
 fn write_report(setup: &Setup, report: &Report) {
-    let Some(file) = report_file(setup) else {
+    let Some(workspace) = &setup.environment.workspace else {
         return;
     };
-    match actions::write_file(&file, &json(report, setup.actions.veil())) {
-        Ok(()) => told(setup, setup.actions.set_output("report_file", REPORT_FILE)),
-        Err(error) => setup
-            .actions
-            .warning(&format!("The report file could not be written: {error}")),
+    let veil = setup.actions.veil();
+    let sarif = veil.clean_value(sarif::log(report));
+    let sarif = serde_json::to_vec_pretty(&sarif).unwrap_or_default();
+    for (output, name, content) in [
+        ("report_file", REPORT_FILE, json(report, veil)),
+        ("sarif_file", SARIF_FILE, sarif),
+    ] {
+        match actions::write_file(&workspace.join(name), &content) {
+            Ok(()) => told(setup, setup.actions.set_output(output, name)),
+            Err(error) => setup
+                .actions
+                .warning(&format!("The file {name} could not be written: {error}")),
+        }
     }
 }
 

@@ -388,6 +388,7 @@ fn action_yml_says_what_the_table_says() {
             "open_issues",
             "report_file",
             "review_status",
+            "sarif_file",
             "tokens"
         ]
     );

@@ -202,6 +202,12 @@ pub struct ThreadReport {
     pub score: u8,
     pub finding: String,
     pub url: String,
+    #[serde(skip)]
+    pub finding_id: Option<String>,
+    #[serde(skip)]
+    pub assessment: String,
+    #[serde(skip)]
+    pub category: Option<String>,
 }
 
 impl From<&Thread> for ThreadReport {
@@ -214,6 +220,9 @@ impl From<&Thread> for ThreadReport {
             score: thread.assessment.score.get(),
             finding: thread.assessment.finding.clone(),
             url: thread.url.clone(),
+            finding_id: thread.finding_id.as_ref().map(ToString::to_string),
+            assessment: thread.assessment.assessment.clone(),
+            category: thread.category.map(|category| category.to_string()),
         }
     }
 }

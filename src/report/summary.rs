@@ -289,7 +289,7 @@ fn cell(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::report::document::{LeftOutReport, PassReport, SuspicionReport, ThreadReport};
 
@@ -317,8 +317,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_summary_as_people_read_it() {
+    /// A report with something of everything.
+    pub fn sample() -> Report {
         let pass = |number, finished| PassReport {
             number,
             title: "Atomic diff review".into(),
@@ -328,7 +328,7 @@ mod tests {
             tokens: 18_070,
             cost_usd: 0.0312,
         };
-        let report = Report {
+        Report {
             version: 1,
             pull_request: "octo/shop#1".into(),
             head: "b0d63d1e3554f51be51c63421a254d61288447e6".into(),
@@ -359,6 +359,9 @@ mod tests {
                 score: 6,
                 finding: "An older one.".into(),
                 url: "https://example.test/55".into(),
+                finding_id: Some("f55".into()),
+                assessment: "Level 6.".into(),
+                category: Some("logic".into()),
             }],
             left_out: vec![],
             left_out_unchanged: vec![
@@ -383,7 +386,12 @@ mod tests {
             warnings: vec!["Comments are not signed.".into()],
             notes: vec![],
             review_url: None,
-        };
+        }
+    }
+
+    #[test]
+    fn the_summary_as_people_read_it() {
+        let report = sample();
         insta::assert_snapshot!("summary", markdown(&report, Page::Step));
         let check = markdown(&report, Page::Check);
         assert!(

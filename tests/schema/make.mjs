@@ -1,4 +1,4 @@
-// Makes github-openapi.json, github.graphql and ../fixtures/events anew from GitHub's own descriptions.
+// Makes github-openapi.json, github.graphql, sarif.json and ../fixtures/events anew from the official descriptions.
 // Run by hand (`node tests/schema/make.mjs`); the packages go to a temporary directory, because together they
 // are 400 MB and the tests need a thousandth of that.
 import { execFileSync } from "node:child_process";
@@ -12,6 +12,7 @@ const PACKAGES = [
   "@octokit/graphql-schema@15.26.1",
   "@octokit/webhooks-examples@7.6.1",
   "graphql@16.11.0",
+  "@microsoft/jest-sarif@1.0.0-beta.0",
 ];
 const here = dirname(fileURLToPath(import.meta.url));
 const temporary = mkdtempSync(join(tmpdir(), "github-schema-"));
@@ -27,6 +28,7 @@ try {
     readFileSync(join(modules, "@octokit/graphql-schema/schema.graphql"), "utf8"),
     await import(join(modules, "graphql/index.mjs")),
   );
+  makeSarif(readJson(join(modules, "@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json")));
   makeEvents(readJson(join(modules, "@octokit/webhooks-examples/api.github.com/index.json")));
 } finally {
   rmSync(temporary, { recursive: true, force: true });
@@ -208,4 +210,19 @@ function makeEvents(examples) {
     const file = [name, action].filter(Boolean).join(".") + ".json";
     writeFileSync(join(here, "../fixtures/events", file), JSON.stringify(example, null, 1) + "\n");
   }
+}
+
+// ---- SARIF: the whole schema ----
+
+function makeSarif(schema) {
+  const { definitions, ...rest } = withoutProse(schema);
+  // No regular expression there; mended in later editions of the standard.
+  for (const { properties } of [definitions.run, definitions.toolComponent]) {
+    properties.language.pattern = "^[a-zA-Z]{2}(-[a-zA-Z]{2})?$";
+  }
+  const lines = Object.entries(definitions).map(
+    ([name, definition]) => `${JSON.stringify(name)}: ${JSON.stringify(definition)}`,
+  );
+  const head = JSON.stringify(rest).slice(0, -1);
+  writeFileSync(join(here, "sarif.json"), `${head},"definitions":{\n${lines.join(",\n")}\n}}\n`);
 }

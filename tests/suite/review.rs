@@ -92,6 +92,11 @@ fn findings_above_the_threshold_are_said_and_those_below_are_not() {
     let report = ran.report.as_ref().unwrap();
     assert_eq!(report["findings"].as_array().unwrap().len(), 2);
     assert_eq!(ran.outputs["report_file"], "opencode-review.json");
+    assert_eq!(ran.outputs["sarif_file"], "opencode-review.sarif");
+    let sarif = std::fs::read(world.workspace().join("opencode-review.sarif")).expect("the file");
+    let sarif: Value = serde_json::from_slice(&sarif).expect("JSON");
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    assert_eq!(results.len(), 1, "what is not said is not there: {sarif:#}");
     world.finish();
 }
 

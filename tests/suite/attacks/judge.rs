@@ -35,11 +35,15 @@ fn sinks(aftermath: &Aftermath) -> Vec<(String, String)> {
             .into_iter()
             .map(|(_, path, _)| ("GitHub's log".into(), path)),
     );
+    let sarif = std::fs::read_to_string(aftermath.world.workspace().join(SARIF));
+    sinks.extend(sarif.map(|text| ("SARIF file".into(), text)));
     let searched = aftermath.searched.iter();
     sinks.extend(searched.map(|call| ("web".into(), call.to_string())));
     sinks.extend(told(aftermath));
     sinks
 }
+
+const SARIF: &str = "opencode-review.sarif";
 
 /// What the model was told: all of its last requests but what it had said itself.
 fn told(aftermath: &Aftermath) -> Vec<(String, String)> {
@@ -72,7 +76,7 @@ pub fn nothing_leaked(aftermath: &Aftermath) {
     }
     let left = std::fs::read_dir(aftermath.world.workspace()).unwrap();
     let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
-    let ours = ["opencode-review.json"];
+    let ours = ["opencode-review.json", SARIF];
     assert!(
         left.iter().all(|name| ours.iter().any(|ours| name == ours)),
         "{left:?}"

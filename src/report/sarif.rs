@@ -1,0 +1,209 @@
+//! The open findings as SARIF 2.1.0, for code scanning and for editors. Pure.
+
+use super::document::{FindingReport, Report, ThreadReport};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+/// Of a finding without a category.
+const UNSORTED: &str = "finding";
+
+/// What is open after the run: its own findings that were said, and the threads of earlier ones.
+#[must_use]
+pub fn log(report: &Report) -> Value {
+    let said = report
+        .findings
+        .iter()
+        .filter(|finding| finding.fate == "published");
+    let open: Vec<Open<'_>> = said
+        .map(Open::from)
+        .chain(report.threads.iter().map(Open::from))
+        .collect();
+    let rules: BTreeSet<&str> = open.iter().map(|one| one.rule).collect();
+    let described = |id: &&str| {
+        let words = match *id {
+            UNSORTED => "A finding of the review".to_owned(),
+            category => format!("A finding about {category}"),
+        };
+        json!({ "id": id, "shortDescription": { "text": words } })
+    };
+    json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "opencode-reviewer",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules.iter().map(described).collect::<Vec<_>>(),
+            }},
+            "invocations": [{ "executionSuccessful": is_whole(report) }],
+            "columnKind": "utf16CodeUnits",
+            "results": open.iter().map(Open::result).collect::<Vec<_>>(),
+        }],
+    })
+}
+
+/// Whether everything was looked at, so that what is not here is not there.
+fn is_whole(report: &Report) -> bool {
+    matches!(report.verdict.as_str(), "clean" | "findings" | "blocking")
+}
+
+/// A finding that is open.
+struct Open<'a> {
+    id: &'a str,
+    rule: &'a str,
+    score: u8,
+    file: &'a str,
+    line: Option<u32>,
+    finding: &'a str,
+    assessment: &'a str,
+    url: &'a str,
+}
+
+impl<'a> From<&'a FindingReport> for Open<'a> {
+    fn from(finding: &'a FindingReport) -> Self {
+        Self {
+            id: &finding.id,
+            rule: finding.category.as_deref().unwrap_or(UNSORTED),
+            score: finding.score,
+            file: &finding.file,
+            line: finding.line,
+            finding: &finding.finding,
+            assessment: &finding.assessment,
+            url: finding.url.as_deref().unwrap_or_default(),
+        }
+    }
+}
+
+impl<'a> From<&'a ThreadReport> for Open<'a> {
+    fn from(thread: &'a ThreadReport) -> Self {
+        Self {
+            id: thread.finding_id.as_deref().unwrap_or(&thread.id),
+            rule: thread.category.as_deref().unwrap_or(UNSORTED),
+            score: thread.score,
+            file: &thread.file,
+            line: thread.line,
+            finding: &thread.finding,
+            assessment: &thread.assessment,
+            url: &thread.url,
+        }
+    }
+}
+
+impl Open<'_> {
+    fn result(&self) -> Value {
+        let mut location = json!({
+            "artifactLocation": { "uri": uri(self.file), "uriBaseId": "%SRCROOT%" },
+        });
+        if let Some(line) = self.line {
+            location["region"] = json!({ "startLine": line.max(1) });
+        }
+        let mut result = json!({
+            "ruleId": self.rule,
+            "level": level(self.score),
+            "message": { "text": words(self.finding, self.assessment) },
+            "locations": [{ "physicalLocation": location }],
+            "partialFingerprints": { "rmcoc/v1": self.id },
+            "properties": { "score": self.score },
+        });
+        if self.url.starts_with("https://") {
+            result["hostedViewerUri"] = json!(self.url);
+        }
+        result
+    }
+}
+
+fn level(score: u8) -> &'static str {
+    match score {
+        9.. => "error",
+        5..=8 => "warning",
+        _ => "note",
+    }
+}
+
+/// Brackets would be a link.
+fn words(finding: &str, assessment: &str) -> String {
+    let text = format!("{finding}\n\n{assessment}");
+    let mut plain = String::with_capacity(text.len());
+    for c in text.trim().chars() {
+        if matches!(c, '\\' | '[' | ']') {
+            plain.push('\\');
+        }
+        plain.push(c);
+    }
+    plain
+}
+
+/// A path as a relative reference: no segment of it is a scheme, and everything that means something is written out.
+fn uri(path: &str) -> String {
+    let mut uri = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                uri.push(char::from(byte));
+            }
+            _ => {
+                // Writing to a String cannot fail.
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::summary::tests::sample;
+
+    fn valid(log: &Value) {
+        let schema = include_str!("../../tests/schema/sarif.json");
+        let schema: Value = serde_json::from_str(schema).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let problems: Vec<String> = validator.iter_errors(log).map(|e| e.to_string()).collect();
+        assert_eq!(problems, [""; 0], "{log:#}");
+    }
+
+    #[test]
+    fn what_is_open_is_listed_as_the_standard_wants_it() {
+        let mut report = sample();
+        report.findings[0].finding = "See [this](https://evil.example).".into();
+        report.findings[0].file = "a b/ä#1.ts".into();
+        let log = log(&report);
+        valid(&log);
+        let results = log["runs"][0]["results"].as_array().unwrap();
+        let told = |at: usize| {
+            let result = &results[at];
+            let place = &result["locations"][0]["physicalLocation"];
+            (
+                result["ruleId"].as_str().unwrap(),
+                result["level"].as_str().unwrap(),
+                result["partialFingerprints"]["rmcoc/v1"].as_str().unwrap(),
+                place["artifactLocation"]["uri"].as_str().unwrap(),
+                place["region"]["startLine"].as_u64(),
+            )
+        };
+        assert_eq!(results.len(), 3, "two that were said, one that was open");
+        assert_eq!(
+            told(0),
+            ("finding", "warning", "f7", "a%20b/%C3%A4%231.ts", Some(8))
+        );
+        assert_eq!(told(1), ("finding", "error", "f9", "src/page.ts", Some(8)));
+        assert_eq!(told(2), ("logic", "warning", "f55", "src/a%7Cb.ts", None));
+        let text = results[0]["message"]["text"].as_str().unwrap();
+        assert_eq!(text, "See \\[this\\](https://evil.example).");
+    }
+
+    #[test]
+    fn a_review_that_is_not_whole_says_so() {
+        let mut report = sample();
+        report.verdict = "incomplete".into();
+        report.findings.clear();
+        report.threads.clear();
+        let log = log(&report);
+        valid(&log);
+        let invocation = &log["runs"][0]["invocations"][0];
+        assert_eq!(invocation["executionSuccessful"], false);
+    }
+}
