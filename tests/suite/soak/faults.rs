@@ -155,7 +155,7 @@ const REPLIES: &str = "/repos/octo/shop/pulls/1/comments/";
 static CLASSES: [Class; 17] = [
     read(COMMENTS, 1),
     read("/repos/octo/shop/pulls/1", 5),
-    read("/repos/octo/shop/pulls/1/reviews", 2),
+    read("/repos/octo/shop/pulls/1/reviews", 1),
     read("/repos/octo/shop/commits/", 1),
     read("/repos/octo/shop/compare/", 1),
     read("/repos/", 8),
@@ -227,7 +227,7 @@ impl Disturbance {
             (Place::Model, count)
         } else {
             // Most at what is written, because there is most to lose.
-            let writes = dice.below(5) < 3;
+            let writes = dice.below(5) < 4;
             let possible: Vec<&Class> = CLASSES
                 .iter()
                 .filter(|one| met(one.needs) && (one.writes || !writes))
