@@ -1,6 +1,7 @@
 //! The pipeline, readable top to bottom: event, configuration, pull request, plan, passes, outbox, report.
 
 mod asking;
+mod carried;
 mod check;
 mod doctor;
 mod draft;
@@ -13,6 +14,7 @@ mod people;
 mod reactions;
 mod reading;
 mod reviewing;
+mod scratch;
 mod secrets;
 mod sidecar;
 mod staged;
@@ -34,7 +36,7 @@ use crate::event::{self, Command, Event, SkipReason, Trigger, TriggerRules};
 use crate::gateway::{self, Gateway};
 use crate::git::Remote;
 use crate::github::{GitHub, ReactTo};
-use crate::opencode::{Keeper, premises};
+use crate::opencode::Keeper;
 use crate::plan::{self, Plan};
 use crate::random;
 use crate::review::limits::Meter;
@@ -48,15 +50,13 @@ use draft::Draft;
 use finish::Finished;
 use memory::Memory;
 use reading::Reading;
+use scratch::Scratch;
 use secrecy::ExposeSecret;
 use secrets::Secrets;
 use std::fmt::Display;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
-use tempfile::TempDir;
 
 /// What `main` hands over: the only things that came from outside.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ struct Run<'a> {
     /// The comment that asked, once its author is known to be heard.
     heard: OnceLock<ReactTo>,
     /// Private to the run, gone with it.
-    scratch: TempDir,
+    scratch: Scratch,
     id: String,
     started: Instant,
     /// What it costs is entered under this name and on this day.
@@ -180,7 +180,7 @@ async fn pipeline(
 
 async fn started(run: &Run<'_>, check: &CheckRun) -> Result<Finished, Stop> {
     let (tools, model) = sidecar::serve(run).await?;
-    let snapshot = run.directory("snapshot")?;
+    let snapshot = run.scratch.directory("snapshot")?;
     let (sidecar, reading) = tokio::join!(
         sidecar::start(run, &tools, &model, &snapshot),
         Reading::of(run, &snapshot),
@@ -237,7 +237,8 @@ async fn work(
             let head = reading.pull.head_sha.clone();
             let judges = reading.means.allow_discussion()
                 && !plan::to_judge(&reading.threads, &head, false).is_empty();
-            let mut finished = if agenda.questions.is_empty() && !judges {
+            let owes = !reading.carried.findings.is_empty();
+            let mut finished = if agenda.questions.is_empty() && !judges && !owes {
                 check.open(run, &reading).await;
                 finish::recomputed(run, &reading, record)
             } else {
@@ -262,12 +263,19 @@ async fn work(
             check.open(run, &reading).await;
             if check.wait_for_turn(run, &reading.pull.head_sha).await? {
                 reading.again(run).await?;
-                // What the run before us has reviewed needs no second look.
-                if let (Plan::Recompute(record), []) = (plan_by(&reading), &*agenda.questions) {
-                    return Ok(finish::recomputed(run, &reading, record));
+            }
+            // What the run before us has reviewed needs no second look.
+            let covered = match plan_by(&reading) {
+                Plan::Recompute(record) => Some(record),
+                Plan::Review | Plan::Skip(_) => None,
+            };
+            let owes = !reading.carried.findings.is_empty();
+            match (covered, &*agenda.questions) {
+                (Some(record), []) if !owes => Ok(finish::recomputed(run, &reading, record)),
+                (covered, questions) => {
+                    reviewing::review(run, sidecar, reading, check, covered, questions).await
                 }
             }
-            reviewing::review(run, sidecar, reading, check, None, &agenda.questions).await
         }
     }
 }
@@ -338,7 +346,7 @@ impl<'a> Run<'a> {
             config.model.key.as_ref(),
             &event.repo.to_string(),
         );
-        let scratch = scratch(environment)?;
+        let scratch = Scratch::new(environment)?;
         let fence = Fence::new(random::hex(8)?);
         let web = web::access(setup, &config, &fence)?;
         let secrets = Secrets::of(&config, fence.nonce())?;
@@ -411,14 +419,6 @@ impl<'a> Run<'a> {
     fn model(&self) -> &ModelChoice {
         &self.config.model
     }
-
-    /// A folder of the run's own.
-    fn directory(&self, name: &str) -> Result<PathBuf, Stop> {
-        let path = self.scratch.path().join(name);
-        std::fs::create_dir(&path)
-            .map_err(|error| Stop::fail(format!("No temporary folder could be made: {error}")))?;
-        Ok(path)
-    }
 }
 
 /// The runner hides the secrets in everything that is printed from here on.
@@ -426,21 +426,6 @@ fn mask(actions: &Actions, config: &Config) {
     for secret in secrets::given(config) {
         actions.mask(secret.expose_secret());
     }
-}
-
-/// A temporary folder that the sidecar's user may pass through, and not list.
-fn scratch(environment: &Environment) -> Result<TempDir, Stop> {
-    let parent = premises::passable(environment.temporary.as_deref());
-    tempfile::Builder::new()
-        .prefix("opencode-reviewer-")
-        .permissions(Permissions::from_mode(0o711))
-        .tempdir_in(&parent)
-        .map_err(|error| {
-            let parent = parent.display();
-            Stop::fail(format!(
-                "No temporary folder could be made in {parent}: {error}"
-            ))
-        })
 }
 
 /// The workflow run that this is, or a random name from a shell.

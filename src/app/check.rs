@@ -4,7 +4,7 @@
 use super::reading::Reading;
 use super::{Run, Stop};
 use crate::domain::{CommitSha, PrKey, RepoName};
-use crate::github::{CheckOutput, Conclusion, GitHub, NewCheckRun};
+use crate::github::{CheckOutput, CheckRunInfo, Conclusion, GitHub, NewCheckRun};
 use crate::plan::lease::{self, Lease};
 use crate::plan::rights::{self, Right};
 use crate::publish::comment;
@@ -25,11 +25,15 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(15);
 const BESIDES: Duration = Duration::from_mins(10);
 
 /// The check runs of our name on this head. A list that fails is no reason to wait.
-async fn leases(run: &Run<'_>, head: &CommitSha) -> Vec<Lease> {
+async fn checks(run: &Run<'_>, head: &CommitSha) -> Vec<CheckRunInfo> {
     let runs = run.github.check_runs(&run.pr.repo, head, NAME).await;
-    let leases = runs.unwrap_or_default().into_iter().map(|check| Lease {
+    runs.unwrap_or_default()
+}
+
+fn leases(checks: &[CheckRunInfo]) -> Vec<Lease> {
+    let leases = checks.iter().map(|check| Lease {
         id: check.id,
-        started_at: check.started_at,
+        started_at: check.started_at.clone(),
         in_progress: check.conclusion.is_none(),
     });
     leases.collect()
@@ -42,19 +46,21 @@ fn longest(run: &Run<'_>) -> Duration {
 
 /// The check run of an older run that still works on this head.
 async fn holder(run: &Run<'_>, head: &CommitSha, own: u64) -> Option<u64> {
-    lease::holder(&leases(run, head).await, own, longest(run))
+    lease::holder(&leases(&checks(run, head).await), own, longest(run))
 }
 
 /// Concludes what runs have left in progress that GitHub did not let conclude it, or that were killed. Nobody else
-/// would.
+/// would. What they remember stays.
 async fn conclude_abandoned(run: &Run<'_>, head: &CommitSha, own: u64) {
     let (title, summary) = comment::check_abandoned();
-    let output = CheckOutput {
-        title: title.into(),
-        summary: summary.into(),
-        text: None,
-    };
-    for id in lease::abandoned(&leases(run, head).await, own, longest(run)) {
+    let checks = checks(run, head).await;
+    for id in lease::abandoned(&leases(&checks), own, longest(run)) {
+        let check = checks.iter().find(|check| check.id == id);
+        let output = CheckOutput {
+            title: title.into(),
+            summary: summary.into(),
+            text: check.and_then(|check| check.text.clone()),
+        };
         let (repo, cancelled) = (&run.pr.repo, Conclusion::Cancelled);
         if let Err(error) = run.github.conclude(repo, id, cancelled, &output).await {
             tracing::debug!("check run {id} is still in progress: {error}");
@@ -89,6 +95,8 @@ struct Open {
     repo: RepoName,
     id: u64,
     bill: Bill,
+    /// The record to leave in any case, once there is one.
+    promise: Option<String>,
 }
 
 /// What a run that is cut off leaves: nothing was reviewed, and this much was spent.
@@ -157,6 +165,7 @@ impl CheckRun {
                     repo: run.pr.repo.clone(),
                     id,
                     bill: Bill::of(run, reading),
+                    promise: None,
                 };
                 *self.slot() = Some(open);
                 conclude_abandoned(run, &reading.pull.head_sha, id).await;
@@ -201,7 +210,25 @@ impl CheckRun {
         self.slot().is_some()
     }
 
-    /// Concludes it with the record that is given or else with the bill. Says whether it could.
+    /// Writes down what is about to be posted. Whatever ends the run from here on, the next one finds it.
+    pub async fn promise(&self, record: &Record) {
+        let promised = self.slot().as_mut().map(|open| {
+            open.promise = Some(record::render(record, &open.bill.pr, &open.bill.keys));
+            open.clone()
+        });
+        let Some(open) = promised else { return };
+        let (title, summary) = comment::check_in_progress();
+        let output = CheckOutput {
+            title: title.into(),
+            summary: summary.into(),
+            text: open.promise,
+        };
+        if let Err(error) = open.github.note(&open.repo, open.id, &output).await {
+            tracing::debug!("the check run does not hold what is about to be posted: {error}");
+        }
+    }
+
+    /// Concludes it with the record that is given, or else with the promise or the bill. Says whether it could.
     pub async fn conclude(
         &self,
         conclusion: Conclusion,
@@ -211,7 +238,8 @@ impl CheckRun {
         let Some(open) = open else {
             return Ok(false);
         };
-        let text = output.text.clone().unwrap_or_else(|| open.bill.text());
+        let text = output.text.clone().or(open.promise);
+        let text = text.unwrap_or_else(|| open.bill.text());
         let output = CheckOutput {
             text: Some(text),
             ..output.clone()

@@ -192,7 +192,7 @@ async fn fetched(run: &Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
         .merge_base(&run.pr.repo, &pull.base_sha, &pull.head_sha)
         .await
         .map_err(Stop::fail)?;
-    let directory = run.directory("objects")?;
+    let directory = run.scratch.directory("objects")?;
     let environment = &run.setup.environment;
     let workspace = environment.workspace.as_deref();
     let repository = Repository::open(&directory, workspace, &environment.for_git())?;
@@ -232,7 +232,7 @@ async fn conversations(run: &Run<'_>) -> Finding {
 async fn at_home(run: &Run<'_>) -> Vec<Finding> {
     let started = async {
         let (tools, model) = sidecar::serve(run).await?;
-        let snapshot = run.directory("snapshot")?;
+        let snapshot = run.scratch.directory("snapshot")?;
         let sidecar = sidecar::start(run, &tools, &model, &snapshot).await?;
         Ok::<_, Stop>((tools, sidecar))
     };

@@ -59,14 +59,8 @@ impl Meanwhile {
                 Some(_) => {}
             }
         }
-        let blocks = |score: Score| run.config.policy.blocking.is_some_and(|from| score >= from);
         for finding in findings {
-            // A thread that we did not sign may be anybody's, and anybody's word silences nothing that blocks.
-            let trusted = |thread: &&Thread| {
-                thread.trust == Trust::Signed || !blocks(finding.assessment.score)
-            };
-            let mut threads = self.threads.iter().filter(trusted);
-            if let Some(thread) = threads.find(|thread| is_same(finding, thread)) {
+            if let Some(thread) = said_in(run, &self.threads, finding) {
                 let reason = comment::said_meanwhile(thread);
                 self.said.push((finding.clone(), reason));
             }
@@ -92,6 +86,16 @@ impl Meanwhile {
             self.left_behind.push((finding.clone(), sentence));
         }
     }
+}
+
+/// The thread that says the same. One that we did not sign may be anybody's, and anybody's word silences nothing that
+/// blocks.
+pub fn said_in<'t>(run: &Run<'_>, threads: &'t [Thread], finding: &Finding) -> Option<&'t Thread> {
+    let blocks = |score: Score| run.config.policy.blocking.is_some_and(|from| score >= from);
+    let trusted =
+        |thread: &&Thread| thread.trust == Trust::Signed || !blocks(finding.assessment.score);
+    let mut threads = threads.iter().filter(trusted);
+    threads.find(|thread| is_same(finding, thread))
 }
 
 /// Nobody can be asked any more, so at the same place a likeness is enough: two runs of ours looked at the same code at

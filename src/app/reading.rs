@@ -1,6 +1,7 @@
 //! Everything a run reads before it works: the pull request and its discussion from GitHub, the change and the
 //! rules from git objects. The two sources are read side by side.
 
+use super::carried::Carried;
 use super::{Run, Stop, earlier};
 use crate::context::risk;
 use crate::context::rules::{self, RuleFile};
@@ -40,6 +41,8 @@ pub struct Reading {
     pub means: Means,
     /// What the pull request had cost before this run.
     pub account: Account,
+    /// What runs before have found and could not post.
+    pub carried: Carried,
 }
 
 /// What git says about the change.
@@ -71,6 +74,7 @@ impl Reading {
             plan: Plan::Review,
             means,
             account: Account::default(),
+            carried: Carried::default(),
             rules_hash: rules_hash(run, &change.rules),
             merge_base,
             files: Vec::new(),
@@ -99,7 +103,8 @@ impl Reading {
         let mut records = talk.records;
         records.extend(earlier::records(run, &self.pull, &talk.rebuilt.threads).await?);
         self.account = Account::of(&records);
-        records.retain(|record| record.knows_of_fixes(&talk.rebuilt.threads));
+        let knows = |record: &Record| record.knows_of_fixes(&talk.rebuilt.threads);
+        let (records, outdated): (Vec<Record>, Vec<Record>) = records.into_iter().partition(knows);
         self.plan = plan::plan(
             records.clone(),
             (&self.merge_base, &self.pull.head_sha),
@@ -110,6 +115,8 @@ impl Reading {
         (self.conversation, self.reviews) = (talk.conversation, talk.reviews);
         (self.threads, self.lost) = (talk.rebuilt.threads, talk.rebuilt.lost);
         (self.others, self.warnings) = (talk.rebuilt.others, talk.rebuilt.warnings);
+        let all: Vec<Record> = records.iter().chain(&outdated).cloned().collect();
+        self.carried = Carried::of(run, self, &all);
         if self.plan == Plan::Review
             && let Some(record) = earlier::covering(run, self, records).await
         {
@@ -140,7 +147,8 @@ impl Reading {
         let Plan::Recompute(record) = &self.plan else {
             return;
         };
-        for (id, score) in record.missing(&self.threads) {
+        let missing = record.missing(&self.threads);
+        for (id, score) in missing.filter(|(id, _)| !self.carried.has(id)) {
             let head = self.pull.head_sha.clone();
             if let Some(lost) = self.lost.iter_mut().find(|lost| lost.id == id) {
                 lost.head = head;
@@ -284,7 +292,7 @@ impl Change {
         snapshot: &Path,
     ) -> Result<Self, Stop> {
         let environment = &run.setup.environment;
-        let directory = run.directory("objects")?;
+        let directory = run.scratch.directory("objects")?;
         let workspace = environment.workspace.as_deref();
         let repository = Repository::open(&directory, workspace, &environment.for_git())?;
         let remote = run.remote();

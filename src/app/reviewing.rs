@@ -52,6 +52,10 @@ pub async fn review(
         REVIEWERS[0].id,
         random::hex(16)?,
     ));
+    run.desk.with(|desk| {
+        let findings = reading.carried.findings.iter();
+        findings.for_each(|finding| desk.carry(finding.clone()));
+    });
     watch(run, &reading);
     let title = format!("Review of {}", run.pr);
     let (opened, ()) = tokio::join!(sidecar.open(&title), check.open(run, &reading));
@@ -87,11 +91,13 @@ pub async fn review(
         partial: outcome.end != End::Complete,
         record: (!check.is_open()).then(|| serde_json::to_value(&record).unwrap_or_default()),
     };
+    promise(&reading, &staged, &record, check).await;
     let mut sent = outbox.send(&run.github).await;
     let left_behind = meanwhile.left_behind.iter();
     sent.failed
         .extend(left_behind.map(|(_, sentence)| sentence.clone()));
-    let mut finished = conclude(run, &reading, &outcome, &staged, sent, record);
+    let can_owe = check.is_open();
+    let mut finished = conclude(run, &reading, &outcome, &staged, sent, record, can_owe);
     run.draft.take();
     finished.report.suspicions = suspicions.iter().map(SuspicionReport::from).collect();
     finished.leave_unanswered(unanswered);
@@ -100,6 +106,20 @@ pub async fn review(
         finished.report.notes.push(note);
     }
     Ok(finished)
+}
+
+/// What is about to be posted stands in the check run first. Replies cannot be owed: where there are some, a run that is
+/// cut off has to be repeated.
+async fn promise(reading: &Reading, staged: &Staged<'_>, record: &Record, check: &CheckRun) {
+    let unposted: Vec<&Finding> = staged.unposted(&Sent::default());
+    if unposted.is_empty() {
+        return;
+    }
+    let mut promised = record.clone();
+    if !reading.carried.settle(&mut promised, &unposted) || !staged.replies.is_empty() {
+        promised.passes.clear();
+    }
+    check.promise(&promised).await;
 }
 
 /// From the first finding on, the report says what there is.
@@ -346,13 +366,16 @@ fn conclude(
     staged: &Staged<'_>,
     sent: Sent,
     mut record: Record,
+    can_owe: bool,
 ) -> Finished {
     let is_said = |finding: &&Finding| sent.urls.contains_key(finding.id.as_str());
     let issues_found = staged.said().filter(is_said).count();
     let unpublished = staged.said().count() - issues_found + sent.failed.len();
     let evidence = evidence(run, outcome, &record, staged, &sent, unpublished);
-    if unpublished > 0 {
-        // What was not said must be said: the next run reviews this head again.
+    // What was not said must be said: by the next run, which reviews this head again unless the record holds it all.
+    let held = reading.carried.settle(&mut record, &staged.unposted(&sent));
+    let answered = sent.unanswered == 0;
+    if unpublished > 0 && !(held && can_owe && answered) {
         record.passes.clear();
     }
     let verdict = Verdict::of(&evidence);
@@ -365,6 +388,7 @@ fn conclude(
     report.cost_usd = outcome.usage.cost;
     report.reasons = reasons(outcome, &record, &sent);
     report.warnings.extend(outcome.restarts.iter().cloned());
+    report.notes.extend(reading.carried.dropped.iter().cloned());
     report.warnings.extend(sent.warnings);
     report
         .notes

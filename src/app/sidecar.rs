@@ -79,7 +79,7 @@ pub async fn start(
         launcher: run.setup.launcher.clone(),
         executable,
         programs: find_ripgrep(roots, &environment.path).into_iter().collect(),
-        home: run.directory("home")?,
+        home: run.scratch.directory("home")?,
         directory: snapshot.to_owned(),
         config,
         profile: Profile::Reviewer,

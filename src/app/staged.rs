@@ -6,6 +6,7 @@ use super::meanwhile::Meanwhile;
 use super::reading::Reading;
 use crate::domain::{Anchor, Awaiting, Finding, Score, Status, Thread};
 use crate::publish::comment::Voice;
+use crate::publish::outbox::Sent;
 use crate::review::desk::{Effect, Entry, Fate, StagedReply};
 use crate::state::block::Listed;
 use crate::state::record::{self, Record};
@@ -15,6 +16,8 @@ pub struct Staged<'a> {
     pub entries: Vec<Entry>,
     /// Of finished passes, where GitHub takes them.
     pub findings: Vec<Finding>,
+    /// The entries of those, and of what the head moved away from.
+    due: Vec<u32>,
     pub replies: Vec<StagedReply>,
     /// Threads that were open before the run.
     open: Vec<&'a Thread>,
@@ -40,11 +43,12 @@ pub fn publishable(run: &Run<'_>, reading: &Reading) -> Vec<Finding> {
 impl<'a> Staged<'a> {
     pub fn of(run: &Run<'_>, reading: &'a Reading, meanwhile: &'a Meanwhile, misses: bool) -> Self {
         let on_desk = run.desk.with(|desk| {
-            let replies = desk.publishable().1.into_iter().cloned();
-            (desk.entries().to_vec(), replies.collect())
+            let (due, replies) = desk.publishable();
+            let due: Vec<u32> = due.into_iter().map(|entry| entry.id).collect();
+            let replies: Vec<StagedReply> = replies.into_iter().cloned().collect();
+            (desk.entries().to_vec(), due, replies)
         });
-        let (mut entries, mut replies): (Vec<Entry>, Vec<StagedReply>) =
-            on_desk.unwrap_or_default();
+        let (mut entries, due, mut replies) = on_desk.unwrap_or_default();
         for (said, reason) in &meanwhile.said {
             let same = entries.iter_mut().filter(|one| one.finding.id == said.id);
             same.for_each(|entry| entry.fate = Fate::Withdrawn(reason.clone()));
@@ -66,6 +70,7 @@ impl<'a> Staged<'a> {
         Self {
             entries,
             findings,
+            due,
             replies,
             open: threads.filter(|thread| thread.status.is_open()).collect(),
             reopened,
@@ -96,6 +101,17 @@ impl<'a> Staged<'a> {
         let now = now.map(|reply| reply.thread.id);
         let fixed = record::fixed(&reading.threads).chain(now);
         record.fixed = fixed.map(|thread| thread.0).collect();
+    }
+
+    /// What may be said, was not, and has to be. The head moving away from a finding is no reason to forget it.
+    pub fn unposted(&self, sent: &Sent) -> Vec<&Finding> {
+        let entries = self.entries.iter();
+        let due = entries.filter(|entry| self.due.contains(&entry.id));
+        let due = due.filter(|entry| entry.fate == Fate::Staged);
+        let findings = due.map(|entry| &entry.finding);
+        findings
+            .filter(|finding| !sent.urls.contains_key(finding.id.as_str()))
+            .collect()
     }
 
     /// The findings that are to be said, whether they could be or not.

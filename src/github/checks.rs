@@ -109,6 +109,14 @@ impl GitHub {
             .map_or_else(may, |_| Ok(true))
     }
 
+    /// Writes into a check run that stays in progress.
+    pub async fn note(&self, repo: &RepoName, id: u64, note: &CheckOutput) -> Result<(), ApiError> {
+        let route = format!("/repos/{repo}/check-runs/{id}");
+        let body = json!({ "output": output(note) });
+        let call = Call::patch("write into the check run", route, body);
+        self.done(call.repeatable()).await
+    }
+
     pub async fn conclude(
         &self,
         repo: &RepoName,

@@ -284,6 +284,25 @@ pub fn left_behind(finding: &Finding, now: &CommitSha) -> String {
     )
 }
 
+/// A finding that was made and not posted, about code that is not there any more.
+#[must_use]
+pub fn code_has_changed(finding: &Finding) -> String {
+    format!(
+        "Not posted by an earlier run, and not now, as its code at {} has changed since: {}",
+        finding.place(),
+        finding.assessment.finding
+    )
+}
+
+/// A finding that was made and not posted, and that was said in other words since.
+#[must_use]
+pub fn said_since(finding: &Finding, thread: &Thread) -> String {
+    format!(
+        "Not posted by an earlier run, and not now, as thread {} says it: {}",
+        thread.id, finding.assessment.finding
+    )
+}
+
 /// Two runs on one head take turns.
 #[must_use]
 pub fn waiting_for(check: u64) -> String {

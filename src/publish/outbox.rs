@@ -39,6 +39,8 @@ pub struct Sent {
     /// A thread was closed whose conversation the token may not resolve.
     pub left_open: bool,
     pub warnings: Vec<String>,
+    /// How many replies were not posted.
+    pub unanswered: usize,
     pub failed: Vec<String>,
 }
 
@@ -48,6 +50,7 @@ impl Outbox<'_> {
         let mut sent = Sent::default();
         for reply in &self.replies {
             if let Err(error) = self.send_reply(github, reply, &mut sent).await {
+                sent.unanswered += 1;
                 sent.failed.push(format!(
                     "The reply in thread {} was not posted: {error}",
                     reply.thread.id

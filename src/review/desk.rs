@@ -64,6 +64,8 @@ pub struct Entry {
     /// As the model gave it, before promotion and elevation.
     pub given: Score,
     pub fate: Fate,
+    /// Made by a review before this one, which could not post it.
+    pub carried: bool,
 }
 
 impl Entry {
@@ -193,7 +195,8 @@ impl Desk {
         let replies = self.replies.iter();
         (
             entries
-                .filter(|entry| entry.fate == Fate::Staged && finished(entry.finding.pass))
+                .filter(|entry| entry.fate == Fate::Staged)
+                .filter(|entry| entry.carried || finished(entry.finding.pass))
                 .collect(),
             replies
                 .filter(|reply| self.ledger.is_over(reply.stage))
@@ -250,7 +253,7 @@ impl Desk {
         let parts: Vec<usize> = self.suppressed_among(combines);
         let given = finding.assessment.score;
         let fate = self.weigh(&mut finding, parts.len());
-        let id = u32::try_from(self.entries.len() + 1).unwrap_or(u32::MAX);
+        let id = self.next_id();
         if fate == Fate::Staged && parts.len() >= self.weights.elevation {
             for index in parts {
                 self.entries[index].fate = Fate::CombinedInto(id);
@@ -266,8 +269,25 @@ impl Desk {
             finding,
             given,
             fate,
+            carried: false,
         });
         answer
+    }
+
+    /// Lays down what a review before this one has found and could not post.
+    pub fn carry(&mut self, finding: Finding) {
+        let id = self.next_id();
+        self.entries.push(Entry {
+            id,
+            given: finding.assessment.score,
+            finding,
+            fate: Fate::Staged,
+            carried: true,
+        });
+    }
+
+    fn next_id(&self) -> u32 {
+        u32::try_from(self.entries.len() + 1).unwrap_or(u32::MAX)
     }
 
     /// Gives the finding the score that counts, and its fate by it.

@@ -2,6 +2,7 @@
 //! reviewed twice. Signed, because a forged one would show green without a review.
 
 use super::block::{self, Kind, Listed};
+use super::owed::Owed;
 use super::signature::{Keys, Signed, Verdict};
 use super::spending::Spent;
 use crate::domain::{CommentId, CommitSha, FindingId, PrKey, Resolution, Score, Thread};
@@ -32,6 +33,12 @@ pub struct Record {
     /// The threads that were fixed when the review looked, or that it found fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixed: Vec<u64>,
+    /// What the review has found and could not post.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owed: Vec<Owed>,
+    /// Of what earlier records owe, what need not be posted any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settled: Vec<String>,
 }
 
 impl Record {
@@ -50,6 +57,13 @@ impl Record {
     #[must_use]
     pub fn knows_of_fixes(&self, threads: &[Thread]) -> bool {
         fixed(threads).all(|thread| self.fixed.contains(&thread.0))
+    }
+
+    /// Owes these findings, and does not list them as said.
+    pub fn owe(&mut self, owed: Vec<Owed>) {
+        let is_owed = |listed: &Listed| owed.iter().any(|one| one.id == listed.id);
+        self.findings.retain(|listed| !is_owed(listed));
+        self.owed = owed;
     }
 
     /// The findings that the review has made and that nobody could read on the pull request any more: gone, or with a
@@ -169,6 +183,8 @@ mod tests {
             asked: None,
             findings: vec![],
             fixed: vec![],
+            owed: vec![],
+            settled: vec![],
         }
     }
 
@@ -186,7 +202,7 @@ mod tests {
     #[test]
     fn a_record_from_before_days_were_counted_is_read() {
         let old = serde_json::to_value(record()).unwrap();
-        for key in ["spent", "asked", "findings", "fixed"] {
+        for key in ["spent", "asked", "findings", "fixed", "owed", "settled"] {
             assert!(old.get(key).is_none(), "{key}");
         }
         assert_eq!(serde_json::from_value::<Record>(old).unwrap(), record());

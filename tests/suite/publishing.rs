@@ -8,6 +8,8 @@ use crate::standin::shop;
 use crate::standin::world::{Ran, World};
 use http::Method;
 use serde_json::{Value, json};
+use std::process::Stdio;
+use std::time::Duration;
 
 /// Three findings in three files.
 fn three() -> Script {
@@ -250,12 +252,27 @@ fn g12_after_a_push_what_still_stands_is_posted_on_the_reviewed_commit_and_the_r
         ran.log
     );
     world.github.expect_check_run();
+    // The code of the third is gone by now; whether the new one is right is for the review of the new head.
+    world.model.becomes(Script::new().into_behaviour());
+    let ran = after_the_push(&world, &reviewed);
+    assert_eq!((ran.code, ran.status()), (Some(0), "findings"));
+    assert_eq!(said(&world.github).len(), 2, "{}", ran.log);
+    let dropped = "as its code at src/page.ts:8 has changed since";
+    assert!(ran.summary.contains(dropped), "{}", ran.summary);
+    world.github.take_writes();
     world.finish();
 }
 
+/// The run that the push causes.
+fn after_the_push(world: &World, before: &str) -> Ran {
+    let payload = events::synchronize_event(&world.github, world.pull, before);
+    world.run(&world.workflow("pull_request", payload).quick())
+}
+
 #[test]
-fn g12_after_a_force_push_nothing_is_posted_and_everything_is_named() {
+fn g12_after_a_force_push_nothing_is_posted_and_the_next_run_says_it_all() {
     let world = World::shop(Script::new());
+    let reviewed = world.github.pull(world.pull, |pull| pull.head.sha.clone());
     let base = world
         .github
         .with(|state| state.git.commit_of("main"))
@@ -283,7 +300,11 @@ fn g12_after_a_force_push_nothing_is_posted_and_everything_is_named() {
         ran.log
     );
     world.github.expect_check_run();
-    world.finish();
+    world.model.becomes(Script::new().into_behaviour());
+    let asked = world.model.requests().len();
+    let ran = after_the_push(&world, &reviewed);
+    assert_eq!(world.model.requests().len(), asked, "the same change");
+    said_once(world, &ran);
 }
 
 #[test]
@@ -411,6 +432,57 @@ fn g2_a_concession_whose_reply_was_refused_is_said_by_the_next_run() {
         replies[0].starts_with("✅ **Issue Resolved**"),
         "{replies:?}"
     );
+    world.github.take_writes();
+    world.finish();
+}
+
+/// The run after one that could not post: it asks the model nothing.
+fn posts_what_is_owed(world: &World) -> Ran {
+    world.github.with(State::clear_faults);
+    world.model.becomes(Script::new().into_behaviour());
+    let asked = world.model.requests().len();
+    let ran = review(world);
+    assert_eq!(world.model.requests().len(), asked, "{}", ran.log);
+    ran
+}
+
+#[test]
+fn g3_what_a_finished_review_could_not_post_is_posted_by_the_next_run_without_the_model() {
+    let world = World::shop(three());
+    let refusal = json!({ "message": "Resource not accessible by integration" });
+    let refused = Fault::Status(403, refusal);
+    world.github.on(Method::POST, REVIEWS, 99, refused);
+    let ran = review(&world);
+    assert_eq!((ran.code, ran.status()), (Some(2), "incomplete"));
+    assert_eq!(said(&world.github), Vec::<String>::new());
+    world.github.take_writes();
+    let ran = posts_what_is_owed(&world);
+    said_once(world, &ran);
+}
+
+#[test]
+fn g11_what_a_run_was_about_to_post_when_its_machine_was_lost_is_posted_by_the_next() {
+    let world = World::shop(three());
+    world.github.on(Method::POST, REVIEWS, 1, Fault::Hang);
+    let mut child = world
+        .command(&world.opened().quick(), &["action"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary");
+    while world.github.count(&Method::POST, REVIEWS) == 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().expect("kill -9");
+    child.wait().expect("its end");
+    // Nobody is left to remove its folders.
+    for folder in world.left_over() {
+        std::fs::remove_dir_all(folder).expect("a folder of the run");
+    }
+    world.github.with(|state| state.rest(8));
+    let ran = posts_what_is_owed(&world);
+    assert_eq!((ran.code, ran.status()), (Some(0), "findings"));
+    assert_eq!(said(&world.github), ALL);
     world.github.take_writes();
     world.finish();
 }

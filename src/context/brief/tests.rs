@@ -73,6 +73,7 @@ fn entry() -> Entry {
         },
         given: score(7),
         fate: Fate::Staged,
+        carried: false,
     }
 }
 

@@ -131,8 +131,14 @@ impl FileDiff {
     /// Whether code of this hash still stands somewhere in the diff.
     #[must_use]
     pub fn holds(&self, hash: &str) -> bool {
+        self.place_of(hash).is_some()
+    }
+
+    /// Where code of this hash stands in the diff: the first such place.
+    #[must_use]
+    pub fn place_of(&self, hash: &str) -> Option<Anchor> {
         if self.anchor_hash(Anchor::File) == hash {
-            return true;
+            return Some(Anchor::File);
         }
         let sides = [Side::Right, Side::Left];
         let ranges = sides.into_iter().flat_map(|side| {
@@ -140,7 +146,7 @@ impl FileDiff {
                 .into_iter()
                 .map(move |range| (side, range))
         });
-        ranges.into_iter().any(|(side, range)| {
+        ranges.into_iter().find_map(|(side, range)| {
             let mut anchors = range.clone().flat_map(|line| {
                 let first = line.saturating_sub(LONGEST_ANCHOR).max(*range.start());
                 let starts = (first..line).map(Some);
@@ -148,7 +154,7 @@ impl FileDiff {
                     .chain(starts)
                     .map(move |start| Anchor::Line { side, start, line })
             });
-            anchors.any(|anchor| self.anchor_hash(anchor) == hash)
+            anchors.find(|anchor| self.anchor_hash(*anchor) == hash)
         })
     }
 

@@ -54,6 +54,7 @@ impl Desk {
             finding,
             given,
             fate,
+            carried: self.entries[index].carried,
         };
         Ok(format!("Recorded as {id}, in place of what stood there."))
     }

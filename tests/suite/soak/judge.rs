@@ -48,6 +48,8 @@ pub struct Glance {
     submitted: usize,
     /// Head and id of check runs that are green.
     green: Vec<(String, u64)>,
+    /// The defects that a check run remembers whole.
+    carried: Vec<usize>,
 }
 
 pub fn glance(stage: &Stage<'_>) -> Glance {
@@ -60,9 +62,25 @@ pub fn glance(stage: &Stage<'_>) -> Glance {
     });
     Glance {
         said: said(stage),
+        carried: carried(stage),
         submitted: stage.submitted.lock().expect("no panic").len(),
         green,
     }
+}
+
+/// What check runs remember, about code that the head still has.
+fn carried(stage: &Stage<'_>) -> Vec<usize> {
+    let texts: Vec<String> = stage.world.github.with(|state| {
+        let checks = state.check_runs.iter();
+        checks.filter_map(|run| run.text.clone()).collect()
+    });
+    let is_carried = |words: &str| texts.iter().any(|text| text.contains(words));
+    let stands = |file: &str| !stage.has_changed(file);
+    let defects = DEFECTS.iter().enumerate();
+    defects
+        .filter(|(_, one)| stands(one.file) && (is_carried(one.said) || is_carried(one.again)))
+        .map(|(index, _)| index)
+        .collect()
 }
 
 /// How often a defect is told on the pull request: in a thread, on a file, or in a review's text.
@@ -222,11 +240,15 @@ impl Judge<'_> {
     }
 
     /// What has to be on the pull request: what was there, what a finished review found, what a run said that it had
-    /// posted, and what the last run found again.
+    /// posted, what it has left for the next one to post, and what the last run found again, if it had to look.
     fn required(&self) -> Vec<Made> {
         let plan = self.stage.plan;
         let mut required: Vec<Made> = plan.before.iter().map(|(made, _)| *made).collect();
-        required.extend(&plan.restated);
+        if glance(self.stage).submitted > self.before.submitted {
+            required.extend(&plan.restated);
+        }
+        let carried = |made: &&Made| self.before.carried.contains(&made.defect);
+        required.extend(plan.findings.iter().filter(carried));
         for ran in self.disturbed_runs() {
             let findings = &plan.findings;
             required.extend(findings.iter().filter(|made| {

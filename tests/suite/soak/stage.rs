@@ -81,6 +81,16 @@ impl<'p> Stage<'p> {
             .with(|state| state.git.must(&["rev-parse", &tree]))
     }
 
+    /// Whether the head has another text of a file than the example.
+    pub fn has_changed(&self, file: &str) -> bool {
+        let name = format!("{}:{file}", self.head());
+        let text = self
+            .world
+            .github
+            .with(|state| state.git.must(&["show", &name]));
+        text.trim_end() != shop::head_of(file).trim_end()
+    }
+
     fn review_before(&mut self) {
         let found: Vec<Made> = self.plan.before.iter().map(|(made, _)| *made).collect();
         self.speaks(vec![(found, Words::First)]);

@@ -1,0 +1,56 @@
+//! The run's temporary folder, gone with it.
+
+use super::Stop;
+use crate::config::environment::Environment;
+use crate::opencode::premises;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// One that the sidecar's user may pass through, and not list.
+    pub fn new(environment: &Environment) -> Result<Self, Stop> {
+        let parent = premises::passable(environment.temporary.as_deref());
+        let made = tempfile::Builder::new()
+            .prefix("opencode-reviewer-")
+            .permissions(Permissions::from_mode(0o711))
+            .tempdir_in(&parent);
+        made.map(|directory| Self(directory.keep()))
+            .map_err(|error| {
+                let parent = parent.display();
+                Stop::fail(format!(
+                    "No temporary folder could be made in {parent}: {error}"
+                ))
+            })
+    }
+
+    /// A folder of its own in it.
+    pub fn directory(&self, name: &str) -> Result<PathBuf, Stop> {
+        let path = self.0.join(name);
+        std::fs::create_dir(&path)
+            .map_err(|error| Stop::fail(format!("No temporary folder could be made: {error}")))?;
+        Ok(path)
+    }
+}
+
+/// How often the folder is tried to be removed, and the pause between.
+const TRIES: u32 = 40;
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// A run that is cut off drops everything at once, and what it had started may write for another moment.
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        for _ in 0..TRIES {
+            match std::fs::remove_dir_all(&self.0) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    std::thread::sleep(PAUSE);
+                }
+                _ => return,
+            }
+        }
+        tracing::warn!("{} could not be removed", self.0.display());
+    }
+}

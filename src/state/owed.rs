@@ -1,0 +1,171 @@
+//! Findings that a review has made and could not post, in the record that it leaves: the next run posts them in the
+//! same words, without asking the model again.
+
+use crate::domain::{Anchor, Assessment, Finding, PassNumber, Score, Side};
+use serde::{Deserialize, Serialize};
+
+/// A check run's text takes 65,535 characters, and the record has to hold its account, too.
+const MOST_BYTES: usize = 24_000;
+
+/// A finding, whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owed {
+    pub id: String,
+    file: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lines: Option<Lines>,
+    anchor: String,
+    body: String,
+    finding: String,
+    assessment: String,
+    score: u8,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    category: Option<String>,
+    pass: u8,
+    reviewer: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Lines {
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    removed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<u32>,
+    line: u32,
+}
+
+impl From<&Finding> for Owed {
+    fn from(finding: &Finding) -> Self {
+        let lines = match finding.anchor {
+            Anchor::File => None,
+            Anchor::Line { side, start, line } => Some(Lines {
+                removed: side == Side::Left,
+                start,
+                line,
+            }),
+        };
+        Self {
+            id: finding.id.to_string(),
+            file: finding.file.clone(),
+            lines,
+            anchor: finding.anchor_hash.clone(),
+            body: finding.body.clone(),
+            finding: finding.assessment.finding.clone(),
+            assessment: finding.assessment.assessment.clone(),
+            score: finding.assessment.score.get(),
+            category: finding.category.map(|category| category.to_string()),
+            pass: finding.pass.get(),
+            reviewer: finding.reviewer.clone(),
+        }
+    }
+}
+
+impl Owed {
+    /// `None`: not one of ours.
+    #[must_use]
+    pub fn finding(&self) -> Option<Finding> {
+        let anchor = self.lines.map_or(Anchor::File, |lines| Anchor::Line {
+            side: if lines.removed {
+                Side::Left
+            } else {
+                Side::Right
+            },
+            start: lines.start,
+            line: lines.line,
+        });
+        Some(Finding {
+            id: self.id.parse().ok()?,
+            file: self.file.clone(),
+            anchor,
+            anchor_hash: self.anchor.clone(),
+            body: self.body.clone(),
+            assessment: Assessment {
+                finding: self.finding.clone(),
+                assessment: self.assessment.clone(),
+                score: Score::new(self.score.into())?,
+            },
+            category: self.category.as_deref().and_then(|name| name.parse().ok()),
+            pass: PassNumber::new(self.pass.into())?,
+            reviewer: self.reviewer.clone(),
+        })
+    }
+
+    /// How long it is in a record, where angle brackets are written out.
+    fn bytes(&self) -> usize {
+        let json = serde_json::to_string(self).unwrap_or_default();
+        json.len() + 5 * json.matches(['<', '>']).count()
+    }
+}
+
+/// The findings as a record holds them; `None` where it cannot hold them all.
+#[must_use]
+pub fn all<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<Vec<Owed>> {
+    let owed: Vec<Owed> = findings.into_iter().map(Owed::from).collect();
+    let bytes: usize = owed.iter().map(Owed::bytes).sum();
+    (bytes <= MOST_BYTES).then_some(owed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Category;
+
+    fn finding(anchor: Anchor, body: &str) -> Finding {
+        Finding {
+            id: "0123456789abcdef".parse().unwrap(),
+            file: "src/a b.ts".into(),
+            anchor,
+            anchor_hash: "689c49197975c92d".into(),
+            body: body.into(),
+            assessment: Assessment {
+                finding: "The last page is lost.".into(),
+                assessment: "Level 7.".into(),
+                score: Score::new(7).unwrap(),
+            },
+            category: Some(Category::Logic),
+            pass: PassNumber::LAST,
+            reviewer: "senior".into(),
+        }
+    }
+
+    #[test]
+    fn a_finding_comes_back_as_it_was() {
+        let anchors = [
+            Anchor::File,
+            Anchor::Line {
+                side: Side::Left,
+                start: None,
+                line: 8,
+            },
+            Anchor::Line {
+                side: Side::Right,
+                start: Some(3),
+                line: 8,
+            },
+        ];
+        for anchor in anchors {
+            let finding = finding(anchor, "Words <b>and</b> `code`.");
+            let json = serde_json::to_string(&Owed::from(&finding)).unwrap();
+            let owed: Owed = serde_json::from_str(&json).unwrap();
+            assert_eq!(owed.finding(), Some(finding));
+        }
+    }
+
+    #[test]
+    fn what_a_record_cannot_hold_is_not_promised() {
+        let long = finding(Anchor::File, &"word ".repeat(2_000));
+        assert_eq!(all([&long, &long]).map(|owed| owed.len()), Some(2));
+        assert_eq!(all([&long, &long, &long]), None);
+        let brackets = finding(Anchor::File, &"<".repeat(5_000));
+        assert_eq!(all([&brackets]), None);
+    }
+
+    #[test]
+    fn nonsense_is_nobodys_finding() {
+        let odd = Owed {
+            score: 11,
+            ..Owed::from(&finding(Anchor::File, "Words."))
+        };
+        assert_eq!(odd.finding(), None);
+    }
+}
