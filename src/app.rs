@@ -2,7 +2,9 @@
 
 mod asking;
 mod carried;
+mod change;
 mod check;
+mod concluding;
 mod doctor;
 mod draft;
 mod earlier;
@@ -16,6 +18,7 @@ mod reading;
 mod reviewing;
 mod scratch;
 mod secrets;
+mod session;
 mod sidecar;
 mod staged;
 mod state;
@@ -92,33 +95,38 @@ impl From<anyhow::Error> for Stop {
     }
 }
 
-/// Everything a run works with.
-struct Run<'a> {
+/// Everything that a review works with, besides GitHub.
+struct Engine<'a> {
     setup: &'a Setup,
-    event: &'a Event,
     config: Config,
-    pr: PrKey,
-    github: Arc<GitHub>,
-    keys: Keys,
     fence: Fence,
     secrets: Secrets,
     desk: SharedDesk,
-    /// What it has so far.
-    draft: Draft,
     /// The way to the model.
     gateway: Gateway,
     /// `None`: the web is not asked.
     web: Option<Arc<Web>>,
-    /// The comment that asked, once its author is known to be heard.
-    heard: OnceLock<ReactTo>,
     /// Private to the run, gone with it.
     scratch: Scratch,
-    id: String,
     started: Instant,
+    meter: Arc<Meter>,
+}
+
+/// A run for a pull request.
+struct Run<'a> {
+    engine: Engine<'a>,
+    event: &'a Event,
+    pr: PrKey,
+    github: Arc<GitHub>,
+    keys: Keys,
+    /// What it has so far.
+    draft: Draft,
+    /// The comment that asked, once its author is known to be heard.
+    heard: OnceLock<ReactTo>,
+    id: String,
     /// What it costs is entered under this name and on this day.
     receipt: String,
     today: Day,
-    meter: Arc<Meter>,
 }
 
 /// What the container runs: the event that the runner names. Returns the exit code.
@@ -179,16 +187,16 @@ async fn pipeline(
 }
 
 async fn started(run: &Run<'_>, check: &CheckRun) -> Result<Finished, Stop> {
-    let (tools, model) = sidecar::serve(run).await?;
-    let snapshot = run.scratch.directory("snapshot")?;
+    let (tools, model) = sidecar::serve(&run.engine).await?;
+    let snapshot = run.engine.scratch.directory("snapshot")?;
     let (sidecar, reading) = tokio::join!(
-        sidecar::start(run, &tools, &model, &snapshot),
+        sidecar::start(&run.engine, &tools, &model, &snapshot),
         Reading::of(run, &snapshot),
     );
     let (mut sidecar, reading) = both(sidecar, reading)?;
-    tell_confinement(run, &sidecar);
-    web::open(run, &reading).await?;
-    let mut finished = work(run, &mut sidecar, reading, check).await;
+    tell_confinement(&run.engine, &sidecar);
+    web::open(&run.engine, &reading.change).await?;
+    let mut finished = Box::pin(work(run, &mut sidecar, reading, check)).await;
     if let Ok(finished) = &mut finished {
         finished.report.sandbox = Some(sidecar.confinement().into());
     }
@@ -197,8 +205,8 @@ async fn started(run: &Run<'_>, check: &CheckRun) -> Result<Finished, Stop> {
 }
 
 /// Before anything is asked of the model: who wants the whole sandbox or nothing learns it in time.
-fn tell_confinement(run: &Run<'_>, sidecar: &Keeper) {
-    let actions = &run.setup.actions;
+fn tell_confinement(engine: &Engine<'_>, sidecar: &Keeper) {
+    let actions = &engine.setup.actions;
     let confinement = sidecar.confinement();
     match confinement.missing() {
         Some(missing) => actions.warning(&missing),
@@ -214,7 +222,7 @@ async fn work(
 ) -> Result<Finished, Stop> {
     let request = asking::request(run);
     let plan_by = |reading: &Reading| {
-        let (draft, mention) = (reading.pull.draft, &run.config.mention);
+        let (draft, mention) = (reading.pull.draft, &run.engine.config.mention);
         let plan = plan::on_request(reading.plan.clone(), request.as_ref(), draft, mention);
         reading.means.limit(plan)
     };
@@ -240,7 +248,7 @@ async fn work(
             let owes = !reading.carried.findings.is_empty();
             let mut finished = if agenda.questions.is_empty() && !judges && !owes {
                 check.open(run, &reading).await;
-                finish::recomputed(run, &reading, record)
+                finish::recomputed(run, &reading, *record)
             } else {
                 may_comment(run, &reading).await?;
                 reviewing::review(
@@ -248,7 +256,7 @@ async fn work(
                     sidecar,
                     reading,
                     check,
-                    Some(record),
+                    Some(*record),
                     &agenda.questions,
                 )
                 .await?
@@ -266,7 +274,7 @@ async fn work(
             }
             // What the run before us has reviewed needs no second look.
             let covered = match plan_by(&reading) {
-                Plan::Recompute(record) => Some(record),
+                Plan::Recompute(record) => Some(*record),
                 Plan::Review | Plan::Skip(_) => None,
             };
             let owes = !reading.carried.findings.is_empty();
@@ -291,9 +299,9 @@ async fn may_comment(run: &Run<'_>, reading: &Reading) -> Result<(), Stop> {
         "pull_request_review",
         "pull_request_review_comment",
     ];
-    let event = run.setup.environment.event_name.as_deref();
+    let event = run.engine.setup.environment.event_name.as_deref();
     if reading.pull.from_fork && event.is_some_and(|name| restricted.contains(&name)) {
-        let mention = run.config.mention.clone();
+        let mention = run.engine.config.mention.clone();
         return Err(Stop::Skip(SkipReason::Fork { mention }.to_string()));
     }
     Err(Stop::fail(
@@ -329,10 +337,36 @@ fn both<A, B>(a: Result<A, Stop>, b: Result<B, Stop>) -> Result<(A, B), Stop> {
     }
 }
 
+impl<'a> Engine<'a> {
+    fn new(setup: &'a Setup, config: Config) -> Result<Self, Stop> {
+        mask(&setup.actions, &config);
+        let fence = Fence::new(random::hex(8)?);
+        let secrets = Secrets::of(&config, fence.nonce())?;
+        setup.actions.hide(&secrets.redactor);
+        Ok(Self {
+            setup,
+            web: web::access(setup, &config, &fence)?,
+            gateway: sidecar::gateway(setup, &config, &secrets)?,
+            scratch: Scratch::new(&setup.environment)?,
+            config,
+            fence,
+            secrets,
+            desk: SharedDesk::default(),
+            started: setup.clock.instant(),
+            meter: Arc::default(),
+        })
+    }
+
+    fn model(&self) -> &ModelChoice {
+        &self.config.model
+    }
+}
+
 impl<'a> Run<'a> {
     fn new(setup: &'a Setup, event: &'a Event, config: Config, draft: Draft) -> Result<Self, Stop> {
         let environment = &setup.environment;
-        mask(&setup.actions, &config);
+        let engine = Engine::new(setup, config)?;
+        let config = &engine.config;
         let github = GitHub::new(
             &environment.api_url,
             &environment.graphql_url,
@@ -346,41 +380,26 @@ impl<'a> Run<'a> {
             config.model.key.as_ref(),
             &event.repo.to_string(),
         );
-        let scratch = Scratch::new(environment)?;
-        let fence = Fence::new(random::hex(8)?);
-        let web = web::access(setup, &config, &fence)?;
-        let secrets = Secrets::of(&config, fence.nonce())?;
-        setup.actions.hide(&secrets.redactor);
-        let gateway = sidecar::gateway(setup, &config, &secrets)?;
         Ok(Self {
-            gateway,
-            setup,
             event,
             pr: PrKey {
                 repo: event.repo.clone(),
                 number: event.number,
             },
-            config,
-            github: Arc::new(github.guarded(&secrets.redactor)),
+            github: Arc::new(github.guarded(&engine.secrets.redactor)),
             keys,
-            fence,
-            secrets,
-            desk: SharedDesk::default(),
             draft,
-            web,
             heard: OnceLock::new(),
-            scratch,
             id: run_id(environment)?,
-            started: setup.clock.instant(),
             receipt: random::hex(8)?,
             today: Day::of(setup.clock.now()),
-            meter: Arc::default(),
+            engine,
         })
     }
 
     /// The workflow run's page, where there is one.
     fn url(&self) -> Option<String> {
-        let environment = &self.setup.environment;
+        let environment = &self.engine.setup.environment;
         let id = environment.run_id.as_deref()?;
         Some(format!(
             "{}/{}/actions/runs/{id}",
@@ -393,17 +412,20 @@ impl<'a> Run<'a> {
             github: &self.github,
             pr: &self.pr,
             keys: &self.keys,
-            trusted_bots: &self.config.trusted_bots,
-            mention: &self.config.mention,
-            blocking: self.config.policy.blocking,
+            trusted_bots: &self.engine.config.trusted_bots,
+            mention: &self.engine.config.mention,
+            blocking: self.engine.config.policy.blocking,
         }
     }
 
     /// Where the commits can be fetched.
     fn remote(&self) -> Remote {
         Remote {
-            url: format!("{}/{}.git", self.setup.environment.server_url, self.pr.repo),
-            token: Some(self.config.github_token.clone()),
+            url: format!(
+                "{}/{}.git",
+                self.engine.setup.environment.server_url, self.pr.repo
+            ),
+            token: Some(self.engine.config.github_token.clone()),
         }
     }
 
@@ -414,10 +436,6 @@ impl<'a> Run<'a> {
             day: self.today,
             cost_usd,
         }
-    }
-
-    fn model(&self) -> &ModelChoice {
-        &self.config.model
     }
 }
 

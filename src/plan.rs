@@ -19,7 +19,7 @@ use std::fmt;
 pub enum Plan {
     Skip(NotNow),
     /// This head was reviewed under these rules: the verdict is recomputed from the threads, without a model.
-    Recompute(Record),
+    Recompute(Box<Record>),
     Review,
 }
 
@@ -123,7 +123,7 @@ pub fn plan(
     let covering = records
         .into_iter()
         .find(|record| record.covers(base, head, rules));
-    covering.map_or(Plan::Review, Plan::Recompute)
+    covering.map_or(Plan::Review, |record| Plan::Recompute(Box::new(record)))
 }
 
 /// The records that prove a whole review under these rules, newest first, whatever the head was.
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_person_s_request_changes_the_plan() {
-        let done = Plan::Recompute(Record::default());
+        let done = Plan::Recompute(Box::default());
         let asked = |plan: &Plan, command: Option<&Command>, draft| {
             let request = command.map(|command| Request {
                 comment: CommentId(7),
@@ -270,10 +270,10 @@ mod tests {
             comment: CommentId(comment),
             command: Command::ReviewFull,
         };
-        let reviewed = Plan::Recompute(Record {
+        let reviewed = Plan::Recompute(Box::new(Record {
             asked: Some(7),
             ..Record::default()
-        });
+        }));
         let again = on_request(reviewed.clone(), Some(&request(7)), false, "@bot");
         assert_eq!(again, reviewed);
         let another = on_request(reviewed, Some(&request(8)), false, "@bot");
@@ -388,7 +388,7 @@ mod tests {
         };
         assert_eq!(plan(vec![partial.clone()], change, "r", 1), Plan::Review);
         let found = plan(vec![partial, record.clone()], change, "r", 1);
-        assert_eq!(found, Plan::Recompute(record.clone()));
+        assert_eq!(found, Plan::Recompute(Box::new(record.clone())));
         assert_eq!(plan(vec![record], change, "changed", 1), Plan::Review);
         assert_eq!(plan(vec![], change, "r", 0), Plan::Skip(NotNow::NoChanges));
     }

@@ -3,7 +3,8 @@
 
 use super::finish::Finished;
 use super::reading::{self, Reading};
-use super::reviewing::{self, Talk};
+use super::reviewing;
+use super::session::{self, Talk};
 use super::{Run, Stop, words};
 use crate::context::speakers::Speakers;
 use crate::domain::{CommentId, CommitSha, Login};
@@ -44,7 +45,7 @@ pub fn request(run: &Run<'_>) -> Option<Request> {
     };
     Some(Request {
         comment: *comment_id,
-        command: event::command(body, &run.config.mention)?,
+        command: event::command(body, &run.engine.config.mention)?,
     })
 }
 
@@ -62,7 +63,7 @@ impl Agenda {
             // The list can be older than the event.
             words.push(*asked);
         }
-        let any = !plan::unanswered(&words, &[], &run.config.mention).is_empty();
+        let any = !plan::unanswered(&words, &[], &run.engine.config.mention).is_empty();
         if asked.is_none() && !any {
             return Ok(Self::default());
         }
@@ -124,7 +125,7 @@ impl Agenda {
         }
         let seq = ours.map_or(0, |thread| thread.seq.saturating_add(1));
         let speakers = words::speakers(reading);
-        let questions = plan::unanswered(&[*asked], &[], &us.run.config.mention);
+        let questions = plan::unanswered(&[*asked], &[], &us.run.engine.config.mention);
         self.questions
             .extend(questions.into_iter().map(|question| Question {
                 thread: Some(asking(&speakers, (root, seq), &thread, asked.id)),
@@ -135,7 +136,7 @@ impl Agenda {
 
     /// Lists the commands. The end of the run, as a stop.
     pub async fn help(&self, run: &Run<'_>, reading: &Reading) -> Stop {
-        let text = comment::help(&run.config.mention);
+        let text = comment::help(&run.engine.config.mention);
         match self.reply(run, &reading.pull.head_sha, &text).await {
             Ok(()) => Stop::Skip("Somebody asked for help and got the list of commands.".into()),
             Err(error) => Stop::fail(error),
@@ -144,7 +145,7 @@ impl Agenda {
 
     /// Says where a head stands that was reviewed before.
     pub async fn tell_state(&self, run: &Run<'_>, head: &CommitSha, finished: &mut Finished) {
-        let mention = &run.config.mention;
+        let mention = &run.engine.config.mention;
         let text = voice(run, head).state(finished.verdict, &finished.tally, mention);
         if let Err(error) = self.reply(run, head, &text).await {
             let sentence = comment::untold(&error.to_string());
@@ -166,7 +167,7 @@ impl Agenda {
         sidecar: &mut Keeper,
         reading: &Reading,
     ) -> Result<(), Stop> {
-        let diffs = reviewing::diff_files(reading).await?;
+        let diffs = session::diff_files(&reading.change).await?;
         let title = format!("Questions about {}", run.pr);
         sidecar.open(&title).await.map_err(Stop::fail)?;
         let talk = Talk {
@@ -177,7 +178,7 @@ impl Agenda {
         };
         let (outcome, _) = reviewing::passes(run, talk, reading, &diffs).await?;
         if let End::Refused(why) = &outcome.end {
-            return Err(Stop::fail(reviewing::refusal(run, why)));
+            return Err(Stop::fail(session::refusal(&run.engine, why)));
         }
         let unanswered = send(run, reading, &outcome).await;
         if unanswered.is_empty() {
@@ -197,7 +198,7 @@ pub async fn send(run: &Run<'_>, reading: &Reading, outcome: &Outcome) -> Vec<St
             root: question.thread.as_ref().map(|thread| thread.root),
             seq: question.thread.as_ref().map_or(0, |thread| thread.seq),
         };
-        let text = run.secrets.redactor.clean(&answer.text);
+        let text = run.engine.secrets.redactor.clean(&answer.text);
         if let Err(error) = post(run, &reading.pull.head_sha, to, &text).await {
             unanswered.push(comment::unanswered(question.comment, &error.to_string()));
         }
@@ -251,7 +252,7 @@ async fn pending(
 ) -> Result<Vec<Question>, Stop> {
     let mut heard: HashMap<Login, bool> = HashMap::new();
     let mut questions = Vec::new();
-    let waiting = plan::unanswered(conversation, answered, &run.config.mention);
+    let waiting = plan::unanswered(conversation, answered, &run.engine.config.mention);
     for question in waiting.into_iter().rev() {
         let author = &question.author;
         let is_heard = match heard.get(author) {

@@ -44,7 +44,7 @@ impl Carried {
     }
 
     fn take(&mut self, run: &Run<'_>, reading: &Reading, record: &Record, mut finding: Finding) {
-        if finding.assessment.score < run.config.policy.threshold {
+        if finding.assessment.score < run.engine.config.policy.threshold {
             return;
         }
         let same_change = record.head == reading.pull.head_sha.as_str()

@@ -41,7 +41,7 @@ fn leases(checks: &[CheckRunInfo]) -> Vec<Lease> {
 
 /// The longest that a run can be at work.
 fn longest(run: &Run<'_>) -> Duration {
-    run.config.timeout + BESIDES
+    run.engine.config.timeout + BESIDES
 }
 
 /// The check run of an older run that still works on this head.
@@ -74,7 +74,7 @@ fn tell_lacking(run: &Run<'_>, reading: &Reading, check: Option<Right>) {
     let stays_open = open.any(|thread| thread.node_id.is_some() && !thread.viewer_can_resolve);
     let resolve = stays_open.then_some(Right::Resolve);
     let missing: Vec<Right> = check.into_iter().chain(resolve).collect();
-    let actions = &run.setup.actions;
+    let actions = &run.engine.setup.actions;
     match rights::lacking(&missing) {
         Some(message) if check.is_some() => actions.warning(&message),
         Some(message) => message.lines().for_each(|line| actions.line(line)),
@@ -116,7 +116,7 @@ impl Bill {
             keys: run.keys.clone(),
             account: reading.account.clone(),
             spent: run.spent(0.0),
-            meter: Arc::clone(&run.meter),
+            meter: Arc::clone(&run.engine.meter),
         }
     }
 
@@ -175,7 +175,7 @@ impl CheckRun {
                 self.forbidden.store(true, Ordering::Relaxed);
                 tell_lacking(run, reading, Some(Right::Check));
             }
-            Err(error) => run.setup.actions.warning(&format!(
+            Err(error) => run.engine.setup.actions.warning(&format!(
                 "No check run could be opened ({error}); blocking findings fail the job instead."
             )),
         }
@@ -191,13 +191,13 @@ impl CheckRun {
         let Some(own) = self.slot().as_ref().map(|open| open.id) else {
             return Ok(false);
         };
-        let clock = &run.setup.clock;
+        let clock = &run.engine.setup.clock;
         let mut waited = Duration::ZERO;
         while let Some(holder) = holder(run, head, own).await {
             if waited.is_zero() {
-                run.setup.actions.line(&comment::waiting_for(holder));
+                run.engine.setup.actions.line(&comment::waiting_for(holder));
             }
-            if waited >= run.config.timeout {
+            if waited >= run.engine.config.timeout {
                 return Err(Stop::fail(comment::waited_in_vain(holder)));
             }
             clock.sleep(BETWEEN_LOOKS).await;

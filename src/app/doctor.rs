@@ -3,7 +3,7 @@
 
 use super::draft::Draft;
 use super::reading::{self, check_texts};
-use super::{Run, Setup, Stop, configured, finish, reviewing, sidecar};
+use super::{Run, Setup, Stop, configured, finish, session, sidecar};
 use crate::context::brief;
 use crate::domain::PrKey;
 use crate::event::{Event, EventKind};
@@ -192,8 +192,8 @@ async fn fetched(run: &Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
         .merge_base(&run.pr.repo, &pull.base_sha, &pull.head_sha)
         .await
         .map_err(Stop::fail)?;
-    let directory = run.scratch.directory("objects")?;
-    let environment = &run.setup.environment;
+    let directory = run.engine.scratch.directory("objects")?;
+    let environment = &run.engine.setup.environment;
     let workspace = environment.workspace.as_deref();
     let repository = Repository::open(&directory, workspace, &environment.for_git())?;
     let commits = [&base, &pull.head_sha];
@@ -231,9 +231,9 @@ async fn conversations(run: &Run<'_>) -> Finding {
 /// The sandbox, OpenCode, and the way to the model.
 async fn at_home(run: &Run<'_>) -> Vec<Finding> {
     let started = async {
-        let (tools, model) = sidecar::serve(run).await?;
-        let snapshot = run.scratch.directory("snapshot")?;
-        let sidecar = sidecar::start(run, &tools, &model, &snapshot).await?;
+        let (tools, model) = sidecar::serve(&run.engine).await?;
+        let snapshot = run.engine.scratch.directory("snapshot")?;
+        let sidecar = sidecar::start(&run.engine, &tools, &model, &snapshot).await?;
         Ok::<_, Stop>((tools, sidecar))
     };
     let (_tools, mut sidecar) = match started.await {
@@ -260,13 +260,13 @@ async fn at_home(run: &Run<'_>) -> Vec<Finding> {
 
 async fn model(run: &Run<'_>, sidecar: &mut Keeper) -> Finding {
     const ABOUT: &str = "model";
-    let asked = tokio::time::timeout(run.setup.clock.limit(PATIENCE), answer(run, sidecar));
+    let asked = tokio::time::timeout(run.engine.setup.clock.limit(PATIENCE), answer(run, sidecar));
     match asked.await {
         Ok(Ok(turn)) => {
             let tokens = grouped(turn.usage.tokens.total());
             let note = format!(
                 "{} answered ({tokens} tokens, ${:.4})",
-                run.model(),
+                run.engine.model(),
                 turn.usage.cost
             );
             Finding::fine(ABOUT, note)
@@ -276,7 +276,7 @@ async fn model(run: &Run<'_>, sidecar: &mut Keeper) -> Finding {
             ABOUT,
             &format!(
                 "{} did not answer within {} seconds",
-                run.model(),
+                run.engine.model(),
                 PATIENCE.as_secs()
             ),
         ),
@@ -291,9 +291,11 @@ async fn answer(run: &Run<'_>, sidecar: &mut Keeper) -> Result<Turn, String> {
     let turn = sidecar.client().prompt(session, brief::READY).await;
     let turn = turn.map_err(|error| error.to_string())?;
     match &turn.error {
-        Some(error) if error.is_unauthorized() => Err(reviewing::refusal(run, &error.to_string())),
-        Some(error) => Err(format!("{} failed: {error}", run.model())),
-        None if turn.text.trim().is_empty() => Err(format!("{} said nothing", run.model())),
+        Some(error) if error.is_unauthorized() => {
+            Err(session::refusal(&run.engine, &error.to_string()))
+        }
+        Some(error) => Err(format!("{} failed: {error}", run.engine.model())),
+        None if turn.text.trim().is_empty() => Err(format!("{} said nothing", run.engine.model())),
         None => Ok(turn),
     }
 }

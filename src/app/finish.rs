@@ -3,7 +3,7 @@
 use super::check::CheckRun;
 use super::draft::Draft;
 use super::reading::Reading;
-use super::{Run, Setup, reviewing};
+use super::{Run, Setup, concluding};
 use crate::actions::{self, Veil};
 use crate::domain::{PrKey, Thread};
 use crate::github::{CheckOutput, Conclusion};
@@ -48,8 +48,8 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
         .iter()
         .filter(|thread| thread.status.is_open())
         .collect();
-    let policy = &run.config.policy;
-    let scores = reviewing::open_scores(&open, &[], policy.threshold);
+    let policy = &run.engine.config.policy;
+    let scores = concluding::open_scores(&open, &[], policy.threshold);
     let tally = Tally::of(scores.chain(reading.missed()), policy.blocking);
     let verdict = Verdict::of(&Evidence {
         complete: true,
@@ -57,7 +57,7 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
         unpublished: 0,
         tally,
     });
-    let mut report = reviewing::report(run, reading, &[], &HashMap::new(), &open);
+    let mut report = concluding::report(run, reading, &[], &HashMap::new(), &open);
     report.set_verdict(verdict, &tally);
     report.reasons.push(
         "This head was reviewed before; the verdict follows from its threads as they are now."
@@ -72,7 +72,7 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
         unanswered: Vec::new(),
         pr: run.pr.clone(),
         keys: run.keys.clone(),
-        fail_job: run.config.fail_job,
+        fail_job: run.engine.config.fail_job,
     }
 }
 

@@ -91,7 +91,13 @@ impl Meanwhile {
 /// The thread that says the same. One that we did not sign may be anybody's, and anybody's word silences nothing that
 /// blocks.
 pub fn said_in<'t>(run: &Run<'_>, threads: &'t [Thread], finding: &Finding) -> Option<&'t Thread> {
-    let blocks = |score: Score| run.config.policy.blocking.is_some_and(|from| score >= from);
+    let blocks = |score: Score| {
+        run.engine
+            .config
+            .policy
+            .blocking
+            .is_some_and(|from| score >= from)
+    };
     let trusted =
         |thread: &&Thread| thread.trust == Trust::Signed || !blocks(finding.assessment.score);
     let mut threads = threads.iter().filter(trusted);

@@ -21,7 +21,7 @@ pub async fn who_decides(
         .requested_reviewers(&run.pr)
         .await
         .map_err(Stop::fail)?;
-    let mut names = run.config.human_reviewers.clone();
+    let mut names = run.engine.config.human_reviewers.clone();
     names.extend(requested);
     let mut asked: Vec<&Login> = Vec::new();
     for login in reading

@@ -2,23 +2,20 @@
 //! rules from git objects. The two sources are read side by side.
 
 use super::carried::Carried;
+use super::change::Change;
 use super::{Run, Stop, earlier};
-use crate::context::risk;
-use crate::context::rules::{self, RuleFile};
-use crate::context::sensitivity::{self, MANIFESTS};
-use crate::domain::{CommitSha, FileDiff, Login, PrKey, Score, Sensitivity, Thread};
+use crate::context::rules::RuleFile;
+use crate::domain::{CommitSha, Login, PrKey, Score, Thread};
 use crate::event::EventKind;
-use crate::git::{Repository, TreeEntry};
+use crate::git::Repository;
 use crate::github::{
     ApiError, ChangedFile, CommitInfo, GitHub, IssueComment, PullRequest, PullState, Review,
 };
 use crate::plan::{self, Means, NotNow, Payer, Plan, Situation};
-use crate::snapshot::{self, Caps, Snapshot, Source};
 use crate::state::rebuild::{Lost, Rebuilt, Remark};
 use crate::state::record::{self, Record};
 use crate::state::spending::Account;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The pull request as the run found it.
@@ -45,18 +42,6 @@ pub struct Reading {
     pub carried: Carried,
 }
 
-/// What git says about the change.
-pub struct Change {
-    pub diffs: Vec<FileDiff>,
-    /// Paths of those that the model is not shown, because the change is larger than a review can be.
-    pub unshown: BTreeSet<String>,
-    pub rules: Vec<RuleFile>,
-    pub sensitivity: Sensitivity,
-    pub evidence: Vec<String>,
-    pub snapshot: Snapshot,
-    pub repository: Repository,
-}
-
 impl Reading {
     pub async fn of(run: &Run<'_>, snapshot: &Path) -> Result<Self, Stop> {
         let (pull, means) = pull_request(run).await?;
@@ -67,7 +52,7 @@ impl Reading {
             .map_err(Stop::fail)?;
         let (talk, change) = tokio::join!(
             Talk::of(run, &pull),
-            Change::of(run, &pull, &merge_base, snapshot)
+            change(run, &pull, &merge_base, snapshot)
         );
         let (talk, change) = super::both(talk, change)?;
         let mut reading = Self {
@@ -120,7 +105,7 @@ impl Reading {
         if self.plan == Plan::Review
             && let Some(record) = earlier::covering(run, self, records).await
         {
-            self.plan = Plan::Recompute(record);
+            self.plan = Plan::Recompute(Box::new(record));
         }
         self.remember_findings();
         Ok(())
@@ -177,10 +162,10 @@ async fn pull_request(run: &Run<'_>) -> Result<(PullRequest, Means), Stop> {
         open: pull.state == PullState::Open,
         draft: pull.draft,
         from_fork: pull.from_fork,
-        forks: run.config.fork_reviews,
+        forks: run.engine.config.fork_reviews,
         labels: &pull.labels,
-        skip_label: &run.config.skip_label,
-        mention: &run.config.mention,
+        skip_label: &run.engine.config.skip_label,
+        mention: &run.engine.config.mention,
     };
     if let Some(reason) = situation.not_now() {
         return Err(Stop::Skip(reason.to_string()));
@@ -202,8 +187,8 @@ pub async fn is_heard(run: &Run<'_>, pull: &PullRequest, login: &Login) -> Resul
 
 /// How much of the model the run may use, by what caused it.
 async fn means(run: &Run<'_>, pull: &PullRequest) -> Result<Means, Stop> {
-    let (kind, forks) = (&run.event.kind, run.config.fork_reviews);
-    let mention = &run.config.mention;
+    let (kind, forks) = (&run.event.kind, run.engine.config.fork_reviews);
+    let mention = &run.engine.config.mention;
     match plan::payer(kind, pull.from_fork, forks) {
         Payer::Event => return Ok(Means::Everything),
         Payer::Nobody => return Ok(Means::Nothing(NotNow::fork(mention))),
@@ -284,100 +269,25 @@ pub async fn check_texts(run: &Run<'_>, head: &CommitSha) -> Result<Vec<String>,
     }
 }
 
-impl Change {
-    async fn of(
-        run: &Run<'_>,
-        pull: &PullRequest,
-        merge_base: &CommitSha,
-        snapshot: &Path,
-    ) -> Result<Self, Stop> {
-        let environment = &run.setup.environment;
-        let directory = run.scratch.directory("objects")?;
-        let workspace = environment.workspace.as_deref();
-        let repository = Repository::open(&directory, workspace, &environment.for_git())?;
-        let remote = run.remote();
-        repository
-            .ensure(&[merge_base, &pull.head_sha], &remote)
-            .await?;
-        let diffs = repository.diff(merge_base, &pull.head_sha).await?;
-        let base = repository.tree(merge_base).await?;
-        let rules = rule_files(&repository, merge_base, &base, &diffs).await?;
-        let (sensitivity, evidence) = match run.config.policy.sensitivity {
-            Some(set) => (set, vec!["set by the sensitivity input".into()]),
-            None => sensitivity::judge(&manifests(&repository, merge_base).await?),
-        };
-        let source = Source {
-            head: &pull.head_sha,
-            base: &base,
-            changed: &diffs,
-        };
-        let snapshot = snapshot::write(&repository, &source, snapshot, &Caps::default()).await?;
-        Ok(Self {
-            unshown: unshown(&diffs),
-            diffs,
-            rules,
-            sensitivity,
-            evidence,
-            snapshot,
-            repository,
-        })
-    }
-}
-
-fn unshown(diffs: &[FileDiff]) -> BTreeSet<String> {
-    let files = diffs
-        .iter()
-        .map(|diff| (diff.path.as_str(), risk::weight(diff)));
-    let fits = risk::fitting(files, risk::SHOWN_BYTES);
-    let beyond = diffs.iter().zip(fits).filter(|(_, fits)| !fits);
-    beyond.map(|(diff, _)| diff.path.clone()).collect()
-}
-
-/// No manifest of a sane repository is larger, and no rules file that is heeded is.
-const MAX_TEXT: usize = 256 * 1024;
-
-async fn rule_files(
-    repository: &Repository,
-    commit: &CommitSha,
-    base: &[TreeEntry],
-    diffs: &[FileDiff],
-) -> Result<Vec<RuleFile>, Stop> {
-    let changed: Vec<&str> = diffs.iter().map(|diff| diff.path.as_str()).collect();
-    let mut rules = Vec::new();
-    // One that is too large is left out of the snapshot as well, and named there.
-    let heeded = base
-        .iter()
-        .filter(|entry| entry.size.is_some_and(|size| size <= rules::MAX_BYTES));
-    let paths = heeded.filter_map(|entry| std::str::from_utf8(&entry.path).ok());
-    for path in paths {
-        if rules::applies(path, &changed)
-            && let Some(text) = repository.file(commit, path, MAX_TEXT).await?
-        {
-            rules.push(RuleFile {
-                path: path.to_owned(),
-                text,
-            });
-        }
-    }
-    Ok(rules)
-}
-
-async fn manifests(
-    repository: &Repository,
-    base: &CommitSha,
-) -> Result<Vec<(String, String)>, Stop> {
-    let mut found = Vec::new();
-    for name in MANIFESTS {
-        if let Some(text) = repository.file(base, name, MAX_TEXT).await? {
-            found.push(((*name).to_owned(), text));
-        }
-    }
-    Ok(found)
+/// The commits are fetched where the workspace does not have them.
+async fn change(
+    run: &Run<'_>,
+    pull: &PullRequest,
+    merge_base: &CommitSha,
+    snapshot: &Path,
+) -> Result<Change, Stop> {
+    let environment = &run.engine.setup.environment;
+    let directory = run.engine.scratch.directory("objects")?;
+    let workspace = environment.workspace.as_deref();
+    let repository = Repository::open(&directory, workspace, &environment.for_git())?;
+    let commits = [merge_base, &pull.head_sha];
+    repository.ensure(&commits, &run.remote()).await?;
+    Change::of(&run.engine, repository, commits, snapshot).await
 }
 
 fn rules_hash(run: &Run<'_>, rules: &[RuleFile]) -> String {
     let mut hash = Sha256::new();
-    hash.update(run.config.fingerprint());
+    hash.update(run.engine.config.fingerprint());
     for rule in rules {
         hash.update(format!("\n{}\n{}\n", rule.path, rule.text.len()));
         hash.update(&rule.text);

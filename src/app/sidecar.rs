@@ -1,7 +1,7 @@
 //! Starts the sidecar for a run, with our tools and our gateway as all that it can reach.
 
 use super::secrets::Secrets;
-use super::{Run, Setup, Stop};
+use super::{Engine, Setup, Stop};
 use crate::config::Config;
 use crate::context::brief;
 use crate::gateway::{Gateway, Limits};
@@ -26,41 +26,41 @@ pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gate
 }
 
 /// The loopback server with everything that the sidecar may use: the tools, and the way to its model.
-pub async fn serve(run: &Run<'_>) -> Result<(ToolServer, ModelEndpoint), Stop> {
+pub async fn serve(engine: &Engine<'_>) -> Result<(ToolServer, ModelEndpoint), Stop> {
     let offer = Offer {
-        desk: run.desk.clone(),
-        bearer: run.secrets.bearer.clone(),
-        redactor: Arc::clone(&run.secrets.redactor),
-        gateway: Some(&run.gateway),
-        web: run.web.clone(),
+        desk: engine.desk.clone(),
+        bearer: engine.secrets.bearer.clone(),
+        redactor: Arc::clone(&engine.secrets.redactor),
+        gateway: Some(&engine.gateway),
+        web: engine.web.clone(),
     };
     let tools = ToolServer::start(offer).await?;
     let endpoint = ModelEndpoint {
         base_url: format!("{}/model", tools.base_url()),
-        placeholder: run.gateway.placeholder().clone(),
+        placeholder: engine.gateway.placeholder().clone(),
     };
     Ok((tools, endpoint))
 }
 
 /// The sidecar of a run.
 pub async fn start(
-    run: &Run<'_>,
+    engine: &Engine<'_>,
     tools: &ToolServer,
     model: &ModelEndpoint,
     snapshot: &Path,
 ) -> Result<Keeper, Stop> {
-    let prompt = brief::system_prompt(&run.fence).map_err(anyhow::Error::from)?;
+    let prompt = brief::system_prompt(&engine.fence).map_err(anyhow::Error::from)?;
     let endpoint = ToolEndpoint {
         base_url: tools.base_url().to_owned(),
-        bearer: run.secrets.bearer.clone(),
+        bearer: engine.secrets.bearer.clone(),
     };
-    let profile = match run.web {
+    let profile = match engine.web {
         Some(_) => Profile::ReviewerWithWeb,
         None => Profile::Reviewer,
     };
-    let config = profile::config(profile, run.model(), &prompt, &endpoint, model);
-    let environment = &run.setup.environment;
-    let roots = &run.setup.roots;
+    let config = profile::config(profile, engine.model(), &prompt, &endpoint, model);
+    let environment = &engine.setup.environment;
+    let roots = &engine.setup.roots;
     let given = environment.opencode_bin.as_deref().and_then(Path::to_str);
     let executable = find_opencode(given, roots, &environment.path).ok_or_else(|| {
         Stop::fail(
@@ -76,19 +76,19 @@ pub async fn start(
         )));
     }
     let spec = Spec {
-        launcher: run.setup.launcher.clone(),
+        launcher: engine.setup.launcher.clone(),
         executable,
         programs: find_ripgrep(roots, &environment.path).into_iter().collect(),
-        home: run.scratch.directory("home")?,
+        home: engine.scratch.directory("home")?,
         directory: snapshot.to_owned(),
         config,
         profile: Profile::Reviewer,
-        password: run.secrets.password.clone(),
+        password: engine.secrets.password.clone(),
         connect: vec![tools.port()],
-        require_walls: run.config.require_sandbox,
+        require_walls: engine.config.require_sandbox,
         memory: Spec::MEMORY,
     };
-    Keeper::start(spec, run.setup.clock)
+    Keeper::start(spec, engine.setup.clock)
         .await
         .map_err(Stop::fail)
 }

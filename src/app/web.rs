@@ -4,8 +4,8 @@
     reason = "edge: reads the snapshot, so that the guard recognises it"
 )]
 
-use super::reading::Reading;
-use super::{Run, Setup, Stop};
+use super::change::Change;
+use super::{Engine, Setup, Stop};
 use crate::config::Config;
 use crate::context::fence::Fence;
 use crate::outbound;
@@ -43,12 +43,12 @@ pub fn access(setup: &Setup, config: &Config, fence: &Fence) -> Result<Option<Ar
 }
 
 /// From here on questions are judged, by the change, the files of the head and the run's secrets.
-pub async fn open(run: &Run<'_>, reading: &Reading) -> Result<(), Stop> {
-    let Some(web) = &run.web else {
+pub async fn open(engine: &Engine<'_>, change: &Change) -> Result<(), Stop> {
+    let Some(web) = &engine.web else {
         return Ok(());
     };
-    let diffs = reading.change.diffs.clone();
-    let root = reading.change.snapshot.root().to_owned();
+    let diffs = change.diffs.clone();
+    let root = change.snapshot.root().to_owned();
     let text = tokio::task::spawn_blocking(move || {
         let mut text = RepositoryText::default();
         for hunk in diffs.iter().flat_map(|diff| &diff.hunks) {
@@ -59,7 +59,7 @@ pub async fn open(run: &Run<'_>, reading: &Reading) -> Result<(), Stop> {
         text
     });
     let text = text.await.map_err(anyhow::Error::from)?;
-    web.open(Guard::new(text, Arc::clone(&run.secrets.redactor)));
+    web.open(Guard::new(text, Arc::clone(&engine.secrets.redactor)));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! What people said, made ready for the brief: who said it with which standing, and what looks suspicious.
 
-use super::Run;
 use super::reading::Reading;
+use super::{Engine, Run};
 use crate::context::brief::{Brief, Words};
 use crate::context::prose::Prose;
 use crate::context::speakers::Speakers;
@@ -60,9 +60,9 @@ pub fn shown_threads(threads: &[Thread]) -> Vec<Thread> {
 }
 
 /// Looks for what may be meant for the model, and tells the log. The places are names that others chose.
-pub fn suspicions(run: &Run<'_>, brief: &Brief<'_>, questions: &[Question]) -> Suspicions {
+pub fn suspicions(engine: &Engine<'_>, brief: &Brief<'_>, questions: &[Question]) -> Suspicions {
     let found = brief.suspicions(questions);
-    let actions = &run.setup.actions;
+    let actions = &engine.setup.actions;
     if !found.is_empty()
         && let Err(error) = actions.foreign(&found.to_string())
     {

@@ -80,7 +80,6 @@ mod tests {
     use super::*;
     use crate::domain::{CommentId, Login};
     use crate::event::{Association, CommentPlace};
-    use crate::state::record::Record;
 
     fn mention() -> EventKind {
         EventKind::Mention {
@@ -147,7 +146,7 @@ mod tests {
         let on_fork = of(reply(), true, ForkReviews::OnMention);
         assert!(matches!(on_fork, Means::Discussion(_)) && on_fork.allow_discussion());
         assert!(matches!(on_fork.limit(Plan::Review), Plan::Skip(_)));
-        let covered = Plan::Recompute(Record::default());
+        let covered = Plan::Recompute(Box::default());
         assert_eq!(on_fork.limit(covered.clone()), covered);
         for everything in [
             of(mention(), true, ForkReviews::OnMention),
@@ -163,7 +162,7 @@ mod tests {
         let nothing = Means::Nothing(NotNow::fork("@bot"));
         assert!(!nothing.allow_discussion());
         assert!(matches!(nothing.limit(Plan::Review), Plan::Skip(_)));
-        let covered = Plan::Recompute(Record::default());
+        let covered = Plan::Recompute(Box::default());
         assert_eq!(nothing.limit(covered.clone()), covered);
     }
 }

@@ -1,0 +1,204 @@
+//! What a review has come to: its verdict, its report, and what the next run is to know.
+
+use super::Run;
+use super::finish::Finished;
+use super::reading::Reading;
+use super::staged::Staged;
+use crate::domain::diff::visible;
+use crate::domain::{CommentId, Finding, Score, Thread};
+use crate::publish::comment;
+use crate::publish::outbox::Sent;
+use crate::report::Report;
+use crate::report::document::{FindingReport, LeftOutReport, PassReport, ThreadReport};
+use crate::report::verdict::{Evidence, Tally, Verdict};
+use crate::review::desk::Entry;
+use crate::review::run::{End, Outcome};
+use crate::state::record::Record;
+use std::collections::HashMap;
+
+/// Changed files that the model could not see.
+pub fn left_out(reading: &Reading) -> Vec<String> {
+    let change = &reading.change;
+    let left_out = change.snapshot.left_out().iter();
+    let left_out = left_out
+        .filter(|file| file.changed && !change.unshown.contains(&file.path))
+        .map(|file| format!("{} ({})", visible(&file.path), file.reason));
+    let unshown = change.unshown.iter();
+    let unshown = unshown.map(|path| format!("{} (the change is too large)", visible(path)));
+    left_out.chain(unshown).collect()
+}
+
+/// As many as people read, and a record holds; the report has them all.
+pub fn first(mut left_out: Vec<String>) -> Vec<String> {
+    const MOST: usize = 50;
+    if left_out.len() > MOST {
+        let more = comment::plural(left_out.len() - MOST, "more file");
+        left_out.truncate(MOST);
+        left_out.push(format!("{more}, listed in the report"));
+    }
+    left_out
+}
+
+/// What the verdict rests on, given what was sent.
+pub fn evidence(
+    run: &Run<'_>,
+    outcome: &Outcome,
+    record: &Record,
+    staged: &Staged<'_>,
+    sent: &Sent,
+    unpublished: usize,
+) -> Evidence {
+    let policy = &run.engine.config.policy;
+    let open = staged.open();
+    let old = open_scores(&open, &sent.resolved, policy.threshold);
+    let new = staged.said().map(|finding| finding.assessment.score);
+    Evidence {
+        complete: outcome.end == End::Complete,
+        left_out: record.left_out.len(),
+        unpublished,
+        tally: Tally::of(
+            old.chain(new).chain(staged.lost.iter().copied()),
+            policy.blocking,
+        ),
+    }
+}
+
+pub fn conclude(
+    run: &Run<'_>,
+    reading: &Reading,
+    outcome: &Outcome,
+    staged: &Staged<'_>,
+    sent: Sent,
+    mut record: Record,
+    can_owe: bool,
+) -> Finished {
+    let is_said = |finding: &&Finding| sent.urls.contains_key(finding.id.as_str());
+    let issues_found = staged.said().filter(is_said).count();
+    let unpublished = staged.said().count() - issues_found + sent.failed.len();
+    let evidence = evidence(run, outcome, &record, staged, &sent, unpublished);
+    // What was not said must be said: by the next run, which reviews this head again unless the record holds it all.
+    let held = reading.carried.settle(&mut record, &staged.unposted(&sent));
+    let answered = sent.unanswered == 0;
+    if unpublished > 0 && !(held && can_owe && answered) {
+        record.passes.clear();
+    }
+    let verdict = Verdict::of(&evidence);
+    let mut still_open = staged.open();
+    still_open.retain(|thread| !sent.resolved.contains(&thread.id));
+    let mut report = report(run, reading, &staged.entries, &sent.urls, &still_open);
+    report.set_verdict(verdict, &evidence.tally);
+    report.passes = outcome.passes.iter().map(PassReport::from).collect();
+    report.tokens = outcome.usage.tokens.total();
+    report.cost_usd = outcome.usage.cost;
+    report.reasons = reasons(outcome, &record, &sent);
+    report.warnings.extend(outcome.restarts.iter().cloned());
+    report.notes.extend(reading.carried.dropped.iter().cloned());
+    report.warnings.extend(sent.warnings);
+    report
+        .notes
+        .extend(sent.left_open.then(comment::conversations_stay_open));
+    report.review_url = sent.review_url;
+    Finished {
+        report,
+        verdict,
+        tally: evidence.tally,
+        issues_found,
+        record,
+        unanswered: Vec::new(),
+        pr: run.pr.clone(),
+        keys: run.keys.clone(),
+        fail_job: run.engine.config.fail_job,
+    }
+}
+
+/// The scores of open threads that count: not closed in this run, and at or above the threshold that is set now.
+pub fn open_scores<'a>(
+    threads: &'a [&Thread],
+    resolved: &'a [CommentId],
+    threshold: Score,
+) -> impl Iterator<Item = Score> + 'a {
+    let open = threads
+        .iter()
+        .filter(|thread| !resolved.contains(&thread.id));
+    let scores = open.map(|thread| thread.assessment.score);
+    scores.filter(move |score| *score >= threshold)
+}
+
+fn reasons(outcome: &Outcome, record: &Record, sent: &Sent) -> Vec<String> {
+    let end = match &outcome.end {
+        End::Complete | End::Refused(_) => None,
+        End::NotAsked(why) => Some(format!("Nothing was asked of the model: {why}.")),
+        End::NotJudged(why) => Some(format!("The open threads were not judged: {why}")),
+        End::NotSubmitted(pass, why) => Some(format!(
+            "Pass {pass} of 4 was never submitted by the model{why}."
+        )),
+        End::OutOfTime(pass) => Some(format!(
+            "The time ran out in pass {pass} of 4; review_timeout_minutes sets it."
+        )),
+        End::OverBudget(pass, why) => Some(format!(
+            "The review was stopped in pass {pass} of 4: {why}."
+        )),
+        End::Failed(pass, why) => Some(format!("Pass {pass} of 4 failed: {why}")),
+    };
+    let left_out = record
+        .left_out
+        .iter()
+        .map(|file| format!("Not shown to the model: {file}."));
+    end.into_iter()
+        .chain(left_out)
+        .chain(sent.failed.iter().cloned())
+        .collect()
+}
+
+/// The report of a run, without its verdict and its costs.
+pub fn report(
+    run: &Run<'_>,
+    reading: &Reading,
+    entries: &[Entry],
+    urls: &HashMap<String, String>,
+    still_open: &[&Thread],
+) -> Report {
+    let change = &reading.change;
+    let masked = change.diffs.iter().filter(|diff| diff.mask().is_some());
+    let mut warnings = reading.warnings.clone();
+    if !run.keys.can_sign() {
+        warnings.push(
+            "Comments are not signed, because there is neither a state_key nor a model key of at least 20 \
+             characters: every run reviews anew, blocking findings are closed by people only, and \
+             max_cost_usd_per_day does not hold."
+                .into(),
+        );
+    }
+    Report {
+        version: 1,
+        pull_request: run.pr.to_string(),
+        head: reading.pull.head_sha.to_string(),
+        merge_base: reading.merge_base.to_string(),
+        verdict: String::new(),
+        reasons: Vec::new(),
+        open_issues: 0,
+        blocking_issues: 0,
+        model: run.engine.model().to_string(),
+        sandbox: None,
+        tokens: 0,
+        cost_usd: 0.0,
+        sensitivity: change.sensitivity.to_string(),
+        sensitivity_evidence: change.evidence.clone(),
+        passes: Vec::new(),
+        findings: entries
+            .iter()
+            .map(|entry| FindingReport::new(entry, urls))
+            .collect(),
+        threads: still_open
+            .iter()
+            .map(|thread| ThreadReport::from(*thread))
+            .collect(),
+        left_out: left_out(reading),
+        left_out_unchanged: LeftOutReport::of(&change.snapshot),
+        masked: masked.map(|diff| diff.path.clone()).collect(),
+        suspicions: Vec::new(),
+        warnings,
+        notes: Vec::new(),
+        review_url: None,
+    }
+}
