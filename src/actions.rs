@@ -162,12 +162,26 @@ impl Actions {
         self.annotate("error", message);
     }
 
+    /// About a line of a file in the repository, where GitHub shows it.
+    pub fn warning_at(&self, file: &str, line: u64, message: &str) {
+        if self.commands {
+            let place = format!("file={},line={line},", text::command_property(file));
+            self.annotate_at("warning", &place, message);
+        } else {
+            self.warning(&format!("{file}:{line}: {message}"));
+        }
+    }
+
     fn annotate(&self, level: &str, message: &str) {
+        self.annotate_at(level, "", message);
+    }
+
+    fn annotate_at(&self, level: &str, place: &str, message: &str) {
         let message = &self.clean(message);
         if self.commands {
             let message = text::command_data(text::cut(message, MESSAGE_LIMIT));
             let title = text::command_property("OpenCode review");
-            self.print(&format!("::{level} title={title}::{message}\n"));
+            self.print(&format!("::{level} {place}title={title}::{message}\n"));
         } else {
             self.print(&format!("{level}: {}\n", text::one_line(message)));
         }

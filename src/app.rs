@@ -19,6 +19,7 @@ mod reviewing;
 mod scratch;
 mod secrets;
 mod session;
+mod settings;
 mod sidecar;
 mod staged;
 mod state;
@@ -38,7 +39,7 @@ use crate::domain::PrKey;
 use crate::event::{self, Command, Event, SkipReason, Trigger, TriggerRules};
 use crate::gateway::{self, Gateway};
 use crate::git::Remote;
-use crate::github::{GitHub, ReactTo};
+use crate::github::{GitHub, PullRequest, ReactTo};
 use crate::opencode::Keeper;
 use crate::plan::{self, Plan};
 use crate::random;
@@ -86,6 +87,10 @@ enum Stop {
 impl Stop {
     fn fail(sentence: impl Display) -> Self {
         Self::Fail(vec![format!("{sentence}")])
+    }
+
+    fn fail_all(sentences: &[impl Display]) -> Self {
+        Self::Fail(sentences.iter().map(ToString::to_string).collect())
     }
 }
 
@@ -180,18 +185,21 @@ async fn pipeline(
     draft: &Draft,
 ) -> Result<Finished, Stop> {
     let config = configured(setup)?;
-    let run = Run::new(setup, event, config, draft.clone())?;
-    let ended = Box::pin(started(&run, check)).await;
+    let mut run = Run::new(setup, event, config, draft.clone())?;
+    let pull = reading::found(&run.github, &run.pr).await?;
+    settings::take(&mut run, &pull).await?;
+    let ended = Box::pin(started(&run, pull, check)).await;
     reactions::ended(&run, &ended).await;
     ended
 }
 
-async fn started(run: &Run<'_>, check: &CheckRun) -> Result<Finished, Stop> {
+async fn started(run: &Run<'_>, pull: PullRequest, check: &CheckRun) -> Result<Finished, Stop> {
+    let means = reading::means(run, &pull).await?;
     let (tools, model) = sidecar::serve(&run.engine).await?;
     let snapshot = run.engine.scratch.directory("snapshot")?;
     let (sidecar, reading) = tokio::join!(
         sidecar::start(&run.engine, &tools, &model, &snapshot),
-        Reading::of(run, &snapshot),
+        Reading::of(run, pull, means, &snapshot),
     );
     let (mut sidecar, reading) = both(sidecar, reading)?;
     tell_confinement(&run.engine, &sidecar);
@@ -277,6 +285,9 @@ async fn work(
                 Plan::Recompute(record) => Some(*record),
                 Plan::Review | Plan::Skip(_) => None,
             };
+            if command == Some(Command::ReviewFull) {
+                reading.since = None;
+            }
             let owes = !reading.carried.findings.is_empty();
             match (covered, &*agenda.questions) {
                 (Some(record), []) if !owes => Ok(finish::recomputed(run, &reading, record)),

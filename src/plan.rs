@@ -7,7 +7,7 @@ pub mod rights;
 
 pub use means::{Means, Payer, payer};
 
-use crate::config::ForkReviews;
+use crate::config::{ForkReviews, Skip};
 use crate::domain::{Awaiting, CommentId, CommitSha, Login, Thread};
 use crate::event::{self, Command, EventKind};
 use crate::state::block;
@@ -32,6 +32,20 @@ pub enum NotNow {
     Closed,
     Label(String),
     NoChanges,
+    /// Nobody wants a review of the files that change.
+    Ignored,
+    /// Of one whose pull requests the repository does not have reviewed.
+    Author {
+        author: Login,
+        mention: String,
+    },
+    /// Larger than what the repository has reviewed.
+    TooLarge {
+        changed: u64,
+        what: &'static str,
+        most: u64,
+        mention: String,
+    },
     Fork {
         mention: String,
     },
@@ -59,6 +73,22 @@ impl fmt::Display for NotNow {
             Self::Closed => f.write_str("The pull request is closed."),
             Self::Label(label) => write!(f, "The pull request carries the label {label}."),
             Self::NoChanges => f.write_str("The pull request changes nothing."),
+            Self::Ignored => f.write_str(
+                "The pull request changes only files that are not reviewed: lock files, what is generated, and what `ignore` names.",
+            ),
+            Self::Author { author, mention } => write!(
+                f,
+                "Pull requests of {author} are not reviewed, as skip.authors says, unless somebody mentions {mention}."
+            ),
+            Self::TooLarge {
+                changed,
+                what,
+                most,
+                mention,
+            } => write!(
+                f,
+                "The pull request changes {changed} {what}, more than skip.max_changed_{what} ({most}); it is reviewed when somebody mentions {mention}."
+            ),
             Self::Fork { mention } => write!(
                 f,
                 "The pull request comes from a fork; each of its heads is reviewed when somebody with write access mentions {mention}. Input fork_reviews decides this."
@@ -84,6 +114,11 @@ pub struct Situation<'a> {
     pub forks: ForkReviews,
     pub labels: &'a [String],
     pub skip_label: &'a str,
+    /// What the repository itself says.
+    pub skip: &'a Skip,
+    pub author: Option<&'a Login>,
+    pub files: Option<u64>,
+    pub lines: Option<u64>,
     pub mention: &'a str,
 }
 
@@ -97,15 +132,43 @@ impl Situation<'_> {
         if self.from_fork && self.forks == ForkReviews::Never {
             return Some(NotNow::NoForks);
         }
-        if self.draft && !self.kind.accepts_draft() {
+        if self.draft && self.skip.drafts && !self.kind.accepts_draft() {
             let mention = self.mention.to_owned();
             return Some(NotNow::Draft { mention });
         }
-        let label = self
-            .labels
-            .iter()
-            .find(|l| l.eq_ignore_ascii_case(self.skip_label));
-        label.map(|label| NotNow::Label(label.clone()))
+        let skips = |label: &&String| {
+            let labels = self.skip.labels.iter().map(String::as_str);
+            let mut labels = labels.chain([self.skip_label]);
+            labels.any(|skip| label.eq_ignore_ascii_case(skip))
+        };
+        if let Some(label) = self.labels.iter().find(skips) {
+            return Some(NotNow::Label(label.clone()));
+        }
+        let asked = matches!(self.kind, EventKind::Mention { .. } | EventKind::Manual);
+        if asked { None } else { self.unwanted() }
+    }
+
+    /// Whether the repository does not want it to be reviewed unless somebody asks.
+    fn unwanted(&self) -> Option<NotNow> {
+        let mention = self.mention.to_owned();
+        if let Some(author) = self.author.filter(|one| self.skip.authors.contains(one)) {
+            let author = author.clone();
+            return Some(NotNow::Author { author, mention });
+        }
+        let sizes = [
+            (self.files, self.skip.max_files, "files"),
+            (self.lines, self.skip.max_lines, "lines"),
+        ];
+        sizes.into_iter().find_map(|(changed, most, what)| {
+            let (changed, most) = changed.zip(most).filter(|(changed, most)| changed > most)?;
+            let mention = mention.clone();
+            Some(NotNow::TooLarge {
+                changed,
+                what,
+                most,
+                mention,
+            })
+        })
     }
 }
 
@@ -115,10 +178,13 @@ pub fn plan(
     records: Vec<Record>,
     (base, head): (&CommitSha, &CommitSha),
     rules: &str,
-    changed_files: usize,
+    (changed, ignored): (usize, usize),
 ) -> Plan {
-    if changed_files == 0 {
+    if changed == 0 {
         return Plan::Skip(NotNow::NoChanges);
+    }
+    if changed == ignored {
+        return Plan::Skip(NotNow::Ignored);
     }
     let covering = records
         .into_iter()
@@ -307,8 +373,20 @@ mod tests {
         assert_eq!(waiting(&[CommentId(1)]), [7]);
     }
 
+    static SKIP: std::sync::LazyLock<Skip> = std::sync::LazyLock::new(|| Skip {
+        labels: vec!["wip".into()],
+        authors: vec![Login::new("renovate[bot]")],
+        drafts: true,
+        max_files: Some(300),
+        max_lines: None,
+    });
+
     fn situation<'a>(kind: &'a EventKind, labels: &'a [String]) -> Situation<'a> {
         Situation {
+            skip: &SKIP,
+            author: None,
+            files: Some(300),
+            lines: Some(1_000_000),
             kind,
             open: true,
             draft: false,
@@ -320,16 +398,64 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_draft_waits_for_a_mention() {
+    fn mention() -> EventKind {
         use crate::event::{Association, CommentPlace};
-        let mention = EventKind::Mention {
+        EventKind::Mention {
             comment_id: crate::domain::CommentId(1),
             on: CommentPlace::IssueComment,
             body: "@bot".into(),
             author: crate::domain::Login::new("dev"),
             association: Association::Owner,
+        }
+    }
+
+    #[test]
+    fn what_the_repository_leaves_alone_is_reviewed_when_somebody_asks() {
+        let renovate = Login::new("renovate[bot]");
+        let of_bot = |kind| Situation {
+            author: Some(&renovate),
+            ..situation(kind, &[])
         };
+        let large = |kind| Situation {
+            files: Some(301),
+            ..situation(kind, &[])
+        };
+        let told = |situation: Situation<'_>| situation.not_now().map(|why| why.to_string());
+        let opened = &EventKind::Opened;
+        assert_eq!(
+            told(of_bot(opened)).as_deref(),
+            Some(
+                "Pull requests of renovate[bot] are not reviewed, as skip.authors says, unless somebody mentions @bot."
+            )
+        );
+        assert_eq!(
+            told(large(opened)).as_deref(),
+            Some(
+                "The pull request changes 301 files, more than skip.max_changed_files (300); it is reviewed when somebody mentions @bot."
+            )
+        );
+        for kind in [&mention(), &EventKind::Manual] {
+            assert_eq!(told(of_bot(kind)), None);
+            assert_eq!(told(large(kind)), None);
+        }
+        let labels = ["WIP".to_owned()];
+        let labelled = situation(&mention(), &labels).not_now();
+        assert_eq!(labelled, Some(NotNow::Label("WIP".into())));
+        let ready = Skip {
+            drafts: false,
+            ..Skip::default()
+        };
+        let draft = Situation {
+            draft: true,
+            skip: &ready,
+            ..situation(opened, &[])
+        };
+        assert_eq!(draft.not_now(), None);
+    }
+
+    #[test]
+    fn a_draft_waits_for_a_mention() {
+        let mention = mention();
         let draft = |kind| {
             Situation {
                 draft: true,
@@ -381,15 +507,21 @@ mod tests {
             passes: vec![1, 2, 3, 4],
             ..Record::default()
         };
-        assert_eq!(plan(vec![], change, "r", 1), Plan::Review);
+        assert_eq!(plan(vec![], change, "r", (1, 0)), Plan::Review);
         let partial = Record {
             passes: vec![1, 2],
             ..record.clone()
         };
-        assert_eq!(plan(vec![partial.clone()], change, "r", 1), Plan::Review);
-        let found = plan(vec![partial, record.clone()], change, "r", 1);
+        assert_eq!(
+            plan(vec![partial.clone()], change, "r", (1, 0)),
+            Plan::Review
+        );
+        let found = plan(vec![partial, record.clone()], change, "r", (1, 0));
         assert_eq!(found, Plan::Recompute(Box::new(record.clone())));
-        assert_eq!(plan(vec![record], change, "changed", 1), Plan::Review);
-        assert_eq!(plan(vec![], change, "r", 0), Plan::Skip(NotNow::NoChanges));
+        assert_eq!(plan(vec![record], change, "changed", (1, 0)), Plan::Review);
+        let nothing = plan(vec![], change, "r", (0, 0));
+        assert_eq!(nothing, Plan::Skip(NotNow::NoChanges));
+        let ignored = plan(vec![], change, "r", (2, 2));
+        assert_eq!(ignored, Plan::Skip(NotNow::Ignored));
     }
 }

@@ -1,6 +1,9 @@
 //! What git says about the change: the diffs, the rules that the base has for it, and the snapshot that the model reads.
 
 use super::{Engine, Stop};
+use crate::config::Instruction;
+use crate::config::file::PATH;
+use crate::context::ignore::{Attributes, Ignore};
 use crate::context::risk;
 use crate::context::rules::{self, RuleFile};
 use crate::context::sensitivity::{self, MANIFESTS};
@@ -14,6 +17,9 @@ pub struct Change {
     pub diffs: Vec<FileDiff>,
     /// Paths of those that the model is not shown, because the change is larger than a review can be.
     pub unshown: BTreeSet<String>,
+    /// Paths of those that nobody wants a review of.
+    pub ignored: BTreeSet<String>,
+    ignore: Ignore,
     pub rules: Vec<RuleFile>,
     pub sensitivity: Sensitivity,
     pub evidence: Vec<String>,
@@ -30,7 +36,16 @@ impl Change {
     ) -> Result<Self, Stop> {
         let diffs = repository.diff(merge_base, head).await?;
         let base = repository.tree(merge_base).await?;
-        let rules = rule_files(&repository, merge_base, &base, &diffs).await?;
+        let attributes = attributes(&repository, merge_base, &base, &diffs).await?;
+        let ignore = Ignore::new(&engine.config.ignore, &attributes);
+        let ignored = ignored(&ignore, &diffs);
+        let reviewed: Vec<&FileDiff> = diffs
+            .iter()
+            .filter(|diff| !ignored.contains(&diff.path))
+            .collect();
+        let unshown = unshown(&reviewed);
+        let mut rules = rule_files(&repository, merge_base, &base, &reviewed).await?;
+        rules.extend(instructions(&engine.config.instructions, &reviewed));
         let (sensitivity, evidence) = match engine.config.policy.sensitivity {
             Some(set) => (set, vec!["set by the sensitivity input".into()]),
             None => sensitivity::judge(&manifests(&repository, merge_base).await?),
@@ -42,8 +57,10 @@ impl Change {
         };
         let snapshot = snapshot::write(&repository, &source, snapshot, &Caps::default()).await?;
         Ok(Self {
-            unshown: unshown(&diffs),
             diffs,
+            unshown,
+            ignored,
+            ignore,
             rules,
             sensitivity,
             evidence,
@@ -53,7 +70,34 @@ impl Change {
     }
 }
 
-fn unshown(diffs: &[FileDiff]) -> BTreeSet<String> {
+impl Change {
+    /// The diffs of a change, but for those that nobody wants a review of.
+    pub fn reviewed(&self, mut diffs: Vec<FileDiff>) -> Vec<FileDiff> {
+        diffs.retain(|diff| !self.ignore.takes(&diff.path));
+        diffs
+    }
+}
+
+fn ignored(ignore: &Ignore, diffs: &[FileDiff]) -> BTreeSet<String> {
+    let ignored = diffs.iter().filter(|diff| ignore.takes(&diff.path));
+    ignored.map(|diff| diff.path.clone()).collect()
+}
+
+/// What the repository asks for where these files change, as rules from the base.
+fn instructions<'a>(
+    instructions: &'a [Instruction],
+    reviewed: &'a [&FileDiff],
+) -> impl Iterator<Item = RuleFile> + 'a {
+    let concerned = instructions
+        .iter()
+        .filter(|one| reviewed.iter().any(|diff| one.globs.take(&diff.path)));
+    concerned.map(|one| RuleFile {
+        path: format!("{PATH} for {}", one.shown),
+        text: one.text.clone(),
+    })
+}
+
+fn unshown(diffs: &[&FileDiff]) -> BTreeSet<String> {
     let files = diffs
         .iter()
         .map(|diff| (diff.path.as_str(), risk::weight(diff)));
@@ -69,7 +113,7 @@ async fn rule_files(
     repository: &Repository,
     commit: &CommitSha,
     base: &[TreeEntry],
-    diffs: &[FileDiff],
+    diffs: &[&FileDiff],
 ) -> Result<Vec<RuleFile>, Stop> {
     let changed: Vec<&str> = diffs.iter().map(|diff| diff.path.as_str()).collect();
     let mut rules = Vec::new();
@@ -89,6 +133,34 @@ async fn rule_files(
         }
     }
     Ok(rules)
+}
+
+/// How many `.gitattributes` are read; a repository with more has them for other things.
+const MOST_ATTRIBUTES: usize = 50;
+
+/// The `.gitattributes` of the base that say something about a changed file.
+async fn attributes(
+    repository: &Repository,
+    commit: &CommitSha,
+    base: &[TreeEntry],
+    diffs: &[FileDiff],
+) -> Result<Vec<Attributes>, Stop> {
+    let paths = base
+        .iter()
+        .filter_map(|entry| std::str::from_utf8(&entry.path).ok());
+    let above = paths.filter_map(|path| {
+        let folder = path.strip_suffix(".gitattributes")?;
+        let holds = |diff: &FileDiff| diff.path.starts_with(folder);
+        let is_whole = folder.is_empty() || folder.ends_with('/');
+        (is_whole && diffs.iter().any(holds)).then_some((folder, path))
+    });
+    let mut found = Vec::new();
+    for (folder, path) in above.take(MOST_ATTRIBUTES) {
+        if let Some(text) = repository.file(commit, path, MAX_TEXT).await? {
+            found.push((folder.to_owned(), text));
+        }
+    }
+    Ok(found)
 }
 
 async fn manifests(

@@ -92,6 +92,9 @@ pub fn conclude(
     report.cost_usd = outcome.usage.cost;
     report.reasons = reasons(outcome, &record, &sent);
     report.warnings.extend(outcome.restarts.iter().cloned());
+    let since = reading.since.as_ref();
+    report.reviewed_since = since.map(|since| since.head.to_string());
+    report.notes.extend(since.map(comment::only_what_is_new));
     report.notes.extend(reading.carried.dropped.iter().cloned());
     report.warnings.extend(sent.warnings);
     report
@@ -193,6 +196,8 @@ pub fn report(
             .iter()
             .map(|thread| ThreadReport::from(*thread))
             .collect(),
+        reviewed_since: None,
+        ignored: change.ignored.iter().cloned().collect(),
         left_out: left_out(reading),
         left_out_unchanged: LeftOutReport::of(&change.snapshot),
         masked: masked.map(|diff| diff.path.clone()).collect(),

@@ -1,8 +1,10 @@
 //! Records that earlier heads have left: what the pull request has cost, and whether it was reviewed. A rebase, a
-//! merge of the base or an amended message makes a new head of the same change, and that is not reviewed twice.
+//! merge of the base or an amended message makes a new head of the same change, and that is not reviewed twice; of a push
+//! that changes it, what is new is.
 
 use super::reading::Reading;
 use super::{Run, Stop};
+use crate::context::since::Since;
 use crate::domain::{CommitSha, FileDiff, Thread};
 use crate::github::PullRequest;
 use crate::plan;
@@ -28,18 +30,37 @@ pub async fn records(
     Ok(texts.iter().filter_map(read).collect())
 }
 
-/// A record that covers this change under another head, made out to this one.
-pub async fn covering(run: &Run<'_>, reading: &Reading, records: Vec<Record>) -> Option<Record> {
-    for record in plan::finished_under(records, &reading.rules_hash) {
-        if is_same_change(run, reading, &record).await.unwrap_or(false) {
-            return Some(Record {
+/// What an earlier review says about the change as it is now.
+pub enum Earlier {
+    /// The same change, and its record, made out to this head.
+    Same(Box<Record>),
+    /// Another one: this much is new.
+    Since(Since),
+}
+
+/// How many finished reviews are held against the change.
+const MOST_REVIEWS: usize = 5;
+
+/// The newest review that can be gone on from, or one that covers the change.
+pub async fn review(run: &Run<'_>, reading: &Reading, records: Vec<Record>) -> Option<Earlier> {
+    let change = &reading.change;
+    let now = change.reviewed(change.diffs.clone());
+    let mut newest = None;
+    for record in plan::finished_under(records, &reading.rules_hash).take(MOST_REVIEWS) {
+        let Ok((head, before)) = change_of(run, reading, &record).await else {
+            continue;
+        };
+        let same = |(a, b): (&FileDiff, &FileDiff)| a.is_same_change(b);
+        if before.len() == now.len() && before.iter().zip(&now).all(same) {
+            return Some(Earlier::Same(Box::new(Record {
                 head: reading.pull.head_sha.to_string(),
                 merge_base: reading.merge_base.to_string(),
                 ..record
-            });
+            })));
         }
+        newest.get_or_insert_with(|| Since::of(head, &before, &now));
     }
-    None
+    newest.map(Earlier::Since)
 }
 
 fn heads(run: &Run<'_>, current: &CommitSha, threads: &[Thread]) -> Vec<CommitSha> {
@@ -55,13 +76,15 @@ fn heads(run: &Run<'_>, current: &CommitSha, threads: &[Thread]) -> Vec<CommitSh
     heads
 }
 
-/// The old diff is computed anew from git: what cannot be fetched any more is not the same.
-async fn is_same_change(run: &Run<'_>, reading: &Reading, record: &Record) -> anyhow::Result<bool> {
+/// The old diff is computed anew from git: what cannot be fetched any more was not reviewed.
+async fn change_of(
+    run: &Run<'_>,
+    reading: &Reading,
+    record: &Record,
+) -> anyhow::Result<(CommitSha, Vec<FileDiff>)> {
     let (base, head): (CommitSha, CommitSha) = (record.merge_base.parse()?, record.head.parse()?);
     let repository = &reading.change.repository;
     repository.ensure(&[&base, &head], &run.remote()).await?;
     let before = repository.diff(&base, &head).await?;
-    let now = &reading.change.diffs;
-    let same = |(a, b): (&FileDiff, &FileDiff)| a.is_same_change(b);
-    Ok(before.len() == now.len() && before.iter().zip(now).all(same))
+    Ok((head, reading.change.reviewed(before)))
 }

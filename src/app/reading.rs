@@ -3,8 +3,10 @@
 
 use super::carried::Carried;
 use super::change::Change;
-use super::{Run, Stop, earlier};
+use super::earlier::{self, Earlier};
+use super::{Run, Stop};
 use crate::context::rules::RuleFile;
+use crate::context::since::Since;
 use crate::domain::{CommitSha, Login, PrKey, Score, Thread};
 use crate::event::EventKind;
 use crate::git::Repository;
@@ -34,6 +36,8 @@ pub struct Reading {
     /// Hash of what a review depends on besides the code.
     pub rules_hash: String,
     pub plan: Plan,
+    /// What is new since the change was reviewed; `None`: all of it.
+    pub since: Option<Since>,
     /// How much of the model the run may use.
     pub means: Means,
     /// What the pull request had cost before this run.
@@ -43,8 +47,12 @@ pub struct Reading {
 }
 
 impl Reading {
-    pub async fn of(run: &Run<'_>, snapshot: &Path) -> Result<Self, Stop> {
-        let (pull, means) = pull_request(run).await?;
+    pub async fn of(
+        run: &Run<'_>,
+        pull: PullRequest,
+        means: Means,
+        snapshot: &Path,
+    ) -> Result<Self, Stop> {
         let merge_base = run
             .github
             .merge_base(&run.pr.repo, &pull.base_sha, &pull.head_sha)
@@ -57,6 +65,7 @@ impl Reading {
         let (talk, change) = super::both(talk, change)?;
         let mut reading = Self {
             plan: Plan::Review,
+            since: None,
             means,
             account: Account::default(),
             carried: Carried::default(),
@@ -94,7 +103,7 @@ impl Reading {
             records.clone(),
             (&self.merge_base, &self.pull.head_sha),
             &self.rules_hash,
-            self.change.diffs.len(),
+            (self.change.diffs.len(), self.change.ignored.len()),
         );
         (self.files, self.commits) = (talk.files, talk.commits);
         (self.conversation, self.reviews) = (talk.conversation, talk.reviews);
@@ -102,10 +111,13 @@ impl Reading {
         (self.others, self.warnings) = (talk.rebuilt.others, talk.rebuilt.warnings);
         let all: Vec<Record> = records.iter().chain(&outdated).cloned().collect();
         self.carried = Carried::of(run, self, &all);
-        if self.plan == Plan::Review
-            && let Some(record) = earlier::covering(run, self, records).await
-        {
-            self.plan = Plan::Recompute(Box::new(record));
+        self.since = None;
+        if self.plan == Plan::Review {
+            match earlier::review(run, self, records).await {
+                Some(Earlier::Same(record)) => self.plan = Plan::Recompute(record),
+                Some(Earlier::Since(since)) => self.since = Some(since),
+                None => {}
+            }
         }
         self.remember_findings();
         Ok(())
@@ -155,8 +167,8 @@ impl Reading {
     }
 }
 
-async fn pull_request(run: &Run<'_>) -> Result<(PullRequest, Means), Stop> {
-    let pull = found(&run.github, &run.pr).await?;
+/// How much of the model the run may use; nothing at all where the pull request is to be left alone.
+pub async fn means(run: &Run<'_>, pull: &PullRequest) -> Result<Means, Stop> {
     let situation = Situation {
         kind: &run.event.kind,
         open: pull.state == PullState::Open,
@@ -165,14 +177,18 @@ async fn pull_request(run: &Run<'_>) -> Result<(PullRequest, Means), Stop> {
         forks: run.engine.config.fork_reviews,
         labels: &pull.labels,
         skip_label: &run.engine.config.skip_label,
+        skip: &run.engine.config.skip,
+        author: pull.author.as_ref(),
+        files: pull.changed_files,
+        lines: pull.changed_lines,
         mention: &run.engine.config.mention,
     };
     if let Some(reason) = situation.not_now() {
         return Err(Stop::Skip(reason.to_string()));
     }
-    let means = means(run, &pull).await?;
+    let means = by_cause(run, pull).await?;
     super::reactions::seen(run).await;
-    Ok((pull, means))
+    Ok(means)
 }
 
 /// Words cost money, so they are heard from people with write access, and from the author of a pull request that does
@@ -186,7 +202,7 @@ pub async fn is_heard(run: &Run<'_>, pull: &PullRequest, login: &Login) -> Resul
 }
 
 /// How much of the model the run may use, by what caused it.
-async fn means(run: &Run<'_>, pull: &PullRequest) -> Result<Means, Stop> {
+async fn by_cause(run: &Run<'_>, pull: &PullRequest) -> Result<Means, Stop> {
     let (kind, forks) = (&run.event.kind, run.engine.config.fork_reviews);
     let mention = &run.engine.config.mention;
     match plan::payer(kind, pull.from_fork, forks) {

@@ -198,6 +198,8 @@ pub async fn passes(
         commits: &commits,
         diffs,
         unshown: reading.change.unshown.len(),
+        ignored: reading.change.ignored.len(),
+        since: reading.since.as_ref(),
         rules: &reading.change.rules,
         threads: &reading.threads,
         conversation: &conversation,

@@ -56,7 +56,9 @@ pub async fn diff_files(change: &Change) -> Result<Vec<(FileDiff, String)>, Stop
     let snapshot = &change.snapshot;
     let unshown = &change.unshown;
     let diffs = change.diffs.iter();
-    let diffs: Vec<&FileDiff> = diffs.filter(|diff| !unshown.contains(&diff.path)).collect();
+    let diffs: Vec<&FileDiff> = diffs
+        .filter(|diff| !unshown.contains(&diff.path) && !change.ignored.contains(&diff.path))
+        .collect();
     let files = diffs.iter().map(|diff| {
         let name = format!("diffs/{}.diff", snapshot.shown_path(&diff.path));
         (name, diff.numbered())

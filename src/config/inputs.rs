@@ -2,7 +2,7 @@
 //! reported, all at once, because a person fixes a workflow one run at a time.
 
 use super::values::{self, Refusal};
-use super::{Config, ModelChoice, Policy, WebChoice};
+use super::{Config, ModelChoice, Policy, Skip, WebChoice};
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
 use std::collections::BTreeMap;
@@ -113,6 +113,11 @@ pub const INPUTS: &[Input] = &[
         "mention",
         "@review-my-code-bot",
         "The name to which the reviewer answers in comments.",
+    ),
+    input(
+        "ignore",
+        "",
+        "Changed files that are not reviewed, as globs by comma or newline, beside lock files and what is generated, vendored or minified; a glob after ! is reviewed all the same.",
     ),
     input(
         "skip_label",
@@ -329,6 +334,32 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// What an input is for.
+#[must_use]
+pub fn help(name: &str) -> &'static str {
+    let input = INPUTS.iter().find(|input| input.name == name);
+    input.map_or("", |input| input.help)
+}
+
+/// Whether `off` is one of its values.
+#[must_use]
+pub fn takes_off(name: &str) -> bool {
+    ["blocking_score_threshold", "max_cost_usd_per_day"].contains(&name)
+}
+
+/// What is wrong with a value, as what follows the input's name.
+#[must_use]
+pub fn problem_of(name: &str, value: &str) -> Option<String> {
+    let mut raw = RawInputs::default();
+    raw.set(name, value);
+    let mut reader = Reader::new(&raw);
+    read_config(&mut reader);
+    let mut errors = reader.errors.into_iter();
+    errors
+        .find(|error| error.input == name)
+        .map(|error| error.problem)
+}
+
 /// The model alone, so that it can be tried although other inputs are wrong.
 pub fn model_choice(raw: &RawInputs) -> Result<ModelChoice, Vec<InputError>> {
     let mut reader = Reader::new(raw);
@@ -390,6 +421,7 @@ fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
     let human_reviewers = reader.optional("human_reviewers", values::people);
     let trusted_bots = reader.optional("trusted_bots", values::logins);
     let mention = reader.optional("mention", values::mention);
+    let ignore = reader.optional("ignore", values::globs);
     let skip_label = reader.optional("skip_label", values::label);
     let fork_reviews = reader.optional("fork_reviews", values::fork_reviews);
     let minutes = reader.optional("review_timeout_minutes", |text| values::whole(text, 1, 360));
@@ -410,6 +442,9 @@ fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
         trusted_bots: trusted_bots?,
         mention: mention?,
         skip_label: skip_label?,
+        skip: Skip::default(),
+        ignore: ignore.unwrap_or_default(),
+        instructions: Vec::new(),
         fork_reviews: fork_reviews?,
         timeout: Duration::from_secs(minutes? * 60),
         max_cost_usd: max_cost_usd?,

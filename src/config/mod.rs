@@ -1,8 +1,14 @@
 //! What a run was asked to do. Raw strings become meaning here, once; nothing later reads the environment.
 
 pub mod environment;
+pub mod file;
+mod globs;
 pub mod inputs;
+mod nearest;
 mod values;
+
+pub use globs::Globs;
+pub use nearest::nearest;
 
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
@@ -57,6 +63,37 @@ pub struct WebChoice {
     pub search_key: Option<SecretString>,
 }
 
+/// What the repository asks of a review where some files change.
+#[derive(Debug, Clone)]
+pub struct Instruction {
+    pub globs: Globs,
+    /// The globs as they were written.
+    pub shown: String,
+    pub text: String,
+}
+
+/// Pull requests that the repository does not want to be reviewed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skip {
+    pub labels: Vec<String>,
+    pub authors: Vec<Login>,
+    pub drafts: bool,
+    pub max_files: Option<u64>,
+    pub max_lines: Option<u64>,
+}
+
+impl Default for Skip {
+    fn default() -> Self {
+        Self {
+            labels: Vec::new(),
+            authors: Vec::new(),
+            drafts: true,
+            max_files: None,
+            max_lines: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Config {
     pub model: ModelChoice,
@@ -71,6 +108,10 @@ pub struct Config {
     /// With its `@`.
     pub mention: String,
     pub skip_label: String,
+    pub skip: Skip,
+    /// Changed files that are not reviewed, beside what programs write.
+    pub ignore: Globs,
+    pub instructions: Vec<Instruction>,
     pub fork_reviews: ForkReviews,
     pub timeout: Duration,
     pub max_cost_usd: f64,
@@ -99,7 +140,17 @@ impl Config {
         );
         // Off, it leaves the fingerprint as it was before there was a choice.
         let web = if self.web.is_some() { "\nweb=on" } else { "" };
-        let digest = Sha256::digest(format!("{parts}{web}").as_bytes());
+        let digest = Sha256::digest(format!("{parts}{web}{}", self.asked()).as_bytes());
         data_encoding::HEXLOWER.encode(&digest[..8])
+    }
+
+    /// What the repository asks for; nothing where it asks for nothing.
+    fn asked(&self) -> String {
+        let ignore = self.ignore.patterns().iter();
+        let ignore = ignore.map(|pattern| format!("\nignore={pattern}"));
+        let instructions = self.instructions.iter();
+        let instructions =
+            instructions.map(|one| format!("\ninstruction={}\n{}", one.shown, one.text));
+        ignore.chain(instructions).collect()
     }
 }

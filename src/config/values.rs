@@ -1,7 +1,7 @@
 //! One reader per kind of value: from the text that a person wrote to its meaning, or to what is accepted
 //! instead. Separate from the table, so that two inputs of a kind are read alike.
 
-use super::ForkReviews;
+use super::{ForkReviews, Globs};
 use crate::domain::{Login, Score, Sensitivity};
 use reqwest::Url;
 use secrecy::SecretString;
@@ -241,6 +241,13 @@ pub(super) fn label(text: &str) -> Result<String, Refusal> {
     let valid = text.chars().count() <= 100 && !text.contains(|c: char| c.is_control());
     let accepted = "the name of a label, on one line and of at most 100 characters";
     valid.then(|| text.to_owned()).ok_or(Refusal::new(accepted))
+}
+
+pub(super) fn globs(text: &str) -> Result<Globs, Refusal> {
+    let (globs, wrong) = Globs::new(items(text).map(str::to_owned).collect());
+    let accepted = "globs by comma or newline, for example docs/** or *.snap";
+    let readable = wrong.is_empty() && !globs.patterns().is_empty();
+    readable.then_some(globs).ok_or(Refusal::new(accepted))
 }
 
 /// Letters, digits and hyphens; managed users have an underscore.

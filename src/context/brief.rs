@@ -11,6 +11,7 @@ use super::fence::Fence;
 use super::prose::Prose;
 use super::risk;
 use super::rules::RuleFile;
+use super::since::Since;
 use super::suspicion::Suspicions;
 use super::template::{self, TemplateError};
 use crate::domain::diff::visible;
@@ -19,6 +20,7 @@ use crate::plan::Question;
 use crate::publish::comment::plural;
 use crate::review::desk::Entry;
 use crate::review::passes::Pass;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 const SYSTEM: &str = include_str!("../prompts/system.md");
@@ -58,6 +60,10 @@ pub struct Brief<'a> {
     pub diffs: &'a [(FileDiff, String)],
     /// How many are not, because the change is larger than a review can be.
     pub unshown: usize,
+    /// How many nobody wants a review of.
+    pub ignored: usize,
+    /// What is new since the change was reviewed; `None`: all of it.
+    pub since: Option<&'a Since>,
     pub rules: &'a [RuleFile],
     pub threads: &'a [Thread],
     /// What people said below the description.
@@ -154,8 +160,22 @@ impl Brief<'_> {
     }
 
     fn files(&self) -> String {
-        let lines = self.diffs.iter().map(|(diff, _)| file_line(diff));
-        let mut listed = self.listed(lines);
+        let (known, new): (Vec<&FileDiff>, Vec<&FileDiff>) = self
+            .diffs
+            .iter()
+            .map(|(diff, _)| diff)
+            .partition(|diff| self.since.is_some_and(|since| since.is_known(diff)));
+        let mut listed = self.listed(new.into_iter().map(file_line));
+        if let Some(since) = self.since {
+            let _ = write!(listed, "\n\n{}", self.before(since, known));
+        }
+        if self.ignored > 0 {
+            let _ = write!(
+                listed,
+                "\n\nNot to be reviewed: {}, which programs write or the repository leaves out.",
+                plural(self.ignored, "more changed file")
+            );
+        }
         if self.unshown > 0 {
             let _ = write!(
                 listed,
@@ -165,6 +185,32 @@ impl Brief<'_> {
             );
         }
         listed
+    }
+
+    /// What was reviewed before, in a review that goes on from there.
+    fn before(&self, since: &Since, known: Vec<&FileDiff>) -> String {
+        let head = since.head.short();
+        let mut out = format!(
+            "This change was reviewed at commit {head}, and the list above is what is new since. Review that, and what it \
+             breaks elsewhere; the rest was judged."
+        );
+        if !known.is_empty() {
+            let listed = self.listed(known.into_iter().map(file_line));
+            let _ = write!(
+                out,
+                " Changed by the pull request and the same since then:\n\n{listed}"
+            );
+        }
+        if !since.taken_back.is_empty() {
+            let taken_back = since.taken_back.iter();
+            let lines: Vec<String> = taken_back.map(|path| visible(path).into_owned()).collect();
+            let listed = self.listed(lines.into_iter());
+            let _ = write!(
+                out,
+                "\n\nChanged then, and as in the base branch again:\n\n{listed}"
+            );
+        }
+        out
     }
 
     /// As many as a prompt should hold; the folder has them all.
@@ -219,31 +265,47 @@ impl Brief<'_> {
 
     /// The diffs that fit into the budget, and a sentence about those that do not.
     fn inlined(&self) -> (String, String) {
-        let files = self.diffs.iter();
-        let files = files.map(|(diff, _)| (diff.path.as_str(), risk::weight(diff)));
+        let is_new = |diff: &FileDiff| !self.since.is_some_and(|since| since.is_known(diff));
+        let new = self.diffs.iter().filter(|(diff, _)| is_new(diff));
+        let new: Vec<(Cow<'_, FileDiff>, &String)> = new
+            .map(|(diff, name)| match self.since {
+                Some(since) => (since.new_in(diff), name),
+                None => (Cow::Borrowed(diff), name),
+            })
+            .collect();
+        let files = new
+            .iter()
+            .map(|(diff, _)| (diff.path.as_str(), risk::weight(diff)));
         let fits = risk::fitting(files, INLINE_BYTES);
         let mut texts = Vec::new();
         let mut rest = Vec::new();
-        for ((diff, name), fits) in self.diffs.iter().zip(fits) {
+        for ((diff, name), fits) in new.iter().zip(fits) {
             if fits {
                 texts.push(diff.numbered());
             } else {
-                rest.push(name.clone());
+                rest.push((*name).clone());
             }
         }
-        let inlined = match texts.len() {
-            0 => "No diff fits here; read them in the folder.".into(),
+        let inlined = match (texts.len(), self.since) {
+            (0, None) => "No diff fits here; read them in the folder.".into(),
+            (0, Some(_)) => "No diff that is new stands here; the folder has them all.".into(),
             _ => self.fence.code("diffs", &texts.join("\n")),
         };
-        let coverage = if rest.is_empty() {
-            "All diffs of this pull request are above.".into()
-        } else {
-            let files = self.listed(rest.into_iter());
-            format!(
-                "{} of {} diffs are above. Read these too before you submit:\n{files}",
-                texts.len(),
-                self.diffs.len()
-            )
+        let coverage = match (rest.is_empty(), self.since) {
+            (true, None) => "All diffs of this pull request are above.".into(),
+            (true, Some(since)) => format!(
+                "Everything that is new since commit {} is above; of files that were changed before, only the new parts are, \
+                 and the folder has their whole diffs.",
+                since.head.short()
+            ),
+            (false, _) => {
+                let files = self.listed(rest.into_iter());
+                format!(
+                    "{} of {} diffs are above. Read these too before you submit:\n{files}",
+                    texts.len(),
+                    new.len()
+                )
+            }
         };
         (inlined, coverage)
     }

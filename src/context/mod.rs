@@ -3,10 +3,12 @@
 
 pub mod brief;
 pub mod fence;
+pub mod ignore;
 pub mod prose;
 pub mod risk;
 pub mod rules;
 pub mod sensitivity;
+pub mod since;
 pub mod speakers;
 pub mod suspicion;
 pub mod template;

@@ -94,6 +94,16 @@ impl DiffLine {
     }
 }
 
+impl Hunk {
+    /// Whether both change the same lines in the same way, wherever these have moved to.
+    #[must_use]
+    pub fn is_same_change(&self, other: &Self) -> bool {
+        let mut pairs = self.lines.iter().zip(&other.lines);
+        self.lines.len() == other.lines.len()
+            && pairs.all(|(a, b)| a.kind == b.kind && a.text == b.text)
+    }
+}
+
 impl FileDiff {
     /// Hunks of one file from the text that follows its header, or from GitHub's `patch` field.
     pub fn parse_hunks(patch: &str) -> Result<Vec<Hunk>, HunkError> {

@@ -118,11 +118,6 @@ impl Door<'_> {
         if let Some(reason) = not_open(pull.state.as_deref(), merged, pull.locked) {
             return Ok(Trigger::Skip(reason));
         }
-        if pull.draft == Some(true) && !kind.accepts_draft() {
-            return Ok(Trigger::Skip(SkipReason::Draft {
-                mention: self.rules.mention.to_owned(),
-            }));
-        }
         if let Some(reason) = self.without_secrets(&pull, payload.sender.as_ref()) {
             return Ok(Trigger::Skip(reason));
         }

@@ -19,9 +19,6 @@ pub enum SkipReason {
     NoMention {
         mention: String,
     },
-    Draft {
-        mention: String,
-    },
     Closed,
     Merged,
     Locked,
@@ -73,10 +70,6 @@ impl fmt::Display for SkipReason {
             Self::NoMention { mention } => write!(
                 f,
                 "The comment neither mentions {mention} nor replies in a review thread; a mention counts outside code, quotes and links."
-            ),
-            Self::Draft { mention } => write!(
-                f,
-                "The pull request is a draft; it is reviewed when it is marked ready or when somebody mentions {mention}."
             ),
             Self::Closed => {
                 f.write_str("The pull request is closed; it is reviewed when it is reopened.")

@@ -119,22 +119,16 @@ fn other_actions_and_other_events_are_skipped_by_name() {
 }
 
 #[test]
-fn a_draft_waits_until_it_is_ready_or_somebody_asks() {
+fn whether_a_draft_is_reviewed_is_decided_once_the_repository_was_asked() {
     let mut payload = pull_request("opened");
     payload["pull_request"]["draft"] = json!(true);
-    let reason = skip("pull_request", &payload, &RULES);
-    assert_eq!(
-        reason.to_string(),
-        "The pull request is a draft; it is reviewed when it is marked ready or when somebody mentions @review-my-code-bot."
-    );
-    let mut asked = review_comment("@review-my-code-bot please", None);
-    asked["pull_request"]["draft"] = json!(true);
+    assert!(!run("pull_request", &payload).kind.accepts_draft());
+    let asked = review_comment("@review-my-code-bot please", None);
     assert!(
         run("pull_request_review_comment", &asked)
             .kind
             .accepts_draft()
     );
-    assert!(!EventKind::Opened.accepts_draft());
 }
 
 #[test]

@@ -22,7 +22,6 @@ pub(super) struct Payload {
 pub(super) struct PullRequest {
     pub number: Option<u64>,
     pub state: Option<String>,
-    pub draft: Option<bool>,
     pub locked: Option<bool>,
     pub merged: Option<bool>,
     pub merged_at: Option<String>,

@@ -3,7 +3,7 @@
 
 use super::adapters::{ADAPTERS, Adapter, ENDPOINT, ModelIn, OF_AN_ACCOUNT, SIGNING};
 use super::wire;
-use crate::config::ModelChoice;
+use crate::config::{self, ModelChoice};
 use reqwest::Url;
 use secrecy::SecretString;
 
@@ -137,38 +137,13 @@ fn unreachable(provider: &str, why: &str) -> String {
 }
 
 fn unknown<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let near = nearest(wanted, known)
+    let near = config::nearest(wanted, known)
         .map(|near| format!(" Did you mean {near}?"))
         .unwrap_or_default();
     format!(
         "model names the provider {wanted:?}, which OpenCode does not know.{near} Accepted is provider/name with \
          a provider of OpenCode's catalogue, or any name together with model_base_url."
     )
-}
-
-/// The known name that is closest to what was typed, if one is close.
-fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .map(|name| (distance(typed, name), name))
-        .filter(|(distance, _)| *distance <= 3 && *distance < typed.len())
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// Edit distance, row by row.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::error::ApiError;
 use super::exchange::{Call, encoded, not_understood};
 use super::wire;
 use crate::domain::{CommitSha, Login, PrKey, RepoName};
+use serde_json::json;
 
 /// The pull request as it is now; an event's payload is older.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct PullRequest {
     pub html_url: String,
     /// How many files change; GitHub lists at most 3000 of them.
     pub changed_files: Option<u64>,
+    /// How many lines were added and removed.
+    pub changed_lines: Option<u64>,
     /// How many comments stand on its lines: another number is another discussion.
     pub review_comments: Option<u64>,
 }
@@ -110,7 +113,30 @@ impl Permission {
     }
 }
 
+/// A file of a commit.
+const FILE: &str = "query($owner: String!, $name: String!, $file: String!) {
+  repository(owner: $owner, name: $name) {
+    object(expression: $file) { ... on Blob { text isTruncated } }
+  }
+}";
+
 impl GitHub {
+    /// The text of a file at a commit; `None` where there is none, or none that is text and whole.
+    pub async fn file(
+        &self,
+        repo: &RepoName,
+        commit: &CommitSha,
+        path: &str,
+    ) -> Result<Option<String>, ApiError> {
+        let file = format!("{commit}:{path}");
+        let variables = json!({ "owner": repo.owner(), "name": repo.name(), "file": file });
+        let call = Call::query("read a file of the base branch", FILE, &variables);
+        let data: wire::FileData = self.graphql(call).await?;
+        let blob = data.repository.and_then(|repository| repository.object);
+        let whole = blob.filter(|blob| !blob.is_truncated.unwrap_or(false));
+        Ok(whole.and_then(|blob| blob.text))
+    }
+
     pub async fn pull_request(&self, key: &PrKey) -> Result<PullRequest, ApiError> {
         let name = "read the pull request";
         let route = format!("/repos/{}/pulls/{}", key.repo, key.number);
@@ -244,6 +270,7 @@ fn domain_pull_request(
         from_fork: ids.0.is_none() || ids.0 != ids.1,
         html_url: wire.html_url.unwrap_or_default(),
         changed_files: wire.changed_files,
+        changed_lines: wire.additions.zip(wire.deletions).map(|(a, d)| a + d),
         review_comments: wire.review_comments,
     })
 }

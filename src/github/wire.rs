@@ -62,6 +62,8 @@ pub struct PullRequest {
     pub base: Branch,
     pub html_url: Option<String>,
     pub changed_files: Option<u64>,
+    pub additions: Option<u64>,
+    pub deletions: Option<u64>,
     pub review_comments: Option<u64>,
 }
 
@@ -292,6 +294,23 @@ impl GraphQlAnswer {
 #[derive(Debug, Deserialize)]
 pub(super) struct Viewer {
     pub viewer: User,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FileData {
+    pub repository: Option<FileRepository>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FileRepository {
+    pub object: Option<Blob>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Blob {
+    pub text: Option<String>,
+    pub is_truncated: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]

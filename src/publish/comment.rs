@@ -2,6 +2,7 @@
 //! the voice of the product is one file to read.
 
 use super::sanitize::{begins_with_words, clean, without_dumps};
+use crate::context::since::Since;
 use crate::domain::diff::visible;
 use crate::domain::{Assessment, CommentId, CommitSha, Finding, PrKey, Thread};
 use crate::report::verdict::{Tally, Verdict};
@@ -281,6 +282,21 @@ pub fn left_behind(finding: &Finding, now: &CommitSha) -> String {
         finding.place(),
         now.short(),
         finding.assessment.finding
+    )
+}
+
+/// What a push has spared.
+#[must_use]
+pub fn only_what_is_new(since: &Since) -> String {
+    let (new, known) = since.counts();
+    let others = match known {
+        1 => "1 other was reviewed before and is the same".to_owned(),
+        known => format!("{known} others were reviewed before and are the same"),
+    };
+    format!(
+        "Reviewed was what is new since {}, in {}; {others}.",
+        since.head.short(),
+        plural(new, "file"),
     )
 }
 

@@ -31,6 +31,10 @@ pub struct Report {
     pub passes: Vec<PassReport>,
     pub findings: Vec<FindingReport>,
     pub threads: Vec<ThreadReport>,
+    /// The head whose review this one goes on from; `None`: the whole change was reviewed.
+    pub reviewed_since: Option<String>,
+    /// Changed files that nobody wants a review of.
+    pub ignored: Vec<String>,
     /// Changed files that the model could not see.
     pub left_out: Vec<String>,
     /// Other files that it could not read.

@@ -184,6 +184,13 @@ fn unsaid(out: &mut String, report: &Report, page: Page) {
 
 /// What the model did not see of the repository.
 fn not_read(out: &mut String, report: &Report) {
+    if !report.ignored.is_empty() {
+        let names = names(&report.ignored, report.ignored.len());
+        let _ = writeln!(
+            out,
+            "Changed and not reviewed, as generated or by `ignore`: {names}.\n"
+        );
+    }
     if !report.masked.is_empty() {
         let names = names(&report.masked, report.masked.len());
         let _ = writeln!(out, "Shown to the model with values masked: {names}.\n");
@@ -363,6 +370,8 @@ pub(super) mod tests {
                 assessment: "Level 6.".into(),
                 category: Some("logic".into()),
             }],
+            reviewed_since: None,
+            ignored: vec![],
             left_out: vec![],
             left_out_unchanged: vec![
                 LeftOutReport {

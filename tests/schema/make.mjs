@@ -135,7 +135,7 @@ function makeGraphql(text, { parse, print, visit }) {
   const objects = new Set(
     `Query Mutation Repository RepositoryOwner PullRequest PullRequestConnection PageInfo RateLimit Node Actor Bot User
     Organization Mannequin EnterpriseUserAccount Team RequestedReviewer ReviewRequest ReviewRequestConnection Ref
-    GitObject Commit PullRequestCommit PullRequestCommitConnection CommitHistoryConnection
+    GitObject Blob Commit PullRequestCommit PullRequestCommitConnection CommitHistoryConnection
     CheckSuite CheckSuiteConnection CheckRun CheckRunConnection App Label LabelConnection
     PullRequestReview PullRequestReviewConnection PullRequestReviewThread PullRequestReviewThreadConnection
     PullRequestReviewComment PullRequestReviewCommentConnection IssueComment IssueCommentConnection Comment Minimizable

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 pub const CANARY: &str = "canary-command";
 
 /// What every annotation of ours is titled.
+const SETTINGS: &str = ".github/opencode-reviewer.yml";
 const TITLE: &str = "OpenCode review";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,7 +127,13 @@ fn is_meant(command: &Command, secrets: &[String]) -> bool {
     let data = command.data.as_str();
     let known = match command.name.as_str() {
         "error" | "warning" | "notice" => {
-            command.properties == titled && !data.is_empty() && !data.starts_with(CANARY)
+            let mut properties = command.properties.clone();
+            // A place in the one file of the repository that is ours to judge.
+            if properties.get("file").map(String::as_str) == Some(SETTINGS) {
+                properties.remove("file");
+                properties.remove("line");
+            }
+            properties == titled && !data.is_empty() && !data.starts_with(CANARY)
         }
         "group" => {
             plain && (data.starts_with("Pass ") || ["Open threads", "Questions"].contains(&data))

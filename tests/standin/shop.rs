@@ -18,20 +18,18 @@ const CART: [&str; 2] = [
     include_str!("shop/head/src/ui/cart.ts"),
 ];
 
-/// Opens the pull request, with some more changes in it. Returns its number.
-pub fn open(github: &GitHub, more: &[Change]) -> u64 {
-    let base = github.commit(
-        "main",
-        &[],
-        &[
-            Change::write("README.md", README),
-            Change::write("AGENTS.md", AGENTS),
-            Change::write("src/db.ts", DB),
-            Change::write("src/orders.ts", ORDERS[0]),
-            Change::write("src/page.ts", PAGE[0]),
-            Change::write("src/ui/cart.ts", CART[0]),
-        ],
-    );
+/// Opens the pull request, with some more in the base branch and some more changes. Returns its number.
+pub fn open(github: &GitHub, settled: &[Change], more: &[Change]) -> u64 {
+    let mut base = vec![
+        Change::write("README.md", README),
+        Change::write("AGENTS.md", AGENTS),
+        Change::write("src/db.ts", DB),
+        Change::write("src/orders.ts", ORDERS[0]),
+        Change::write("src/page.ts", PAGE[0]),
+        Change::write("src/ui/cart.ts", CART[0]),
+    ];
+    base.extend_from_slice(settled);
+    let base = github.commit("main", &[], &base);
     let mut changes = changes();
     changes.extend_from_slice(more);
     github.commit("search", &[&base], &changes);

@@ -147,8 +147,17 @@ impl World {
 
     /// The example pull request with more changes, and a model that may do anything.
     pub fn with(more: &[Change], model: impl FnMut(&Request) -> Answer + Send + 'static) -> Self {
+        Self::settled(&[], more, model)
+    }
+
+    /// The same with more files in the base branch.
+    pub fn settled(
+        base: &[Change],
+        more: &[Change],
+        model: impl FnMut(&Request) -> Answer + Send + 'static,
+    ) -> Self {
         let github = GitHub::start("octo/shop");
-        let pull = shop::open(&github, more);
+        let pull = shop::open(&github, base, more);
         Self {
             github,
             model: Model::start(model),

@@ -93,6 +93,21 @@ fn the_readme_lists_the_inputs_that_there_are() {
     assert_eq!(listed, expected);
 }
 
+/// A schema in the repository, held against the code that it is made of. `UPDATE_SCHEMA=1` writes it anew.
+fn is_published(path: &str, made: &Value) {
+    let made = serde_json::to_string_pretty(made).expect("JSON") + "\n";
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(root().join(path), &made).expect("the schema");
+    }
+    assert_eq!(text(path), made, "UPDATE_SCHEMA=1 make test writes {path}");
+}
+
+#[test]
+fn the_published_schema_of_the_settings_is_the_readers() {
+    let schema = opencode_reviewer::config::file::schema();
+    is_published("schema/opencode-reviewer.schema.json", &schema);
+}
+
 #[test]
 fn the_readme_lists_the_outputs_that_there_are() {
     let action = yaml("action.yml");

@@ -29,10 +29,34 @@ pub fn commits<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
     )
 }
 
-pub fn commit_by_name<'c>(context: &'c Context, arguments: &JsonMap) -> Node<'c> {
+/// A commit, or a file of one as `commit:path`.
+pub fn object_by_name<'c>(context: &'c Context, arguments: &JsonMap) -> Node<'c> {
     let name = [text(arguments, "oid"), text(arguments, "expression")].concat();
+    if name.contains(':') {
+        return blob(context, &name);
+    }
     let found = context.state.borrow().git.commit_of(&name);
     found.map_or_else(Node::null, |sha| commit(context, &sha))
+}
+
+fn blob<'c>(context: &'c Context, name: &str) -> Node<'c> {
+    let (id, content) = {
+        let state = context.state.borrow();
+        let id = state.git.ask(&["rev-parse", "--verify", "-q", name]);
+        (id, state.git.ask(&["cat-file", "blob", name]))
+    };
+    let (Some(id), Some(content)) = (id, content) else {
+        return Node::null();
+    };
+    let fields = vec![
+        ("id", format!("B_{id}").into()),
+        ("oid", id.as_str().into()),
+        ("byteSize", content.len().into()),
+        ("isBinary", false.into()),
+        ("isTruncated", false.into()),
+        ("text", content.as_str().into()),
+    ];
+    Node::object(context, "Blob", fields)
 }
 
 fn commit<'c>(context: &'c Context, sha: &str) -> Node<'c> {

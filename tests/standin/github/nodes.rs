@@ -5,7 +5,7 @@ use apollo_compiler::resolvers::{FieldError, ObjectValue};
 use apollo_compiler::response::{JsonMap, JsonValue};
 
 use super::graphql::{Context, Node, as_root, connection};
-use super::history_nodes::{commit_by_name, commits};
+use super::history_nodes::{commits, object_by_name};
 use super::mutations;
 use super::shapes::user_id;
 use super::state::{PullRequest, Review, ReviewComment, Thread};
@@ -90,7 +90,7 @@ fn repository<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
         ),
         (
             "object",
-            Node::lazy(|arguments| Ok(commit_by_name(context, arguments))),
+            Node::lazy(|arguments| Ok(object_by_name(context, arguments))),
         ),
     ];
     Ok(Node::object(context, "Repository", fields))

@@ -277,6 +277,14 @@ impl State {
         self.now()
     }
 
+    /// Everything that the reviewer ever said is gone.
+    pub fn forget(&mut self) {
+        self.comments.clear();
+        self.reviews.clear();
+        self.threads.clear();
+        self.check_runs.clear();
+    }
+
     /// Nothing happens for hours.
     pub fn rest(&mut self, hours: u64) {
         self.seconds += hours * 3_600;

@@ -1,0 +1,37 @@
+//! Takes the repository's own settings into a run's configuration, before anything depends on it.
+
+use super::{Run, Stop};
+use crate::config::file::{PATH, RepositoryFile};
+use crate::config::inputs;
+use crate::github::PullRequest;
+
+/// From the base branch, never from the head: a pull request must not say how it is judged. A file that cannot be read is
+/// a warning; the review goes on without.
+pub async fn take(run: &mut Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
+    let read = run.github.file(&run.pr.repo, &pull.base_sha, PATH).await;
+    let setup = run.engine.setup;
+    let text = match read {
+        Ok(Some(text)) => text,
+        Ok(None) => return Ok(()),
+        Err(error) => {
+            let message = format!("The settings in {PATH} could not be read: {error}");
+            setup.actions.warning(&message);
+            return Ok(());
+        }
+    };
+    let file = RepositoryFile::parse(&text);
+    for problem in &file.problems {
+        let actions = &setup.actions;
+        actions.warning_at(PATH, problem.line, &problem.sentence);
+    }
+    let merged = inputs::config(&file.under(&setup.inputs));
+    // Each value was judged by itself, and none depends on another.
+    let mut config = merged.map_err(|errors| Stop::fail_all(&errors))?;
+    if let Some(globs) = file.ignore(&setup.inputs) {
+        config.ignore = globs.clone();
+    }
+    config.instructions = file.instructions;
+    config.skip = file.skip;
+    run.engine.config = config;
+    Ok(())
+}

@@ -1,0 +1,154 @@
+use super::*;
+use crate::config::inputs::config;
+use serde_json::{Value, json};
+
+fn problems(text: &str) -> Vec<(u64, String)> {
+    let file = RepositoryFile::parse(text);
+    let problems = file.problems.into_iter();
+    problems.map(|one| (one.line, one.sentence)).collect()
+}
+
+fn inputs(given: &[(&str, &str)]) -> RawInputs {
+    let mut raw = RawInputs::default();
+    let needed = [("model", "openai/gpt-5"), ("github_token", "t")];
+    for (name, value) in needed.iter().chain(given) {
+        raw.set(name, value);
+    }
+    raw
+}
+
+const WHOLE: &str = "# Our reviewer.
+problem_score_threshold: 6
+blocking_score_threshold: off
+fail_job: true
+max_cost_usd: 0.50
+human_reviewers: [ada, org/core]
+ignore:
+  - docs/**
+  - '!Cargo.lock'
+  - '*.{snap,golden}'
+instructions:
+  - paths: ['api/**']
+    text: |
+      Every handler checks the caller's rights.
+  - text: Public items are documented.
+skip:
+  labels: [wip, blocked]
+  authors: ['renovate[bot]']
+  drafts: false
+  max_changed_files: 300
+";
+
+#[test]
+fn everything_that_the_file_says_counts() {
+    let file = RepositoryFile::parse(WHOLE);
+    assert_eq!(file.problems, []);
+    let raw = inputs(&[("fail_job", "false")]);
+    let config = config(&file.under(&raw)).unwrap();
+    assert_eq!(config.policy.threshold.get(), 6);
+    assert_eq!(config.policy.blocking, None);
+    assert!(!config.fail_job, "the workflow wins");
+    assert!((config.max_cost_usd - 0.5).abs() < 1e-9);
+    assert_eq!(config.human_reviewers, ["ada", "org/core"]);
+    let ignore = file.ignore(&raw).unwrap();
+    assert!(ignore.take("docs/a.md") && ignore.take("x.golden"));
+    assert_eq!(ignore.decide("Cargo.lock"), Some(false));
+    assert!(file.ignore(&inputs(&[("ignore", "x")])).is_none());
+    let [api, all] = &file.instructions[..] else {
+        panic!("{:?}", file.instructions);
+    };
+    assert!(api.globs.take("api/users.rs") && !api.globs.take("web/a.ts"));
+    assert_eq!(api.text, "Every handler checks the caller's rights.");
+    assert!(all.globs.take("anything/at.all"));
+    assert_eq!(file.skip.labels, ["wip", "blocked"]);
+    assert_eq!(file.skip.authors, [Login::new("renovate[bot]")]);
+    assert!(!file.skip.drafts);
+    assert_eq!(
+        (file.skip.max_files, file.skip.max_lines),
+        (Some(300), None)
+    );
+}
+
+#[test]
+fn a_mistake_is_told_on_its_line_and_costs_nothing_else() {
+    let text = "problem_score_treshold: 6\nfail_job: maybe\n\nmax_cost_usd: 3\nmodel: openai/gpt-5\nskip:\n  label: x\n  max_changed_files: none\nignore: ['a[']\n";
+    let told = problems(text);
+    let starts = [
+        (
+            1,
+            "\"problem_score_treshold\" is no setting. Did you mean problem_score_threshold? Accepted are ",
+        ),
+        (2, "fail_job is \"maybe\"; accepted is true or false."),
+        (5, "model is set in the workflow only"),
+        (7, "\"label\" is no setting. Did you mean labels?"),
+        (8, "max_changed_files takes a whole number above 0."),
+        (9, "ignore has the glob \"a[\", which cannot be read;"),
+    ];
+    assert_eq!(told.len(), starts.len(), "{told:#?}");
+    for ((line, sentence), (at, start)) in told.iter().zip(starts) {
+        assert_eq!(*line, at, "{sentence}");
+        assert!(sentence.starts_with(start), "{sentence}");
+    }
+    let config = config(&RepositoryFile::parse(text).under(&inputs(&[]))).unwrap();
+    assert!((config.max_cost_usd - 3.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_is_no_settings_at_all_is_one_problem() {
+    assert_eq!(problems(""), []);
+    assert_eq!(problems("# nothing\n"), []);
+    for text in ["- a\n- b\n", "words", "a: [", "a: 1\na: 2\n", "\t- x: ]["] {
+        assert_eq!(problems(text).len(), 1, "{text:?}: {:?}", problems(text));
+    }
+    let (line, sentence) = problems("fail_job: true\nignore: [\n").remove(0);
+    assert!(sentence.starts_with("The file is no YAML"), "{sentence}");
+    assert!(line >= 2, "{line}");
+}
+
+#[test]
+fn every_input_is_in_the_file_or_in_the_workflow_only() {
+    for input in inputs::INPUTS {
+        let told = problems(&format!("{}: x\n", input.name));
+        let only = told
+            .iter()
+            .any(|(_, sentence)| sentence.contains("in the workflow only"));
+        let takes = keys().any(|key| key == input.name);
+        assert_ne!(only, takes, "{}: {told:?}", input.name);
+    }
+}
+
+/// Editors and the reader say the same about these.
+#[test]
+fn schema_and_reader_agree() {
+    let schema = jsonschema::validator_for(&schema()).unwrap();
+    let good = [
+        WHOLE,
+        "{}",
+        "sensitivity: high\n",
+        "skip: {drafts: true, max_changed_lines: 10}\n",
+        "ignore: docs/**\n",
+        "max_tokens: 100000\nmax_cost_usd_per_day: off\n",
+    ];
+    let bad = [
+        "nonsense: 1\n",
+        "problem_score_threshold: 11\n",
+        "problem_score_threshold: [5]\n",
+        "sensitivity: very\n",
+        "review_timeout_minutes: 0\n",
+        "max_cost_usd: -1\n",
+        "skip: {label: x}\n",
+        "skip: 3\n",
+        "instructions: words\n",
+        "instructions: [{paths: [a]}]\n",
+        "instructions: [{text: a, path: b}]\n",
+        "model: openai/gpt-5\n",
+        "- a\n",
+    ];
+    for (texts, is_good) in [(&good[..], true), (&bad[..], false)] {
+        for text in texts {
+            let value: Value = serde_yaml::from_str(text).unwrap_or(json!(0));
+            assert_eq!(schema.is_valid(&value), is_good, "schema: {text} {value}");
+            assert_eq!(problems(text).is_empty(), is_good, "reader: {text}");
+        }
+    }
+}
