@@ -1,9 +1,9 @@
-# The habits of this repository. Rust, Node with npm, git and make are the only things assumed.
+# The habits of this repository. Rust, Node with npm, git and make are the only things assumed; `make lint` wants Python, too.
 
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test soak fuzz demo bench schema providers
+.PHONY: check fmt clippy test lint soak fuzz demo bench schema providers
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -17,6 +17,28 @@ clippy:
 # One seed for the property tests, so that a change is judged and not the dice; another one: PROPTEST_RNG_SEED=7 make test.
 test: $(installed)
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} cargo test
+
+# What no compiler sees: action.yml, the workflows to copy and our own, judged by zizmor, GitHub's schemas, GitHub's language
+# service and actionlint; the example of a configuration by our schema. All are installed here, at the versions of tests/lint.
+sample = examples/opencode-reviewer.yml
+workflows = $(filter-out $(sample),$(wildcard examples/*.yml .github/workflows/*.yml .github/workflows/*.yaml))
+linters = target/lint/bin
+lint: target/lint/installed tests/lint/node_modules/.package-lock.json
+	$(linters)/zizmor --quiet --offline --persona auditor --strict-collection action.yml $(workflows)
+	$(linters)/check-jsonschema --builtin-schema vendor.github-workflows $(workflows)
+	$(linters)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(foreach schema,$(wildcard schema/opencode-reviewer.schema.json),\
+	    $(linters)/check-jsonschema --schemafile $(schema) $(sample))
+	node tests/lint/check.mjs action.yml $(workflows)
+
+target/lint/installed: tests/lint/requirements.txt
+	python3 -m venv --clear target/lint
+	$(linters)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	@touch $@
+
+tests/lint/node_modules/.package-lock.json: tests/lint/package.json tests/lint/package-lock.json
+	npm ci --prefix tests/lint --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 # Faults drawn from a thousand seeds, two at a time, every tenth with the real OpenCode; `make test` has the first sixty.
 # Fewer, or others: SOAK_SEEDS=200 SOAK_FIRST=1001 make soak. One, with its plan and its logs: SOAK_SEED=123 make soak.

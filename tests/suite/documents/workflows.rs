@@ -7,13 +7,19 @@ use opencode_reviewer::event::{self, SkipReason, Trigger, TriggerRules};
 use serde_json::{Value, json};
 use std::path::Path;
 
+/// The one file of YAML among the examples that is no workflow.
+const CONFIGURATION: &str = "examples/opencode-reviewer.yml";
+
 fn examples() -> Vec<String> {
-    let is_workflow = |path: &String| Path::new(path).extension().is_some_and(|ext| ext == "yml");
+    let is_workflow = |path: &String| {
+        let is_yaml = Path::new(path).extension().is_some_and(|ext| ext == "yml");
+        is_yaml && path != CONFIGURATION
+    };
     let found: Vec<String> = files_below("examples")
         .into_iter()
         .filter(is_workflow)
         .collect();
-    assert!(found.len() >= 4, "{found:?}");
+    assert!(found.len() >= 8, "{found:?}");
     found
 }
 
@@ -33,8 +39,10 @@ fn the_examples_use_inputs_that_there_are_and_no_others() {
         let jobs = workflow["jobs"].as_object().expect("jobs");
         for job in jobs.values() {
             let steps = job["steps"].as_array().expect("steps");
-            assert_eq!(steps.len(), 1, "{path}: one step, no checkout");
             assert_eq!(steps[0]["uses"], "org/opencode-reviewer@v1", "{path}");
+            for step in &steps[1..] {
+                assert!(may_follow(step), "{path}: {step}");
+            }
             let with = steps[0]["with"].as_object().expect("inputs");
             for (name, value) in with {
                 let input = INPUTS.iter().find(|input| input.name == name);
@@ -49,6 +57,55 @@ fn the_examples_use_inputs_that_there_are_and_no_others() {
             }
         }
     }
+}
+
+/// Nothing of the pull request is fetched or run beside a review, and what is run cannot change.
+fn may_follow(step: &Value) -> bool {
+    let uses = step["uses"].as_str().unwrap_or_default();
+    let Some(commit) = uses.strip_prefix("github/codeql-action/upload-sarif@") else {
+        return false;
+    };
+    commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[test]
+fn the_examples_read_outputs_that_there_are() {
+    let outputs = yaml("action.yml")["outputs"].clone();
+    let mut read = 0;
+    for path in examples() {
+        for use_of in text(&path).split("steps.review.outputs.").skip(1) {
+            let end = use_of.find(|c: char| c != '_' && !c.is_ascii_alphanumeric());
+            let name = &use_of[..end.unwrap_or(use_of.len())];
+            assert!(outputs[name].is_object(), "{path}: {name} is no output");
+            read += 1;
+        }
+    }
+    assert!(read > 0);
+}
+
+#[test]
+fn the_readme_names_the_examples_and_the_keys_of_the_configuration() {
+    let readme = text("README.md");
+    for path in examples()
+        .iter()
+        .filter(|path| !path.ends_with("/basic.yml"))
+    {
+        assert!(readme.contains(&format!("]({path})")), "{path}");
+    }
+    let explained = section(&readme, "Configuration file");
+    assert!(explained.contains(&format!("]({CONFIGURATION})")));
+    let sample = yaml(CONFIGURATION);
+    for key in sample.as_object().expect("keys").keys() {
+        assert!(quoted(explained).any(|word| word == key), "{key}");
+    }
+    // What editors complete by, the same in both places.
+    let first = text(CONFIGURATION);
+    let first = first.lines().next().expect("a line");
+    assert!(
+        first.starts_with("# yaml-language-server: $schema="),
+        "{first}"
+    );
+    assert!(explained.contains(first), "{first}");
 }
 
 #[test]
