@@ -67,9 +67,10 @@ fn reviewer(page: Option<u64>) -> Script {
     script.pass(1, |request| {
         let floors = request.raw().to_string().contains("Math.floor");
         let cart = layer_bypassed(7);
-        match floors {
-            true => vec![post(lost_page(7)), post(cart)],
-            false => vec![post(cart)],
+        if floors {
+            vec![post(lost_page(7)), post(cart)]
+        } else {
+            vec![post(cart)]
         }
     })
 }
@@ -91,10 +92,12 @@ impl Story {
     fn run(&self, workflow: &crate::standin::world::Workflow) -> (Ran, Cost) {
         let before = self.world.model.requests().len();
         let workflow = workflow.clone();
-        let ran = match self.quick {
-            true => self.world.run(&workflow.quick()),
-            false => self.world.run(&workflow),
+        let workflow = if self.quick {
+            workflow.quick()
+        } else {
+            workflow
         };
+        let ran = self.world.run(&workflow);
         assert_eq!(ran.code, Some(0), "{}", ran.log);
         let requests = self.world.model.requests().split_off(before);
         let bytes: usize = requests

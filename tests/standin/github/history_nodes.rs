@@ -40,21 +40,21 @@ pub fn object_by_name<'c>(context: &'c Context, arguments: &JsonMap) -> Node<'c>
 }
 
 fn blob<'c>(context: &'c Context, name: &str) -> Node<'c> {
-    let (id, content) = {
+    let (id, text) = {
         let state = context.state.borrow();
         let id = state.git.ask(&["rev-parse", "--verify", "-q", name]);
         (id, state.git.ask(&["cat-file", "blob", name]))
     };
-    let (Some(id), Some(content)) = (id, content) else {
+    let (Some(id), Some(text)) = (id, text) else {
         return Node::null();
     };
     let fields = vec![
         ("id", format!("B_{id}").into()),
         ("oid", id.as_str().into()),
-        ("byteSize", content.len().into()),
+        ("byteSize", text.len().into()),
         ("isBinary", false.into()),
         ("isTruncated", false.into()),
-        ("text", content.as_str().into()),
+        ("text", text.as_str().into()),
     ];
     Node::object(context, "Blob", fields)
 }
