@@ -83,6 +83,7 @@ fn discuss(world: &World, comments: usize) -> Result<()> {
         keys: &keys,
         head: &head,
         run: "4711.1",
+        fork: false,
     };
     for number in 0..comments / IN_A_THREAD {
         let body = voice.finding(&finding(number)?);

@@ -135,6 +135,7 @@ impl PullRequest {
             keys: &self.keys,
             head: &self.head,
             run: "4711.1",
+            fork: false,
         }
     }
 

@@ -441,11 +441,12 @@ impl<'a> Run<'a> {
     }
 
     /// The run's line in the pull request's account.
-    fn spent(&self, cost_usd: f64) -> Spent {
+    fn spent(&self, cost_usd: f64, tokens: u64) -> Spent {
         Spent {
             run: self.receipt.clone(),
             day: self.today,
             cost_usd,
+            tokens,
         }
     }
 }

@@ -220,6 +220,8 @@ fn voice<'a>(run: &'a Run<'_>, head: &'a CommitSha) -> Voice<'a> {
         keys: &run.keys,
         head,
         run: &run.id,
+        // An answer says nothing about disagreeing.
+        fork: false,
     }
 }
 

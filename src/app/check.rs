@@ -115,7 +115,7 @@ impl Bill {
             pr: run.pr.clone(),
             keys: run.keys.clone(),
             account: reading.account.clone(),
-            spent: run.spent(0.0),
+            spent: run.spent(0.0, 0),
             meter: Arc::clone(&run.engine.meter),
         }
     }
@@ -124,10 +124,11 @@ impl Bill {
         let usage = self.meter.usage();
         let spent = Spent {
             cost_usd: usage.cost,
+            tokens: usage.tokens.total(),
             ..self.spent.clone()
         };
         let today = spent.day;
-        let account = self.account.plus(spent, usage.tokens.total());
+        let account = self.account.plus(spent);
         let record = account.entered_in(Record::default(), today);
         record::render(&record, &self.pr, &self.keys)
     }

@@ -9,7 +9,9 @@ use crate::domain::{CommentId, Finding, Score, Thread};
 use crate::publish::comment;
 use crate::publish::outbox::Sent;
 use crate::report::Report;
-use crate::report::document::{FindingReport, LeftOutReport, PassReport, ThreadReport};
+use crate::report::document::{
+    FindingReport, LedgerReport, LeftOutReport, PassReport, ThreadReport,
+};
 use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::review::desk::Entry;
 use crate::review::run::{End, Outcome};
@@ -90,6 +92,7 @@ pub fn conclude(
     report.passes = outcome.passes.iter().map(PassReport::from).collect();
     report.tokens = outcome.usage.tokens.total();
     report.cost_usd = outcome.usage.cost;
+    report.ledger = LedgerReport::from(&record);
     report.reasons = reasons(outcome, &record, &sent);
     report.warnings.extend(outcome.restarts.iter().cloned());
     let since = reading.since.as_ref();
@@ -185,6 +188,7 @@ pub fn report(
         sandbox: None,
         tokens: 0,
         cost_usd: 0.0,
+        ledger: LedgerReport::default(),
         sensitivity: change.sensitivity.to_string(),
         sensitivity_evidence: change.evidence.clone(),
         passes: Vec::new(),

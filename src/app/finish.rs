@@ -8,6 +8,7 @@ use crate::actions::{self, Veil};
 use crate::domain::{PrKey, Thread};
 use crate::github::{CheckOutput, Conclusion};
 use crate::publish::comment;
+use crate::report::document::LedgerReport;
 use crate::report::summary::Page;
 use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::report::{Report, sarif, summary};
@@ -63,12 +64,14 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
         "This head was reviewed before; the verdict follows from its threads as they are now."
             .into(),
     );
+    let record = reading.account.entered_in(record, run.today);
+    report.ledger = LedgerReport::from(&record);
     Finished {
         report,
         verdict,
         tally,
         issues_found: 0,
-        record: reading.account.entered_in(record, run.today),
+        record,
         unanswered: Vec::new(),
         pr: run.pr.clone(),
         keys: run.keys.clone(),

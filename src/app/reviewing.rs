@@ -80,6 +80,7 @@ pub async fn review(
             keys: &run.keys,
             head: &reading.pull.head_sha,
             run: &run.id,
+            fork: reading.pull.from_fork,
         },
         diffs: &reading.change.diffs,
         findings: staged.findings.iter().collect(),
@@ -222,8 +223,8 @@ fn allowance(run: &Run<'_>, reading: &Reading) -> Allowance {
 /// What the next run finds: the record that covers this head, or a new one, with what this run has cost.
 fn record(run: &Run<'_>, reading: &Reading, outcome: &Outcome, covered: Option<Record>) -> Record {
     let usage = &outcome.usage;
-    let spent = run.spent(usage.cost);
-    let account = reading.account.plus(spent, usage.tokens.total());
+    let spent = run.spent(usage.cost, usage.tokens.total());
+    let account = reading.account.plus(spent);
     let record = covered.unwrap_or_else(|| made(run, reading, outcome));
     account.entered_in(record, run.today)
 }

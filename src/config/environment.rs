@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// What a child process or an HTTP client needs to reach the outside through a company's proxy.
-const NETWORK_VARIABLES: [&str; 11] = [
+const NETWORK_VARIABLES: [&str; 12] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "NO_PROXY",
@@ -18,6 +18,7 @@ const NETWORK_VARIABLES: [&str; 11] = [
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "NODE_EXTRA_CA_CERTS",
+    "GIT_SSL_CAINFO",
 ];
 
 /// The environment of the run. An empty variable counts as unset, as everywhere in Actions.

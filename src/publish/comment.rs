@@ -23,7 +23,14 @@ pub struct Voice<'a> {
     pub keys: &'a Keys,
     pub head: &'a CommitSha,
     pub run: &'a str,
+    /// Whether the pull request comes from a fork, where a reply by itself starts nothing.
+    pub fork: bool,
 }
+
+/// How to disagree.
+const DISAGREE: &str = "_Not right? Reply here, and it is judged again._";
+const DISAGREE_ON_FORK: &str =
+    "_Not right? Reply here; on a pull request from a fork, replies are read in the next run._";
 
 impl Voice<'_> {
     /// A finding as it stands on its line.
@@ -54,8 +61,13 @@ impl Voice<'_> {
             block::render_visible(assessment),
             self.sign(hidden, None, &visible)
         );
+        let disagree = if self.fork {
+            DISAGREE_ON_FORK
+        } else {
+            DISAGREE
+        };
         format!(
-            "{}\n\n---\n\n{block}",
+            "{}\n\n{disagree}\n\n---\n\n{block}",
             cut(&text, MAX_BODY.saturating_sub(block.len()))
         )
     }
@@ -462,6 +474,7 @@ mod tests {
             keys: &keys,
             head: &head,
             run: "4711.1",
+            fork: false,
         })
     }
 
@@ -518,7 +531,7 @@ mod tests {
             "```rust\nlet a = 1;\n```",
         ] {
             let comment = with_voice(|voice| voice.finding(&finding(body)));
-            let expected = format!("**Logic risk (7/10).**\n\n{body}\n\n---\n\n");
+            let expected = format!("**Logic risk (7/10).**\n\n{body}\n\n{DISAGREE}\n\n---\n\n");
             assert!(comment.starts_with(&expected), "{comment}");
             let block = block::parse(&comment);
             assert!(block.visible.is_some() && block.hidden.is_some());

@@ -7,6 +7,8 @@ use crate::opencode::sandbox::Confinement;
 use crate::review::desk::{Entry, Fate};
 use crate::review::run::PassLog;
 use crate::snapshot::Snapshot;
+use crate::state::record::Record;
+use crate::state::spending::Spent;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -26,6 +28,7 @@ pub struct Report {
     pub sandbox: Option<SandboxReport>,
     pub tokens: u64,
     pub cost_usd: f64,
+    pub ledger: LedgerReport,
     pub sensitivity: String,
     pub sensitivity_evidence: Vec<String>,
     pub passes: Vec<PassReport>,
@@ -131,6 +134,42 @@ pub struct PassReport {
     pub tool_calls: usize,
     pub tokens: u64,
     pub cost_usd: f64,
+    pub seconds: u64,
+}
+
+/// What the pull request has cost, with this run.
+#[derive(Debug, Default, Serialize)]
+pub struct LedgerReport {
+    /// Of today and yesterday.
+    pub runs: Vec<RunReport>,
+    /// Of all days.
+    pub tokens: u64,
+    pub cost_usd: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct RunReport {
+    /// In UTC.
+    pub day: String,
+    pub tokens: u64,
+    pub cost_usd: f64,
+}
+
+impl From<&Record> for LedgerReport {
+    fn from(record: &Record) -> Self {
+        let mut spent: Vec<&Spent> = record.spent.iter().collect();
+        spent.sort_by_key(|spent| spent.day);
+        let runs = spent.into_iter().map(|spent| RunReport {
+            day: spent.day.to_string(),
+            tokens: spent.tokens,
+            cost_usd: spent.cost_usd,
+        });
+        Self {
+            runs: runs.collect(),
+            tokens: record.tokens,
+            cost_usd: record.cost_usd,
+        }
+    }
 }
 
 impl From<&PassLog> for PassReport {
@@ -143,6 +182,7 @@ impl From<&PassLog> for PassReport {
             tool_calls: log.tool_calls,
             tokens: log.tokens,
             cost_usd: log.cost_usd,
+            seconds: log.took.as_secs(),
         }
     }
 }

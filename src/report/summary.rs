@@ -27,6 +27,7 @@ pub fn markdown(report: &Report, page: Page) -> String {
     said(&mut out, report);
     open_before(&mut out, report);
     passes(&mut out, report);
+    ledger(&mut out, report);
     unsaid(&mut out, report, page);
     if page == Page::Step {
         not_read(&mut out, report);
@@ -125,7 +126,7 @@ fn passes(out: &mut String, report: &Report) {
     if report.passes.is_empty() {
         return;
     }
-    out.push_str("### Passes\n\n| Pass | Tool calls | Tokens | Cost | Summary |\n| --- | ---: | ---: | ---: | --- |\n");
+    out.push_str("### Passes\n\n| Pass | Tool calls | Tokens | Cost | Time | Summary |\n| --- | ---: | ---: | ---: | ---: | --- |\n");
     for pass in &report.passes {
         let summary = if pass.finished {
             cell(&pass.summary)
@@ -134,15 +135,42 @@ fn passes(out: &mut String, report: &Report) {
         };
         let _ = writeln!(
             out,
-            "| {} · {} | {} | {} | ${:.4} | {summary} |",
+            "| {} · {} | {} | {} | ${:.4} | {} | {summary} |",
             pass.number,
             pass.title,
             pass.tool_calls,
             grouped(pass.tokens),
-            pass.cost_usd
+            pass.cost_usd,
+            minutes(pass.seconds)
         );
     }
     out.push('\n');
+}
+
+/// How many runs the table names; the report has them all.
+const RUNS_SHOWN: usize = 10;
+
+/// What the pull request has cost. One run alone is the last line of the page.
+fn ledger(out: &mut String, report: &Report) {
+    let ledger = &report.ledger;
+    if ledger.runs.len() < 2 {
+        return;
+    }
+    out.push_str(
+        "### What the pull request has cost\n\n| Run | Tokens | Cost |\n| --- | ---: | ---: |\n",
+    );
+    let earlier = ledger.runs.len().saturating_sub(RUNS_SHOWN);
+    for run in &ledger.runs[earlier..] {
+        let tokens = grouped(run.tokens);
+        let _ = writeln!(out, "| {} | {tokens} | ${:.4} |", run.day, run.cost_usd);
+    }
+    let tokens = grouped(ledger.tokens);
+    let _ = writeln!(out, "| all | {tokens} | ${:.4} |\n", ledger.cost_usd);
+}
+
+/// As `2:05`.
+fn minutes(seconds: u64) -> String {
+    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 fn unsaid(out: &mut String, report: &Report, page: Page) {
@@ -298,7 +326,9 @@ fn cell(text: &str) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::report::document::{LeftOutReport, PassReport, SuspicionReport, ThreadReport};
+    use crate::report::document::{
+        LedgerReport, LeftOutReport, PassReport, RunReport, SuspicionReport, ThreadReport,
+    };
 
     #[test]
     fn thousands_are_grouped() {
@@ -334,6 +364,7 @@ pub(super) mod tests {
             tool_calls: 3,
             tokens: 18_070,
             cost_usd: 0.0312,
+            seconds: 125,
         };
         Report {
             version: 1,
@@ -348,6 +379,22 @@ pub(super) mod tests {
             model: "anthropic/claude".into(),
             tokens: 36_140,
             cost_usd: 0.0624,
+            ledger: LedgerReport {
+                runs: vec![
+                    RunReport {
+                        day: "2026-11-15".into(),
+                        tokens: 52_000,
+                        cost_usd: 0.11,
+                    },
+                    RunReport {
+                        day: "2026-11-16".into(),
+                        tokens: 36_140,
+                        cost_usd: 0.0624,
+                    },
+                ],
+                tokens: 141_000,
+                cost_usd: 0.3124,
+            },
             sensitivity: "high".into(),
             sensitivity_evidence: vec!["\"payments\" in README.md".into()],
             passes: vec![pass(1, true), pass(2, false)],

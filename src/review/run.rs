@@ -34,6 +34,7 @@ pub struct PassLog {
     pub tool_calls: usize,
     pub tokens: u64,
     pub cost_usd: f64,
+    pub took: Duration,
 }
 
 /// Why the passes ended.
@@ -183,6 +184,7 @@ impl Run<'_> {
     async fn turn_zero(&mut self, outcome: &mut Outcome) -> Result<()> {
         self.actions.group("Open threads");
         self.desk.with(|desk| desk.ledger.begin_turn_zero());
+        let began = self.clock.instant();
         let mut progress = Progress::new("open threads".into(), Usage::default());
         let task = Task::Threads(self.to_judge);
         outcome.end = match self.carry_out(task, &mut progress).await? {
@@ -203,6 +205,7 @@ impl Run<'_> {
             tool_calls: progress.tool_calls(),
             tokens: outcome.usage.tokens.total(),
             cost_usd: outcome.usage.cost,
+            took: self.clock.instant() - began,
         });
         Ok(())
     }
@@ -213,13 +216,17 @@ impl Run<'_> {
                 .group(&format!("Pass {} of 4: {}", pass.number, pass.title));
             self.desk.with(|desk| desk.ledger.begin(pass.number));
             let stage = format!("pass {} of 4", pass.number);
+            let began = self.clock.instant();
             let mut progress = Progress::new(stage, outcome.usage);
             let carried_out = self.carry_out(Task::Pass(&pass), &mut progress).await?;
             self.actions.line(&progress.line());
             self.actions.end_group();
             let usage = progress.usage();
             let log = self.log(&pass, progress.tool_calls(), &outcome.usage, &usage);
-            outcome.passes.push(log);
+            outcome.passes.push(PassLog {
+                took: self.clock.instant() - began,
+                ..log
+            });
             outcome.usage = usage;
             if let Err(given_up) = carried_out {
                 outcome.end = End::of_pass(pass.number, given_up);
@@ -243,6 +250,7 @@ impl Run<'_> {
             tool_calls,
             tokens: after.tokens.total().saturating_sub(before.tokens.total()),
             cost_usd: (after.cost - before.cost).max(0.0),
+            took: Duration::ZERO,
         }
     }
 

@@ -50,6 +50,7 @@ mod tests {
             keys: &keys("k"),
             head: &"a".repeat(40).parse().unwrap(),
             run: "4711.1",
+            fork: false,
         };
         voice.answer(
             CommentId(7),

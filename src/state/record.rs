@@ -214,6 +214,7 @@ mod tests {
             run: "0123456789abcdef".into(),
             day: crate::state::spending::Day::of(std::time::UNIX_EPOCH),
             cost_usd: 19.5,
+            tokens: 7,
         };
         let record = Record {
             spent: vec![spent],

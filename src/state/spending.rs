@@ -3,6 +3,7 @@
 
 use super::record::Record;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A day in UTC, as the number of days since 1970.
@@ -22,6 +23,25 @@ impl Day {
     }
 }
 
+/// As `2026-11-16`.
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Years of 365.2425 days that begin in March, so that a leap day is the last of its year.
+        let days = self.0 + 719_468;
+        let (era, of_era) = (days / 146_097, days % 146_097);
+        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let month = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * month + 2) / 5 + 1;
+        let (month, turn) = if month < 10 {
+            (month + 3, 0)
+        } else {
+            (month - 9, 1)
+        };
+        write!(f, "{:04}-{month:02}-{day:02}", year + era * 400 + turn)
+    }
+}
+
 /// What one run has cost. By run, and not as one sum, because two runs that began from the same record would each
 /// write a sum without the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +51,13 @@ pub struct Spent {
     /// The day on which the run began.
     pub day: Day,
     pub cost_usd: f64,
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_none(tokens: &u64) -> bool {
+    *tokens == 0
 }
 
 /// Everything that is known to have been spent on a pull request.
@@ -63,9 +90,9 @@ impl Account {
 
     /// The same with what a run has taken.
     #[must_use]
-    pub fn plus(&self, spent: Spent, tokens: u64) -> Self {
+    pub fn plus(&self, spent: Spent) -> Self {
         let mut account = self.clone();
-        account.tokens += tokens;
+        account.tokens += spent.tokens;
         account.cost_usd += spent.cost_usd;
         account.note(spent);
         account
@@ -81,7 +108,8 @@ impl Account {
     /// the record of one that began before midnight.
     #[must_use]
     pub fn entered_in(&self, record: Record, today: Day) -> Record {
-        let recent = |spent: &&Spent| spent.day >= today.before() && spent.cost_usd > 0.0;
+        let counts = |spent: &Spent| spent.cost_usd > 0.0 || spent.tokens > 0;
+        let recent = |spent: &&Spent| spent.day >= today.before() && counts(spent);
         let mut runs: Vec<Spent> = self.runs.iter().filter(recent).cloned().collect();
         runs.sort_by(|a, b| b.cost_usd.total_cmp(&a.cost_usd));
         runs.truncate(MOST_RUNS);
@@ -100,7 +128,10 @@ impl Account {
             return;
         }
         match self.runs.iter_mut().find(|known| known.run == spent.run) {
-            Some(known) => known.cost_usd = known.cost_usd.max(amount),
+            Some(known) => {
+                known.cost_usd = known.cost_usd.max(amount);
+                known.tokens = known.tokens.max(spent.tokens);
+            }
             None => self.runs.push(spent),
         }
     }
@@ -144,6 +175,7 @@ mod tests {
             run: run.into(),
             day,
             cost_usd,
+            tokens: 0,
         }
     }
 
@@ -158,6 +190,20 @@ mod tests {
 
     fn is(amount: f64, expected: f64) -> bool {
         (amount - expected).abs() < 1e-9
+    }
+
+    #[test]
+    fn a_day_is_written_as_people_write_it() {
+        let days = [0, 59, 789, 11_016, 20_000, 20_773].map(|day| Day(day).to_string());
+        let dates = [
+            "1970-01-01",
+            "1970-03-01",
+            "1972-02-29",
+            "2000-02-29",
+            "2024-10-04",
+            "2026-11-16",
+        ];
+        assert_eq!(days, dates);
     }
 
     #[test]
@@ -202,7 +248,11 @@ mod tests {
             29.0,
         )]);
         assert!(is(account.on(TODAY), 1.0));
-        let account = account.plus(spent("now", TODAY, 0.25), 100);
+        let now = Spent {
+            tokens: 100,
+            ..spent("now", TODAY, 0.25)
+        };
+        let account = account.plus(now);
         let kept = account.entered_in(Record::default(), TODAY);
         let names: Vec<&str> = kept.spent.iter().map(|spent| spent.run.as_str()).collect();
         assert_eq!(names, ["y", "z", "now"]);

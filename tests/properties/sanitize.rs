@@ -62,6 +62,7 @@ fn said(cleaned: &str, text: &str, choice: u8) {
         keys: &Keys::default(),
         head: &sha.parse().expect("a commit"),
         run: "1.1",
+        fork: false,
     };
     let finding = Finding {
         id: "f1".parse().expect("an id"),

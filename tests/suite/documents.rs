@@ -179,6 +179,8 @@ fn the_comment_that_the_documents_show_is_one_that_was_posted() {
         let score = visible.assessment().expect("an assessment").score;
         let opening = format!("**{} ({score}/10).** ", score.level());
         assert!(comment.starts_with(&opening), "{comment}");
+        let (words, _) = comment.split_once("\n\n---\n").expect("a rule");
+        assert!(words.ends_with("\n\n_Not right? Reply here, and it is judged again._"));
         let content = Signed {
             pr: &pr,
             root: None,

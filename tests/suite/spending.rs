@@ -336,6 +336,7 @@ fn remembers(world: &World, secret: &str, day: Day, cost_usd: f64) {
             run: "5e1f0c2b7a93d846".into(),
             day,
             cost_usd,
+            tokens: 0,
         }],
         ..Record::default()
     };

@@ -7,6 +7,7 @@ use crate::opencode::session::Usage;
 use crate::plan::Question;
 use crate::publish::comment::{plural, unanswered};
 use anyhow::Result;
+use std::time::Duration;
 
 /// What became of a question.
 enum Reply {
@@ -23,7 +24,7 @@ impl Run<'_> {
             return Ok(());
         }
         self.actions.group("Questions");
-        let before = outcome.usage;
+        let (before, began) = (outcome.usage, self.clock.instant());
         let mut progress = Progress::new("questions".into(), before);
         for question in self.questions {
             match self.ask(question, &mut progress).await? {
@@ -41,9 +42,11 @@ impl Run<'_> {
         self.actions.line(&progress.line());
         self.actions.end_group();
         outcome.usage = progress.usage();
-        outcome
-            .passes
-            .push(log(outcome, &before, progress.tool_calls()));
+        let log = log(outcome, &before, progress.tool_calls());
+        outcome.passes.push(PassLog {
+            took: self.clock.instant() - began,
+            ..log
+        });
         Ok(())
     }
 
@@ -83,5 +86,6 @@ fn log(outcome: &Outcome, before: &Usage, tool_calls: usize) -> PassLog {
         tool_calls,
         tokens: usage.tokens.total().saturating_sub(before.tokens.total()),
         cost_usd: (usage.cost - before.cost).max(0.0),
+        took: Duration::ZERO,
     }
 }

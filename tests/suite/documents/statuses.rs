@@ -90,6 +90,7 @@ impl Discussion {
             keys: &keys(),
             head: &commit(self.heads),
             run: "4711.1",
+            fork: false,
         })
     }
 
