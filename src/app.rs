@@ -186,7 +186,7 @@ async fn pipeline(
 ) -> Result<Finished, Stop> {
     let config = configured(setup)?;
     let mut run = Run::new(setup, event, config, draft.clone())?;
-    let pull = reading::found(&run.github, &run.pr).await?;
+    let pull = reading::to_review(&run.github, &run.pr).await?;
     settings::take(&mut run, &pull).await?;
     let ended = Box::pin(started(&run, pull, check)).await;
     reactions::ended(&run, &ended).await;

@@ -124,17 +124,32 @@ impl Reading {
     }
 }
 
+/// The pull request to review. Who may not even read it is told what a review takes, and not only the first step of it.
+pub async fn to_review(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Stop> {
+    match github.pull_request(pr).await {
+        Ok(pull) => Ok(pull),
+        Err(error) if error.is_permission() => Err(Stop::fail(
+            "The token may not read the pull request; a review is posted, too, so add `pull-requests: write` to the \
+             job's permissions.",
+        )),
+        Err(error) => Err(not_found(pr, &error)),
+    }
+}
+
 /// The pull request, or a sentence about why there is none.
 pub async fn found(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Stop> {
-    github.pull_request(pr).await.map_err(|error| {
-        if error.is_not_found() {
-            return Stop::fail(format!(
-                "The pull request {pr} was not found; check its number, and that github_token may read {}.",
-                pr.repo
-            ));
-        }
-        Stop::fail(error)
-    })
+    let found = github.pull_request(pr).await;
+    found.map_err(|error| not_found(pr, &error))
+}
+
+fn not_found(pr: &PrKey, error: &ApiError) -> Stop {
+    if error.is_not_found() {
+        return Stop::fail(format!(
+            "The pull request {pr} was not found; check its number, and that github_token may read {}.",
+            pr.repo
+        ));
+    }
+    Stop::fail(error)
 }
 
 impl Reading {

@@ -19,6 +19,7 @@ mod doctor;
 mod documents;
 mod entry;
 mod eval;
+mod first_day;
 mod gate;
 mod gateway;
 mod large;
