@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test soak fuzz demo bench schema providers
+.PHONY: check fmt clippy test soak fuzz demo bench schema report-schema providers
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -51,6 +51,10 @@ bench: $(installed)
 # Makes the test data that comes from GitHub's own descriptions anew (tests/schema/README.md).
 schema:
 	node tests/schema/make.mjs
+
+# Writes the schema of the report file anew, after a change of src/report/document.rs.
+report-schema:
+	UPDATE_SCHEMA=1 cargo test --test suite the_published_schema_is_that_of_the_report
 
 # Takes the table of providers anew from the catalogue of the pinned OpenCode.
 providers: $(installed)

@@ -55,6 +55,9 @@ enum Work {
     Review {
         #[command(flatten)]
         target: Target,
+        /// Print what would be posted, and post nothing
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Try everything that a review of a pull request needs, and review nothing
     Doctor {
@@ -169,7 +172,7 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work) -> u8 {
     };
     match work {
         Work::Action => app::action(&setup).await,
-        Work::Review { target } => app::review(&setup, &manual(target)).await,
+        Work::Review { target, .. } => app::review(&setup, &manual(target)).await,
         Work::Doctor { target } => app::doctor(&setup, &key(target)).await,
         Work::State {
             target,
@@ -258,7 +261,8 @@ fn setup(
 ) -> Result<Setup, Vec<String>> {
     let mut inputs =
         RawInputs::from_vars(vars.iter().cloned()).map_err(|error| vec![error.to_string()])?;
-    if let Work::Review { target } | Work::Doctor { target } | Work::State { target, .. } = work {
+    if let Work::Review { target, .. } | Work::Doctor { target } | Work::State { target, .. } = work
+    {
         let fallback = |name: &str| {
             vars.iter()
                 .find(|(key, _)| key == name)
@@ -275,6 +279,9 @@ fn setup(
         for (name, value) in &target.inputs {
             inputs.set(name, value);
         }
+    }
+    if let Work::Review { dry_run: true, .. } = work {
+        inputs.set("dry_run", "true");
     }
     Ok(Setup {
         actions: Actions::new(

@@ -16,6 +16,7 @@ mod containment;
 mod dice;
 mod doctor;
 mod documents;
+mod dry_run;
 mod entry;
 mod eval;
 mod gate;
