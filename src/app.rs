@@ -9,6 +9,7 @@ mod doctor;
 mod draft;
 mod earlier;
 mod finish;
+mod local;
 mod meanwhile;
 mod memory;
 mod past;
@@ -26,6 +27,7 @@ mod web;
 mod words;
 
 pub use doctor::doctor;
+pub use local::{Format, Order, local};
 pub use state::{Form, state};
 
 use crate::actions::{self, Actions};

@@ -5,6 +5,7 @@ pub mod document;
 pub mod rehearsal;
 pub mod sarif;
 pub mod summary;
+pub mod text;
 pub mod verdict;
 
 pub use document::Report;

@@ -23,6 +23,7 @@ mod gate;
 mod gateway;
 mod large;
 mod life;
+mod local;
 mod mentions;
 mod model_view;
 mod publishing;
