@@ -230,7 +230,7 @@ fn tell_confinement(engine: &Engine<'_>, sidecar: &Keeper) {
     let confinement = sidecar.confinement();
     match confinement.missing() {
         Some(missing) => actions.warning(&missing),
-        None => actions.line(&confinement.to_string()),
+        None => actions.progress(&confinement.to_string()),
     }
 }
 

@@ -190,12 +190,12 @@ fn footer(report: &Report) -> String {
         0 => String::new(),
         count => format!(" · deliberately not said: {count}"),
     };
-    format!(
-        "{} · {} tokens · ${:.4}{unsaid}",
-        report.model,
-        grouped(report.tokens),
-        report.cost_usd
-    )
+    // A review that was interrupted gives no account.
+    let spent = match report.tokens {
+        0 => String::new(),
+        tokens => format!(" · {} tokens · ${:.4}", grouped(tokens), report.cost_usd),
+    };
+    format!("{}{spent}{unsaid}", report.model)
 }
 
 #[cfg(test)]
