@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test lint soak fuzz demo bench schema providers
+.PHONY: check fmt clippy test lint soak fuzz demo bench schema published-schemas providers
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -73,6 +73,10 @@ bench: $(installed)
 # Makes the test data that comes from GitHub's own descriptions anew (tests/schema/README.md).
 schema:
 	node tests/schema/make.mjs
+
+# Writes the schemas that we publish anew, after a change of src/report/document.rs or src/config/file.rs.
+published-schemas:
+	UPDATE_SCHEMA=1 cargo test --test suite the_published_schema
 
 # Takes the table of providers anew from the catalogue of the pinned OpenCode.
 providers: $(installed)

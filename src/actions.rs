@@ -6,6 +6,7 @@ mod text;
 
 use crate::random;
 use crate::redact::Redactor;
+use crate::report::text::{Line, Piece};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fs::OpenOptions;
@@ -23,12 +24,26 @@ const SHORTEST_MASK: usize = 6;
 
 /// What tells the runner something. Outside Actions the same calls print plain lines.
 pub struct Actions {
-    log: Mutex<Box<dyn Write + Send>>,
+    log: Mutex<Log>,
     commands: bool,
+    /// Whether a person watches it on a terminal, where a line can be replaced.
+    live: bool,
     output: Option<PathBuf>,
     summary: Option<PathBuf>,
     veil: Veil,
 }
+
+/// Where the lines go.
+struct Log {
+    out: Box<dyn Write + Send>,
+    /// Its last line is progress, which the next thing that is printed replaces.
+    drawn: bool,
+}
+
+/// Back to the beginning of the line, which is emptied.
+const ERASE: &str = "\r\u{1b}[2K";
+/// Cut at the terminal's edge: of a line that goes on below, only the end could be replaced.
+const UNWRAPPED: (&str, &str) = ("\u{1b}[?7l", "\u{1b}[?7h");
 
 /// Takes secrets out of everything that is printed, once they are known. Its clones are one, so that whatever prints
 /// beside the run's own lines hides the same.
@@ -79,8 +94,12 @@ impl Actions {
         summary: Option<PathBuf>,
     ) -> Self {
         Self {
-            log: Mutex::new(log),
+            log: Mutex::new(Log {
+                out: log,
+                drawn: false,
+            }),
             commands,
+            live: false,
             output,
             summary,
             veil: Veil::default(),
@@ -91,6 +110,13 @@ impl Actions {
     #[must_use]
     pub fn behind(mut self, veil: Veil) -> Self {
         self.veil = veil;
+        self
+    }
+
+    /// For a log that is a terminal: progress is one line, always the newest.
+    #[must_use]
+    pub fn live(mut self, live: bool) -> Self {
+        self.live = live;
         self
     }
 
@@ -191,6 +217,8 @@ impl Actions {
     pub fn group(&self, name: &str) {
         if self.commands {
             self.print(&format!("::group::{}\n", text::command_data(name)));
+        } else if self.live {
+            self.glimpse(name);
         } else {
             self.print(&format!("== {} ==\n", text::one_line(name)));
         }
@@ -205,6 +233,32 @@ impl Actions {
     /// One line of our own. It may quote foreign text, so it is made unable to be a command.
     pub fn line(&self, line: &str) {
         self.print(&format!("{}\n", text::one_line(&self.clean(line))));
+    }
+
+    /// How far the run is: a line of the log, or the newest state of the one line on a terminal.
+    pub fn progress(&self, line: &str) {
+        if self.live {
+            self.glimpse(line);
+        } else {
+            self.line(line);
+        }
+    }
+
+    /// The same in between, where a log needs no line for it.
+    pub fn glimpse(&self, line: &str) {
+        if !self.live {
+            return;
+        }
+        let line = text::one_line(&self.clean(line));
+        let (before, after) = UNWRAPPED;
+        let mut log = self.log();
+        log.write(&format!("{ERASE}{before}{line}{after}"));
+        log.drawn = true;
+    }
+
+    /// Takes the line of progress away, before something else is printed on the same terminal.
+    pub fn settle(&self) {
+        self.print("");
     }
 
     /// Text that others wrote, the model among them: marked as such line by line, and read by the runner
@@ -239,19 +293,42 @@ impl Actions {
         self.print(&text::table(&self.clean(table)));
     }
 
+    /// The page that a command was asked to print, in colours or not.
+    pub fn answer_page(&self, page: &[Line], colours: bool) {
+        let cleaned = |piece: &Piece| Piece {
+            style: piece.style,
+            text: self.clean(&piece.text).into_owned(),
+        };
+        let page: Vec<Line> = page
+            .iter()
+            .map(|line| line.iter().map(cleaned).collect())
+            .collect();
+        self.print(&text::page(&page, colours));
+    }
+
     /// The data that a command was asked to print.
     pub fn answer_json(&self, value: Value) {
         self.print(&text::json(&self.veil.clean_value(value)));
     }
 
-    /// A log that cannot be written is no reason to lose a review.
     fn print(&self, lines: &str) {
         let mut log = self.log();
-        let _ = log.write_all(lines.as_bytes()).and_then(|()| log.flush());
+        if std::mem::take(&mut log.drawn) {
+            log.write(ERASE);
+        }
+        log.write(lines);
     }
 
-    fn log(&self) -> MutexGuard<'_, Box<dyn Write + Send>> {
+    fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Log {
+    /// A log that cannot be written is no reason to lose a review.
+    fn write(&mut self, text: &str) {
+        let out = &mut self.out;
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
 

@@ -9,6 +9,7 @@ mod doctor;
 mod draft;
 mod earlier;
 mod finish;
+mod local;
 mod meanwhile;
 mod memory;
 mod past;
@@ -27,22 +28,24 @@ mod web;
 mod words;
 
 pub use doctor::doctor;
+pub use local::{Format, Order, local};
 pub use state::{Form, state};
 
 use crate::actions::{self, Actions};
 use crate::clock::Clock;
 use crate::config::environment::Environment;
-use crate::config::inputs::{self, RawInputs};
+use crate::config::inputs::{self, InputError, RawInputs};
 use crate::config::{Config, ModelChoice};
 use crate::context::fence::Fence;
 use crate::domain::PrKey;
 use crate::event::{self, Command, Event, SkipReason, Trigger, TriggerRules};
 use crate::gateway::{self, Gateway};
 use crate::git::Remote;
-use crate::github::{GitHub, PullRequest, ReactTo};
+use crate::github::{GitHub, PullRequest, ReactTo, Rehearsal};
 use crate::opencode::Keeper;
 use crate::plan::{self, Plan};
 use crate::random;
+use crate::report::rehearsal;
 use crate::review::limits::Meter;
 use crate::state::signature::Keys;
 use crate::state::spending::{Day, Spent};
@@ -55,7 +58,7 @@ use finish::Finished;
 use memory::Memory;
 use reading::Reading;
 use scratch::Scratch;
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use secrets::Secrets;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -123,6 +126,7 @@ struct Run<'a> {
     event: &'a Event,
     pr: PrKey,
     github: Arc<GitHub>,
+    token: SecretString,
     keys: Keys,
     /// What it has so far.
     draft: Draft,
@@ -160,15 +164,25 @@ fn trigger(setup: &Setup) -> Result<Trigger, String> {
 /// Reviews the pull request of an event. Returns the exit code.
 pub async fn review(setup: &Setup, event: &Event) -> u8 {
     let (check, draft) = (CheckRun::default(), Draft::default());
+    let rehearsal = Rehearsal::default();
     tokio::select! {
-        code = Box::pin(reviewed(setup, event, &check, &draft)) => code,
+        code = Box::pin(reviewed(setup, event, &check, &draft, &rehearsal)) => {
+            finish::rehearsed(setup, &rehearsal);
+            code
+        }
         signal = finish::stop_signal() => finish::cancelled(setup, &check, &draft, signal).await,
     }
 }
 
 /// The whole run, up to its exit code.
-async fn reviewed(setup: &Setup, event: &Event, check: &CheckRun, draft: &Draft) -> u8 {
-    match pipeline(setup, event, check, draft).await {
+async fn reviewed(
+    setup: &Setup,
+    event: &Event,
+    check: &CheckRun,
+    draft: &Draft,
+    rehearsal: &Rehearsal,
+) -> u8 {
+    match pipeline(setup, event, check, draft, rehearsal).await {
         Ok(finished) => finish::finished(setup, check, &finished).await,
         Err(Stop::Skip(reason)) => finish::skipped(setup, &reason),
         Err(Stop::Fail(sentences)) => {
@@ -183,13 +197,19 @@ async fn pipeline(
     event: &Event,
     check: &CheckRun,
     draft: &Draft,
+    rehearsal: &Rehearsal,
 ) -> Result<Finished, Stop> {
-    let config = configured(setup)?;
-    let mut run = Run::new(setup, event, config, draft.clone())?;
+    let (config, token) = admitted(setup)?;
+    let dry = config.dry_run;
+    let rehearsal = dry.then_some(rehearsal);
+    let mut run = Run::new(setup, event, (config, token), draft.clone(), rehearsal)?;
     let pull = reading::to_review(&run.github, &run.pr).await?;
     settings::take(&mut run, &pull).await?;
-    let ended = Box::pin(started(&run, pull, check)).await;
+    let mut ended = Box::pin(started(&run, pull, check)).await;
     reactions::ended(&run, &ended).await;
+    if let (true, Ok(finished)) = (dry, &mut ended) {
+        finished.report.notes.push(rehearsal::NOTE.into());
+    }
     ended
 }
 
@@ -218,7 +238,7 @@ fn tell_confinement(engine: &Engine<'_>, sidecar: &Keeper) {
     let confinement = sidecar.confinement();
     match confinement.missing() {
         Some(missing) => actions.warning(&missing),
-        None => actions.line(&confinement.to_string()),
+        None => actions.progress(&confinement.to_string()),
     }
 }
 
@@ -335,6 +355,13 @@ fn configured(setup: &Setup) -> Result<Config, Stop> {
     }
 }
 
+/// The same for a run that speaks with GitHub, and needs a token for it.
+fn admitted(setup: &Setup) -> Result<(Config, SecretString), Stop> {
+    let told = |errors: Vec<InputError>| errors.iter().map(ToString::to_string).collect();
+    let token = inputs::github_token(&setup.inputs).map_err(|errors| Stop::Fail(told(errors)));
+    both(configured(setup), token)
+}
+
 /// Two results that were awaited together; their failures are told together, too.
 fn both<A, B>(a: Result<A, Stop>, b: Result<B, Stop>) -> Result<(A, B), Stop> {
     match (a, b) {
@@ -349,10 +376,10 @@ fn both<A, B>(a: Result<A, Stop>, b: Result<B, Stop>) -> Result<(A, B), Stop> {
 }
 
 impl<'a> Engine<'a> {
-    fn new(setup: &'a Setup, config: Config) -> Result<Self, Stop> {
-        mask(&setup.actions, &config);
+    fn new(setup: &'a Setup, config: Config, token: Option<&SecretString>) -> Result<Self, Stop> {
+        mask(&setup.actions, &config, token);
         let fence = Fence::new(random::hex(8)?);
-        let secrets = Secrets::of(&config, fence.nonce())?;
+        let secrets = Secrets::of(&config, token, fence.nonce())?;
         setup.actions.hide(&secrets.redactor);
         Ok(Self {
             setup,
@@ -374,18 +401,26 @@ impl<'a> Engine<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(setup: &'a Setup, event: &'a Event, config: Config, draft: Draft) -> Result<Self, Stop> {
+    /// With a rehearsal, nothing is written to GitHub.
+    fn new(
+        setup: &'a Setup,
+        event: &'a Event,
+        (config, token): (Config, SecretString),
+        draft: Draft,
+        rehearsal: Option<&Rehearsal>,
+    ) -> Result<Self, Stop> {
         let environment = &setup.environment;
-        let engine = Engine::new(setup, config)?;
+        let engine = Engine::new(setup, config, Some(&token))?;
         let config = &engine.config;
         let github = GitHub::new(
             &environment.api_url,
             &environment.graphql_url,
-            &config.github_token,
+            &token,
             setup.clock,
             &environment.network,
         )
         .map_err(Stop::fail)?;
+        let github = github.guarded(&engine.secrets.redactor);
         let keys = Keys::derive(
             &config.state_keys,
             config.model.key.as_ref(),
@@ -397,7 +432,11 @@ impl<'a> Run<'a> {
                 repo: event.repo.clone(),
                 number: event.number,
             },
-            github: Arc::new(github.guarded(&engine.secrets.redactor)),
+            github: Arc::new(match rehearsal {
+                Some(rehearsal) => github.rehearsing(rehearsal),
+                None => github,
+            }),
+            token,
             keys,
             draft,
             heard: OnceLock::new(),
@@ -436,7 +475,7 @@ impl<'a> Run<'a> {
                 "{}/{}.git",
                 self.engine.setup.environment.server_url, self.pr.repo
             ),
-            token: Some(self.engine.config.github_token.clone()),
+            token: Some(self.token.clone()),
         }
     }
 
@@ -452,8 +491,8 @@ impl<'a> Run<'a> {
 }
 
 /// The runner hides the secrets in everything that is printed from here on.
-fn mask(actions: &Actions, config: &Config) {
-    for secret in secrets::given(config) {
+fn mask(actions: &Actions, config: &Config, token: Option<&SecretString>) {
+    for secret in secrets::given(config, token) {
         actions.mask(secret.expose_secret());
     }
 }

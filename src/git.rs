@@ -1,10 +1,11 @@
 //! Git objects without a checkout: a private bare repository that borrows the workspace's object store or
 //! fetches two commits. Separate because it is the one place that starts `git`, and it starts it so that
-//! nothing of the workspace (configuration, hooks, attributes) is ever read.
+//! nothing of the workspace (configuration, hooks, attributes) is ever run.
 
 mod command;
 mod compare;
 mod objects;
+mod worktree;
 
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -13,6 +14,7 @@ mod tests;
 
 pub(crate) use compare::path_text;
 pub use objects::{EntryKind, TreeEntry};
+pub use worktree::{Taken, WorkTree};
 
 use crate::domain::CommitSha;
 use anyhow::{Context as _, Result, bail};
@@ -91,7 +93,7 @@ impl Repository {
         let mut args = vec!["rev-list", "--objects", "--no-walk", "--quiet"];
         args.extend(commits.iter().map(|commit| commit.as_str()));
         args.push("--");
-        self.git.succeeds(&args).await
+        self.git.succeeds(Access::Objects, &args).await
     }
 
     async fn fetch(&self, commits: &[&CommitSha], remote: &Remote) -> Result<()> {

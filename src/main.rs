@@ -1,9 +1,12 @@
 //! The command line: parses, hands over what came from outside, exits with the code that the pipeline gives.
-#![expect(clippy::disallowed_methods, reason = "edge: reads files to measure on")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "edge: reads files to measure on, and where it was started"
+)]
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 use opencode_reviewer::actions::{Actions, Errors, Veil};
-use opencode_reviewer::app::{self, Form, Setup};
+use opencode_reviewer::app::{self, Form, Format, Order, Setup};
 use opencode_reviewer::clock::Clock;
 use opencode_reviewer::config::environment::Environment;
 use opencode_reviewer::config::inputs::RawInputs;
@@ -13,6 +16,7 @@ use opencode_reviewer::event::{Event, EventKind};
 use opencode_reviewer::opencode::sandbox::{Walls, enter};
 use opencode_reviewer::sealed;
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -46,7 +50,7 @@ enum Command {
     },
 }
 
-/// What needs inputs and GitHub.
+/// What needs inputs.
 #[derive(Subcommand)]
 enum Work {
     /// Review the pull request of the workflow event (what the container runs)
@@ -55,6 +59,20 @@ enum Work {
     Review {
         #[command(flatten)]
         target: Target,
+        /// Print what would be posted, and post nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Review the working tree of the repository in the current directory; GitHub is not asked
+    Local {
+        /// Branch, tag or commit to compare with [default: the default branch of origin, else main, else master]
+        #[arg(long)]
+        base: Option<String>,
+        /// How the findings are printed
+        #[arg(long, value_enum, default_value_t = Print::Text)]
+        format: Print,
+        #[command(flatten)]
+        given: Given,
     },
     /// Try everything that a review of a pull request needs, and review nothing
     Doctor {
@@ -102,10 +120,37 @@ struct Target {
     /// Number of the pull request
     #[arg(long)]
     pr: u64,
+    #[command(flatten)]
+    given: Given,
+}
+
+#[derive(clap::Args)]
+struct Given {
     /// An input of the action, such as --input model=openai/gpt-5 (repeatable). Secrets are read from
-    /// GITHUB_TOKEN and OPENCODE_API_KEY
+    /// OPENCODE_API_KEY and, for a pull request, GITHUB_TOKEN
     #[arg(long = "input", value_name = "NAME=VALUE", value_parser = pair)]
     inputs: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Print {
+    Text,
+    Json,
+    Sarif,
+    Markdown,
+}
+
+impl Work {
+    /// Inputs by arguments; none where a workflow gives them.
+    fn given(&self) -> Option<&Given> {
+        match self {
+            Self::Action => None,
+            Self::Local { given, .. } => Some(given),
+            Self::Review { target, .. } | Self::Doctor { target } | Self::State { target, .. } => {
+                Some(&target.given)
+            }
+        }
+    }
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
@@ -144,10 +189,12 @@ fn main() -> ExitCode {
         Err(error) => return failed(&format!("the runtime could not be started: {error}")),
     };
     let setup = setup(launcher, environment, &vars, &work).map(|setup| Setup {
-        actions: setup.actions.behind(veil),
+        actions: setup.actions.behind(veil.clone()),
         ..setup
     });
-    let code = runtime.block_on(run(setup, work));
+    let out = Actions::new(false, None, None).behind(veil);
+    let colours = is_shown(&std::io::stdout(), &vars) && variable(&vars, "NO_COLOR").is_none();
+    let code = runtime.block_on(run(setup, work, out, colours));
     runtime.shutdown_background();
     ExitCode::from(code)
 }
@@ -157,7 +204,20 @@ fn failed(sentence: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-async fn run(setup: Result<Setup, Vec<String>>, work: Work) -> u8 {
+/// A variable that is set to something.
+fn variable<'a>(vars: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = vars.iter().find(|(key, _)| key == name);
+    found
+        .map(|(_, value)| value.as_str())
+        .filter(|value| !value.is_empty())
+}
+
+/// Whether a person sees it, on a terminal that understands more than text.
+fn is_shown(stream: &impl IsTerminal, vars: &[(String, String)]) -> bool {
+    stream.is_terminal() && variable(vars, "TERM").is_some_and(|kind| kind != "dumb")
+}
+
+async fn run(setup: Result<Setup, Vec<String>>, work: Work, out: Actions, colours: bool) -> u8 {
     let setup = match setup {
         Ok(setup) => setup,
         Err(sentences) => {
@@ -169,7 +229,8 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work) -> u8 {
     };
     match work {
         Work::Action => app::action(&setup).await,
-        Work::Review { target } => app::review(&setup, &manual(target)).await,
+        Work::Review { target, .. } => app::review(&setup, &manual(target)).await,
+        Work::Local { base, format, .. } => local(&setup, base, format, out, colours).await,
         Work::Doctor { target } => app::doctor(&setup, &key(target)).await,
         Work::State {
             target,
@@ -184,6 +245,37 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work) -> u8 {
             app::state(&setup, &key(target), form).await
         }
     }
+}
+
+async fn local(
+    setup: &Setup,
+    base: Option<String>,
+    format: Print,
+    out: Actions,
+    colours: bool,
+) -> u8 {
+    let directory = match std::env::current_dir() {
+        Ok(directory) => directory,
+        Err(error) => {
+            let sentence = format!("The current directory cannot be read: {error}");
+            Errors::default().complain(&sentence);
+            return 2;
+        }
+    };
+    let format = match format {
+        Print::Text => Format::Text,
+        Print::Json => Format::Json,
+        Print::Sarif => Format::Sarif,
+        Print::Markdown => Format::Markdown,
+    };
+    let order = Order {
+        directory,
+        base,
+        format,
+        colours,
+        out,
+    };
+    app::local(setup, &order).await
 }
 
 fn evaluate(what: &Evaluation) -> ExitCode {
@@ -258,30 +350,36 @@ fn setup(
 ) -> Result<Setup, Vec<String>> {
     let mut inputs =
         RawInputs::from_vars(vars.iter().cloned()).map_err(|error| vec![error.to_string()])?;
-    if let Work::Review { target } | Work::Doctor { target } | Work::State { target, .. } = work {
-        let fallback = |name: &str| {
-            vars.iter()
-                .find(|(key, _)| key == name)
-                .map(|(_, v)| v.as_str())
-        };
-        for (input, variable) in [
+    if let Some(given) = work.given() {
+        for (input, name) in [
             ("github_token", "GITHUB_TOKEN"),
             ("opencode_api_key", "OPENCODE_API_KEY"),
         ] {
-            if let (false, Some(value)) = (inputs.is_given(input), fallback(variable)) {
+            if let (false, Some(value)) = (inputs.is_given(input), variable(vars, name)) {
                 inputs.set(input, value);
             }
         }
-        for (name, value) in &target.inputs {
+        for (name, value) in &given.inputs {
             inputs.set(name, value);
         }
     }
+    if let Work::Review { dry_run: true, .. } = work {
+        inputs.set("dry_run", "true");
+    }
     Ok(Setup {
-        actions: Actions::new(
-            environment.in_actions,
-            environment.output.clone(),
-            environment.step_summary.clone(),
-        ),
+        actions: match work {
+            // The result has standard output for itself.
+            Work::Local { .. } => {
+                let stderr = std::io::stderr();
+                let live = is_shown(&stderr, vars);
+                Actions::writing_to(Box::new(stderr), false, None, None).live(live)
+            }
+            _ => Actions::new(
+                environment.in_actions,
+                environment.output.clone(),
+                environment.step_summary.clone(),
+            ),
+        },
         clock: Clock::scaled(environment.time_scale).limited(environment.limit_scale),
         roots: roots(&launcher),
         launcher,

@@ -8,6 +8,7 @@
 mod runner;
 
 use super::*;
+use crate::report::text::Style;
 use proptest::prelude::*;
 use runner::CANARY;
 use serde_json::json;
@@ -84,6 +85,18 @@ fn everything(actions: &Actions, text: &str) {
     actions.answer_json(json!([{ "body": text, "x": { "y": text } }]));
     actions.set_output("report_file", text).unwrap();
     actions.append_summary(text).unwrap();
+    actions.progress(text);
+    let piece = |style| Piece {
+        style,
+        text: text.to_owned(),
+    };
+    let lines = text.split('\n').map(|line| Piece {
+        style: Style::Plain,
+        text: line.to_owned(),
+    });
+    let page: Vec<Line> = lines.map(|piece| vec![piece]).collect();
+    actions.answer_page(&page, false);
+    actions.answer_page(&[vec![piece(Style::Bad), piece(Style::Plain)]], false);
 }
 
 /// The judge has to find a command where there is one, or its silence means nothing.
@@ -317,4 +330,55 @@ fn a_link_in_the_report_s_place_is_not_followed() {
     assert_eq!(std::fs::read_to_string(&report).unwrap(), "{}");
     write_file(&report, b"[]").unwrap();
     assert_eq!(std::fs::read_to_string(&report).unwrap(), "[]");
+}
+
+#[test]
+fn on_a_terminal_progress_is_one_line_and_whatever_follows_takes_its_place() {
+    let (actions, log) = actions(false);
+    let actions = actions.live(true);
+    actions.group("Pass 1");
+    actions.glimpse("one");
+    actions.progress("two\u{1b}[2J\nlines");
+    actions.warning("Hear this.");
+    actions.progress("three");
+    actions.settle();
+    actions.settle();
+    let drawn = |text: &str| format!("{ERASE}{}{text}{}", UNWRAPPED.0, UNWRAPPED.1);
+    let expected = [
+        drawn("Pass 1"),
+        drawn("one"),
+        drawn("two\\nlines"),
+        format!("{ERASE}warning: Hear this.\n"),
+        drawn("three"),
+        ERASE.to_owned(),
+    ];
+    assert_eq!(log.text(), expected.concat());
+}
+
+#[test]
+fn in_a_log_progress_is_a_line_and_a_glimpse_is_none() {
+    let (actions, log) = actions(false);
+    actions.glimpse("one");
+    actions.progress("two");
+    actions.settle();
+    assert_eq!(log.text(), "two\n");
+}
+
+#[test]
+fn colours_are_ours_alone() {
+    let (actions, log) = actions(false);
+    let piece = |style, text: &str| Piece {
+        style,
+        text: text.to_owned(),
+    };
+    let page = [
+        vec![
+            piece(Style::Strong, "a\u{1b}[5m"),
+            piece(Style::Plain, "b\nc"),
+        ],
+        vec![piece(Style::Bad, "::error::d")],
+        Vec::new(),
+    ];
+    actions.answer_page(&page, true);
+    assert_eq!(log.text(), "\u{1b}[1ma\u{1b}[0mb c\n| ::error::d\n\n");
 }

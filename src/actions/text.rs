@@ -3,6 +3,7 @@
 
 use crate::context::fence::without;
 use crate::context::prose::strip;
+use crate::report::text::{Line, Style};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -70,6 +71,39 @@ pub(super) fn table(text: &str) -> String {
     let lines = lines(text);
     let shown: Vec<String> = lines.iter().map(|line| inert(line)).collect();
     format!("{}\n", shown.join("\n"))
+}
+
+/// Lines of pieces whose words may be foreign. Colours are ours alone, and a line that had to be changed has none.
+pub(super) fn page(page: &[Line], colours: bool) -> String {
+    let mut out = String::new();
+    for line in page {
+        let pieces = line.iter().map(|piece| {
+            let text = visible(&piece.text).replace('\n', " ");
+            (piece.style, text)
+        });
+        let pieces: Vec<(Style, String)> = pieces.collect();
+        let plain: String = pieces.iter().map(|(_, text)| text.as_str()).collect();
+        let safe = inert(&plain);
+        if colours && safe == plain {
+            out.extend(pieces.iter().map(|(style, text)| coloured(*style, text)));
+        } else {
+            out.push_str(&safe);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn coloured(style: Style, text: &str) -> String {
+    let code = match style {
+        Style::Plain => return text.to_owned(),
+        Style::Strong => "1",
+        Style::Faint => "2",
+        Style::Good => "32",
+        Style::Warning => "33",
+        Style::Bad => "31",
+    };
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
 /// JSON that a log may hold: the same data, with what a runner or a terminal would obey written as escapes. No line

@@ -1,16 +1,17 @@
 //! What a review has come to: its verdict, its report, and what the next run is to know.
 
-use super::Run;
+use super::change::Change;
 use super::finish::Finished;
 use super::reading::Reading;
 use super::staged::Staged;
+use super::{Engine, Run};
 use crate::domain::diff::visible;
-use crate::domain::{CommentId, Finding, Score, Thread};
+use crate::domain::{CommentId, CommitSha, Finding, Score, Thread};
 use crate::publish::comment;
 use crate::publish::outbox::Sent;
 use crate::report::Report;
 use crate::report::document::{
-    FindingReport, LedgerReport, LeftOutReport, PassReport, ThreadReport,
+    FindingReport, LedgerReport, LeftOutReport, PassReport, Said, ThreadReport,
 };
 use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::review::desk::Entry;
@@ -19,8 +20,7 @@ use crate::state::record::Record;
 use std::collections::HashMap;
 
 /// Changed files that the model could not see.
-pub fn left_out(reading: &Reading) -> Vec<String> {
-    let change = &reading.change;
+pub fn left_out(change: &Change) -> Vec<String> {
     let left_out = change.snapshot.left_out().iter();
     let left_out = left_out
         .filter(|file| file.changed && !change.unshown.contains(&file.path))
@@ -74,7 +74,7 @@ pub fn conclude(
     mut record: Record,
     can_owe: bool,
 ) -> Finished {
-    let is_said = |finding: &&Finding| sent.urls.contains_key(finding.id.as_str());
+    let is_said = |finding: &&Finding| sent.said.contains_key(finding.id.as_str());
     let issues_found = staged.said().filter(is_said).count();
     let unpublished = staged.said().count() - issues_found + sent.failed.len();
     let evidence = evidence(run, outcome, &record, staged, &sent, unpublished);
@@ -87,7 +87,7 @@ pub fn conclude(
     let verdict = Verdict::of(&evidence);
     let mut still_open = staged.open();
     still_open.retain(|thread| !sent.resolved.contains(&thread.id));
-    let mut report = report(run, reading, &staged.entries, &sent.urls, &still_open);
+    let mut report = report(run, reading, &staged.entries, &sent.said, &still_open);
     report.set_verdict(verdict, &evidence.tally);
     report.passes = outcome.passes.iter().map(PassReport::from).collect();
     report.tokens = outcome.usage.tokens.total();
@@ -131,6 +131,13 @@ pub fn open_scores<'a>(
 }
 
 fn reasons(outcome: &Outcome, record: &Record, sent: &Sent) -> Vec<String> {
+    let mut reasons = why_incomplete(outcome, &record.left_out);
+    reasons.extend_from_slice(&sent.failed);
+    reasons
+}
+
+/// What keeps a review from being whole.
+pub fn why_incomplete(outcome: &Outcome, left_out: &[String]) -> Vec<String> {
     let end = match &outcome.end {
         End::Complete | End::Refused(_) => None,
         End::NotAsked(why) => Some(format!("Nothing was asked of the model: {why}.")),
@@ -146,14 +153,9 @@ fn reasons(outcome: &Outcome, record: &Record, sent: &Sent) -> Vec<String> {
         )),
         End::Failed(pass, why) => Some(format!("Pass {pass} of 4 failed: {why}")),
     };
-    let left_out = record
-        .left_out
-        .iter()
-        .map(|file| format!("Not shown to the model: {file}."));
-    end.into_iter()
-        .chain(left_out)
-        .chain(sent.failed.iter().cloned())
-        .collect()
+    let left_out = left_out.iter();
+    let left_out = left_out.map(|file| format!("Not shown to the model: {file}."));
+    end.into_iter().chain(left_out).collect()
 }
 
 /// The report of a run, without its verdict and its costs.
@@ -161,11 +163,9 @@ pub fn report(
     run: &Run<'_>,
     reading: &Reading,
     entries: &[Entry],
-    urls: &HashMap<String, String>,
+    said: &HashMap<String, Said>,
     still_open: &[&Thread],
 ) -> Report {
-    let change = &reading.change;
-    let masked = change.diffs.iter().filter(|diff| diff.mask().is_some());
     let mut warnings = reading.warnings.clone();
     if !run.keys.can_sign() {
         warnings.push(
@@ -175,16 +175,37 @@ pub fn report(
                 .into(),
         );
     }
+    let commits = [&reading.merge_base, &reading.pull.head_sha];
+    Report {
+        pull_request: Some(run.pr.to_string()),
+        threads: still_open
+            .iter()
+            .map(|thread| ThreadReport::from(*thread))
+            .collect(),
+        warnings,
+        ..of_change(&run.engine, &reading.change, commits, entries, said)
+    }
+}
+
+/// The same of a change, wherever it comes from.
+pub fn of_change(
+    engine: &Engine<'_>,
+    change: &Change,
+    [merge_base, head]: [&CommitSha; 2],
+    entries: &[Entry],
+    said: &HashMap<String, Said>,
+) -> Report {
+    let masked = change.diffs.iter().filter(|diff| diff.mask().is_some());
     Report {
         version: 1,
-        pull_request: run.pr.to_string(),
-        head: reading.pull.head_sha.to_string(),
-        merge_base: reading.merge_base.to_string(),
+        pull_request: None,
+        head: head.to_string(),
+        merge_base: merge_base.to_string(),
         verdict: String::new(),
         reasons: Vec::new(),
         open_issues: 0,
         blocking_issues: 0,
-        model: run.engine.model().to_string(),
+        model: engine.model().to_string(),
         sandbox: None,
         tokens: 0,
         cost_usd: 0.0,
@@ -194,19 +215,16 @@ pub fn report(
         passes: Vec::new(),
         findings: entries
             .iter()
-            .map(|entry| FindingReport::new(entry, urls))
+            .map(|entry| FindingReport::new(entry, said))
             .collect(),
-        threads: still_open
-            .iter()
-            .map(|thread| ThreadReport::from(*thread))
-            .collect(),
+        threads: Vec::new(),
         reviewed_since: None,
         ignored: change.ignored.iter().cloned().collect(),
-        left_out: left_out(reading),
+        left_out: left_out(change),
         left_out_unchanged: LeftOutReport::of(&change.snapshot),
         masked: masked.map(|diff| diff.path.clone()).collect(),
         suspicions: Vec::new(),
-        warnings,
+        warnings: Vec::new(),
         notes: Vec::new(),
         review_url: None,
     }

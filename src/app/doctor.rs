@@ -3,7 +3,7 @@
 
 use super::draft::Draft;
 use super::reading::{self, check_texts};
-use super::{Run, Setup, Stop, configured, finish, session, sidecar};
+use super::{Run, Setup, Stop, admitted, finish, session, sidecar};
 use crate::context::brief;
 use crate::domain::PrKey;
 use crate::event::{Event, EventKind};
@@ -108,8 +108,8 @@ async fn examined(setup: &Setup, pr: &PrKey) -> u8 {
         before: None,
         sender: None,
     };
-    let run =
-        configured(setup).and_then(|config| Run::new(setup, &event, config, Draft::default()));
+    let run = admitted(setup)
+        .and_then(|admitted| Run::new(setup, &event, admitted, Draft::default(), None));
     let run = match run {
         Ok(run) => run,
         Err(stop) => {

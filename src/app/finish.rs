@@ -6,12 +6,12 @@ use super::reading::Reading;
 use super::{Run, Setup, concluding};
 use crate::actions::{self, Veil};
 use crate::domain::{PrKey, Thread};
-use crate::github::{CheckOutput, Conclusion};
+use crate::github::{CheckOutput, Conclusion, Rehearsal};
 use crate::publish::comment;
 use crate::report::document::LedgerReport;
 use crate::report::summary::Page;
 use crate::report::verdict::{Evidence, Tally, Verdict};
-use crate::report::{Report, sarif, summary};
+use crate::report::{Report, rehearsal, sarif, summary};
 use crate::state::record::{self, Record};
 use crate::state::signature::Keys;
 use std::collections::HashMap;
@@ -138,6 +138,26 @@ pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u
         return Verdict::Incomplete.exit_code(false, written);
     }
     finished.verdict.exit_code(finished.fail_job, written)
+}
+
+/// What a dry run would have posted.
+pub fn rehearsed(setup: &Setup, rehearsal: &Rehearsal) {
+    let unsent = rehearsal.unsent();
+    if unsent.is_empty() {
+        return;
+    }
+    let actions = &setup.actions;
+    let steps = rehearsal::steps(&unsent);
+    actions.line(rehearsal::TITLE);
+    if steps.iter().all(|step| step.body.is_empty()) {
+        actions.line(rehearsal::NOTHING);
+    }
+    for step in steps {
+        actions.line(&step.heading);
+        if !step.body.is_empty() {
+            told(setup, actions.foreign(&step.body));
+        }
+    }
 }
 
 const REPORT_FILE: &str = "opencode-review.json";

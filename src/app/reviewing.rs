@@ -11,7 +11,6 @@ use super::staged::{Staged, publishable};
 use super::{Run, Stop, asking, finish, people, words};
 use crate::context::brief::Brief;
 use crate::context::suspicion::Suspicions;
-use crate::domain::diff::visible;
 use crate::domain::{CommitSha, FileDiff, Finding, Thread};
 use crate::event::Command;
 use crate::opencode::Keeper;
@@ -139,24 +138,13 @@ fn subject(
     changed_since: HashMap<CommitSha, Vec<String>>,
     human_reviewers: Vec<String>,
 ) -> Subject {
-    let snapshot = &reading.change.snapshot;
-    let diffs = &reading.change.diffs;
-    // The snapshot's name, and the one that the brief spells out.
-    let names = diffs.iter().flat_map(|diff| {
-        let shown = [snapshot.shown_path(&diff.path), visible(&diff.path).into()];
-        shown.map(|shown| (shown, diff.path.clone()))
-    });
-    let shown_paths = names.filter(|(shown, path)| shown != path).collect();
+    let commits = [&reading.merge_base, &reading.pull.head_sha];
     Subject {
-        head: reading.pull.head_sha.clone(),
-        base: reading.merge_base.clone(),
-        diffs: diffs.clone(),
         threads: words::shown_threads(&reading.threads),
-        root: snapshot.root().display().to_string(),
-        shown_paths,
         changed_since,
         human_reviewers,
         others: reading.others.clone(),
+        ..session::subject(&reading.change, commits)
     }
 }
 
@@ -179,11 +167,7 @@ pub async fn passes(
         .collect();
     let conversation = words::conversation(run, reading);
     let snapshot = &reading.change.snapshot;
-    let left_out: Vec<(String, usize)> = snapshot
-        .left_out_by_reason()
-        .into_iter()
-        .map(|(reason, files)| (reason.to_string(), files.len()))
-        .collect();
+    let left_out = session::left_out(snapshot);
     let brief = Brief {
         fence: &run.engine.fence,
         folder: snapshot.own_folder(),
@@ -240,7 +224,7 @@ fn made(run: &Run<'_>, reading: &Reading, outcome: &Outcome) -> Record {
         merge_base: reading.merge_base.to_string(),
         rules: reading.rules_hash.clone(),
         passes: passes.collect(),
-        left_out: first(left_out(reading)),
+        left_out: first(left_out(&reading.change)),
         asked: again.map(|request| request.comment.0),
         ..Record::default()
     }

@@ -20,12 +20,12 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// `nonce` is that of the fence: who knew it could write the end of one.
-    pub fn of(config: &Config, nonce: &str) -> Result<Self> {
+    /// `token` is GitHub's, where there is one; `nonce` is that of the fence: who knew it could write the end of one.
+    pub fn of(config: &Config, token: Option<&SecretString>, nonce: &str) -> Result<Self> {
         let made = || crate::random::hex(32).map(SecretString::from);
         let (bearer, placeholder, password) = (made()?, made()?, made()?);
         let nonce = SecretString::from(nonce);
-        let given = given(config);
+        let given = given(config, token);
         let all = given
             .into_iter()
             .chain([&bearer, &placeholder, &password, &nonce]);
@@ -40,9 +40,9 @@ impl Secrets {
 }
 
 /// What the workflow handed over.
-pub fn given(config: &Config) -> Vec<&SecretString> {
+pub fn given<'a>(config: &'a Config, token: Option<&'a SecretString>) -> Vec<&'a SecretString> {
     let search_key = config.web.as_ref().and_then(|web| web.search_key.as_ref());
     let keys = config.state_keys.iter().chain(&config.model.key);
     let keys = keys.chain(search_key);
-    keys.chain(std::iter::once(&config.github_token)).collect()
+    keys.chain(token).collect()
 }

@@ -4,13 +4,17 @@ use super::change::Change;
 use super::{Engine, Stop, words};
 use crate::context::brief::{Brief, Excerpt};
 use crate::context::suspicion::Suspicions;
-use crate::domain::{FileDiff, Sensitivity};
+use crate::domain::diff::visible;
+use crate::domain::{CommitSha, FileDiff, Sensitivity};
 use crate::opencode::Keeper;
 use crate::plan::Question;
+use crate::review::desk::Subject;
 use crate::review::limits::Limits;
 use crate::review::policy::Weights;
 use crate::review::run::{Outcome, Run as Passes, State};
+use crate::snapshot::Snapshot;
 use crate::state::spending::Allowance;
+use std::collections::HashMap;
 
 /// The session, and what it is for.
 pub struct Talk<'a> {
@@ -65,6 +69,35 @@ pub async fn diff_files(change: &Change) -> Result<Vec<(FileDiff, String)>, Stop
     });
     let shown = snapshot.write_own(files.collect()).await?;
     Ok(diffs.into_iter().cloned().zip(shown).collect())
+}
+
+/// What the desk is about, before anything was said on it.
+pub fn subject(change: &Change, [base, head]: [&CommitSha; 2]) -> Subject {
+    let snapshot = &change.snapshot;
+    // The snapshot's name, and the one that the brief spells out.
+    let names = change.diffs.iter().flat_map(|diff| {
+        let shown = [snapshot.shown_path(&diff.path), visible(&diff.path).into()];
+        shown.map(|shown| (shown, diff.path.clone()))
+    });
+    Subject {
+        head: head.clone(),
+        base: base.clone(),
+        diffs: change.diffs.clone(),
+        threads: Vec::new(),
+        root: snapshot.root().display().to_string(),
+        shown_paths: names.filter(|(shown, path)| shown != path).collect(),
+        changed_since: HashMap::new(),
+        human_reviewers: Vec::new(),
+        others: Vec::new(),
+    }
+}
+
+/// Why files are not in the snapshot, and how many.
+pub fn left_out(snapshot: &Snapshot) -> Vec<(String, usize)> {
+    let reasons = snapshot.left_out_by_reason().into_iter();
+    reasons
+        .map(|(reason, files)| (reason.to_string(), files.len()))
+        .collect()
 }
 
 pub fn weights(engine: &Engine<'_>, sensitivity: Sensitivity) -> Weights {

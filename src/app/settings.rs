@@ -1,6 +1,6 @@
 //! Takes the repository's own settings into a run's configuration, before anything depends on it.
 
-use super::{Run, Stop};
+use super::{Engine, Run, Stop};
 use crate::config::file::{PATH, RepositoryFile};
 use crate::config::inputs;
 use crate::github::PullRequest;
@@ -19,7 +19,12 @@ pub async fn take(run: &mut Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
             return Ok(());
         }
     };
-    let file = RepositoryFile::parse(&text);
+    apply(&mut run.engine, &text)
+}
+
+/// Tells what is wrong with the file, and takes the rest.
+pub fn apply(engine: &mut Engine<'_>, text: &str) -> Result<(), Stop> {
+    let (setup, file) = (engine.setup, RepositoryFile::parse(text));
     for problem in &file.problems {
         let actions = &setup.actions;
         actions.warning_at(PATH, problem.line, &problem.sentence);
@@ -32,6 +37,6 @@ pub async fn take(run: &mut Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
     }
     config.instructions = file.instructions;
     config.skip = file.skip;
-    run.engine.config = config;
+    engine.config = config;
     Ok(())
 }

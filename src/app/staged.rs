@@ -110,7 +110,7 @@ impl<'a> Staged<'a> {
         let due = due.filter(|entry| entry.fate == Fate::Staged);
         let findings = due.map(|entry| &entry.finding);
         findings
-            .filter(|finding| !sent.urls.contains_key(finding.id.as_str()))
+            .filter(|finding| !sent.said.contains_key(finding.id.as_str()))
             .collect()
     }
 

@@ -15,6 +15,8 @@ use crate::domain::Login;
 use node::Node;
 use serde_yaml::Spanned;
 
+/// No file of settings that a person writes is larger.
+pub const MOST_BYTES: usize = 256 * 1024;
 pub const PATH: &str = ".github/opencode-reviewer.yml";
 
 /// Inputs that the file takes as one value.

@@ -155,6 +155,11 @@ pub const INPUTS: &[Input] = &[
         "The review ends once the model has used this many tokens; no limit unless set.",
     ),
     input(
+        "dry_run",
+        "false",
+        "Whether to print what would be posted instead of posting it; nothing is written to GitHub, and the model is asked as ever.",
+    ),
+    input(
         "require_sandbox",
         "false",
         "Whether to refuse to run where the kernel cannot enforce the whole sandbox.",
@@ -369,7 +374,16 @@ pub fn model_choice(raw: &RawInputs) -> Result<ModelChoice, Vec<InputError>> {
         .ok_or(reader.errors)
 }
 
-/// The meaning of all inputs, or everything that is wrong with them.
+/// The token alone: a review that is not about a pull request needs none.
+pub fn github_token(raw: &RawInputs) -> Result<SecretString, Vec<InputError>> {
+    let mut reader = Reader::new(raw);
+    let token = reader.github_token();
+    token
+        .filter(|_| reader.errors.is_empty())
+        .ok_or(reader.errors)
+}
+
+/// The meaning of all inputs but the token, or everything that is wrong with them.
 pub fn config(raw: &RawInputs) -> Result<Config, Vec<InputError>> {
     let mut reader = Reader::new(raw);
     let config = read_config(&mut reader);
@@ -417,7 +431,6 @@ fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
     let fail_job = reader.optional("fail_job", values::boolean);
     let enable_web = reader.optional("enable_web", values::boolean);
     let web = reader.web();
-    let github_token = reader.github_token();
     let human_reviewers = reader.optional("human_reviewers", values::people);
     let trusted_bots = reader.optional("trusted_bots", values::logins);
     let mention = reader.optional("mention", values::mention);
@@ -430,6 +443,7 @@ fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
     let max_tokens = reader.optional("max_tokens", |text| {
         values::whole(text, 1, 1_000_000_000_000)
     });
+    let dry_run = reader.optional("dry_run", values::boolean);
     let require_sandbox = reader.optional("require_sandbox", values::boolean);
     let state_keys: Option<Vec<SecretString>> = reader.optional("state_key", values::state_keys);
     Some(Config {
@@ -437,7 +451,6 @@ fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
         policy: policy?,
         fail_job: fail_job?,
         web: enable_web?.then_some(web),
-        github_token: github_token?,
         human_reviewers: human_reviewers.unwrap_or_default(),
         trusted_bots: trusted_bots?,
         mention: mention?,
@@ -450,6 +463,7 @@ fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
         max_cost_usd: max_cost_usd?,
         max_cost_usd_per_day: max_cost_usd_per_day?,
         max_tokens,
+        dry_run: dry_run?,
         require_sandbox: require_sandbox?,
         state_keys: state_keys.unwrap_or_default(),
     })

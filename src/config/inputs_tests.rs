@@ -28,8 +28,14 @@ fn with(inputs: &[(&str, &str)]) -> RawInputs {
 }
 
 fn errors(inputs: &[(&str, &str)]) -> Vec<String> {
-    let errors = config(&with(inputs)).expect_err("a wrong input");
-    errors.iter().map(ToString::to_string).collect()
+    told(&with(inputs))
+}
+
+/// All that is wrong, for whoever reviews a pull request.
+fn told(raw: &RawInputs) -> Vec<String> {
+    let (config, token) = (config(raw).err(), github_token(raw).err());
+    let errors = config.into_iter().chain(token).flatten();
+    errors.map(|error| error.to_string()).collect()
 }
 
 #[test]
@@ -148,8 +154,7 @@ fn wrong_inputs_are_reported_together_each_on_one_line() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let errors = config(&raw(&[])).expect_err("nothing given");
-    let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let said = told(&raw(&[]));
     assert_eq!(said.len(), 2);
     assert!(said[0].starts_with("Input model is missing; accepted is provider/name"));
     assert!(said[1].starts_with("Input github_token is missing; pass ${{ github.token }}"));

@@ -101,7 +101,6 @@ pub struct Config {
     pub fail_job: bool,
     /// `None`: the web is not asked.
     pub web: Option<WebChoice>,
-    pub github_token: SecretString,
     /// People and teams as they are mentioned, without the `@`.
     pub human_reviewers: Vec<String>,
     pub trusted_bots: Vec<Login>,
@@ -118,6 +117,8 @@ pub struct Config {
     /// For one pull request; `None`: no such limit.
     pub max_cost_usd_per_day: Option<f64>,
     pub max_tokens: Option<u64>,
+    /// Whether what would be posted is printed instead.
+    pub dry_run: bool,
     /// Whether a gap in the sandbox ends the run.
     pub require_sandbox: bool,
     /// The first signs, all verify.

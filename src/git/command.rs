@@ -68,6 +68,13 @@ const FETCH_SETTINGS: [&str; 5] = [
     "fetch.recurseSubmodules=false",
 ];
 
+/// It may belong to another user: nothing of it is run.
+const THEIR_SETTINGS: [&str; 3] = [
+    "safe.directory=*",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+];
+
 const STDERR_KEPT: usize = 16 * 1024;
 const MAX_OUTPUT: u64 = 128 << 20;
 
@@ -82,6 +89,21 @@ pub(super) enum Access<'a> {
     /// The remote, and our objects only: git would ask the workspace's repository what it has, which
     /// reads its configuration, and a partial clone would promise objects that it does not hold.
     Network(&'a Remote),
+    /// A repository of the person who runs us.
+    Theirs(&'a Theirs),
+}
+
+/// How a command looks at a repository that is not ours. It is read with plumbing alone, which runs nothing that its
+/// configuration names.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Theirs {
+    pub(super) directory: PathBuf,
+    /// `None`: git looks for it from the directory on.
+    pub(super) git_dir: Option<PathBuf>,
+    pub(super) variables: Vec<(&'static str, OsString)>,
+    pub(super) settings: Vec<String>,
+    /// Where the person's own configuration is, for a command that reads out of it.
+    pub(super) home: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -126,6 +148,18 @@ impl Git {
         self.borrowed.is_some()
     }
 
+    /// Borrows another store than before.
+    pub(super) fn borrow(&mut self, store: &Path) -> Result<()> {
+        let store = std::fs::canonicalize(store)
+            .with_context(|| format!("cannot read {}", store.display()))?;
+        self.borrowed = Some(quoted(&store));
+        Ok(())
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// The one place where a git command is made.
     fn command(&self, access: Access<'_>, args: &[&str]) -> Command {
         let mut command = Command::new("git");
@@ -135,14 +169,28 @@ impl Git {
         if let Access::Attributes(commit) = access {
             command.env("GIT_ATTR_SOURCE", commit.as_str());
         }
+        let mut git_dir = Some(Path::new("."));
+        let borrowed = self.borrowed.iter();
+        let borrowed = borrowed.map(|p| ("GIT_ALTERNATE_OBJECT_DIRECTORIES", p));
         let extra: &[&str] = match access {
             Access::Objects | Access::Attributes(_) => {
-                command.envs(
-                    self.borrowed
-                        .iter()
-                        .map(|p| ("GIT_ALTERNATE_OBJECT_DIRECTORIES", p)),
-                );
+                command.envs(borrowed);
                 &[]
+            }
+            Access::Theirs(theirs) => {
+                command.envs(borrowed).current_dir(&theirs.directory);
+                command.envs(theirs.variables.iter().map(|(name, value)| (name, value)));
+                git_dir = theirs.git_dir.as_deref();
+                if let Some(home) = &theirs.home {
+                    command.env("HOME", home);
+                    command
+                        .env_remove("GIT_CONFIG_GLOBAL")
+                        .env_remove("GIT_CONFIG_NOSYSTEM");
+                }
+                for setting in &theirs.settings {
+                    command.args(["-c", setting]);
+                }
+                &THEIR_SETTINGS
             }
             Access::Network(remote) => {
                 if let Some(token) = &remote.token {
@@ -158,7 +206,12 @@ impl Git {
         for setting in SETTINGS.iter().chain(extra) {
             command.args(["-c", setting]);
         }
-        command.arg("--git-dir=.").arg("--no-pager").args(args);
+        if let Some(git_dir) = git_dir {
+            let mut option = OsString::from("--git-dir=");
+            option.push(git_dir);
+            command.arg(option);
+        }
+        command.arg("--no-pager").args(args);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -206,8 +259,8 @@ impl Git {
         Ok(output)
     }
 
-    pub(super) async fn succeeds(&self, args: &[&str]) -> Result<bool> {
-        let mut command = tokio::process::Command::from(self.command(Access::Objects, args));
+    pub(super) async fn succeeds(&self, access: Access<'_>, args: &[&str]) -> Result<bool> {
+        let mut command = tokio::process::Command::from(self.command(access, args));
         let output = command
             .kill_on_drop(true)
             .output()
@@ -230,7 +283,7 @@ impl Git {
             name: args[0].to_owned(),
             token: match access {
                 Access::Network(remote) => remote.token.clone(),
-                Access::Objects | Access::Attributes(_) => None,
+                Access::Objects | Access::Attributes(_) | Access::Theirs(_) => None,
             },
             stdin: Some(stdin),
             stdout,

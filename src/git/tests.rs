@@ -1,6 +1,7 @@
 //! Git as a run uses it, on real repositories.
 
 mod changes;
+mod taking;
 mod walker;
 
 use super::fixture::{self, Work, environment, open};

@@ -5,6 +5,7 @@
 use super::error::{self, ApiError};
 use super::exchange::{Answer, Call, Class, Endpoint, not_understood};
 use super::paging;
+use super::rehearsal::Rehearsal;
 use super::remembered::Remembered;
 use super::wire::GraphQlAnswer;
 use crate::clock::Clock;
@@ -62,6 +63,8 @@ pub struct GitHub {
     /// What is left of it.
     patience: Mutex<Duration>,
     remembered: Remembered,
+    /// `None`: what is written is sent.
+    rehearsal: Option<Rehearsal>,
 }
 
 impl GitHub {
@@ -89,6 +92,7 @@ impl GitHub {
             last_write: Mutex::new(None),
             patience: Mutex::new(PATIENCE),
             remembered: Remembered::default(),
+            rehearsal: None,
         })
     }
 
@@ -98,6 +102,13 @@ impl GitHub {
         for endpoint in [&mut self.rest, &mut self.graphql] {
             endpoint.redactor = Arc::clone(redactor);
         }
+        self
+    }
+
+    /// From now on nothing is written at all, and what would be is kept there.
+    #[must_use]
+    pub fn rehearsing(mut self, rehearsal: &Rehearsal) -> Self {
+        self.rehearsal = Some(rehearsal.clone());
         self
     }
 
@@ -196,6 +207,9 @@ impl GitHub {
 
     /// The wrapper around every call.
     async fn answer(&self, call: &Call) -> Result<Arc<Answer>, ApiError> {
+        if let (Some(rehearsal), false) = (&self.rehearsal, call.only_reads()) {
+            return rehearsal.answer(call, &self.rest.redactor);
+        }
         let mut tries = 0;
         loop {
             let sent = match call.class {

@@ -34,7 +34,7 @@ pub(super) struct Call {
     pub(super) name: &'static str,
     method: Method,
     pub(super) route: String,
-    body: Option<Value>,
+    pub(super) body: Option<Value>,
     pub(super) graphql: bool,
     pub(super) class: Class,
     pub(super) hint: &'static str,
@@ -107,6 +107,11 @@ impl Call {
 
     pub(super) fn is_get(&self) -> bool {
         self.method == Method::GET
+    }
+
+    /// Whether GitHub stays as it is, whatever it answers.
+    pub(super) fn only_reads(&self) -> bool {
+        self.is_get() || (self.graphql && self.class == Class::Read)
     }
 
     /// Doing it twice is doing it once.
@@ -235,7 +240,7 @@ impl Endpoint {
 }
 
 /// No secret of the run is written anywhere, whatever went wrong before: a comment that cannot be verified is better.
-fn without_own(body: &Value, redactor: &Redactor) -> Value {
+pub(super) fn without_own(body: &Value, redactor: &Redactor) -> Value {
     match body {
         Value::String(text) => Value::String(redactor.clean_own(text).into_owned()),
         Value::Array(items) => items

@@ -9,6 +9,7 @@ mod exchange;
 mod once;
 mod paging;
 mod pulls;
+mod rehearsal;
 mod remembered;
 #[cfg(test)]
 mod tests;
@@ -23,4 +24,5 @@ pub use comments::{
 };
 pub use error::ApiError;
 pub use pulls::{ChangeKind, ChangedFile, CommitInfo, Permission, PullRequest, PullState};
+pub use rehearsal::{Rehearsal, Unsent};
 pub use threads::{Edit, QUERIES, ReviewThread};

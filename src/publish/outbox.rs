@@ -7,6 +7,7 @@ mod ladder;
 use super::comment::Voice;
 use crate::domain::{Anchor, FileDiff, Finding};
 use crate::github::{ApiError, GitHub, NewReview, NewReviewComment, ReviewEvent};
+use crate::report::document::Said;
 use crate::review::desk::{Effect, StagedReply};
 use crate::state::block::{self, Conversation};
 use ladder::Places;
@@ -32,8 +33,8 @@ pub struct Outbox<'a> {
 #[derive(Debug, Default)]
 pub struct Sent {
     pub review_url: Option<String>,
-    /// The comment of each published finding, by finding id.
-    pub urls: HashMap<String, String>,
+    /// Where each finding was said, by finding id.
+    pub said: HashMap<String, Said>,
     /// Threads that a reply of this run has closed.
     pub resolved: Vec<crate::domain::CommentId>,
     /// A thread was closed whose conversation the token may not resolve.
@@ -171,7 +172,8 @@ impl Outbox<'_> {
                 .await;
             match created {
                 Ok(comment) => {
-                    sent.urls.insert(finding.id.to_string(), comment.html_url);
+                    let said = Said::at(&comment.html_url);
+                    sent.said.insert(finding.id.to_string(), said);
                 }
                 Err(error) => {
                     sent.warnings.push(format!(
@@ -205,29 +207,19 @@ impl Outbox<'_> {
             comments,
         };
         let posted = github.create_review(self.voice.pr, &review).await?;
-        for finding in homeless {
-            sent.urls
-                .insert(finding.id.to_string(), posted.html_url.clone());
+        let said = Said::at(&posted.html_url);
+        for finding in homeless.iter().chain(inline) {
+            sent.said.insert(finding.id.to_string(), said.clone());
         }
-        self.link(github, posted.id, &posted.html_url, inline, sent)
-            .await;
-        sent.review_url = Some(posted.html_url);
+        if let Said::At(url) = said {
+            self.link(github, posted.id, sent).await;
+            sent.review_url = Some(url);
+        }
         Ok(())
     }
 
     /// GitHub's answer names no comments; they are listed to link to them. A list that fails costs the links.
-    async fn link(
-        &self,
-        github: &GitHub,
-        review: u64,
-        review_url: &str,
-        inline: &[&Finding],
-        sent: &mut Sent,
-    ) {
-        for finding in inline {
-            sent.urls
-                .insert(finding.id.to_string(), review_url.to_owned());
-        }
+    async fn link(&self, github: &GitHub, review: u64, sent: &mut Sent) {
         let comments = match github.review_comment_ids(self.voice.pr, review).await {
             Ok(comments) => comments,
             Err(error) => {
@@ -240,7 +232,7 @@ impl Outbox<'_> {
         for comment in comments {
             let block = block::parse(&comment.body);
             if let Some(id) = block.hidden.and_then(|hidden| hidden.id) {
-                sent.urls.insert(id, comment.html_url);
+                sent.said.insert(id, Said::at(&comment.html_url));
             }
         }
     }

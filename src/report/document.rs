@@ -9,30 +9,46 @@ use crate::review::run::PassLog;
 use crate::snapshot::Snapshot;
 use crate::state::record::Record;
 use crate::state::spending::Spent;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::collections::HashMap;
 
-#[derive(Debug, Serialize)]
+/// What a run of opencode-reviewer found and did. Fields may be added; those that are here stay as they are.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Report of opencode-reviewer")]
 pub struct Report {
+    /// Of this format.
+    #[schemars(extend("const" = 1))]
     pub version: u32,
-    pub pull_request: String,
+    /// As owner/name#number; null where a working tree was reviewed.
+    pub pull_request: Option<String>,
+    /// The commit that was reviewed. Of a working tree with changes it is one that no repository has.
     pub head: String,
+    /// The commit that it was compared with.
     pub merge_base: String,
+    #[schemars(extend("enum" = ["clean", "findings", "blocking", "incomplete"]))]
     pub verdict: String,
     /// Why it is not better.
     pub reasons: Vec<String>,
+    /// How many findings are open after the run.
     pub open_issues: usize,
+    /// How many of them are at or above blocking_score_threshold.
     pub blocking_issues: usize,
+    /// As provider/name.
     pub model: String,
-    /// `None` where no sidecar was needed.
+    /// Null where no sidecar was needed.
     pub sandbox: Option<SandboxReport>,
     pub tokens: u64,
     pub cost_usd: f64,
     pub ledger: LedgerReport,
+    #[schemars(extend("enum" = ["high", "moderate", "low"]))]
     pub sensitivity: String,
     pub sensitivity_evidence: Vec<String>,
     pub passes: Vec<PassReport>,
+    /// Those of this run, said or not.
     pub findings: Vec<FindingReport>,
+    /// What is open on the pull request from before.
     pub threads: Vec<ThreadReport>,
     /// The head whose review this one goes on from; `None`: the whole change was reviewed.
     pub reviewed_since: Option<String>,
@@ -49,16 +65,39 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// What could be otherwise, and is no fault.
     pub notes: Vec<String>,
+    /// Null where no review was posted.
     pub review_url: Option<String>,
 }
 
+/// Where a finding was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// The address of its comment.
+    At(String),
+    /// To whoever started the run, and on no pull request.
+    Here,
+}
+
+impl Said {
+    /// What was posted nowhere has no address.
+    #[must_use]
+    pub fn at(url: &str) -> Self {
+        match url {
+            "" => Self::Here,
+            url => Self::At(url.to_owned()),
+        }
+    }
+}
+
 /// What held the sidecar.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SandboxReport {
     pub complete: bool,
     /// One entry for each wall that the kernel did not offer.
     pub missing: Vec<String>,
+    /// The user id that it ran as.
     pub user: u32,
+    /// Null where the kernel has no Landlock.
     pub landlock_abi: Option<i32>,
 }
 
@@ -74,7 +113,7 @@ impl From<&Confinement> for SandboxReport {
 }
 
 /// One kind of what may be meant for the model.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SuspicionReport {
     pub kind: &'static str,
     pub count: usize,
@@ -97,7 +136,7 @@ impl From<&Suspicion> for SuspicionReport {
 }
 
 /// Files that have one reason in common for not being in the snapshot.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct LeftOutReport {
     pub reason: String,
     pub count: usize,
@@ -125,8 +164,10 @@ impl LeftOutReport {
     }
 }
 
-#[derive(Debug, Serialize)]
+/// What a pass took.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct PassReport {
+    /// 0 for what came before the passes.
     pub number: u8,
     pub title: String,
     pub finished: bool,
@@ -138,7 +179,7 @@ pub struct PassReport {
 }
 
 /// What the pull request has cost, with this run.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct LedgerReport {
     /// Of today and yesterday.
     pub runs: Vec<RunReport>,
@@ -147,7 +188,7 @@ pub struct LedgerReport {
     pub cost_usd: f64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RunReport {
     /// In UTC.
     pub day: String,
@@ -187,34 +228,50 @@ impl From<&PassLog> for PassReport {
     }
 }
 
-#[derive(Debug, Serialize)]
+/// A finding of this run.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct FindingReport {
     pub id: String,
     pub file: String,
+    /// Null where it is about the file as a whole.
     pub line: Option<u32>,
+    /// File and lines, for people.
     pub place: String,
+    #[schemars(range(min = 1, max = 10))]
     pub score: u8,
+    /// Null where the model named none.
     pub category: Option<String>,
+    #[schemars(range(min = 1, max = 4))]
     pub pass: u8,
+    /// What was found, in a sentence.
     pub finding: String,
+    /// Why it matters.
     pub assessment: String,
+    /// The text for people.
     pub body: String,
-    /// `published`, `unpublished`, `suppressed`, `withdrawn` or `combined`.
+    /// `published` on the pull request, `reported` to whoever started the run (a working tree, a dry run), `unpublished`
+    /// although it should have been, or deliberately not said: `suppressed`, `withdrawn`, `combined`.
+    #[schemars(extend("enum" = ["published", "reported", "unpublished", "suppressed", "withdrawn", "combined"]))]
     pub fate: &'static str,
+    /// Why it was not said.
     pub reason: Option<String>,
+    /// The address of its comment.
     pub url: Option<String>,
 }
 
 impl FindingReport {
-    /// `urls` holds the comment of each finding that was published, by finding id.
+    /// `said` tells where, by finding id.
     #[must_use]
-    pub fn new(entry: &Entry, urls: &HashMap<String, String>) -> Self {
+    pub fn new(entry: &Entry, said: &HashMap<String, Said>) -> Self {
         let finding = &entry.finding;
         let id = finding.id.to_string();
-        let url = urls.get(&id).cloned();
+        let said = said.get(&id);
         let (fate, reason) = match &entry.fate {
-            Fate::Staged if url.is_some() => ("published", None),
-            Fate::Staged => ("unpublished", None),
+            Fate::Staged => match said {
+                Some(Said::At(_)) => ("published", None),
+                Some(Said::Here) => ("reported", None),
+                None => ("unpublished", None),
+            },
             Fate::Suppressed(reason) => ("suppressed", Some(reason.to_string())),
             Fate::Withdrawn(reason) => ("withdrawn", Some(reason.clone())),
             Fate::CombinedInto(other) => ("combined", Some(format!("said as part of new-{other}"))),
@@ -232,17 +289,24 @@ impl FindingReport {
             id,
             fate,
             reason,
-            url,
+            url: match said {
+                Some(Said::At(url)) => Some(url.clone()),
+                _ => None,
+            },
         }
     }
 }
 
-#[derive(Debug, Serialize)]
+/// A thread that was on the pull request before this run, and is open.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ThreadReport {
+    /// Of its first comment.
     pub id: String,
     pub file: String,
+    /// Null where the line is gone, or it is about the file as a whole.
     pub line: Option<u32>,
     pub status: String,
+    #[schemars(range(min = 1, max = 10))]
     pub score: u8,
     pub finding: String,
     pub url: String,
@@ -272,6 +336,13 @@ impl From<&Thread> for ThreadReport {
 }
 
 impl Report {
+    /// What the file promises to those who read it. `schema/report.schema.json` is this.
+    #[must_use]
+    pub fn schema() -> Schema {
+        let settings = SchemaSettings::draft2020_12().for_serialize();
+        settings.into_generator().into_root_schema_for::<Self>()
+    }
+
     pub fn set_verdict(&mut self, verdict: Verdict, tally: &Tally) {
         self.verdict = verdict.to_string();
         self.open_issues = tally.open;

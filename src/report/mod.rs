@@ -1,8 +1,11 @@
-//! What a run says about itself: the verdict with its exit code, the step summary, the report file.
+//! What a run says about itself: the verdict with its exit code, the step summary, the report file, what a
+//! terminal shows.
 
 pub mod document;
+pub mod rehearsal;
 pub mod sarif;
 pub mod summary;
+pub mod text;
 pub mod verdict;
 
 pub use document::Report;

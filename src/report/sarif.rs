@@ -15,7 +15,7 @@ pub fn log(report: &Report) -> Value {
     let said = report
         .findings
         .iter()
-        .filter(|finding| finding.fate == "published");
+        .filter(|finding| matches!(finding.fate, "published" | "reported"));
     let open: Vec<Open<'_>> = said
         .map(Open::from)
         .chain(report.threads.iter().map(Open::from))

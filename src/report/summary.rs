@@ -58,7 +58,10 @@ fn sandbox(out: &mut String, report: &Report) {
 }
 
 fn headline(report: &Report) -> String {
-    let head = report.head.get(..7).unwrap_or_default();
+    let what = match &report.pull_request {
+        Some(_) => report.head.get(..7).unwrap_or_default(),
+        None => "the working tree",
+    };
     let words = match report.verdict.as_str() {
         "clean" => "Nothing to report".into(),
         "findings" => format!("{} open", plural(report.open_issues, "finding")),
@@ -70,14 +73,14 @@ fn headline(report: &Report) -> String {
         "incomplete" => "The review is incomplete".into(),
         other => other.to_owned(),
     };
-    format!("OpenCode review of {head}: {words}")
+    format!("OpenCode review of {what}: {words}")
 }
 
 fn said(out: &mut String, report: &Report) {
     let mut found: Vec<&FindingReport> = report
         .findings
         .iter()
-        .filter(|finding| matches!(finding.fate, "published" | "unpublished"))
+        .filter(|finding| matches!(finding.fate, "published" | "reported" | "unpublished"))
         .collect();
     if found.is_empty() {
         return;
@@ -85,9 +88,10 @@ fn said(out: &mut String, report: &Report) {
     found.sort_by_key(|finding| std::cmp::Reverse(finding.score));
     out.push_str("### Findings\n\n| Score | Where | What |\n| ---: | --- | --- |\n");
     for finding in found {
-        let place = match &finding.url {
-            Some(url) => format!("[{}]({url})", cell(&finding.place)),
-            None => format!("{} (not published)", cell(&finding.place)),
+        let place = match (&finding.url, finding.fate) {
+            (Some(url), _) => format!("[{}]({url})", cell(&finding.place)),
+            (None, "reported") => cell(&finding.place),
+            (None, _) => format!("{} (not published)", cell(&finding.place)),
         };
         let _ = writeln!(
             out,
@@ -336,7 +340,7 @@ pub(super) mod tests {
         assert_eq!(seen, ["0", "12", "999", "1,000", "1,234,567"]);
     }
 
-    fn finding(score: u8, fate: &'static str, reason: Option<&str>) -> FindingReport {
+    pub fn finding(score: u8, fate: &'static str, reason: Option<&str>) -> FindingReport {
         FindingReport {
             id: format!("f{score}"),
             file: "src/page.ts".into(),
@@ -368,7 +372,7 @@ pub(super) mod tests {
         };
         Report {
             version: 1,
-            pull_request: "octo/shop#1".into(),
+            pull_request: Some("octo/shop#1".into()),
             head: "b0d63d1e3554f51be51c63421a254d61288447e6".into(),
             merge_base: String::new(),
             verdict: "blocking".into(),

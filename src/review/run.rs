@@ -195,7 +195,7 @@ impl Run<'_> {
         if judged {
             self.desk.with(|desk| desk.ledger.finish_turn_zero());
         }
-        self.actions.line(&progress.line());
+        self.actions.progress(&progress.line());
         self.actions.end_group();
         outcome.usage = progress.usage();
         outcome.passes.push(PassLog {
@@ -219,7 +219,7 @@ impl Run<'_> {
             let began = self.clock.instant();
             let mut progress = Progress::new(stage, outcome.usage);
             let carried_out = self.carry_out(Task::Pass(&pass), &mut progress).await?;
-            self.actions.line(&progress.line());
+            self.actions.progress(&progress.line());
             self.actions.end_group();
             let usage = progress.usage();
             let log = self.log(&pass, progress.tool_calls(), &outcome.usage, &usage);

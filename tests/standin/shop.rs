@@ -60,6 +60,19 @@ pub fn head_of(file: &str) -> &'static str {
     }
 }
 
+/// A file as the base has it.
+pub fn base_of(file: &str) -> &'static str {
+    match file {
+        "README.md" => README,
+        "AGENTS.md" => AGENTS,
+        "src/db.ts" => DB,
+        "src/orders.ts" => ORDERS[0],
+        "src/page.ts" => PAGE[0],
+        "src/ui/cart.ts" => CART[0],
+        other => panic!("{other} is no file of the example"),
+    }
+}
+
 /// The line of the head's file that holds this text.
 pub fn line_of(file: &str, text: &str) -> u32 {
     let head = head_of(file);

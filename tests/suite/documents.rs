@@ -8,6 +8,7 @@ mod workflows;
 use crate::standin::world::KEY;
 use opencode_reviewer::config::inputs::INPUTS;
 use opencode_reviewer::domain::PrKey;
+use opencode_reviewer::report::Report;
 use opencode_reviewer::report::verdict::Verdict;
 use opencode_reviewer::state::block;
 use opencode_reviewer::state::signature::{self, Keys, Signed};
@@ -99,7 +100,7 @@ fn is_published(path: &str, made: &Value) {
     if std::env::var_os("UPDATE_SCHEMA").is_some() {
         std::fs::write(root().join(path), &made).expect("the schema");
     }
-    assert_eq!(text(path), made, "UPDATE_SCHEMA=1 make test writes {path}");
+    assert_eq!(text(path), made, "make published-schemas writes {path}");
 }
 
 #[test]
@@ -123,6 +124,21 @@ fn the_readme_lists_the_outputs_that_there_are() {
         .map(str::to_owned)
         .collect();
     assert_eq!(listed, described);
+}
+
+/// What a report must be, whoever made it.
+pub fn assert_is_report(report: &Value) {
+    let schema: Value = serde_json::from_str(&text("schema/report.schema.json")).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let problems = validator.iter_errors(report);
+    let problems: Vec<String> = problems.map(|problem| problem.to_string()).collect();
+    assert_eq!(problems, [""; 0], "{report:#}");
+}
+
+#[test]
+fn the_published_schema_of_the_report_is_that_of_its_code() {
+    let schema = serde_json::to_value(Report::schema()).expect("JSON");
+    is_published("schema/report.schema.json", &schema);
 }
 
 #[test]

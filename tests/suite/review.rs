@@ -91,6 +91,7 @@ fn findings_above_the_threshold_are_said_and_those_below_are_not() {
     assert_eq!(ran.outputs["issues_found"], "1");
     let report = ran.report.as_ref().unwrap();
     assert_eq!(report["findings"].as_array().unwrap().len(), 2);
+    crate::documents::assert_is_report(report);
     assert_eq!(ran.outputs["report_file"], "opencode-review.json");
     assert_eq!(ran.outputs["sarif_file"], "opencode-review.sarif");
     let sarif = std::fs::read(world.workspace().join("opencode-review.sarif")).expect("the file");

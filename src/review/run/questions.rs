@@ -39,7 +39,7 @@ impl Run<'_> {
                 }
             }
         }
-        self.actions.line(&progress.line());
+        self.actions.progress(&progress.line());
         self.actions.end_group();
         outcome.usage = progress.usage();
         let log = log(outcome, &before, progress.tool_calls());

@@ -77,7 +77,7 @@ impl Run<'_> {
                 },
                 why = &mut lost => return Ended::Lost(why),
                 () = &mut deadline => break,
-                _ = tick.tick() => self.actions.line(&progress.borrow().line()),
+                _ = tick.tick() => self.actions.progress(&progress.borrow().line()),
             }
         }
         let aborted = tokio::time::timeout(ABORT_LIMIT, client.abort(session));
@@ -90,6 +90,7 @@ impl Run<'_> {
     /// Takes note of an event; returns what was used by then.
     fn heed(&self, event: &SidecarEvent, progress: &mut Progress) -> Usage {
         progress.heed(event);
+        self.actions.glimpse(&progress.line());
         if let SidecarEvent::Retrying {
             attempt, message, ..
         } = event

@@ -1,0 +1,194 @@
+//! A dry run's result: what would have been posted, thing by thing, as people would read it. Pure; its words are for the
+//! log and go to no pull request.
+
+use crate::github::Unsent;
+use serde_json::Value;
+
+/// In the report of a dry run.
+pub const NOTE: &str = "This was a dry run: nothing was written to GitHub.";
+/// Above the list. It is what the run is for, so it is not folded away.
+pub const TITLE: &str = "This is a dry run. What would be posted:";
+/// In its place, where there is nothing to list.
+pub const NOTHING: &str = "Nothing would be posted.";
+
+/// Something that would be posted.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What, and where.
+    pub heading: String,
+    /// The text, to the letter; empty where there is none.
+    pub body: String,
+}
+
+impl Step {
+    fn new(heading: impl Into<String>, body: &Value) -> Self {
+        Self {
+            heading: heading.into(),
+            body: body.as_str().unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// Everything that stays visible. What the check run says while the review is under way does not.
+#[must_use]
+pub fn steps(unsent: &[Unsent]) -> Vec<Step> {
+    unsent.iter().flat_map(steps_of).collect()
+}
+
+fn steps_of(unsent: &Unsent) -> Vec<Step> {
+    let (route, body) = (unsent.route.as_str(), &unsent.body);
+    let text = &body["body"];
+    if let Some(comments) = body["comments"].as_array() {
+        let commit = words(&body["commit_id"]).chars().take(7);
+        let commit: String = commit.collect();
+        let review = Step::new(format!("Review of {commit}:"), text);
+        let comments = comments.iter().map(|comment| {
+            let heading = format!("Comment of the review at {}:", place(comment));
+            Step::new(heading, &comment["body"])
+        });
+        return std::iter::once(review).chain(comments).collect();
+    }
+    if let Some(thread) = route.strip_suffix("/replies") {
+        let thread = thread.rsplit('/').next().unwrap_or_default();
+        return vec![Step::new(format!("Reply in thread {thread}:"), text)];
+    }
+    if let Some(file) = body["path"].as_str() {
+        return vec![Step::new(format!("Comment on the file {file}:"), text)];
+    }
+    if text.is_string() {
+        return vec![Step::new("Comment on the pull request:", text)];
+    }
+    if route.contains("/check-runs") {
+        let Some(conclusion) = body["conclusion"].as_str() else {
+            return Vec::new();
+        };
+        let title = words(&body["output"]["title"]);
+        let heading = format!("Check run: {conclusion}, {title:?}");
+        return vec![Step::new(heading, &Value::Null)];
+    }
+    let what = match (&body["content"], &body["variables"]["id"]) {
+        (Value::String(reaction), _) => format!(", {reaction}"),
+        (_, Value::String(id)) => format!(", {id}"),
+        _ => String::new(),
+    };
+    let heading = format!("{}{what}", capitalised(unsent.name));
+    vec![Step::new(heading, &Value::Null)]
+}
+
+fn words(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// File and lines as people write them.
+fn place(comment: &Value) -> String {
+    let (path, line) = (words(&comment["path"]), &comment["line"]);
+    let start = comment["start_line"].as_u64();
+    let start = start.map(|start| format!("{start}-")).unwrap_or_default();
+    let removed = match words(&comment["side"]) {
+        "LEFT" => " (removed)",
+        _ => "",
+    };
+    format!("{path}:{start}{line}{removed}")
+}
+
+fn capitalised(words: &str) -> String {
+    let mut chars = words.chars();
+    let first = chars.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(name: &'static str, route: &str, body: Value) -> Vec<(String, String)> {
+        let route = route.to_owned();
+        let steps = steps(&[Unsent { name, route, body }]);
+        steps.into_iter().map(|s| (s.heading, s.body)).collect()
+    }
+
+    fn one(heading: &str, body: &str) -> Vec<(String, String)> {
+        vec![(heading.to_owned(), body.to_owned())]
+    }
+
+    #[test]
+    fn a_review_is_told_with_each_of_its_comments() {
+        let body = json!({
+            "commit_id": "b0d63d1e3554f51be51c63421a254d61288447e6",
+            "body": "OpenCode review of b0d63d1: 2 findings.",
+            "event": "COMMENT",
+            "comments": [
+                {"path": "src/a.ts", "line": 8, "side": "RIGHT", "body": "One."},
+                {"path": "src/b.ts", "line": 4, "side": "LEFT", "start_line": 2, "start_side": "LEFT", "body": "Two."},
+            ],
+        });
+        let told = told("post the review", "/repos/octo/shop/pulls/1/reviews", body);
+        let expected = [
+            (
+                "Review of b0d63d1:",
+                "OpenCode review of b0d63d1: 2 findings.",
+            ),
+            ("Comment of the review at src/a.ts:8:", "One."),
+            ("Comment of the review at src/b.ts:2-4 (removed):", "Two."),
+        ];
+        assert_eq!(told, expected.map(|(h, b)| (h.to_owned(), b.to_owned())));
+    }
+
+    #[test]
+    fn everything_else_is_told_in_a_line_with_its_text() {
+        let pull = "/repos/octo/shop/pulls/1";
+        assert_eq!(
+            told(
+                "reply in a thread",
+                &format!("{pull}/comments/55/replies"),
+                json!({"body": "No."})
+            ),
+            one("Reply in thread 55:", "No.")
+        );
+        assert_eq!(
+            told(
+                "comment on a file",
+                &format!("{pull}/comments"),
+                json!({"body": "Hm.", "path": "a.bin", "subject_type": "file"})
+            ),
+            one("Comment on the file a.bin:", "Hm.")
+        );
+        assert_eq!(
+            told(
+                "comment on the pull request",
+                "/repos/octo/shop/issues/1/comments",
+                json!({"body": "Yes."})
+            ),
+            one("Comment on the pull request:", "Yes.")
+        );
+        let checks = "/repos/octo/shop/check-runs/0";
+        let done = json!({"conclusion": "failure", "output": {"title": "1 blocking finding open"}});
+        assert_eq!(
+            told("conclude the check run", checks, done),
+            one("Check run: failure, \"1 blocking finding open\"", "")
+        );
+        let progress = json!({"output": {"title": "Review in progress"}});
+        assert_eq!(told("write into the check run", checks, progress), vec![]);
+        assert_eq!(
+            told(
+                "react to a comment",
+                "/repos/octo/shop/issues/comments/9/reactions",
+                json!({"content": "eyes"})
+            ),
+            one("React to a comment, eyes", "")
+        );
+        assert_eq!(
+            told(
+                "resolve a conversation",
+                "",
+                json!({"query": "mutation", "variables": {"id": "PRRT_1"}})
+            ),
+            one("Resolve a conversation, PRRT_1", "")
+        );
+        assert_eq!(
+            told("delete a draft", &format!("{pull}/reviews/3"), Value::Null),
+            one("Delete a draft", "")
+        );
+    }
+}

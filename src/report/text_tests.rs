@@ -1,0 +1,137 @@
+//! What a terminal shows of a report.
+
+use super::*;
+use crate::domain::FileStatus;
+use crate::report::summary::tests::{finding, sample};
+
+const PATCH: &str = "@@ -1,5 +1,8 @@
+ one
+-two
+-three
++zwei
++\tdrei
++API_KEY=hunter2
++BEGIN
++END
+ four
+ five
+";
+
+fn diff() -> FileDiff {
+    FileDiff {
+        path: "src/page.ts".into(),
+        previous_path: None,
+        status: FileStatus::Modified,
+        binary: false,
+        hunks: FileDiff::parse_hunks(PATCH).unwrap(),
+    }
+}
+
+fn at(side: Side, start: Option<u32>, line: u32) -> Anchor {
+    Anchor::Line { side, start, line }
+}
+
+fn shown(lines: &[CodeLine]) -> Vec<(u32, &str, bool)> {
+    let lines = lines.iter();
+    lines
+        .map(|line| (line.number, line.text.as_str(), line.meant))
+        .collect()
+}
+
+fn plain(lines: &[Line]) -> String {
+    let line = |line: &Line| {
+        line.iter()
+            .map(|piece| piece.text.as_str())
+            .collect::<String>()
+    };
+    lines.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn as_is(text: &str) -> String {
+    text.to_owned()
+}
+
+#[test]
+fn the_code_is_the_head_s_with_what_is_meant_marked() {
+    let code = excerpt(&diff(), at(Side::Right, Some(2), 3));
+    assert_eq!(
+        shown(&code),
+        [
+            (1, "one", false),
+            (2, "zwei", true),
+            (3, "    drei", true),
+            (4, "API_KEY=hunter2", false),
+            (5, "BEGIN", false),
+            (6, "END", false),
+        ]
+    );
+}
+
+#[test]
+fn what_was_removed_is_shown_as_the_base_has_it() {
+    let code = excerpt(&diff(), at(Side::Left, None, 3));
+    assert_eq!(
+        shown(&code),
+        [
+            (1, "one", false),
+            (2, "two", false),
+            (3, "three", true),
+            (4, "four", false),
+            (5, "five", false),
+        ]
+    );
+    assert_eq!(excerpt(&diff(), Anchor::File), []);
+    assert_eq!(excerpt(&diff(), at(Side::Right, None, 99)), []);
+}
+
+#[test]
+fn the_page_as_people_read_it() {
+    let mut report = sample();
+    report.pull_request = None;
+    report.findings = vec![
+        finding(7, "reported", None),
+        finding(9, "reported", None),
+        finding(2, "suppressed", Some("score 2 is below the threshold of 5")),
+    ];
+    report.threads.clear();
+    report.reasons.clear();
+    report.findings[1].body = "A key is in the code.\n\nTake it out.\n".into();
+    let code = excerpt(&diff(), at(Side::Right, None, 4));
+    let code = Code::from([("f9".to_owned(), code)]);
+    let hide = |text: &str| text.replace("hunter2", "***");
+    insta::assert_snapshot!("text", plain(&page(&report, &code, &hide)));
+}
+
+#[test]
+fn a_secret_of_several_lines_takes_the_code_with_it() {
+    let mut report = sample();
+    report.findings = vec![finding(9, "reported", None)];
+    let code = excerpt(&diff(), at(Side::Right, None, 6));
+    let code = Code::from([("f9".to_owned(), code)]);
+    let hide = |text: &str| text.replace("BEGIN\nEND", "***");
+    let page = plain(&page(&report, &code, &hide));
+    assert!(!page.contains("END") && !page.contains("zwei"), "{page}");
+}
+
+#[test]
+fn the_first_line_is_the_verdict() {
+    for (verdict, words, style) in [
+        ("clean", "Nothing to report.", Style::Good),
+        (
+            "findings",
+            "3 findings, none of them blocking.",
+            Style::Warning,
+        ),
+        ("blocking", "3 findings, 1 of them blocking.", Style::Bad),
+        (
+            "incomplete",
+            "The review is incomplete; 3 findings so far.",
+            Style::Bad,
+        ),
+    ] {
+        let mut report = sample();
+        report.verdict = verdict.into();
+        let page = page(&report, &Code::new(), &as_is);
+        assert_eq!(page[0], [piece(style, words)]);
+    }
+}
