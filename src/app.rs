@@ -250,8 +250,10 @@ async fn work(
 ) -> Result<Finished, Stop> {
     let request = asking::request(run);
     let plan_by = |reading: &Reading| {
-        let (draft, mention) = (reading.pull.draft, &run.engine.config.mention);
-        let plan = plan::on_request(reading.plan.clone(), request.as_ref(), draft, mention);
+        let config = &run.engine.config;
+        let draft = reading.pull.draft && config.skip.drafts;
+        let plan = reading.plan.clone();
+        let plan = plan::on_request(plan, request.as_ref(), draft, &config.mention);
         reading.means.limit(plan)
     };
     let plan = plan_by(&reading);
@@ -269,12 +271,11 @@ async fn work(
             }
             Err(Stop::Skip(reason.to_string()))
         }
-        Plan::Recompute(record) => {
+        Plan::Recompute(record) if !reading.carried.is_due() => {
             let head = reading.pull.head_sha.clone();
             let judges = reading.means.allow_discussion()
                 && !plan::to_judge(&reading.threads, &head, false).is_empty();
-            let owes = !reading.carried.findings.is_empty();
-            let mut finished = if agenda.questions.is_empty() && !judges && !owes {
+            let mut finished = if agenda.questions.is_empty() && !judges {
                 check.open(run, &reading).await;
                 finish::recomputed(run, &reading, *record)
             } else {
@@ -294,7 +295,8 @@ async fn work(
             }
             Ok(finished)
         }
-        Plan::Review => {
+        // What an earlier run could not post is posted in turn, too: two runs at once would both find it.
+        Plan::Recompute(_) | Plan::Review => {
             may_comment(run, &reading).await?;
             check.open(run, &reading).await;
             if check.wait_for_turn(run, &reading.pull.head_sha).await? {
@@ -308,9 +310,9 @@ async fn work(
             if command == Some(Command::ReviewFull) {
                 reading.since = None;
             }
-            let owes = !reading.carried.findings.is_empty();
+            let due = reading.carried.is_due();
             match (covered, &*agenda.questions) {
-                (Some(record), []) if !owes => Ok(finish::recomputed(run, &reading, record)),
+                (Some(record), []) if !due => Ok(finish::recomputed(run, &reading, record)),
                 (covered, questions) => {
                     reviewing::review(run, sidecar, reading, check, covered, questions).await
                 }

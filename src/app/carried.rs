@@ -64,6 +64,11 @@ impl Carried {
         }
     }
 
+    /// Whether there is something to post.
+    pub fn is_due(&self) -> bool {
+        !self.findings.is_empty()
+    }
+
     /// Whether a record lists a finding that nobody could read yet.
     pub fn has(&self, id: &FindingId) -> bool {
         self.ids.contains(id)

@@ -171,6 +171,26 @@ fn three(page: u64) -> Script {
 }
 
 #[test]
+fn the_base_branchs_settings_count_here_too() {
+    let machine = Machine::scripted(three(7));
+    git(machine.path(), &["stash", "--quiet", "--include-untracked"]);
+    git(machine.path(), &["switch", "--quiet", "main"]);
+    let settings = "problem_score_threshold: 6\nfail_jb: true\n";
+    machine.write(".github/opencode-reviewer.yml", settings);
+    machine.commit("Settle how we review");
+    git(machine.path(), &["switch", "--quiet", "search"]);
+    git(machine.path(), &["rebase", "--quiet", "main"]);
+    git(machine.path(), &["stash", "pop", "--quiet"]);
+    let ran = machine.run(&[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let told = ".github/opencode-reviewer.yml:2: \"fail_jb\" is no setting. Did you mean fail_job?";
+    assert!(ran.err.contains(told), "{}", ran.err);
+    assert!(ran.out.contains("src/page.ts:8"), "{}", ran.out);
+    assert!(!ran.out.contains("The name says nothing."), "{}", ran.out);
+    machine.finish();
+}
+
+#[test]
 fn committed_uncommitted_and_untracked_changes_are_reviewed_and_nothing_is_touched() {
     let machine = Machine::scripted(three(7));
     let before = machine.state();
