@@ -12,7 +12,7 @@ use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader, Read};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Sender;
 use tempfile::TempDir;
 
@@ -57,6 +57,13 @@ impl Ran {
         lines
             .filter_map(|line| line.splitn(3, "::").nth(2))
             .collect()
+    }
+
+    /// It ended with this exit code and said this of the review; if not, its log says why.
+    #[track_caller]
+    pub fn ended(&self, code: i32, status: &str) {
+        let end = (self.code, self.status());
+        assert_eq!(end, (Some(code), status), "{}", self.log);
     }
 
     pub fn status(&self) -> &str {
@@ -292,6 +299,13 @@ impl World {
     /// Where runs have their temporary folders.
     pub fn temporary(&self) -> PathBuf {
         self.job.temporary()
+    }
+
+    /// Starts a run without waiting for its end; what it says is not kept.
+    pub fn start(&self, workflow: &Workflow) -> Child {
+        let mut command = self.command(workflow, &["action"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().expect("the binary starts")
     }
 
     /// What the run left in its temporary folder: it should be nothing.

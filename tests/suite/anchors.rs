@@ -24,12 +24,7 @@ fn a_line_outside_the_diff_is_corrected_from_the_refusal() {
             }),
     );
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     let review = world.github.expect_review();
     assert_eq!(comments(&review)[0]["line"], 41, "{review}");
     world.github.expect_check_run();
@@ -64,12 +59,7 @@ fn a_quote_decides_where_the_comment_stands() {
         vec![post(moved), post(removed), post(invented)]
     }));
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     let said = comments(&world.github.expect_review());
     assert_eq!(said.len(), 2, "a quote that stands nowhere is refused");
     assert_eq!(
@@ -102,12 +92,7 @@ fn a_file_without_lines_takes_a_comment_of_its_own() {
     });
     let world = World::with(&changes, script.into_behaviour());
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     let comment = world.github.expect_comment();
     assert_eq!(
         (&comment["path"], &comment["subject_type"]),
@@ -154,12 +139,7 @@ fn line_numbers_are_read_from_the_numbered_diff() {
         ))]
     }));
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     let expected = shop::line_of("src/page.ts", "Math.floor");
     assert_eq!(comments(&world.github.expect_review())[0]["line"], expected);
     world.github.expect_check_run();

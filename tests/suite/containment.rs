@@ -57,7 +57,7 @@ fn a_plugin_in_the_pull_request_does_not_run() {
         });
     let world = World::with(&traps, script.into_behaviour());
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     assert!(!touched.exists(), "the plugin was executed");
     world.github.expect_check_run();
     world.finish();
@@ -89,7 +89,7 @@ fn a_link_out_of_the_tree_leads_nowhere() {
         });
     let world = World::with(&traps, script.into_behaviour());
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     world.github.expect_check_run();
     world.finish();
 }
@@ -219,12 +219,7 @@ fn the_rules_are_the_base_s_and_no_secret_reaches_the_model() {
         });
     let world = with_rules_and_secrets(script);
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     let requests = world.model.requests();
     let first = requests[0].to_string();
     for shown in [

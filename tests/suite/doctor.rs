@@ -108,7 +108,7 @@ fn a_run_that_may_not_do_its_work_names_the_line_before_a_token_is_spent() {
         let world = World::shop(Script::new().pass(1, |_| vec![post(lost_page(9))]));
         with_permissions(&world, &kept);
         let ran = world.run(&world.opened().quick());
-        assert_eq!((ran.code, ran.status()), (Some(2), "error"), "{}", ran.log);
+        ran.ended(2, "error");
         let errors = ran.annotations("error").join("\n");
         assert!(errors.contains(line), "{line}: {}", ran.log);
         assert!(world.model.requests().is_empty(), "no token was spent");

@@ -96,12 +96,7 @@ fn what_is_printed_is_what_the_same_run_posts_without_it() {
     let world = World::shop(blocking());
     let workflow = dry(world.opened());
     let ran = run(&world, &workflow);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "blocking"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "blocking");
     let head = world
         .github
         .with(|state| state.pulls[&world.pull].head.sha.clone());
@@ -169,7 +164,7 @@ fn replies_and_resolutions_are_printed_with_their_thread_and_the_gate_stays() {
     let payload = events::synchronize_event(&world.github, world.pull, &before);
     let workflow = dry(world.workflow("pull_request", payload));
     let ran = run(&world, &workflow);
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     let reply = format!("Reply in thread {thread}:");
     let headings = headings(&ran);
     assert!(

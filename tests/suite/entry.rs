@@ -13,12 +13,7 @@ fn quiet_world() -> World {
 
 fn skipped(world: &World, workflow: &Workflow) -> String {
     let ran = world.run(workflow);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "skipped"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "skipped");
     let notices = ran.annotations("notice");
     assert_eq!(notices.len(), 1, "{}", ran.log);
     notices[0].to_owned()
@@ -78,7 +73,7 @@ fn a_draft_waits_until_a_mention_asks() {
         .comment(world.pull, "writer", "@review-my-code-bot review");
     let payload = events::comment_event("issue_comment", &world.github, world.pull, comment.id);
     let ran = world.run(&world.workflow("issue_comment", payload));
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     world.github.expect_check_run();
     let reactions = world
         .github
@@ -99,7 +94,7 @@ fn a_dispatch_and_a_shell_review_the_same() {
     let dispatch =
         events::dispatch_event(&world.github, "writer", &json!({ "pull_request": "#1" }));
     let ran = world.run(&world.workflow("workflow_dispatch", dispatch));
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     world.github.expect_check_run();
 
     let mut shell = world.opened();
@@ -154,7 +149,7 @@ fn refused(world: &World, workflow: &Workflow) -> Vec<String> {
 }
 
 fn errors(ran: &Ran) -> Vec<String> {
-    assert_eq!((ran.code, ran.status()), (Some(2), "error"), "{}", ran.log);
+    ran.ended(2, "error");
     ran.annotations("error")
         .into_iter()
         .map(str::to_owned)
@@ -351,12 +346,7 @@ fn a_review_that_could_not_be_posted_is_incomplete_and_posted_by_the_next_run() 
         Fault::Status(502, json!({})),
     );
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(2), "incomplete"),
-        "{}",
-        ran.log
-    );
+    ran.ended(2, "incomplete");
     let report = ran.report.as_ref().expect("a report");
     assert_eq!(report["findings"][0]["fate"], "unpublished");
     assert_eq!(
@@ -365,12 +355,7 @@ fn a_review_that_could_not_be_posted_is_incomplete_and_posted_by_the_next_run() 
     );
     let asked = world.model.requests().len();
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     assert_eq!(world.model.requests().len(), asked, "nothing is paid twice");
     assert_eq!(
         crate::review::comments(&world.github.expect_review()).len(),

@@ -67,12 +67,7 @@ fn the_readmes_workflow_reviews_as_pasted_and_every_missing_permission_is_named(
 
     let first = world();
     let ran = run_with(&first, job, &all);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     assert_eq!(comments(&first.github.expect_review()).len(), 2);
     first.github.expect_check_run();
     first.finish();

@@ -19,7 +19,7 @@ fn a_person_resolves_the_conversation_and_the_gate_opens_without_a_model_call() 
     let world = blocking_world();
     world.github.permit("writer", "write");
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(0), "blocking"));
+    ran.ended(0, "blocking");
     assert_eq!(ran.outputs["blocking_issues"], "1");
     assert_eq!(comments(&world.github.expect_review()).len(), 2);
     let check = world.github.expect_check_run();
@@ -29,7 +29,7 @@ fn a_person_resolves_the_conversation_and_the_gate_opens_without_a_model_call() 
 
     // The same head again: still blocked, and nothing is said twice.
     let again = world.review();
-    assert_eq!((again.code, again.status()), (Some(0), "blocking"));
+    again.ended(0, "blocking");
     assert_eq!(
         world.github.expect_check_run().conclusion.as_deref(),
         Some("failure")
@@ -38,7 +38,7 @@ fn a_person_resolves_the_conversation_and_the_gate_opens_without_a_model_call() 
     let root = world.github.comments()[0].id;
     world.github.resolve_thread(root, "writer");
     let opened = world.review();
-    assert_eq!((opened.code, opened.status()), (Some(0), "findings"));
+    opened.ended(0, "findings");
     assert_eq!(opened.outputs["issues_found"], "0");
     assert_eq!(opened.outputs["open_issues"], "1");
     assert_eq!(
@@ -62,7 +62,7 @@ fn the_author_without_write_access_cannot_open_the_gate() {
     world.github.permit("dev", "read");
     world.github.resolve_thread(root, "dev");
     let again = world.review();
-    assert_eq!((again.code, again.status()), (Some(0), "blocking"));
+    again.ended(0, "blocking");
     world.github.expect_check_run();
     world.finish();
 }
@@ -87,12 +87,7 @@ fn a_push_is_a_new_head_and_is_reviewed_without_repeating_what_stands() {
     world.github.push(world.pull, &head);
     let payload = events::synchronize_event(&world.github, world.pull, &before);
     let ran = world.run(&world.workflow("pull_request", payload));
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "blocking"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "blocking");
     assert!(world.model.requests().len() > asked);
     assert_eq!(world.github.expect_check_run().head_sha, head);
     world.finish();
@@ -106,12 +101,7 @@ fn without_a_check_the_job_is_the_gate_and_the_manifest_the_memory() {
         .github
         .token(GitHub::TOKEN, Identity::github_actions(&permissions));
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(1), "blocking"),
-        "{}",
-        ran.log
-    );
+    ran.ended(1, "blocking");
     assert!(
         ran.annotations("warning")[0].contains("`checks: write`"),
         "{}",
@@ -120,7 +110,7 @@ fn without_a_check_the_job_is_the_gate_and_the_manifest_the_memory() {
     world.github.expect_review();
     let asked = world.model.requests().len();
     let again = world.review();
-    assert_eq!((again.code, again.status()), (Some(1), "blocking"));
+    again.ended(1, "blocking");
     assert_eq!(
         world.model.requests().len(),
         asked,
@@ -149,7 +139,7 @@ fn other_settings_are_another_review() {
         .inputs
         .insert("problem_score_threshold".into(), "3".into());
     let ran = world.run(&workflow);
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"));
+    ran.ended(0, "clean");
     assert!(world.model.requests().len() > asked);
     world.github.take_writes();
     world.finish();

@@ -75,7 +75,7 @@ fn a_question_is_answered_from_the_code_and_only_once() {
         "Hm.\n\n@review-my-code-bot, what happens to the last page?",
     );
     let ran = world.run(&workflow);
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     let prompt = world.model.requests()[asked]["messages"].to_string();
     assert!(
         prompt.contains("writer (write access) asks you below the description")
@@ -125,12 +125,7 @@ fn a_question_that_no_run_answered_is_answered_by_the_next_before_its_review() {
         "@review-my-code-bot who pays for this?",
     );
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     let all = format!("{:?}", world.model.requests());
     let answered = ["(no standing) asks you", "stranger (write access) asks you"];
     assert!(
@@ -154,12 +149,7 @@ fn help_and_the_state_of_a_reviewed_head_cost_no_model_request() {
     let world = reviewed(Script::new().pass(1, |_| vec![post(lost_page(9))]));
     let asked = world.model.requests().len();
     let (ran, _) = says(&world, "writer", "@review-my-code-bot help");
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "skipped"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "skipped");
     let written = seen(&world);
     assert_eq!(
         (&*written[0], &*written[2], written.len()),
@@ -170,12 +160,7 @@ fn help_and_the_state_of_a_reviewed_head_cost_no_model_request() {
     }
 
     let (ran, _) = says(&world, "writer", "@review-my-code-bot review");
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "blocking"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "blocking");
     let written = seen(&world);
     assert_eq!(
         (&*written[0], &*written[2], written.len()),
@@ -193,19 +178,14 @@ fn help_and_the_state_of_a_reviewed_head_cost_no_model_request() {
 
     // A stranger gets nothing at all, and the log says why.
     let (ran, _) = says(&world, "stranger", "@review-my-code-bot review full");
-    assert_eq!((ran.code, ran.status()), (Some(0), "skipped"));
+    ran.ended(0, "skipped");
     assert!(ran.annotations("notice")[0].contains("stranger"));
     assert_eq!(seen(&world), Vec::<String>::new());
     assert_eq!(world.model.requests().len(), asked);
 
     // A full review asks the model again, and does not repeat what stands.
     let (ran, _) = says(&world, "writer", "@review-my-code-bot review full");
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "blocking"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "blocking");
     assert!(world.model.requests().len() >= asked + 4);
     assert_eq!(seen(&world), ["eyes", "rocket"]);
     world.finish();
@@ -231,7 +211,7 @@ fn a_question_in_a_review_thread_is_answered_there() {
         answering(request)
     });
     let ran = world.run(&workflow);
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     let (place, answer) = world.github.expect_reply();
     assert_eq!(place, root);
     assert!(answer.starts_with("It rounds down"), "{answer}");
@@ -271,12 +251,7 @@ fn a_question_about_a_draft_is_answered_without_a_review_or_not_at_all() {
     world.github.pull(world.pull, |pull| pull.draft = true);
     let mentioned = "@review-my-code-bot what happens to the last page?";
     let (ran, _) = says(&world, "dev", mentioned);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "skipped"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "skipped");
     assert!(
         ran.annotations("notice")[0].contains("draft"),
         "{}",
@@ -301,7 +276,7 @@ fn a_question_about_a_draft_is_answered_without_a_review_or_not_at_all() {
         Answer::status(400, error)
     });
     let (ran, id) = says(&world, "dev", "@review-my-code-bot and the first one?");
-    assert_eq!((ran.code, ran.status()), (Some(2), "error"), "{}", ran.log);
+    ran.ended(2, "error");
     let error = ran.annotations("error")[0];
     assert!(
         error.contains(&format!("comment {id} was not answered"))

@@ -33,7 +33,7 @@ fn the_brief_holds_the_pull_request_and_foreign_text_stays_out_of_the_system_pro
         .github
         .comment(world.pull, "somebody", &format!("Comment {canary}"));
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     world.github.expect_check_run();
     let last = world.model.requests().pop().expect("a request");
     let system = said(&last, "system").join("\n");
@@ -152,7 +152,7 @@ fn the_rules_are_those_of_the_base_and_the_change_to_them_is_data() {
         });
     let world = World::with(&changes, script.into_behaviour());
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     let first = &world.model.requests()[0];
     let system = said(first, "system").join("\n");
     assert!(!system.contains("OBEY-THE"), "{system}");
@@ -189,12 +189,7 @@ fn the_state_of_the_run_can_be_asked() {
             }),
     );
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     world.github.take_writes();
     world.finish();
 }

@@ -8,7 +8,6 @@ use crate::standin::shop;
 use crate::standin::world::{Ran, World};
 use http::Method;
 use serde_json::{Value, json};
-use std::process::Stdio;
 use std::time::Duration;
 
 /// Three findings in three files.
@@ -45,12 +44,7 @@ const ALL: [&str; 3] = ["src/orders.ts", "src/page.ts", "src/ui/cart.ts"];
 
 /// One review with all three, and a verdict that says so.
 fn said_once(world: World, ran: &Ran) {
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     assert_eq!(said(&world.github), ALL);
     assert_eq!(comments(&world.github.expect_review()).len(), 3);
     world.github.expect_check_run();
@@ -120,12 +114,7 @@ fn g1_a_token_that_expires_while_the_model_works_leaves_the_findings_in_report_a
         .github
         .on(Method::POST, REVIEWS, 9, Fault::Status(401, expired));
     let ran = review(&world);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(2), "incomplete"),
-        "{}",
-        ran.log
-    );
+    ran.ended(2, "incomplete");
     assert_eq!(said(&world.github), Vec::<String>::new());
     let report = ran.report.expect("a report");
     let fates: Vec<&Value> = report["findings"]
@@ -152,12 +141,7 @@ fn g4_one_anchor_that_github_refuses_moves_alone_and_the_others_stay() {
     let refused = format!("src/page.ts:{line}");
     world.github.with(|state| state.refused.push(refused));
     let ran = review(&world);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     let review = world.github.expect_review();
     let placed = comments(&review);
     assert_eq!(placed.len(), 3);
@@ -180,12 +164,7 @@ fn g4_a_file_that_takes_no_line_gets_a_comment_as_a_whole() {
     let world = World::shop(three());
     refuses(&world, "src/page.ts");
     let ran = review(&world);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     let file = world.github.expect_comment();
     assert_eq!(
         (&file["path"], &file["subject_type"]),
@@ -208,12 +187,7 @@ fn g4_a_draft_of_a_person_is_left_alone_and_nothing_is_lost() {
         "My own thoughts.",
     );
     let ran = review(&world);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(2), "incomplete"),
-        "{}",
-        ran.log
-    );
+    ran.ended(2, "incomplete");
     let kept = world
         .github
         .with(|state| state.reviews.iter().any(|one| one.id == draft.id));
@@ -236,12 +210,7 @@ fn g12_after_a_push_what_still_stands_is_posted_on_the_reviewed_commit_and_the_r
     });
     world.model.becomes(script.into_behaviour());
     let ran = review(&world);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(2), "incomplete"),
-        "{}",
-        ran.log
-    );
+    ran.ended(2, "incomplete");
     let posted = world.github.expect_review();
     assert_eq!(posted["commit_id"], reviewed.as_str());
     assert_eq!(comments(&posted).len(), 2, "{posted}");
@@ -255,7 +224,7 @@ fn g12_after_a_push_what_still_stands_is_posted_on_the_reviewed_commit_and_the_r
     // The code of the third is gone by now; whether the new one is right is for the review of the new head.
     world.model.becomes(Script::new().into_behaviour());
     let ran = after_the_push(&world, &reviewed);
-    assert_eq!((ran.code, ran.status()), (Some(0), "findings"));
+    ran.ended(0, "findings");
     assert_eq!(said(&world.github).len(), 2, "{}", ran.log);
     let dropped = "as its code at src/page.ts:8 has changed since";
     assert!(ran.summary.contains(dropped), "{}", ran.summary);
@@ -286,12 +255,7 @@ fn g12_after_a_force_push_nothing_is_posted_and_the_next_run_says_it_all() {
     });
     world.model.becomes(script.into_behaviour());
     let ran = review(&world);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(2), "incomplete"),
-        "{}",
-        ran.log
-    );
+    ran.ended(2, "incomplete");
     assert_eq!(said(&world.github), Vec::<String>::new());
     assert_eq!(
         ran.log.matches("because the head moved").count(),
@@ -335,12 +299,7 @@ fn g10_what_another_run_said_meanwhile_is_not_said_again() {
     });
     world.model.becomes(script.into_behaviour());
     let ran = review(&world);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     assert_eq!(said(&world.github), ALL, "nothing twice");
     assert!(!first.is_empty());
     let second = world.github.take_writes();
@@ -383,12 +342,7 @@ fn g10_of_two_runs_on_one_head_the_later_waits_and_repeats_nothing() {
         "{}",
         ran.log
     );
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     assert_eq!(said(&world.github), ALL);
     world.github.take_writes();
     std::sync::Arc::into_inner(world)
@@ -453,7 +407,7 @@ fn g3_what_a_finished_review_could_not_post_is_posted_by_the_next_run_without_th
     let refused = Fault::Status(403, refusal);
     world.github.on(Method::POST, REVIEWS, 99, refused);
     let ran = review(&world);
-    assert_eq!((ran.code, ran.status()), (Some(2), "incomplete"));
+    ran.ended(2, "incomplete");
     assert_eq!(said(&world.github), Vec::<String>::new());
     world.github.take_writes();
     let ran = posts_what_is_owed(&world);
@@ -464,13 +418,10 @@ fn g3_what_a_finished_review_could_not_post_is_posted_by_the_next_run_without_th
 fn g11_what_a_run_was_about_to_post_when_its_machine_was_lost_is_posted_by_the_next() {
     let world = World::shop(three());
     world.github.on(Method::POST, REVIEWS, 1, Fault::Hang);
-    let mut child = world
-        .command(&world.opened().quick(), &["action"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary");
+    let mut child = world.start(&world.opened().quick());
+    let started = std::time::Instant::now();
     while world.github.count(&Method::POST, REVIEWS) == 0 {
+        assert!(started.elapsed().as_secs() < 60, "it never came so far");
         std::thread::sleep(Duration::from_millis(10));
     }
     child.kill().expect("kill -9");
@@ -481,7 +432,7 @@ fn g11_what_a_run_was_about_to_post_when_its_machine_was_lost_is_posted_by_the_n
     }
     world.github.with(|state| state.rest(8));
     let ran = posts_what_is_owed(&world);
-    assert_eq!((ran.code, ran.status()), (Some(0), "findings"));
+    ran.ended(0, "findings");
     assert_eq!(said(&world.github), ALL);
     world.github.take_writes();
     world.finish();
@@ -499,12 +450,7 @@ fn g2_a_check_that_a_run_could_not_conclude_is_concluded_by_a_later_one() {
     world.github.with(State::clear_faults);
     world.github.with(|state| state.rest(2));
     let ran = review(&world);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     let concluded = world.github.with(|state| {
         let runs = state.check_runs.iter();
         runs.map(|run| run.conclusion.clone()).collect::<Vec<_>>()

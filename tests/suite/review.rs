@@ -54,7 +54,7 @@ fn findings_above_the_threshold_are_said_and_those_below_are_not() {
         ]
     }));
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(0), "findings"));
+    ran.ended(0, "findings");
     let review = world.github.expect_review();
     assert_eq!(review["event"], "COMMENT");
     let said = comments(&review);
@@ -105,7 +105,7 @@ fn findings_above_the_threshold_are_said_and_those_below_are_not() {
 fn silence_is_a_result() {
     let world = World::shop(Script::new());
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"));
+    ran.ended(0, "clean");
     let check = world.github.expect_check_run();
     assert_eq!(check.conclusion.as_deref(), Some("success"));
     assert_eq!(check.title.as_deref(), Some("Nothing to report"));
@@ -134,7 +134,7 @@ fn many_findings_of_many_passes_are_one_review() {
     );
     let ran = world.review();
     // A security finding of 8 weighs 10 where payments are taken, and 10 blocks.
-    assert_eq!((ran.code, ran.status()), (Some(0), "blocking"));
+    ran.ended(0, "blocking");
     let review = world.github.expect_review();
     let scores: Vec<bool> = ["10/10", "7/10", "8/10"]
         .iter()
@@ -166,7 +166,7 @@ fn a_model_that_never_submits_makes_an_incomplete_review() {
             .never_submits(1),
     );
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(2), "incomplete"));
+    ran.ended(2, "incomplete");
     assert_eq!(
         ran.annotations("error")[0],
         "Pass 1 of 4 was never submitted by the model."
@@ -194,7 +194,7 @@ fn what_finished_passes_found_is_published_as_partial() {
             .never_submits(2),
     );
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(2), "incomplete"));
+    ran.ended(2, "incomplete");
     let review = world.github.expect_review();
     assert_eq!(comments(&review).len(), 1);
     assert!(
@@ -249,12 +249,7 @@ fn a_confused_model_is_told_what_to_do_and_corrects_itself() {
             }),
     );
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     assert_eq!(comments(&world.github.expect_review()).len(), 1);
     world.github.expect_check_run();
     world.finish();
@@ -275,7 +270,7 @@ fn a_finding_withdrawn_in_pass_four_is_not_said() {
         },
     ));
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"));
+    ran.ended(0, "clean");
     assert!(
         ran.summary.contains("withdrawn: Callers round up."),
         "{}",
@@ -310,12 +305,7 @@ fn two_hundred_and_fifty_changed_files_are_all_seen() {
     });
     let world = World::with(&many, script.into_behaviour());
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     assert_eq!(
         comments(&world.github.expect_review())[0]["path"],
         "src/part/246.ts"
@@ -340,12 +330,7 @@ fn an_endpoint_that_fails_in_the_middle_is_no_green_review() {
         _ => script(request),
     });
     let ran = world.review();
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(2), "incomplete"),
-        "{}",
-        ran.log
-    );
+    ran.ended(2, "incomplete");
     assert!(
         ran.annotations("error")[0].contains("Pass 3 of 4 failed"),
         "{}",

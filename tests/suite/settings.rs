@@ -41,12 +41,7 @@ fn heard(script: Script) -> (Script, Arc<Mutex<String>>) {
 fn the_base_branch_sets_what_the_workflow_leaves_open() {
     let world = with("problem_score_threshold: 7\n", &[], two());
     let ran = review(&world);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     assert_eq!(comments(&world.github.expect_review()).len(), 1);
     world.github.expect_check_run();
     world.finish();
@@ -79,12 +74,7 @@ fn a_mistake_is_a_warning_on_its_line_and_the_rest_counts() {
     let settings = "fail_jb: true\n\nblocking_score_threshold: 8\nmodel: openai/gpt-5\n";
     let world = with(settings, &[], two());
     let ran = review(&world);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "blocking"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "blocking");
     let expected = [
         format!(
             "::warning file={PATH},line=1,title=OpenCode review::\"fail_jb\" is no setting. Did you mean fail_job?"
@@ -119,7 +109,7 @@ fn what_programs_write_and_what_is_ignored_is_not_shown_and_is_named() {
     let (script, first) = heard(Script::new());
     let world = World::settled(&base, &more, script.into_behaviour());
     let ran = review(&world);
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     let first = first.lock().expect("no panic").clone();
     for hidden in [
         "thousand lines",
@@ -145,12 +135,7 @@ fn what_programs_write_and_what_is_ignored_is_not_shown_and_is_named() {
 fn a_change_of_nothing_but_lock_files_is_skipped() {
     let world = with("ignore: ['src/**']\n", &[], Script::new());
     let ran = review(&world);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "skipped"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "skipped");
     assert!(
         ran.log.contains("changes only files that are not reviewed"),
         "{}",
@@ -214,12 +199,7 @@ fn a_draft_is_reviewed_where_the_repository_wants_it() {
     let world = with("skip: {drafts: false}\n", &[], two());
     world.github.pull(world.pull, |pull| pull.draft = true);
     let ran = review(&world);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(0), "findings"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "findings");
     world.github.take_writes();
     world.finish();
 }

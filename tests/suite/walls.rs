@@ -176,7 +176,7 @@ fn a_kernel_that_offers_less_is_named_and_the_review_goes_on() {
         }
         let world = World::shop(Script::new());
         let ran = run_lacking(&world, &world.opened(), lacking);
-        assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+        ran.ended(0, "clean");
         let warnings = ran.annotations("warning");
         assert!(
             warnings.iter().any(|said| said.starts_with(sentence)),
@@ -235,7 +235,7 @@ fn a_whole_review_runs_behind_complete_walls_where_they_are_required() {
         .inputs
         .insert("require_sandbox".into(), "true".into());
     let ran = world.run(&workflow);
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     assert!(
         ran.log.contains("The sandbox is complete: user "),
         "{}",
@@ -256,12 +256,7 @@ fn a_sidecar_that_is_killed_in_a_pass_is_named_as_the_reason() {
     });
     let world = World::shop(script);
     let ran = world.run_watched(&world.opened(), |id| *run.lock().unwrap() = id);
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(2), "incomplete"),
-        "{}",
-        ran.log
-    );
+    ran.ended(2, "incomplete");
     let errors = ran.annotations("error");
     let reason = "Pass 2 of 4 failed: OpenCode ended (signal: 9 (SIGKILL)";
     assert!(

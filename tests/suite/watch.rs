@@ -55,12 +55,7 @@ fn once(mut act: impl FnMut() + Send + 'static) -> impl FnMut(&Request) -> Vec<C
 
 /// The run ended so, and its summary gives the reason.
 fn incomplete(ran: &Ran, reason: &str) {
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(2), "incomplete"),
-        "{}",
-        ran.log
-    );
+    ran.ended(2, "incomplete");
     let first = ran.annotations("error")[0];
     assert!(first.contains(reason), "{reason}: {first}\n{}", ran.log);
     let report = ran.report.as_ref().unwrap();

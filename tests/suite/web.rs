@@ -72,7 +72,7 @@ fn a_reviewer_with_the_web_asks_it_and_carries_nothing_out() {
         workflow.inputs.insert(name.into(), value.into());
     }
     let ran = world.run(&workflow);
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     world.github.expect_check_run();
     let requests = world.model.requests();
     for request in &requests {
@@ -124,7 +124,7 @@ fn n7_without_enable_web_there_is_no_web() {
     let url = endpoint.url().to_owned();
     workflow.inputs.insert("web_search_url".into(), url);
     let ran = world.run(&workflow);
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     world.github.expect_check_run();
     for request in &world.model.requests() {
         assert_eq!(offered(request), Vec::<&str>::new());
@@ -145,7 +145,7 @@ fn n8_behind_a_proxy_pages_are_not_offered_and_the_log_says_why() {
     let proxy = proxy.map(|(name, value)| (name.to_owned(), value.to_owned()));
     workflow.variables.extend(proxy);
     let ran = world.run(&workflow);
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     world.github.expect_check_run();
     for request in &world.model.requests() {
         assert_eq!(offered(request), ["web_search"]);

@@ -125,12 +125,7 @@ fn between(text: &str, start: &str, end: &str) -> (String, String) {
 
 fn the_findings_are_where_they_belong(world: &World, ran: &Ran) {
     // What has a name that is refused was not shown, and that is no clean review.
-    assert_eq!(
-        (ran.code, ran.status()),
-        (Some(2), "incomplete"),
-        "{}",
-        ran.log
-    );
+    ran.ended(2, "incomplete");
     assert!(
         ran.log
             .contains("Not shown to the model: .GIT/config (path names a git directory).")

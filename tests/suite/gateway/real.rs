@@ -18,7 +18,7 @@ fn a_review_reaches_its_model_with_the_key_and_the_sidecar_never_holds_it() {
     });
     world.model.becomes(script.into_behaviour());
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     let environments = seen.lock().unwrap().clone();
     assert!(!environments.is_empty(), "a sidecar was running");
     let placeholders: Vec<&str> = environments
@@ -69,7 +69,7 @@ fn an_endpoint_may_serve_a_model_that_the_catalogue_has_under_that_name() {
     let model = "openai/gpt-5.4-fast";
     workflow.inputs.insert("model".into(), model.into());
     let ran = world.run(&workflow);
-    assert_eq!((ran.code, ran.status()), (Some(0), "clean"), "{}", ran.log);
+    ran.ended(0, "clean");
     let asked = world.model.requests().pop().unwrap();
     assert_eq!(asked["model"], "gpt-5.4-fast");
     world.github.expect_check_run();
@@ -99,7 +99,7 @@ fn providers_that_no_gateway_can_stand_before_are_refused_with_the_way_out() {
     ] {
         workflow.inputs.insert("model".into(), model.into());
         let ran = world.run(&workflow);
-        assert_eq!((ran.code, ran.status()), (Some(2), "error"), "{}", ran.log);
+        ran.ended(2, "error");
         let errors = ran.annotations("error");
         assert_eq!(errors.len(), 1, "{errors:?}");
         assert!(errors[0].contains(sentence), "{errors:?}");
@@ -117,7 +117,7 @@ fn a_proxy_that_cannot_be_used_is_named_and_its_password_is_not() {
         .variables
         .insert("HTTPS_PROXY".into(), proxy.into());
     let ran = world.run(&workflow);
-    assert_eq!((ran.code, ran.status()), (Some(2), "error"), "{}", ran.log);
+    ran.ended(2, "error");
     let errors = ran.annotations("error");
     assert!(
         errors[0].starts_with("HTTPS_PROXY holds an address that cannot be used; accepted is"),
@@ -134,7 +134,7 @@ fn a_refused_key_is_told_as_before() {
         Answer::status(401, body)
     });
     let ran = world.review();
-    assert_eq!((ran.code, ran.status()), (Some(2), "error"), "{}", ran.log);
+    ran.ended(2, "error");
     let errors = ran.annotations("error");
     assert!(
         errors[0].contains("refused the request: *** is wrong (HTTP 401). Check opencode_api_key."),
