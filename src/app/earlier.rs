@@ -4,7 +4,7 @@
 
 use super::reading::Reading;
 use super::{Run, Stop};
-use crate::context::since::Since;
+use crate::context::since::{Moves, Since};
 use crate::domain::{CommitSha, FileDiff, Thread};
 use crate::github::PullRequest;
 use crate::plan;
@@ -47,18 +47,17 @@ pub async fn review(run: &Run<'_>, reading: &Reading, records: Vec<Record>) -> O
     let now = change.reviewed(change.diffs.clone());
     let mut newest = None;
     for record in plan::finished_under(records, &reading.rules_hash).take(MOST_REVIEWS) {
-        let Ok((head, before)) = change_of(run, reading, &record).await else {
+        let Ok((head, before, moves)) = change_of(run, reading, &record).await else {
             continue;
         };
-        let same = |(a, b): (&FileDiff, &FileDiff)| a.is_same_change(b);
-        if before.len() == now.len() && before.iter().zip(&now).all(same) {
+        if moves.is_same_change(&before, &now) {
             return Some(Earlier::Same(Box::new(Record {
                 head: reading.pull.head_sha.to_string(),
                 merge_base: reading.merge_base.to_string(),
                 ..record
             })));
         }
-        newest.get_or_insert_with(|| Since::of(head, &before, &now));
+        newest.get_or_insert_with(|| Since::of(head, &before, &now, &moves));
     }
     newest.map(Earlier::Since)
 }
@@ -81,10 +80,15 @@ async fn change_of(
     run: &Run<'_>,
     reading: &Reading,
     record: &Record,
-) -> anyhow::Result<(CommitSha, Vec<FileDiff>)> {
+) -> anyhow::Result<(CommitSha, Vec<FileDiff>, Moves)> {
     let (base, head): (CommitSha, CommitSha) = (record.merge_base.parse()?, record.head.parse()?);
     let repository = &reading.change.repository;
     repository.ensure(&[&base, &head], &run.remote()).await?;
     let before = repository.diff(&base, &head).await?;
-    Ok((head, reading.change.reviewed(before)))
+    let moves = if base == reading.merge_base {
+        Moves::default()
+    } else {
+        Moves::of(repository.diff(&base, &reading.merge_base).await?)
+    };
+    Ok((head, reading.change.reviewed(before), moves))
 }

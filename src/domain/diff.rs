@@ -95,7 +95,13 @@ impl DiffLine {
 }
 
 impl Hunk {
-    /// Whether both change the same lines in the same way, wherever these have moved to.
+    /// Where it begins in the old version; `None` where that has no such lines.
+    #[must_use]
+    pub fn begins(&self) -> Option<u32> {
+        self.lines.iter().find_map(|line| line.old)
+    }
+
+    /// Whether both change the same lines in the same way, wherever these stand.
     #[must_use]
     pub fn is_same_change(&self, other: &Self) -> bool {
         let mut pairs = self.lines.iter().zip(&other.lines);
@@ -137,19 +143,14 @@ impl FileDiff {
         }
     }
 
-    /// Whether both change the same lines in the same way, wherever in the file these have moved to.
+    /// Whether both do the same kind of thing to the same file. What a binary file holds nobody can tell.
     #[must_use]
-    pub fn is_same_change(&self, other: &Self) -> bool {
-        let lines = |diff: &Self| -> Vec<(LineKind, String)> {
-            let lines = diff.hunks.iter().flat_map(|hunk| hunk.lines.clone());
-            lines.map(|line| (line.kind, line.text)).collect()
-        };
+    pub fn is_of_a_kind_with(&self, other: &Self) -> bool {
         self.path == other.path
             && self.previous_path == other.previous_path
             && self.status == other.status
             && !self.binary
             && !other.binary
-            && lines(self) == lines(other)
     }
 
     /// Where a line of the old version stands in the new one, or where it would.
