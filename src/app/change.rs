@@ -73,14 +73,19 @@ impl Change {
 impl Change {
     /// The diffs of a change, but for those that nobody wants a review of.
     pub fn reviewed(&self, mut diffs: Vec<FileDiff>) -> Vec<FileDiff> {
-        diffs.retain(|diff| !self.ignore.takes(&diff.path));
+        diffs.retain(|diff| !is_ignored(&self.ignore, diff));
         diffs
     }
 }
 
 fn ignored(ignore: &Ignore, diffs: &[FileDiff]) -> BTreeSet<String> {
-    let ignored = diffs.iter().filter(|diff| ignore.takes(&diff.path));
+    let ignored = diffs.iter().filter(|diff| is_ignored(ignore, diff));
     ignored.map(|diff| diff.path.clone()).collect()
+}
+
+/// A submodule is one line that nobody writes for a program, and that stands for all of its code.
+fn is_ignored(ignore: &Ignore, diff: &FileDiff) -> bool {
+    ignore.takes(&diff.path) && !diff.is_submodule()
 }
 
 /// What the repository asks for where these files change, as rules from the base.

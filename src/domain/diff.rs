@@ -143,6 +143,13 @@ impl FileDiff {
         }
     }
 
+    /// Whether it says of a submodule which commit it is at, and nothing else.
+    #[must_use]
+    pub fn is_submodule(&self) -> bool {
+        let mut lines = self.hunks.iter().flat_map(|hunk| &hunk.lines);
+        !self.hunks.is_empty() && lines.all(|line| line.text.starts_with("Subproject commit "))
+    }
+
     /// Whether both do the same kind of thing to the same file. What a binary file holds nobody can tell.
     #[must_use]
     pub fn is_of_a_kind_with(&self, other: &Self) -> bool {

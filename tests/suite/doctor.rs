@@ -94,7 +94,7 @@ fn a_run_that_may_not_do_its_work_names_the_line_before_a_token_is_spent() {
     for (kept, line) in [
         (
             vec!["contents:read", "checks:write"],
-            "`pull-requests: read`",
+            "`pull-requests: write`",
         ),
         (
             vec!["contents:read", "checks:write", "pull-requests:read"],

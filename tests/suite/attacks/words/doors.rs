@@ -119,7 +119,11 @@ ends! {
     p9_a_closed_pull_request_is_not_reviewed: "skipped", "is closed", pull("state", json!("closed"));
     p9_a_merged_pull_request_is_not_reviewed: "skipped", "is merged already", pull("merged", json!(true));
     p9_a_locked_pull_request_is_not_reviewed: "skipped", "is locked", pull("locked", json!(true));
-    p9_a_draft_is_not_reviewed: "skipped", "is a draft", pull("draft", json!(true));
+    p9_a_draft_is_not_reviewed: "skipped", "is a draft", |ground| {
+        ground.workflow.payload["pull_request"]["draft"] = json!(true);
+        let pull = ground.world.pull;
+        ground.world.github.pull(pull, |pull| pull.draft = true);
+    };
     p9_a_pull_request_that_became_a_draft_since_is_not_reviewed: "skipped", "is a draft", |ground| {
         let pull = ground.world.pull;
         ground.world.github.pull(pull, |pull| pull.draft = true);
