@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test lint soak fuzz demo bench schema published-schemas providers
+.PHONY: check fmt clippy test lint locked soak fuzz demo bench schema published-schemas providers
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -19,14 +19,20 @@ test: $(installed)
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} cargo test
 
 # What no compiler sees: action.yml, the workflows to copy and our own, judged by zizmor, GitHub's schemas, GitHub's language
-# service and actionlint; the example of a configuration by our schema. All are installed here, at the versions of tests/lint.
+# service and actionlint; the example of a configuration by our schema; the image's recipe by hadolint, scripts by shellcheck.
+# All are installed here, at the versions of tests/lint.
 sample = examples/opencode-reviewer.yml
 workflows = $(filter-out $(sample),$(wildcard examples/*.yml .github/workflows/*.yml .github/workflows/*.yaml))
+dependabot = .github/dependabot.yml
+scripts = .ci/run $(wildcard .github/*.sh tests/image/*.sh)
 linters = target/lint/bin
 lint: target/lint/installed tests/lint/node_modules/.package-lock.json
-	$(linters)/zizmor --quiet --offline --persona auditor --strict-collection action.yml $(workflows)
+	$(linters)/zizmor --quiet --offline --persona auditor --strict-collection action.yml $(dependabot) $(workflows)
 	$(linters)/check-jsonschema --builtin-schema vendor.github-workflows $(workflows)
 	$(linters)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(linters)/check-jsonschema --builtin-schema vendor.dependabot $(dependabot)
+	$(linters)/hadolint Dockerfile
+	$(linters)/shellcheck $(scripts)
 	$(foreach schema,$(wildcard schema/opencode-reviewer.schema.json),\
 	    $(linters)/check-jsonschema --schemafile $(schema) $(sample))
 	node tests/lint/check.mjs action.yml $(workflows)
@@ -39,6 +45,10 @@ target/lint/installed: tests/lint/requirements.txt
 tests/lint/node_modules/.package-lock.json: tests/lint/package.json tests/lint/package-lock.json
 	npm ci --prefix tests/lint --ignore-scripts --no-audit --no-fund
 	@touch $@
+
+# Whether what the image takes from npm is locked with hashes for every platform; a release asks.
+locked:
+	node tests/image/locked.mjs
 
 # Faults drawn from a thousand seeds, two at a time, every tenth with the real OpenCode; `make test` has the first sixty.
 # Fewer, or others: SOAK_SEEDS=200 SOAK_FIRST=1001 make soak. One, with its plan and its logs: SOAK_SEED=123 make soak.
