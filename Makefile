@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test lint locked soak fuzz demo bench schema published-schemas providers
+.PHONY: check fmt clippy test lint deny advisories locked soak fuzz demo bench schema published-schemas providers
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -45,6 +45,19 @@ target/lint/installed: tests/lint/requirements.txt
 tests/lint/node_modules/.package-lock.json: tests/lint/package.json tests/lint/package-lock.json
 	npm ci --prefix tests/lint --ignore-scripts --no-audit --no-fund
 	@touch $@
+
+# What may come into the executable, by deny.toml: licences, bans, sources. The first time installs cargo-deny, in minutes.
+deny_version = 0.20.2
+deny = target/deny/$(deny_version)/bin/cargo-deny --log-level error
+deny: target/deny/$(deny_version)/bin/cargo-deny
+	$(deny) check licenses bans sources
+
+# Known vulnerabilities. Apart, because the database lies on GitHub, which not every machine reaches.
+advisories: target/deny/$(deny_version)/bin/cargo-deny
+	$(deny) check advisories
+
+target/deny/$(deny_version)/bin/cargo-deny:
+	cargo install --quiet --locked --root target/deny/$(deny_version) cargo-deny@$(deny_version)
 
 # Whether what the image takes from npm is locked with hashes for every platform; a release asks.
 locked:
