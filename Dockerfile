@@ -29,9 +29,13 @@ RUN npm ci --ignore-scripts --no-audit --no-fund \
     && test -x "/opt/opencode-reviewer/node_modules/@vscode/ripgrep-linux-${arch}/bin/rg"
 
 FROM debian:trixie-20260803-slim
-# Unpinned, because Debian removes superseded versions from its mirrors and a pinned one breaks the build.
+# Of git, what fetches by HTTP and reads objects: neither Perl's library, which a few of its commands are written for, nor
+# its servers and mailers. Unpinned, because Debian removes superseded versions from its mirrors and a pinned one breaks the
+# build.
 # hadolint ignore=DL3008
-RUN apt-get update \
+RUN { printf 'path-exclude=%s\n' '/usr/share/perl/*' '/usr/lib/*/perl/*' '/usr/lib/*/libperl.so*' '/usr/lib/git-core/*' \
+    && echo 'path-include=/usr/lib/git-core/git-remote-http*'; } >/etc/dpkg/dpkg.cfg.d/opencode-reviewer \
+    && apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates git \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=sidecar /opt/opencode-reviewer /opt/opencode-reviewer
