@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test lint deny advisories locked soak fuzz demo bench schema published-schemas providers
+.PHONY: check fmt clippy test lint deny advisories locked image image-test soak fuzz demo bench schema published-schemas providers
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -62,6 +62,14 @@ target/deny/$(deny_version)/bin/cargo-deny:
 # Whether what the image takes from npm is locked with hashes for every platform; a release asks.
 locked:
 	node tests/image/locked.mjs
+
+# The image, by Docker or, where no engine runs, by buildah; without a registry on bases made here (tests/image/build.sh).
+image:
+	tests/image/build.sh
+
+# The image that `make image` made, or another one (IMAGE=name), started as GitHub's runner starts it, between the stand-ins.
+image-test:
+	tests/image/test.sh
 
 # Faults drawn from a thousand seeds, two at a time, every tenth with the real OpenCode; `make test` has the first sixty.
 # Fewer, or others: SOAK_SEEDS=200 SOAK_FIRST=1001 make soak. One, with its plan and its logs: SOAK_SEED=123 make soak.
