@@ -1,11 +1,20 @@
-# Three stages, so that the image holds neither a compiler nor npm: only what runs beside untrusted text.
+# Three stages, so that the image holds neither a compiler nor npm: only what runs beside untrusted text. The bases are
+# pinned by version; Dependabot moves them.
 
-FROM rust:1-slim-bookworm AS build
+FROM rust:1.95.0-slim-trixie AS build
 WORKDIR /build
-COPY . .
-RUN cargo build --locked --release --bin opencode-reviewer
+# Writes into the executable which crates it is made of: an SBOM of the image would not know them otherwise.
+RUN cargo install --locked cargo-auditable@0.7.7
+COPY Cargo.toml Cargo.lock ./
+# The dependencies in a layer of their own, which is built anew when they change and not when we do. Of the other targets
+# that Cargo.toml names, Cargo asks for no file as long as they are not built.
+RUN mkdir src && touch src/lib.rs && echo 'fn main() {}' >src/main.rs \
+    && cargo auditable build --locked --release --bin opencode-reviewer \
+    && cargo clean --locked --release --package opencode-reviewer
+COPY src src
+RUN cargo auditable build --locked --release --bin opencode-reviewer
 
-FROM node:20-bookworm-slim AS sidecar
+FROM node:24.19.0-trixie-slim AS sidecar
 WORKDIR /sidecar
 COPY package.json package-lock.json ./
 # Both executables are inside the packages of this platform, so no install script has to run. Variants for other
@@ -19,17 +28,26 @@ RUN npm ci --ignore-scripts --no-audit --no-fund \
     && test -x "/opt/opencode-reviewer/node_modules/opencode-linux-${arch}/bin/opencode" \
     && test -x "/opt/opencode-reviewer/node_modules/@vscode/ripgrep-linux-${arch}/bin/rg"
 
-FROM debian:bookworm-slim
-LABEL org.opencontainers.image.title="opencode-reviewer" \
-      org.opencontainers.image.description="Reviews pull requests as a senior engineer would: a GitHub Action around a managed OpenCode server." \
-      org.opencontainers.image.licenses="MIT"
-# Unpinned, because Debian removes superseded versions from its mirrors and a pinned one breaks the build.
+FROM debian:trixie-20260803-slim
+# Of git, what fetches by HTTP and reads objects: neither Perl's library, which a few of its commands are written for, nor
+# its servers and mailers. Unpinned, because Debian removes superseded versions from its mirrors and a pinned one breaks the
+# build.
 # hadolint ignore=DL3008
-RUN apt-get update \
+RUN { printf 'path-exclude=%s\n' '/usr/share/perl/*' '/usr/lib/*/perl/*' '/usr/lib/*/libperl.so*' '/usr/lib/git-core/*' \
+    && echo 'path-include=/usr/lib/git-core/git-remote-http*'; } >/etc/dpkg/dpkg.cfg.d/opencode-reviewer \
+    && apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates git \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=sidecar /opt/opencode-reviewer /opt/opencode-reviewer
 COPY --from=build /build/target/release/opencode-reviewer /usr/local/bin/opencode-reviewer
+# A release says what it is and where it comes from.
+ARG VERSION=unreleased
+ARG SOURCE=
+LABEL org.opencontainers.image.title="opencode-reviewer" \
+      org.opencontainers.image.description="Reviews pull requests as a senior engineer would: a GitHub Action around a managed OpenCode server." \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.source="${SOURCE}"
 # Neither USER nor WORKDIR: the runner mounts a workspace that only root can read in every case, and sets the
 # working directory itself.
 ENTRYPOINT ["/usr/local/bin/opencode-reviewer"]

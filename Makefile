@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test lint soak fuzz demo bench schema published-schemas providers
+.PHONY: check fmt clippy test lint deny advisories locked image image-test soak fuzz demo bench schema published-schemas providers
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -19,14 +19,20 @@ test: $(installed)
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} cargo test
 
 # What no compiler sees: action.yml, the workflows to copy and our own, judged by zizmor, GitHub's schemas, GitHub's language
-# service and actionlint; the example of a configuration by our schema. All are installed here, at the versions of tests/lint.
+# service and actionlint; the example of a configuration by our schema; the image's recipe by hadolint, scripts by shellcheck.
+# All are installed here, at the versions of tests/lint.
 sample = examples/opencode-reviewer.yml
 workflows = $(filter-out $(sample),$(wildcard examples/*.yml .github/workflows/*.yml .github/workflows/*.yaml))
+dependabot = .github/dependabot.yml
+scripts = .ci/run $(wildcard .github/*.sh tests/image/*.sh)
 linters = target/lint/bin
 lint: target/lint/installed tests/lint/node_modules/.package-lock.json
-	$(linters)/zizmor --quiet --offline --persona auditor --strict-collection action.yml $(workflows)
+	$(linters)/zizmor --quiet --offline --persona auditor --strict-collection action.yml $(dependabot) $(workflows)
 	$(linters)/check-jsonschema --builtin-schema vendor.github-workflows $(workflows)
 	$(linters)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(linters)/check-jsonschema --builtin-schema vendor.dependabot $(dependabot)
+	$(linters)/hadolint Dockerfile
+	$(linters)/shellcheck $(scripts)
 	$(foreach schema,$(wildcard schema/opencode-reviewer.schema.json),\
 	    $(linters)/check-jsonschema --schemafile $(schema) $(sample))
 	node tests/lint/check.mjs action.yml $(workflows)
@@ -39,6 +45,31 @@ target/lint/installed: tests/lint/requirements.txt
 tests/lint/node_modules/.package-lock.json: tests/lint/package.json tests/lint/package-lock.json
 	npm ci --prefix tests/lint --ignore-scripts --no-audit --no-fund
 	@touch $@
+
+# What may come into the executable, by deny.toml: licences, bans, sources. The first time installs cargo-deny, in minutes.
+deny_version = 0.20.2
+deny = target/deny/$(deny_version)/bin/cargo-deny --log-level error
+deny: target/deny/$(deny_version)/bin/cargo-deny
+	$(deny) check licenses bans sources
+
+# Known vulnerabilities. Apart, because the database lies on GitHub, which not every machine reaches.
+advisories: target/deny/$(deny_version)/bin/cargo-deny
+	$(deny) check advisories
+
+target/deny/$(deny_version)/bin/cargo-deny:
+	cargo install --quiet --locked --root target/deny/$(deny_version) cargo-deny@$(deny_version)
+
+# Whether what the image takes from npm is locked with hashes for every platform; a release asks.
+locked:
+	node tests/image/locked.mjs
+
+# The image, by Docker or, where no engine runs, by buildah; without a registry on bases made here (tests/image/build.sh).
+image:
+	tests/image/build.sh
+
+# The image that `make image` made, or another one (IMAGE=name), started as GitHub's runner starts it, between the stand-ins.
+image-test:
+	tests/image/test.sh
 
 # Faults drawn from a thousand seeds, two at a time, every tenth with the real OpenCode; `make test` has the first sixty.
 # Fewer, or others: SOAK_SEEDS=200 SOAK_FIRST=1001 make soak. One, with its plan and its logs: SOAK_SEED=123 make soak.
