@@ -522,6 +522,18 @@ mod tests {
     }
 
     #[test]
+    fn who_disagrees_on_a_fork_is_told_when_it_is_read() {
+        let found = finding("The last page is lost.");
+        for (fork, line) in [(false, DISAGREE), (true, DISAGREE_ON_FORK)] {
+            let comment = with_voice(|voice| Voice { fork, ..*voice }.finding(&found));
+            assert!(
+                comment.contains(&format!("\n\n{line}\n\n---\n")),
+                "{comment}"
+            );
+        }
+    }
+
+    #[test]
     fn a_fence_a_quote_or_a_list_stands_below_our_words() {
         for body in [
             "~~~\ncode\n~~~",
