@@ -273,9 +273,8 @@ async fn work(
         }
         Plan::Recompute(record) if !reading.carried.is_due() => {
             let head = reading.pull.head_sha.clone();
-            let judges = reading.means.allow_discussion()
-                && !plan::to_judge(&reading.threads, &head, false).is_empty();
-            let mut finished = if agenda.questions.is_empty() && !judges {
+            let judges_none = reading.to_judge(false).is_empty();
+            let mut finished = if agenda.questions.is_empty() && judges_none {
                 check.open(run, &reading).await;
                 finish::recomputed(run, &reading, *record)
             } else {

@@ -119,7 +119,7 @@ impl Agenda {
             root: Some(root),
             seq: 0,
         });
-        let waits = plan::to_judge(&reading.threads, &reading.pull.head_sha, false);
+        let waits = reading.to_judge(false);
         if judges && waits.iter().any(|thread| thread.id == root) {
             return Ok(());
         }

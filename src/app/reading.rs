@@ -180,6 +180,14 @@ impl Reading {
             .filter(|lost| lost.head == self.pull.head_sha);
         lost.map(|lost| lost.score).collect()
     }
+
+    /// The open threads that this run judges, with the change if it `reviews` that: none where nobody pays for it.
+    pub fn to_judge(&self, reviews: bool) -> Vec<&Thread> {
+        if !self.means.allow_discussion() {
+            return Vec::new();
+        }
+        plan::to_judge(&self.threads, &self.pull.head_sha, reviews)
+    }
 }
 
 /// How much of the model the run may use; nothing at all where the pull request is to be left alone.

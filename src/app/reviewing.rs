@@ -37,7 +37,7 @@ pub async fn review(
     questions: &[Question],
 ) -> Result<Finished, Stop> {
     let diffs = session::diff_files(&reading.change).await?;
-    let mut to_judge = plan::to_judge(&reading.threads, &reading.pull.head_sha, covered.is_none());
+    let mut to_judge = reading.to_judge(covered.is_none());
     let later = to_judge.len().saturating_sub(plan::MOST_JUDGED);
     to_judge.truncate(plan::MOST_JUDGED);
     let past = Past::of(run, &reading, &to_judge).await;

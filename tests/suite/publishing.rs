@@ -415,6 +415,37 @@ fn g3_what_a_finished_review_could_not_post_is_posted_by_the_next_run_without_th
 }
 
 #[test]
+fn a_stranger_who_causes_the_next_run_has_it_posted_and_pays_for_nothing_else() {
+    let world = World::shop(Script::new().pass(1, |_| vec![post(lost_page(7))]));
+    review(&world);
+    let root = world.github.comments()[0].id;
+    let before = world.github.pull(world.pull, |pull| pull.head.sha.clone());
+    let words = Change::write("NOTES.md", "Words.\n");
+    let head = world.github.commit("search", &[&before], &[words]);
+    world.github.push(world.pull, &head);
+    let cart = Script::new().pass(1, |_| vec![post(layer_bypassed(7))]);
+    world.model.becomes(cart.into_behaviour());
+    let refusal = json!({ "message": "Resource not accessible by integration" });
+    let refused = Fault::Status(403, refusal);
+    world.github.on(Method::POST, REVIEWS, 99, refused);
+    after_the_push(&world, &before).ended(2, "incomplete");
+    world.github.with(State::clear_faults);
+    // The author waits for an answer, and a stranger has the next word.
+    world.github.reply(root, "dev", "That is on purpose.");
+    world.github.permit("stranger", "read");
+    let word = world.github.reply(root, "stranger", "I like it.");
+    let name = "pull_request_review_comment";
+    let payload = events::comment_event(name, &world.github, world.pull, word.id);
+    let asked = world.model.requests().len();
+    let ran = world.run(&world.workflow(name, payload).quick());
+    ran.ended(0, "findings");
+    assert_eq!(world.model.requests().len(), asked, "{}", ran.log);
+    assert!(said(&world.github).contains(&"src/ui/cart.ts".to_owned()));
+    world.github.take_writes();
+    world.finish();
+}
+
+#[test]
 fn g11_what_a_run_was_about_to_post_when_its_machine_was_lost_is_posted_by_the_next() {
     let world = World::shop(three());
     world.github.on(Method::POST, REVIEWS, 1, Fault::Hang);
