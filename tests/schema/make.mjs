@@ -38,12 +38,14 @@ function readJson(path) {
   return JSON.parse(readFileSync(path, "utf8"));
 }
 
-// ---- REST: the operations that the reviewer may use, with every component they reach ----
+// ---- REST: the operations that the reviewer may use, and those of the tools that it is compared with in `make bench`,
+// ---- with every component they reach ----
 
 function makeOpenApi(api) {
   const repository = "/repos/{owner}/{repo}";
   const operations = {
     "/rate_limit": ["get"],
+    "/user": ["get"],
     [repository]: ["get"],
     [`${repository}/pulls/{pull_number}`]: ["get"],
     [`${repository}/pulls/{pull_number}/files`]: ["get"],
@@ -57,11 +59,17 @@ function makeOpenApi(api) {
     [`${repository}/pulls/comments/{comment_id}`]: ["get", "patch", "delete"],
     [`${repository}/pulls/comments/{comment_id}/reactions`]: ["post"],
     [`${repository}/issues/{issue_number}/comments`]: ["get", "post"],
+    [`${repository}/issues/{issue_number}/labels`]: ["get", "put"],
+    [`${repository}/issues/comments/{comment_id}`]: ["get", "patch", "delete"],
     [`${repository}/issues/comments/{comment_id}/reactions`]: ["post"],
     [`${repository}/check-runs`]: ["post"],
     [`${repository}/check-runs/{check_run_id}`]: ["patch"],
     [`${repository}/commits/{ref}/check-runs`]: ["get"],
+    [`${repository}/commits/{ref}`]: ["get"],
     [`${repository}/compare/{basehead}`]: ["get"],
+    [`${repository}/branches/{branch}`]: ["get"],
+    [`${repository}/contents/{path}`]: ["get"],
+    [`${repository}/languages`]: ["get"],
     [`${repository}/collaborators/{username}/permission`]: ["get"],
   };
   const subset = { openapi: api.openapi, info: { title: api.info.title, version: api.info.version }, paths: {} };
@@ -73,6 +81,9 @@ function makeOpenApi(api) {
       subset.paths[path][method] = keepOperation(operation);
     }
   }
+  // Known mistake: a bare list of names is taken, too, and is what PyGithub sends.
+  const labels = subset.paths[`${repository}/issues/{issue_number}/labels`].put.requestBody;
+  labels.content["application/json"].schema.oneOf.push({ type: "array", items: { type: "string" } });
   const components = {};
   for (const pending = [subset.paths]; pending.length > 0; ) {
     for (const [kind, name] of references(pending.pop())) {

@@ -1,6 +1,7 @@
 //! The example pull request: a small shop whose change carries planted defects, each of another kind.
 
 use super::github::{Change, GitHub};
+use std::fmt::Write as _;
 
 pub const README: &str = include_str!("shop/base/README.md");
 pub const AGENTS: &str = include_str!("shop/base/AGENTS.md");
@@ -48,6 +49,25 @@ pub fn changes() -> Vec<Change> {
         Change::write("src/page.ts", PAGE[1]),
         Change::write("src/ui/cart.ts", CART[1]),
     ]
+}
+
+/// One of many files that make the pull request larger; with the number of a version, so that it can change in one place.
+pub fn part(number: usize, version: usize) -> Change {
+    let mut text = format!("// Part {number} of the shop.\n");
+    for line in 0..40 {
+        let _ = writeln!(
+            text,
+            "export const price{line} = (count: number) => count * {line} + {number};"
+        );
+    }
+    let _ = writeln!(text, "export const version = {version};");
+    Change::write(&format!("src/parts/part{number}.ts"), text)
+}
+
+/// A later push: the search fills the last page again.
+pub fn fixed() -> Change {
+    let text = head_of("src/page.ts").replace("Math.floor", "Math.ceil");
+    Change::write("src/page.ts", text)
 }
 
 /// A changed file, as the head has it.

@@ -4,34 +4,14 @@
 use crate::review::{finding, layer_bypassed, lost_page, post};
 use crate::standin::github::{Change, State, events};
 use crate::standin::model::{Call, Script};
-use crate::standin::shop;
+use crate::standin::shop::{self, fixed, part};
 use crate::standin::world::{Ran, World};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
-
-/// A part of the shop; with the number of a version, so that it can change in one place.
-fn part(number: usize, version: usize) -> Change {
-    let mut text = format!("// Part {number} of the shop.\n");
-    for line in 0..40 {
-        let _ = writeln!(
-            text,
-            "export const price{line} = (count: number) => count * {line} + {number};"
-        );
-    }
-    let _ = writeln!(text, "export const version = {version};");
-    Change::write(&format!("src/parts/part{number}.ts"), text)
-}
 
 const PARTS: usize = 25;
 
 fn parts() -> Vec<Change> {
     (0..PARTS).map(|number| part(number, 1)).collect()
-}
-
-/// The search fills the last page again.
-fn fixed() -> Change {
-    let text = shop::head_of("src/page.ts").replace("Math.floor", "Math.ceil");
-    Change::write("src/page.ts", text)
 }
 
 /// What a run has asked of the model.

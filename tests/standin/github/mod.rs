@@ -8,6 +8,8 @@
 )]
 
 mod checks;
+mod contents;
+mod conversation;
 mod diff;
 pub mod events;
 mod faults;

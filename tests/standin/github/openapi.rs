@@ -136,7 +136,10 @@ pub fn check(request: &Request) -> Checked {
 }
 
 fn fits(template: &[String], segments: &[String]) -> bool {
-    template.len() == segments.len()
+    // A path has slashes of its own.
+    let long =
+        template.last().is_some_and(|last| last == "{path}") && segments.len() > template.len();
+    (long || template.len() == segments.len())
         && template.iter().zip(segments).all(|(pattern, segment)| {
             let accepts_any = !pattern.ends_with("_id}") && !pattern.ends_with("_number}");
             let number = segment.parse::<u64>().is_ok();

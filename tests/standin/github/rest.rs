@@ -4,10 +4,10 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::reply::{BODY_CHARACTERS, Reply, Request, TOO_LONG, page};
-use super::state::{Identity, IssueComment, PullRequest, Reaction, ReviewComment, State};
+use super::reply::{BODY_CHARACTERS, FORBIDDEN, Reply, Request, TOO_LONG, page};
+use super::state::{Identity, PullRequest, Reaction, ReviewComment, State};
 use super::writes::Write;
-use super::{checks, reviews};
+use super::{checks, contents, conversation, reviews};
 
 /// GitHub lists no more than these.
 const MOST_FILES: usize = 3_000;
@@ -25,7 +25,7 @@ pub fn missing_permission(state: &State, identity: &Identity, request: &Request)
     let scope = match segments.as_slice() {
         ["pulls" | "issues", ..] => "pull-requests",
         ["check-runs", ..] | ["commits", _, "check-runs"] => "checks",
-        ["compare", ..] => "contents",
+        ["compare" | "contents" | "branches" | "languages", ..] | ["commits", _] => "contents",
         _ => return None,
     };
     let reads = request.method == Method::GET;
@@ -39,6 +39,8 @@ pub fn answer(state: &mut State, identity: &Identity, request: &Request) -> Repl
     let rest = segments.get(3..).unwrap_or_default();
     match (request.method.as_str(), rest) {
         ("GET", []) if segments == ["rate_limit"] => rate_limit(),
+        // The token of a workflow is nobody's.
+        ("GET", []) if segments == ["user"] => Reply::error(403, FORBIDDEN),
         ("GET", []) => Reply::json(200, &state.repository_json()),
         (_, ["pulls", "comments", id, tail @ ..]) => {
             one_comment(state, identity, request, number(id), tail)
@@ -54,18 +56,22 @@ pub fn answer(state: &mut State, identity: &Identity, request: &Request) -> Repl
                 .any(|comment| comment.id == number(id));
             react(state, identity, request, number(id), known)
         }
-        (_, ["issues", pull, "comments"]) => issue_comments(state, identity, request, number(pull)),
+        (_, ["issues", tail @ ..]) => conversation::answer(state, identity, request, tail),
         ("POST", ["check-runs"]) => checks::create(state, identity, request),
         ("PATCH", ["check-runs", id]) => checks::update(state, request, number(id)),
         ("GET", ["commits", commit, "check-runs"]) => checks::list(state, request, commit),
         ("GET", ["compare", basehead]) => compare(state, basehead),
+        ("GET", ["contents", path @ ..]) => contents::file(state, request, &path.join("/")),
+        ("GET", ["languages"]) => contents::languages(state),
+        ("GET", ["commits", commit]) => contents::commit(state, commit),
+        ("GET", ["branches", name]) => contents::branch(state, name),
         ("GET", ["collaborators", login, "permission"]) => permission(state, login),
         _ => Reply::not_found(),
     }
 }
 
 /// Zero is nobody's number, so that what is no number is not found.
-fn number(text: &str) -> u64 {
+pub fn number(text: &str) -> u64 {
     text.parse().unwrap_or(0)
 }
 
@@ -159,12 +165,12 @@ fn is_pending(state: &State, review: u64) -> bool {
         .any(|one| one.id == review && one.state == "PENDING")
 }
 
-fn list(state: &State, request: &Request, items: &[Value]) -> Reply {
+pub fn list(state: &State, request: &Request, items: &[Value]) -> Reply {
     page(request, state, items)
 }
 
 /// Times in one format and one zone compare as text.
-fn since(request: &Request, items: Vec<Value>) -> Vec<Value> {
+pub fn since(request: &Request, items: Vec<Value>) -> Vec<Value> {
     let Some(since) = request.query("since") else {
         return items;
     };
@@ -226,48 +232,6 @@ pub fn body_refusal(body: &str) -> Option<Reply> {
         return Some(Reply::unprocessable(&["Body can't be blank"]));
     }
     (body.chars().count() > BODY_CHARACTERS).then(|| Reply::unprocessable(&[TOO_LONG]))
-}
-
-fn issue_comments(state: &mut State, identity: &Identity, request: &Request, pull: u64) -> Reply {
-    if !state.pulls.contains_key(&pull) {
-        return Reply::not_found();
-    }
-    if request.method == Method::GET {
-        let items = state
-            .issue_comments
-            .iter()
-            .filter(|one| one.pull == pull)
-            .map(|one| state.issue_comment_json(one));
-        return list(state, request, &since(request, items.collect()));
-    }
-    let body = request.text("body").unwrap_or_default();
-    if let Some(refusal) = body_refusal(body) {
-        return refusal;
-    }
-    let comment = state.add_issue_comment(pull, &identity.login, body);
-    state.writes.push(Write::IssueComment {
-        pull,
-        id: comment.id,
-        json: request.body.clone(),
-    });
-    Reply::json(201, &state.issue_comment_json(&comment))
-}
-
-impl State {
-    pub fn add_issue_comment(&mut self, pull: u64, login: &str, body: &str) -> IssueComment {
-        let (id, at) = (self.next_id(), self.tick());
-        let comment = IssueComment {
-            id,
-            pull,
-            body: body.into(),
-            user: login.into(),
-            author_association: self.association(login, pull),
-            created_at: at.clone(),
-            updated_at: at,
-        };
-        self.issue_comments.push(comment.clone());
-        comment
-    }
 }
 
 fn react(

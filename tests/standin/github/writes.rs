@@ -49,6 +49,17 @@ pub enum Write {
         id: u64,
         json: Value,
     },
+    EditIssueComment {
+        id: u64,
+        json: Value,
+    },
+    DeleteIssueComment {
+        id: u64,
+    },
+    Labels {
+        pull: u64,
+        json: Value,
+    },
     Reaction {
         comment: u64,
         json: Value,

@@ -14,7 +14,7 @@ fn valid(method: &str, template: &str, status: u16, answer: &Value) {
 }
 
 /// Every read, as the description names it and as it is asked here.
-fn reads(root: u64, review: &Value, head: &str) -> [(&'static str, String); 13] {
+fn reads(root: u64, review: &Value, head: &str) -> [(&'static str, String); 18] {
     [
         ("", String::new()),
         ("/pulls/{pull_number}", "/pulls/1".into()),
@@ -43,6 +43,11 @@ fn reads(root: u64, review: &Value, head: &str) -> [(&'static str, String); 13] 
             format!("/commits/{head}/check-runs"),
         ),
         ("/compare/{basehead}", format!("/compare/main...{head}")),
+        ("/commits/{ref}", format!("/commits/{head}")),
+        ("/branches/{branch}", "/branches/feature".into()),
+        ("/contents/{path}", format!("/contents/src/a.ts?ref={head}")),
+        ("/languages", "/languages".into()),
+        ("/issues/{issue_number}/labels", "/issues/1/labels".into()),
         (
             "/collaborators/{username}/permission",
             "/collaborators/writer/permission".into(),

@@ -329,3 +329,56 @@ fn earlier_check_runs_are_found_in_one_query() {
     assert_eq!(repository["b"], Value::Null);
     github.finish();
 }
+
+#[test]
+fn a_comment_on_the_conversation_can_be_changed_and_taken_back() {
+    let (github, number, _) = small_pull();
+    let said = post(
+        &github,
+        &format!("{REPOSITORY}/issues/{number}/comments"),
+        &json!({ "body": "Working." }),
+    );
+    assert_eq!(github.expect_issue_comment(), "Working.");
+    let path = format!("{REPOSITORY}/issues/comments/{}", said.json["id"]);
+    let call = |method: Method, body: Option<&Value>| {
+        try_call(&github, GitHub::TOKEN, method, &path, body).expect("an answer")
+    };
+    let edited = call(Method::PATCH, Some(&json!({ "body": "Done." })));
+    assert_eq!(
+        (edited.status, &edited.json["body"]),
+        (200, &json!("Done."))
+    );
+    assert_eq!(call(Method::GET, None).json["body"], "Done.");
+    assert_eq!(
+        call(Method::PATCH, Some(&json!({ "body": " " }))).status,
+        422
+    );
+    assert_eq!(call(Method::DELETE, None).status, 204);
+    assert_eq!(call(Method::GET, None).status, 404);
+    let writes = github.take_writes();
+    assert!(
+        matches!(
+            writes.as_slice(),
+            [
+                Write::EditIssueComment { .. },
+                Write::DeleteIssueComment { .. }
+            ]
+        ),
+        "{writes:?}"
+    );
+    github.finish();
+}
+
+#[test]
+fn labels_are_set_all_at_once_by_a_list_with_or_without_a_name() {
+    let (github, number, _) = small_pull();
+    let path = format!("{REPOSITORY}/issues/{number}/labels");
+    for labels in [json!(["bug"]), json!({ "labels": ["bug"] })] {
+        github.pull(number, |pull| pull.labels = vec!["old".into()]);
+        let answer = try_call(&github, GitHub::TOKEN, Method::PUT, &path, Some(&labels));
+        assert_eq!(answer.expect("an answer").json[0]["name"], "bug");
+        assert_eq!(github.pull(number, |pull| pull.labels.clone()), ["bug"]);
+    }
+    assert_eq!(github.take_writes().len(), 2);
+    github.finish();
+}

@@ -5,7 +5,7 @@ use std::process::Command;
 use data_encoding::BASE64;
 use serde_json::json;
 
-use super::{REPOSITORY, get, pulls, small_pull};
+use super::{REPOSITORY, get, numbered, pulls, small_pull};
 use crate::standin::github::{Change, GitHub};
 
 #[test]
@@ -191,5 +191,27 @@ fn git_fetches_single_commits_with_the_token_only() {
     assert!(String::from_utf8_lossy(&file.stdout).contains("changed"));
     let heads = git(&["-c", "http.extraHeader=", "ls-remote", &url]);
     assert!(!heads.status.success());
+    github.finish();
+}
+
+#[test]
+fn a_file_is_given_as_a_commit_has_it() {
+    let (github, _, head) = small_pull();
+    let content = |reference: &str| {
+        let path = format!("{REPOSITORY}/contents/src/a.ts{reference}");
+        let json = get(&github, &path).json;
+        let bytes = BASE64.decode(json["content"].as_str().unwrap().as_bytes());
+        String::from_utf8(bytes.unwrap()).unwrap()
+    };
+    assert!(content("").contains("line 5\n"));
+    assert!(content(&format!("?ref={head}")).contains("changed\n"));
+    for missing in ["src/none.ts", "src", "src/a.ts?ref=nobranch"] {
+        let answer = get(&github, &format!("{REPOSITORY}/contents/{missing}"));
+        assert_eq!(answer.status, 404, "{missing}");
+    }
+    let languages = get(&github, &format!("{REPOSITORY}/languages")).json;
+    assert_eq!(languages, json!({ "TypeScript": numbered(&[]).len() }));
+    // As to every token of a workflow.
+    assert_eq!(get(&github, "/user").status, 403);
     github.finish();
 }

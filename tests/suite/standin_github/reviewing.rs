@@ -290,6 +290,6 @@ fn an_unexpected_write_fails_the_test() {
 #[should_panic(expected = "requests that GitHub does not know")]
 fn an_unknown_route_fails_the_test() {
     let (github, _, _) = small_pull();
-    assert_eq!(get(&github, "/user").status, 404);
+    assert_eq!(get(&github, "/users/dev").status, 404);
     github.finish();
 }

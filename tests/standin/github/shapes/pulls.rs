@@ -119,7 +119,7 @@ impl State {
         })
     }
 
-    fn label_json(&self, name: &str) -> Value {
+    pub fn label_json(&self, name: &str) -> Value {
         let id = user_id(name);
         json!({
             "id": id, "node_id": format!("LA_{id}"), "url": format!("{}/labels/{name}", self.api_url()), "name": name,
