@@ -24,7 +24,7 @@ test: $(installed)
 sample = examples/opencode-reviewer.yml
 workflows = $(filter-out $(sample),$(wildcard examples/*.yml .github/workflows/*.yml .github/workflows/*.yaml))
 dependabot = .github/dependabot.yml
-scripts = .ci/run $(wildcard .github/*.sh tests/image/*.sh)
+scripts = .ci/run $(wildcard .github/*.sh tests/image/*.sh bench/pr_agent/*.sh)
 linters = target/lint/bin
 lint: target/lint/installed tests/lint/node_modules/.package-lock.json
 	$(linters)/zizmor --quiet --offline --persona auditor --strict-collection action.yml $(dependabot) $(workflows)
@@ -95,11 +95,12 @@ demo: $(installed)
 	cargo build --quiet
 	OPENCODE_REVIEWER_BIN="$${CARGO_TARGET_DIR:-target}/debug/opencode-reviewer" cargo run --quiet --example demo
 
-# The examples are the kernel without walls that the sandbox is measured against, and the quick sidecar; cargo builds none for
-# a benchmark.
+# Writes bench/RESULTS.md. The examples are the kernel without walls that the sandbox is measured against, and the quick
+# sidecar; cargo builds none for a benchmark.
 bench: $(installed)
 	cargo build --quiet --release --example lacking --example sidecar
-	cargo bench --bench review
+	python=$$(bench/pr_agent/install.sh target/bench/pr-agent) && \
+	    $${python:+env "PR_AGENT_PYTHON=$$python"} cargo bench --bench review
 
 # Makes the test data that comes from GitHub's own descriptions anew (tests/schema/README.md).
 schema:

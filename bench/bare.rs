@@ -1,8 +1,8 @@
 //! The other side: OpenCode alone, with the same configuration, files, prompts and tool calls. Whatever a review needs
 //! besides (the files, the desk behind the tools) is there before the clock starts and costs it nothing.
 
-use super::measure::{self, Measured, Times};
-use super::script;
+use super::course::Course;
+use super::measure::{self, Measured};
 use super::standin::github::GitHub;
 use super::standin::world::{KEY, World};
 use anyhow::{Context as _, Result, ensure};
@@ -13,10 +13,10 @@ use opencode_reviewer::context::brief;
 use opencode_reviewer::context::fence::Fence;
 use opencode_reviewer::domain::{CommitSha, FileDiff, PassNumber, Score};
 use opencode_reviewer::git::{Remote, Repository};
+use opencode_reviewer::opencode::find_ripgrep;
 use opencode_reviewer::opencode::profile::{
     self, ModelEndpoint, Profile, Surroundings, ToolEndpoint,
 };
-use opencode_reviewer::opencode::{find_opencode, find_ripgrep};
 use opencode_reviewer::redact::Redactor;
 use opencode_reviewer::review::REVIEWERS;
 use opencode_reviewer::review::desk::{Desk, Subject};
@@ -74,30 +74,35 @@ pub fn prompts(ours: &Measured) -> Result<Prompts> {
     })
 }
 
-pub fn run(prompts: &Prompts) -> Result<Measured> {
-    let times = Times::default();
-    let world = World::with(&[], times.noting(script::reviewer().into_behaviour()));
+/// Reviews the whole pull request, as it is now.
+pub fn run(course: &Course, prompts: &Prompts) -> Result<Measured> {
+    let world = &course.world;
     let runtime = Runtime::new()?;
     let scratch = TempDir::new()?;
     let desk = SharedDesk::default();
-    let tools = runtime.block_on(prepare(&world, scratch.path(), &desk))?;
-    let sidecar = Bare::new(&world, &tools, scratch.path(), &prompts.system)?;
+    let tools = runtime.block_on(prepare(world, scratch.path(), &desk))?;
+    let sidecar = Bare::new(world, &tools, scratch.path(), &prompts.system)?;
+    let asked = world.model.requests().len();
+    course.times.forget();
     let begun = Instant::now();
     let (child, listening) = sidecar.start()?;
     let group = Pid::from_raw(i32::try_from(child.id())?);
+    let watching = std::thread::spawn(|| measure::wait_watching(child, measure::tree_kib));
     let outcome = runtime.block_on(sidecar.converse(&listening, &prompts.texts, &desk));
     killpg(group, Signal::SIGTERM)?;
-    let ended = measure::wait(child)?;
+    let (ended, peak_kib) = watching.join().expect("no panic")?;
     outcome?;
-    let (first_request, last_request) = times.since(begun)?;
+    let (first_request, last_request) = course.times.since(begun);
     Ok(Measured {
         wall: ended.at - begun,
         cpu: ended.cpu,
         first_request,
         last_request,
-        requests: world.model.requests(),
+        peak_kib,
+        requests: world.model.requests().split_off(asked),
         github_requests: 0,
-        staged: desk.with(|desk| desk.publishable().0.len()).unwrap_or(0),
+        findings: desk.with(|desk| desk.publishable().0.len()).unwrap_or(0),
+        notifications: 0,
     })
 }
 
@@ -177,9 +182,6 @@ impl Bare {
     fn new(world: &World, tools: &ToolServer, scratch: &Path, system: &str) -> Result<Self> {
         let roots = [PathBuf::from(env!("CARGO_MANIFEST_DIR"))];
         let path = std::env::var("PATH").unwrap_or_default();
-        let given = std::env::var("OPENCODE_BIN").ok();
-        let executable = find_opencode(given.as_deref(), &roots, &path)
-            .context("OpenCode was not found; install it with `npm ci`")?;
         let model = ModelChoice {
             provider: "standin".into(),
             name: "scripted".into(),
@@ -205,7 +207,7 @@ impl Bare {
         });
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
         Ok(Self {
-            executable,
+            executable: super::opencode()?,
             directory: scratch.join("snapshot"),
             environment,
             port: listener.local_addr()?.port(),

@@ -126,7 +126,7 @@ fn measured(what: String, files: usize, comments: usize, world: &World) -> Resul
     let mut command = world.command(&world.opened().quick(), &["action"]);
     command.stdout(log.try_clone()?).stderr(log.try_clone()?);
     let child = command.spawn().context("starting the reviewer")?;
-    let (ended, peak_kib) = measure::wait_watching(child)?;
+    let (ended, peak_kib) = measure::wait_watching(child, measure::own_peak_kib)?;
     let report = std::fs::read(world.workspace().join("opencode-review.json"));
     let mut said = String::new();
     log.rewind()?;

@@ -1,7 +1,7 @@
-//! `make bench`: how rebuilding the threads scales, what large pull requests take, what the reviewer costs on top of
-//! OpenCode, and what the sandbox costs. For the latter two the same scripted four-pass review, with a model that answers at once, is run by our binary
-//! and by bare OpenCode, or with and without the sandbox's walls, in turn. The numbers are printed and never judged.
-//! `cargo bench --bench review -- rebuild` does the first part only; the others are `large`, `reviews` and `sandbox`.
+//! `make bench`: how rebuilding the threads scales, what large pull requests take, this action beside the tools that one would
+//! pick instead, and what the sandbox costs. For the latter two the same scripted review is run in turn, with a model that
+//! answers at once. The numbers are printed and, when all parts were run, written to `RESULTS.md`; they are never judged.
+//! `cargo bench --bench review -- rebuild` does the first part only; the others are `large`, `tools` and `sandbox`.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -9,13 +9,16 @@
 )]
 
 mod bare;
+mod course;
 #[path = "../examples/demo/findings.rs"]
 mod findings;
 mod large;
 mod measure;
 mod ours;
+mod pr_agent;
 mod prefix;
 mod rebuild;
+mod results;
 mod sandbox;
 #[path = "../examples/demo/script.rs"]
 mod script;
@@ -26,12 +29,17 @@ mod script;
 #[path = "../tests/standin/mod.rs"]
 mod standin;
 mod table;
+mod tools;
 
-use anyhow::{Result, ensure};
-use measure::Measured;
-use std::process::ExitCode;
+use anyhow::{Context as _, Result, ensure};
+use opencode_reviewer::opencode::find_opencode;
+use opencode_reviewer::state::spending::Day;
+use pr_agent::PrAgent;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::SystemTime;
 
-const PAIRS: usize = 5;
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bench/RESULTS.md");
 
 fn main() -> ExitCode {
     // `cargo test --all-targets` starts this, too, and nobody wants to wait for it there.
@@ -39,7 +47,7 @@ fn main() -> ExitCode {
         println!("Nothing is measured without `cargo bench --bench review`.");
         return ExitCode::SUCCESS;
     }
-    let parts = ["rebuild", "large", "reviews", "sandbox"];
+    let parts = ["rebuild", "large", "tools", "sandbox"];
     let part = std::env::args().find(|argument| parts.contains(&argument.as_str()));
     match measure_part(part.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -50,56 +58,70 @@ fn main() -> ExitCode {
     }
 }
 
-/// One part, or all of them.
+/// One part, or all of them, which make a page.
 fn measure_part(part: Option<&str>) -> Result<()> {
     let wanted = |name: &str| part.is_none_or(|part| part == name);
+    let pr_agent = PrAgent::installed()?;
+    let mut page = heading(pr_agent.as_ref())?;
+    let mut tell = |text: &str| {
+        print!("{text}");
+        page.push_str(text);
+    };
+    if wanted("tools") {
+        let cases = tools::cases(pr_agent.as_ref())?;
+        let pairs = tools::pairs()?;
+        tell(&results::page(&cases, table::wall_ratio(&pairs)));
+        tell(&plain("Beside bare OpenCode", &table::render(&pairs)));
+    }
     if wanted("rebuild") {
-        print!("{}", rebuild::run()?);
+        tell(&plain("Rebuilding", &rebuild::run()?));
     }
     if wanted("large") {
-        print!("{}", large::run()?);
-    }
-    if wanted("reviews") {
-        reviews()?;
+        tell(&plain("Large pull requests", &large::run()?));
     }
     if wanted("sandbox") {
-        print!("{}", sandbox::run()?);
+        tell(&plain("The sandbox", &sandbox::run()?));
+    }
+    if part.is_none() {
+        std::fs::write(PAGE, page).context("writing RESULTS.md")?;
+        eprintln!("written: {PAGE}");
     }
     Ok(())
 }
 
-/// One run each to warm the machine's caches, then pairs, with the two in turn at the front.
-fn reviews() -> Result<()> {
-    eprintln!("warming up: one review, one run of bare OpenCode");
-    let first = ours::run()?;
-    let prompts = bare::prompts(&first)?;
-    comparable(&first, &bare::run(&prompts)?)?;
-    let mut pairs = Vec::new();
-    for number in 1..=PAIRS {
-        eprintln!("pair {number} of {PAIRS}");
-        let pair = if number % 2 == 1 {
-            let ours = ours::run()?;
-            (ours, bare::run(&prompts)?)
-        } else {
-            let bare = bare::run(&prompts)?;
-            (ours::run()?, bare)
-        };
-        comparable(&pair.0, &pair.1)?;
-        pairs.push(pair);
-    }
-    print!("{}", table::render(&pairs));
-    Ok(())
+/// What is a table already, as it is.
+fn plain(title: &str, text: &str) -> String {
+    format!(
+        "\n## {title}\n\n```text\n{}\n```\n",
+        text.trim_matches('\n')
+    )
 }
 
-/// Two runs of different length prove nothing about each other.
-fn comparable(ours: &Measured, bare: &Measured) -> Result<()> {
-    ensure!(
-        ours.requests.len() == bare.requests.len() && ours.staged == bare.staged,
-        "the two runs differ: {} model requests and {} findings here, {} and {} with bare OpenCode",
-        ours.requests.len(),
-        ours.staged,
-        bare.requests.len(),
-        bare.staged
-    );
-    Ok(())
+fn heading(pr_agent: Option<&PrAgent>) -> Result<String> {
+    let theirs = match pr_agent {
+        Some(found) => format!("PR-Agent {}", found.version),
+        None => "without PR-Agent, which was not installed".to_owned(),
+    };
+    Ok(format!(
+        "# Results\n\nWritten by `make bench` on {}: opencode-reviewer {}, OpenCode {}, {theirs}; {} processors.\n\n",
+        Day::of(SystemTime::now()),
+        env!("CARGO_PKG_VERSION"),
+        opencode_version()?,
+        std::thread::available_parallelism()?,
+    ))
+}
+
+/// The one that all reviews here are made with.
+fn opencode() -> Result<PathBuf> {
+    let roots = [PathBuf::from(env!("CARGO_MANIFEST_DIR"))];
+    let path = std::env::var("PATH").unwrap_or_default();
+    let given = std::env::var("OPENCODE_BIN").ok();
+    find_opencode(given.as_deref(), &roots, &path)
+        .context("OpenCode was not found; install it with `npm ci`")
+}
+
+fn opencode_version() -> Result<String> {
+    let said = Command::new(opencode()?).arg("--version").output()?;
+    ensure!(said.status.success(), "OpenCode does not say its version");
+    Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }

@@ -1,14 +1,17 @@
-//! One process from its start to its end: wall time, processor time of it and its children, and when the model was
-//! asked. Separate, because both sides must be measured in the same way.
+//! One process from its start to its end: wall time, processor time and memory of it and its children, and what it asked
+//! of GitHub and the model meanwhile. Separate, because all tools must be measured in the same way.
 
+use super::findings::{EMPTY_LIST, Finding, INJECTION, LAYER, OWNERSHIP, PAGE_COUNT, POOR_NAME};
+use super::standin::github::Write;
 use super::standin::model::{Answer, Request};
+use super::standin::world::World;
 use anyhow::{Context as _, Result};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use serde_json::Value;
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -19,13 +22,100 @@ pub struct Measured {
     pub wall: Duration,
     /// User and system time of the process and of every descendant that was waited for.
     pub cpu: Duration,
+    /// Resident memory of the process and its descendants together, at most, in KiB.
+    pub peak_kib: u64,
     pub first_request: Duration,
     pub last_request: Duration,
     /// As the model got them.
     pub requests: Vec<Value>,
     pub github_requests: usize,
-    /// Findings that were to be published.
-    pub staged: usize,
+    /// How often a finding of the script was stated on the pull request; with bare OpenCode, would be.
+    pub findings: usize,
+    /// Mails that everybody gets who watches the pull request.
+    pub notifications: usize,
+}
+
+/// What a run of a tool begins with: nothing of what went before counts.
+struct Mark {
+    model: usize,
+    begun: Instant,
+}
+
+impl Mark {
+    fn set(world: &World) -> Self {
+        world.github.forget_requests();
+        world.github.take_writes();
+        Self {
+            model: world.model.requests().len(),
+            begun: Instant::now(),
+        }
+    }
+}
+
+/// Runs a tool that speaks with the stand-ins itself.
+pub fn run(world: &World, times: &Times, mut command: Command) -> Result<(Measured, ExitStatus)> {
+    let mark = Mark::set(world);
+    times.forget();
+    let begun = mark.begun;
+    let child = command.spawn().context("starting the tool")?;
+    let (ended, peak_kib) = wait_watching(child, tree_kib)?;
+    let (first_request, last_request) = times.since(begun);
+    let writes = world.github.take_writes();
+    let measured = Measured {
+        wall: ended.at - begun,
+        cpu: ended.cpu,
+        peak_kib,
+        first_request,
+        last_request,
+        requests: world.model.requests().split_off(mark.model),
+        github_requests: world.github.requests().len(),
+        findings: writes.iter().map(stated).sum(),
+        notifications: writes.iter().filter(|write| notifies(write)).count(),
+    };
+    Ok((measured, ended.status))
+}
+
+/// Whether GitHub tells people of it. A review is one mail, whatever it holds; of edits, reactions, resolved
+/// conversations and checks that run there is none.
+fn notifies(write: &Write) -> bool {
+    matches!(
+        write,
+        Write::Review { .. }
+            | Write::Comment { .. }
+            | Write::Reply { .. }
+            | Write::IssueComment { .. }
+    )
+}
+
+/// All that the script can say.
+const FINDINGS: [&Finding; 6] = [
+    &PAGE_COUNT,
+    &POOR_NAME,
+    &EMPTY_LIST,
+    &LAYER,
+    &INJECTION,
+    &OWNERSHIP,
+];
+
+/// How often a text on the pull request, new or changed, states a finding.
+fn stated(write: &Write) -> usize {
+    let (Write::Review { json, .. }
+    | Write::Comment { json, .. }
+    | Write::Reply { json, .. }
+    | Write::IssueComment { json, .. }
+    | Write::EditComment { json, .. }
+    | Write::EditIssueComment { json, .. }) = write
+    else {
+        return 0;
+    };
+    let inline = json["comments"].as_array().into_iter().flatten();
+    let texts = inline.chain([json]).filter_map(|one| one["body"].as_str());
+    texts
+        .map(|text| {
+            let claims = FINDINGS.iter().map(|finding| finding.claim);
+            claims.filter(|claim| text.contains(claim)).count()
+        })
+        .sum()
 }
 
 /// When the model was asked.
@@ -45,12 +135,15 @@ impl Times {
         }
     }
 
-    /// The first and the last request, counted from `begun`.
-    pub fn since(&self, begun: Instant) -> Result<(Duration, Duration)> {
+    pub fn forget(&self) {
+        self.0.lock().expect("no panic").clear();
+    }
+
+    /// The first and the last request, counted from `begun`; nothing where there was none.
+    pub fn since(&self, begun: Instant) -> (Duration, Duration) {
         let times = self.0.lock().expect("no panic");
-        let first = times.first().context("the model was never asked")?;
-        let last = times.last().context("the model was never asked")?;
-        Ok((*first - begun, *last - begun))
+        let after = |time: Option<&Instant>| time.map(|time| *time - begun).unwrap_or_default();
+        (after(times.first()), after(times.last()))
     }
 }
 
@@ -63,25 +156,48 @@ pub struct Ended {
     pub own_cpu: Duration,
 }
 
-/// The same, with the peak of its memory in KiB. It is looked at while the process lives: afterwards nobody knows it.
-pub fn wait_watching(child: Child) -> Result<(Ended, u64)> {
-    let path = format!("/proc/{}/status", child.id());
+/// The same, with the most of what `memory` sees, in KiB. It is looked at while the process lives: afterwards nobody
+/// knows it.
+pub fn wait_watching(child: Child, memory: fn(u32) -> u64) -> Result<(Ended, u64)> {
+    let pid = child.id();
     let over = Arc::new(AtomicBool::new(false));
     let (seen, until) = (Arc::new(AtomicU64::new(0)), Arc::clone(&over));
     let peak = Arc::clone(&seen);
     let watching = std::thread::spawn(move || {
         while !until.load(Ordering::Relaxed) {
-            let status = std::fs::read_to_string(&path).unwrap_or_default();
-            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-            let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-            seen.fetch_max(number.unwrap_or(0), Ordering::Relaxed);
-            std::thread::sleep(Duration::from_millis(5));
+            seen.fetch_max(memory(pid), Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(20));
         }
     });
     let ended = wait(child);
     over.store(true, Ordering::Relaxed);
     let _joined = watching.join();
     Ok((ended?, peak.load(Ordering::Relaxed)))
+}
+
+/// The peak of one process so far.
+pub fn own_peak_kib(pid: u32) -> u64 {
+    status_kib(pid, "VmHWM:")
+}
+
+/// What a process and all its descendants hold now.
+pub fn tree_kib(pid: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let tasks = tasks.into_iter().flatten().flatten();
+    let children =
+        tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let children: Vec<u32> = children
+        .flat_map(|list| list.split_whitespace().map(str::parse).collect::<Vec<_>>())
+        .filter_map(Result::ok)
+        .collect();
+    status_kib(pid, "VmRSS:") + children.into_iter().map(tree_kib).sum::<u64>()
+}
+
+fn status_kib(pid: u32, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.unwrap_or(0)
 }
 
 /// Waits for the end. The dead process is looked at before it is reaped: afterwards its times are gone among those of

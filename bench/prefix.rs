@@ -5,34 +5,45 @@ use serde_json::Value;
 
 /// Of each pair of successive requests: the bytes they begin with in common, over the length of the first.
 pub fn shared(requests: &[Value]) -> Vec<f64> {
-    let texts: Vec<String> = requests.iter().map(messages).collect();
-    texts
-        .windows(2)
-        .map(|pair| ratio(pair[0].as_bytes(), pair[1].as_bytes()))
-        .collect()
+    let texts: Vec<String> = requests.iter().map(text).collect();
+    let pairs = texts.windows(2);
+    pairs.map(|pair| ratio(&pair[0], &pair[1])).collect()
 }
 
-/// Whether the tools, which stand before the messages, stayed the same.
-pub fn same_tools(requests: &[Value]) -> bool {
-    requests
-        .windows(2)
-        .all(|pair| pair[0]["tools"] == pair[1]["tools"])
+/// The bytes of all requests.
+pub fn all(requests: &[Value]) -> usize {
+    requests.iter().map(|request| text(request).len()).sum()
 }
 
-/// The messages in their order, without the bracket at the end, which only the last one meets.
-fn messages(request: &Value) -> String {
+/// The bytes that each request does not begin with in common with the one before.
+pub fn new(requests: &[Value]) -> usize {
+    let mut before = String::new();
+    let mut new = 0;
+    for request in requests {
+        let text = text(request);
+        new += text.len() - common(&before, &text);
+        before = text;
+    }
+    new
+}
+
+/// Tools, which stand first, and the messages in their order, without the bracket at the end, which only the last one
+/// meets.
+fn text(request: &Value) -> String {
     let messages = request["messages"].as_array().into_iter().flatten();
-    messages
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(",")
+    let parts = request.get("tools").into_iter().chain(messages);
+    parts.map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn common(before: &str, after: &str) -> usize {
+    let pairs = before.bytes().zip(after.bytes());
+    pairs.take_while(|(one, other)| one == other).count()
 }
 
 #[expect(
     clippy::cast_precision_loss,
     reason = "requests are far shorter than 2^52 bytes"
 )]
-fn ratio(before: &[u8], after: &[u8]) -> f64 {
-    let common = before.iter().zip(after).take_while(|(a, b)| a == b).count();
-    common as f64 / before.len().max(1) as f64
+fn ratio(before: &str, after: &str) -> f64 {
+    common(before, after) as f64 / before.len().max(1) as f64
 }

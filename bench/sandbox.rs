@@ -55,7 +55,7 @@ fn lacking() -> Result<PathBuf> {
 }
 
 fn review(lacking: &Path, features: &str) -> Result<Measured> {
-    let (measured, report) = ours::run_as(|command| through(lacking, features, &command))?;
+    let (measured, report) = ours::small_as(|command| through(lacking, features, &command))?;
     let complete = report["sandbox"]["complete"].as_bool();
     ensure!(
         complete == Some(features == WALLS),
@@ -68,12 +68,12 @@ fn review(lacking: &Path, features: &str) -> Result<Measured> {
 /// Two runs of different length prove nothing about each other.
 fn comparable(with: &Measured, without: &Measured) -> Result<()> {
     ensure!(
-        with.requests.len() == without.requests.len() && with.staged == without.staged,
+        with.requests.len() == without.requests.len() && with.findings == without.findings,
         "the two runs differ: {} model requests and {} findings with the sandbox, {} and {} without",
         with.requests.len(),
-        with.staged,
+        with.findings,
         without.requests.len(),
-        without.staged
+        without.findings
     );
     Ok(())
 }

@@ -433,9 +433,9 @@ fn a_stranger_who_causes_the_next_run_has_it_posted_and_pays_for_nothing_else() 
     // The author waits for an answer, and a stranger has the next word.
     world.github.reply(root, "dev", "That is on purpose.");
     world.github.permit("stranger", "read");
-    let word = world.github.reply(root, "stranger", "I like it.");
+    let remark = world.github.reply(root, "stranger", "I like it.");
     let name = "pull_request_review_comment";
-    let payload = events::comment_event(name, &world.github, world.pull, word.id);
+    let payload = events::comment_event(name, &world.github, world.pull, remark.id);
     let asked = world.model.requests().len();
     let ran = world.run(&world.workflow(name, payload).quick());
     ran.ended(0, "findings");
