@@ -77,6 +77,8 @@ pub struct World {
     pub model: Model,
     pub pull: u64,
     job: Job,
+    /// Whether its runs have the quick sidecar in place of OpenCode.
+    quick: bool,
 }
 
 /// What the runner gives to a job: folders and files of its own.
@@ -170,7 +172,14 @@ impl World {
             model: Model::start(model),
             pull,
             job: Job::new(),
+            quick: false,
         }
+    }
+
+    /// With the quick sidecar in every run, for what is not about OpenCode.
+    pub fn quick(mut self) -> Self {
+        self.quick = true;
+        self
     }
 
     /// The workflow of the README, for an event of this pull request.
@@ -181,11 +190,16 @@ impl World {
             ("opencode_api_key", KEY),
             ("github_token", GitHub::TOKEN),
         ];
-        Workflow {
+        let workflow = Workflow {
             event: event.to_owned(),
             payload,
             inputs: inputs.map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
             variables: HashMap::new(),
+        };
+        if self.quick {
+            workflow.quick()
+        } else {
+            workflow
         }
     }
 

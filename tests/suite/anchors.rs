@@ -22,7 +22,8 @@ fn a_line_outside_the_diff_is_corrected_from_the_refusal() {
                 let line = last_commentable(&refusal);
                 vec![post(finding("src/orders.ts", line, 7, text))]
             }),
-    );
+    )
+    .quick();
     let ran = world.review();
     ran.ended(0, "findings");
     let review = world.github.expect_review();
@@ -57,7 +58,7 @@ fn a_quote_decides_where_the_comment_stands() {
         let mut invented = finding("src/orders.ts", 32, 8, "A lock is missing.");
         invented["quote"] = json!("await lock.acquire();");
         vec![post(moved), post(removed), post(invented)]
-    }));
+    })).quick();
     let ran = world.review();
     ran.ended(0, "findings");
     let said = comments(&world.github.expect_review());
@@ -90,7 +91,7 @@ fn a_file_without_lines_takes_a_comment_of_its_own() {
             "The logo is not licensed for this use.",
         ))]
     });
-    let world = World::with(&changes, script.into_behaviour());
+    let world = World::with(&changes, script.into_behaviour()).quick();
     let ran = world.review();
     ran.ended(0, "findings");
     let comment = world.github.expect_comment();

@@ -116,13 +116,13 @@ fn the_workspace_is_read_as_objects_and_only_where_it_is_complete() {
             .filter(|(_, path, _)| path.contains("git-upload-pack"))
             .count()
     };
-    let world = World::shop(Script::new());
+    let world = World::shop(Script::new()).quick();
     clone(&world, &[]);
     assert_eq!(world.review().status(), "clean");
     assert_eq!(fetches(&world), 0, "a full clone has everything");
     world.github.expect_check_run();
 
-    let shallow = World::shop(Script::new());
+    let shallow = World::shop(Script::new()).quick();
     clone(&shallow, &["--depth=1", "--branch=search"]);
     assert_eq!(shallow.review().status(), "clean");
     assert!(

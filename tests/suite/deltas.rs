@@ -1,5 +1,5 @@
 //! A pull request that is pushed to five times: what each push costs beside a review of everything, that nothing is said
-//! twice, and that nothing open is forgotten. With the real OpenCode.
+//! twice, and that nothing open is forgotten. What a push costs with the real OpenCode is measured by `make bench`.
 
 use crate::review::{finding, layer_bypassed, lost_page, post};
 use crate::standin::github::{Change, State, events};
@@ -27,8 +27,6 @@ struct Story {
     head: String,
     /// Everything is forgotten before each run.
     forgets: bool,
-    /// Without the real OpenCode.
-    quick: bool,
 }
 
 /// Finds the same two things whenever it is asked, in the same places, and sees when the first is fixed.
@@ -56,14 +54,13 @@ fn reviewer(page: Option<u64>) -> Script {
 }
 
 impl Story {
-    fn begin(forgets: bool, quick: bool) -> (Self, Cost) {
-        let world = World::with(&parts(), reviewer(None).into_behaviour());
+    fn begin(forgets: bool) -> (Self, Cost) {
+        let world = World::with(&parts(), reviewer(None).into_behaviour()).quick();
         let head = world.github.pull(world.pull, |pull| pull.head.sha.clone());
         let story = Self {
             world,
             head,
             forgets,
-            quick,
         };
         let (_, cost) = story.run(&story.world.opened());
         (story, cost)
@@ -71,13 +68,7 @@ impl Story {
 
     fn run(&self, workflow: &crate::standin::world::Workflow) -> (Ran, Cost) {
         let before = self.world.model.requests().len();
-        let workflow = workflow.clone();
-        let workflow = if self.quick {
-            workflow.quick()
-        } else {
-            workflow
-        };
-        let ran = self.world.run(&workflow);
+        let ran = self.world.run(workflow);
         assert_eq!(ran.code, Some(0), "{}", ran.log);
         let requests = self.world.model.requests().split_off(before);
         let bytes: usize = requests
@@ -140,7 +131,7 @@ impl Story {
 
 #[test]
 fn five_pushes_cost_what_is_new_and_lose_nothing() {
-    let (mut story, whole) = Story::begin(false, false);
+    let (mut story, whole) = Story::begin(false);
     let page = story.world.github.comments();
     let page = page.iter().find(|one| one.path == "src/page.ts");
     let page = page.expect("the finding on the page").id;
@@ -149,7 +140,7 @@ fn five_pushes_cost_what_is_new_and_lose_nothing() {
         .model
         .becomes(reviewer(Some(page)).into_behaviour());
     let deltas = story.five();
-    let (mut full, _) = Story::begin(true, false);
+    let (mut full, _) = Story::begin(true);
     let whole_again = full.five();
 
     println!(
@@ -201,7 +192,7 @@ fn five_pushes_cost_what_is_new_and_lose_nothing() {
 
 #[test]
 fn a_full_review_is_made_when_somebody_asks_for_it() {
-    let (mut story, whole) = Story::begin(false, true);
+    let (mut story, whole) = Story::begin(false);
     let head = story.head.clone();
     let (ran, cost) = story.push(&[&head], &[part(3, 2)]);
     assert!(cost.tokens * 2 < whole.tokens, "{}", ran.log);
@@ -218,7 +209,7 @@ fn a_full_review_is_made_when_somebody_asks_for_it() {
 
 #[test]
 fn what_is_new_in_a_file_is_shown_without_the_rest_of_it() {
-    let (mut story, _) = Story::begin(false, true);
+    let (mut story, _) = Story::begin(false);
     let asked = story.world.model.requests().len();
     let head = story.head.clone();
     let cart = shop::head_of("src/ui/cart.ts");

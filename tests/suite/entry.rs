@@ -8,7 +8,7 @@ use serde_json::json;
 
 /// A world whose model must not be asked.
 fn quiet_world() -> World {
-    World::with(&[], |_| panic!("no model request was expected"))
+    World::with(&[], |_| panic!("no model request was expected")).quick()
 }
 
 fn skipped(world: &World, workflow: &Workflow) -> String {
@@ -50,7 +50,7 @@ fn what_is_not_ours_is_a_skip_that_says_why() {
 
 #[test]
 fn a_draft_waits_until_a_mention_asks() {
-    let world = World::shop(Script::new());
+    let world = World::shop(Script::new()).quick();
     world.github.pull(world.pull, |pull| pull.draft = true);
     let reason = skipped(&world, &world.opened());
     assert!(reason.contains("draft"), "{reason}");
@@ -90,7 +90,7 @@ fn a_draft_waits_until_a_mention_asks() {
 
 #[test]
 fn a_dispatch_and_a_shell_review_the_same() {
-    let world = World::shop(Script::new());
+    let world = World::shop(Script::new()).quick();
     let dispatch =
         events::dispatch_event(&world.github, "writer", &json!({ "pull_request": "#1" }));
     let ran = world.run(&world.workflow("workflow_dispatch", dispatch));
@@ -315,7 +315,7 @@ fn a_model_endpoint_that_answers_401_posts_nothing() {
 #[test]
 fn a_cancelled_run_posts_nothing_and_leaves_nothing() {
     use nix::sys::signal::{Signal, kill};
-    let world = World::with(&[], |_| Answer::Stall);
+    let world = World::with(&[], |_| Answer::Stall).quick();
     let mut child = world
         .command(&world.opened(), &["action"])
         .stdout(std::process::Stdio::piped())
@@ -338,7 +338,8 @@ fn a_cancelled_run_posts_nothing_and_leaves_nothing() {
 fn a_review_that_could_not_be_posted_is_incomplete_and_posted_by_the_next_run() {
     let world = World::shop(Script::new().pass(1, |_| {
         vec![crate::review::post(crate::review::lost_page(7))]
-    }));
+    }))
+    .quick();
     world.github.on(
         Method::POST,
         "/repos/octo/shop/pulls/1/reviews",

@@ -12,6 +12,7 @@ fn blocking_world() -> World {
             .pass(1, |_| vec![post(lost_page(9))])
             .pass(2, |_| vec![post(layer_bypassed(6))]),
     )
+    .quick()
 }
 
 #[test]
@@ -131,7 +132,7 @@ fn fail_job_turns_a_blocking_finding_into_a_red_job() {
 
 #[test]
 fn other_settings_are_another_review() {
-    let world = World::shop(Script::new());
+    let world = World::shop(Script::new()).quick();
     world.review();
     let asked = world.model.requests().len();
     let mut workflow = world.opened();

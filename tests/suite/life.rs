@@ -31,16 +31,20 @@ struct Said {
 impl Life {
     /// `personal`: with the token of a person, who may write no check.
     fn begin(personal: bool, cart_score: u64) -> Self {
+        Self::in_world(World::quick, personal, cart_score)
+    }
+
+    fn in_world(kind: fn(World) -> World, personal: bool, cart_score: u64) -> Self {
         let page = shop::line_of("src/page.ts", "Math.floor");
         let sql = shop::line_of("src/orders.ts", "LIKE");
         let search = "A search without text returns every order.";
-        let world = World::shop(Script::new().pass(1, move |_| {
+        let world = kind(World::shop(Script::new().pass(1, move |_| {
             vec![
                 post(finding("src/page.ts", page, 7, ROUNDS_DOWN)),
                 post(layer_bypassed(cart_score)),
                 post(finding("src/orders.ts", sql, 7, search)),
             ]
-        }));
+        })));
         if personal {
             let permissions = ["contents:write", "pull-requests:write", "issues:write"];
             let identity = Identity::person("review-account", &permissions);
@@ -333,30 +337,32 @@ fn decision(life: &Life, remembers: bool) {
 }
 
 /// A head without findings is remembered in its check run only, which a personal token cannot write.
-fn whole_life(personal: bool) {
-    let life = Life::begin(personal, 8);
+fn whole_life(life: &Life, personal: bool) {
     life.world.github.permit("lead", "write");
     life.world.github.pull(life.world.pull, |pull| {
         pull.requested_reviewers.push("lead".into());
     });
-    fixed_elsewhere(&life);
-    objections(&life);
-    question(&life);
-    insistence(&life);
-    rebase(&life, !personal);
-    restated(&life);
-    decision(&life, !personal);
-    life.world.finish();
+    fixed_elsewhere(life);
+    objections(life);
+    question(life);
+    insistence(life);
+    rebase(life, !personal);
+    restated(life);
+    decision(life, !personal);
 }
 
 #[test]
 fn a_whole_life_as_the_workflow_s_own_identity() {
-    whole_life(false);
+    let life = Life::in_world(|with_opencode| with_opencode, false, 8);
+    whole_life(&life, false);
+    life.world.finish();
 }
 
 #[test]
 fn a_whole_life_with_a_personal_token() {
-    whole_life(true);
+    let life = Life::begin(true, 8);
+    whole_life(&life, true);
+    life.world.finish();
 }
 
 /// The cart's finding is kept, and the developer insists. What the last reply says.
@@ -402,7 +408,7 @@ fn an_author_without_write_access_does_not_talk_a_blocking_finding_away() {
 
 #[test]
 fn what_a_writer_edits_or_deletes_does_not_open_the_gate() {
-    let world = World::shop(Script::new().pass(1, |_| vec![post(lost_page(9))]));
+    let world = World::shop(Script::new().pass(1, |_| vec![post(lost_page(9))])).quick();
     let ran = world.review();
     assert_eq!(ran.status(), "blocking");
     world.github.take_writes();

@@ -103,7 +103,7 @@ fn findings_above_the_threshold_are_said_and_those_below_are_not() {
 
 #[test]
 fn silence_is_a_result() {
-    let world = World::shop(Script::new());
+    let world = World::shop(Script::new()).quick();
     let ran = world.review();
     ran.ended(0, "clean");
     let check = world.github.expect_check_run();
@@ -164,7 +164,8 @@ fn a_model_that_never_submits_makes_an_incomplete_review() {
         Script::new()
             .pass(1, |_| vec![post(lost_page(7))])
             .never_submits(1),
-    );
+    )
+    .quick();
     let ran = world.review();
     ran.ended(2, "incomplete");
     assert_eq!(
@@ -192,7 +193,8 @@ fn what_finished_passes_found_is_published_as_partial() {
             .pass(1, |_| vec![post(lost_page(7))])
             .pass(2, |_| vec![post(layer_bypassed(8))])
             .never_submits(2),
-    );
+    )
+    .quick();
     let ran = world.review();
     ran.ended(2, "incomplete");
     let review = world.github.expect_review();
@@ -268,7 +270,8 @@ fn a_finding_withdrawn_in_pass_four_is_not_said() {
             let arguments = json!({ "thread_id": "new-1", "reason": "Callers round up." });
             vec![Call::new("github_resolve_thread", arguments)]
         },
-    ));
+    ))
+    .quick();
     let ran = world.review();
     ran.ended(0, "clean");
     assert!(
@@ -303,7 +306,7 @@ fn two_hundred_and_fifty_changed_files_are_all_seen() {
             "The last part is never exported.",
         ))]
     });
-    let world = World::with(&many, script.into_behaviour());
+    let world = World::with(&many, script.into_behaviour()).quick();
     let ran = world.review();
     ran.ended(0, "findings");
     assert_eq!(

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 /// The example pull request, but a stranger's and from a fork. `writer` may write.
 fn forked(script: Script) -> World {
-    let world = World::shop(script);
+    let world = World::shop(script).quick();
     world.github.permit("writer", "write");
     world.github.pull(world.pull, |pull| {
         pull.author = "stranger".into();
@@ -187,7 +187,8 @@ fn forks_can_be_reviewed_always_or_never() {
 fn p8_bots_look_alikes_and_strangers_start_no_model_run() {
     let world = World::with(&[], |_| -> Answer {
         panic!("no model request was expected")
-    });
+    })
+    .quick();
     world.github.permit("Copilot", "write");
     let body = "@review-my-code-bot review full";
     let comment = world.github.comment(world.pull, "Copilot", body).id;
@@ -212,7 +213,7 @@ fn p8_bots_look_alikes_and_strangers_start_no_model_run() {
 
 #[test]
 fn a_stranger_s_reply_or_review_does_not_make_a_review_happen() {
-    let world = World::shop(Script::new().pass(1, |_| vec![post(lost_page(7))]));
+    let world = World::shop(Script::new().pass(1, |_| vec![post(lost_page(7))])).quick();
     ended(&world.review(), 0, "findings");
     world.github.take_writes();
     let root = world.github.comments()[0].id;
@@ -240,7 +241,7 @@ fn a_stranger_s_reply_or_review_does_not_make_a_review_happen() {
 
 #[test]
 fn x3_the_event_of_one_comment_makes_one_full_review() {
-    let world = World::shop(Script::new());
+    let world = World::shop(Script::new()).quick();
     world.github.permit("writer", "write");
     world.review();
     world.github.take_writes();
@@ -361,7 +362,7 @@ fn remembers(world: &World, secret: &str, day: Day, cost_usd: f64) {
 
 #[test]
 fn a_new_day_has_a_new_budget_and_a_forged_record_counts_as_none() {
-    let world = World::shop(Script::new());
+    let world = World::shop(Script::new()).quick();
     let today = Day::of(SystemTime::now());
     remembers(&world, KEY, today, 20.5);
     over_the_day(&world, &world.review());
@@ -376,7 +377,7 @@ fn a_new_day_has_a_new_budget_and_a_forged_record_counts_as_none() {
     ended(&world.review(), 0, "clean");
     world.github.expect_check_run();
 
-    let world = World::shop(Script::new());
+    let world = World::shop(Script::new()).quick();
     remembers(&world, KEY, today.before(), 20.5);
     ended(&world.review(), 0, "clean");
     let check = world.github.expect_check_run();

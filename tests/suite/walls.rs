@@ -174,7 +174,7 @@ fn a_kernel_that_offers_less_is_named_and_the_review_goes_on() {
         if lacking == "user" && !nix::unistd::geteuid().is_root() {
             continue;
         }
-        let world = World::shop(Script::new());
+        let world = World::shop(Script::new()).quick();
         let ran = run_lacking(&world, &world.opened(), lacking);
         ran.ended(0, "clean");
         let warnings = ran.annotations("warning");
@@ -208,7 +208,7 @@ fn what_is_required_and_not_there_ends_the_run_before_the_model_is_asked() {
         if lacking == "user" && !nix::unistd::geteuid().is_root() {
             continue;
         }
-        let world = World::shop(Script::new());
+        let world = World::shop(Script::new()).quick();
         let mut workflow = world.opened();
         workflow
             .inputs

@@ -119,7 +119,7 @@ fn n7_without_enable_web_there_is_no_web() {
             }
             vec![]
         });
-    let world = World::shop(script);
+    let world = World::shop(script).quick();
     let mut workflow = world.opened();
     let url = endpoint.url().to_owned();
     workflow.inputs.insert("web_search_url".into(), url);
@@ -135,7 +135,7 @@ fn n7_without_enable_web_there_is_no_web() {
 
 #[test]
 fn n8_behind_a_proxy_pages_are_not_offered_and_the_log_says_why() {
-    let world = World::shop(Script::new());
+    let world = World::shop(Script::new()).quick();
     let mut workflow = world.opened();
     workflow.inputs.insert("enable_web".into(), "true".into());
     let proxy = [
