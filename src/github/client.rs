@@ -4,6 +4,7 @@
 
 use super::error::{self, ApiError};
 use super::exchange::{Answer, Call, Class, Endpoint, not_understood};
+use super::pace::{BETWEEN_WRITES, Pace};
 use super::paging;
 use super::rehearsal::Rehearsal;
 use super::remembered::Remembered;
@@ -17,7 +18,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 use tokio::sync::Mutex;
 
 /// The whole of one try. GitHub itself gives up after ten seconds; the rest is for large answers.
@@ -29,7 +30,6 @@ const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
 const LONGEST_RATE_WAIT: Duration = Duration::from_mins(2);
 /// What a run waits for rate limits in all: a limit that outlasts it is not lifted in time.
 const PATIENCE: Duration = Duration::from_mins(10);
-const BETWEEN_WRITES: Duration = Duration::from_secs(1);
 const MOST_PAGES: usize = 400;
 
 /// An address or a token that no request can be made with.
@@ -59,7 +59,7 @@ pub struct GitHub {
     graphql: Endpoint,
     pub(super) clock: Clock,
     /// When the last write ended; held during a write, so that there is one at a time.
-    last_write: Mutex<Option<Instant>>,
+    pace: Mutex<Pace>,
     /// What is left of it.
     patience: Mutex<Duration>,
     remembered: Remembered,
@@ -89,7 +89,7 @@ impl GitHub {
             rest: Endpoint::new("GITHUB_API_URL", api_url, &bearer, network)?,
             graphql: Endpoint::new("GITHUB_GRAPHQL_URL", graphql_url, &bearer, network)?,
             clock,
-            last_write: Mutex::new(None),
+            pace: Mutex::new(Pace::new(clock.shortened(BETWEEN_WRITES))),
             patience: Mutex::new(PATIENCE),
             remembered: Remembered::default(),
             rehearsal: None,
@@ -246,16 +246,11 @@ impl GitHub {
         may_repeat.then(|| FIRST_BACK_OFF * 2_u32.pow(tries - 1))
     }
 
-    /// One at a time, a second after the last.
+    /// One at a time, at its pace.
     async fn write(&self, call: &Call) -> Result<Arc<Answer>, ApiError> {
-        let mut last = self.last_write.lock().await;
-        if let Some(last) = *last {
-            let since = self.clock.instant().saturating_duration_since(last);
-            self.clock.sleep(BETWEEN_WRITES.saturating_sub(since)).await;
-        }
-        let answer = self.attempt(call).await;
-        *last = Some(self.clock.instant());
-        answer
+        let mut pace = self.pace.lock().await;
+        tokio::time::sleep(pace.next(self.clock.instant())).await;
+        self.attempt(call).await
     }
 
     async fn attempt(&self, call: &Call) -> Result<Arc<Answer>, ApiError> {

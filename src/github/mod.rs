@@ -7,6 +7,7 @@ mod comments;
 mod error;
 mod exchange;
 mod once;
+mod pace;
 mod paging;
 mod pulls;
 mod rehearsal;
