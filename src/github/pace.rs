@@ -34,27 +34,32 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
+
+    fn now() -> Instant {
+        Clock::scaled(1.0).instant()
+    }
 
     /// When each of so many writes goes out, each wanted as soon as the one before is out.
     fn seconds(pace: &mut Pace, from: Instant, writes: usize) -> Vec<u64> {
-        let mut now = from;
+        let mut time = from;
         let mut out = Vec::new();
         for _ in 0..writes {
-            now += pace.next(now);
-            out.push((now - from).as_secs());
+            time += pace.next(time);
+            out.push((time - from).as_secs());
         }
         out
     }
 
     #[test]
     fn ten_writes_go_out_at_once_and_the_others_second_by_second() {
-        let out = seconds(&mut Pace::new(BETWEEN_WRITES), Instant::now(), 13);
+        let out = seconds(&mut Pace::new(BETWEEN_WRITES), now(), 13);
         assert_eq!(out, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3]);
     }
 
     #[test]
     fn what_was_written_long_ago_counts_no_more() {
-        let (mut pace, from) = (Pace::new(BETWEEN_WRITES), Instant::now());
+        let (mut pace, from) = (Pace::new(BETWEEN_WRITES), now());
         seconds(&mut pace, from, 12);
         let soon = from + Duration::from_secs(5);
         assert_eq!(seconds(&mut pace, soon, 4), [0, 0, 0, 1]);
@@ -67,7 +72,7 @@ mod tests {
 
     #[test]
     fn no_minute_has_more_writes_than_github_allows() {
-        let out = seconds(&mut Pace::new(BETWEEN_WRITES), Instant::now(), 500);
+        let out = seconds(&mut Pace::new(BETWEEN_WRITES), now(), 500);
         for start in 0..out.len() {
             let minute = out[start..].iter().take_while(|at| **at < out[start] + 60);
             assert!(minute.count() <= 80, "from {start}");
