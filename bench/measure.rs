@@ -112,8 +112,11 @@ fn stated(write: &Write) -> usize {
     let texts = inline.chain([json]).filter_map(|one| one["body"].as_str());
     texts
         .map(|text| {
+            // PR-Agent breaks lines in the middle of sentences, and keeps a list of what is done with.
+            let open = text.split("Resolved findings").next().unwrap_or_default();
+            let words = open.replace("<br>", "");
             let claims = FINDINGS.iter().map(|finding| finding.claim);
-            claims.filter(|claim| text.contains(claim)).count()
+            claims.filter(|claim| words.contains(claim)).count()
         })
         .sum()
 }
