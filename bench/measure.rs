@@ -35,28 +35,13 @@ pub struct Measured {
     pub notifications: usize,
 }
 
-/// What a run of a tool begins with: nothing of what went before counts.
-struct Mark {
-    model: usize,
-    begun: Instant,
-}
-
-impl Mark {
-    fn set(world: &World) -> Self {
-        world.github.forget_requests();
-        world.github.take_writes();
-        Self {
-            model: world.model.requests().len(),
-            begun: Instant::now(),
-        }
-    }
-}
-
-/// Runs a tool that speaks with the stand-ins itself.
+/// Runs a tool that speaks with the stand-ins itself. Nothing of what went before counts.
 pub fn run(world: &World, times: &Times, mut command: Command) -> Result<(Measured, ExitStatus)> {
-    let mark = Mark::set(world);
+    world.github.forget_requests();
+    world.github.take_writes();
     times.forget();
-    let begun = mark.begun;
+    let asked = world.model.requests().len();
+    let begun = Instant::now();
     let child = command.spawn().context("starting the tool")?;
     let (ended, peak_kib) = wait_watching(child, tree_kib)?;
     let (first_request, last_request) = times.since(begun);
@@ -67,7 +52,7 @@ pub fn run(world: &World, times: &Times, mut command: Command) -> Result<(Measur
         peak_kib,
         first_request,
         last_request,
-        requests: world.model.requests().split_off(mark.model),
+        requests: world.model.requests().split_off(asked),
         github_requests: world.github.requests().len(),
         findings: writes.iter().map(stated).sum(),
         notifications: writes.iter().filter(|write| notifies(write)).count(),

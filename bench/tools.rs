@@ -29,9 +29,7 @@ pub struct Case {
 pub fn cases(pr_agent: Option<&PrAgent>) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for size in Size::ALL {
-        let prompts = [false, true].map(|pushed| whole(size, pushed));
-        let [opened, after_push] = prompts;
-        let prompts = [opened?, after_push?];
+        let prompts = [whole(size, false)?, whole(size, true)?];
         let mut both = [false, true].map(|pushed| Case {
             size,
             pushed,
