@@ -106,5 +106,5 @@ function report({ caught, missed, timeout, unviable, outcomes }) {
   console.log(`caught ${caught}, missed ${missed}, timeout ${timeout}, unviable ${unviable}`);
   for (const name of survivors.sort()) console.log(`  survived: ${name}`);
   console.log(`${rate.toFixed(1)} % of ${viable} viable mutants were noticed; at least ${wanted} % are wanted`);
-  if (rate < wanted) process.exit(1);
+  if (!(rate >= wanted)) process.exit(1);
 }
