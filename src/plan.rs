@@ -302,6 +302,7 @@ pub fn unanswered(comments: &[Said<'_>], answered: &[CommentId], mention: &str) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{Assessment, Score, Side, Status, Trust};
 
     #[test]
     fn a_person_s_request_changes_the_plan() {
@@ -494,6 +495,57 @@ mod tests {
         };
         assert_eq!(never(true), Some(NotNow::NoForks));
         assert_eq!(never(false), None);
+    }
+
+    fn thread(id: u64, awaiting: Awaiting, head: Option<&CommitSha>) -> Thread {
+        Thread {
+            id: CommentId(id),
+            finding_id: None,
+            file: "src/page.ts".into(),
+            line: Some(2),
+            original_line: Some(2),
+            side: Side::Right,
+            outdated: false,
+            status: Status::Disputed,
+            awaiting,
+            assessment: Assessment {
+                finding: "Off by one.".into(),
+                assessment: "The last page is lost.".into(),
+                score: Score::new(7).unwrap(),
+            },
+            category: None,
+            head: head.cloned(),
+            anchor_hash: None,
+            trust: Trust::Signed,
+            resolution: None,
+            because: String::new(),
+            seq: 1,
+            replies: vec![],
+            node_id: None,
+            viewer_can_resolve: false,
+            url: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_push_has_threads_judged_again_only_where_it_is_reviewed_and_people_who_wait_come_first() {
+        let [head, before]: [CommitSha; 2] = ["a", "b"].map(|c| c.repeat(40).parse().unwrap());
+        let threads = [
+            thread(1, Awaiting::Developer, Some(&head)),
+            thread(2, Awaiting::Developer, Some(&before)),
+            thread(3, Awaiting::Developer, None),
+            thread(4, Awaiting::Us, Some(&head)),
+            Thread {
+                status: Status::Resolved,
+                ..thread(5, Awaiting::Developer, Some(&before))
+            },
+        ];
+        let judged = |reviews: bool| {
+            let judged = to_judge(&threads, &head, reviews);
+            judged.iter().map(|thread| thread.id.0).collect::<Vec<_>>()
+        };
+        assert_eq!(judged(true), [4, 2]);
+        assert_eq!(judged(false), [4]);
     }
 
     #[test]

@@ -165,4 +165,13 @@ mod tests {
         assert!(!ignore.takes("a/b.json"));
         assert!(!ignore.takes("yarn.lock"));
     }
+
+    #[test]
+    fn a_comment_or_a_macro_among_the_attributes_marks_no_file() {
+        let root = "#a linguist-generated\n[attr]made linguist-generated\n*.ts made\n";
+        let ignore = ignore(&[], &[("", root)]);
+        for path in ["#a", "amade", "src/api.ts"] {
+            assert!(!ignore.takes(path), "{path}");
+        }
+    }
 }

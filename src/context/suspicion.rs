@@ -307,6 +307,20 @@ mod tests {
     }
 
     #[test]
+    fn the_report_file_names_each_kind_as_its_readers_know_it() {
+        let names = Kind::ALL.map(Kind::name);
+        let known = [
+            "hidden_characters",
+            "html_comments",
+            "folded_text",
+            "prompt_marks",
+            "instructions",
+            "forgeries",
+        ];
+        assert_eq!(names, known);
+    }
+
+    #[test]
     fn what_people_usually_write_raises_no_suspicion() {
         for text in [
             "Ignores the cache where the rules of the linter say so.",

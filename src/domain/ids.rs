@@ -314,6 +314,18 @@ mod tests {
     }
 
     #[test]
+    fn a_finding_is_named_by_letters_digits_and_dashes() {
+        let longest = "a".repeat(64);
+        for id in ["83187e5a8178f320", "old-7", &longest] {
+            let read = id.parse::<FindingId>().map(|id| id.to_string());
+            assert_eq!(read.as_deref(), Ok(id));
+        }
+        for wrong in ["", "a b", "a/b", "é", "-->", &"a".repeat(65)] {
+            assert!(wrong.parse::<FindingId>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn a_bot_has_one_name_whichever_api_names_it() {
         let rest = Login::new("github-actions[bot]");
         assert_eq!(rest, Login::from_graphql("github-actions", "Bot"));

@@ -259,6 +259,26 @@ mod tests {
     }
 
     #[test]
+    fn the_turns_of_a_run_are_paid_for_together() {
+        let turn = |input, cost| Usage {
+            tokens: Tokens {
+                input,
+                cache_read: 2 * input,
+                ..Tokens::default()
+            },
+            cost,
+            requests: 3,
+        };
+        let mut both = turn(10, 0.25);
+        both += turn(5, 0.5);
+        let together = Usage {
+            requests: 6,
+            ..turn(15, 0.75)
+        };
+        assert_eq!(both, together);
+    }
+
+    #[test]
     fn totals_do_not_overflow() {
         let mut tokens = Tokens {
             input: u64::MAX,

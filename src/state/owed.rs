@@ -109,6 +109,8 @@ pub fn all<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<Vec<Ow
 mod tests {
     use super::*;
     use crate::domain::Category;
+    use crate::state::block::Listed;
+    use crate::state::record::Record;
 
     fn finding(anchor: Anchor, body: &str) -> Finding {
         Finding {
@@ -126,6 +128,22 @@ mod tests {
             pass: PassNumber::LAST,
             reviewer: "senior".into(),
         }
+    }
+
+    #[test]
+    fn what_is_owed_is_not_listed_as_said() {
+        let listed = |id: &str| Listed {
+            id: id.into(),
+            score: 7,
+        };
+        let mut record = Record {
+            findings: vec![listed("0123456789abcdef"), listed("f1")],
+            ..Record::default()
+        };
+        record.owe(vec![Owed::from(&finding(Anchor::File, "Words."))]);
+        let said: Vec<&str> = record.findings.iter().map(|one| one.id.as_str()).collect();
+        assert_eq!(said, ["f1"]);
+        assert_eq!(record.owed.len(), 1);
     }
 
     #[test]

@@ -261,6 +261,18 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_asked_nothing_of_the_model_takes_no_room() {
+        let free = Spent {
+            tokens: 7,
+            ..spent("free", TODAY, 0.0)
+        };
+        let account = Account::of(&[record(&[spent("idle", TODAY, 0.0), free], 0, 0.0)]);
+        let kept = account.entered_in(Record::default(), TODAY);
+        let names: Vec<&str> = kept.spent.iter().map(|spent| spent.run.as_str()).collect();
+        assert_eq!(names, ["free"]);
+    }
+
+    #[test]
     fn an_account_stays_small_enough_for_a_check_run() {
         let runs: Vec<Spent> = (0..2_000)
             .map(|n: u32| {

@@ -287,7 +287,7 @@ fn p2_p3_what_is_out_of_sight_is_counted_with_its_places() {
 fn a_long_discussion_is_told_by_those_who_wait_and_then_by_its_findings() {
     hostile(|brief| {
         let reply = || Reply {
-            body: "word ".repeat(1_000),
+            body: "word ".repeat(100),
             ..thread().replies[0].clone()
         };
         let many = |id: u64| Thread {

@@ -226,6 +226,19 @@ fn markers_of_the_older_reviewer_are_read() {
 }
 
 #[test]
+fn the_status_that_the_older_reviewer_wrote_into_its_block_is_read() {
+    for (status, read) in [
+        ("RESOLVED", Status::Resolved),
+        ("ESCALATED", Status::Escalated),
+    ] {
+        let mut world = World::with_finding(6);
+        let body = format!("```rmcoc\n{{\"status\":\"{status}\"}}\n```");
+        world.say(101, Some(100), BOT, Standing::Other, &body);
+        assert_eq!(world.only_thread().0.status, read);
+    }
+}
+
+#[test]
 fn a_deleted_root_or_a_stranger_s_block_is_no_thread_of_ours() {
     let mut world = World::with_finding(6);
     let body = world.comments[0]

@@ -1,0 +1,27 @@
+// How much of src/ the tests pass through, by lines: each folder, the pure files, all. Standard input is the summary that
+// `cargo llvm-cov report --json --summary-only` prints. Run by `make coverage`.
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+import { pureFiles, root } from "./map.mjs";
+
+const pure = new Set(pureFiles());
+const sums = new Map();
+for (const { filename, summary } of JSON.parse(readFileSync(0, "utf8")).data[0].files) {
+  const file = relative(root, filename);
+  if (!file.startsWith("src/")) continue;
+  const folder = file.split("/")[1].replace(/\.rs$/, "");
+  for (const name of [folder, pure.has(file) ? "(pure files)" : "(edges and drivers)", "(all)"]) {
+    const sum = sums.get(name) ?? { covered: 0, count: 0 };
+    sum.covered += summary.lines.covered;
+    sum.count += summary.lines.count;
+    sums.set(name, sum);
+  }
+}
+
+const rank = (name) => ["(pure files)", "(edges and drivers)", "(all)"].indexOf(name);
+const names = [...sums.keys()].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+for (const name of names) {
+  const { covered, count } = sums.get(name);
+  const share = `${((100 * covered) / count).toFixed(1)} %`;
+  console.log(`${name.padEnd(20)}${share.padStart(8)}${`${covered} of ${count} lines`.padStart(24)}`);
+}
