@@ -7,17 +7,21 @@ use crate::standin::world::World;
 use http::Method;
 
 fn blocking_world() -> World {
+    with_opencode().quick()
+}
+
+/// The same with the real OpenCode.
+fn with_opencode() -> World {
     World::shop(
         Script::new()
             .pass(1, |_| vec![post(lost_page(9))])
             .pass(2, |_| vec![post(layer_bypassed(6))]),
     )
-    .quick()
 }
 
 #[test]
 fn a_person_resolves_the_conversation_and_the_gate_opens_without_a_model_call() {
-    let world = blocking_world();
+    let world = with_opencode();
     world.github.permit("writer", "write");
     let ran = world.review();
     ran.ended(0, "blocking");
