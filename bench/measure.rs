@@ -5,7 +5,7 @@ use super::findings::{EMPTY_LIST, Finding, INJECTION, LAYER, OWNERSHIP, PAGE_COU
 use super::standin::github::Write;
 use super::standin::model::{Answer, Request};
 use super::standin::world::World;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
@@ -58,6 +58,19 @@ pub fn run(world: &World, times: &Times, mut command: Command) -> Result<(Measur
         notifications: writes.iter().filter(|write| notifies(write)).count(),
     };
     Ok((measured, ended.status))
+}
+
+/// Two runs of different length prove nothing about each other. `other`: how the second one differs from ours.
+pub fn comparable(ours: &Measured, theirs: &Measured, other: &str) -> Result<()> {
+    ensure!(
+        ours.requests.len() == theirs.requests.len() && ours.findings == theirs.findings,
+        "the two runs differ: {} model requests and {} findings here, {} and {} {other}",
+        ours.requests.len(),
+        ours.findings,
+        theirs.requests.len(),
+        theirs.findings
+    );
+    Ok(())
 }
 
 /// Whether GitHub tells people of it. A review is one mail, whatever it holds; of edits, reactions, resolved

@@ -1,7 +1,7 @@
 //! What the sandbox costs: the same review behind its walls and on a kernel that lacks them all, in turn. Separate from
 //! the comparison with bare OpenCode, because both sides are ours and differ in the walls alone.
 
-use super::measure::Measured;
+use super::measure::{self, Measured};
 use super::ours;
 use super::standin::world::through;
 use super::table;
@@ -25,7 +25,7 @@ pub fn run() -> Result<String> {
     eprintln!("warming up: one review behind the sandbox's walls, one without");
     let with = || review(&lacking, WALLS);
     let without = || review(&lacking, NO_WALLS);
-    comparable(&with()?, &without()?)?;
+    measure::comparable(&with()?, &without()?, "without the sandbox")?;
     let mut pairs = Vec::new();
     for number in 1..=PAIRS {
         eprintln!("sandbox: pair {number} of {PAIRS}");
@@ -36,7 +36,7 @@ pub fn run() -> Result<String> {
             let without = without()?;
             (with()?, without)
         };
-        comparable(&pair.0, &pair.1)?;
+        measure::comparable(&pair.0, &pair.1, "without the sandbox")?;
         pairs.push((pair.0.wall.as_secs_f64(), pair.1.wall.as_secs_f64()));
     }
     Ok(render(&pairs))
@@ -63,19 +63,6 @@ fn review(lacking: &Path, features: &str) -> Result<Measured> {
         report["sandbox"]
     );
     Ok(measured)
-}
-
-/// Two runs of different length prove nothing about each other.
-fn comparable(with: &Measured, without: &Measured) -> Result<()> {
-    ensure!(
-        with.requests.len() == without.requests.len() && with.findings == without.findings,
-        "the two runs differ: {} model requests and {} findings with the sandbox, {} and {} without",
-        with.requests.len(),
-        with.findings,
-        without.requests.len(),
-        without.findings
-    );
-    Ok(())
 }
 
 fn render(pairs: &[(f64, f64)]) -> String {

@@ -3,10 +3,10 @@
 
 use super::bare::{self, Prompts};
 use super::course::{Course, Size};
-use super::measure::Measured;
+use super::measure::{self, Measured};
 use super::ours;
 use super::pr_agent::PrAgent;
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 /// Times are medians of as many runs.
 pub const ROUNDS: usize = 3;
@@ -89,21 +89,8 @@ pub fn pairs() -> Result<Vec<(Measured, Measured)>> {
             let bare = bare()?;
             (ours()?, bare)
         };
-        comparable(&pair.0, &pair.1)?;
+        measure::comparable(&pair.0, &pair.1, "with bare OpenCode")?;
         pairs.push(pair);
     }
     Ok(pairs)
-}
-
-/// Two runs of different length prove nothing about each other.
-fn comparable(ours: &Measured, bare: &Measured) -> Result<()> {
-    ensure!(
-        ours.requests.len() == bare.requests.len() && ours.findings == bare.findings,
-        "the two runs differ: {} model requests and {} findings here, {} and {} with bare OpenCode",
-        ours.requests.len(),
-        ours.findings,
-        bare.requests.len(),
-        bare.findings
-    );
-    Ok(())
 }
