@@ -3,7 +3,7 @@
 //! comment again after a 502, and comments double. What must happen once is sent by `once`, in a file of its own.
 
 use super::error::{self, ApiError};
-use super::exchange::{Answer, Call, Class, Endpoint, not_understood};
+use super::exchange::{Answer, Call, Class, Endpoint, http_client, not_understood};
 use super::pace::{BETWEEN_WRITES, Pace};
 use super::paging;
 use super::rehearsal::Rehearsal;
@@ -85,9 +85,10 @@ impl GitHub {
             .filter(|_| graphic(token.expose_secret()));
         let mut bearer = bearer.ok_or(SetupError::Token)?;
         bearer.set_sensitive(true);
+        let http = http_client(network)?;
         Ok(Self {
-            rest: Endpoint::new("GITHUB_API_URL", api_url, &bearer, network)?,
-            graphql: Endpoint::new("GITHUB_GRAPHQL_URL", graphql_url, &bearer, network)?,
+            rest: Endpoint::new("GITHUB_API_URL", api_url, &bearer, http.clone())?,
+            graphql: Endpoint::new("GITHUB_GRAPHQL_URL", graphql_url, &bearer, http)?,
             clock,
             pace: Mutex::new(Pace::new(clock.shortened(BETWEEN_WRITES))),
             patience: Mutex::new(PATIENCE),

@@ -143,12 +143,22 @@ pub(super) struct Answer {
     pub(super) body: String,
 }
 
+/// One for both interfaces: they share connections where they share a host, and the certificates are read once.
+pub(super) fn http_client(network: &[(String, String)]) -> Result<reqwest::Client, SetupError> {
+    outbound::client(network)?
+        .user_agent(concat!("opencode-reviewer/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(READ_TIMEOUT)
+        .build()
+        .map_err(|problem| SetupError::Client(causes(&problem)))
+}
+
 impl Endpoint {
     pub(super) fn new(
         variable: &'static str,
         given: &str,
         bearer: &HeaderValue,
-        network: &[(String, String)],
+        http: reqwest::Client,
     ) -> Result<Self, SetupError> {
         // An address with a password in it is shown without.
         let shown = given
@@ -167,12 +177,6 @@ impl Endpoint {
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() || !plain {
             return Err(bad);
         }
-        let http = outbound::client(network)?
-            .user_agent(concat!("opencode-reviewer/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(READ_TIMEOUT)
-            .build()
-            .map_err(|problem| SetupError::Client(causes(&problem)))?;
         let origin: http::Uri = url
             .origin()
             .ascii_serialization()
