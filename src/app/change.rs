@@ -36,7 +36,7 @@ impl Change {
     ) -> Result<Self, Stop> {
         let diffs = repository.diff(merge_base, head).await?;
         let base = repository.tree(merge_base).await?;
-        let attributes = attributes(&repository, merge_base, &base, &diffs).await?;
+        let attributes = attributes(&repository, &base, &diffs).await?;
         let ignore = Ignore::new(&engine.config.ignore, &attributes);
         let ignored = ignored(&ignore, &diffs);
         let reviewed: Vec<&FileDiff> = diffs
@@ -44,11 +44,11 @@ impl Change {
             .filter(|diff| !ignored.contains(&diff.path))
             .collect();
         let unshown = unshown(&reviewed);
-        let mut rules = rule_files(&repository, merge_base, &base, &reviewed).await?;
+        let mut rules = rule_files(&repository, &base, &reviewed).await?;
         rules.extend(instructions(&engine.config.instructions, &reviewed));
         let (sensitivity, evidence) = match engine.config.policy.sensitivity {
             Some(set) => (set, vec!["set by the sensitivity input".into()]),
-            None => sensitivity::judge(&manifests(&repository, merge_base).await?),
+            None => sensitivity::judge(&manifests(&repository, &base).await?),
         };
         let source = Source {
             head,
@@ -111,12 +111,16 @@ fn unshown(diffs: &[&FileDiff]) -> BTreeSet<String> {
     beyond.map(|(diff, _)| diff.path.clone()).collect()
 }
 
+/// An entry whose path is text, with that path.
+fn named(entry: &TreeEntry) -> Option<(&str, &TreeEntry)> {
+    Some((std::str::from_utf8(&entry.path).ok()?, entry))
+}
+
 /// No manifest of a sane repository is larger, and no rules file that is heeded is.
 const MAX_TEXT: usize = 256 * 1024;
 
 async fn rule_files(
     repository: &Repository,
-    commit: &CommitSha,
     base: &[TreeEntry],
     diffs: &[&FileDiff],
 ) -> Result<Vec<RuleFile>, Stop> {
@@ -126,10 +130,9 @@ async fn rule_files(
     let heeded = base
         .iter()
         .filter(|entry| entry.size.is_some_and(|size| size <= rules::MAX_BYTES));
-    let paths = heeded.filter_map(|entry| std::str::from_utf8(&entry.path).ok());
-    for path in paths {
+    for (path, entry) in heeded.filter_map(named) {
         if rules::applies(path, &changed)
-            && let Some(text) = repository.file(commit, path, MAX_TEXT).await?
+            && let Some(text) = repository.beginning(entry, MAX_TEXT).await?
         {
             rules.push(RuleFile {
                 path: path.to_owned(),
@@ -146,22 +149,18 @@ const MOST_ATTRIBUTES: usize = 50;
 /// The `.gitattributes` of the base that say something about a changed file.
 async fn attributes(
     repository: &Repository,
-    commit: &CommitSha,
     base: &[TreeEntry],
     diffs: &[FileDiff],
 ) -> Result<Vec<Attributes>, Stop> {
-    let paths = base
-        .iter()
-        .filter_map(|entry| std::str::from_utf8(&entry.path).ok());
-    let above = paths.filter_map(|path| {
+    let above = base.iter().filter_map(named).filter_map(|(path, entry)| {
         let folder = path.strip_suffix(".gitattributes")?;
         let holds = |diff: &FileDiff| diff.path.starts_with(folder);
         let is_whole = folder.is_empty() || folder.ends_with('/');
-        (is_whole && diffs.iter().any(holds)).then_some((folder, path))
+        (is_whole && diffs.iter().any(holds)).then_some((folder, entry))
     });
     let mut found = Vec::new();
-    for (folder, path) in above.take(MOST_ATTRIBUTES) {
-        if let Some(text) = repository.file(commit, path, MAX_TEXT).await? {
+    for (folder, entry) in above.take(MOST_ATTRIBUTES) {
+        if let Some(text) = repository.beginning(entry, MAX_TEXT).await? {
             found.push((folder.to_owned(), text));
         }
     }
@@ -170,11 +169,13 @@ async fn attributes(
 
 async fn manifests(
     repository: &Repository,
-    base: &CommitSha,
+    base: &[TreeEntry],
 ) -> Result<Vec<(String, String)>, Stop> {
     let mut found = Vec::new();
     for name in MANIFESTS {
-        if let Some(text) = repository.file(base, name, MAX_TEXT).await? {
+        if let Some(entry) = base.iter().find(|entry| entry.path == name.as_bytes())
+            && let Some(text) = repository.beginning(entry, MAX_TEXT).await?
+        {
             found.push(((*name).to_owned(), text));
         }
     }

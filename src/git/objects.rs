@@ -86,13 +86,21 @@ impl Repository {
             return Ok(None);
         };
         let found = entry(record)?;
-        let regular = matches!(found.kind, EntryKind::File | EntryKind::Executable);
-        if !regular || found.size.is_none() || found.path != path.as_bytes() {
+        if found.path != path.as_bytes() {
+            return Ok(None);
+        }
+        self.beginning(&found, max_bytes).await
+    }
+
+    /// The same of a file that a tree has named.
+    pub async fn beginning(&self, file: &TreeEntry, max_bytes: usize) -> Result<Option<String>> {
+        let regular = matches!(file.kind, EntryKind::File | EntryKind::Executable);
+        if !regular || file.size.is_none() {
             return Ok(None);
         }
         let mut git = self
             .git
-            .start(Access::Objects, &["cat-file", "blob", &found.id])?;
+            .start(Access::Objects, &["cat-file", "blob", &file.id])?;
         let mut content = Vec::new();
         let limit = u64::try_from(max_bytes)?;
         (&mut git.stdout)
