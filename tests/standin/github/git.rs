@@ -1,14 +1,27 @@
 //! Real git: the repository behind the stand-in, its commits, and fetches over smart HTTP. Separate, because it is
 //! the one place that starts processes.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Debug, Clone)]
 pub struct Git {
     dir: PathBuf,
+    /// What git has answered since something was last written: a review asks for the same diff many times.
+    answers: Arc<Mutex<HashMap<Vec<String>, Option<String>>>>,
 }
+
+/// Settings of the repository: what GitHub allows a client to ask for, and one process less for each commit.
+const SETTINGS: &str = "\
+[uploadpack]
+\tallowAnySHA1InWant = true
+\tallowFilter = true
+[fastimport]
+\tunpackLimit = 1
+";
 
 /// One entry of a commit that a test makes.
 #[derive(Debug, Clone)]
@@ -109,18 +122,23 @@ fn quoted(path: &[u8]) -> String {
 
 impl Git {
     pub fn new(dir: PathBuf) -> Self {
-        Self { dir }
+        let answers = Arc::default();
+        Self { dir, answers }
     }
 
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Makes the bare repository. What GitHub allows a client to ask for is allowed here.
+    /// Makes the bare repository.
     pub fn init(&self) {
-        self.must(&["init", "--quiet", "--bare", "--initial-branch=main"]);
-        self.must(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
-        self.must(&["config", "uploadpack.allowFilter", "true"]);
+        let bare = ["--bare", "--template=", "--initial-branch=main"];
+        self.write(&[&["init", "--quiet"], &bare[..]].concat());
+        let mut config = std::fs::OpenOptions::new()
+            .append(true)
+            .open(self.dir.join("config"))
+            .expect("a new repository has settings");
+        config.write_all(SETTINGS.as_bytes()).expect("settings");
     }
 
     /// Commits on `branch` and returns the new commit. No parents make a root commit, two make a merge.
@@ -133,7 +151,7 @@ impl Git {
         changes: &[Change],
     ) -> String {
         let mut script = format!(
-            "commit refs/heads/{branch}\nauthor dev <dev@example.com> {at} +0000\n\
+            "commit refs/heads/{branch}\nmark :1\nauthor dev <dev@example.com> {at} +0000\n\
              committer dev <dev@example.com> {at} +0000\ndata {}\n{message}\n",
             message.len()
         )
@@ -145,29 +163,45 @@ impl Git {
         for change in changes {
             script.extend(change.instruction());
         }
-        let input = ["fast-import", "--quiet", "--force"];
-        assert!(
-            self.feed(&input, &script).is_some(),
-            "git fast-import refused the commit on {branch}"
-        );
-        self.must(&["rev-parse", &format!("refs/heads/{branch}")])
+        script.extend_from_slice(b"get-mark :1\n");
+        let commit = self.feed(&["fast-import", "--quiet", "--force"], &script);
+        self.forget();
+        let commit =
+            commit.unwrap_or_else(|| panic!("git fast-import refused the commit on {branch}"));
+        String::from_utf8_lossy(&commit).trim_end().into()
     }
 
-    /// Standard output, trimmed; a panic says what git said.
-    pub fn must(&self, args: &[&str]) -> String {
+    /// A command that changes something; a panic says what git said.
+    pub fn write(&self, args: &[&str]) {
         let output = self.command(args).output().expect("git starts");
+        self.forget();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "git {args:?}: {errors}");
-        String::from_utf8_lossy(&output.stdout).trim_end().into()
+    }
+
+    /// Something was written, so git may answer otherwise.
+    fn forget(&self) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.clear();
+    }
+
+    /// Standard output, trimmed.
+    pub fn must(&self, args: &[&str]) -> String {
+        let answer = self.ask(args);
+        let answer = answer.unwrap_or_else(|| panic!("git {args:?} failed"));
+        answer.trim_end().into()
     }
 
     /// Standard output, or `None` where git does not know what was asked for.
     pub fn ask(&self, args: &[&str]) -> Option<String> {
-        let output = self.command(args).output().expect("git starts");
-        output
-            .status
-            .success()
-            .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+        let asked = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = answers.entry(asked).or_insert_with(|| {
+            let output = self.command(args).output().expect("git starts");
+            let succeeded = output.status.success();
+            succeeded.then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+        });
+        answer.clone()
     }
 
     /// The full hash of a commit named by hash or branch.

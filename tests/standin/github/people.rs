@@ -152,7 +152,7 @@ impl State {
 
     /// GitHub keeps every head, a fork's too, under `refs/pull`.
     fn point_pull_ref(&self, pull: &PullRequest) {
-        self.git.must(&[
+        self.git.write(&[
             "update-ref",
             &format!("refs/pull/{}/head", pull.number),
             &pull.head.sha,

@@ -31,7 +31,7 @@ impl Git {
         let commit = String::from_utf8(commit).expect("a commit of ours is text");
         let (_, rest) = commit.split_once('\n').expect("its first line is its tree");
         let commit = self.object("commit", format!("tree {tree}\n{rest}").as_bytes());
-        self.must(&["update-ref", &format!("refs/heads/{branch}"), &commit]);
+        self.write(&["update-ref", &format!("refs/heads/{branch}"), &commit]);
         commit
     }
 
