@@ -183,7 +183,8 @@ pub(super) fn compiled(pattern: &str) -> Regex {
 
 /// Adds every secret that its shape gives away.
 pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
-    for shape in SHAPES.iter() {
+    // Nearly no text has any of them, and to ask whether it has one is far cheaper than to ask for its groups.
+    for shape in SHAPES.iter().filter(|shape| shape.regex.is_match(text)) {
         for captures in shape.regex.captures_iter(text) {
             let Some(whole) = captures.get(0) else {
                 continue;
