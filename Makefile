@@ -15,10 +15,10 @@ clippy:
 	cargo clippy --all-targets -- -D warnings
 
 # One seed for the property tests, so that a change is judged and not the dice; another one: PROPTEST_RNG_SEED=7 make test.
-# One scenario more at a time than there are processors, because each waits now and then.
+# Two scenarios more at a time than there are processors, because many wait for most of their time.
 test: $(installed)
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} \
-	    RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(node -p 'os.availableParallelism() + 1')} cargo test
+	    RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(node -p 'os.availableParallelism() + 2')} cargo test
 
 # What no compiler sees: action.yml, the workflows to copy and our own, judged by zizmor, GitHub's schemas, GitHub's language
 # service and actionlint; the example of a configuration by our schema; the image's recipe by hadolint, scripts by shellcheck.
