@@ -302,7 +302,7 @@ pub fn unanswered(comments: &[Said<'_>], answered: &[CommentId], mention: &str) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Assessment, Score, Side, Status, Trust};
+    use crate::domain::{Status, fixture};
 
     #[test]
     fn a_person_s_request_changes_the_plan() {
@@ -500,30 +500,9 @@ mod tests {
     fn thread(id: u64, awaiting: Awaiting, head: Option<&CommitSha>) -> Thread {
         Thread {
             id: CommentId(id),
-            finding_id: None,
-            file: "src/page.ts".into(),
-            line: Some(2),
-            original_line: Some(2),
-            side: Side::Right,
-            outdated: false,
-            status: Status::Disputed,
             awaiting,
-            assessment: Assessment {
-                finding: "Off by one.".into(),
-                assessment: "The last page is lost.".into(),
-                score: Score::new(7).unwrap(),
-            },
-            category: None,
             head: head.cloned(),
-            anchor_hash: None,
-            trust: Trust::Signed,
-            resolution: None,
-            because: String::new(),
-            seq: 1,
-            replies: vec![],
-            node_id: None,
-            viewer_can_resolve: false,
-            url: String::new(),
+            ..fixture::thread()
         }
     }
 

@@ -298,6 +298,13 @@ mod tests {
     }
 
     #[test]
+    fn lines_that_were_removed_apart_are_named_apart() {
+        let file = file("@@ -1,4 +1,2 @@\n-a\n b\n-c\n d\n");
+        assert_eq!(file.commentable(Side::Left), [1..=1, 3..=3]);
+        assert_eq!(file.describe_commentable(), "1-2 (removed: 1, 3)");
+    }
+
+    #[test]
     fn a_comment_beside_the_diff_moves_to_the_nearest_line() {
         let at = |side, line| {
             Some(Anchor::Line {

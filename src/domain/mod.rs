@@ -2,6 +2,8 @@
 
 pub mod diff;
 pub mod finding;
+#[cfg(test)]
+pub(crate) mod fixture;
 pub mod ids;
 pub mod score;
 pub mod thread;

@@ -109,4 +109,16 @@ mod tests {
         assert_eq!(holder(&[own, done, dead, odd], 9, HOUR), None);
         assert_eq!(holder(&all, 77, HOUR), None, "we are not among them");
     }
+
+    #[test]
+    fn a_run_may_last_to_the_last_second() {
+        let own = lease(9, "2026-11-16T17:00:00Z", true);
+        let since = |time| [own.clone(), lease(3, time, true)];
+        let at_its_end = since("2026-11-16T16:00:00Z");
+        assert_eq!(holder(&at_its_end, 9, HOUR), Some(3));
+        assert_eq!(abandoned(&at_its_end, 9, HOUR), [0; 0]);
+        let past_it = since("2026-11-16T15:59:59Z");
+        assert_eq!(holder(&past_it, 9, HOUR), None);
+        assert_eq!(abandoned(&past_it, 9, HOUR), [3]);
+    }
 }

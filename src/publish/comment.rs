@@ -436,7 +436,8 @@ fn cut(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Anchor, Assessment, Category, PassNumber, Score, Side};
+    use crate::domain::{Anchor, Assessment, Category, PassNumber, Score, Side, fixture};
+    use crate::review::ledger::Stage;
     use secrecy::SecretString;
 
     fn finding(body: &str) -> Finding {
@@ -494,6 +495,75 @@ mod tests {
         assert!(
             partial.contains("**Logic risk (7/10)** at `src/page.ts:8`: It is lost."),
             "{partial}"
+        );
+    }
+
+    #[test]
+    fn a_reply_begins_with_what_it_decides_and_holds_it_for_machines() {
+        let said = |effect| {
+            let reply = StagedReply {
+                thread: fixture::thread(),
+                effect,
+                body: "It rounds up now.".into(),
+                stage: Stage::TurnZero,
+            };
+            let body = with_voice(|voice| voice.reply(&reply, Conversation::Resolved));
+            let hidden = block::parse(&body).hidden.unwrap();
+            let (text, _) = body.split_once("\n\n<!-- rmcoc:1").unwrap();
+            (hidden.kind, hidden.conversation, text.to_owned())
+        };
+        let resolved = Some(Conversation::Resolved);
+        let people = || vec!["ann".to_owned(), "org/team".to_owned()];
+        let fixed = |commit: Option<&str>| Effect::Fixed {
+            file: "src/page.ts".into(),
+            commit: commit.map(str::to_owned),
+        };
+        for (effect, kind, conversation, text) in [
+            (Effect::Keep, Kind::Keep, None, "It rounds up now."),
+            (Effect::Answer, Kind::Answer, None, "It rounds up now."),
+            (
+                Effect::Concede,
+                Kind::Resolve,
+                resolved,
+                "✅ **Issue Resolved**\n\nIt rounds up now.",
+            ),
+            (
+                fixed(None),
+                Kind::Resolve,
+                resolved,
+                "✅ **Issue Resolved**\n\nFixed in `src/page.ts`. It rounds up now.",
+            ),
+            (
+                fixed(Some("b0d63d1")),
+                Kind::Resolve,
+                resolved,
+                "✅ **Issue Resolved**\n\nFixed in `src/page.ts` (b0d63d1). It rounds up now.",
+            ),
+            (
+                Effect::Reopen,
+                Kind::Reopen,
+                None,
+                "The problem is back. It rounds up now.",
+            ),
+        ] {
+            let expected = (kind, conversation, text.to_owned());
+            assert_eq!(said(effect.clone()), expected, "{effect:?}");
+        }
+        let (kind, conversation, text) = said(Effect::DevelopersWord);
+        assert_eq!((kind, conversation), (Kind::Resolve, resolved));
+        assert!(
+            text.contains("developer's word stands. It rounds"),
+            "{text}"
+        );
+        let (kind, conversation, text) = said(Effect::Escalate { people: people() });
+        assert_eq!((kind, conversation), (Kind::Escalate, None));
+        assert!(
+            text.starts_with("🔺 **Escalated to Human Review**"),
+            "{text}"
+        );
+        assert!(
+            people().iter().all(|one| text.contains(&format!("@{one}"))),
+            "{text}"
         );
     }
 

@@ -74,10 +74,7 @@ impl Outbox<'_> {
         reply: &StagedReply,
         sent: &mut Sent,
     ) -> Result<(), ApiError> {
-        let resolves = matches!(
-            reply.effect,
-            Effect::Concede | Effect::Fixed { .. } | Effect::DevelopersWord
-        );
+        let resolves = reply.effect.closes();
         let mut conversation = Conversation::LeftOpen;
         if let (true, true, Some(node)) = (
             resolves,

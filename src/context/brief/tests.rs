@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::{
     Anchor, Assessment, Awaiting, CommentId, Finding, Login, PassNumber, Reply, Score, Side,
-    Standing, Status, Trust,
+    Standing, Status, fixture,
 };
 use crate::plan::Asking;
 use crate::review::desk::Fate;
@@ -23,22 +23,8 @@ fn assessment(n: u64) -> Assessment {
 
 fn thread() -> Thread {
     Thread {
-        id: CommentId(55),
-        finding_id: None,
-        file: "src/page.ts".into(),
-        line: Some(2),
-        original_line: Some(2),
-        side: Side::Right,
-        outdated: false,
         status: Status::Disputed,
         awaiting: Awaiting::Us,
-        assessment: assessment(7),
-        category: None,
-        head: None,
-        anchor_hash: None,
-        trust: Trust::Signed,
-        resolution: None,
-        because: String::new(),
         seq: 1,
         replies: vec![Reply {
             id: CommentId(56),
@@ -47,9 +33,7 @@ fn thread() -> Thread {
             body: "Callers round up.".into(),
             created_at: "2026-01-01T00:00:00Z".into(),
         }],
-        node_id: None,
-        viewer_can_resolve: false,
-        url: String::new(),
+        ..fixture::thread()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::{
     Anchor, Awaiting, CommentId, FileStatus, Login, Reply, Resolution, Side, Standing, Status,
-    Trust,
+    fixture,
 };
 
 fn score(n: u64) -> Score {
@@ -29,12 +29,9 @@ fn diff(path: &str) -> FileDiff {
 fn thread(id: u64, status: Status, replies: Vec<Reply>) -> Thread {
     Thread {
         id: CommentId(id),
-        finding_id: None,
         file: "src/a.rs".into(),
         line: Some(11),
         original_line: Some(11),
-        side: Side::Right,
-        outdated: false,
         status,
         awaiting: if replies.is_empty() {
             Awaiting::Developer
@@ -46,17 +43,9 @@ fn thread(id: u64, status: Status, replies: Vec<Reply>) -> Thread {
             assessment: "Level 7.".into(),
             score: score(7),
         },
-        category: None,
         head: Some(sha('a')),
-        anchor_hash: None,
-        trust: Trust::Signed,
-        resolution: None,
-        because: String::new(),
-        seq: 0,
         replies,
-        node_id: None,
-        viewer_can_resolve: false,
-        url: String::new(),
+        ..fixture::thread()
     }
 }
 

@@ -1,0 +1,34 @@
+//! An example to take from, for unit tests.
+
+use super::{Assessment, Awaiting, CommentId, Score, Side, Status, Thread, Trust};
+
+/// A finding of ours that nobody has replied to yet.
+pub(crate) fn thread() -> Thread {
+    Thread {
+        id: CommentId(55),
+        finding_id: None,
+        file: "src/page.ts".into(),
+        line: Some(2),
+        original_line: Some(2),
+        side: Side::Right,
+        outdated: false,
+        status: Status::Pending,
+        awaiting: Awaiting::Developer,
+        assessment: Assessment {
+            finding: "The last page is lost.".into(),
+            assessment: "Level 7: it happens on every call.".into(),
+            score: Score::new(7).unwrap(),
+        },
+        category: None,
+        head: None,
+        anchor_hash: None,
+        trust: Trust::Signed,
+        resolution: None,
+        because: String::new(),
+        seq: 0,
+        replies: Vec::new(),
+        node_id: None,
+        viewer_can_resolve: false,
+        url: String::new(),
+    }
+}
