@@ -235,6 +235,18 @@ fn the_word_beside_a_value_gives_it_away() {
 }
 
 #[test]
+fn the_key_of_an_entry_goes_only_where_it_can_be_nothing_but_a_secret() {
+    let assigned = |value: &str| format!("row_key = {value}");
+    assert_eq!(
+        clean(&assigned(body(40))),
+        assigned("[redacted: key or token]")
+    );
+    for name in [body(20), "6f1c2b9e-3d47-4a58-9c0e-1b2d3e4f5a6b"] {
+        assert_eq!(clean(&assigned(name)), assigned(name));
+    }
+}
+
+#[test]
 fn what_is_no_secret_stays() {
     let sha512 = "integrity sha512-q7Zt0Xw3Lr9Vb5Ns1Kd8Yg4Pf6Hm2Jc0Tu7Ea3Ri9Wo5Sx1Qz8Bv4Ck6Gl2Dj0Fyq7Zt0Xw3Lr9Vb5Ns1Kd8Yg==";
     let documentation = format!("AKIA{}", "IOSFODNN7EXAMPLE");
