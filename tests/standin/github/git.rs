@@ -11,8 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Git {
     dir: PathBuf,
     /// What git has answered since something was last written: a review asks for the same diff many times.
-    answers: Arc<Mutex<HashMap<Vec<String>, Option<String>>>>,
+    answers: Arc<Mutex<HashMap<Vec<String>, Answer>>>,
 }
+
+/// Standard output, or what git said of its failure.
+type Answer = Result<String, String>;
 
 /// Settings of the repository: what GitHub allows a client to ask for, and one process less for each commit.
 const SETTINGS: &str = "\
@@ -185,21 +188,29 @@ impl Git {
         answers.clear();
     }
 
-    /// Standard output, trimmed.
+    /// Standard output, trimmed; a panic says what git said.
     pub fn must(&self, args: &[&str]) -> String {
-        let answer = self.ask(args);
-        let answer = answer.unwrap_or_else(|| panic!("git {args:?} failed"));
+        let answer = self.answer(args);
+        let answer = answer.unwrap_or_else(|errors| panic!("git {args:?}: {errors}"));
         answer.trim_end().into()
     }
 
     /// Standard output, or `None` where git does not know what was asked for.
     pub fn ask(&self, args: &[&str]) -> Option<String> {
+        self.answer(args).ok()
+    }
+
+    fn answer(&self, args: &[&str]) -> Answer {
         let asked = args.iter().map(|arg| (*arg).to_owned()).collect();
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = answers.entry(asked).or_insert_with(|| {
             let output = self.command(args).output().expect("git starts");
-            let succeeded = output.status.success();
-            succeeded.then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            if output.status.success() {
+                Ok(text(&output.stdout))
+            } else {
+                Err(text(&output.stderr))
+            }
         });
         answer.clone()
     }
