@@ -187,6 +187,7 @@ impl Bare {
             name: "scripted".into(),
             base_url: Some(world.model.url().to_owned()),
             key: Some(KEY.into()),
+            context: None,
         };
         let endpoint = ToolEndpoint {
             base_url: tools.base_url().to_owned(),

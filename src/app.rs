@@ -1,10 +1,12 @@
 //! The pipeline, readable top to bottom: event, configuration, pull request, plan, passes, outbox, report.
 
+mod accepting;
 mod asking;
 mod carried;
 mod change;
 mod check;
 mod concluding;
+mod coverage;
 mod doctor;
 mod draft;
 mod earlier;
@@ -110,8 +112,8 @@ struct Engine<'a> {
     fence: Fence,
     secrets: Secrets,
     desk: SharedDesk,
-    /// The way to the model.
-    gateway: Gateway,
+    /// The way to the model, or why there is none.
+    gateway: Result<Gateway, String>,
     /// `None`: the web is not asked.
     web: Option<Arc<Web>>,
     /// Private to the run, gone with it.
@@ -142,6 +144,7 @@ struct Run<'a> {
 pub async fn action(setup: &Setup) -> u8 {
     match trigger(setup) {
         Ok(Trigger::Run(event)) => review(setup, &event).await,
+        Ok(Trigger::WithoutKey(event, reason)) => run(setup, &event, Some(&reason)).await,
         Ok(Trigger::Skip(reason)) => finish::skipped(setup, &reason.to_string()),
         Err(sentence) => finish::failed(setup, &[sentence]),
     }
@@ -163,10 +166,15 @@ fn trigger(setup: &Setup) -> Result<Trigger, String> {
 
 /// Reviews the pull request of an event. Returns the exit code.
 pub async fn review(setup: &Setup, event: &Event) -> u8 {
+    run(setup, event, None).await
+}
+
+/// Does what an event asks for; `without_key`: as far as no model is needed for it.
+async fn run(setup: &Setup, event: &Event, without_key: Option<&SkipReason>) -> u8 {
     let (check, draft) = (CheckRun::default(), Draft::default());
     let rehearsal = Rehearsal::default();
     tokio::select! {
-        code = Box::pin(reviewed(setup, event, &check, &draft, &rehearsal)) => {
+        code = Box::pin(reviewed(setup, (event, without_key), &check, &draft, &rehearsal)) => {
             finish::rehearsed(setup, &rehearsal);
             code
         }
@@ -177,7 +185,7 @@ pub async fn review(setup: &Setup, event: &Event) -> u8 {
 /// The whole run, up to its exit code.
 async fn reviewed(
     setup: &Setup,
-    event: &Event,
+    event: (&Event, Option<&SkipReason>),
     check: &CheckRun,
     draft: &Draft,
     rehearsal: &Rehearsal,
@@ -194,23 +202,46 @@ async fn reviewed(
 
 async fn pipeline(
     setup: &Setup,
-    event: &Event,
+    (event, without_key): (&Event, Option<&SkipReason>),
     check: &CheckRun,
     draft: &Draft,
     rehearsal: &Rehearsal,
 ) -> Result<Finished, Stop> {
-    let (config, token) = admitted(setup)?;
+    let (config, token) = admitted(setup, without_key.is_none())?;
     let dry = config.dry_run;
     let rehearsal = dry.then_some(rehearsal);
     let mut run = Run::new(setup, event, (config, token), draft.clone(), rehearsal)?;
     let pull = reading::to_review(&run.github, &run.pr).await?;
     settings::take(&mut run, &pull).await?;
-    let mut ended = Box::pin(started(&run, pull, check)).await;
+    let mut ended = match without_key {
+        None => Box::pin(started(&run, pull, check)).await,
+        Some(reason) => Box::pin(without_model(&run, pull, check, reason)).await,
+    };
     reactions::ended(&run, &ended).await;
     if let (true, Ok(finished)) = (dry, &mut ended) {
         finished.report.notes.push(rehearsal::NOTE.into());
     }
     ended
+}
+
+/// Concludes a pull request of which nothing has to be shown to a model, and leaves any other alone.
+async fn without_model(
+    run: &Run<'_>,
+    pull: PullRequest,
+    check: &CheckRun,
+    reason: &SkipReason,
+) -> Result<Finished, Stop> {
+    let means = reading::means(run, &pull).await?;
+    let snapshot = run.engine.scratch.directory("snapshot")?;
+    let reading = Reading::of(run, pull, means, &snapshot).await?;
+    let plan = reading.plan.clone();
+    match reading.means.limit(plan, reading.pull.from_fork) {
+        Plan::Recompute(record) if reading.change.owed().next().is_none() => {
+            check.open(run, &reading).await;
+            Ok(finish::recomputed(run, &reading, *record))
+        }
+        _ => Err(Stop::Skip(reason.to_string())),
+    }
 }
 
 async fn started(run: &Run<'_>, pull: PullRequest, check: &CheckRun) -> Result<Finished, Stop> {
@@ -254,14 +285,18 @@ async fn work(
         let draft = reading.pull.draft && config.skip.drafts;
         let plan = reading.plan.clone();
         let plan = plan::on_request(plan, request.as_ref(), draft, &config.mention);
-        reading.means.limit(plan)
+        reading.means.limit(plan, reading.pull.from_fork)
     };
     let plan = plan_by(&reading);
     let command = request.as_ref().map(|request| request.command.clone());
     let judges = !matches!(plan, Plan::Skip(_));
     let agenda = Agenda::of(run, &reading, judges).await?;
-    if command == Some(Command::Help) {
-        return Err(agenda.help(run, &reading).await);
+    match command {
+        Some(Command::Help) => return Err(agenda.help(run, &reading).await),
+        Some(Command::Accept) => {
+            return accepting::accept(run, reading, &agenda, check).await;
+        }
+        _ => {}
     }
     match plan {
         Plan::Skip(reason) => {
@@ -295,7 +330,7 @@ async fn work(
             Ok(finished)
         }
         // What an earlier run could not post is posted in turn, too: two runs at once would both find it.
-        Plan::Recompute(_) | Plan::Review => {
+        Plan::Recompute(_) | Plan::Known(_) | Plan::Review => {
             may_comment(run, &reading).await?;
             check.open(run, &reading).await;
             if check.wait_for_turn(run, &reading.pull.head_sha).await? {
@@ -304,7 +339,7 @@ async fn work(
             // What the run before us has reviewed needs no second look.
             let covered = match plan_by(&reading) {
                 Plan::Recompute(record) => Some(*record),
-                Plan::Review | Plan::Skip(_) => None,
+                Plan::Known(_) | Plan::Review | Plan::Skip(_) => None,
             };
             if command == Some(Command::ReviewFull) {
                 reading.since = None;
@@ -343,11 +378,11 @@ async fn may_comment(run: &Run<'_>, reading: &Reading) -> Result<(), Stop> {
 }
 
 /// The configuration, or every wrong input at once, those included that only OpenCode's catalogue can tell.
-fn configured(setup: &Setup) -> Result<Config, Stop> {
+fn configured(setup: &Setup, asks_model: bool) -> Result<Config, Stop> {
     let config = inputs::config(&setup.inputs);
     let errors = config.as_ref().err().into_iter().flatten();
     let mut sentences: Vec<String> = errors.map(ToString::to_string).collect();
-    if let Ok(model) = inputs::model_choice(&setup.inputs) {
+    if asks_model && let Ok(model) = inputs::model_choice(&setup.inputs) {
         sentences.extend(gateway::problems(&model));
     }
     match config {
@@ -357,10 +392,10 @@ fn configured(setup: &Setup) -> Result<Config, Stop> {
 }
 
 /// The same for a run that speaks with GitHub, and needs a token for it.
-fn admitted(setup: &Setup) -> Result<(Config, SecretString), Stop> {
+fn admitted(setup: &Setup, asks_model: bool) -> Result<(Config, SecretString), Stop> {
     let told = |errors: Vec<InputError>| errors.iter().map(ToString::to_string).collect();
     let token = inputs::github_token(&setup.inputs).map_err(|errors| Stop::Fail(told(errors)));
-    both(configured(setup), token)
+    both(configured(setup, asks_model), token)
 }
 
 /// Two results that were awaited together; their failures are told together, too.
@@ -385,7 +420,7 @@ impl<'a> Engine<'a> {
         Ok(Self {
             setup,
             web: web::access(setup, &config, &fence)?,
-            gateway: sidecar::gateway(setup, &config, &secrets)?,
+            gateway: sidecar::gateway(setup, &config, &secrets),
             scratch: Scratch::new(&setup.environment)?,
             config,
             fence,
@@ -394,6 +429,10 @@ impl<'a> Engine<'a> {
             started: setup.clock.instant(),
             meter: Arc::default(),
         })
+    }
+
+    fn gateway(&self) -> Result<&Gateway, Stop> {
+        self.gateway.as_ref().map_err(Stop::fail)
     }
 
     fn model(&self) -> &ModelChoice {

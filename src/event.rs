@@ -29,6 +29,8 @@ pub struct TriggerRules<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trigger {
     Run(Event),
+    /// A run without a model key, which only concludes what needs no model; else it is skipped for this reason.
+    WithoutKey(Event, SkipReason),
     Skip(SkipReason),
 }
 

@@ -4,6 +4,7 @@
 
 mod command;
 mod compare;
+mod decode;
 mod objects;
 mod worktree;
 

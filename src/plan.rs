@@ -20,6 +20,9 @@ pub enum Plan {
     Skip(NotNow),
     /// This head was reviewed under these rules: the verdict is recomputed from the threads, without a model.
     Recompute(Box<Record>),
+    /// The same, but the change was reviewed on another head, or nothing of it has to be shown: a green check follows
+    /// only where somebody may spend.
+    Known(Box<Record>),
     Review,
 }
 
@@ -32,8 +35,6 @@ pub enum NotNow {
     Closed,
     Label(String),
     NoChanges,
-    /// Nobody wants a review of the files that change.
-    Ignored,
     /// Of one whose pull requests the repository does not have reviewed.
     Author {
         author: Login,
@@ -73,9 +74,6 @@ impl fmt::Display for NotNow {
             Self::Closed => f.write_str("The pull request is closed."),
             Self::Label(label) => write!(f, "The pull request carries the label {label}."),
             Self::NoChanges => f.write_str("The pull request changes nothing."),
-            Self::Ignored => f.write_str(
-                "The pull request changes only files that are not reviewed: lock files, what is generated, and what `ignore` names.",
-            ),
             Self::Author { author, mention } => write!(
                 f,
                 "Pull requests of {author} are not reviewed, as skip.authors says, unless somebody mentions {mention}."
@@ -172,19 +170,40 @@ impl Situation<'_> {
     }
 }
 
+/// A change, as far as a plan depends on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Change<'a> {
+    pub merge_base: &'a CommitSha,
+    pub head: &'a CommitSha,
+    /// How many files it changes.
+    pub files: usize,
+    /// How many of them have to be shown to the model.
+    pub owed: usize,
+    /// The files that nobody can show.
+    pub unreadable: &'a [String],
+}
+
 /// What is left to do for a head, given the records that runs before have left on it.
 #[must_use]
-pub fn plan(
-    records: Vec<Record>,
-    (base, head): (&CommitSha, &CommitSha),
-    rules: &str,
-    (changed, ignored): (usize, usize),
-) -> Plan {
-    if changed == 0 {
+pub fn plan(records: Vec<Record>, change: &Change<'_>, rules: &str) -> Plan {
+    let (base, head) = (change.merge_base, change.head);
+    if change.files == 0 {
         return Plan::Skip(NotNow::NoChanges);
     }
-    if changed == ignored {
-        return Plan::Skip(NotNow::Ignored);
+    if change.owed == 0 {
+        let accepted = records
+            .into_iter()
+            .find(|record| record.is_about(base, head, rules))
+            .and_then(|record| record.accepted);
+        return Plan::Known(Box::new(Record {
+            head: head.to_string(),
+            merge_base: base.to_string(),
+            rules: rules.to_owned(),
+            left_out: change.unreadable.to_vec(),
+            unshown: Some(0),
+            accepted,
+            ..Record::default()
+        }));
     }
     let covering = records
         .into_iter()
@@ -192,13 +211,12 @@ pub fn plan(
     covering.map_or(Plan::Review, |record| Plan::Recompute(Box::new(record)))
 }
 
-/// The records that prove a whole review under these rules, newest first, whatever the head was.
+/// The records that a review under these rules can go on from, newest first, whatever the head was.
 pub fn finished_under(records: Vec<Record>, rules: &str) -> impl Iterator<Item = Record> {
-    let complete = |record: &Record| record.passes == [1, 2, 3, 4] && record.left_out.is_empty();
     let rules = rules.to_owned();
     records
         .into_iter()
-        .filter(move |record| complete(record) && record.rules == rules)
+        .filter(move |record| record.can_be_continued() && record.rules == rules)
 }
 
 /// The open threads that the model has to judge: those where somebody whose word counts waits for us, and, when
@@ -233,8 +251,8 @@ pub fn on_request(plan: Plan, request: Option<&Request>, draft: bool, mention: &
         return plan;
     };
     match (plan, &request.command) {
-        (Plan::Recompute(record), Command::ReviewFull)
-            if record.asked != Some(request.comment.0) =>
+        (Plan::Recompute(record) | Plan::Known(record), Command::ReviewFull)
+            if !record.passes.is_empty() && record.asked != Some(request.comment.0) =>
         {
             Plan::Review
         }
@@ -306,7 +324,10 @@ mod tests {
 
     #[test]
     fn a_person_s_request_changes_the_plan() {
-        let done = Plan::Recompute(Box::default());
+        let done = Plan::Recompute(Box::new(Record {
+            passes: vec![1, 2, 3, 4],
+            ..Record::default()
+        }));
         let asked = |plan: &Plan, command: Option<&Command>, draft| {
             let request = command.map(|command| Request {
                 comment: CommentId(7),
@@ -339,6 +360,7 @@ mod tests {
         };
         let reviewed = Plan::Recompute(Box::new(Record {
             asked: Some(7),
+            passes: vec![1, 2, 3, 4],
             ..Record::default()
         }));
         let again = on_request(reviewed.clone(), Some(&request(7)), false, "@bot");
@@ -530,7 +552,16 @@ mod tests {
     #[test]
     fn a_head_is_reviewed_until_a_record_covers_it() {
         let [head, base]: [CommitSha; 2] = ["a", "b"].map(|c| c.repeat(40).parse().unwrap());
-        let change = (&base, &head);
+        let of = |records, rules, files, owed| {
+            let change = Change {
+                merge_base: &base,
+                head: &head,
+                files,
+                owed,
+                unreadable: &["x.bin (binary)".to_owned()],
+            };
+            plan(records, &change, rules)
+        };
         let record = Record {
             head: head.to_string(),
             merge_base: "b".repeat(40),
@@ -538,21 +569,20 @@ mod tests {
             passes: vec![1, 2, 3, 4],
             ..Record::default()
         };
-        assert_eq!(plan(vec![], change, "r", (1, 0)), Plan::Review);
+        assert_eq!(of(vec![], "r", 1, 1), Plan::Review);
         let partial = Record {
             passes: vec![1, 2],
             ..record.clone()
         };
-        assert_eq!(
-            plan(vec![partial.clone()], change, "r", (1, 0)),
-            Plan::Review
-        );
-        let found = plan(vec![partial, record.clone()], change, "r", (1, 0));
+        assert_eq!(of(vec![partial.clone()], "r", 1, 1), Plan::Review);
+        let found = of(vec![partial, record.clone()], "r", 1, 1);
         assert_eq!(found, Plan::Recompute(Box::new(record.clone())));
-        assert_eq!(plan(vec![record], change, "changed", (1, 0)), Plan::Review);
-        let nothing = plan(vec![], change, "r", (0, 0));
+        assert_eq!(of(vec![record], "changed", 1, 1), Plan::Review);
+        let nothing = of(vec![], "r", 0, 0);
         assert_eq!(nothing, Plan::Skip(NotNow::NoChanges));
-        let ignored = plan(vec![], change, "r", (2, 2));
-        assert_eq!(ignored, Plan::Skip(NotNow::Ignored));
+        let Plan::Known(excused) = of(vec![], "r", 2, 0) else {
+            panic!("nothing has to be shown");
+        };
+        assert_eq!(excused.left_out, ["x.bin (binary)"]);
     }
 }

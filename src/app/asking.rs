@@ -143,10 +143,22 @@ impl Agenda {
         }
     }
 
+    /// Replies why something is not done. The end of the run, as a stop.
+    pub async fn decline(&self, run: &Run<'_>, reading: &Reading, why: &str) -> Stop {
+        match self.reply(run, &reading.pull.head_sha, why).await {
+            Ok(()) => Stop::Skip(why.to_owned()),
+            Err(error) => Stop::fail(error),
+        }
+    }
+
     /// Says where a head stands that was reviewed before.
     pub async fn tell_state(&self, run: &Run<'_>, head: &CommitSha, finished: &mut Finished) {
         let mention = &run.engine.config.mention;
-        let text = voice(run, head).state(finished.verdict, &finished.tally, mention);
+        let state = voice(run, head).state(finished.verdict, &finished.tally, mention);
+        let text = match &finished.headline {
+            Some(headline) => format!("{headline}. {state}"),
+            None => state,
+        };
         if let Err(error) = self.reply(run, head, &text).await {
             let sentence = comment::untold(&error.to_string());
             finished.leave_unanswered(vec![sentence]);

@@ -1,24 +1,23 @@
 //! What git says about the change: the diffs, the rules that the base has for it, and the snapshot that the model reads.
 
-use super::{Engine, Stop};
+use super::{Engine, Stop, coverage};
 use crate::config::Instruction;
 use crate::config::file::PATH;
-use crate::context::ignore::{Attributes, Ignore};
-use crate::context::risk;
+use crate::context::coverage::{Content, Cover, Excuse, cover};
+use crate::context::ignore::{Attributes, BasePaths, Ignore};
 use crate::context::rules::{self, RuleFile};
 use crate::context::sensitivity::{self, MANIFESTS};
+use crate::domain::diff::visible;
 use crate::domain::{CommitSha, FileDiff, Sensitivity};
 use crate::git::{Repository, TreeEntry};
 use crate::snapshot::{self, Caps, Snapshot, Source};
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::path::Path;
 
 pub struct Change {
     pub diffs: Vec<FileDiff>,
-    /// Paths of those that the model is not shown, because the change is larger than a review can be.
-    pub unshown: BTreeSet<String>,
-    /// Paths of those that nobody wants a review of.
-    pub ignored: BTreeSet<String>,
+    /// What a review owes to each of them, in their order.
+    covers: Vec<Cover>,
     ignore: Ignore,
     pub rules: Vec<RuleFile>,
     pub sensitivity: Sensitivity,
@@ -37,13 +36,11 @@ impl Change {
         let diffs = repository.diff(merge_base, head).await?;
         let base = repository.tree(merge_base).await?;
         let attributes = attributes(&repository, &base, &diffs).await?;
-        let ignore = Ignore::new(&engine.config.ignore, &attributes);
-        let ignored = ignored(&ignore, &diffs);
-        let reviewed: Vec<&FileDiff> = diffs
-            .iter()
-            .filter(|diff| !ignored.contains(&diff.path))
-            .collect();
-        let unshown = unshown(&reviewed);
+        let paths = base.iter().filter_map(named);
+        let paths = BasePaths::new(paths.map(|(path, _)| path.to_owned()).collect());
+        let ignore = Ignore::new(&engine.config.ignore, &attributes, paths);
+        let covers = coverage::covers(&repository, &base, &ignore, &diffs).await?;
+        let reviewed: Vec<&FileDiff> = shown(&diffs, &covers).collect();
         let mut rules = rule_files(&repository, &base, &reviewed).await?;
         rules.extend(instructions(&engine.config.instructions, &reviewed));
         let (sensitivity, evidence) = match engine.config.policy.sensitivity {
@@ -58,8 +55,7 @@ impl Change {
         let snapshot = snapshot::write(&repository, &source, snapshot, &Caps::default()).await?;
         Ok(Self {
             diffs,
-            unshown,
-            ignored,
+            covers,
             ignore,
             rules,
             sensitivity,
@@ -68,24 +64,65 @@ impl Change {
             repository,
         })
     }
-}
 
-impl Change {
-    /// The diffs of a change, but for those that nobody wants a review of.
-    pub fn reviewed(&self, mut diffs: Vec<FileDiff>) -> Vec<FileDiff> {
-        diffs.retain(|diff| !is_ignored(&self.ignore, diff));
-        diffs
+    fn covered(&self) -> impl Iterator<Item = (&FileDiff, Cover)> {
+        self.diffs.iter().zip(self.covers.iter().copied())
+    }
+
+    /// The files whose lines have to stand in a prompt.
+    pub fn owed(&self) -> impl Iterator<Item = &FileDiff> {
+        let owed = self.covered().filter(|(_, cover)| *cover == Cover::Owed);
+        owed.map(|(diff, _)| diff)
+    }
+
+    /// These, and what is shown beside them.
+    pub fn shown(&self) -> impl Iterator<Item = &FileDiff> {
+        shown(&self.diffs, &self.covers)
+    }
+
+    /// The files that are excused, with the reason.
+    pub fn excused(&self) -> impl Iterator<Item = (&str, Excuse)> {
+        self.covered().filter_map(|(diff, cover)| match cover {
+            Cover::Excused(excuse) => Some((diff.path.as_str(), excuse)),
+            Cover::Owed | Cover::Unreadable(_) => None,
+        })
+    }
+
+    /// The files that nobody can show, each with the reason.
+    pub fn unreadable(&self) -> impl Iterator<Item = String> {
+        self.covered().filter_map(|(diff, cover)| match cover {
+            Cover::Unreadable(why) => Some(format!("{} ({why})", visible(&diff.path))),
+            Cover::Owed | Cover::Excused(_) => None,
+        })
+    }
+
+    /// What of an earlier change tells whether this one is known: the files that have to be shown now, and those that had
+    /// to be shown and are not changed any more.
+    pub fn known_by(&self, mut before: Vec<FileDiff>) -> Vec<FileDiff> {
+        let owed: HashSet<&str> = self.owed().map(|diff| diff.path.as_str()).collect();
+        let all: HashSet<&str> = self.diffs.iter().map(|diff| diff.path.as_str()).collect();
+        // Its sources do not matter any more.
+        let content = Content {
+            known_sources: true,
+            ..Content::default()
+        };
+        before.retain(|diff| {
+            let was_owed = || cover(diff, &self.ignore, content) == Cover::Owed;
+            owed.contains(diff.path.as_str()) || (!all.contains(diff.path.as_str()) && was_owed())
+        });
+        before
     }
 }
 
-fn ignored(ignore: &Ignore, diffs: &[FileDiff]) -> BTreeSet<String> {
-    let ignored = diffs.iter().filter(|diff| is_ignored(ignore, diff));
-    ignored.map(|diff| diff.path.clone()).collect()
-}
-
-/// A submodule is one line that nobody writes for a program, and that stands for all of its code.
-fn is_ignored(ignore: &Ignore, diff: &FileDiff) -> bool {
-    ignore.takes(&diff.path) && !diff.is_submodule()
+fn shown<'a>(diffs: &'a [FileDiff], covers: &'a [Cover]) -> impl Iterator<Item = &'a FileDiff> {
+    let is_shown = |cover: &Cover| match cover {
+        Cover::Owed => true,
+        Cover::Excused(excuse) => excuse.is_shown(),
+        Cover::Unreadable(_) => false,
+    };
+    let both = diffs.iter().zip(covers);
+    both.filter(move |(_, cover)| is_shown(cover))
+        .map(|(diff, _)| diff)
 }
 
 /// What the repository asks for where these files change, as rules from the base.
@@ -100,15 +137,6 @@ fn instructions<'a>(
         path: format!("{PATH} for {}", one.shown),
         text: one.text.clone(),
     })
-}
-
-fn unshown(diffs: &[&FileDiff]) -> BTreeSet<String> {
-    let files = diffs
-        .iter()
-        .map(|diff| (diff.path.as_str(), risk::weight(diff)));
-    let fits = risk::fitting(files, risk::SHOWN_BYTES);
-    let beyond = diffs.iter().zip(fits).filter(|(_, fits)| !fits);
-    beyond.map(|(diff, _)| diff.path.clone()).collect()
 }
 
 /// An entry whose path is text, with that path.

@@ -1,7 +1,7 @@
 //! What a review has come to: its verdict, its report, and what the next run is to know.
 
 use super::change::Change;
-use super::finish::Finished;
+use super::finish::{Finished, headline};
 use super::reading::Reading;
 use super::staged::Staged;
 use super::{Engine, Run};
@@ -11,7 +11,7 @@ use crate::publish::comment;
 use crate::publish::outbox::Sent;
 use crate::report::Report;
 use crate::report::document::{
-    FindingReport, LedgerReport, LeftOutReport, PassReport, Said, ThreadReport,
+    ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, ThreadReport,
 };
 use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::review::desk::Entry;
@@ -19,15 +19,11 @@ use crate::review::run::{End, Outcome};
 use crate::state::record::Record;
 use std::collections::HashMap;
 
-/// Changed files that the model could not see.
-pub fn left_out(change: &Change) -> Vec<String> {
-    let left_out = change.snapshot.left_out().iter();
-    let left_out = left_out
-        .filter(|file| file.changed && !change.unshown.contains(&file.path))
-        .map(|file| format!("{} ({})", visible(&file.path), file.reason));
-    let unshown = change.unshown.iter();
-    let unshown = unshown.map(|path| format!("{} (the change is too large)", visible(path)));
-    left_out.chain(unshown).collect()
+/// Changed files that the model had to see and could not: those that nobody can show, and those beyond its context.
+pub fn left_out(change: &Change, beyond: &[String]) -> Vec<String> {
+    let beyond = beyond.iter();
+    let beyond = beyond.map(|path| format!("{} (the change is too large)", visible(path)));
+    change.unreadable().chain(beyond).collect()
 }
 
 /// As many as people read, and a record holds; the report has them all.
@@ -56,7 +52,7 @@ pub fn evidence(
     let new = staged.said().map(|finding| finding.assessment.score);
     Evidence {
         complete: outcome.end == End::Complete,
-        left_out: record.left_out.len(),
+        left_out: record.unexcused(),
         unpublished,
         tally: Tally::of(
             old.chain(new).chain(staged.lost.iter().copied()),
@@ -77,6 +73,7 @@ pub fn conclude(
     let is_said = |finding: &&Finding| sent.said.contains_key(finding.id.as_str());
     let issues_found = staged.said().filter(is_said).count();
     let unpublished = staged.said().count() - issues_found + sent.failed.len();
+    record.unsent = unpublished;
     let evidence = evidence(run, outcome, &record, staged, &sent, unpublished);
     // What was not said must be said: by the next run, which reviews this head again unless the record holds it all.
     let held = reading.carried.settle(&mut record, &staged.unposted(&sent));
@@ -93,6 +90,7 @@ pub fn conclude(
     report.tokens = outcome.usage.tokens.total();
     report.cost_usd = outcome.usage.cost;
     report.ledger = LedgerReport::from(&record);
+    report.left_out = left_out(&reading.change, &outcome.beyond);
     report.reasons = reasons(outcome, &record, &sent);
     report.warnings.extend(outcome.restarts.iter().cloned());
     let since = reading.since.as_ref();
@@ -108,6 +106,7 @@ pub fn conclude(
         report,
         verdict,
         tally: evidence.tally,
+        headline: headline(reading, &record),
         issues_found,
         record,
         unanswered: Vec::new(),
@@ -136,9 +135,9 @@ fn reasons(outcome: &Outcome, record: &Record, sent: &Sent) -> Vec<String> {
     reasons
 }
 
-/// What keeps a review from being whole.
-pub fn why_incomplete(outcome: &Outcome, left_out: &[String]) -> Vec<String> {
-    let end = match &outcome.end {
+/// Why a review ended early.
+pub fn why_ended(outcome: &Outcome) -> Option<String> {
+    match &outcome.end {
         End::Complete | End::Refused(_) => None,
         End::NotAsked(why) => Some(format!("Nothing was asked of the model: {why}.")),
         End::NotJudged(why) => Some(format!("The open threads were not judged: {why}")),
@@ -152,10 +151,14 @@ pub fn why_incomplete(outcome: &Outcome, left_out: &[String]) -> Vec<String> {
             "The review was stopped in pass {pass} of 4: {why}."
         )),
         End::Failed(pass, why) => Some(format!("Pass {pass} of 4 failed: {why}")),
-    };
+    }
+}
+
+/// What keeps a review from being whole.
+pub fn why_incomplete(outcome: &Outcome, left_out: &[String]) -> Vec<String> {
     let left_out = left_out.iter();
     let left_out = left_out.map(|file| format!("Not shown to the model: {file}."));
-    end.into_iter().chain(left_out).collect()
+    why_ended(outcome).into_iter().chain(left_out).collect()
 }
 
 /// The report of a run, without its verdict and its costs.
@@ -219,8 +222,8 @@ pub fn of_change(
             .collect(),
         threads: Vec::new(),
         reviewed_since: None,
-        ignored: change.ignored.iter().cloned().collect(),
-        left_out: left_out(change),
+        excused: change.excused().map(ExcusedReport::from).collect(),
+        left_out: left_out(change, &[]),
         left_out_unchanged: LeftOutReport::of(&change.snapshot),
         masked: masked.map(|diff| diff.path.clone()).collect(),
         suspicions: Vec::new(),

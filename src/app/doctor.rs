@@ -108,7 +108,7 @@ async fn examined(setup: &Setup, pr: &PrKey) -> u8 {
         before: None,
         sender: None,
     };
-    let run = admitted(setup)
+    let run = admitted(setup, true)
         .and_then(|admitted| Run::new(setup, &event, admitted, Draft::default(), None));
     let run = match run {
         Ok(run) => run,

@@ -44,20 +44,24 @@ const MOST_REVIEWS: usize = 5;
 /// The newest review that can be gone on from, or one that covers the change.
 pub async fn review(run: &Run<'_>, reading: &Reading, records: Vec<Record>) -> Option<Earlier> {
     let change = &reading.change;
-    let now = change.reviewed(change.diffs.clone());
+    let now: Vec<FileDiff> = change.owed().cloned().collect();
     let mut newest = None;
     for record in plan::finished_under(records, &reading.rules_hash).take(MOST_REVIEWS) {
         let Ok((head, before, moves)) = change_of(run, reading, &record).await else {
             continue;
         };
-        if moves.is_same_change(&before, &now) {
+        let since = Since::of(head, &before, &now, &moves);
+        if since.is_empty() {
             return Some(Earlier::Same(Box::new(Record {
                 head: reading.pull.head_sha.to_string(),
                 merge_base: reading.merge_base.to_string(),
+                left_out: change.unreadable().collect(),
+                // Accepted was another head.
+                accepted: None,
                 ..record
             })));
         }
-        newest.get_or_insert_with(|| Since::of(head, &before, &now, &moves));
+        newest.get_or_insert(since);
     }
     newest.map(Earlier::Since)
 }
@@ -90,5 +94,5 @@ async fn change_of(
     } else {
         Moves::of(repository.diff(&base, &reading.merge_base).await?)
     };
-    Ok((head, reading.change.reviewed(before), moves))
+    Ok((head, reading.change.known_by(before), moves))
 }

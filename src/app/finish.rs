@@ -24,6 +24,8 @@ pub struct Finished {
     pub report: Report,
     pub verdict: Verdict,
     pub tally: Tally,
+    /// What the check is titled with, where there is more to say than the verdict.
+    pub headline: Option<String>,
     /// New in this run, and on the pull request.
     pub issues_found: usize,
     pub record: Record,
@@ -36,6 +38,16 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// The check's title. What blocks is said first, whatever else there is to say.
+    fn title(&self) -> String {
+        let words = comment::check_title(self.verdict, &self.tally);
+        match (&self.headline, self.verdict) {
+            (Some(headline), Verdict::Clean) => headline.clone(),
+            (Some(headline), Verdict::Findings) => format!("{headline}; {words}"),
+            _ => words,
+        }
+    }
+
     pub fn leave_unanswered(&mut self, sentences: Vec<String>) {
         self.report.reasons.extend_from_slice(&sentences);
         self.unanswered.extend(sentences);
@@ -54,22 +66,34 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
     let tally = Tally::of(scores.chain(reading.missed()), policy.blocking);
     let verdict = Verdict::of(&Evidence {
         complete: true,
-        left_out: record.left_out.len(),
+        left_out: record.unexcused(),
         unpublished: 0,
         tally,
     });
     let mut report = concluding::report(run, reading, &[], &HashMap::new(), &open);
     report.set_verdict(verdict, &tally);
-    report.reasons.push(
-        "This head was reviewed before; the verdict follows from its threads as they are now."
-            .into(),
-    );
+    report.left_out.clone_from(&record.left_out);
+    let headline = headline(reading, &record);
+    let reason = match &headline {
+        Some(headline) => format!("{headline}."),
+        None => {
+            "This change was reviewed before; the verdict follows from its threads as they are now."
+                .into()
+        }
+    };
+    report.reasons.push(reason);
+    report.reasons.extend(record.ended.clone());
+    let unseen = record.left_out.iter();
+    report
+        .reasons
+        .extend(unseen.map(|file| format!("Not shown to the model: {file}.")));
     let record = reading.account.entered_in(record, run.today);
     report.ledger = LedgerReport::from(&record);
     Finished {
         report,
         verdict,
         tally,
+        headline,
         issues_found: 0,
         record,
         unanswered: Vec::new(),
@@ -79,11 +103,21 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
     }
 }
 
+/// What a check says besides its verdict: who accepted the head, or that nothing of it had to be shown.
+pub fn headline(reading: &Reading, record: &Record) -> Option<String> {
+    if let Some(accepted) = &record.accepted {
+        return Some(comment::accepted(&accepted.by, &record.undone()));
+    }
+    let nothing_owed = reading.change.owed().next().is_none() && record.left_out.is_empty();
+    let excused = reading.change.excused().map(|(_, excuse)| excuse);
+    nothing_owed.then(|| comment::nothing_to_review(excused))
+}
+
 /// Concludes the check, writes summary, outputs and report. Returns the exit code.
 pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u8 {
     let markdown = summary::markdown(&finished.report, Page::Step);
     let output = CheckOutput {
-        title: comment::check_title(finished.verdict, &finished.tally),
+        title: finished.title(),
         summary: setup
             .actions
             .clean(&summary::markdown(&finished.report, Page::Check))
@@ -119,7 +153,7 @@ pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u
     for warning in &finished.report.warnings {
         setup.actions.warning(warning);
     }
-    let headline = comment::check_title(finished.verdict, &finished.tally);
+    let headline = finished.title();
     match finished.verdict {
         Verdict::Incomplete | Verdict::Error => {
             for reason in &finished.report.reasons {

@@ -14,7 +14,7 @@ use crate::context::brief::Brief;
 use crate::domain::CommitSha;
 use crate::git::{Repository, WorkTree};
 use crate::opencode::Keeper;
-use crate::plan::NotNow;
+use crate::publish::comment;
 use crate::random;
 use crate::report::document::{PassReport, Said, SuspicionReport};
 use crate::report::summary::{self, Page};
@@ -127,7 +127,7 @@ fn print(order: &Order, report: &Report, code: &Code) {
 }
 
 async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Reviewed, Stop> {
-    let mut engine = Engine::new(setup, configured(setup)?, None)?;
+    let mut engine = Engine::new(setup, configured(setup, true)?, None)?;
     let (work, repository) = taken(&engine, order).await?;
     let own = repository.file(&work.merge_base, file::PATH, file::MOST_BYTES);
     if let Some(text) = own.await? {
@@ -142,9 +142,11 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Reviewe
         Change::of(&engine, repository, commits, &snapshot),
     );
     let (mut sidecar, change) = both(sidecar, change)?;
-    if change.ignored.len() == change.diffs.len() {
+    if change.owed().next().is_none() {
         sidecar.stop().await;
-        return Err(Stop::Skip(NotNow::Ignored.to_string()));
+        let excused = change.excused().map(|(_, excuse)| excuse);
+        let unreadable: Vec<String> = change.unreadable().collect();
+        return Err(Stop::Skip(comment::nothing_to_show(excused, &unreadable)));
     }
     tell_confinement(&engine, &sidecar);
     web::open(&engine, &change).await?;
@@ -249,6 +251,7 @@ async fn review(
     let opened = sidecar.open("Review of the working tree").await;
     opened.map_err(Stop::fail)?;
     let left_out = session::left_out(&change.snapshot);
+    let parts = session::parts(engine, sidecar, change, (&diffs, None)).await;
     let brief = Brief {
         fence: &engine.fence,
         folder: change.snapshot.own_folder(),
@@ -260,8 +263,12 @@ async fn review(
         head: &work.head,
         commits: &work.commits,
         diffs: &diffs,
-        unshown: change.unshown.len(),
-        ignored: change.ignored.len(),
+        parts: &parts,
+        excused: change
+            .excused()
+            .filter(|(_, excuse)| !excuse.is_shown())
+            .count(),
+        unreadable: change.unreadable().count(),
         since: None,
         rules: &change.rules,
         threads: &[],
@@ -300,7 +307,7 @@ fn concluded(engine: &Engine<'_>, work: &Work, change: &Change, outcome: &Outcom
     let entries: Vec<Entry> = entries.unwrap_or_default();
     let findings = entries.iter().filter(|entry| entry.fate == Fate::Staged);
     let findings: Vec<_> = findings.map(|entry| &entry.finding).collect();
-    let left_out = left_out(change);
+    let left_out = left_out(change, &outcome.beyond);
     let evidence = Evidence {
         complete: outcome.end == End::Complete,
         left_out: left_out.len(),
@@ -315,6 +322,7 @@ fn concluded(engine: &Engine<'_>, work: &Work, change: &Change, outcome: &Outcom
     let commits = [&work.merge_base, &work.head];
     let mut report = of_change(engine, change, commits, &entries, &said.collect());
     report.set_verdict(verdict, &evidence.tally);
+    report.left_out.clone_from(&left_out);
     report.passes = outcome.passes.iter().map(PassReport::from).collect();
     report.tokens = outcome.usage.tokens.total();
     report.cost_usd = outcome.usage.cost;

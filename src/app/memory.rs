@@ -125,7 +125,7 @@ fn comment(
     // "@bot review" in a thread is an order, and no word about the finding there.
     let order = matches!(
         event::command(&comment.body, mention),
-        Some(Command::Review | Command::ReviewFull | Command::Help)
+        Some(Command::Review | Command::ReviewFull | Command::Help | Command::Accept)
     );
     let standing = |login: &Login| {
         if order {

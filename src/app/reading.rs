@@ -36,6 +36,8 @@ pub struct Reading {
     /// Hash of what a review depends on besides the code.
     pub rules_hash: String,
     pub plan: Plan,
+    /// What the newest run on this head has left, whether it was done or not.
+    pub on_head: Option<Record>,
     /// What is new since the change was reviewed; `None`: all of it.
     pub since: Option<Since>,
     /// How much of the model the run may use.
@@ -65,6 +67,7 @@ impl Reading {
         let (talk, change) = super::both(talk, change)?;
         let mut reading = Self {
             plan: Plan::Review,
+            on_head: None,
             since: None,
             means,
             account: Account::default(),
@@ -99,12 +102,17 @@ impl Reading {
         self.account = Account::of(&records);
         let knows = |record: &Record| record.knows_of_fixes(&talk.rebuilt.threads);
         let (records, outdated): (Vec<Record>, Vec<Record>) = records.into_iter().partition(knows);
-        self.plan = plan::plan(
-            records.clone(),
-            (&self.merge_base, &self.pull.head_sha),
-            &self.rules_hash,
-            (self.change.diffs.len(), self.change.ignored.len()),
-        );
+        let change = plan::Change {
+            merge_base: &self.merge_base,
+            head: &self.pull.head_sha,
+            files: self.change.diffs.len(),
+            owed: self.change.owed().count(),
+            unreadable: &self.change.unreadable().collect::<Vec<_>>(),
+        };
+        let is_about =
+            |record: &&Record| record.is_about(change.merge_base, change.head, &self.rules_hash);
+        self.on_head = records.iter().find(is_about).cloned();
+        self.plan = plan::plan(records.clone(), &change, &self.rules_hash);
         (self.files, self.commits) = (talk.files, talk.commits);
         (self.conversation, self.reviews) = (talk.conversation, talk.reviews);
         (self.threads, self.lost) = (talk.rebuilt.threads, talk.rebuilt.lost);
@@ -114,7 +122,7 @@ impl Reading {
         self.since = None;
         if self.plan == Plan::Review {
             match earlier::review(run, self, records).await {
-                Some(Earlier::Same(record)) => self.plan = Plan::Recompute(record),
+                Some(Earlier::Same(record)) => self.plan = Plan::Known(record),
                 Some(Earlier::Since(since)) => self.since = Some(since),
                 None => {}
             }
@@ -156,7 +164,7 @@ impl Reading {
     /// Where a record stands in for the review, its findings count as it has them, whatever became of the comments and
     /// of the manifest that listed them.
     fn remember_findings(&mut self) {
-        let Plan::Recompute(record) = &self.plan else {
+        let (Plan::Recompute(record) | Plan::Known(record)) = &self.plan else {
             return;
         };
         let missing = record.missing(&self.threads);

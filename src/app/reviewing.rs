@@ -62,7 +62,10 @@ pub async fn review(
         questions,
         reviews: covered.is_none(),
     };
-    let (outcome, suspicions) = passes(run, talk, &reading, &diffs).await?;
+    let (mut outcome, suspicions) = passes(run, talk, &reading, &diffs).await?;
+    if covered.is_some() {
+        outcome.beyond.clear();
+    }
     if let End::Refused(why) = &outcome.end {
         return Err(Stop::fail(session::refusal(&run.engine, why)));
     }
@@ -166,8 +169,10 @@ pub async fn passes(
         })
         .collect();
     let conversation = words::conversation(run, reading);
-    let snapshot = &reading.change.snapshot;
+    let (change, since) = (&reading.change, reading.since.as_ref());
+    let snapshot = &change.snapshot;
     let left_out = session::left_out(snapshot);
+    let parts = session::parts(&run.engine, talk.sidecar, change, (diffs, since)).await;
     let brief = Brief {
         fence: &run.engine.fence,
         folder: snapshot.own_folder(),
@@ -182,10 +187,14 @@ pub async fn passes(
         head: &pull.head_sha,
         commits: &commits,
         diffs,
-        unshown: reading.change.unshown.len(),
-        ignored: reading.change.ignored.len(),
-        since: reading.since.as_ref(),
-        rules: &reading.change.rules,
+        parts: &parts,
+        excused: change
+            .excused()
+            .filter(|(_, excuse)| !excuse.is_shown())
+            .count(),
+        unreadable: change.unreadable().count(),
+        since,
+        rules: &change.rules,
         threads: &reading.threads,
         conversation: &conversation,
         sensitivity: reading.change.sensitivity,
@@ -224,7 +233,9 @@ fn made(run: &Run<'_>, reading: &Reading, outcome: &Outcome) -> Record {
         merge_base: reading.merge_base.to_string(),
         rules: reading.rules_hash.clone(),
         passes: passes.collect(),
-        left_out: first(left_out(&reading.change)),
+        left_out: first(left_out(&reading.change, &outcome.beyond)),
+        unshown: Some(outcome.beyond.len()),
+        ended: concluding::why_ended(outcome),
         asked: again.map(|request| request.comment.0),
         ..Record::default()
     }

@@ -2,11 +2,14 @@
 
 use super::change::Change;
 use super::{Engine, Stop, words};
+use crate::config::ModelChoice;
 use crate::context::brief::{Brief, Excerpt};
+use crate::context::parts::{self, Parts};
+use crate::context::since::Since;
 use crate::context::suspicion::Suspicions;
 use crate::domain::diff::visible;
 use crate::domain::{CommitSha, FileDiff, Sensitivity};
-use crate::opencode::Keeper;
+use crate::opencode::{Keeper, profile};
 use crate::plan::Question;
 use crate::review::desk::Subject;
 use crate::review::limits::Limits;
@@ -14,6 +17,7 @@ use crate::review::policy::Weights;
 use crate::review::run::{Outcome, Run as Passes, State};
 use crate::snapshot::Snapshot;
 use crate::state::spending::Allowance;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The session, and what it is for.
@@ -46,7 +50,7 @@ pub async fn hold(
             allowance,
             max_tokens: config.max_tokens,
         },
-        gateway: &engine.gateway,
+        gateway: engine.gateway()?,
         meter: &engine.meter,
         actions: &setup.actions,
         clock: setup.clock,
@@ -55,14 +59,52 @@ pub async fn hold(
     Ok((Box::pin(passes.all()).await?, suspicions))
 }
 
+/// The diffs as the prompts show them: what is new of them, in parts that fit the model's context.
+pub async fn parts(
+    engine: &Engine<'_>,
+    sidecar: &Keeper,
+    change: &Change,
+    (diffs, since): (&[(FileDiff, String)], Option<&Since>),
+) -> Parts {
+    let is_new = |diff: &FileDiff| !since.is_some_and(|since| since.is_known(diff));
+    let new = diffs
+        .iter()
+        .map(|(diff, _)| diff)
+        .filter(|diff| is_new(diff));
+    let new: Vec<Cow<'_, FileDiff>> = new
+        .map(|diff| since.map_or(Cow::Borrowed(diff), |since| since.new_in(diff)))
+        .collect();
+    let new: Vec<&FileDiff> = new.iter().map(AsRef::as_ref).collect();
+    let room = match engine.model().context {
+        Some(declared) => parts::room(declared),
+        None if parts::is_large(&new) => parts::room(context(engine.model(), sidecar).await),
+        None => usize::MAX,
+    };
+    let mut parts = parts::cut(&new, room);
+    parts
+        .beyond
+        .retain(|path| change.owed().any(|diff| diff.path == *path));
+    parts
+}
+
+/// How many tokens the model takes at once, as far as OpenCode knows.
+async fn context(model: &ModelChoice, sidecar: &Keeper) -> u64 {
+    let providers = match &model.base_url {
+        None => sidecar.client().providers().await.unwrap_or_default(),
+        Some(_) => Vec::new(),
+    };
+    let provider = providers.into_iter().find(|one| one.id == model.provider);
+    let models = provider.into_iter().flat_map(|one| one.models);
+    let mut contexts = models.filter(|(name, _)| *name == model.name);
+    contexts
+        .find_map(|(_, context)| context)
+        .unwrap_or(profile::DEFAULT_CONTEXT)
+}
+
 /// Writes the numbered diffs that are shown into the snapshot. Returns each diff with its file below our folder.
 pub async fn diff_files(change: &Change) -> Result<Vec<(FileDiff, String)>, Stop> {
     let snapshot = &change.snapshot;
-    let unshown = &change.unshown;
-    let diffs = change.diffs.iter();
-    let diffs: Vec<&FileDiff> = diffs
-        .filter(|diff| !unshown.contains(&diff.path) && !change.ignored.contains(&diff.path))
-        .collect();
+    let diffs: Vec<&FileDiff> = change.shown().collect();
     let files = diffs.iter().map(|diff| {
         let name = format!("diffs/{}.diff", snapshot.shown_path(&diff.path));
         (name, diff.numbered())

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The way from the sidecar to its model.
-pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gateway, Stop> {
+pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gateway, String> {
     let usual = Limits::default();
     let limits = Limits {
         silence: setup.clock.limit(usual.silence),
@@ -22,22 +22,23 @@ pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gate
     };
     let placeholder = secrets.placeholder.clone();
     let network = &setup.environment.network;
-    Gateway::new(&config.model, placeholder, network, limits).map_err(Stop::fail)
+    Gateway::new(&config.model, placeholder, network, limits)
 }
 
 /// The loopback server with everything that the sidecar may use: the tools, and the way to its model.
 pub async fn serve(engine: &Engine<'_>) -> Result<(ToolServer, ModelEndpoint), Stop> {
+    let gateway = engine.gateway()?;
     let offer = Offer {
         desk: engine.desk.clone(),
         bearer: engine.secrets.bearer.clone(),
         redactor: Arc::clone(&engine.secrets.redactor),
-        gateway: Some(&engine.gateway),
+        gateway: Some(gateway),
         web: engine.web.clone(),
     };
     let tools = ToolServer::start(offer).await?;
     let endpoint = ModelEndpoint {
         base_url: format!("{}/model", tools.base_url()),
-        placeholder: engine.gateway.placeholder().clone(),
+        placeholder: gateway.placeholder().clone(),
     };
     Ok((tools, endpoint))
 }

@@ -57,6 +57,18 @@ impl Globs {
         Some(!pattern.trim_start().starts_with('!'))
     }
 
+    /// All patterns that match a path, those that take back included.
+    pub fn matching(&self, path: &str) -> impl Iterator<Item = &str> {
+        let mut matching: Vec<usize> = self
+            .set
+            .matches(path)
+            .into_iter()
+            .map(|at| self.origin[at])
+            .collect();
+        matching.dedup();
+        matching.into_iter().map(|at| self.patterns[at].as_str())
+    }
+
     #[must_use]
     pub fn take(&self, path: &str) -> bool {
         self.decide(path) == Some(true)

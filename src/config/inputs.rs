@@ -54,6 +54,11 @@ pub const INPUTS: &[Input] = &[
         "An OpenAI-compatible endpoint to use instead of the provider's own, for example https://llm.example/v1.",
     ),
     input(
+        "model_context",
+        "",
+        "How many tokens the model takes at once, for a model that no catalogue knows; 200000 unless set. A larger context shows more of a large change.",
+    ),
+    input(
         "problem_score_threshold",
         "5",
         "Findings scored below it (1 to 10) are not posted.",
@@ -298,12 +303,16 @@ impl<'a> Reader<'a> {
         let model = self.required("model", missing, values::model);
         let key = self.optional("opencode_api_key", values::secret);
         let base_url = self.optional("model_base_url", values::base_url);
+        let context = self.optional("model_context", |text| {
+            values::whole(text, 8_000, 100_000_000)
+        });
         let (provider, name) = model?;
         Some(ModelChoice {
             provider,
             name,
             base_url,
             key,
+            context,
         })
     }
 

@@ -24,6 +24,8 @@ pub struct ModelChoice {
     /// An OpenAI-compatible endpoint that takes the provider's place.
     pub base_url: Option<String>,
     pub key: Option<SecretString>,
+    /// How many tokens it takes at once, where somebody said so.
+    pub context: Option<u64>,
 }
 
 /// As the input `model` names it.
@@ -141,7 +143,13 @@ impl Config {
         );
         // Off, it leaves the fingerprint as it was before there was a choice.
         let web = if self.web.is_some() { "\nweb=on" } else { "" };
-        let digest = Sha256::digest(format!("{parts}{web}{}", self.asked()).as_bytes());
+        // More of a change may be seen with another one.
+        let context = self
+            .model
+            .context
+            .map(|context| format!("\ncontext={context}"));
+        let context = context.unwrap_or_default();
+        let digest = Sha256::digest(format!("{parts}{web}{context}{}", self.asked()).as_bytes());
         data_encoding::HEXLOWER.encode(&digest[..8])
     }
 

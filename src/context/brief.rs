@@ -8,8 +8,8 @@ pub use discussion::{Excerpt, Words};
 pub use task::{Task, nudge};
 
 use super::fence::Fence;
+use super::parts::Parts;
 use super::prose::Prose;
-use super::risk;
 use super::rules::RuleFile;
 use super::since::Since;
 use super::suspicion::Suspicions;
@@ -20,7 +20,6 @@ use crate::plan::Question;
 use crate::publish::comment::plural;
 use crate::review::desk::Entry;
 use crate::review::passes::Pass;
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 const SYSTEM: &str = include_str!("../prompts/system.md");
@@ -34,8 +33,7 @@ with `.pr-data` after the name; links and submodules are a line of text.";
 const MASKED: &str = " Files that hold secrets show `***` for each value, in the diffs too: judge that and how they \
 are committed, and quote the lines as you see them.";
 
-/// Diffs are inlined while they fit, the riskiest first; the rest is read from the folder. Four bytes are about a token.
-const INLINE_BYTES: usize = 160_000;
+const FURTHER_PART: &str = include_str!("../prompts/pass-1-part.md");
 /// Names of files in one list.
 const MOST_LISTED: usize = 500;
 const MAX_BODY: usize = 20_000;
@@ -58,10 +56,12 @@ pub struct Brief<'a> {
     pub commits: &'a [(String, String)],
     /// Each changed file that is shown, with the path of its diff in the snapshot.
     pub diffs: &'a [(FileDiff, String)],
-    /// How many are not, because the change is larger than a review can be.
-    pub unshown: usize,
-    /// How many nobody wants a review of.
-    pub ignored: usize,
+    /// What of them is new, as it is shown.
+    pub parts: &'a Parts,
+    /// How many are excused from being seen.
+    pub excused: usize,
+    /// How many nobody can show.
+    pub unreadable: usize,
     /// What is new since the change was reviewed; `None`: all of it.
     pub since: Option<&'a Since>,
     pub rules: &'a [RuleFile],
@@ -77,14 +77,29 @@ pub fn system_prompt(fence: &Fence) -> Result<String, TemplateError> {
 }
 
 impl Brief<'_> {
-    /// The prompt of a pass.
-    fn pass(&self, pass: &Pass, entries: &[Entry]) -> Result<String, TemplateError> {
+    /// The prompt of a part of a pass, counted from 1.
+    fn pass(&self, pass: &Pass, part: usize, entries: &[Entry]) -> Result<String, TemplateError> {
         let staged = self.staged(entries);
         let sensitivity = self.sensitivity.to_string();
+        let parts = self.parts.texts.len();
+        let of_parts = match parts {
+            0 | 1 => String::new(),
+            parts => format!(", part {part} of {parts}"),
+        };
         match pass.number.get() {
+            1 if part > 1 => {
+                let text = self.parts.texts.get(part - 1).map_or("", String::as_str);
+                let diffs = self.fence.code("diffs", text);
+                let values = [
+                    ("part", of_parts.as_str()),
+                    ("diffs", &diffs),
+                    ("staged", &staged),
+                ];
+                template::render(FURTHER_PART, &values)
+            }
             1 => {
-                let (_, coverage) = self.inlined();
-                template::render(pass.prompt, &[("coverage", &coverage)])
+                let coverage = self.coverage();
+                template::render(pass.prompt, &[("part", &of_parts), ("coverage", &coverage)])
             }
             3 => template::render(
                 pass.prompt,
@@ -169,19 +184,20 @@ impl Brief<'_> {
         if let Some(since) = self.since {
             let _ = write!(listed, "\n\n{}", self.before(since, known));
         }
-        if self.ignored > 0 {
+        if self.excused > 0 {
             let _ = write!(
                 listed,
-                "\n\nNot to be reviewed: {}, which programs write or the repository leaves out.",
-                plural(self.ignored, "more changed file")
+                "\n\nNot to be reviewed: {}, which programs write, hold no lines, or the repository leaves out.",
+                plural(self.excused, "more changed file")
             );
         }
-        if self.unshown > 0 {
+        let unseen = self.parts.beyond.len() + self.unreadable;
+        if unseen > 0 {
             let _ = write!(
                 listed,
-                "\n\nThe change is larger than one review: {} of it {} not shown to you, and people are told which.",
-                plural(self.unshown, "more file"),
-                if self.unshown == 1 { "is" } else { "are" },
+                "\n\n{} of the change {} not shown to you, because there is no room or no text; people are told which.",
+                plural(unseen, "file"),
+                if unseen == 1 { "is" } else { "are" },
             );
         }
         listed
@@ -263,51 +279,35 @@ impl Brief<'_> {
         out
     }
 
-    /// The diffs that fit into the budget, and a sentence about those that do not.
-    fn inlined(&self) -> (String, String) {
-        let is_new = |diff: &FileDiff| !self.since.is_some_and(|since| since.is_known(diff));
-        let new = self.diffs.iter().filter(|(diff, _)| is_new(diff));
-        let new: Vec<(Cow<'_, FileDiff>, &String)> = new
-            .map(|(diff, name)| match self.since {
-                Some(since) => (since.new_in(diff), name),
-                None => (Cow::Borrowed(diff), name),
-            })
-            .collect();
-        let files = new
-            .iter()
-            .map(|(diff, _)| (diff.path.as_str(), risk::weight(diff)));
-        let fits = risk::fitting(files, INLINE_BYTES);
-        let mut texts = Vec::new();
-        let mut rest = Vec::new();
-        for ((diff, name), fits) in new.iter().zip(fits) {
-            if fits {
-                texts.push(diff.numbered());
-            } else {
-                rest.push((*name).clone());
-            }
+    /// The diffs of the first part.
+    fn first_part(&self) -> String {
+        match (self.parts.texts.first(), self.since) {
+            (Some(text), _) if !text.is_empty() => self.fence.code("diffs", text),
+            (_, None) => "No diff fits here; what can be shown follows.".into(),
+            (_, Some(_)) => "No diff that is new stands here; the folder has them all.".into(),
         }
-        let inlined = match (texts.len(), self.since) {
-            (0, None) => "No diff fits here; read them in the folder.".into(),
-            (0, Some(_)) => "No diff that is new stands here; the folder has them all.".into(),
-            _ => self.fence.code("diffs", &texts.join("\n")),
-        };
-        let coverage = match (rest.is_empty(), self.since) {
-            (true, None) => "All diffs of this pull request are above.".into(),
-            (true, Some(since)) => format!(
-                "Everything that is new since commit {} is above; of files that were changed before, only the new parts are, \
-                 and the folder has their whole diffs.",
+    }
+
+    /// What of the change the first part holds.
+    fn coverage(&self) -> String {
+        let what = match self.since {
+            None => "All diffs that you have to read".to_owned(),
+            Some(since) => format!(
+                "Everything that is new since commit {} (of files that were changed before, only the new parts; the folder \
+                 has their whole diffs)",
                 since.head.short()
             ),
-            (false, _) => {
-                let files = self.listed(rest.into_iter());
-                format!(
-                    "{} of {} diffs are above. Read these too before you submit:\n{files}",
-                    texts.len(),
-                    new.len()
-                )
-            }
         };
-        (inlined, coverage)
+        match self.parts.texts.len() {
+            0 | 1 if self.since.is_none() && self.parts.beyond.is_empty() => {
+                "All diffs of this pull request are above.".into()
+            }
+            0 | 1 => format!("{what} stand above."),
+            parts => format!(
+                "{what} come in {parts} parts, each in a prompt of its own. The first part stands above: read it, record what \
+                 stands, submit it, and the next one follows."
+            ),
+        }
     }
 
     fn staged(&self, entries: &[Entry]) -> String {
@@ -354,7 +354,10 @@ fn file_line(diff: &FileDiff) -> String {
     let counts = if diff.binary {
         "binary".to_owned()
     } else {
-        format!("+{} -{}", diff.additions(), diff.deletions())
+        let mode = diff.objects.changed_mode();
+        let mode = mode.map(|(old, new)| format!(", {old} before, {new} now"));
+        let (added, removed) = (diff.additions(), diff.deletions());
+        format!("+{added} -{removed}{}", mode.unwrap_or_default())
     };
     let previous = diff.previous_path.as_deref().map(visible);
     let previous = previous.unwrap_or_default();

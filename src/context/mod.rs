@@ -2,8 +2,11 @@
 //! fences that carry a nonce of the run.
 
 pub mod brief;
+pub mod coverage;
 pub mod fence;
 pub mod ignore;
+pub mod locks;
+pub mod parts;
 pub mod prose;
 pub mod risk;
 pub mod rules;

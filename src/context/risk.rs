@@ -2,9 +2,7 @@
 //! order is the same in every run. Pure.
 
 use crate::domain::FileDiff;
-
-/// What all diffs of a review may take together. In bytes; four are about a token.
-pub const SHOWN_BYTES: usize = 1_200_000;
+use crate::domain::code::is_code;
 
 /// Most harmful first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,11 +74,6 @@ const LOCKS: [&str; 8] = [
     "poetry.lock",
     "yarn.lock",
 ];
-const CODE: [&str; 36] = [
-    "bash", "c", "cc", "clj", "cpp", "cs", "css", "dart", "erl", "ex", "exs", "go", "h", "hpp",
-    "hs", "html", "java", "js", "jsx", "kt", "lua", "m", "mjs", "php", "pl", "ps1", "py", "r",
-    "rb", "rs", "scala", "sh", "sql", "swift", "ts", "tsx",
-];
 const WORDS: [&str; 5] = ["adoc", "md", "mdx", "rst", "txt"];
 
 fn risk(path: &str) -> Risk {
@@ -97,7 +90,7 @@ fn risk(path: &str) -> Risk {
         Risk::Words
     } else if has(&GUARDED) {
         Risk::Guarded
-    } else if CODE.contains(&ending) {
+    } else if is_code(&path) {
         Risk::Code
     } else {
         Risk::Other
@@ -112,15 +105,22 @@ pub fn weight(diff: &FileDiff) -> usize {
     lines.map(|line| line.text.len() + A_LINE).sum()
 }
 
+/// The places of these paths, the riskiest first; among equals the first.
+pub fn order<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<usize> {
+    let mut order: Vec<(Risk, usize)> = paths
+        .enumerate()
+        .map(|(at, path)| (risk(path), at))
+        .collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, at)| at).collect()
+}
+
 /// Which of these files, each with its weight, are taken into so much room: the riskiest first, and among equals the
 /// first. One that does not fit makes room for smaller ones.
 pub fn fitting<'a>(files: impl Iterator<Item = (&'a str, usize)>, mut room: usize) -> Vec<bool> {
     let files: Vec<(&str, usize)> = files.collect();
-    let mut order: Vec<(Risk, usize)> =
-        (0..files.len()).map(|at| (risk(files[at].0), at)).collect();
-    order.sort_unstable();
     let mut fits = vec![false; files.len()];
-    for (_, at) in order {
+    for at in order(files.iter().map(|(path, _)| *path)) {
         if let Some(left) = room.checked_sub(files[at].1) {
             room = left;
             fits[at] = true;

@@ -24,45 +24,48 @@ enum News {
     All,
 }
 
-/// Where the lines of one merge base stand in another: the same words at another place are another change.
+/// Where the lines of one merge base stand in another: the same words at another place are another change. The default:
+/// there is one merge base.
 #[derive(Debug, Default)]
-pub struct Moves(HashMap<String, FileDiff>);
+pub struct Moves(Option<HashMap<String, FileDiff>>);
 
 impl Moves {
-    /// From what has changed between the two; nothing, where they are one.
+    /// From what has changed between two merge bases.
     #[must_use]
     pub fn of(between: Vec<FileDiff>) -> Self {
         let by_path = |diff: FileDiff| {
             let path = diff.previous_path.clone();
             (path.unwrap_or_else(|| diff.path.clone()), diff)
         };
-        Self(between.into_iter().map(by_path).collect())
+        Self(Some(between.into_iter().map(by_path).collect()))
     }
 
     fn line(&self, path: &str, line: u32) -> u32 {
-        self.0.get(path).map_or(line, |diff| diff.moved(line))
+        let diff = self.0.as_ref().and_then(|moves| moves.get(path));
+        diff.map_or(line, |diff| diff.moved(line))
     }
 
-    /// Whether a hunk of then is one of now: the same words at the same place.
+    /// Whether a hunk of then is one of now: the same bytes at the same place.
     fn is_same(&self, then: &FileDiff, hunk: &Hunk, now: &Hunk) -> bool {
         let path = then.previous_path.as_ref().unwrap_or(&then.path);
         let begins = hunk.begins().map(|line| self.line(path, line));
         begins == now.begins() && hunk.is_same_change(now)
     }
 
-    /// Whether a file changes as it did then.
+    /// Whether a file changes as it did then: by its objects where both changes have one merge base, else by its modes and
+    /// the bytes of its hunks, or the new object where there are none.
     fn is_known(&self, then: &FileDiff, now: &FileDiff) -> bool {
+        if !then.is_of_a_kind_with(now) {
+            return false;
+        }
+        if self.0.is_none() {
+            return then.objects == now.objects;
+        }
+        if now.hunks.is_empty() {
+            return then.hunks.is_empty() && then.objects.new_id == now.objects.new_id;
+        }
         let mut pairs = then.hunks.iter().zip(&now.hunks);
-        then.is_of_a_kind_with(now)
-            && then.hunks.len() == now.hunks.len()
-            && pairs.all(|(old, new)| self.is_same(then, old, new))
-    }
-
-    /// Whether two changes are one and the same.
-    #[must_use]
-    pub fn is_same_change(&self, before: &[FileDiff], now: &[FileDiff]) -> bool {
-        let mut pairs = before.iter().zip(now);
-        before.len() == now.len() && pairs.all(|(then, now)| self.is_known(then, now))
+        then.hunks.len() == now.hunks.len() && pairs.all(|(old, new)| self.is_same(then, old, new))
     }
 }
 
@@ -88,6 +91,12 @@ impl Since {
             files,
             taken_back,
         }
+    }
+
+    /// Whether the change is the one that was reviewed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.counts().0 == 0 && self.taken_back.is_empty()
     }
 
     /// Whether nothing is new in a file.
@@ -134,15 +143,13 @@ fn news(then: &FileDiff, now: &FileDiff, moves: &Moves) -> News {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::FileStatus;
+    use crate::domain::{FileStatus, Objects};
 
     fn diff(path: &str, hunks: &str) -> FileDiff {
         FileDiff {
             path: path.into(),
-            previous_path: None,
-            status: FileStatus::Modified,
-            binary: false,
             hunks: FileDiff::parse_hunks(hunks).unwrap(),
+            ..FileDiff::default()
         }
     }
 
@@ -153,23 +160,81 @@ mod tests {
     /// What the base branch may have got above it.
     const TEN_LINES: &str = "@@ -0,0 +1,10 @@\n+1\n+2\n+3\n+4\n+5\n+6\n+7\n+8\n+9\n+10\n";
 
+    fn since_with(before: &[FileDiff], now: &[FileDiff], moves: &Moves) -> Since {
+        Since::of("a".repeat(40).parse().unwrap(), before, now, moves)
+    }
+
     fn since(before: &[FileDiff], now: &[FileDiff]) -> Since {
-        let base = Moves::of(vec![diff("same", TEN_LINES)]);
-        Since::of("a".repeat(40).parse().unwrap(), before, now, &base)
+        since_with(before, now, &Moves::of(vec![diff("same", TEN_LINES)]))
+    }
+
+    fn with_objects(diff: &FileDiff, modes: [u32; 2], ids: [&str; 2]) -> FileDiff {
+        FileDiff {
+            objects: Objects {
+                old_mode: modes[0],
+                new_mode: modes[1],
+                old_id: ids[0].into(),
+                new_id: ids[1].into(),
+            },
+            ..diff.clone()
+        }
+    }
+
+    #[test]
+    fn with_one_merge_base_only_the_same_objects_are_the_same_change() {
+        let plain = [0o100_644; 2];
+        let then = with_objects(&diff("x", FIRST), plain, ["1", "2"]);
+        let is_same =
+            |now: FileDiff| since_with(&[then.clone()], &[now], &Moves::default()).is_empty();
+        assert!(is_same(then.clone()));
+        assert!(
+            !is_same(with_objects(&then, plain, ["1", "3"])),
+            "masked content"
+        );
+        assert!(!is_same(with_objects(
+            &then,
+            [0o100_644, 0o100_755],
+            ["1", "2"]
+        )));
+    }
+
+    #[test]
+    fn with_another_merge_base_modes_and_bytes_or_the_new_object_decide() {
+        let plain = [0o100_644; 2];
+        let moved = Moves::of(vec![]);
+        let is_same = |then: &FileDiff, now: &FileDiff| {
+            since_with(
+                std::slice::from_ref(then),
+                std::slice::from_ref(now),
+                &moved,
+            )
+            .is_empty()
+        };
+        let text = with_objects(&diff("x", FIRST), plain, ["1", "2"]);
+        assert!(is_same(&text, &with_objects(&text, plain, ["8", "9"])));
+        assert!(!is_same(
+            &text,
+            &with_objects(&text, [0o100_644, Objects::SYMLINK], ["1", "2"])
+        ));
+        let image = FileDiff {
+            binary: true,
+            ..with_objects(&diff("y", ""), plain, ["1", "2"])
+        };
+        assert!(is_same(&image, &with_objects(&image, plain, ["8", "2"])));
+        assert!(!is_same(&image, &with_objects(&image, plain, ["1", "9"])));
     }
 
     #[test]
     fn the_same_words_at_another_place_are_another_change() {
         let (before, now) = ([diff("x", FIRST)], [diff("x", MOVED)]);
-        let one_base = Moves::default();
-        assert!(!one_base.is_same_change(&before, &now));
-        assert!(one_base.is_same_change(&before, &before));
+        let elsewhere = Moves::of(vec![]);
+        assert!(!since_with(&before, &now, &elsewhere).is_empty());
         let since = since(&before, &now);
         assert!(!since.is_known(&now[0]));
         assert_eq!(*since.new_in(&now[0]), now[0]);
         let rebased = Moves::of(vec![diff("x", TEN_LINES)]);
-        assert!(rebased.is_same_change(&before, &now));
-        assert!(!rebased.is_same_change(&before, &before));
+        assert!(since_with(&before, &now, &rebased).is_empty());
+        assert!(!since_with(&before, &before, &rebased).is_empty());
     }
 
     #[test]
@@ -208,18 +273,8 @@ mod tests {
             previous_path: Some("old".into()),
             ..diff("x", FIRST)
         };
-        let binary = FileDiff {
-            binary: true,
-            hunks: Vec::new(),
-            ..diff("y", FIRST)
-        };
-        let before = [diff("x", FIRST), binary.clone()];
-        let now = [renamed, binary];
-        let since = since(&before, &now);
-        assert_eq!(
-            since.counts(),
-            (2, 0),
-            "what a binary file holds nobody can tell"
-        );
+        let before = [diff("x", FIRST)];
+        let since = since(&before, &[renamed]);
+        assert_eq!(since.counts(), (1, 0));
     }
 }

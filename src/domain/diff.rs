@@ -57,11 +57,14 @@ pub struct Hunk {
     /// What follows the second `@@`: the enclosing function, usually.
     pub section: String,
     pub lines: Vec<DiffLine>,
+    /// Hash of the lines as bytes, before anything was decoded or masked.
+    pub digest: [u8; 32],
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FileStatus {
     Added,
+    #[default]
     Modified,
     Removed,
     Renamed,
@@ -69,15 +72,61 @@ pub enum FileStatus {
     Changed,
 }
 
+/// Mode and object id of both sides, as git's raw record has them; zeros for a side without the file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Objects {
+    pub old_mode: u32,
+    pub new_mode: u32,
+    pub old_id: String,
+    pub new_id: String,
+}
+
+impl Objects {
+    pub const EXECUTABLE: u32 = 0o100_755;
+    pub const SYMLINK: u32 = 0o120_000;
+    pub const SUBMODULE: u32 = 0o160_000;
+
+    /// The modes in words, where a file that both sides have changes its mode.
+    #[must_use]
+    pub fn changed_mode(&self) -> Option<(&'static str, &'static str)> {
+        let both = self.old_mode != 0 && self.new_mode != 0;
+        let changed = both && self.old_mode != self.new_mode;
+        changed.then(|| (mode_name(self.old_mode), mode_name(self.new_mode)))
+    }
+}
+
+fn mode_name(mode: u32) -> &'static str {
+    match mode {
+        Objects::EXECUTABLE => "executable file",
+        Objects::SYMLINK => "symbolic link",
+        Objects::SUBMODULE => "submodule",
+        _ => "regular file",
+    }
+}
+
+/// What a mask hides of the changed lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Hidden {
+    #[default]
+    Nothing,
+    /// Values of assignments, and PEM blocks.
+    Data,
+    /// Lines that may be anything.
+    Lines,
+}
+
 /// What changed in one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileDiff {
     /// The path at the head, or the old one of a removed file.
     pub path: String,
     pub previous_path: Option<String>,
     pub status: FileStatus,
+    /// Has content that cannot be shown as lines.
     pub binary: bool,
     pub hunks: Vec<Hunk>,
+    pub objects: Objects,
+    pub hidden: Hidden,
 }
 
 /// How many ranges a sentence about commentable lines names before it only counts the rest.
@@ -101,19 +150,17 @@ impl Hunk {
         self.lines.iter().find_map(|line| line.old)
     }
 
-    /// Whether both change the same lines in the same way, wherever these stand.
+    /// Whether both change the same bytes in the same way, wherever these stand.
     #[must_use]
     pub fn is_same_change(&self, other: &Self) -> bool {
-        let mut pairs = self.lines.iter().zip(&other.lines);
-        self.lines.len() == other.lines.len()
-            && pairs.all(|(a, b)| a.kind == b.kind && a.text == b.text)
+        self.digest == other.digest
     }
 }
 
 impl FileDiff {
     /// Hunks of one file from the text that follows its header, or from GitHub's `patch` field.
-    pub fn parse_hunks(patch: &str) -> Result<Vec<Hunk>, HunkError> {
-        walker::parse(patch)
+    pub fn parse_hunks(patch: impl AsRef<[u8]>) -> Result<Vec<Hunk>, HunkError> {
+        walker::parse(patch.as_ref())
     }
 
     /// Lines that take a comment on a side, as ranges that never cross a hunk.
@@ -143,21 +190,22 @@ impl FileDiff {
         }
     }
 
-    /// Whether it says of a submodule which commit it is at, and nothing else.
+    /// Whether it moves a submodule to another commit, and does nothing else.
     #[must_use]
-    pub fn is_submodule(&self) -> bool {
-        let mut lines = self.hunks.iter().flat_map(|hunk| &hunk.lines);
-        !self.hunks.is_empty() && lines.all(|line| line.text.starts_with("Subproject commit "))
+    pub fn is_submodule_bump(&self) -> bool {
+        let modes = [self.objects.old_mode, self.objects.new_mode];
+        modes == [Objects::SUBMODULE; 2] && self.previous_path.is_none()
     }
 
-    /// Whether both do the same kind of thing to the same file. What a binary file holds nobody can tell.
+    /// Whether both do the same kind of thing to the same file: same names, status and modes.
     #[must_use]
     pub fn is_of_a_kind_with(&self, other: &Self) -> bool {
+        let modes = |diff: &Self| (diff.objects.old_mode, diff.objects.new_mode);
         self.path == other.path
             && self.previous_path == other.previous_path
             && self.status == other.status
-            && !self.binary
-            && !other.binary
+            && modes(self) == modes(other)
+            && self.binary == other.binary
     }
 
     /// Where a line of the old version stands in the new one, or where it would.
@@ -264,10 +312,8 @@ mod tests {
     pub(super) fn file(patch: &str) -> FileDiff {
         FileDiff {
             path: "src/a.ts".to_owned(),
-            previous_path: None,
-            status: FileStatus::Modified,
-            binary: false,
             hunks: FileDiff::parse_hunks(patch).unwrap(),
+            ..FileDiff::default()
         }
     }
 

@@ -1,6 +1,8 @@
 //! The words of the product as types. Pure: no I/O, no clock, no serialisation formats.
 
+pub mod code;
 pub mod diff;
+pub mod encoding;
 pub mod finding;
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -8,7 +10,7 @@ pub mod ids;
 pub mod score;
 pub mod thread;
 
-pub use diff::{Anchor, DiffLine, FileDiff, FileStatus, Hunk, LineKind, Side};
+pub use diff::{Anchor, DiffLine, FileDiff, FileStatus, Hunk, LineKind, Objects, Side};
 pub use finding::{Assessment, Category, Finding};
 pub use ids::{CommentId, CommitSha, FindingId, Login, PassNumber, PrKey, RepoName, ThreadId};
 pub use score::{Score, Sensitivity};

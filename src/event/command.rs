@@ -10,6 +10,8 @@ pub enum Command {
     /// Again, although the head was reviewed.
     ReviewFull,
     Help,
+    /// The head is to be green although not everything was done.
+    Accept,
     /// Anything else, as it was written, to the end of the comment.
     Question(String),
 }
@@ -44,6 +46,7 @@ pub fn command(body: &str, mention: &str) -> Option<Command> {
         [] | ["review"] => Command::Review,
         ["review", "full"] | ["full", "review"] => Command::ReviewFull,
         ["help"] => Command::Help,
+        ["accept"] => Command::Accept,
         _ => Command::Question(rest.trim().to_owned()),
     })
 }
@@ -91,6 +94,12 @@ mod tests {
             "@review-my-code-bot full review please",
         ] {
             assert_eq!(asked(body), Some(Command::ReviewFull), "{body}");
+        }
+        for body in [
+            "@review-my-code-bot accept",
+            "@review-my-code-bot please accept this PR.",
+        ] {
+            assert_eq!(asked(body), Some(Command::Accept), "{body}");
         }
         for body in ["@review-my-code-bot help", "@review-my-code-bot, help me!"] {
             assert_eq!(asked(body), Some(Command::Help), "{body}");

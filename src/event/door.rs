@@ -118,17 +118,22 @@ impl Door<'_> {
         if let Some(reason) = not_open(pull.state.as_deref(), merged, pull.locked) {
             return Ok(Trigger::Skip(reason));
         }
-        if let Some(reason) = self.without_secrets(&pull, payload.sender.as_ref()) {
+        let without = self.without_secrets(&pull, payload.sender.as_ref());
+        if let Some(reason @ SkipReason::Fork { .. }) = without {
             return Ok(Trigger::Skip(reason));
         }
         let before = payload.before.and_then(|sha| sha.parse().ok());
-        self.run(
+        let trigger = self.run(
             payload.repository.as_ref(),
             pull.number.or(payload.number),
             kind,
             before,
             payload.sender.as_ref(),
-        )
+        )?;
+        Ok(match (trigger, without) {
+            (Trigger::Run(event), Some(reason)) => Trigger::WithoutKey(event, reason),
+            (trigger, _) => trigger,
+        })
     }
 
     /// GitHub withholds secrets from forks and from Dependabot: that is not the user's mistake, so it is
@@ -142,11 +147,12 @@ impl Door<'_> {
             return None;
         }
         let mention = self.rules.mention.to_owned();
-        if wire::is_dependabot(sender) || wire::is_dependabot(pull.user.as_ref()) {
-            return Some(SkipReason::Dependabot { mention });
-        }
         let fork = self.name != "pull_request_target" && pull.is_from_fork();
-        fork.then_some(SkipReason::Fork { mention })
+        if fork {
+            return Some(SkipReason::Fork { mention });
+        }
+        let dependabot = wire::is_dependabot(sender) || wire::is_dependabot(pull.user.as_ref());
+        dependabot.then_some(SkipReason::Dependabot { mention })
     }
 
     fn not_a_persons_new_comment(&self, payload: &wire::Payload) -> Option<Trigger> {

@@ -11,6 +11,7 @@ fn door(provider: &str, name: &str, key: Option<&str>, base_url: Option<&str>) -
         name: name.into(),
         base_url: base_url.map(str::to_owned),
         key: key.map(Into::into),
+        context: None,
     };
     Door {
         upstream: Upstream::of(&choice).unwrap(),

@@ -7,6 +7,7 @@ fn choice(provider: &str, name: &str, key: Option<&str>) -> ModelChoice {
         name: name.into(),
         base_url: None,
         key: key.map(Into::into),
+        context: None,
     }
 }
 

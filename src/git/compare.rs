@@ -4,7 +4,7 @@
 
 use super::Repository;
 use super::command::{Access, Running};
-use crate::domain::{CommitSha, FileDiff, FileStatus, Hunk};
+use crate::domain::{CommitSha, FileDiff, FileStatus, Hunk, Objects};
 use anyhow::{Context as _, Result, bail};
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -57,7 +57,8 @@ impl Repository {
         let raw = self.git.output(access, &command(&["--raw", "-z"])).await?;
         let changes = changes(&raw)?;
         let patch = self.git.start(access, &command(&["--patch", "-U3"]))?;
-        let files = join(changes, sections(patch).await?)?;
+        let mut files = join(changes, sections(patch).await?)?;
+        self.decode(&mut files).await?;
         Ok(files.into_iter().map(FileDiff::masked).collect())
     }
 }
@@ -65,7 +66,7 @@ impl Repository {
 /// One record of the raw format.
 struct Change {
     letter: u8,
-    same_content: bool,
+    objects: Objects,
     previous: Option<Vec<u8>>,
     path: Vec<u8>,
 }
@@ -84,9 +85,14 @@ fn changes(raw: &[u8]) -> Result<Vec<Change>> {
     let unreadable = "git diff-tree printed a record that cannot be read";
     while let Some(meta) = fields.next() {
         let meta: Vec<&[u8]> = meta.split(|&b| b == b' ').collect();
-        let [_, _, old_id, new_id, status] = meta[..] else {
+        let [old_mode, new_mode, old_id, new_id, status] = meta[..] else {
             bail!(unreadable);
         };
+        let mode = |field: &[u8]| {
+            let digits = std::str::from_utf8(field).ok()?;
+            u32::from_str_radix(digits.trim_start_matches(':'), 8).ok()
+        };
+        let id = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
         let letter = *status.first().context(unreadable)?;
         let first = fields.next().context(unreadable)?.to_vec();
         let (previous, path) = if matches!(letter, b'R' | b'C') {
@@ -96,7 +102,12 @@ fn changes(raw: &[u8]) -> Result<Vec<Change>> {
         };
         changes.push(Change {
             letter,
-            same_content: old_id == new_id,
+            objects: Objects {
+                old_mode: mode(old_mode).context(unreadable)?,
+                new_mode: mode(new_mode).context(unreadable)?,
+                old_id: id(old_id),
+                new_id: id(new_id),
+            },
             previous,
             path,
         });
@@ -107,7 +118,7 @@ fn changes(raw: &[u8]) -> Result<Vec<Change>> {
 async fn sections(mut git: Running) -> Result<Vec<Section>> {
     let mut stdout = BufReader::with_capacity(64 * 1024, &mut git.stdout);
     let mut sections: Vec<Section> = Vec::new();
-    let (mut line, mut patch, mut total) = (Vec::new(), String::new(), 0);
+    let (mut line, mut patch, mut total) = (Vec::new(), Vec::new(), 0);
     loop {
         line.clear();
         let read = stdout.read_until(b'\n', &mut line).await?;
@@ -132,7 +143,7 @@ async fn sections(mut git: Running) -> Result<Vec<Section>> {
         } else if header {
             sections.push(Section::default());
         } else if !patch.is_empty() || line.starts_with(b"@@ ") {
-            patch.push_str(&String::from_utf8_lossy(&line));
+            patch.extend_from_slice(&line);
         } else if line.starts_with(b"Binary files ") {
             sections
                 .last_mut()
@@ -164,9 +175,11 @@ fn join(changes: Vec<Change>, sections: Vec<Section>) -> Result<Vec<FileDiff>> {
         files.push(FileDiff {
             path,
             previous_path: change.previous.as_deref().map(path_text),
-            status: status(change.letter, change.same_content),
+            status: status(change.letter, &change.objects),
             binary: section.binary,
             hunks: section.hunks,
+            objects: change.objects,
+            ..FileDiff::default()
         });
     }
     if sections.next().is_some() {
@@ -175,12 +188,12 @@ fn join(changes: Vec<Change>, sections: Vec<Section>) -> Result<Vec<FileDiff>> {
     Ok(files)
 }
 
-fn status(letter: u8, same_content: bool) -> FileStatus {
+fn status(letter: u8, objects: &Objects) -> FileStatus {
     match letter {
         b'A' | b'C' => FileStatus::Added,
         b'D' => FileStatus::Removed,
         b'R' => FileStatus::Renamed,
-        b'M' if !same_content => FileStatus::Modified,
+        b'M' if objects.old_id != objects.new_id => FileStatus::Modified,
         _ => FileStatus::Changed,
     }
 }

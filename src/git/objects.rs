@@ -65,6 +65,36 @@ impl Repository {
         git.finish().await
     }
 
+    /// The same for objects that are there and no larger than this; `each` gets the place among `ids`.
+    pub async fn read_small(
+        &self,
+        ids: &[String],
+        largest: u64,
+        mut each: impl FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let sizes = self.sizes(ids).await?.into_iter().enumerate();
+        let small = sizes.filter(|(_, size)| size.is_some_and(|size| size <= largest));
+        let small: Vec<usize> = small.map(|(at, _)| at).collect();
+        let wanted: Vec<&String> = small.iter().map(|at| &ids[*at]).collect();
+        self.read_blobs(&wanted, |index, content| each(small[index], content))
+            .await
+    }
+
+    /// The sizes of files, in the order of `ids`; `None` for what is no file, or not there.
+    async fn sizes<S: AsRef<str>>(&self, ids: &[S]) -> Result<Vec<Option<u64>>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let args = ["cat-file", "--batch-check=%(objecttype) %(objectsize)"];
+        let mut git = self.git.start(Access::Objects, &args)?;
+        let (stdin, mut sizes) = (git.stdin.take(), String::new());
+        let read = async { Ok(git.stdout.read_to_string(&mut sizes).await?) };
+        tokio::try_join!(ask(stdin, ids), read)?;
+        git.finish().await?;
+        let size = |line: &str| line.strip_prefix("blob ")?.parse().ok();
+        Ok(sizes.lines().map(size).collect())
+    }
+
     /// The beginning of a file, at most `max_bytes` of it; `None` where there is no regular file.
     pub async fn file(
         &self,

@@ -76,7 +76,7 @@ const BUILT_IN_AGENTS: [&str; 6] = ["build", "plan", "general", "explore", "titl
 const TOOL_TIMEOUT_MS: u64 = 120_000;
 
 /// For a model that no catalogue knows.
-const DEFAULT_CONTEXT: u64 = 200_000;
+pub const DEFAULT_CONTEXT: u64 = 200_000;
 const DEFAULT_OUTPUT: u64 = 32_000;
 
 /// The content of `OPENCODE_CONFIG_CONTENT`. It holds secrets of the run: never log it.
@@ -158,8 +158,13 @@ fn provider(model: &ModelChoice, endpoint: &ModelEndpoint) -> Value {
     if model.base_url.is_none() {
         // An empty entry keeps what the catalogue knows of the model, and makes one that it does not
         // know usable.
-        return json!({ "options": options, "models": { model.name.as_str(): {} } });
+        let known = match model.context {
+            Some(context) => json!({ "limit": { "context": context, "output": DEFAULT_OUTPUT } }),
+            None => json!({}),
+        };
+        return json!({ "options": options, "models": { model.name.as_str(): known } });
     }
+    let context = model.context.unwrap_or(DEFAULT_CONTEXT);
     json!({
         "npm": "@ai-sdk/openai-compatible",
         "name": model.provider,
@@ -170,7 +175,7 @@ fn provider(model: &ModelChoice, endpoint: &ModelEndpoint) -> Value {
                 "id": model.name,
                 "name": model.name,
                 "tool_call": true,
-                "limit": { "context": DEFAULT_CONTEXT, "output": DEFAULT_OUTPUT },
+                "limit": { "context": context, "output": DEFAULT_OUTPUT.min(context / 4) },
             },
         },
     })
@@ -236,6 +241,7 @@ mod tests {
             name: "claude-haiku-4-5".into(),
             base_url: base_url.map(str::to_owned),
             key: Some("key-1".into()),
+            context: None,
         }
     }
 

@@ -57,13 +57,20 @@ impl Means {
         Self::Everything
     }
 
-    /// What of a plan can be paid for.
+    /// What of a plan can be paid for. A head that nobody has looked at turns green only by the word of somebody who could
+    /// have it reviewed; on a branch of the repository, that is whoever pushed it.
     #[must_use]
-    pub fn limit(&self, plan: Plan) -> Plan {
+    pub fn limit(&self, plan: Plan, from_fork: bool) -> Plan {
         match (self, plan) {
             (Self::Discussion(reason) | Self::Nothing(reason), Plan::Review) => {
                 Plan::Skip(reason.clone())
             }
+            (Self::Discussion(reason) | Self::Nothing(reason), Plan::Known(record))
+                if from_fork || !record.passes.is_empty() =>
+            {
+                Plan::Skip(reason.clone())
+            }
+            (_, Plan::Known(record)) => Plan::Recompute(record),
             (_, plan) => plan,
         }
     }
@@ -80,6 +87,7 @@ mod tests {
     use super::*;
     use crate::domain::{CommentId, Login};
     use crate::event::{Association, CommentPlace};
+    use crate::state::record::Record;
 
     fn mention() -> EventKind {
         EventKind::Mention {
@@ -145,15 +153,15 @@ mod tests {
         let of = |kind, from_fork, forks| Means::of_person(&kind, from_fork, forks, "@bot");
         let on_fork = of(reply(), true, ForkReviews::OnMention);
         assert!(matches!(on_fork, Means::Discussion(_)) && on_fork.allow_discussion());
-        assert!(matches!(on_fork.limit(Plan::Review), Plan::Skip(_)));
+        assert!(matches!(on_fork.limit(Plan::Review, true), Plan::Skip(_)));
         let covered = Plan::Recompute(Box::default());
-        assert_eq!(on_fork.limit(covered.clone()), covered);
+        assert_eq!(on_fork.limit(covered.clone(), true), covered);
         for everything in [
             of(mention(), true, ForkReviews::OnMention),
             of(reply(), true, ForkReviews::Always),
             of(reply(), false, ForkReviews::OnMention),
         ] {
-            assert_eq!(everything.limit(Plan::Review), Plan::Review);
+            assert_eq!(everything.limit(Plan::Review, true), Plan::Review);
         }
     }
 
@@ -161,8 +169,39 @@ mod tests {
     fn without_means_the_verdict_is_still_computed() {
         let nothing = Means::Nothing(NotNow::fork("@bot"));
         assert!(!nothing.allow_discussion());
-        assert!(matches!(nothing.limit(Plan::Review), Plan::Skip(_)));
+        assert!(matches!(nothing.limit(Plan::Review, false), Plan::Skip(_)));
         let covered = Plan::Recompute(Box::default());
-        assert_eq!(nothing.limit(covered.clone()), covered);
+        assert_eq!(nothing.limit(covered.clone(), true), covered);
+    }
+
+    #[test]
+    fn a_new_head_turns_green_without_a_model_only_for_those_who_may_spend() {
+        let reviewed = || {
+            let record = Record {
+                passes: vec![1, 2, 3, 4],
+                ..Record::default()
+            };
+            Plan::Known(Box::new(record))
+        };
+        let excused = || Plan::Known(Box::default());
+        let is_done = |means: &Means, plan, from_fork| {
+            matches!(means.limit(plan, from_fork), Plan::Recompute(_))
+        };
+        let waiting = [
+            Means::Nothing(NotNow::fork("@bot")),
+            Means::Discussion(NotNow::fork("@bot")),
+        ];
+        for means in &waiting {
+            assert!(!is_done(means, reviewed(), true) && !is_done(means, reviewed(), false));
+            assert!(!is_done(means, excused(), true));
+            assert!(
+                is_done(means, excused(), false),
+                "whoever pushed the branch may spend"
+            );
+        }
+        for from_fork in [false, true] {
+            assert!(is_done(&Means::Everything, reviewed(), from_fork));
+            assert!(is_done(&Means::Everything, excused(), from_fork));
+        }
     }
 }

@@ -2,9 +2,10 @@
 //! the voice of the product is one file to read.
 
 use super::sanitize::{begins_with_words, clean, without_dumps};
+use crate::context::coverage::{self, Excuse};
 use crate::context::since::Since;
 use crate::domain::diff::visible;
-use crate::domain::{Assessment, CommentId, CommitSha, Finding, PrKey, Thread};
+use crate::domain::{Assessment, CommentId, CommitSha, Finding, Login, PrKey, Thread};
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::desk::{Effect, StagedReply};
 use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Visible};
@@ -273,6 +274,8 @@ pub fn help(mention: &str) -> String {
         "Begin a line with `{mention}` and:\n\n\
          - `review`: reviews the current head, drafts too; if that was done already, says what is open.\n\
          - `review full`: reviews it again.\n\
+         - `accept`: turns an incomplete check green, for people with write access; it closes no finding, and the next push \
+         undoes it.\n\
          - `help`: shows this.\n\
          - anything else is a question, answered here from the code."
     )
@@ -367,6 +370,62 @@ pub fn unanswered(comment: CommentId, why: &str) -> String {
 #[must_use]
 pub fn untold(why: &str) -> String {
     format!("The state of the review could not be told to the person who asked: {why}")
+}
+
+/// The title of a check for a change of which nothing has to be shown to the model.
+#[must_use]
+pub fn nothing_to_review(excused: impl IntoIterator<Item = Excuse>) -> String {
+    format!("Nothing to review: {}", coverage::counted(excused))
+}
+
+/// The same for a working tree, of which some files may be of a kind that nobody can show.
+#[must_use]
+pub fn nothing_to_show(excused: impl IntoIterator<Item = Excuse>, unreadable: &[String]) -> String {
+    match unreadable {
+        [] => format!("{}.", nothing_to_review(excused)),
+        files => format!(
+            "Nothing that can be shown has changed, and these files need a look: {}.",
+            files.join(", ")
+        ),
+    }
+}
+
+/// The title of a check that a person turned green.
+#[must_use]
+pub fn accepted(by: &str, undone: &[String]) -> String {
+    format!("Accepted by {by}: {}", undone.join("; "))
+}
+
+/// Replies to `accept` where nothing is accepted.
+#[must_use]
+pub fn may_not_accept(login: &Login) -> String {
+    format!(
+        "`{login}` has no write access to this repository. Only people with write access can accept what was not done."
+    )
+}
+
+#[must_use]
+pub fn nothing_reviewed(head: &CommitSha) -> String {
+    format!(
+        "There is no review of `{}` to accept yet. Wait until the check is concluded, or ask for a review.",
+        head.short()
+    )
+}
+
+#[must_use]
+pub fn nothing_to_accept(head: &CommitSha) -> String {
+    format!(
+        "The review of `{}` is complete, so there is nothing to accept. Findings are closed in their own threads.",
+        head.short()
+    )
+}
+
+#[must_use]
+pub fn findings_to_post(head: &CommitSha) -> String {
+    format!(
+        "The review of `{}` has findings or replies that are not posted yet. Run it again to post them, then accept.",
+        head.short()
+    )
 }
 
 /// The check run's title: the verdict in a few words.

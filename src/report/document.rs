@@ -1,6 +1,7 @@
 //! The report file: everything a run found and did, said or not, as JSON for machines.
 
 use super::verdict::{Tally, Verdict};
+use crate::context::coverage::Excuse;
 use crate::context::suspicion::Suspicion;
 use crate::domain::Thread;
 use crate::opencode::sandbox::Confinement;
@@ -52,8 +53,8 @@ pub struct Report {
     pub threads: Vec<ThreadReport>,
     /// The head whose review this one goes on from; `None`: the whole change was reviewed.
     pub reviewed_since: Option<String>,
-    /// Changed files that nobody wants a review of.
-    pub ignored: Vec<String>,
+    /// Changed files that are excused from being shown to the model.
+    pub excused: Vec<ExcusedReport>,
     /// Changed files that the model could not see.
     pub left_out: Vec<String>,
     /// Other files that it could not read.
@@ -131,6 +132,23 @@ impl From<&Suspicion> for SuspicionReport {
             count: suspicion.count,
             places: suspicion.places.clone(),
             words: suspicion.to_string(),
+        }
+    }
+}
+
+/// A changed file that need not be shown to the model.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExcusedReport {
+    pub path: String,
+    /// Such as "lock file" or "image".
+    pub reason: &'static str,
+}
+
+impl From<(&str, Excuse)> for ExcusedReport {
+    fn from((path, excuse): (&str, Excuse)) -> Self {
+        Self {
+            path: path.to_owned(),
+            reason: excuse.noun(),
         }
     }
 }

@@ -29,6 +29,7 @@ pub fn markdown(report: &Report, page: Page) -> String {
     passes(&mut out, report);
     ledger(&mut out, report);
     unsaid(&mut out, report, page);
+    excused(&mut out, report);
     if page == Page::Step {
         not_read(&mut out, report);
         suspicions(&mut out, report);
@@ -214,15 +215,27 @@ fn unsaid(out: &mut String, report: &Report, page: Page) {
     out.push_str("\n</details>\n\n");
 }
 
+/// How many excused files a page names; the report has them all.
+const EXCUSED_SHOWN: usize = 50;
+
+/// What counts as reviewed although the model did not have to see it.
+fn excused(out: &mut String, report: &Report) {
+    if report.excused.is_empty() {
+        return;
+    }
+    let shown = report.excused.iter().take(EXCUSED_SHOWN);
+    let shown: Vec<String> = shown
+        .map(|file| format!("{} ({})", name(&file.path), file.reason))
+        .collect();
+    let more = match report.excused.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {} more", grouped(more as u64)),
+    };
+    let _ = writeln!(out, "Excused from review: {}{more}.\n", shown.join(", "));
+}
+
 /// What the model did not see of the repository.
 fn not_read(out: &mut String, report: &Report) {
-    if !report.ignored.is_empty() {
-        let names = names(&report.ignored, report.ignored.len());
-        let _ = writeln!(
-            out,
-            "Changed and not reviewed, as generated or by `ignore`: {names}.\n"
-        );
-    }
     if !report.masked.is_empty() {
         let names = names(&report.masked, report.masked.len());
         let _ = writeln!(out, "Shown to the model with values masked: {names}.\n");
@@ -264,15 +277,21 @@ const NAMES_SHOWN: usize = 10;
 const LONGEST_NAME: usize = 120;
 
 fn names(first: &[String], count: usize) -> String {
-    let shown = first.iter().take(NAMES_SHOWN).map(|name| {
-        let name: String = name.chars().take(LONGEST_NAME).collect();
-        format!("`{}`", flat(&name).replace('`', "'"))
-    });
-    let shown: Vec<String> = shown.collect();
+    let shown: Vec<String> = first
+        .iter()
+        .take(NAMES_SHOWN)
+        .map(|one| name(one))
+        .collect();
     match count - shown.len() {
         0 => shown.join(", "),
         more => format!("{} and {} more", shown.join(", "), grouped(more as u64)),
     }
+}
+
+/// A name as code, on one line.
+fn name(name: &str) -> String {
+    let name: String = name.chars().take(LONGEST_NAME).collect();
+    format!("`{}`", flat(&name).replace('`', "'"))
 }
 
 fn footer(out: &mut String, report: &Report) {
@@ -422,7 +441,7 @@ pub(super) mod tests {
                 category: Some("logic".into()),
             }],
             reviewed_since: None,
-            ignored: vec![],
+            excused: vec![],
             left_out: vec![],
             left_out_unchanged: vec![
                 LeftOutReport {

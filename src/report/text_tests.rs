@@ -1,7 +1,6 @@
 //! What a terminal shows of a report.
 
 use super::*;
-use crate::domain::FileStatus;
 use crate::report::summary::tests::{finding, sample};
 
 const PATCH: &str = "@@ -1,5 +1,8 @@
@@ -20,10 +19,8 @@ const PATCH: &str = "@@ -1,5 +1,8 @@
 fn diff() -> FileDiff {
     FileDiff {
         path: "src/page.ts".into(),
-        previous_path: None,
-        status: FileStatus::Modified,
-        binary: false,
         hunks: FileDiff::parse_hunks(PATCH).unwrap(),
+        ..FileDiff::default()
     }
 }
 

@@ -146,6 +146,8 @@ pub struct Desk {
     pub ledger: Ledger,
     entries: Vec<Entry>,
     replies: Vec<StagedReply>,
+    /// How many entries were there when a pass, or a part of one, was submitted last.
+    submitted: usize,
     /// Possible repeats that were already pointed out.
     asked: HashSet<(ThreadId, String, Option<u32>)>,
 }
@@ -168,6 +170,7 @@ impl Desk {
             ledger: Ledger::default(),
             entries: Vec::new(),
             replies: Vec::new(),
+            submitted: 0,
             asked: HashSet::new(),
         }
     }
@@ -187,16 +190,20 @@ impl Desk {
         &self.replies
     }
 
-    /// What may be published: the staged findings and replies of finished passes.
+    /// What may be published: the staged findings and replies of finished passes, and of the parts of a pass that were
+    /// submitted.
     #[must_use]
     pub fn publishable(&self) -> (Vec<&Entry>, Vec<&StagedReply>) {
         let finished = |pass: PassNumber| self.ledger.is_finished(pass);
-        let entries = self.entries.iter();
+        let entries = self.entries.iter().enumerate();
         let replies = self.replies.iter();
+        let submitted = |at: usize, entry: &Entry| {
+            entry.carried || at < self.submitted || finished(entry.finding.pass)
+        };
         (
             entries
-                .filter(|entry| entry.fate == Fate::Staged)
-                .filter(|entry| entry.carried || finished(entry.finding.pass))
+                .filter(|(at, entry)| entry.fate == Fate::Staged && submitted(*at, entry))
+                .map(|(_, entry)| entry)
                 .collect(),
             replies
                 .filter(|reply| self.ledger.is_over(reply.stage))
@@ -329,12 +336,16 @@ impl Desk {
             .entries
             .iter()
             .any(|entry| entry.is_live() && entry.given.get() >= CRITICAL);
-        self.ledger.submit(&Submission {
+        let answer = self.ledger.submit(&Submission {
             number,
             summary,
             claims_blocking,
             holds_blocking,
-        })
+        })?;
+        if self.ledger.current().is_none() {
+            self.submitted = self.entries.len();
+        }
+        Ok(answer)
     }
 
     fn current_stage(&self) -> Result<Stage, String> {

@@ -26,6 +26,10 @@ pub struct Ledger {
     /// Turn 0 came to its end.
     turn_zero: bool,
     finished: Vec<Finished>,
+    /// The part of the pass under way, and the number of its parts.
+    part: (u32, u32),
+    /// What was submitted for the parts of the pass under way.
+    parts: Vec<String>,
     /// A contradiction is pointed out once a pass, then the model's word is taken.
     sent_back: bool,
 }
@@ -43,8 +47,23 @@ pub struct Submission<'a> {
 impl Ledger {
     /// Opens a pass. From here on, findings belong to it.
     pub fn begin(&mut self, pass: PassNumber) {
+        self.begin_part(pass, (1, 1));
+    }
+
+    /// Opens a part of a pass: which one, counted from 1, and of how many.
+    pub fn begin_part(&mut self, pass: PassNumber, part: (u32, u32)) {
+        if self.current != Some(Stage::Pass(pass)) {
+            self.parts.clear();
+        }
         self.current = Some(Stage::Pass(pass));
+        self.part = part;
         self.sent_back = false;
+    }
+
+    /// Whether the part under way was submitted.
+    #[must_use]
+    pub fn is_part_submitted(&self) -> bool {
+        self.parts.len() >= self.part.0 as usize
     }
 
     /// Opens turn 0: open threads are judged, nothing new is found.
@@ -65,7 +84,9 @@ impl Ledger {
 
     #[must_use]
     pub fn current(&self) -> Option<Stage> {
-        self.current.filter(|stage| !self.is_over(*stage))
+        let submitted = |stage: Stage| matches!(stage, Stage::Pass(_)) && self.is_part_submitted();
+        self.current
+            .filter(|stage| !self.is_over(*stage) && !submitted(*stage))
     }
 
     /// Whether what was said in a stage may be published.
@@ -101,7 +122,7 @@ impl Ledger {
         };
         let number = PassNumber::new(submission.number)
             .ok_or_else(|| format!("pass_number is 1 to 4; the pass under way is {current}."))?;
-        if self.is_finished(number) {
+        if self.is_finished(number) || (number == current && self.is_part_submitted()) {
             return Ok(format!(
                 "Pass {number} is already recorded. End your turn now."
             ));
@@ -122,9 +143,16 @@ impl Ledger {
             self.sent_back = true;
             return Err(contradiction(submission.claims_blocking));
         }
+        self.parts.push(submission.summary.trim().to_owned());
+        let (part, parts) = self.part;
+        if part < parts {
+            return Ok(format!(
+                "Part {part} of {parts} of pass {number} is recorded. End your turn now; the next part follows."
+            ));
+        }
         self.finished.push(Finished {
             number,
-            summary: submission.summary.trim().to_owned(),
+            summary: self.parts.join(" "),
         });
         Ok(match number.next() {
             Some(next) => format!(
@@ -195,6 +223,30 @@ mod tests {
         assert!(ledger.submit(&submission(1)).unwrap().contains("already"));
         assert_eq!(ledger.finished().len(), 1);
         assert_eq!(ledger.current(), None);
+    }
+
+    #[test]
+    fn a_pass_in_parts_is_finished_with_its_last_part() {
+        let mut ledger = Ledger::default();
+        for part in 1..=3 {
+            ledger.begin_part(pass(1), (part, 3));
+            assert!(ledger.current().is_some() && !ledger.is_part_submitted());
+            let answer = ledger.submit(&submission(1)).unwrap();
+            assert_eq!(
+                answer.contains("the next part follows"),
+                part < 3,
+                "{answer}"
+            );
+            assert!(ledger.current().is_none(), "nothing more is recorded in it");
+            assert!(ledger.submit(&submission(1)).unwrap().contains("already"));
+            assert_eq!(ledger.is_finished(pass(1)), part == 3);
+        }
+        assert_eq!(
+            ledger.finished()[0].summary,
+            ["Nothing to report."; 3].join(" ")
+        );
+        ledger.begin(pass(2));
+        assert!(!ledger.is_part_submitted());
     }
 
     #[test]

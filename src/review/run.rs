@@ -85,6 +85,8 @@ pub struct Outcome {
     pub unanswered: Vec<String>,
     /// A sentence for each time that the sidecar was replaced.
     pub restarts: Vec<String>,
+    /// Paths of the changed files that there was no room for.
+    pub beyond: Vec<String>,
 }
 
 /// What the model says to a question.
@@ -139,6 +141,7 @@ impl Run<'_> {
             answers: Vec::new(),
             unanswered: Vec::new(),
             restarts: Vec::new(),
+            beyond: self.brief.parts.beyond.clone(),
         };
         if let Some(why) = self.limits.nothing_left().map(str::to_owned) {
             self.ask_nothing(&mut outcome, &why);
@@ -161,7 +164,7 @@ impl Run<'_> {
 
     fn tasks(&self) -> u32 {
         let passes = if self.reviews {
-            passes::all().count()
+            passes::all().count() + self.brief.parts.texts.len().saturating_sub(1)
         } else {
             0
         };
@@ -212,13 +215,12 @@ impl Run<'_> {
 
     async fn passes(&mut self, outcome: &mut Outcome) -> Result<()> {
         for pass in passes::all() {
-            self.actions
-                .group(&format!("Pass {} of 4: {}", pass.number, pass.title));
-            self.desk.with(|desk| desk.ledger.begin(pass.number));
-            let stage = format!("pass {} of 4", pass.number);
+            let title = format!("Pass {} of 4: {}", pass.number, pass.title);
+            self.actions.group(&title);
             let began = self.clock.instant();
-            let mut progress = Progress::new(stage, outcome.usage);
-            let carried_out = self.carry_out(Task::Pass(&pass), &mut progress).await?;
+            let stage = format!("pass {} of 4", pass.number);
+            let mut progress = Progress::new(stage.clone(), outcome.usage);
+            let carried_out = self.parts_of(&pass, &stage, &mut progress).await?;
             self.actions.progress(&progress.line());
             self.actions.end_group();
             let usage = progress.usage();
@@ -234,6 +236,32 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Carries a pass out, part after part. Only the first pass has several: it is the one that reads the diffs.
+    async fn parts_of(
+        &mut self,
+        pass: &Pass,
+        stage: &str,
+        progress: &mut Progress,
+    ) -> Result<Result<(), GivenUp>> {
+        let parts = match pass.number {
+            PassNumber::FIRST => self.brief.parts.texts.len().max(1),
+            _ => 1,
+        };
+        for part in 1..=parts {
+            let of = u32::try_from(parts).unwrap_or(u32::MAX);
+            let place = (u32::try_from(part).unwrap_or(of), of);
+            self.desk
+                .with(|desk| desk.ledger.begin_part(pass.number, place));
+            if parts > 1 {
+                progress.enter(format!("{stage}, part {part} of {parts}"));
+            }
+            if let Err(given_up) = self.carry_out(Task::Pass(pass, part), progress).await? {
+                return Ok(Err(given_up));
+            }
+        }
+        Ok(Ok(()))
     }
 
     fn log(&self, pass: &Pass, tool_calls: usize, before: &Usage, after: &Usage) -> PassLog {
@@ -311,9 +339,9 @@ impl Run<'_> {
     /// Whether the task is done, however the turn ended; else how it did, with a limit that was reached before all.
     fn judged(&self, task: Task<'_>, ended: Ended) -> Judged {
         let done = match (task, &ended) {
-            (Task::Pass(pass), _) => {
-                let finished = self.desk.with(|desk| desk.ledger.is_finished(pass.number));
-                finished == Some(true)
+            (Task::Pass(..), _) => {
+                let submitted = self.desk.with(|desk| desk.ledger.is_part_submitted());
+                submitted == Some(true)
             }
             (_, Ended::Turn(turn)) => {
                 turn.error.is_none() && shortfall(turn) == Shortfall::Unfinished

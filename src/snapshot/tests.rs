@@ -2,7 +2,6 @@
 #![expect(clippy::disallowed_methods, reason = "edge: tests look at files")]
 
 use super::*;
-use crate::domain::FileStatus;
 use crate::git::fixture::Work;
 use std::os::unix::fs::PermissionsExt as _;
 use tempfile::TempDir;
@@ -47,10 +46,8 @@ impl Written {
 fn changed(path: &str) -> FileDiff {
     FileDiff {
         path: path.to_owned(),
-        previous_path: None,
-        status: FileStatus::Modified,
-        binary: false,
         hunks: vec![],
+        ..FileDiff::default()
     }
 }
 

@@ -18,6 +18,18 @@ pub struct Record {
     pub passes: Vec<u8>,
     /// Changed files that were not shown to the model.
     pub left_out: Vec<String>,
+    /// How many of them could have been shown, had there been room; `None` in records that do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unshown: Option<usize>,
+    /// Why the review ended before its last pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// How many findings and replies could not be posted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unsent: usize,
+    /// Who accepted this head although not everything was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<Accepted>,
     /// Tokens and money that the pull request has cost so far.
     pub tokens: u64,
     pub cost_usd: f64,
@@ -41,15 +53,73 @@ pub struct Record {
     pub settled: Vec<String>,
 }
 
+/// A person's word that what was not done need not be done, for one head.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accepted {
+    pub by: String,
+    /// The comment that said so.
+    pub comment: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
 impl Record {
-    /// Whether it proves that every pass looked at this change under these rules. The merge base is part of
-    /// the change: the same head against another branch is another diff.
+    /// Whether it proves that every pass looked at this change under these rules, or that somebody accepted it without.
     #[must_use]
     pub fn covers(&self, base: &CommitSha, head: &CommitSha, rules: &str) -> bool {
-        self.head == head.as_str()
-            && self.merge_base == base.as_str()
-            && self.rules == rules
-            && self.passes == [1, 2, 3, 4]
+        self.is_about(base, head, rules) && (self.is_finished() || self.accepted.is_some())
+    }
+
+    /// Whether it is about this change under these rules. The merge base is part of the change: the same head against
+    /// another branch is another diff.
+    #[must_use]
+    pub fn is_about(&self, base: &CommitSha, head: &CommitSha, rules: &str) -> bool {
+        self.head == head.as_str() && self.merge_base == base.as_str() && self.rules == rules
+    }
+
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.passes == [1, 2, 3, 4]
+    }
+
+    /// Whether a review of a later head can go on from it: what nobody can show is judged anew with each head, and what there
+    /// was no room for was never seen.
+    #[must_use]
+    pub fn can_be_continued(&self) -> bool {
+        let seen = self
+            .unshown
+            .map_or(self.left_out.is_empty(), |unshown| unshown == 0);
+        self.is_finished() && seen
+    }
+
+    /// How many files were not seen, unless somebody accepted that.
+    #[must_use]
+    pub fn unexcused(&self) -> usize {
+        match self.accepted {
+            Some(_) => 0,
+            None => self.left_out.len(),
+        }
+    }
+
+    /// What was not done, in a few words each.
+    #[must_use]
+    pub fn undone(&self) -> Vec<String> {
+        let files = match self.left_out.len() {
+            0 => None,
+            1 => Some("1 file not read".to_owned()),
+            n => Some(format!("{n} files not read")),
+        };
+        let passes = (1..=4).filter(|pass| !self.passes.contains(pass));
+        let passes: Vec<String> = passes.map(|pass| pass.to_string()).collect();
+        let passes = self.ended.as_ref().map(|why| match passes.as_slice() {
+            [] => why.clone(),
+            [one] => format!("pass {one} of 4 not finished"),
+            more => format!("passes {} of 4 not finished", more.join(", ")),
+        });
+        files.into_iter().chain(passes).collect()
     }
 
     /// Whether the review looked at the change after everything that is fixed now was fixed. One from before proves
@@ -177,6 +247,10 @@ mod tests {
             rules: "r".into(),
             passes: vec![1, 2, 3, 4],
             left_out: vec!["a-->b".into()],
+            unshown: None,
+            ended: None,
+            unsent: 0,
+            accepted: None,
             tokens: 12,
             cost_usd: 0.125,
             spent: vec![],
@@ -202,7 +276,10 @@ mod tests {
     #[test]
     fn a_record_from_before_days_were_counted_is_read() {
         let old = serde_json::to_value(record()).unwrap();
-        for key in ["spent", "asked", "findings", "fixed", "owed", "settled"] {
+        for key in [
+            "spent", "asked", "findings", "fixed", "owed", "settled", "unshown", "ended", "unsent",
+            "accepted",
+        ] {
             assert!(old.get(key).is_none(), "{key}");
         }
         assert_eq!(serde_json::from_value::<Record>(old).unwrap(), record());
@@ -238,5 +315,53 @@ mod tests {
             ..record()
         };
         assert!(!three.covers(&base, &head, "r"));
+        let accepted = Record {
+            accepted: Some(Accepted {
+                by: "ann".into(),
+                comment: 7,
+            }),
+            ..three
+        };
+        assert!(accepted.covers(&base, &head, "r"));
+        assert!(
+            !accepted.covers(&base, &base, "r"),
+            "of another head it says nothing"
+        );
+    }
+
+    #[test]
+    fn what_was_not_done_is_told_in_a_few_words() {
+        let undone = |left_out: &[&str], passes: &[u8], ended: Option<&str>| {
+            let record = Record {
+                left_out: left_out.iter().map(|&one| one.to_owned()).collect(),
+                passes: passes.to_vec(),
+                ended: ended.map(str::to_owned),
+                ..record()
+            };
+            record.undone().join("; ")
+        };
+        assert_eq!(undone(&[], &[1, 2, 3, 4], None), "");
+        assert_eq!(undone(&["a"], &[], None), "1 file not read");
+        let budget = Some("max_tokens of 9 was reached");
+        assert_eq!(
+            undone(&["a", "b"], &[1, 2], budget),
+            "2 files not read; passes 3, 4 of 4 not finished"
+        );
+        assert_eq!(undone(&[], &[1, 2, 3], budget), "pass 4 of 4 not finished");
+    }
+
+    #[test]
+    fn a_review_goes_on_from_one_that_saw_everything_that_can_be_shown() {
+        let of = |left_out: usize, unshown| Record {
+            left_out: vec!["x.bin (binary)".into(); left_out],
+            unshown,
+            ..record()
+        };
+        assert!(of(0, None).can_be_continued() && of(2, Some(0)).can_be_continued());
+        assert!(
+            !of(1, None).can_be_continued(),
+            "an older record does not tell"
+        );
+        assert!(!of(2, Some(1)).can_be_continued());
     }
 }

@@ -89,7 +89,7 @@ pub fn hold(bytes: &[u8]) {
     // What is no JSON at all is refused before it comes here.
     let Some(payload) = payload else { return };
     match parse(name, &payload, &rules) {
-        Ok(Trigger::Run(event)) => {
+        Ok(Trigger::Run(event) | Trigger::WithoutKey(event, _)) => {
             assert!(event.number > 0, "{payload}");
             assert_eq!(event.repo.to_string().split('/').count(), 2, "{payload}");
             runs(name, &payload, &rules, &event.kind);

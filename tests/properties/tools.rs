@@ -3,8 +3,8 @@
 
 use super::draw::Draw;
 use crate::domain::{
-    Anchor, Assessment, Awaiting, CommentId, CommitSha, FileDiff, FileStatus, Login, PassNumber,
-    Reply, Resolution, Score, Side, Standing, Status, Thread, Trust,
+    Anchor, Assessment, Awaiting, CommentId, CommitSha, FileDiff, Login, PassNumber, Reply,
+    Resolution, Score, Side, Standing, Status, Thread, Trust,
 };
 use crate::review::desk::{Desk, Effect, Subject};
 use crate::review::policy::Weights;
@@ -165,10 +165,9 @@ fn sha(digit: &str) -> CommitSha {
 fn diff(name: &str, patch: &str) -> FileDiff {
     FileDiff {
         path: name.into(),
-        previous_path: None,
-        status: FileStatus::Modified,
         binary: patch.is_empty(),
         hunks: FileDiff::parse_hunks(patch).expect("a patch"),
+        ..FileDiff::default()
     }
 }
 

@@ -37,6 +37,7 @@ mod signals;
 mod soak;
 mod spending;
 mod standin_github;
+mod unseen;
 mod walls;
 mod watch;
 mod web;

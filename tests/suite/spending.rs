@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::time::SystemTime;
 
 /// The example pull request, but a stranger's and from a fork. `writer` may write.
-fn forked(script: Script) -> World {
+pub fn forked(script: Script) -> World {
     let world = World::shop(script).quick();
     world.github.permit("writer", "write");
     world.github.pull(world.pull, |pull| {
@@ -28,13 +28,13 @@ fn forked(script: Script) -> World {
 }
 
 /// `pull_request_target`, as in the workflow for forks.
-fn target(world: &World, action: &str) -> Workflow {
+pub fn target(world: &World, action: &str) -> Workflow {
     let name = "pull_request_target";
     let payload = events::event(name, Some(action), &world.github, world.pull);
     world.workflow(name, payload)
 }
 
-fn says(world: &World, login: &str, body: &str) -> Ran {
+pub fn says(world: &World, login: &str, body: &str) -> Ran {
     let id = world.github.comment(world.pull, login, body).id;
     let payload = events::comment_event("issue_comment", &world.github, world.pull, id);
     world.run(&world.workflow("issue_comment", payload))
@@ -58,12 +58,12 @@ fn pushes(world: &World, file: &str) -> Workflow {
     workflow
 }
 
-fn head(world: &World) -> String {
+pub fn head(world: &World) -> String {
     world.github.pull(world.pull, |pull| pull.head.sha.clone())
 }
 
 /// The run ended well, did nothing, and said why in one notice.
-fn skipped(ran: &Ran) -> &str {
+pub fn skipped(ran: &Ran) -> &str {
     let end = (ran.code, ran.status());
     assert_eq!(end, (Some(0), "skipped"), "{}", ran.log);
     let notices = ran.annotations("notice");

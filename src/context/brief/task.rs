@@ -17,13 +17,14 @@ const ANEW: &str = include_str!("../../prompts/anew.md");
 pub enum Task<'a> {
     Threads(&'a [Excerpt]),
     Question(&'a Question),
-    Pass(&'a Pass),
+    /// With the part of it, counted from 1.
+    Pass(&'a Pass, usize),
 }
 
 /// What a turn that ended without doing its task is told. `reproach`: what was wrong with it, or nothing.
 pub fn nudge(task: Task<'_>, reproach: &str) -> Result<String, TemplateError> {
     match task {
-        Task::Pass(pass) => {
+        Task::Pass(pass, _) => {
             let number = pass.number.to_string();
             template::render(NUDGE, &[("reproach", reproach), ("number", &number)])
         }
@@ -44,13 +45,15 @@ impl Brief<'_> {
         let text = match task {
             Task::Threads(excerpts) => self.turn_zero(excerpts)?,
             Task::Question(question) => self.question(question)?,
-            Task::Pass(pass) => self.pass(pass, entries)?,
+            Task::Pass(pass, part) => self.pass(pass, part, entries)?,
         };
         if !begins {
             return Ok(text);
         }
-        let (diffs, _) = self.inlined();
-        Ok(format!("{}\n---\n\n{text}", self.context(&diffs)?))
+        Ok(format!(
+            "{}\n---\n\n{text}",
+            self.context(&self.first_part())?
+        ))
     }
 
     /// After the sidecar was replaced, in the same session.

@@ -1,6 +1,7 @@
 //! The prompts as the model gets them: whole, and with hostile words in every place.
 
 use super::*;
+use crate::context::parts;
 use crate::domain::{
     Anchor, Assessment, Awaiting, CommentId, Finding, Login, PassNumber, Reply, Score, Side,
     Standing, Status, fixture,
@@ -66,17 +67,21 @@ fn diff(path: &str, lines: usize) -> (FileDiff, String) {
     let hunk = format!("@@ -0,0 +1,{lines} @@\n{}\n", added.join("\n"));
     let diff = FileDiff {
         path: path.into(),
-        previous_path: None,
         status: FileStatus::Added,
-        binary: false,
         hunks: FileDiff::parse_hunks(&hunk).unwrap(),
+        ..FileDiff::default()
     };
     (diff, format!("_pull_request/diffs/{path}.diff"))
 }
 
-fn prompts(diffs: &[(FileDiff, String)]) -> String {
+fn parts_of(diffs: &[(FileDiff, String)]) -> Parts {
+    let diffs: Vec<&FileDiff> = diffs.iter().map(|(diff, _)| diff).collect();
+    parts::cut(&diffs, parts::room(1_000_000))
+}
+
+fn with_brief<T>(diffs: &[(FileDiff, String)], act: impl FnOnce(&Brief<'_>) -> T) -> T {
     let fence = Fence::new("c0ffee".into());
-    let brief = Brief {
+    act(&Brief {
         fence: &fence,
         folder: "_pull_request",
         left_out: &[("too large".into(), 1), ("may hold secrets".into(), 3)],
@@ -87,8 +92,9 @@ fn prompts(diffs: &[(FileDiff, String)]) -> String {
         head: &"a".repeat(40).parse().unwrap(),
         commits: &[("aaaaaaa".into(), "Cut lists into pages".into())],
         diffs,
-        unshown: 0,
-        ignored: 0,
+        parts: &parts_of(diffs),
+        excused: 0,
+        unreadable: 0,
         since: None,
         rules: &[RuleFile {
             path: "AGENTS.md".into(),
@@ -101,7 +107,14 @@ fn prompts(diffs: &[(FileDiff, String)]) -> String {
             ours: false,
         }],
         sensitivity: Sensitivity::High,
-    };
+    })
+}
+
+fn prompts(diffs: &[(FileDiff, String)]) -> String {
+    with_brief(diffs, prompts_of)
+}
+
+fn prompts_of(brief: &Brief<'_>) -> String {
     let excerpt = Excerpt {
         thread: CommentId(55),
         then: Some("    2  old line".into()),
@@ -127,7 +140,9 @@ fn prompts(diffs: &[(FileDiff, String)]) -> String {
     let asked = brief.task(asked, &[], false).unwrap();
     let texts = passes::all().map(|pass| {
         let begins = pass.number.get() == 1;
-        brief.task(Task::Pass(&pass), &[entry()], begins).unwrap()
+        brief
+            .task(Task::Pass(&pass, 1), &[entry()], begins)
+            .unwrap()
     });
     [first, asked]
         .into_iter()
@@ -141,7 +156,7 @@ fn the_prompts_say_what_they_should() {
     let fence = Fence::new("c0ffee".into());
     insta::assert_snapshot!("system", system_prompt(&fence).unwrap());
     insta::assert_snapshot!("passes", prompts(&[diff("src/page.ts", 3)]));
-    let nudges = passes::all().map(|pass| nudge(Task::Pass(&pass), "").unwrap());
+    let nudges = passes::all().map(|pass| nudge(Task::Pass(&pass, 1), "").unwrap());
     insta::assert_snapshot!("nudge", nudges.last().unwrap());
     let reproach = "Your last answer was empty. ";
     insta::assert_snapshot!("nudge-other", nudge(Task::Threads(&[]), reproach).unwrap());
@@ -152,9 +167,9 @@ fn who_was_interrupted_is_told_what_stands() {
     hostile(|brief| {
         let pass = passes::all().next().unwrap();
         let entries = [entry()];
-        let first = brief.task(Task::Pass(&pass), &entries, true).unwrap();
-        let resumed = brief.resumed(Task::Pass(&pass), &entries).unwrap();
-        let anew = brief.anew(Task::Pass(&pass), &entries).unwrap();
+        let first = brief.task(Task::Pass(&pass, 1), &entries, true).unwrap();
+        let resumed = brief.resumed(Task::Pass(&pass, 1), &entries).unwrap();
+        let anew = brief.anew(Task::Pass(&pass, 1), &entries).unwrap();
         assert!(anew.starts_with(&first), "the whole brief");
         assert!(
             !resumed.contains("# The pull request"),
@@ -178,14 +193,29 @@ fn the_model_is_told_of_masked_values_where_there_are_some() {
 }
 
 #[test]
-fn diffs_that_do_not_fit_are_named_to_be_read() {
-    let texts = prompts(&[diff("small.ts", 3), diff("huge.ts", 20_000)]);
+fn what_does_not_fit_the_first_prompt_comes_in_further_parts_of_pass_one() {
+    let diffs = [diff("small.ts", 3), diff("huge.ts", 20_000)];
+    let texts = prompts(&diffs);
+    let parts = parts_of(&diffs).texts.len();
+    assert!(parts > 2, "{parts}");
     assert!(
-        texts.contains("1 of 2 diffs are above. Read these too"),
+        texts.contains(&format!(
+            "Pass 1 of 4, part 1 of {parts}: Atomic diff review."
+        )),
         "{texts}"
     );
-    assert!(texts.contains("\n_pull_request/diffs/huge.ts.diff\n</untrusted-c0ffee>"));
-    assert!(!texts.contains("line 19999"));
+    assert!(texts.contains(&format!("come in {parts} parts")) && !texts.contains("line 19999"));
+    with_brief(&diffs, |brief| {
+        let pass = passes::all().next().unwrap();
+        let last = brief
+            .task(Task::Pass(&pass, parts), &[entry()], false)
+            .unwrap();
+        assert!(
+            last.starts_with(&format!("Pass 1 of 4, part {parts} of {parts}: ")),
+            "{last}"
+        );
+        assert!(last.contains("line 19999\n") && last.contains("Findings recorded so far"));
+    });
 }
 
 /// What a stranger would write, into every place where a stranger can.
@@ -204,6 +234,7 @@ fn hostile(act: impl FnOnce(&Brief<'_>)) {
         body: HOSTILE,
         ours: false,
     };
+    let diffs = [(diff, "_pull_request/diffs/x.diff".into())];
     act(&Brief {
         fence: &fence,
         folder: "_pull_request",
@@ -214,9 +245,10 @@ fn hostile(act: impl FnOnce(&Brief<'_>)) {
         base_ref: "main",
         head: &"a".repeat(40).parse().unwrap(),
         commits: &[("aaaaaaa".into(), HOSTILE.into())],
-        diffs: &[(diff, "_pull_request/diffs/x.diff".into())],
-        unshown: 0,
-        ignored: 0,
+        diffs: &diffs,
+        parts: &parts_of(&diffs),
+        excused: 0,
+        unreadable: 0,
         since: None,
         rules: &[RuleFile {
             path: "a\">\n/AGENTS.md".into(),

@@ -2,7 +2,8 @@
 //! else. Separate because it is a wall: whoever reads a diff or a file for the model passes here, and what is not
 //! known to be harmless does not.
 
-use super::FileDiff;
+use super::{FileDiff, Hidden, Hunk, LineKind, Side};
+use crate::domain::code;
 
 /// What stands for everything that may be a secret.
 const HIDDEN: &str = "***";
@@ -85,11 +86,15 @@ const ARMOUR: [&str; 18] = [
 ];
 
 impl Mask {
-    /// The mask for a file of this path, `None` where it is not known to hold secrets.
+    /// The mask for a file of this path, `None` where it is not known to hold secrets. Code is never masked: a name
+    /// must not hide what it does.
     #[must_use]
     pub fn of(path: &str) -> Option<Self> {
         let path = path.to_lowercase();
         let path = path.trim_end_matches(['.', ' ']);
+        if code::is_code(path) {
+            return None;
+        }
         let name = path.rsplit('/').next().unwrap_or_default();
         let starts = |list: &[&str]| list.iter().any(|start| name.starts_with(start));
         let ends = |list: &[&str]| list.iter().any(|end| name.ends_with(end));
@@ -136,32 +141,109 @@ impl Mask {
 const BLANK: [char; 2] = [' ', '\t'];
 
 impl FileDiff {
-    /// How this file is shown, under the name that it has or had.
+    /// How the head's file is shown: a secret by the name that it had is one under its new name, too, unless that
+    /// is the name of code.
     #[must_use]
     pub fn mask(&self) -> Option<Mask> {
-        let names = [Some(&self.path), self.previous_path.as_ref()];
-        names
-            .into_iter()
-            .flatten()
-            .filter_map(|p| Mask::of(p))
-            .max()
+        if code::is_code(&self.path) {
+            return None;
+        }
+        Mask::of(&self.path).max(self.old_mask())
     }
 
-    /// The diff as it may be shown: same lines, same numbers.
+    fn old_mask(&self) -> Option<Mask> {
+        Mask::of(self.previous_path.as_ref().unwrap_or(&self.path))
+    }
+
+    /// The diff as it may be shown: same lines, same numbers. The old name masks removed and unchanged lines, the new
+    /// name masks added ones.
     #[must_use]
     pub fn masked(mut self) -> Self {
-        let Some(mask) = self.mask() else {
+        let (old, new) = (self.old_mask(), Mask::of(&self.path));
+        if old.is_none() && new.is_none() {
             return self;
-        };
+        }
+        self.hidden = self.hidden_by(old, new);
         for hunk in &mut self.hunks {
             // A line of the file, too: the last one before the hunk that looked like a heading.
             hunk.section.clear();
             for line in &mut hunk.lines {
-                line.text = mask.line(&line.text);
+                let mask = match line.kind {
+                    LineKind::Added => new,
+                    LineKind::Removed | LineKind::Context => old,
+                };
+                if let Some(mask) = mask {
+                    line.text = mask.line(&line.text);
+                }
             }
         }
         self
     }
+
+    fn hidden_by(&self, old: Option<Mask>, new: Option<Mask>) -> Hidden {
+        let sides = [
+            (Side::Left, LineKind::Removed, old),
+            (Side::Right, LineKind::Added, new),
+        ];
+        let mut hidden = Hidden::Nothing;
+        for (side, kind, mask) in sides {
+            let Some(mask) = mask else { continue };
+            for hunk in &self.hunks {
+                if !mask.is_data(hunk, side, kind) {
+                    return Hidden::Lines;
+                }
+            }
+            if self.count(kind) > 0 || self.binary {
+                hidden = Hidden::Data;
+            }
+        }
+        hidden
+    }
+}
+
+impl Mask {
+    /// Whether the changed lines of one side are data: assignments without commands, or PEM blocks.
+    fn is_data(self, hunk: &Hunk, side: Side, changed: LineKind) -> bool {
+        let on_side = hunk.lines.iter().filter(|line| match side {
+            Side::Left => line.old.is_some(),
+            Side::Right => line.new.is_some(),
+        });
+        let lines: Vec<(&str, bool)> = on_side
+            .map(|line| (line.text.trim(), line.kind == changed))
+            .collect();
+        match self {
+            Self::Values => lines
+                .iter()
+                .all(|(text, changed)| !changed || is_assignment_of_data(text)),
+            Self::Lines => is_pem(&lines),
+        }
+    }
+}
+
+/// Blank, a comment, or an assignment whose value runs nothing.
+fn is_assignment_of_data(text: &str) -> bool {
+    let runs = text.contains("$(") || text.contains('`') || text.contains("<(");
+    let harmless = text.is_empty() || comment(text).is_some() || assignment(text).is_some();
+    harmless && !runs
+}
+
+/// Whether every changed line belongs to a PEM block that begins among these lines. A line shorter than a full one is the
+/// last of its block: a word on a line of its own could be a command.
+fn is_pem(lines: &[(&str, bool)]) -> bool {
+    const FULL: std::ops::RangeInclusive<usize> = 60..=76;
+    let mut inside = false;
+    lines.iter().enumerate().all(|(at, (text, changed))| {
+        if is_armour(text) {
+            inside = text.contains("BEGIN");
+            return true;
+        }
+        let ends = lines.get(at + 1).is_some_and(|(next, _)| is_armour(next));
+        let base64 = text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+        let body = base64 && (FULL.contains(&text.len()) || (ends && text.len() <= *FULL.end()));
+        !changed || text.is_empty() || text.starts_with('#') || (inside && body)
+    })
 }
 
 fn is_documentation(name: &str) -> bool {

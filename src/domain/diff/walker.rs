@@ -2,8 +2,7 @@
 //! decide what a line is, never its look: `--- x` inside a hunk is a removed line.
 
 use super::{DiffLine, Hunk, LineKind};
-use std::iter::Peekable;
-use std::str::Split;
+use sha2::{Digest, Sha256};
 
 /// Why a text is not a list of hunks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -73,46 +72,57 @@ impl<'a> Header<'a> {
     }
 }
 
-pub(super) fn parse(patch: &str) -> Result<Vec<Hunk>, HunkError> {
+pub(super) fn parse(patch: &[u8]) -> Result<Vec<Hunk>, HunkError> {
     // Only a line feed ends a line for git: a lone CR, U+2028 and the like are text.
-    let text = patch.strip_suffix('\n').unwrap_or(patch);
-    let mut lines = text.split('\n').enumerate().peekable();
+    let text = patch.strip_suffix(b"\n").unwrap_or(patch);
+    let mut lines = text.split(|byte| *byte == b'\n').enumerate().peekable();
     let mut hunks = Vec::new();
     if text.is_empty() {
         return Ok(hunks);
     }
     while let Some((index, line)) = lines.next() {
         let line_number = index + 1;
-        if line.starts_with('\\') {
+        if line.starts_with(b"\\") {
             continue; // "\ No newline at end of file" is about the line before it.
         }
-        let header = Header::parse(line).ok_or(HunkError::Header { line: line_number })?;
+        let line = String::from_utf8_lossy(line);
+        let header = Header::parse(&line).ok_or(HunkError::Header { line: line_number })?;
         if !header.old.is_possible() || !header.new.is_possible() {
             return Err(HunkError::Numbers { line: line_number });
         }
-        hunks.push(walk(header, line_number, &mut lines)?);
+        let mut hunk = walk(header, line_number, &mut lines)?;
+        // Of the last line; it is part of what the hunk changes.
+        if let Some((_, mark)) = lines.next_if(|(_, line)| line.starts_with(b"\\")) {
+            hunk.digest = Sha256::new_with_prefix(hunk.digest)
+                .chain_update(mark)
+                .finalize()
+                .into();
+        }
+        hunks.push(hunk);
     }
     Ok(hunks)
 }
 
-type Lines<'a> = Peekable<std::iter::Enumerate<Split<'a, char>>>;
-
-fn walk(header: Header<'_>, header_line: usize, lines: &mut Lines<'_>) -> Result<Hunk, HunkError> {
+fn walk<'a>(
+    header: Header<'_>,
+    header_line: usize,
+    lines: &mut impl Iterator<Item = (usize, &'a [u8])>,
+) -> Result<Hunk, HunkError> {
     let Header {
         mut old,
         mut new,
         section,
     } = header;
-    let mut hunk = Hunk {
-        section: section.to_owned(),
-        lines: Vec::new(),
-    };
+    let mut digest = Sha256::new();
+    let mut numbered = Vec::new();
     while old.left > 0 || new.left > 0 {
         let short = HunkError::Short { line: header_line };
         let (index, line) = lines.next().ok_or(short.clone())?;
+        digest.update(line);
+        digest.update(b"\n");
         let (kind, text) = match split(line) {
             Some(split) => split,
-            None if line.starts_with('\\') => continue,
+            None if line.starts_with(b"\\") => continue,
             None => return Err(HunkError::Prefix { line: index + 1 }),
         };
         let (old, new) = match kind {
@@ -123,23 +133,27 @@ fn walk(header: Header<'_>, header_line: usize, lines: &mut Lines<'_>) -> Result
                 Some(new.take().ok_or(short)?),
             ),
         };
-        hunk.lines.push(DiffLine {
+        numbered.push(DiffLine {
             kind,
             old,
             new,
-            text: text.to_owned(),
+            text: String::from_utf8_lossy(text).into_owned(),
         });
     }
-    Ok(hunk)
+    Ok(Hunk {
+        section: section.to_owned(),
+        lines: numbered,
+        digest: digest.finalize().into(),
+    })
 }
 
-fn split(line: &str) -> Option<(LineKind, &str)> {
-    let kind = match line.as_bytes().first() {
+fn split(line: &[u8]) -> Option<(LineKind, &[u8])> {
+    let kind = match line.first() {
         Some(b'+') => LineKind::Added,
         Some(b'-') => LineKind::Removed,
         Some(b' ') => LineKind::Context,
         // Some tools drop the lone space of an empty context line.
-        None => return Some((LineKind::Context, "")),
+        None => return Some((LineKind::Context, b"")),
         Some(_) => return None,
     };
     Some((kind, &line[1..]))
@@ -150,7 +164,7 @@ mod tests {
     use super::*;
 
     fn numbered(patch: &str) -> Vec<(Option<u32>, Option<u32>, String)> {
-        let hunks = parse(patch).unwrap();
+        let hunks = parse(patch.as_bytes()).unwrap();
         let lines = hunks.into_iter().flat_map(|hunk| hunk.lines);
         lines.map(|l| (l.old, l.new, l.text)).collect()
     }
@@ -189,14 +203,27 @@ mod tests {
 
     #[test]
     fn nothing_is_no_hunk() {
-        assert_eq!(parse(""), Ok(vec![]));
-        assert_eq!(
-            parse("@@ -0,0 +0,0 @@"),
-            Ok(vec![Hunk {
-                section: String::new(),
-                lines: vec![],
-            }])
-        );
+        assert_eq!(parse(b""), Ok(vec![]));
+        let empty = parse(b"@@ -0,0 +0,0 @@").unwrap();
+        assert!(matches!(&empty[..], [hunk] if hunk.lines.is_empty()));
+    }
+
+    #[test]
+    fn hunks_are_one_change_only_byte_for_byte() {
+        let hunk = |patch: &[u8]| parse(patch).unwrap().remove(0);
+        let same = |a: &[u8], b: &[u8]| hunk(a).is_same_change(&hunk(b));
+        assert!(same(
+            b"@@ -1 +1 @@\n-a\n+b\n",
+            b"@@ -7 +9 @@ fn x\n-a\n+b\n"
+        ));
+        for other in [
+            b"@@ -1 +1 @@\n-a\n+\xfe\n".as_slice(),
+            b"@@ -1 +1 @@\n-a\n+\xff\n\\ No newline at end of file\n",
+            b"@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+\xff\n",
+            b"@@ -1 +1 @@\n-a\n+\xff\r\n",
+        ] {
+            assert!(!same(b"@@ -1 +1 @@\n-a\n+\xff\n", other), "{other:?}");
+        }
     }
 
     #[test]
@@ -212,7 +239,7 @@ mod tests {
             ("@@ -1 +4294967295,2 @@\n", HunkError::Numbers { line: 1 }),
         ];
         for (patch, error) in cases {
-            assert_eq!(parse(patch), Err(error), "{patch}");
+            assert_eq!(parse(patch.as_bytes()), Err(error), "{patch}");
         }
     }
 }

@@ -82,7 +82,7 @@ async fn a_link_that_becomes_a_file_is_one_change_with_both_sides() {
     work.remove("config")
         .write("config", "a\nb\n")
         .remove("other")
-        .write("other", b"\0bin");
+        .write("other", b"\0\x01\x02\x80");
     let head = work.write("z", "Z\n").commit();
     let files = diff(&work, &base, &head).await;
     let config = find(&files, "config");
@@ -225,7 +225,7 @@ async fn the_same_commit_twice_is_no_change() {
 }
 
 #[tokio::test]
-async fn what_is_binary_is_said_by_the_base_and_never_by_the_change() {
+async fn text_is_shown_whatever_attributes_call_it() {
     let work = Work::new();
     let base = work
         .write(".gitattributes", "*.lock -diff\n")
@@ -245,7 +245,11 @@ async fn what_is_binary_is_said_by_the_base_and_never_by_the_change() {
         assert_eq!((file.binary, file.additions()), (false, 1), "{path}");
     }
     let lock = find(&files, "app.lock");
-    assert_eq!((lock.binary, lock.hunks.len()), (true, 0));
+    assert_eq!(
+        (lock.binary, lock.additions()),
+        (false, 1),
+        "text is shown, whatever the base calls it"
+    );
     let opened = work.open();
     let since = opened.repository.diff_under(&base, &first, &second).await;
     assert!(!since.unwrap()[0].binary, "nor by an earlier head");
@@ -266,12 +270,17 @@ async fn nobody_who_asks_for_a_diff_gets_the_values_of_secrets() {
         find(&files, "notes.txt").previous_path.as_deref(),
         Some("moved.env")
     );
-    for path in [".env", "notes.txt"] {
-        let shown = find(&files, path).numbered();
-        assert!(
-            !shown.contains("secret") && shown.contains("***"),
-            "{shown}"
-        );
-    }
+    let shown = find(&files, ".env").numbered();
+    assert!(
+        !shown.contains("secret") && shown.contains("***"),
+        "{shown}"
+    );
+    // The old name hides what was there, the new name shows what is added.
+    let shown = find(&files, "notes.txt").numbered();
+    assert!(
+        shown.contains(" A_KEY=***") && shown.contains("- B_KEY=***"),
+        "{shown}"
+    );
+    assert!(shown.contains("+ C_KEY=old-secret"), "{shown}");
     assert!(find(&files, "plain.txt").numbered().contains("no-secret"));
 }

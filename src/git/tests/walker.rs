@@ -2,7 +2,7 @@
 //! that git shows. Separate because it needs git, and the walker is pure.
 #![expect(clippy::disallowed_methods, reason = "edge: tests run git diff")]
 
-use crate::domain::{FileDiff, FileStatus, Side};
+use crate::domain::{FileDiff, Side};
 use crate::git::fixture;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -58,10 +58,8 @@ proptest! {
         let patch = git_diff(&old, &new, "-U3");
         let file = FileDiff {
             path: "new".to_owned(),
-            previous_path: None,
-            status: FileStatus::Modified,
-            binary: false,
             hunks: FileDiff::parse_hunks(&patch).unwrap(),
+            ..FileDiff::default()
         };
         let set = |side| file.commentable(side).into_iter().flatten().collect::<BTreeSet<u32>>();
         prop_assert_eq!(set(Side::Right), spans(&patch, Side::Right));

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::domain::{
-    Anchor, Awaiting, CommentId, FileStatus, Login, Reply, Resolution, Side, Standing, Status,
-    fixture,
+    Anchor, Awaiting, CommentId, Login, Reply, Resolution, Side, Standing, Status, fixture,
 };
 
 fn score(n: u64) -> Score {
@@ -19,10 +18,8 @@ fn diff(path: &str) -> FileDiff {
     let hunk = "@@ -10,3 +10,4 @@ fn page()\n let a = 1;\n-let old = 2;\n+let b = 2;\n+let c = 3;\n let d = 4;\n";
     FileDiff {
         path: path.into(),
-        previous_path: None,
-        status: FileStatus::Modified,
-        binary: false,
         hunks: FileDiff::parse_hunks(hunk).unwrap(),
+        ..FileDiff::default()
     }
 }
 

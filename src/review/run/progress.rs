@@ -23,6 +23,11 @@ impl Progress {
         }
     }
 
+    /// Goes on to another stage with the same account.
+    pub(super) fn enter(&mut self, stage: String) {
+        self.stage = stage;
+    }
+
     pub(super) fn stage(&self) -> &str {
         &self.stage
     }

@@ -135,10 +135,8 @@ impl Discussion {
         let hunk = "@@ -10,3 +10,4 @@ fn page()\n let a = 1;\n-let old = 2;\n+let b = 2;\n+let c = 3;\n let d = 4;\n";
         let diff = FileDiff {
             path: "src/a.rs".into(),
-            previous_path: None,
-            status: FileStatus::Modified,
-            binary: false,
             hunks: FileDiff::parse_hunks(hunk).expect("a diff"),
+            ..FileDiff::default()
         };
         let earlier = (1..self.heads).map(|head| (commit(head), vec!["src/a.rs".to_owned()]));
         let subject = Subject {

@@ -116,6 +116,7 @@ async fn put_to_gateway(
         name: name.to_owned(),
         base_url: None,
         key: Some(KEY.into()),
+        context: None,
     };
     let address = format!("http://{}", proxy.address);
     let network = [("HTTPS_PROXY", address.as_str())];
@@ -228,6 +229,7 @@ fn config(standin: &Provider) -> Value {
             name: (*name).into(),
             base_url: None,
             key: Some(KEY.into()),
+            context: None,
         };
         let endpoint = ModelEndpoint {
             base_url: format!("http://{}/{provider}", standin.address),

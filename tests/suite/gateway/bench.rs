@@ -101,6 +101,7 @@ impl Bench {
             name: "m-1".into(),
             base_url: Some(base_url.to_owned()),
             key: key.map(Into::into),
+            context: None,
         };
         Self::before(&model, network, limits).await
     }

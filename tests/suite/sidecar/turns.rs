@@ -205,6 +205,7 @@ async fn the_catalogue_says_which_models_it_knows() {
         name: "claude-of-tomorrow".into(),
         base_url: None,
         key: Some(KEY.into()),
+        context: None,
     };
     let sidecar = Sidecar::start(&workshop.spec(&choice), &Clock::scaled(1.0))
         .await

@@ -127,6 +127,7 @@ pub fn endpoint(base_url: &str) -> ModelChoice {
         name: "m".into(),
         base_url: Some(base_url.to_owned()),
         key: Some(KEY.into()),
+        context: None,
     }
 }
 

@@ -171,23 +171,27 @@ fn the_model_quotes_what_it_saw_and_the_anchor_is_found() {
 }
 
 #[test]
-fn a_file_that_was_a_secret_or_becomes_one_is_masked_under_both_names() {
+fn the_old_name_hides_what_was_there_and_the_new_name_what_is_added() {
     for (path, previous, mask) in [
         ("settings.txt", Some(".env"), Some(Mask::Values)),
         (".env", Some("settings.txt"), Some(Mask::Values)),
         (".env", Some("server.key"), Some(Mask::Lines)),
         ("server.key", Some("notes.txt"), Some(Mask::Lines)),
         ("settings.txt", Some("notes.txt"), None),
+        ("settings.js", Some(".env"), None),
+        (".env.js", None, None),
     ] {
         let mut diff = diff();
         diff.path = path.to_owned();
         diff.previous_path = previous.map(str::to_owned);
         assert_eq!(diff.mask(), mask, "{path}");
-        assert_eq!(
-            diff.masked().numbered().contains("secret"),
-            mask.is_none(),
-            "{path}"
-        );
+        let shown = diff.masked().numbered();
+        let hides = |name: &str| Mask::of(name).is_some();
+        assert_eq!(shown.contains("new-secret"), !hides(path), "{path}");
+        let before = previous.unwrap_or(path);
+        for text in ["old-secret", "kept-secret"] {
+            assert_eq!(shown.contains(text), !hides(before), "{path}: {text}");
+        }
     }
 }
 

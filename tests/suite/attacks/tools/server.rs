@@ -23,10 +23,9 @@ struct Open {
 fn desk() -> Desk {
     let diff = FileDiff {
         path: "src/a.rs".into(),
-        previous_path: None,
         status: FileStatus::Added,
-        binary: false,
         hunks: FileDiff::parse_hunks("@@ -0,0 +1,2 @@\n+let a = 1;\n+let b = 2;\n").unwrap(),
+        ..FileDiff::default()
     };
     let sha = |c: &str| c.repeat(40).parse().unwrap();
     let subject = Subject {

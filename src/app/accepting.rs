@@ -1,0 +1,66 @@
+//! `accept`: somebody with write access takes it on them that a head is green although not everything was done. It excuses
+//! what the check's page lists as not done, and never closes a finding.
+
+use super::asking::Agenda;
+use super::check::CheckRun;
+use super::finish::{self, Finished};
+use super::reading::Reading;
+use super::{Run, Stop};
+use crate::event::EventKind;
+use crate::publish::comment;
+use crate::state::record::{Accepted, Record};
+
+/// Concludes the head as its record stands, with the name of the person who accepts it.
+pub async fn accept(
+    run: &Run<'_>,
+    mut reading: Reading,
+    agenda: &Agenda,
+    check: &CheckRun,
+) -> Result<Finished, Stop> {
+    let EventKind::Mention {
+        comment_id, author, ..
+    } = &run.event.kind
+    else {
+        return Err(Stop::fail("Only a comment can accept a head."));
+    };
+    if !run.memory().may_write(author).await? {
+        let reply = comment::may_not_accept(author);
+        return Err(agenda.decline(run, &reading, &reply).await);
+    }
+    if let Err(reply) = acceptable(&reading) {
+        return Err(agenda.decline(run, &reading, &reply).await);
+    }
+    check.open(run, &reading).await;
+    if check.wait_for_turn(run, &reading.pull.head_sha).await? {
+        reading.again(run).await?;
+    }
+    // The run that was waited for may have done it all, or left findings to post.
+    let record = acceptable(&reading).map_err(Stop::fail)?;
+    let accepted = Accepted {
+        by: author.to_string(),
+        comment: comment_id.0,
+    };
+    let record = Record {
+        accepted: Some(accepted),
+        ..record
+    };
+    let mut finished = finish::recomputed(run, &reading, record);
+    let head = reading.pull.head_sha.clone();
+    agenda.tell_state(run, &head, &mut finished).await;
+    Ok(finished)
+}
+
+/// The record of this head, if there is something in it to accept; else what to reply.
+fn acceptable(reading: &Reading) -> Result<Record, String> {
+    let head = &reading.pull.head_sha;
+    let Some(record) = &reading.on_head else {
+        return Err(comment::nothing_reviewed(head));
+    };
+    if record.unsent > 0 || reading.carried.is_due() {
+        return Err(comment::findings_to_post(head));
+    }
+    if record.undone().is_empty() {
+        return Err(comment::nothing_to_accept(head));
+    }
+    Ok(record.clone())
+}

@@ -1,0 +1,367 @@
+//! Lock files: where they let packages come from. A lock file is written by a program and too long to be read, so what
+//! decides is whether it names a source that the base does not name yet. Pure.
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Sources of packages: hosts, with the owner behind the name of a host that many share.
+pub type Sources = BTreeSet<String>;
+
+struct Format {
+    name: &'static str,
+    syntax: Syntax,
+    /// What the first lock file of a repository may name: the registries that its tool uses by default.
+    registries: &'static [&'static str],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Syntax {
+    Json,
+    /// Lines in which a URL stands as it is: YAML, TOML, and formats of their own.
+    Lines,
+    /// No text.
+    Binary,
+}
+
+const NPM: &[&str] = &["registry.npmjs.org", "registry.yarnpkg.com"];
+const CARGO: &[&str] = &[
+    "github.com/rust-lang",
+    "index.crates.io",
+    "static.crates.io",
+];
+const COMPOSER: &[&str] = &[
+    "packagist.org",
+    "repo.packagist.org",
+    "api.github.com",
+    "github.com",
+    "codeload.github.com",
+    "gitlab.com",
+];
+const PYPI: &[&str] = &["pypi.org", "files.pythonhosted.org"];
+const RUBY: &[&str] = &["rubygems.org"];
+const NONE: &[&str] = &[];
+
+const FORMATS: [Format; 23] = [
+    format("package-lock.json", Syntax::Json, NPM),
+    format("npm-shrinkwrap.json", Syntax::Json, NPM),
+    format("yarn.lock", Syntax::Lines, NPM),
+    format("pnpm-lock.yaml", Syntax::Lines, NPM),
+    format("bun.lock", Syntax::Lines, NPM),
+    format("bun.lockb", Syntax::Binary, NONE),
+    format(
+        "deno.lock",
+        Syntax::Json,
+        &["deno.land", "jsr.io", "registry.npmjs.org"],
+    ),
+    format("Cargo.lock", Syntax::Lines, CARGO),
+    format("Gemfile.lock", Syntax::Lines, RUBY),
+    format("composer.lock", Syntax::Json, COMPOSER),
+    format("poetry.lock", Syntax::Lines, PYPI),
+    format("uv.lock", Syntax::Lines, PYPI),
+    format("pdm.lock", Syntax::Lines, PYPI),
+    format("Pipfile.lock", Syntax::Json, PYPI),
+    format("go.sum", Syntax::Lines, NONE),
+    format("flake.lock", Syntax::Json, NONE),
+    format("mix.lock", Syntax::Lines, &["repo.hex.pm"]),
+    format("pubspec.lock", Syntax::Lines, &["pub.dev"]),
+    format("Podfile.lock", Syntax::Lines, NONE),
+    format("Package.resolved", Syntax::Json, NONE),
+    format("gradle.lockfile", Syntax::Lines, NONE),
+    format("packages.lock.json", Syntax::Json, NONE),
+    format(".terraform.lock.hcl", Syntax::Lines, NONE),
+];
+
+const fn format(name: &'static str, syntax: Syntax, registries: &'static [&'static str]) -> Format {
+    Format {
+        name,
+        syntax,
+        registries,
+    }
+}
+
+/// Hosts on which anybody may have a repository: there the owner is part of the source.
+const SHARED_HOSTS: [&str; 7] = [
+    "github.com",
+    "codeload.github.com",
+    "raw.githubusercontent.com",
+    "api.github.com",
+    "gitlab.com",
+    "bitbucket.org",
+    "git.sr.ht",
+];
+
+/// Keys whose values people read and no tool fetches.
+const PROSE: [&str; 10] = [
+    "authors",
+    "bugs",
+    "deprecated",
+    "description",
+    "funding",
+    "homepage",
+    "keywords",
+    "license",
+    "readme",
+    "support",
+];
+
+fn of(path: &str) -> Option<&'static Format> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// Whether a path is that of a lock file.
+#[must_use]
+pub fn is_lock(path: &str) -> bool {
+    of(path).is_some()
+}
+
+/// The registries that a first lock file of this name may name.
+#[must_use]
+pub fn registries(path: &str) -> Sources {
+    let registries = of(path).map_or(NONE, |format| format.registries);
+    registries.iter().map(|&one| one.to_owned()).collect()
+}
+
+/// The sources that a lock file names; `None` where it cannot be read, and may name any.
+#[must_use]
+pub fn sources(path: &str, content: &[u8]) -> Option<Sources> {
+    let format = of(path)?;
+    // Composer's packages all come from their own repositories; there only the host can be compared.
+    let by_owner = format.name != "composer.lock";
+    let mut sources = Sources::new();
+    match format.syntax {
+        Syntax::Binary => {}
+        Syntax::Json => {
+            let mut texts = Texts(Vec::new());
+            let mut json = serde_json::Deserializer::from_slice(content);
+            Collect(&mut texts).deserialize(&mut json).ok()?;
+            json.end().ok()?;
+            for text in &texts.0 {
+                named_in(text, by_owner, &mut sources);
+            }
+        }
+        Syntax::Lines => {
+            let text = std::str::from_utf8(content).ok()?;
+            // An escape could spell a URL in a way that is not seen here. Quotes inside of quotes are ordinary.
+            if text.replace("\\\"", "").contains('\\') {
+                return None;
+            }
+            for line in text.lines().filter(|line| !is_notice(line)) {
+                named_in(line, by_owner, &mut sources);
+            }
+        }
+    }
+    Some(sources)
+}
+
+/// `deprecated: …` of a package, in which its author says where to go instead.
+fn is_notice(line: &str) -> bool {
+    line.trim_start().starts_with("deprecated:") && !line.contains(['{', '}'])
+}
+
+/// Adds what a text names: `scheme://host/owner`, `git@host:owner` and `github:owner/name`.
+fn named_in(text: &str, by_owner: bool, sources: &mut Sources) {
+    let source = |host: &str, path: &str| {
+        let host = host.to_ascii_lowercase();
+        if by_owner && SHARED_HOSTS.contains(&host.as_str()) {
+            let path = path.strip_prefix("repos/").unwrap_or(path);
+            let owner = path.split(['/', '?', '#']).next().unwrap_or_default();
+            return format!("{host}/{}", owner.to_ascii_lowercase());
+        }
+        host
+    };
+    for (at, _) in text.match_indices("://") {
+        let rest = &text[at + 3..];
+        let authority = rest.split(is_end).next().unwrap_or_default();
+        let path = rest[authority.len()..].trim_start_matches('/');
+        let host = authority.rsplit('@').next().unwrap_or_default();
+        sources.insert(source(host, path));
+    }
+    for (at, _) in text.match_indices("git@") {
+        let rest = &text[at + 4..];
+        if let Some((host, path)) = rest.split_once(':')
+            && !host.contains(is_end)
+        {
+            sources.insert(source(host, path));
+        }
+    }
+    for (word, host) in [
+        ("github:", "github.com"),
+        ("gitlab:", "gitlab.com"),
+        ("bitbucket:", "bitbucket.org"),
+    ] {
+        for (at, _) in text.match_indices(word) {
+            let path = &text[at + word.len()..];
+            if path.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+                sources.insert(source(host, path));
+            }
+        }
+    }
+}
+
+/// What ends the host of a URL.
+fn is_end(c: char) -> bool {
+    matches!(
+        c,
+        '/' | '?' | '#' | '"' | '\'' | ',' | ';' | ')' | '}' | ']' | '>'
+    ) || c.is_whitespace()
+}
+
+/// Every string of a document but those under the keys of prose; of a key that stands twice, both.
+struct Texts(Vec<String>);
+
+struct Collect<'a>(&'a mut Texts);
+
+impl<'de> DeserializeSeed<'de> for Collect<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Collect<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a document")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.0.0.push(text.to_owned());
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while seq.next_element_seed(Collect(self.0))?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if PROSE.contains(&key.as_str()) {
+                map.next_value::<serde::de::IgnoredAny>()?;
+            } else {
+                map.next_value_seed(Collect(self.0))?;
+                self.0.0.push(key);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(path: &str, content: &str) -> Vec<String> {
+        let sources = sources(path, content.as_bytes()).expect("readable");
+        sources.into_iter().collect()
+    }
+
+    #[test]
+    fn each_format_tells_where_packages_come_from() {
+        for (path, content, expected) in [
+            (
+                "web/package-lock.json",
+                r#"{"packages": {"node_modules/a": {"resolved": "https://registry.npmjs.org/a/-/a-1.tgz", "funding": {"url": "https://opencollective.com/a"}},
+                    "node_modules/b": {"resolved": "git+ssh://git@github.com/Evil/b.git#0a"}}}"#,
+                vec!["github.com/evil", "registry.npmjs.org"],
+            ),
+            (
+                "package-lock.json",
+                r#"{"dependencies": {"c": {"version": "https:\/\/evil.example/c.tgz", "version": "1.0.0"}}}"#,
+                vec!["evil.example"],
+            ),
+            (
+                "yarn.lock",
+                "\"a@^1\":\n  version \"1.0.0\"\n  resolved \"https://registry.yarnpkg.com/a/-/a-1.tgz#0a\"\n\"b@user/b\":\n  resolved \"git@github.com:user/b.git#1\"\n",
+                vec!["github.com/user", "registry.yarnpkg.com"],
+            ),
+            (
+                "pnpm-lock.yaml",
+                "packages:\n  a@1.0.0:\n    resolution: {integrity: sha512-x}\n    deprecated: see https://example.com/why\n  b@1.0.0:\n    resolution: {tarball: https://evil.example/b.tgz}\n",
+                vec!["evil.example"],
+            ),
+            (
+                "Cargo.lock",
+                "source = \"registry+https://github.com/rust-lang/crates.io-index\"\nsource = \"git+https://github.com/evil/x?rev=1#1\"\n",
+                vec!["github.com/evil", "github.com/rust-lang"],
+            ),
+            (
+                "composer.lock",
+                r#"{"packages": [{"name": "a/b", "dist": {"url": "https://api.github.com/repos/a/b/zipball/1"}, "homepage": "https://a.example", "authors": [{"homepage": "http://b.example"}]}]}"#,
+                vec!["api.github.com"],
+            ),
+            (
+                "Gemfile.lock",
+                "GEM\n  remote: https://rubygems.org/\n  specs:\n    a (1.0)\n",
+                vec!["rubygems.org"],
+            ),
+            (
+                "poetry.lock",
+                "markers = \"extra == \\\"a\\\"\"\n[package.source]\nurl = \"https://user:pass@pypi.corp.example:8080/simple\"\n",
+                vec!["pypi.corp.example:8080"],
+            ),
+            (
+                "uv.lock",
+                "source = { registry = \"https://pypi.org/simple\" }\nsdist = { url = \"https://files.pythonhosted.org/a.tar.gz\" }\n",
+                vec!["files.pythonhosted.org", "pypi.org"],
+            ),
+            ("go.sum", "github.com/a/b v1.0.0 h1:x=\n", vec![]),
+        ] {
+            assert_eq!(named(path, content), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_may_name_any_source() {
+        for (path, content) in [
+            ("package-lock.json", "{\"resolved\": ".as_bytes()),
+            ("package-lock.json", b"{} {}"),
+            (
+                "yarn.lock",
+                b"resolved \"https:\\u002f\\u002fevil.example/a.tgz\"\n",
+            ),
+            ("Cargo.lock", b"source = \"\xff\"\n"),
+            ("src/main.rs", b"fn main() {}"),
+        ] {
+            assert_eq!(sources(path, content), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_key_inside_of_a_flow_mapping_hides_nothing() {
+        let lock = "resolution: {\n  deprecated: x, tarball: https://evil.example/b.tgz}\n";
+        assert_eq!(named("pnpm-lock.yaml", lock), ["evil.example"]);
+    }
+
+    #[test]
+    fn only_exact_names_are_lock_files() {
+        assert!(is_lock("a/b/Cargo.lock") && is_lock("yarn.lock"));
+        assert!(!is_lock("cargo.lock.rs") && !is_lock("src/lock.rs") && !is_lock("Cargo.lock/x"));
+        assert!(registries("package-lock.json").contains("registry.npmjs.org"));
+        assert!(registries("go.sum").is_empty());
+    }
+}

@@ -1,0 +1,95 @@
+//! Lines of files that git calls binary and that are text: UTF-16, and text with NUL bytes. Separate from the diff,
+//! because both sides are decoded first, and git compares them again.
+
+use super::Repository;
+use super::command::Access;
+use crate::domain::encoding::decoded;
+use crate::domain::{FileDiff, FileStatus, Hunk};
+use anyhow::{Context as _, Result};
+use std::collections::HashMap;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+/// No text that people write is larger.
+const LARGEST: u64 = 1024 * 1024;
+/// A change with more such files is one of data.
+const MOST_FILES: usize = 200;
+
+/// The same diff as that of two commits, whatever git thinks of the content.
+const DIFF: [&str; 12] = [
+    "diff",
+    "--text",
+    "-U3",
+    "--inter-hunk-context=0",
+    "--diff-algorithm=myers",
+    "--indent-heuristic",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-relative",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+impl Repository {
+    /// Gives hunks to binary files that are text. Their lines count in the decoded text.
+    pub(super) async fn decode(&self, files: &mut [FileDiff]) -> Result<()> {
+        let binary = files.iter_mut().filter(|file| file.binary);
+        let mut binary: Vec<&mut FileDiff> = binary.take(MOST_FILES).collect();
+        let ids = binary.iter().flat_map(|file| {
+            let objects = &file.objects;
+            [objects.old_id.clone(), objects.new_id.clone()]
+        });
+        let texts = self.texts(ids.collect()).await?;
+        for file in &mut binary {
+            let text = |id: &String| match id.bytes().all(|b| b == b'0') {
+                true => Some(""),
+                false => texts.get(id).map(String::as_str),
+            };
+            let (old, new) = (text(&file.objects.old_id), text(&file.objects.new_id));
+            let (old, new) = match (old, new, file.status) {
+                (Some(old), Some(new), _) => (old, new),
+                // What was data before is no text that could be shown; what it became is.
+                (None, Some(new), status) if status != FileStatus::Removed => ("", new),
+                _ => continue,
+            };
+            file.hunks = self.hunks(old, new).await?;
+            file.binary = false;
+        }
+        Ok(())
+    }
+
+    /// The objects that are text, by id.
+    async fn texts(&self, ids: Vec<String>) -> Result<HashMap<String, String>> {
+        let mut texts = HashMap::new();
+        self.read_small(&ids, LARGEST, |at, content| {
+            if let Some(text) = decoded(content) {
+                texts.insert(ids[at].clone(), text);
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(texts)
+    }
+
+    async fn hunks(&self, old: &str, new: &str) -> Result<Vec<Hunk>> {
+        let (old, new) = (self.store(old).await?, self.store(new).await?);
+        let args = [&DIFF[..], &[&old, &new, "--"]].concat();
+        let patch = self.git.output(Access::Objects, &args).await?;
+        let hunks = patch.windows(4).position(|bytes| bytes == b"\n@@ ");
+        let hunks = hunks.map_or(&[][..], |at| &patch[at + 1..]);
+        FileDiff::parse_hunks(hunks).context("git diff printed a patch that cannot be read")
+    }
+
+    /// Puts a text into our own store. Returns its id.
+    async fn store(&self, text: &str) -> Result<String> {
+        let args = ["hash-object", "-w", "--stdin"];
+        let mut git = self.git.start(Access::Objects, &args)?;
+        let mut stdin = git.stdin.take().context("git hash-object has no input")?;
+        stdin.write_all(text.as_bytes()).await?;
+        drop(stdin);
+        let mut id = String::new();
+        git.stdout.read_to_string(&mut id).await?;
+        git.finish().await?;
+        Ok(id.trim().to_owned())
+    }
+}
