@@ -46,6 +46,17 @@ impl Request {
         users.map(content).find_map(|text| pass_in(&text))
     }
 
+    /// The part of the pass, from "Pass N of 4, part K of L" in the same message; 1 where there are no parts.
+    pub fn part(&self) -> u32 {
+        let users = self.messages().iter().rev().filter(|m| m["role"] == "user");
+        let text = users.map(content).find(|text| pass_in(text).is_some());
+        let part = text.as_deref().and_then(|text| {
+            let (_, rest) = text.split_once(" of 4, part ")?;
+            rest.split_once(" of ")?.0.parse().ok()
+        });
+        part.unwrap_or(1)
+    }
+
     /// Whether the conversation begins with it.
     pub fn is_first(&self) -> bool {
         !self.messages().iter().any(|m| m["role"] == "assistant")

@@ -66,7 +66,7 @@ impl Script {
     /// the pass was. A new session begins the script anew.
     pub fn into_behaviour(mut self) -> impl FnMut(&Request) -> Answer + Send + 'static {
         let mut done: BTreeMap<u8, usize> = BTreeMap::new();
-        let mut submitted: Vec<u8> = Vec::new();
+        let mut submitted: Vec<(u8, u32)> = Vec::new();
         move |request| {
             if request.is_first() {
                 done.clear();
@@ -77,7 +77,7 @@ impl Script {
             let resumed = request.last_user().starts_with("OpenCode was restarted");
             if resumed && request.step() == 0 {
                 done.remove(&pass);
-                submitted.retain(|submitted| *submitted != pass);
+                submitted.retain(|(submitted, _)| *submitted != pass);
             }
             let next = done.entry(pass).or_default();
             let steps = self.passes.entry(pass).or_default();
@@ -94,10 +94,10 @@ impl Script {
             if let Some(claim) = contradicted(request) {
                 return Answer::call("submit_pass_results", claim);
             }
-            if submitted.contains(&pass) || self.silent.contains(&pass) {
+            if submitted.contains(&(pass, request.part())) || self.silent.contains(&pass) {
                 return Answer::text(&format!("Pass {pass} is done."));
             }
-            submitted.push(pass);
+            submitted.push((pass, request.part()));
             let arguments = self.results.get(&pass).cloned().unwrap_or_else(|| {
                 json!({
                     "pass_number": pass,
