@@ -122,7 +122,7 @@ pub const INPUTS: &[Input] = &[
     input(
         "ignore",
         "",
-        "Changed files that are not reviewed, as globs by comma or newline, beside lock files and what is generated, vendored or minified; a glob after ! is reviewed all the same.",
+        "Changed files that are not reviewed, as globs by comma or newline, beside those that are excused anyway; a glob after ! is reviewed all the same.",
     ),
     input(
         "skip_label",
