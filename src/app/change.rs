@@ -3,7 +3,7 @@
 use super::{Engine, Stop, coverage};
 use crate::config::Instruction;
 use crate::config::file::PATH;
-use crate::context::coverage::{Content, Cover, Excuse, cover};
+use crate::context::coverage::{Cover, Excuse};
 use crate::context::ignore::{Attributes, BasePaths, Ignore};
 use crate::context::rules::{self, RuleFile};
 use crate::context::sensitivity::{self, MANIFESTS};
@@ -18,7 +18,6 @@ pub struct Change {
     pub diffs: Vec<FileDiff>,
     /// What a review owes to each of them, in their order.
     covers: Vec<Cover>,
-    ignore: Ignore,
     pub rules: Vec<RuleFile>,
     pub sensitivity: Sensitivity,
     pub evidence: Vec<String>,
@@ -35,11 +34,7 @@ impl Change {
     ) -> Result<Self, Stop> {
         let diffs = repository.diff(merge_base, head).await?;
         let base = repository.tree(merge_base).await?;
-        let attributes = attributes(&repository, &base, &diffs).await?;
-        let paths = base.iter().filter_map(named);
-        let paths = BasePaths::new(paths.map(|(path, _)| path.to_owned()).collect());
-        let ignore = Ignore::new(&engine.config.ignore, &attributes, paths);
-        let covers = coverage::covers(&repository, &base, &ignore, &diffs).await?;
+        let covers = covers(engine, &repository, &base, &diffs).await?;
         let reviewed: Vec<&FileDiff> = shown(&diffs, &covers).collect();
         let mut rules = rule_files(&repository, &base, &reviewed).await?;
         rules.extend(instructions(&engine.config.instructions, &reviewed));
@@ -56,7 +51,6 @@ impl Change {
         Ok(Self {
             diffs,
             covers,
-            ignore,
             rules,
             sensitivity,
             evidence,
@@ -96,22 +90,37 @@ impl Change {
         })
     }
 
-    /// What of an earlier change tells whether this one is known: the files that have to be shown now, and those that had
-    /// to be shown and are not changed any more.
-    pub fn known_by(&self, mut before: Vec<FileDiff>) -> Vec<FileDiff> {
+    /// What an earlier change, from another base, has shown of the files that have to be shown now, and of those that are not
+    /// changed any more.
+    pub async fn shown_before(
+        &self,
+        engine: &Engine<'_>,
+        merge_base: &CommitSha,
+        before: Vec<FileDiff>,
+    ) -> Result<Vec<FileDiff>, Stop> {
+        let base = self.repository.tree(merge_base).await?;
+        let covers = covers(engine, &self.repository, &base, &before).await?;
         let owed: HashSet<&str> = self.owed().map(|diff| diff.path.as_str()).collect();
         let all: HashSet<&str> = self.diffs.iter().map(|diff| diff.path.as_str()).collect();
-        // Its sources do not matter any more.
-        let content = Content {
-            known_sources: true,
-            ..Content::default()
-        };
-        before.retain(|diff| {
-            let was_owed = || cover(diff, &self.ignore, content) == Cover::Owed;
-            owed.contains(diff.path.as_str()) || (!all.contains(diff.path.as_str()) && was_owed())
-        });
-        before
+        let counts = |path: &str| owed.contains(path) || !all.contains(path);
+        let before = before.into_iter().zip(covers);
+        let shown = before.filter(|(diff, cover)| *cover == Cover::Owed && counts(&diff.path));
+        Ok(shown.map(|(diff, _)| diff).collect())
     }
+}
+
+/// What a review owes to each file of a change, by what its base says.
+async fn covers(
+    engine: &Engine<'_>,
+    repository: &Repository,
+    base: &[TreeEntry],
+    diffs: &[FileDiff],
+) -> Result<Vec<Cover>, Stop> {
+    let attributes = attributes(repository, base, diffs).await?;
+    let paths = base.iter().filter_map(named);
+    let paths = BasePaths::new(paths.map(|(path, _)| path.to_owned()).collect());
+    let ignore = Ignore::new(&engine.config.ignore, &attributes, paths);
+    coverage::covers(repository, base, &ignore, diffs).await
 }
 
 fn shown<'a>(diffs: &'a [FileDiff], covers: &'a [Cover]) -> impl Iterator<Item = &'a FileDiff> {

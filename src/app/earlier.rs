@@ -84,8 +84,9 @@ async fn change_of(
     run: &Run<'_>,
     reading: &Reading,
     record: &Record,
-) -> anyhow::Result<(CommitSha, Vec<FileDiff>, Moves)> {
-    let (base, head): (CommitSha, CommitSha) = (record.merge_base.parse()?, record.head.parse()?);
+) -> Result<(CommitSha, Vec<FileDiff>, Moves), Stop> {
+    let commit = |text: &str| text.parse::<CommitSha>().map_err(Stop::fail);
+    let (base, head) = (commit(&record.merge_base)?, commit(&record.head)?);
     let repository = &reading.change.repository;
     repository.ensure(&[&base, &head], &run.remote()).await?;
     let before = repository.diff(&base, &head).await?;
@@ -94,5 +95,6 @@ async fn change_of(
     } else {
         Moves::of(repository.diff(&base, &reading.merge_base).await?)
     };
-    Ok((head, reading.change.known_by(before), moves))
+    let shown = reading.change.shown_before(&run.engine, &base, before);
+    Ok((head, shown.await?, moves))
 }

@@ -214,7 +214,7 @@ impl Brief<'_> {
             let listed = self.listed(known.into_iter().map(file_line));
             let _ = write!(
                 out,
-                " Changed by the pull request and the same since then:\n\n{listed}"
+                " Changed by the pull request, and the same since then or nothing to read:\n\n{listed}"
             );
         }
         if !since.taken_back.is_empty() {

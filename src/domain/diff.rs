@@ -190,6 +190,13 @@ impl FileDiff {
         }
     }
 
+    /// Whether it is a regular file, or was one that is gone, and stays what it was.
+    #[must_use]
+    pub fn is_plain_file(&self) -> bool {
+        let special = [Objects::SYMLINK, Objects::SUBMODULE];
+        self.objects.changed_mode().is_none() && !special.contains(&self.objects.new_mode)
+    }
+
     /// Whether it moves a submodule to another commit, and does nothing else.
     #[must_use]
     pub fn is_submodule_bump(&self) -> bool {

@@ -514,3 +514,33 @@ fn accepting_closes_no_blocking_finding() {
     world.github.take_writes();
     world.finish();
 }
+
+#[test]
+fn a_file_that_was_excused_is_shown_once_its_excuse_is_gone() {
+    let base = [Change::write("lib/vendor/known.js", "known();\n")];
+    let more = [Change::write("lib/vendor/new.js", "steal();\n")];
+    let world = World::settled(&base, &more, Script::new().into_behaviour()).quick();
+    world.review().ended(0, "clean");
+    let all = |from: usize| -> String {
+        let asked = world.model.requests().split_off(from);
+        asked.iter().flat_map(texts).collect()
+    };
+    assert!(!all(0).contains("steal()"), "the base vendors that folder");
+    let asked = world.model.requests().len();
+    // The base gives its vendored files up, and the head is brought up to date.
+    let main = world.github.with(|state| state.git.commit_of("main"));
+    let gone = [Change::remove("lib/vendor/known.js")];
+    let moved = world.github.commit("main", &[&main.expect("main")], &gone);
+    world
+        .github
+        .pull(world.pull, |pull| pull.base.sha.clone_from(&moved));
+    let before = head(&world);
+    let merged = world.github.commit("search", &[&before, &moved], &gone);
+    world.github.push(world.pull, &merged);
+    let payload = events::synchronize_event(&world.github, world.pull, &before);
+    let ran = world.run(&world.workflow("pull_request", payload));
+    ran.ended(0, "clean");
+    assert!(all(asked).contains("steal()"), "{}", ran.log);
+    world.github.take_writes();
+    world.finish();
+}

@@ -212,19 +212,53 @@ impl Mask {
             .map(|line| (line.text.trim(), line.kind == changed))
             .collect();
         match self {
-            Self::Values => lines
-                .iter()
-                .all(|(text, changed)| !changed || is_assignment_of_data(text)),
+            Self::Values => are_values(&lines),
             Self::Lines => is_pem(&lines),
         }
     }
 }
 
-/// Blank, a comment, or an assignment whose value runs nothing.
-fn is_assignment_of_data(text: &str) -> bool {
-    let runs = text.contains("$(") || text.contains('`') || text.contains("<(");
-    let harmless = text.is_empty() || comment(text).is_some() || assignment(text).is_some();
-    harmless && !runs
+/// Whether every changed line is blank, a comment, or an assignment of one value that runs nothing; a value in quotes may go
+/// on over several lines.
+fn are_values(lines: &[(&str, bool)]) -> bool {
+    let mut open: Option<char> = None;
+    lines.iter().all(|(text, changed)| {
+        let runs = text.contains("$(") || text.contains('`');
+        let value = match open {
+            Some(quote) => Some((quote, *text)),
+            None => quoted_value(text),
+        };
+        let data = match value {
+            Some((quote, rest)) => match rest.split_once(quote) {
+                Some((_, rest)) => {
+                    open = None;
+                    rest.trim().is_empty() || rest.trim_start().starts_with('#')
+                }
+                None => {
+                    open = Some(quote);
+                    true
+                }
+            },
+            None => text.is_empty() || comment(text).is_some() || is_plain_assignment(text),
+        };
+        !changed || (data && !runs)
+    })
+}
+
+/// The quote that a value begins with, and what follows it.
+fn quoted_value(text: &str) -> Option<(char, &str)> {
+    assignment(text)?;
+    let value = text.split_once(['=', ':'])?.1.trim_start();
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    Some((quote, &value[1..]))
+}
+
+/// An assignment of one word: a shell would run a second one.
+fn is_plain_assignment(text: &str) -> bool {
+    let value = text.split_once(['=', ':']).map_or("", |(_, value)| value);
+    let value = value.split(" #").next().unwrap_or_default().trim();
+    let one_word = !value.contains(|c: char| c.is_whitespace() || ";|&<>".contains(c));
+    assignment(text).is_some() && one_word
 }
 
 /// Whether every changed line belongs to a PEM block that begins among these lines. A line shorter than a full one is the

@@ -124,12 +124,8 @@ fn between(text: &str, start: &str, end: &str) -> (String, String) {
 }
 
 fn the_findings_are_where_they_belong(world: &World, ran: &Ran) {
-    // What has a name that is refused was not shown, and that is no clean review.
-    ran.ended(2, "incomplete");
-    assert!(
-        ran.log
-            .contains("Not shown to the model: .GIT/config (path names a git directory).")
-    );
+    // What has a name that is refused is not in the copy; its diff was shown all the same.
+    ran.ended(0, "findings");
     let comments = world.github.comments();
     let mut places: Vec<(&str, Option<u64>)> = comments
         .iter()

@@ -3,8 +3,8 @@
 
 use super::{quoted, rows, section, text};
 use opencode_reviewer::domain::{
-    Assessment, CommentId, CommitSha, FileDiff, FileStatus, Login, PassNumber, PrKey, Reply, Score,
-    Side, Standing, Status, Thread, ThreadId,
+    Assessment, CommentId, CommitSha, FileDiff, Login, PassNumber, PrKey, Reply, Score, Side,
+    Standing, Status, Thread, ThreadId,
 };
 use opencode_reviewer::publish::comment::Voice;
 use opencode_reviewer::review::desk::{Desk, Draft, Effect, Subject, Word};

@@ -97,15 +97,22 @@ names! {
     p5_a_name_written_from_right_to_left_is_a_name: "src/\u{202e}st.exe";
 }
 
-/// No file system has such a name; the file is not shown, so the review is not complete, and says why.
+/// No file system has such a name: the copy is without the file, and its diff stands in the prompt.
 #[test]
-fn p5_a_path_of_four_thousand_bytes_is_named_as_left_out() {
+fn p5_a_path_of_four_thousand_bytes_is_reviewed_by_its_diff() {
     let name = format!("{}x.ts", format!("{}/", "d".repeat(200)).repeat(20));
     let change = Change::write(&name, "export {};\n");
     let aftermath = attacked(Ground::around(&[], &[change]));
-    assert_eq!(aftermath.status(), (Some(2), "incomplete"));
-    let told = aftermath.ran.annotations("error").join("\n");
-    assert!(told.contains("Not shown to the model: ddd"), "{told}");
+    assert_eq!(aftermath.status(), (Some(0), "clean"));
+    let diffs = aftermath
+        .fenced()
+        .into_iter()
+        .find(|(what, _)| what == "diffs");
+    let (_, diffs) = diffs.expect("the diffs");
+    assert!(
+        diffs.contains("x.ts: added") && diffs.contains("1 + export {};"),
+        "{diffs}"
+    );
 }
 
 #[test]
@@ -183,7 +190,7 @@ odd_files! {
     p6_a_file_that_was_only_renamed_is_commented_as_a_file: Change::rename("src/db.ts", "src/store.ts"),
         "src/store.ts", "renamed src/db.ts -> src/store.ts (+0 -0)" => ("FILE", "src/store.ts");
     p6_a_file_that_only_became_executable_is_commented_as_a_file: Change::executable("README.md", shop::README),
-        "README.md", "mode or type changed README.md (+0 -0)" => ("FILE", "README.md");
+        "README.md", "mode or type changed README.md (+0 -0, regular file before, executable file now)" => ("FILE", "README.md");
     p6_a_binary_file_is_commented_as_a_file: Change::write("logo.png", b"\x89PNG\x00\x01".to_vec()),
         "logo.png", "added logo.png (binary)" => ("FILE", "logo.png");
     p6_an_empty_file_is_commented_as_a_file: Change::write("src/empty.ts", ""),
