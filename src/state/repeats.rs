@@ -16,19 +16,29 @@ pub enum Likeness {
     NearCertain,
 }
 
-/// Shares of common words from which texts count as alike; `eval dedupe` measures them. The lower one is set where
-/// restatements are rarely missed, the upper one where what is left of mistakes is mostly a matter of opinion.
-const POSSIBLE: f64 = 0.275;
-const NEAR_CERTAIN: f64 = 0.55;
+/// Shares of common words from which texts count as alike; `eval dedupe` measures them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bars {
+    pub possible: f64,
+    pub near_certain: f64,
+}
 
-impl Likeness {
-    fn of_share(share: f64) -> Self {
-        if share >= NEAR_CERTAIN {
-            Self::NearCertain
-        } else if share >= POSSIBLE {
-            Self::Possible
+impl Bars {
+    /// The lower bar is set where restatements are rarely missed, the upper one where what is left of mistakes is
+    /// mostly a matter of opinion.
+    pub const SHIPPED: Self = Self {
+        possible: 0.275,
+        near_certain: 0.55,
+    };
+
+    #[must_use]
+    pub fn likeness(self, share: f64) -> Likeness {
+        if share >= self.near_certain {
+            Likeness::NearCertain
+        } else if share >= self.possible {
+            Likeness::Possible
         } else {
-            Self::Different
+            Likeness::Different
         }
     }
 }
@@ -43,7 +53,7 @@ impl Fingerprint {
     /// [`text_likeness`] of texts whose fingerprints are at hand.
     #[must_use]
     pub fn likeness(&self, other: &Self) -> Likeness {
-        Likeness::of_share(self.share(other))
+        Bars::SHIPPED.likeness(self.share(other))
     }
 }
 
