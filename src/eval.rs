@@ -75,7 +75,7 @@ pub fn dedupe(file: &str) -> Result<Report, BadPairs> {
 fn score(pair: &wire::Pair) -> Scored {
     Scored {
         same: pair.same,
-        share: Fingerprint::of(&pair.a).share(&Fingerprint::of(&pair.b)),
+        agreement: Fingerprint::of(&pair.a).agreement(&Fingerprint::of(&pair.b)),
     }
 }
 
@@ -127,8 +127,8 @@ fn without_place(error: &serde_json::Error) -> String {
 
 impl Dedupe {
     fn add(&mut self, pair: Scored, bars: Bars) {
-        let Scored { same, share } = pair;
-        let likeness = bars.likeness(share);
+        let Scored { same, agreement } = pair;
+        let likeness = bars.likeness(agreement);
         let total = if same {
             &mut self.same
         } else {
@@ -241,8 +241,33 @@ mod tests {
             report,
             "pairs         4 (2 same, 2 different)\n\
              near-certain  recall 50.0 % (1 of 2)  false positives 50.0 % (1 of 2)\n\
-             possible      recall 100.0 % (2 of 2)  false positives 50.0 % (1 of 2)\n"
+             possible      recall 100.0 % (2 of 2)  false positives 50.0 % (1 of 2)\n\
+             unseen        n/a (all pairs are one group that shares texts)\n"
         );
+    }
+
+    #[test]
+    fn an_unseen_pair_is_judged_by_bars_of_the_pairs_that_share_no_text_with_it() {
+        let other = |same, b: &str| {
+            serde_json::json!({"same": same, "a": "The page loop is off by one.", "b": b})
+                .to_string()
+        };
+        let file = [
+            line(true, LOCK),
+            line(false, "Lock released twice when the upload fails"),
+            other(
+                true,
+                "Off by one, and the cursor is lost after the last request.",
+            ),
+            other(false, "The loop over pages is off by one."),
+        ];
+        let report = dedupe(&file.join("\n")).unwrap();
+        let unseen = report.unseen.unwrap();
+        let tier = |found, mistaken| Tier { found, mistaken };
+        assert_eq!(unseen.groups, 2);
+        assert_eq!(report.shipped.near_certain, tier(1, 2), "{report}");
+        // One group has a bar of 1, the other one a bar that is met by all.
+        assert_eq!(unseen.counts.near_certain, tier(1, 1), "{report}");
     }
 
     #[test]
@@ -262,8 +287,16 @@ mod tests {
     #[test]
     fn a_rate_of_nothing_is_not_a_number() {
         let only_same = dedupe(&line(true, LOCK)).unwrap();
-        assert_eq!(only_same.recall(only_same.possible), Some(1.0));
-        assert_eq!(only_same.false_positive_rate(only_same.possible), None);
+        assert_eq!(
+            only_same.shipped.recall(only_same.shipped.possible),
+            Some(1.0)
+        );
+        assert_eq!(
+            only_same
+                .shipped
+                .false_positive_rate(only_same.shipped.possible),
+            None
+        );
         assert!(
             only_same
                 .to_string()

@@ -2,7 +2,7 @@
 //! pair that shares a text with it. Separate from the counts, because it only says which pairs judge which.
 
 use super::wire::Pair;
-use crate::state::repeats::Bars;
+use crate::state::repeats::{Agreement, Bars};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ const NEAR_CERTAIN_AIM: usize = 43;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scored {
     pub same: bool,
-    pub share: f64,
+    pub agreement: Agreement,
 }
 
 /// The group of each pair, counted from 0. Two pairs that share a text are in one group, also by way of other pairs.
@@ -73,18 +73,22 @@ pub(super) fn folds(groups: &[usize]) -> Vec<usize> {
 
 /// The bars that find what is aimed at among these pairs.
 pub(super) fn fitted(pairs: impl Iterator<Item = Scored>) -> Bars {
-    let same = pairs.filter(|pair| pair.same);
-    let mut shares: Vec<f64> = same.map(|pair| pair.share).collect();
-    shares.sort_by(|a, b| b.total_cmp(a));
-    let bar = |aim: usize| {
-        let found = (shares.len() * aim).div_ceil(100);
-        let last = found.checked_sub(1).and_then(|at| shares.get(at));
-        last.copied().unwrap_or(f64::INFINITY)
-    };
+    let same: Vec<Agreement> = pairs
+        .filter_map(|pair| pair.same.then_some(pair.agreement))
+        .collect();
     Bars {
-        possible: bar(POSSIBLE_AIM),
-        near_certain: bar(NEAR_CERTAIN_AIM),
+        possible: bar(same.iter().map(|of| of.share), POSSIBLE_AIM),
+        near_certain: bar(same.iter().map(|of| of.certainty), NEAR_CERTAIN_AIM),
     }
+}
+
+/// The highest bar that so many percent of the values reach.
+fn bar(values: impl Iterator<Item = f64>, percent: usize) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(|a, b| b.total_cmp(a));
+    let found = (values.len() * percent).div_ceil(100);
+    let last = found.checked_sub(1).and_then(|at| values.get(at));
+    last.copied().unwrap_or(f64::INFINITY)
 }
 
 #[cfg(test)]
@@ -114,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_group_is_never_divided_and_the_folds_are_about_equal() {
-        let sizes = [60, 40, 30, 30, 30, 30, 30, 30, 30, 30, 25, 5];
+        let sizes = [60, 40, 30, 30, 30, 30, 30, 30, 30, 20, 15, 5];
         let groups: Vec<usize> = (0..sizes.len())
             .flat_map(|group| std::iter::repeat_n(group, sizes[group]))
             .collect();
@@ -126,17 +130,17 @@ mod tests {
             loads[*fold] += 1;
         }
         loads.sort_unstable();
-        assert_eq!(
-            loads,
-            [30, 30, 30, 30, 30, 30, 30, 35, 40, 60].map(|load| load)
-        );
+        assert_eq!(loads, [30, 30, 30, 30, 30, 30, 35, 35, 40, 60]);
     }
 
     #[test]
     fn a_fitted_bar_finds_just_what_is_aimed_at() {
         let scored = |same, percent: u32| Scored {
             same,
-            share: f64::from(percent) / 100.0,
+            agreement: Agreement {
+                share: f64::from(percent) / 100.0,
+                certainty: f64::from(percent) / 200.0,
+            },
         };
         let same = (1..=100).map(|percent| scored(true, percent));
         let bars = fitted(same.chain([scored(false, 99)]));
@@ -144,7 +148,7 @@ mod tests {
             bars,
             Bars {
                 possible: 0.11,
-                near_certain: 0.58
+                near_certain: 0.29
             }
         );
         let nothing = fitted([scored(false, 99)].into_iter());

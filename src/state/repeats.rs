@@ -16,7 +16,16 @@ pub enum Likeness {
     NearCertain,
 }
 
-/// Shares of common words from which texts count as alike; `eval dedupe` measures them.
+/// How much two texts agree, from 0 to 1, as each tier counts it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Agreement {
+    /// See [`Fingerprint::share`].
+    pub share: f64,
+    /// See [`Fingerprint::certainty`].
+    pub certainty: f64,
+}
+
+/// The share and the certainty from which texts count as alike; `eval dedupe` measures them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bars {
     pub possible: f64,
@@ -27,18 +36,18 @@ impl Bars {
     /// The lower bar is set where restatements are rarely missed, the upper one where what is left of mistakes is
     /// mostly a matter of opinion.
     pub const SHIPPED: Self = Self {
-        possible: 0.275,
-        near_certain: 0.55,
+        possible: 0.26,
+        near_certain: 0.60,
     };
 
     #[must_use]
-    pub fn likeness(self, share: f64) -> Likeness {
-        if share >= self.near_certain {
-            Likeness::NearCertain
-        } else if share >= self.possible {
+    pub fn likeness(self, agreement: Agreement) -> Likeness {
+        if agreement.share < self.possible {
+            Likeness::Different
+        } else if agreement.certainty < self.near_certain {
             Likeness::Possible
         } else {
-            Likeness::Different
+            Likeness::NearCertain
         }
     }
 }
@@ -53,7 +62,15 @@ impl Fingerprint {
     /// [`text_likeness`] of texts whose fingerprints are at hand.
     #[must_use]
     pub fn likeness(&self, other: &Self) -> Likeness {
-        Bars::SHIPPED.likeness(self.share(other))
+        Bars::SHIPPED.likeness(self.agreement(other))
+    }
+
+    #[must_use]
+    pub fn agreement(&self, other: &Self) -> Agreement {
+        Agreement {
+            share: self.share(other),
+            certainty: self.certainty(other),
+        }
     }
 }
 
