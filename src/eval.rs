@@ -266,7 +266,7 @@ mod tests {
         let tier = |found, mistaken| Tier { found, mistaken };
         assert_eq!(unseen.groups, 2);
         assert_eq!(report.shipped.near_certain, tier(1, 2), "{report}");
-        // One group has a bar of 1, the other one a bar that is met by all.
+        // The first group is judged by the low bar of the second one, and the second one by a high bar.
         assert_eq!(unseen.counts.near_certain, tier(1, 1), "{report}");
     }
 

@@ -294,6 +294,7 @@ mod tests {
             ["concurrent", "concurrency", "concurrently"],
             ["overriding", "override", "overrides"],
             ["cancelled", "cancels", "cancel"],
+            ["log", "logs", "log"],
         ] {
             assert!(
                 family.iter().all(|word| root(word) == root(family[0])),
@@ -309,6 +310,38 @@ mod tests {
         let words = share("user_count overflows", "the user count is negative");
         assert!(whole > words && words > 0.0, "{whole} {words}");
         assert_eq!(parts("HTTPServer_id2"), ["HTTP", "Server", "id"]);
+        assert_eq!(
+            Fingerprint::of("maxSizeKb").code,
+            Fingerprint::of("max_size_kb").code
+        );
+    }
+
+    #[test]
+    fn a_word_tells_more_early_than_late() {
+        let tail = "so that later jobs wait in vain for a worker that nobody starts again";
+        let early = share(&format!("Deadlock, {tail}"), "Deadlock in shutdown");
+        let late = share(&format!("{tail}: deadlock"), "Deadlock in shutdown");
+        assert!(early > late && late > 0.0, "{early} {late}");
+    }
+
+    #[test]
+    fn who_names_the_same_code_is_surer_to_mean_the_same() {
+        let certainty = |a: &str, b: &str| Fingerprint::of(a).certainty(&Fingerprint::of(b));
+        let first = "`drain` deadlocks on shutdown";
+        let same = certainty(first, "drain deadlocks during shutdown");
+        let other = certainty(first, "`flush` deadlocks during shutdown");
+        let prose = certainty("deadlocks on shutdown", "deadlocks during shutdown");
+        assert!(same > prose && prose > other, "{same} {prose} {other}");
+    }
+
+    #[test]
+    fn calls_and_dotted_names_are_code_and_ends_of_sentences_are_not() {
+        for code in ["save(user)", "params.id", "d.Log", "(list.first)"] {
+            assert!(is_code(code), "{code}");
+        }
+        for prose in ["leaks.", "(leaks)", "leaks...", "a", "(.)", "é.", ""] {
+            assert!(!is_code(prose), "{prose}");
+        }
     }
 
     #[test]
