@@ -1,10 +1,13 @@
 //! How well repetition is recognised, measured on labelled pairs of texts. Separate from what it measures, because
 //! the product never runs it: it is there so that a change of a weight shows in figures.
 
+mod folds;
 pub mod redact;
 mod wire;
 
-use crate::state::repeats::{self, Likeness};
+use crate::state::repeats::{Bars, Fingerprint, Likeness};
+use folds::Scored;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Why a file of pairs cannot be measured on.
@@ -38,13 +41,63 @@ pub struct Dedupe {
     pub possible: Tier,
 }
 
+/// The counts of pairs that were each judged by bars which were fitted on other pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unseen {
+    pub counts: Dedupe,
+    /// How many groups of pairs there are that share no text.
+    pub groups: usize,
+}
+
+/// What is measured on one file: the bars of the product on all pairs, and fitted bars on unseen pairs, where there are
+/// pairs that share no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Report {
+    pub shipped: Dedupe,
+    pub unseen: Option<Unseen>,
+}
+
 /// Measures on a file with a pair a line; empty lines are passed over.
-pub fn dedupe(file: &str) -> Result<Dedupe, BadPairs> {
-    let mut counts = Dedupe::default();
-    for pair in pairs(file)? {
-        counts.add(pair.same, repeats::text_likeness(&pair.a, &pair.b));
+pub fn dedupe(file: &str) -> Result<Report, BadPairs> {
+    let pairs = pairs(file)?;
+    let scored: Vec<Scored> = pairs.iter().map(score).collect();
+    let mut shipped = Dedupe::default();
+    for pair in &scored {
+        shipped.add(*pair, Bars::SHIPPED);
     }
-    Ok(counts)
+    let groups = folds::groups(&pairs);
+    Ok(Report {
+        shipped,
+        unseen: unseen(&scored, &groups),
+    })
+}
+
+fn score(pair: &wire::Pair) -> Scored {
+    Scored {
+        same: pair.same,
+        agreement: Fingerprint::of(&pair.a).agreement(&Fingerprint::of(&pair.b)),
+    }
+}
+
+fn unseen(scored: &[Scored], groups: &[usize]) -> Option<Unseen> {
+    let count = groups.iter().max().map_or(0, |last| last + 1);
+    if count < 2 {
+        return None;
+    }
+    let folds = folds::folds(groups);
+    let mut counts = Dedupe::default();
+    for fold in folds.iter().collect::<BTreeSet<_>>() {
+        let (held_out, others): (Vec<_>, Vec<_>) =
+            scored.iter().zip(&folds).partition(|(_, of)| *of == fold);
+        let bars = folds::fitted(others.into_iter().map(|(pair, _)| *pair));
+        for (pair, _) in held_out {
+            counts.add(*pair, bars);
+        }
+    }
+    Some(Unseen {
+        counts,
+        groups: count,
+    })
 }
 
 fn pairs(file: &str) -> Result<Vec<wire::Pair>, BadPairs> {
@@ -73,7 +126,9 @@ fn without_place(error: &serde_json::Error) -> String {
 }
 
 impl Dedupe {
-    fn add(&mut self, same: bool, likeness: Likeness) {
+    fn add(&mut self, pair: Scored, bars: Bars) {
+        let Scored { same, agreement } = pair;
+        let likeness = bars.likeness(agreement);
         let total = if same {
             &mut self.same
         } else {
@@ -113,11 +168,6 @@ fn share(part: u32, whole: u32) -> Option<f64> {
 impl fmt::Display for Dedupe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (same, different) = (self.same, self.different);
-        writeln!(
-            f,
-            "pairs         {} ({same} same, {different} different)",
-            same + different
-        )?;
         for (name, tier) in [
             ("near-certain", self.near_certain),
             ("possible", self.possible),
@@ -132,6 +182,30 @@ impl fmt::Display for Dedupe {
             )?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Dedupe {
+            same, different, ..
+        } = self.shipped;
+        let all = same + different;
+        writeln!(
+            f,
+            "pairs         {all} ({same} same, {different} different)"
+        )?;
+        write!(f, "{}", self.shipped)?;
+        match self.unseen {
+            Some(Unseen { counts, groups }) => write!(
+                f,
+                "unseen        bars fitted on the pairs of other folds ({groups} groups that share no text)\n{counts}"
+            ),
+            None => writeln!(
+                f,
+                "unseen        n/a (all pairs are one group that shares texts)"
+            ),
+        }
     }
 }
 
@@ -167,8 +241,33 @@ mod tests {
             report,
             "pairs         4 (2 same, 2 different)\n\
              near-certain  recall 50.0 % (1 of 2)  false positives 50.0 % (1 of 2)\n\
-             possible      recall 100.0 % (2 of 2)  false positives 50.0 % (1 of 2)\n"
+             possible      recall 100.0 % (2 of 2)  false positives 50.0 % (1 of 2)\n\
+             unseen        n/a (all pairs are one group that shares texts)\n"
         );
+    }
+
+    #[test]
+    fn an_unseen_pair_is_judged_by_bars_of_the_pairs_that_share_no_text_with_it() {
+        let other = |same, b: &str| {
+            serde_json::json!({"same": same, "a": "The page loop is off by one.", "b": b})
+                .to_string()
+        };
+        let file = [
+            line(true, LOCK),
+            line(false, "Lock released twice when the upload fails"),
+            other(
+                true,
+                "Off by one, and the cursor is lost after the last request.",
+            ),
+            other(false, "The loop over pages is off by one."),
+        ];
+        let report = dedupe(&file.join("\n")).unwrap();
+        let unseen = report.unseen.unwrap();
+        let tier = |found, mistaken| Tier { found, mistaken };
+        assert_eq!(unseen.groups, 2);
+        assert_eq!(report.shipped.near_certain, tier(1, 2), "{report}");
+        // The first group is judged by the low bar of the second one, and the second one by a high bar.
+        assert_eq!(unseen.counts.near_certain, tier(1, 1), "{report}");
     }
 
     #[test]
@@ -188,8 +287,16 @@ mod tests {
     #[test]
     fn a_rate_of_nothing_is_not_a_number() {
         let only_same = dedupe(&line(true, LOCK)).unwrap();
-        assert_eq!(only_same.recall(only_same.possible), Some(1.0));
-        assert_eq!(only_same.false_positive_rate(only_same.possible), None);
+        assert_eq!(
+            only_same.shipped.recall(only_same.shipped.possible),
+            Some(1.0)
+        );
+        assert_eq!(
+            only_same
+                .shipped
+                .false_positive_rate(only_same.shipped.possible),
+            None
+        );
         assert!(
             only_same
                 .to_string()

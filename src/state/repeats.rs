@@ -16,19 +16,38 @@ pub enum Likeness {
     NearCertain,
 }
 
-/// Shares of common words from which texts count as alike; `eval dedupe` measures them. The lower one is set where
-/// restatements are rarely missed, the upper one where what is left of mistakes is mostly a matter of opinion.
-const POSSIBLE: f64 = 0.275;
-const NEAR_CERTAIN: f64 = 0.55;
+/// How much two texts agree, from 0 to 1, as each tier counts it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Agreement {
+    /// See [`Fingerprint::share`].
+    pub share: f64,
+    /// See [`Fingerprint::certainty`].
+    pub certainty: f64,
+}
 
-impl Likeness {
-    fn of_share(share: f64) -> Self {
-        if share >= NEAR_CERTAIN {
-            Self::NearCertain
-        } else if share >= POSSIBLE {
-            Self::Possible
+/// The share and the certainty from which texts count as alike; `eval dedupe` measures them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bars {
+    pub possible: f64,
+    pub near_certain: f64,
+}
+
+impl Bars {
+    /// The lower bar is set where restatements are rarely missed, the upper one where what is left of mistakes is
+    /// mostly a matter of opinion.
+    pub const SHIPPED: Self = Self {
+        possible: 0.26,
+        near_certain: 0.60,
+    };
+
+    #[must_use]
+    pub fn likeness(self, agreement: Agreement) -> Likeness {
+        if agreement.share < self.possible {
+            Likeness::Different
+        } else if agreement.certainty < self.near_certain {
+            Likeness::Possible
         } else {
-            Self::Different
+            Likeness::NearCertain
         }
     }
 }
@@ -43,7 +62,15 @@ impl Fingerprint {
     /// [`text_likeness`] of texts whose fingerprints are at hand.
     #[must_use]
     pub fn likeness(&self, other: &Self) -> Likeness {
-        Likeness::of_share(self.share(other))
+        Bars::SHIPPED.likeness(self.agreement(other))
+    }
+
+    #[must_use]
+    pub fn agreement(&self, other: &Self) -> Agreement {
+        Agreement {
+            share: self.share(other),
+            certainty: self.certainty(other),
+        }
     }
 }
 
