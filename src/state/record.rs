@@ -39,6 +39,11 @@ pub struct Record {
     /// Of what earlier records owe, what need not be posted any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled: Vec<String>,
+    /// What the review has concluded, and against which branch. Empty where it did not, or was an older version's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub verdict: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base_ref: String,
 }
 
 impl Record {
@@ -57,6 +62,12 @@ impl Record {
     #[must_use]
     pub fn knows_of_fixes(&self, threads: &[Thread]) -> bool {
         fixed(threads).all(|thread| self.fixed.contains(&thread.0))
+    }
+
+    /// Whether the review concluded success.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        matches!(self.verdict.as_str(), "clean" | "findings")
     }
 
     /// Owes these findings, and does not list them as said.
@@ -185,6 +196,8 @@ mod tests {
             fixed: vec![],
             owed: vec![],
             settled: vec![],
+            verdict: String::new(),
+            base_ref: String::new(),
         }
     }
 
@@ -202,7 +215,9 @@ mod tests {
     #[test]
     fn a_record_from_before_days_were_counted_is_read() {
         let old = serde_json::to_value(record()).unwrap();
-        for key in ["spent", "asked", "findings", "fixed", "owed", "settled"] {
+        for key in [
+            "spent", "asked", "findings", "fixed", "owed", "settled", "verdict", "base_ref",
+        ] {
             assert!(old.get(key).is_none(), "{key}");
         }
         assert_eq!(serde_json::from_value::<Record>(old).unwrap(), record());

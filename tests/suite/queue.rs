@@ -101,7 +101,7 @@ fn what_blocks_a_pull_request_or_leaves_it_incomplete_fails_the_group() {
     world.github.expect_review();
     world.github.expect_check_run();
     let entry = world.github.enqueue(world.pull);
-    refused(&world, &entry, "#1 concluded blocking");
+    refused(&world, &entry, "The review of #1 concluded blocking");
     // Whoever writes another verdict into the record has no key to sign it with.
     world.github.with(|state| {
         for text in state
@@ -121,7 +121,7 @@ fn what_blocks_a_pull_request_or_leaves_it_incomplete_fails_the_group() {
     world.run(&short).ended(2, "incomplete");
     world.github.take_writes();
     let entry = world.github.enqueue(world.pull);
-    refused(&world, &entry, "#1 concluded incomplete");
+    refused(&world, &entry, "The review of #1 concluded incomplete");
     world.finish();
 }
 
@@ -157,7 +157,7 @@ fn a_queue_that_moved_on_is_read_from_the_groups_branch() {
     refused(
         &world,
         &odd,
-        "the pull requests of the group could not be read",
+        "The pull requests of the merge group could not be read",
     );
     world.finish();
 }

@@ -228,6 +228,14 @@ pub struct CheckRun {
     pub app: String,
 }
 
+impl CheckRun {
+    /// The title without the diff that it ends with.
+    pub fn verdict(&self) -> Option<&str> {
+        let title = self.title.as_deref()?;
+        Some(title.split(" · ").next().unwrap_or(title))
+    }
+}
+
 /// A pull request in the merge queue, and the commit that GitHub made of it.
 #[derive(Debug, Clone)]
 pub struct QueueEntry {
