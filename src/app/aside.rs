@@ -11,7 +11,6 @@ use crate::github::{CheckOutput, GitHub, NewCheckRun, Rehearsal};
 use crate::plan::neighbours::OnHead;
 use crate::plan::queue::{self, Member};
 use crate::publish::comment;
-use crate::publish::sanitize::clean;
 use crate::report::verdict::Verdict;
 use crate::state::signature::Keys;
 use secrecy::ExposeSecret as _;
@@ -22,6 +21,7 @@ struct Aside {
     keys: Keys,
     id: String,
     url: Option<String>,
+    fail_job: bool,
 }
 
 impl Aside {
@@ -44,6 +44,7 @@ impl Aside {
             keys: Keys::derive(&inputs.state_keys, inputs.model_key.as_ref(), repo),
             id: run_id(environment)?,
             url: run_url(environment, repo),
+            fail_job: inputs.fail_job,
         })
     }
 }
@@ -99,7 +100,7 @@ struct Judged {
 pub async fn merge_group(setup: &Setup, group: &MergeGroup) -> u8 {
     let rehearsal = Rehearsal::default();
     let code = match decided(setup, group, &rehearsal).await {
-        Ok((title, verdict)) => finish::judged(setup, &title, verdict),
+        Ok(code) => code,
         Err(Stop::Skip(reason)) => finish::skipped(setup, &reason),
         Err(Stop::Fail(sentences)) => finish::failed(setup, &sentences),
     };
@@ -108,11 +109,7 @@ pub async fn merge_group(setup: &Setup, group: &MergeGroup) -> u8 {
 }
 
 /// Opens the group's check and concludes it, whatever happens in between. A group that nobody can judge fails.
-async fn decided(
-    setup: &Setup,
-    group: &MergeGroup,
-    rehearsal: &Rehearsal,
-) -> Result<(String, Verdict), Stop> {
+async fn decided(setup: &Setup, group: &MergeGroup, rehearsal: &Rehearsal) -> Result<u8, Stop> {
     let repo = &group.repo;
     let aside = Aside::new(setup, &repo.to_string(), rehearsal)?;
     let (title, summary) = comment::check_in_progress_for_group();
@@ -154,17 +151,14 @@ async fn decided(
         .github
         .conclude(repo, id, verdict.conclusion(), &output);
     concluded.await.map_err(Stop::fail)?;
-    Ok((title, verdict))
+    Ok(finish::judged(setup, &title, verdict, aside.fail_job))
 }
 
 fn page(title: &str, lacking: &[String]) -> String {
     if lacking.is_empty() {
         return format!("{title}.");
     }
-    let lines: Vec<String> = lacking
-        .iter()
-        .map(|one| format!("- {}", clean(one)))
-        .collect();
+    let lines: Vec<String> = lacking.iter().map(|one| format!("- {one}")).collect();
     format!("{}\n\n{}", lines.join("\n"), comment::queue_advice())
 }
 

@@ -256,7 +256,12 @@ impl CheckRun {
     /// Writes down what is about to be posted. Whatever ends the run from here on, the next one finds it.
     pub async fn promise(&self, record: &Record) {
         let promised = self.slot().as_mut().map(|open| {
-            open.promise = Some(record::render(record, &open.bill.pr, &open.bill.keys));
+            // Whatever an earlier run concluded, this one has not yet.
+            let record = Record {
+                verdict: String::new(),
+                ..record.clone()
+            };
+            open.promise = Some(record::render(&record, &open.bill.pr, &open.bill.keys));
             open.clone()
         });
         let Some(open) = promised else { return };

@@ -162,13 +162,13 @@ pub async fn finished(setup: &Setup, check: &CheckRun, mut finished: Finished) -
 }
 
 /// A merge group was judged, and its check says how. Returns the exit code.
-pub fn judged(setup: &Setup, title: &str, verdict: Verdict) -> u8 {
+pub fn judged(setup: &Setup, title: &str, verdict: Verdict, fail_job: bool) -> u8 {
     setup.actions.line(title);
     let summary = format!("## {title}\n");
     told(setup, setup.actions.append_summary(&summary));
     let status = verdict.to_string();
     told(setup, setup.actions.set_output("review_status", &status));
-    verdict.exit_code(false, true)
+    verdict.exit_code(fail_job, true)
 }
 
 fn set_outputs(setup: &Setup, finished: &Finished) {

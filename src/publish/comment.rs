@@ -514,6 +514,7 @@ pub fn queue_concluded(number: u64, head: &CommitSha, verdict: &str) -> String {
 
 #[must_use]
 pub fn queue_other_base(number: u64, reviewed: &str, wanted: &str) -> String {
+    let (reviewed, wanted) = (code(reviewed), code(wanted));
     format!("#{number} was reviewed against {reviewed}, not {wanted}.")
 }
 

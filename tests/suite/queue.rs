@@ -137,7 +137,11 @@ fn a_review_against_another_base_is_no_review_for_this_queue() {
         .github
         .pull(world.pull, |pull| pull.base.branch = "stable".into());
     let entry = world.github.enqueue(world.pull);
-    refused(&world, &entry, "#1 was reviewed against main, not stable");
+    refused(
+        &world,
+        &entry,
+        "#1 was reviewed against `main`, not `stable`",
+    );
     world.finish();
 }
 
