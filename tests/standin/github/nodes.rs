@@ -91,7 +91,7 @@ fn repository<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
         ),
         (
             "mergeQueue",
-            Node::lazy(|arguments| merge_queue(context, arguments)),
+            Node::lazy(|arguments| Ok(merge_queue(context, arguments))),
         ),
         (
             "object",

@@ -3,7 +3,7 @@
 use super::GitHub;
 use super::graphql::{Context, Node, connection};
 use super::history_nodes::object_by_oid;
-use super::nodes::{Made, pull_request, text};
+use super::nodes::{pull_request, text};
 use super::state::{PullRequest, QueueEntry, State};
 use apollo_compiler::response::JsonMap;
 
@@ -41,7 +41,7 @@ impl GitHub {
 }
 
 /// A branch without a queue has none; one with an empty queue looks the same here.
-pub fn merge_queue<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
+pub fn merge_queue<'c>(context: &'c Context, arguments: &JsonMap) -> Node<'c> {
     let branch = text(arguments, "branch");
     let of_branch = |state: &State| -> Vec<(QueueEntry, Option<PullRequest>)> {
         let entries = state.queue.iter().filter(|entry| entry.base == branch);
@@ -51,7 +51,7 @@ pub fn merge_queue<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
     };
     let entries = of_branch(&context.state.borrow());
     if entries.is_empty() {
-        return Ok(Node::null());
+        return Node::null();
     }
     let nodes = entries.iter().enumerate().map(|(index, (entry, pull))| {
         let pull = pull.as_ref();
@@ -75,7 +75,7 @@ pub fn merge_queue<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
         nodes.collect(),
     );
     let fields = vec![("id", "MQ_1".into()), ("entries", entries)];
-    Ok(Node::object(context, "MergeQueue", fields))
+    Node::object(context, "MergeQueue", fields)
 }
 
 /// Of a commit that is in the default branch, GitHub names only the pull request that brought it there.
