@@ -108,24 +108,9 @@ pub async fn merge_group(setup: &Setup, group: &MergeGroup) -> u8 {
     code
 }
 
-/// Opens the group's check and concludes it, whatever happens in between. A group that nobody can judge fails.
+/// Judges the group and leaves a check on its commit. A group that nobody can judge fails.
 async fn decided(setup: &Setup, group: &MergeGroup, rehearsal: &Rehearsal) -> Result<u8, Stop> {
-    let repo = &group.repo;
-    let aside = Aside::new(setup, &repo.to_string(), rehearsal)?;
-    let (title, summary) = comment::check_in_progress_for_group();
-    let opened = NewCheckRun {
-        name: NAME.into(),
-        head_sha: group.head.clone(),
-        external_id: format!("opencode-reviewer:{}:merge-group", aside.id),
-        details_url: aside.url.clone(),
-        output: CheckOutput {
-            title: title.into(),
-            summary: summary.into(),
-            text: None,
-        },
-    };
-    let id = aside.github.create_check_run(repo, &opened).await;
-    let id = id.map_err(Stop::fail)?;
+    let aside = Aside::new(setup, &group.repo.to_string(), rehearsal)?;
     let judged = judge(&aside, group).await.unwrap_or_else(|stop| Judged {
         members: Vec::new(),
         lacking: match stop {
@@ -138,19 +123,24 @@ async fn decided(setup: &Setup, group: &MergeGroup, rehearsal: &Rehearsal) -> Re
     } else {
         Verdict::Blocking
     };
-    let title = comment::queue_title(&judged.members, judged.lacking.len());
-    let output = CheckOutput {
-        title: title.clone(),
-        summary: page(&title, &judged.lacking),
-        text: None,
-    };
     for sentence in &judged.lacking {
         setup.actions.warning(sentence);
     }
-    let concluded = aside
-        .github
-        .conclude(repo, id, verdict.conclusion(), &output);
-    concluded.await.map_err(Stop::fail)?;
+    let title = comment::queue_title(&judged.members, judged.lacking.len());
+    let check = NewCheckRun {
+        name: NAME.into(),
+        head_sha: group.head.clone(),
+        external_id: format!("opencode-reviewer:{}:merge-group", aside.id),
+        details_url: aside.url.clone(),
+        output: CheckOutput {
+            title: title.clone(),
+            summary: page(&title, &judged.lacking),
+            text: None,
+        },
+        conclusion: Some(verdict.conclusion()),
+    };
+    let created = aside.github.create_check_run(&group.repo, &check).await;
+    created.map_err(Stop::fail)?;
     Ok(finish::judged(setup, &title, verdict, aside.fail_job))
 }
 

@@ -190,6 +190,7 @@ impl CheckRun {
                 summary: summary.into(),
                 text: lease.clone(),
             },
+            conclusion: None,
         };
         match run.github.create_check_run(&run.pr.repo, &check).await {
             Ok(id) => {

@@ -6,7 +6,7 @@ use crate::domain::{CommitSha, PrKey};
 use crate::github::{ApiError, CheckOutput, Conclusion, GitHub, NewCheckRun};
 use crate::plan::neighbours::{Neighbour, OnHead};
 use crate::publish::comment;
-use crate::state::lease::{self, Place};
+use crate::state::lease::Place;
 use crate::state::record;
 use crate::state::signature::Keys;
 
@@ -96,24 +96,19 @@ impl Look<'_> {
             (false, true) => (comment::check_title_of(record), Conclusion::Success),
             (false, false) => (comment::check_title_of(record), Conclusion::Failure),
         };
-        let output = CheckOutput {
-            title: place.titled(&title),
-            summary: comment::computed_anew(other.number, record, self.pr.number),
-            text: lease::render(&pr, self.head, self.run, self.keys),
-        };
-        let opened = NewCheckRun {
+        let check = NewCheckRun {
             name: check::NAME.into(),
             head_sha: self.head.clone(),
             external_id: place.external_id(self.run, other.number),
             details_url: self.url.map(str::to_owned),
-            output: output.clone(),
+            output: CheckOutput {
+                title: place.titled(&title),
+                summary: comment::computed_anew(other.number, record, self.pr.number),
+                text: Some(record::render(record, &pr, self.keys)),
+            },
+            conclusion: Some(conclusion),
         };
-        let id = self.github.create_check_run(&pr.repo, &opened).await?;
-        let output = CheckOutput {
-            text: Some(record::render(record, &pr, self.keys)),
-            ..output
-        };
-        let concluded = self.github.conclude(&pr.repo, id, conclusion, &output);
-        concluded.await.map(|()| true)
+        let created = self.github.create_check_run(&pr.repo, &check).await;
+        created.map(|_| true)
     }
 }

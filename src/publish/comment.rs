@@ -463,15 +463,6 @@ pub fn closed(others: &[u64]) -> String {
     )
 }
 
-/// What a merge group's check shows while it is judged.
-#[must_use]
-pub fn check_in_progress_for_group() -> (&'static str, &'static str) {
-    (
-        "Looking for the reviews",
-        "Each pull request of the merge group needs a review that concluded success; no model is asked.",
-    )
-}
-
 /// The title of a merge group's check.
 #[must_use]
 pub fn queue_title(members: &[u64], lacking: usize) -> String {
