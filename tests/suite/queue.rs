@@ -167,7 +167,7 @@ fn a_queue_that_moved_on_is_read_from_the_groups_branch() {
 }
 
 #[test]
-fn without_a_key_no_group_passes_and_a_destroyed_one_is_a_skip() {
+fn without_a_key_no_group_passes_a_dry_run_writes_nothing_and_a_destroyed_group_is_a_skip() {
     let world = World::shop(Script::new()).quick();
     reviewed(&world, world.pull);
     let entry = world.github.enqueue(world.pull);
@@ -177,6 +177,12 @@ fn without_a_key_no_group_passes_and_a_destroyed_one_is_a_skip() {
     let check = world.github.expect_check_run();
     assert_eq!(check.conclusion.as_deref(), Some("failure"));
     assert!(check.summary.unwrap().contains("state_key"));
+    let mut dry = asked(&world, &entry);
+    dry.inputs.insert("dry_run".into(), "true".into());
+    let ran = world.run(&dry);
+    ran.ended(0, "clean");
+    let told = "Check run: success, \"#1 is reviewed\"";
+    assert!(ran.log.contains(told), "{}", ran.log);
     let mut gone = asked(&world, &entry);
     gone.payload["action"] = json!("destroyed");
     world.run(&gone).ended(0, "skipped");
