@@ -1,6 +1,7 @@
 //! The pipeline, readable top to bottom: event, configuration, pull request, plan, passes, outbox, report.
 
 mod accepting;
+mod aside;
 mod asking;
 mod carried;
 mod change;
@@ -14,6 +15,7 @@ mod finish;
 mod local;
 mod meanwhile;
 mod memory;
+mod neighbours;
 mod past;
 mod people;
 mod reactions;
@@ -145,6 +147,8 @@ pub async fn action(setup: &Setup) -> u8 {
     match trigger(setup) {
         Ok(Trigger::Run(event)) => review(setup, &event).await,
         Ok(Trigger::WithoutKey(event, reason)) => run(setup, &event, Some(&reason)).await,
+        Ok(Trigger::Closed(pr)) => aside::closed(setup, &pr).await,
+        Ok(Trigger::Merge(group)) => aside::merge_group(setup, &group).await,
         Ok(Trigger::Skip(reason)) => finish::skipped(setup, &reason.to_string()),
         Err(sentence) => finish::failed(setup, &[sentence]),
     }
@@ -191,7 +195,7 @@ async fn reviewed(
     rehearsal: &Rehearsal,
 ) -> u8 {
     match pipeline(setup, event, check, draft, rehearsal).await {
-        Ok(finished) => finish::finished(setup, check, &finished).await,
+        Ok(finished) => finish::finished(setup, check, finished).await,
         Err(Stop::Skip(reason)) => finish::skipped(setup, &reason),
         Err(Stop::Fail(sentences)) => {
             check.fail(&sentences).await;
@@ -489,12 +493,7 @@ impl<'a> Run<'a> {
 
     /// The workflow run's page, where there is one.
     fn url(&self) -> Option<String> {
-        let environment = &self.engine.setup.environment;
-        let id = environment.run_id.as_deref()?;
-        Some(format!(
-            "{}/{}/actions/runs/{id}",
-            environment.server_url, self.pr.repo
-        ))
+        run_url(&self.engine.setup.environment, &self.pr.repo.to_string())
     }
 
     fn memory(&self) -> Memory<'_> {
@@ -535,6 +534,12 @@ fn mask(actions: &Actions, config: &Config, token: Option<&SecretString>) {
     for secret in secrets::given(config, token) {
         actions.mask(secret.expose_secret());
     }
+}
+
+fn run_url(environment: &Environment, repo: &str) -> Option<String> {
+    let id = environment.run_id.as_deref()?;
+    let server = &environment.server_url;
+    Some(format!("{server}/{repo}/actions/runs/{id}"))
 }
 
 /// The workflow run that this is, or a random name from a shell.

@@ -13,7 +13,7 @@ pub use command::{Command, command};
 pub use mention::mentions;
 pub use skip::SkipReason;
 
-use crate::domain::{CommentId, CommitSha, Login, RepoName};
+use crate::domain::{CommentId, CommitSha, Login, PrKey, RepoName};
 use serde_json::Value;
 
 /// What the event is judged by.
@@ -31,7 +31,22 @@ pub enum Trigger {
     Run(Event),
     /// A run without a model key, which only concludes what needs no model; else it is skipped for this reason.
     WithoutKey(Event, SkipReason),
+    /// A pull request of one of the repository's own branches was closed: others may have its head.
+    Closed(PrKey),
+    /// The merge queue asks for the checks of a group.
+    Merge(MergeGroup),
     Skip(SkipReason),
+}
+
+/// Pull requests that a queue is about to merge, as one commit on top of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeGroup {
+    pub repo: RepoName,
+    pub head: CommitSha,
+    pub head_ref: String,
+    pub base: CommitSha,
+    /// The branch that they are merged into, by its name alone.
+    pub base_ref: String,
 }
 
 /// One pull request, and why we look at it.
@@ -53,6 +68,7 @@ impl Event {
             EventKind::Mention { author, .. } => Some(author),
             EventKind::ThreadReply { .. } | EventKind::ReviewSubmitted => self.sender.as_ref(),
             EventKind::Opened
+            | EventKind::Retargeted
             | EventKind::Pushed
             | EventKind::Ready
             | EventKind::Dispatch
@@ -65,6 +81,8 @@ impl Event {
 pub enum EventKind {
     /// Opened or reopened.
     Opened,
+    /// Its base is another branch now.
+    Retargeted,
     Pushed,
     Ready,
     ReviewSubmitted,
@@ -150,6 +168,10 @@ pub enum EventError {
     )]
     NoComment { event: String },
     #[error(
+        "The merge_group event holds no commits and branches of a group; the file that GITHUB_EVENT_PATH names must be the one the runner wrote."
+    )]
+    NoGroup,
+    #[error(
         "The workflow_dispatch event holds no input pull_request; add one to the workflow and give it a pull request's number, #number or URL."
     )]
     NoDispatchInput,
@@ -167,6 +189,7 @@ pub fn parse(name: &str, payload: &Value, rules: &TriggerRules<'_>) -> Result<Tr
         "pull_request_review" => door.review(door.read(payload)?),
         "issue_comment" => door.issue_comment(door.read(payload)?),
         "pull_request_review_comment" => door.review_comment(door.read(payload)?),
+        "merge_group" => door.merge_group(door.read(payload)?),
         "workflow_dispatch" => door.dispatch(&door.read(payload)?),
         _ => Ok(Trigger::Skip(SkipReason::event(name))),
     }

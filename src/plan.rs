@@ -3,6 +3,8 @@
 
 pub mod lease;
 mod means;
+pub mod neighbours;
+pub mod queue;
 pub mod rights;
 
 pub use means::{Means, Payer, payer};

@@ -1,15 +1,18 @@
 //! The check run of a review: progress while it works, the gate when it is done. Once opened it is concluded on
 //! every way out.
 
+use super::neighbours::{Company, Look};
 use super::reading::Reading;
 use super::{Run, Stop};
 use crate::domain::{CommitSha, PrKey, RepoName};
 use crate::github::{CheckOutput, CheckRunInfo, Conclusion, GitHub, NewCheckRun};
 use crate::plan::lease::{self, Lease};
+use crate::plan::neighbours::OnHead;
 use crate::plan::rights::{self, Right};
 use crate::publish::comment;
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::limits::Meter;
+use crate::state::lease::{self as mark, Place};
 use crate::state::record::{self, Record};
 use crate::state::signature::Keys;
 use crate::state::spending::{Account, Spent};
@@ -24,10 +27,19 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(15);
 /// What a run takes beside the model's time, at most.
 const BESIDES: Duration = Duration::from_mins(10);
 
-/// The check runs of our name on this head. A list that fails is no reason to wait.
+/// The check runs on this head that we signed for this pull request: nobody waits for a check that only has our name.
+/// A list that fails is no reason to wait, either.
 async fn checks(run: &Run<'_>, head: &CommitSha) -> Vec<CheckRunInfo> {
     let runs = run.github.check_runs(&run.pr.repo, head, NAME).await;
-    runs.unwrap_or_default()
+    let mut runs = runs.unwrap_or_default();
+    let on_head = OnHead {
+        repo: &run.pr.repo,
+        head,
+        keys: &run.keys,
+        checks: &[],
+    };
+    runs.retain(|check| on_head.leases(check, &run.pr));
+    runs
 }
 
 fn leases(checks: &[CheckRunInfo]) -> Vec<Lease> {
@@ -51,10 +63,9 @@ async fn holder(run: &Run<'_>, head: &CommitSha, own: u64) -> Option<u64> {
 
 /// Concludes what runs have left in progress that GitHub did not let conclude it, or that were killed. Nobody else
 /// would. What they remember stays.
-async fn conclude_abandoned(run: &Run<'_>, head: &CommitSha, own: u64) {
+async fn conclude_abandoned(run: &Run<'_>, checks: &[CheckRunInfo], own: u64) {
     let (title, summary) = comment::check_abandoned();
-    let checks = checks(run, head).await;
-    for id in lease::abandoned(&leases(&checks), own, longest(run)) {
+    for id in lease::abandoned(&leases(checks), own, longest(run)) {
         let check = checks.iter().find(|check| check.id == id);
         let output = CheckOutput {
             title: title.into(),
@@ -97,6 +108,26 @@ struct Open {
     bill: Bill,
     /// The record to leave in any case, once there is one.
     promise: Option<String>,
+    place: Place,
+    run: String,
+    url: Option<String>,
+    /// Stands in the text until the check is concluded.
+    lease: Option<String>,
+    /// The older run that was at work when the check was opened.
+    holder: Option<u64>,
+}
+
+impl Open {
+    fn look(&self) -> Look<'_> {
+        Look {
+            github: &self.github,
+            pr: &self.bill.pr,
+            head: &self.place.head,
+            keys: &self.bill.keys,
+            run: &self.run,
+            url: self.url.as_deref(),
+        }
+    }
 }
 
 /// What a run that is cut off leaves: nothing was reviewed, and this much was spent.
@@ -141,35 +172,45 @@ impl CheckRun {
         if self.is_open() || self.is_forbidden() {
             return;
         }
+        let head = &reading.pull.head_sha;
+        let place = Place {
+            head: head.clone(),
+            base_ref: reading.pull.base_ref.clone(),
+            merge_base: reading.merge_base.clone(),
+        };
         let (title, summary) = comment::check_in_progress();
-        let created = run
-            .github
-            .create_check_run(
-                &run.pr.repo,
-                &NewCheckRun {
-                    name: NAME.into(),
-                    head_sha: reading.pull.head_sha.clone(),
-                    external_id: run.id.clone(),
-                    details_url: run.url(),
-                    output: CheckOutput {
-                        title: title.into(),
-                        summary: summary.into(),
-                        text: None,
-                    },
-                },
-            )
-            .await;
-        match created {
+        let lease = mark::render(&run.pr, head, &run.id, &run.keys);
+        let check = NewCheckRun {
+            name: NAME.into(),
+            head_sha: head.clone(),
+            external_id: place.external_id(&run.id, run.pr.number),
+            details_url: run.url(),
+            output: CheckOutput {
+                title: title.into(),
+                summary: summary.into(),
+                text: lease.clone(),
+            },
+            conclusion: None,
+        };
+        match run.github.create_check_run(&run.pr.repo, &check).await {
             Ok(id) => {
-                let open = Open {
+                *self.slot() = Some(Open {
                     github: Arc::clone(&run.github),
                     repo: run.pr.repo.clone(),
                     id,
                     bill: Bill::of(run, reading),
                     promise: None,
-                };
-                *self.slot() = Some(open);
-                conclude_abandoned(run, &reading.pull.head_sha, id).await;
+                    place,
+                    run: run.id.clone(),
+                    url: check.details_url,
+                    lease,
+                    holder: None,
+                });
+                let checks = checks(run, head).await;
+                conclude_abandoned(run, &checks, id).await;
+                if let Some(open) = self.slot().as_mut() {
+                    open.holder = lease::holder(&leases(&checks), id, longest(run));
+                }
                 tell_lacking(run, reading, None);
             }
             Err(error) if error.is_permission() => {
@@ -189,12 +230,13 @@ impl CheckRun {
     /// Waits while an older run works on the same head. Says whether there was one. Without a check of our own there is
     /// no queue to stand in.
     pub async fn wait_for_turn(&self, run: &Run<'_>, head: &CommitSha) -> Result<bool, Stop> {
-        let Some(own) = self.slot().as_ref().map(|open| open.id) else {
+        let Some((own, mut waits_for)) = self.slot().as_ref().map(|open| (open.id, open.holder))
+        else {
             return Ok(false);
         };
         let clock = &run.engine.setup.clock;
         let mut waited = Duration::ZERO;
-        while let Some(holder) = holder(run, head, own).await {
+        while let Some(holder) = waits_for {
             if waited.is_zero() {
                 run.engine.setup.actions.line(&comment::waiting_for(holder));
             }
@@ -203,6 +245,7 @@ impl CheckRun {
             }
             clock.sleep(BETWEEN_LOOKS).await;
             waited += BETWEEN_LOOKS;
+            waits_for = self::holder(run, head, own).await;
         }
         Ok(!waited.is_zero())
     }
@@ -214,7 +257,12 @@ impl CheckRun {
     /// Writes down what is about to be posted. Whatever ends the run from here on, the next one finds it.
     pub async fn promise(&self, record: &Record) {
         let promised = self.slot().as_mut().map(|open| {
-            open.promise = Some(record::render(record, &open.bill.pr, &open.bill.keys));
+            // Whatever an earlier run concluded, this one has not yet.
+            let record = Record {
+                verdict: String::new(),
+                ..record.clone()
+            };
+            open.promise = Some(record::render(&record, &open.bill.pr, &open.bill.keys));
             open.clone()
         });
         let Some(open) = promised else { return };
@@ -222,11 +270,33 @@ impl CheckRun {
         let output = CheckOutput {
             title: title.into(),
             summary: summary.into(),
-            text: open.promise,
+            text: Some(
+                [open.lease, open.promise]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            ),
         };
         if let Err(error) = open.github.note(&open.repo, open.id, &output).await {
             tracing::debug!("the check run does not hold what is about to be posted: {error}");
         }
+    }
+
+    /// What else is on the head, and the diff that the check is about, just before it is concluded. A verdict that is
+    /// not green turns the green checks of the same head red: whichever is the newest, it must not open the gate.
+    pub async fn company(&self, verdict: Verdict) -> Option<(Place, Company)> {
+        let open = self.slot().clone()?;
+        let (look, own) = (open.look(), open.bill.pr.number);
+        let company = look.company().await;
+        if verdict.conclusion() != Conclusion::Success {
+            for other in company.neighbours.iter().filter(|one| one.shows_success) {
+                if let Err(error) = look.conclude_for(other, &[own]).await {
+                    tracing::debug!("the check of #{} stays green: {error}", other.number);
+                }
+            }
+        }
+        Some((open.place, company))
     }
 
     /// Concludes it with the record that is given, or else with the promise or the bill. Says whether it could.
@@ -242,6 +312,7 @@ impl CheckRun {
         let text = output.text.clone().or(open.promise);
         let text = text.unwrap_or_else(|| open.bill.text());
         let output = CheckOutput {
+            title: open.place.titled(&output.title),
             text: Some(text),
             ..output.clone()
         };

@@ -113,11 +113,43 @@ pub fn headline(reading: &Reading, record: &Record) -> Option<String> {
     nothing_owed.then(|| comment::nothing_to_review(excused))
 }
 
+/// What the head's other pull requests make of a verdict: one that is blocked holds this one back, as both share a
+/// check. The record keeps the verdict of its own. Returns the check's title.
+async fn in_company(check: &CheckRun, finished: &mut Finished) -> String {
+    let own = finished.verdict;
+    finished.record.verdict = own.to_string();
+    let title = finished.title();
+    let Some((place, company)) = check.company(own).await else {
+        return title;
+    };
+    finished.record.base_ref = place.base_ref;
+    let report = &mut finished.report;
+    report.warnings.extend(company.unknown.clone());
+    if !company.strangers.is_empty() {
+        let strangers = comment::another_check(&company.strangers);
+        report.warnings.push(strangers);
+    }
+    let unreviewed = company.neighbours.iter().filter(|one| one.record.is_none());
+    report.notes.extend(unreviewed.map(comment::shares_head));
+    let holders = company.holders(finished.pr.number);
+    if holders.is_empty() || own.conclusion() != Conclusion::Success {
+        return title;
+    }
+    let sentences = holders.iter().map(|one| comment::held_back(one));
+    report.warnings.extend(sentences);
+    finished.verdict = Verdict::Blocking;
+    report.set_verdict(finished.verdict, &finished.tally);
+    let numbers: Vec<u64> = holders.iter().map(|one| one.number).collect();
+    comment::check_held_back(&numbers)
+}
+
 /// Concludes the check, writes summary, outputs and report. Returns the exit code.
-pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u8 {
+pub async fn finished(setup: &Setup, check: &CheckRun, mut finished: Finished) -> u8 {
+    let headline = in_company(check, &mut finished).await;
+    let finished = &finished;
     let markdown = summary::markdown(&finished.report, Page::Step);
     let output = CheckOutput {
-        title: finished.title(),
+        title: headline.clone(),
         summary: setup
             .actions
             .clean(&summary::markdown(&finished.report, Page::Check))
@@ -138,22 +170,11 @@ pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u
         }
     };
     told(setup, setup.actions.append_summary(&markdown));
-    let outputs = [
-        ("review_status", finished.verdict.to_string()),
-        ("issues_found", finished.issues_found.to_string()),
-        ("open_issues", finished.tally.open.to_string()),
-        ("blocking_issues", finished.tally.blocking.to_string()),
-        ("cost_usd", format!("{:.4}", finished.report.cost_usd)),
-        ("tokens", finished.report.tokens.to_string()),
-    ];
-    for (name, value) in outputs {
-        told(setup, setup.actions.set_output(name, &value));
-    }
+    set_outputs(setup, finished);
     write_report(setup, &finished.report);
     for warning in &finished.report.warnings {
         setup.actions.warning(warning);
     }
-    let headline = finished.title();
     match finished.verdict {
         Verdict::Incomplete | Verdict::Error => {
             for reason in &finished.report.reasons {
@@ -172,6 +193,30 @@ pub async fn finished(setup: &Setup, check: &CheckRun, finished: &Finished) -> u
         return Verdict::Incomplete.exit_code(false, written);
     }
     finished.verdict.exit_code(finished.fail_job, written)
+}
+
+/// A merge group was judged, and its check says how. Returns the exit code.
+pub fn judged(setup: &Setup, title: &str, verdict: Verdict, fail_job: bool) -> u8 {
+    setup.actions.line(title);
+    let summary = format!("## {title}\n");
+    told(setup, setup.actions.append_summary(&summary));
+    let status = verdict.to_string();
+    told(setup, setup.actions.set_output("review_status", &status));
+    verdict.exit_code(fail_job, true)
+}
+
+fn set_outputs(setup: &Setup, finished: &Finished) {
+    let outputs = [
+        ("review_status", finished.verdict.to_string()),
+        ("issues_found", finished.issues_found.to_string()),
+        ("open_issues", finished.tally.open.to_string()),
+        ("blocking_issues", finished.tally.blocking.to_string()),
+        ("cost_usd", format!("{:.4}", finished.report.cost_usd)),
+        ("tokens", finished.report.tokens.to_string()),
+    ];
+    for (name, value) in outputs {
+        told(setup, setup.actions.set_output(name, &value));
+    }
 }
 
 /// What a dry run would have posted.

@@ -409,6 +409,8 @@ pub struct MemoryInputs {
     pub blocking: Option<Score>,
     pub state_keys: Vec<SecretString>,
     pub model_key: Option<SecretString>,
+    pub dry_run: bool,
+    pub fail_job: bool,
 }
 
 pub fn memory(raw: &RawInputs) -> Result<MemoryInputs, Vec<InputError>> {
@@ -424,12 +426,16 @@ fn read_memory(reader: &mut Reader<'_>) -> Option<MemoryInputs> {
     let trusted_bots = reader.optional("trusted_bots", values::logins);
     let model_key = reader.optional("opencode_api_key", values::secret);
     let state_keys = reader.optional("state_key", values::state_keys);
+    let dry_run = reader.optional("dry_run", values::boolean);
+    let fail_job = reader.optional("fail_job", values::boolean);
     Some(MemoryInputs {
         github_token: github_token?,
         trusted_bots: trusted_bots?,
         blocking: policy?.blocking,
         state_keys: state_keys.unwrap_or_default(),
         model_key,
+        dry_run: dry_run.unwrap_or_default(),
+        fail_job: fail_job.unwrap_or_default(),
     })
 }
 

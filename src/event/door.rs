@@ -2,10 +2,10 @@
 //! vocabulary of events, which the rest of the program reads.
 
 use super::{
-    Association, CommentPlace, Event, EventError, EventKind, SkipReason, Trigger, TriggerRules,
-    mentions, shown, wire,
+    Association, CommentPlace, Event, EventError, EventKind, MergeGroup, SkipReason, Trigger,
+    TriggerRules, mentions, shown, wire,
 };
-use crate::domain::{CommentId, CommitSha, Login, RepoName};
+use crate::domain::{CommentId, CommitSha, Login, PrKey, RepoName};
 use crate::state::block;
 use serde_json::Value;
 
@@ -30,9 +30,45 @@ impl Door<'_> {
             Some("opened" | "reopened") => EventKind::Opened,
             Some("synchronize") => EventKind::Pushed,
             Some("ready_for_review") => EventKind::Ready,
+            Some("edited") if payload.changes.as_ref().is_some_and(|c| c.base.is_some()) => {
+                EventKind::Retargeted
+            }
+            Some("closed") => return self.closed(&payload),
             other => return Ok(self.other_action(other)),
         };
         self.on_pull_request(payload, kind)
+    }
+
+    /// Forks share no check with the repository's own branches, and their events come with a token that only reads.
+    fn closed(&self, payload: &wire::Payload) -> Result<Trigger, EventError> {
+        let pull = payload.pull_request.as_ref();
+        if pull.is_some_and(wire::PullRequest::is_from_fork) {
+            return Ok(Trigger::Skip(SkipReason::Closed));
+        }
+        let number = pull.and_then(|pull| pull.number).or(payload.number);
+        Ok(Trigger::Closed(PrKey {
+            repo: self.repository(payload.repository.as_ref())?,
+            number: self.number(number)?,
+        }))
+    }
+
+    pub(super) fn merge_group(&self, payload: wire::Payload) -> Result<Trigger, EventError> {
+        match payload.action.as_deref() {
+            Some("checks_requested") => {}
+            other => return Ok(self.other_action(other)),
+        }
+        let group = payload.merge_group.unwrap_or_default();
+        let sha = |sha: Option<String>| sha.and_then(|sha| sha.parse().ok());
+        let (head, base) = (sha(group.head_sha), sha(group.base_sha));
+        let base_ref = group.base_ref.unwrap_or_default();
+        let base_ref = base_ref.strip_prefix("refs/heads/").unwrap_or(&base_ref);
+        Ok(Trigger::Merge(MergeGroup {
+            repo: self.repository(payload.repository.as_ref())?,
+            head: head.ok_or(EventError::NoGroup)?,
+            head_ref: group.head_ref.unwrap_or_default(),
+            base: base.ok_or(EventError::NoGroup)?,
+            base_ref: base_ref.to_owned(),
+        }))
     }
 
     pub(super) fn review(&self, payload: wire::Payload) -> Result<Trigger, EventError> {
@@ -208,18 +244,21 @@ impl Door<'_> {
         before: Option<CommitSha>,
         sender: Option<&wire::User>,
     ) -> Result<Trigger, EventError> {
-        let number = number.filter(|n| *n > 0).ok_or(EventError::NoNumber {
-            event: self.name.to_owned(),
-        })?;
         Ok(Trigger::Run(Event {
             repo: self.repository(repository)?,
-            number,
+            number: self.number(number)?,
             kind,
             before,
             sender: sender
                 .and_then(|user| user.login.as_deref())
                 .map(Login::new),
         }))
+    }
+
+    fn number(&self, number: Option<u64>) -> Result<u64, EventError> {
+        number.filter(|n| *n > 0).ok_or(EventError::NoNumber {
+            event: self.name.to_owned(),
+        })
     }
 
     fn repository(&self, repository: Option<&wire::Repository>) -> Result<RepoName, EventError> {

@@ -50,7 +50,7 @@ impl fmt::Display for SkipReason {
         match self {
             Self::UnknownEvent { event } => write!(
                 f,
-                "The event {event} does not concern a pull request; reviewed are pull_request, pull_request_target, pull_request_review, pull_request_review_comment, issue_comment and workflow_dispatch."
+                "The event {event} does not concern a pull request; reviewed are pull_request, pull_request_target, pull_request_review, pull_request_review_comment, issue_comment, workflow_dispatch and merge_group."
             ),
             Self::OtherAction { event, action } => {
                 write!(

@@ -93,6 +93,57 @@ fn a_pull_request_that_is_opened_pushed_to_or_marked_ready_is_reviewed() {
 }
 
 #[test]
+fn another_base_is_another_diff_and_other_edits_are_none() {
+    let mut payload = pull_request("edited");
+    payload["changes"] = json!({"base": {"ref": {"from": "main"}, "sha": {"from": OLD}}});
+    let event = run("pull_request_target", &payload);
+    assert_eq!(event.kind, EventKind::Retargeted);
+    payload["changes"] = json!({"title": {"from": "Old"}});
+    let reason = skip("pull_request", &payload, &RULES).to_string();
+    assert!(reason.contains("edited"), "{reason}");
+}
+
+#[test]
+fn a_closed_pull_request_may_free_others_of_its_head_unless_it_is_a_forks() {
+    let mut payload = pull_request("closed");
+    payload["pull_request"]["state"] = json!("closed");
+    let expected = PrKey {
+        repo: "acme/shop".parse().unwrap(),
+        number: 7,
+    };
+    for rules in [RULES, NO_KEY] {
+        let answer = parse("pull_request", &payload, &rules);
+        assert_eq!(answer, Ok(Trigger::Closed(expected.clone())));
+    }
+    payload["pull_request"]["head"]["repo"]["id"] = json!(2);
+    let reason = skip("pull_request_target", &payload, &RULES);
+    assert_eq!(reason, SkipReason::Closed);
+}
+
+#[test]
+fn a_merge_group_is_judged_when_its_checks_are_requested() {
+    let mut payload = json!({
+        "action": "checks_requested",
+        "merge_group": {
+            "head_sha": OLD, "head_ref": "refs/heads/gh-readonly-queue/main/pr-7-1",
+            "base_sha": "1".repeat(40), "base_ref": "refs/heads/main",
+        },
+        "repository": {"full_name": "acme/shop"},
+    });
+    let Ok(Trigger::Merge(group)) = parse("merge_group", &payload, &NO_KEY) else {
+        panic!("expected a group");
+    };
+    assert_eq!(
+        (group.head.as_str(), group.base_ref.as_str()),
+        (OLD, "main")
+    );
+    payload["merge_group"]["base_sha"] = json!("main");
+    assert!(error("merge_group", &payload).contains("merge_group"));
+    payload["action"] = json!("destroyed");
+    skip("merge_group", &payload, &RULES);
+}
+
+#[test]
 fn a_push_names_the_head_before_it() {
     let mut payload = pull_request("synchronize");
     payload["before"] = json!(OLD);

@@ -16,6 +16,22 @@ pub(super) struct Payload {
     pub repository: Option<Repository>,
     pub sender: Option<User>,
     pub inputs: Option<Inputs>,
+    pub changes: Option<Changes>,
+    pub merge_group: Option<MergeGroup>,
+}
+
+/// What an edit has changed.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Changes {
+    pub base: Option<Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct MergeGroup {
+    pub head_sha: Option<String>,
+    pub head_ref: Option<String>,
+    pub base_sha: Option<String>,
+    pub base_ref: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

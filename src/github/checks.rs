@@ -20,6 +20,8 @@ pub struct NewCheckRun {
     /// Where the "details" link leads.
     pub details_url: Option<String>,
     pub output: CheckOutput,
+    /// `None`: it is in progress.
+    pub conclusion: Option<Conclusion>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +68,7 @@ pub struct CheckRunInfo {
 }
 
 impl GitHub {
-    /// Opens a check run, in progress.
+    /// Opens a check run, in progress or concluded at once.
     pub async fn create_check_run(
         &self,
         repo: &RepoName,
@@ -79,6 +81,10 @@ impl GitHub {
             "external_id": check.external_id,
             "output": output(&check.output),
         });
+        if let Some(conclusion) = check.conclusion {
+            body["status"] = json!("completed");
+            body["conclusion"] = json!(conclusion.as_str());
+        }
         if let Some(url) = &check.details_url {
             body["details_url"] = json!(url);
         }
@@ -91,7 +97,8 @@ impl GitHub {
         let look = async || {
             let runs = self.check_runs(repo, &check.head_sha, &check.name).await?;
             let mut ours = runs.into_iter().filter(|run| {
-                run.external_id.as_deref() == Some(&check.external_id) && run.conclusion.is_none()
+                run.external_id.as_deref() == Some(&check.external_id)
+                    && run.conclusion.is_none() == check.conclusion.is_none()
             });
             Ok(ours.next().map(|run| run.id))
         };

@@ -10,6 +10,7 @@ mod once;
 mod pace;
 mod paging;
 mod pulls;
+mod queue;
 mod rehearsal;
 mod remembered;
 #[cfg(test)]
@@ -25,5 +26,6 @@ pub use comments::{
 };
 pub use error::ApiError;
 pub use pulls::{ChangeKind, ChangedFile, CommitInfo, Permission, PullRequest, PullState};
+pub use queue::{HeadPull, QueueEntry};
 pub use rehearsal::{Rehearsal, Unsent};
 pub use threads::{Edit, QUERIES, ReviewThread};

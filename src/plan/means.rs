@@ -20,12 +20,13 @@ pub enum Payer {
 #[must_use]
 pub fn payer(kind: &EventKind, from_fork: bool, forks: ForkReviews) -> Payer {
     match kind {
-        EventKind::Opened | EventKind::Pushed | EventKind::Ready
+        EventKind::Opened | EventKind::Retargeted | EventKind::Pushed | EventKind::Ready
             if from_fork && forks != ForkReviews::Always =>
         {
             Payer::Nobody
         }
         EventKind::Opened
+        | EventKind::Retargeted
         | EventKind::Pushed
         | EventKind::Ready
         | EventKind::Dispatch

@@ -6,10 +6,12 @@ use crate::context::coverage::{self, Excuse};
 use crate::context::since::Since;
 use crate::domain::diff::visible;
 use crate::domain::{Assessment, CommentId, CommitSha, Finding, Login, PrKey, Thread};
+use crate::plan::neighbours::Neighbour;
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::desk::{Effect, StagedReply};
 use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Visible};
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
+use crate::state::record::Record;
 use crate::state::signature::{Keys, Signed};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -439,6 +441,150 @@ pub fn check_title(verdict: Verdict, tally: &Tally) -> String {
         Verdict::Skipped => "Skipped".into(),
         Verdict::Error => "The review failed".into(),
     }
+}
+
+/// The title of a check that another pull request of the same head keeps from being green.
+#[must_use]
+pub fn check_held_back(by: &[u64]) -> String {
+    format!("Held back by {}", numbers(by))
+}
+
+/// Why it is not: GitHub shows one check of a name for a commit, whichever pull request it is about.
+#[must_use]
+pub fn held_back(other: &Neighbour) -> String {
+    let verdict = other.record.as_ref().map_or("", |one| one.verdict.as_str());
+    format!(
+        "Pull request #{} into {} has the same head, and its review concluded {verdict}. Both share this check, so it is \
+         green when neither is blocked: settle #{0}, or close it.",
+        other.number, other.base_ref
+    )
+}
+
+/// Another pull request of the same head, that nobody has reviewed.
+#[must_use]
+pub fn shares_head(other: &Neighbour) -> String {
+    format!(
+        "Pull request #{} into {} has the same head and shares this check; its diff is not reviewed yet.",
+        other.number, other.base_ref
+    )
+}
+
+/// The other pull requests of the head are not known.
+#[must_use]
+pub fn head_unknown(error: &dyn std::fmt::Display) -> String {
+    format!(
+        "Whether other pull requests share this head and its check is not known ({error}); the job needs \
+         `pull-requests: read` and `checks: read`."
+    )
+}
+
+/// Somebody else's check has our name.
+#[must_use]
+pub fn another_check(apps: &[String]) -> String {
+    format!(
+        "Another check called \"OpenCode review\" is on this head and is not the reviewer's, or was signed with a key that this \
+         run does not have ({}). GitHub lets the newest check of a name decide: rename the job that makes it, or require the \
+         check from an app of your own as its expected source.",
+        apps.join(", ")
+    )
+}
+
+/// The title of a check that was computed anew from the record of a review, which counts no findings.
+#[must_use]
+pub fn check_title_of(record: &Record) -> String {
+    match record.verdict.as_str() {
+        "clean" => check_title(Verdict::Clean, &Tally::default()),
+        "findings" => "Findings open".into(),
+        "blocking" => "Blocking findings open".into(),
+        _ => check_title(Verdict::Incomplete, &Tally::default()),
+    }
+}
+
+/// The page of such a check.
+#[must_use]
+pub fn computed_anew(number: u64, record: &Record, cause: u64) -> String {
+    format!(
+        "The review of pull request #{number} concluded {}. This check was computed anew because of pull request #{cause}, \
+         which has or had the same head; no model was asked.",
+        record.verdict
+    )
+}
+
+/// What became of the others when a pull request was closed.
+#[must_use]
+pub fn closed(others: &[u64]) -> String {
+    if others.is_empty() {
+        return "The pull request is closed, and no other open pull request with a review has its head.".into();
+    }
+    let others = numbers(others);
+    format!(
+        "The pull request is closed; the check of {others}, with the same head, was computed anew."
+    )
+}
+
+/// The title of a merge group's check.
+#[must_use]
+pub fn queue_title(members: &[u64], lacking: usize) -> String {
+    match (members, lacking) {
+        ([], _) => "The merge group could not be judged".into(),
+        ([one], 0) => format!("#{one} is reviewed"),
+        (all, 0) => format!(
+            "All {} pull requests of the group are reviewed: {}",
+            all.len(),
+            numbers(all)
+        ),
+        (all, lacking) => format!(
+            "{lacking} of {} keep the group from being merged",
+            plural(all.len(), "pull request")
+        ),
+    }
+}
+
+/// What to do with a group that must not be merged.
+#[must_use]
+pub fn queue_advice() -> &'static str {
+    "Take the pull requests that are named here out of the queue, let them be reviewed, and queue them again."
+}
+
+#[must_use]
+pub fn queue_unreviewed(number: u64, head: &CommitSha) -> String {
+    format!(
+        "#{number} has no finished review of {} that this run can verify.",
+        head.short()
+    )
+}
+
+#[must_use]
+pub fn queue_concluded(number: u64, head: &CommitSha, verdict: &str) -> String {
+    format!(
+        "The review of #{number} concluded {verdict} on {}.",
+        head.short()
+    )
+}
+
+#[must_use]
+pub fn queue_other_base(number: u64, reviewed: &str, wanted: &str) -> String {
+    let (reviewed, wanted) = (code(reviewed), code(wanted));
+    format!("#{number} was reviewed against {reviewed}, not {wanted}.")
+}
+
+/// Nobody can tell what a group is made of.
+#[must_use]
+pub fn queue_unreadable() -> &'static str {
+    "The pull requests of the merge group could not be read: the queue does not list its commit, and its branch does not \
+     name the one pull request on top of the base."
+}
+
+/// Records are believed by their signature only.
+#[must_use]
+pub fn queue_without_key() -> &'static str {
+    "There is no key to verify reviews with: give the job the same `state_key` as the one that reviews, or the same \
+     `opencode_api_key`."
+}
+
+fn numbers(numbers: &[u64]) -> String {
+    let names: Vec<String> = numbers.iter().map(|number| format!("#{number}")).collect();
+    names.join(", ")
 }
 
 /// What the check run shows while the review is under way.

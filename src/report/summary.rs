@@ -66,6 +66,9 @@ fn headline(report: &Report) -> String {
     let words = match report.verdict.as_str() {
         "clean" => "Nothing to report".into(),
         "findings" => format!("{} open", plural(report.open_issues, "finding")),
+        "blocking" if report.blocking_issues == 0 => {
+            "Held back by another pull request of the same head".into()
+        }
         "blocking" => format!(
             "{} open, {} of them blocking",
             plural(report.open_issues, "finding"),

@@ -3,6 +3,7 @@
 
 pub mod answers;
 pub mod block;
+pub mod lease;
 pub mod owed;
 pub mod rebuild;
 pub mod record;

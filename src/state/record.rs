@@ -51,6 +51,11 @@ pub struct Record {
     /// Of what earlier records owe, what need not be posted any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled: Vec<String>,
+    /// What the review has concluded, and against which branch. Empty where it did not, or was an older version's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub verdict: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base_ref: String,
 }
 
 /// A person's word that what was not done need not be done, for one head.
@@ -127,6 +132,12 @@ impl Record {
     #[must_use]
     pub fn knows_of_fixes(&self, threads: &[Thread]) -> bool {
         fixed(threads).all(|thread| self.fixed.contains(&thread.0))
+    }
+
+    /// Whether the review concluded success.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        matches!(self.verdict.as_str(), "clean" | "findings")
     }
 
     /// Owes these findings, and does not list them as said.
@@ -259,6 +270,8 @@ mod tests {
             fixed: vec![],
             owed: vec![],
             settled: vec![],
+            verdict: String::new(),
+            base_ref: String::new(),
         }
     }
 
@@ -278,7 +291,7 @@ mod tests {
         let old = serde_json::to_value(record()).unwrap();
         for key in [
             "spent", "asked", "findings", "fixed", "owed", "settled", "unshown", "ended", "unsent",
-            "accepted",
+            "accepted", "verdict", "base_ref",
         ] {
             assert!(old.get(key).is_none(), "{key}");
         }

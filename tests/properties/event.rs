@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 const MENTION: &str = "@review-my-code-bot";
 
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "pull_request",
     "pull_request_target",
     "pull_request_review",
@@ -17,6 +17,7 @@ const NAMES: [&str; 7] = [
     "pull_request_review_comment",
     "workflow_dispatch",
     "push",
+    "merge_group",
 ];
 
 #[rustfmt::skip]
@@ -48,10 +49,15 @@ static PAYLOAD: LazyLock<Value> = LazyLock::new(|| {
         "repository": {"id": 1, "full_name": "acme/shop"},
         "sender": {"login": "dev", "type": "User"},
         "inputs": {"pull_request": "7"},
+        "changes": {"base": {"ref": {"from": "main"}}},
+        "merge_group": {
+            "head_sha": "ec26c3e57ca3a959ca5aad62de7213c562f8c821", "head_ref": "refs/heads/gh-readonly-queue/main/pr-7-1",
+            "base_sha": "ec26c3e57ca3a959ca5aad62de7213c562f8c821", "base_ref": "refs/heads/main",
+        },
     })
 });
 
-const ACTIONS: [&str; 7] = [
+const ACTIONS: [&str; 10] = [
     "created",
     "opened",
     "reopened",
@@ -59,6 +65,9 @@ const ACTIONS: [&str; 7] = [
     "ready_for_review",
     "submitted",
     "labeled",
+    "edited",
+    "closed",
+    "checks_requested",
 ];
 
 pub fn hold(bytes: &[u8]) {
@@ -94,6 +103,8 @@ pub fn hold(bytes: &[u8]) {
             assert_eq!(event.repo.to_string().split('/').count(), 2, "{payload}");
             runs(name, &payload, &rules, &event.kind);
         }
+        Ok(Trigger::Closed(pr)) => assert!(pr.number > 0, "{payload}"),
+        Ok(Trigger::Merge(group)) => assert_eq!(name, "merge_group", "{group:?}"),
         Ok(Trigger::Skip(reason)) => is_sentence(&reason.to_string()),
         Err(error) => is_sentence(&error.to_string()),
     }
@@ -112,7 +123,9 @@ fn runs(name: &str, payload: &Value, rules: &TriggerRules<'_>, kind: &EventKind)
     let body = comment["body"].as_str().unwrap_or_default();
     let pull = &payload["pull_request"];
     let expected: &[&str] = match kind {
-        EventKind::Opened | EventKind::Pushed | EventKind::Ready => &NAMES[..2],
+        EventKind::Opened | EventKind::Retargeted | EventKind::Pushed | EventKind::Ready => {
+            &NAMES[..2]
+        }
         EventKind::ReviewSubmitted => &NAMES[2..3],
         EventKind::Mention { .. } | EventKind::ThreadReply { .. } => &NAMES[3..5],
         EventKind::Dispatch => &NAMES[5..6],

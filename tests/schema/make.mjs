@@ -151,7 +151,8 @@ function makeGraphql(text, { parse, print, visit }) {
     PullRequestReview PullRequestReviewConnection PullRequestReviewThread PullRequestReviewThreadConnection
     PullRequestReviewComment PullRequestReviewCommentConnection IssueComment IssueCommentConnection Comment Minimizable
     ResolveReviewThreadPayload ResolveReviewThreadInput UnresolveReviewThreadPayload UnresolveReviewThreadInput
-    AddPullRequestReviewThreadReplyPayload AddPullRequestReviewThreadReplyInput MinimizeCommentPayload MinimizeCommentInput`
+    AddPullRequestReviewThreadReplyPayload AddPullRequestReviewThreadReplyInput MinimizeCommentPayload MinimizeCommentInput
+    MergeQueue MergeQueueEntry MergeQueueEntryConnection`
       .split(/\s+/),
   );
   const mutations = ["resolveReviewThread", "unresolveReviewThread", "addPullRequestReviewThreadReply", "minimizeComment"];
@@ -208,6 +209,7 @@ function makeEvents(examples) {
     ["pull_request", "synchronize"],
     ["pull_request", "ready_for_review"],
     ["pull_request", "closed"],
+    ["merge_group", "checks_requested"],
     ["pull_request_review", "submitted"],
     ["pull_request_review_comment", "created"],
     ["issue_comment", "created"],

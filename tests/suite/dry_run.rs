@@ -41,12 +41,13 @@ fn only_read(world: &World) {
     assert_eq!(writes, []);
 }
 
-/// The headings of the list, in order.
+/// The headings of the list, in order, without the diff that a check's title ends with.
 fn headings(ran: &Ran) -> Vec<&str> {
     let list = ran.log.split("What would be posted:\n").nth(1);
     let lines = list.unwrap_or_default().lines();
     lines
         .filter(|line| !line.starts_with("  | ") && !line.starts_with("::"))
+        .map(|line| line.split(" · ").next().unwrap_or(line))
         .collect()
 }
 
@@ -103,7 +104,7 @@ fn what_is_printed_is_what_the_same_run_posts_without_it() {
     let line = shop::line_of("src/page.ts", "Math.floor");
     let review = format!("Review of {}:", &head[..7]);
     let comment = format!("Comment of the review at src/page.ts:{line}:");
-    let check = "Check run: failure, \"1 blocking finding open\"";
+    let check = "Check run: failure, \"1 blocking finding open";
     assert_eq!(headings(&ran), [&review, &comment, check]);
     assert!(
         ran.summary.contains("This was a dry run"),
@@ -131,7 +132,7 @@ fn what_is_printed_is_what_the_same_run_posts_without_it() {
         "{finding}"
     );
     let real = world.github.expect_check_run();
-    assert_eq!(real.title.as_deref(), Some("1 blocking finding open"));
+    assert_eq!(real.verdict(), Some("1 blocking finding open"));
     assert_eq!(real.conclusion.as_deref(), Some("failure"));
     world.finish();
 }
@@ -173,7 +174,7 @@ fn replies_and_resolutions_are_printed_with_their_thread_and_the_gate_stays() {
     );
     assert_eq!(
         headings[1..],
-        [&reply, "Check run: success, \"Nothing to report\""]
+        [&reply, "Check run: success, \"Nothing to report"]
     );
     let body = text(&ran, &reply);
     let lead = "✅ **Issue Resolved**\n\nFixed in `src/page.ts`. It rounds up now.";
@@ -220,7 +221,7 @@ fn nothing_to_say_is_told_as_that_and_a_mention_gets_neither_reaction_nor_answer
         headings(&ran),
         [
             "Nothing would be posted.",
-            "Check run: success, \"Nothing to report\""
+            "Check run: success, \"Nothing to report"
         ]
     );
     world.github.permit("writer", "write");

@@ -29,7 +29,7 @@ fn a_person_resolves_the_conversation_and_the_gate_opens_without_a_model_call() 
     assert_eq!(comments(&world.github.expect_review()).len(), 2);
     let check = world.github.expect_check_run();
     assert_eq!(check.conclusion.as_deref(), Some("failure"));
-    assert_eq!(check.title.as_deref(), Some("1 blocking finding open"));
+    assert_eq!(check.verdict(), Some("1 blocking finding open"));
     let asked = world.model.requests().len();
 
     // The same head again: still blocked, and nothing is said twice.

@@ -5,8 +5,12 @@ use crate::review::{comments, finding, layer_bypassed, lost_page, post};
 use crate::standin::github::{Change, Fault, GitHub, State, Write, events};
 use crate::standin::model::{Call, Script};
 use crate::standin::shop;
-use crate::standin::world::{Ran, World};
+use crate::standin::world::{KEY, Ran, World};
 use http::Method;
+use opencode_reviewer::domain::PrKey;
+use opencode_reviewer::state::lease::{self, Place};
+use opencode_reviewer::state::signature::Keys;
+use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -310,12 +314,31 @@ fn g10_what_another_run_said_meanwhile_is_not_said_again() {
     world.finish();
 }
 
+/// What the check run of another run for this pull request says.
+fn lease_of(world: &World, head: &str) -> (String, String) {
+    let keys = Keys::derive(&[], Some(&SecretString::from(KEY)), "octo/shop");
+    let pr = PrKey {
+        repo: "octo/shop".parse().unwrap(),
+        number: world.pull,
+    };
+    let place = Place {
+        head: head.parse().unwrap(),
+        base_ref: "main".into(),
+        merge_base: head.parse().unwrap(),
+    };
+    let text = lease::render(&pr, &place.head, "4710.1", &keys);
+    (place.external_id("4710.1", pr.number), text.expect("a key"))
+}
+
 #[test]
 fn g10_of_two_runs_on_one_head_the_later_waits_and_repeats_nothing() {
     let world = std::sync::Arc::new(World::shop(three()));
     let head = world.github.pull(world.pull, |pull| pull.head.sha.clone());
     // The first run has begun elsewhere: its check is in progress, and stays so until its review is there.
-    let holder = world.github.with(|state| state.hold(&head));
+    let (external, lease) = lease_of(&world, &head);
+    let holder = world
+        .github
+        .with(|state| state.hold_as(&head, &external, Some(lease)));
     let github = world.github.handle();
     let waiting = std::sync::Arc::clone(&world);
     let later = std::thread::spawn(move || review(&waiting));

@@ -86,7 +86,7 @@ fn findings_above_the_threshold_are_said_and_those_below_are_not() {
     );
     let check = world.github.expect_check_run();
     assert_eq!(check.conclusion.as_deref(), Some("success"));
-    assert_eq!(check.title.as_deref(), Some("1 finding open"));
+    assert_eq!(check.verdict(), Some("1 finding open"));
     assert!(!format!("{check:?}").contains("The name d"), "{check:?}");
     assert_eq!(ran.outputs["issues_found"], "1");
     let report = ran.report.as_ref().unwrap();
@@ -108,7 +108,7 @@ fn silence_is_a_result() {
     ran.ended(0, "clean");
     let check = world.github.expect_check_run();
     assert_eq!(check.conclusion.as_deref(), Some("success"));
-    assert_eq!(check.title.as_deref(), Some("Nothing to report"));
+    assert_eq!(check.verdict(), Some("Nothing to report"));
     assert!(ran.summary.contains("Nothing to report"), "{}", ran.summary);
     assert_eq!(ran.outputs["issues_found"], "0");
     world.finish();

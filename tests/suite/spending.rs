@@ -286,7 +286,7 @@ fn over_the_day(world: &World, ran: &Ran) {
     );
     let check = world.github.expect_check_run();
     assert_eq!(check.conclusion.as_deref(), Some("failure"));
-    assert_eq!(check.title.as_deref(), Some("The review is incomplete"));
+    assert_eq!(check.verdict(), Some("The review is incomplete"));
 }
 
 #[test]

@@ -158,6 +158,7 @@ async fn a_check_run_is_opened_concluded_and_found_again() {
         external_id: "run-1".to_owned(),
         details_url: None,
         output: output(None),
+        conclusion: None,
     };
     let id = client.create_check_run(&repo, &check).await.unwrap();
     client

@@ -35,15 +35,21 @@ pub fn create(state: &mut State, identity: &Identity, request: &Request) -> Repl
 }
 
 impl State {
-    /// A check run of another run of ours, in progress on this head.
+    /// A check run of our name in progress on this head, as a job of this name has one: nobody signed it.
     pub fn hold(&mut self, head: &str) -> u64 {
+        self.hold_as(head, "0e1b6ec4-c3a2-5f0e-b1f6-7f4d5cb5f0a1", None)
+    }
+
+    /// The same with what its run says about itself.
+    pub fn hold_as(&mut self, head: &str, external_id: &str, text: Option<String>) -> u64 {
         let (id, at) = (self.next_id(), self.tick());
         self.check_runs.push(CheckRun {
             id,
             name: "OpenCode review".into(),
             head_sha: head.into(),
             status: "in_progress".into(),
-            external_id: Some("elsewhere".into()),
+            external_id: Some(external_id.into()),
+            text,
             started_at: at,
             app: "github-actions".into(),
             ..CheckRun::default()

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::GitHub;
-use super::state::State;
+use super::state::{QueueEntry, State};
 
 /// (event, action, the official example)
 const EXAMPLES: &[(&str, Option<&str>, &str)] = &[
@@ -54,6 +54,11 @@ const EXAMPLES: &[(&str, Option<&str>, &str)] = &[
         include_str!("../../fixtures/events/workflow_dispatch.json"),
     ),
     (
+        "merge_group",
+        Some("checks_requested"),
+        include_str!("../../fixtures/events/merge_group.checks_requested.json"),
+    ),
+    (
         "push",
         None,
         include_str!("../../fixtures/events/push.json"),
@@ -92,6 +97,28 @@ pub fn event(name: &str, action: Option<&str>, github: &GitHub, pull: u64) -> Va
 pub fn synchronize_event(github: &GitHub, pull: u64, before: &str) -> Value {
     let mut payload = event("pull_request", Some("synchronize"), github, pull);
     payload["before"] = json!(before);
+    payload
+}
+
+/// `edited` after the base moved from another branch. There is no official example of it: this is the one of another
+/// action with the `changes` of GitHub's description.
+pub fn retargeted_event(github: &GitHub, pull: u64, from: &str) -> Value {
+    let mut payload = event("pull_request", Some("reopened"), github, pull);
+    payload["action"] = json!("edited");
+    let sha = github.with(|state| state.git.commit_of(from));
+    payload["changes"] = json!({ "base": { "ref": { "from": from }, "sha": { "from": sha } } });
+    payload
+}
+
+/// The queue asks for the checks of an entry.
+pub fn merge_group_event(github: &GitHub, entry: &QueueEntry) -> Value {
+    let mut payload = example("merge_group", Some("checks_requested"));
+    github.with(|state| localise(state, &mut payload, "github-merge-queue[bot]"));
+    let group = json!({
+        "head_sha": entry.head_sha, "head_ref": format!("refs/heads/{}", entry.branch),
+        "base_sha": entry.base_sha, "base_ref": format!("refs/heads/{}", entry.base),
+    });
+    fill(&mut payload, "merge_group", &group);
     payload
 }
 

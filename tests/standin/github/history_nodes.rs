@@ -4,6 +4,7 @@ use apollo_compiler::response::{JsonMap, JsonValue};
 
 use super::graphql::{Context, Node, connection};
 use super::nodes::{Made, text};
+use super::queue::pulls_of;
 use super::state::{CheckRun, PullRequest};
 
 pub fn commits<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
@@ -35,7 +36,12 @@ pub fn object_by_name<'c>(context: &'c Context, arguments: &JsonMap) -> Node<'c>
     if name.contains(':') {
         return blob(context, &name);
     }
-    let found = context.state.borrow().git.commit_of(&name);
+    object_by_oid(context, &name)
+}
+
+/// A commit, if it is there.
+pub fn object_by_oid<'c>(context: &'c Context, name: &str) -> Node<'c> {
+    let found = context.state.borrow().git.commit_of(name);
     found.map_or_else(Node::null, |sha| commit(context, &sha))
 }
 
@@ -70,6 +76,7 @@ fn commit<'c>(context: &'c Context, sha: &str) -> Node<'c> {
         ("oid", sha.into()),
         ("message", message.unwrap_or_default().into()),
         ("checkSuites", check_suites(context, sha)),
+        ("associatedPullRequests", pulls_of(context, sha)),
     ];
     Node::object(context, "Commit", fields)
 }

@@ -22,6 +22,7 @@ mod nodes;
 mod openapi;
 mod people;
 mod planting;
+mod queue;
 mod reply;
 mod rest;
 mod reviews;

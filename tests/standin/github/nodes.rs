@@ -7,6 +7,7 @@ use apollo_compiler::response::{JsonMap, JsonValue};
 use super::graphql::{Context, Node, as_root, connection};
 use super::history_nodes::{commits, object_by_name};
 use super::mutations;
+use super::queue::merge_queue;
 use super::shapes::user_id;
 use super::state::{PullRequest, Review, ReviewComment, Thread};
 
@@ -89,6 +90,10 @@ fn repository<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
             Node::lazy(|arguments| pull_by_number(context, arguments)),
         ),
         (
+            "mergeQueue",
+            Node::lazy(|arguments| Ok(merge_queue(context, arguments))),
+        ),
+        (
             "object",
             Node::lazy(|arguments| Ok(object_by_name(context, arguments))),
         ),
@@ -110,7 +115,7 @@ fn pull_by_number<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
     }
 }
 
-fn pull_request<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
+pub fn pull_request<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
     let number = pull.number;
     let fields = vec![
         ("id", format!("PR_{}", pull.id).into()),
@@ -119,6 +124,7 @@ fn pull_request<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
         ("body", pull.body.clone().unwrap_or_default().into()),
         ("isDraft", pull.draft.into()),
         ("state", pull.state.to_uppercase().into()),
+        ("isCrossRepository", pull.is_from_fork().into()),
         ("headRefOid", pull.head.sha.clone().into()),
         ("headRefName", pull.head.branch.clone().into()),
         ("baseRefOid", pull.base.sha.clone().into()),

@@ -22,6 +22,8 @@ pub struct State {
     pub threads: Vec<Thread>,
     pub issue_comments: Vec<IssueComment>,
     pub check_runs: Vec<CheckRun>,
+    /// The merge queue, first come first.
+    pub queue: Vec<QueueEntry>,
     pub reactions: Vec<Reaction>,
     /// Places, `path` or `path:line`, whose lines take no comment whatever git's diff says.
     pub refused: Vec<String>,
@@ -113,6 +115,12 @@ pub struct PullRequest {
     /// Slugs.
     pub requested_teams: Vec<String>,
     pub created_at: String,
+}
+
+impl PullRequest {
+    pub fn is_from_fork(&self) -> bool {
+        self.head.repository.as_ref().is_none_or(|one| one.fork)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -220,6 +228,25 @@ pub struct CheckRun {
     pub app: String,
 }
 
+impl CheckRun {
+    /// The title without the diff that it ends with.
+    pub fn verdict(&self) -> Option<&str> {
+        let title = self.title.as_deref()?;
+        Some(title.split(" · ").next().unwrap_or(title))
+    }
+}
+
+/// A pull request in the merge queue, and the commit that GitHub made of it.
+#[derive(Debug, Clone)]
+pub struct QueueEntry {
+    pub pull: u64,
+    /// The branch it is to be merged into.
+    pub base: String,
+    pub base_sha: String,
+    pub head_sha: String,
+    pub branch: String,
+}
+
 #[derive(Debug, Clone)]
 pub struct Reaction {
     pub id: u64,
@@ -250,6 +277,7 @@ impl State {
             threads: Vec::new(),
             issue_comments: Vec::new(),
             check_runs: Vec::new(),
+            queue: Vec::new(),
             refused: Vec::new(),
             page_size: 100,
             reactions: Vec::new(),

@@ -203,9 +203,9 @@ fn acting(markdown: &str) -> Vec<String> {
             }
             Event::End(TagEnd::Link | TagEnd::CodeBlock) => inside -= 1,
             Event::Html(tag) | Event::InlineHtml(tag) => {
-                // Ours is one comment that no page shows, and the summary's folded parts.
+                // Ours is one comment that no page shows, beside a lease, and the summary's folded parts.
                 if tag.starts_with("<!-- rmcoc:") && !block {
-                    block = true;
+                    block = !tag.starts_with("<!-- rmcoc:lease ");
                 } else if !is_folding(&tag) {
                     acts.push(format!("tag {tag}"));
                 }

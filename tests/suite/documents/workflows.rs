@@ -136,7 +136,8 @@ fn is_taken(event: &str, action: &str) -> bool {
         mention: "@review-my-code-bot",
         has_model_key: true,
     };
-    let answer = event::parse(event, &json!({ "action": action }), &rules);
+    let payload = json!({ "action": action, "changes": { "base": {} } });
+    let answer = event::parse(event, &payload, &rules);
     !matches!(
         answer,
         Ok(Trigger::Skip(
@@ -147,7 +148,7 @@ fn is_taken(event: &str, action: &str) -> bool {
 
 #[test]
 fn the_examples_and_the_readme_name_events_that_start_a_review() {
-    assert!(!is_taken("push", "") && !is_taken("pull_request", "closed"));
+    assert!(!is_taken("push", "") && !is_taken("pull_request", "labeled"));
     for path in examples() {
         for (event, options) in yaml(&path)["on"].as_object().expect("events") {
             if event == "workflow_dispatch" {

@@ -157,6 +157,8 @@ fn s4_a_finding_of_one_pull_request_is_none_of_another() {
         ours(&ground.world.github)[0].1.clone(),
     );
     let other = github.open_pull("dev", "search", "main");
+    // Else it holds the other one back, as both share the head's check.
+    github.pull(ground.world.pull, |pull| pull.state = "closed".into());
     ground.world.pull = other;
     github.remark(other, "mallory", ("src/page.ts", page_line()), &copied);
     ground.workflow.payload = events::event("pull_request", Some("opened"), github, other);

@@ -1,0 +1,114 @@
+//! The other pull requests of a head: looked up when a check is about to be concluded, and concluded anew when what
+//! holds them back has changed.
+
+use super::check;
+use crate::domain::{CommitSha, PrKey};
+use crate::github::{ApiError, CheckOutput, Conclusion, GitHub, NewCheckRun};
+use crate::plan::neighbours::{Neighbour, OnHead};
+use crate::publish::comment;
+use crate::state::lease::Place;
+use crate::state::record;
+use crate::state::signature::Keys;
+
+/// Where to look, and as whose run.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    pub github: &'a GitHub,
+    /// The pull request that the run is about.
+    pub pr: &'a PrKey,
+    pub head: &'a CommitSha,
+    pub keys: &'a Keys,
+    pub run: &'a str,
+    pub url: Option<&'a str>,
+}
+
+/// What else is on the head.
+#[derive(Debug, Default)]
+pub struct Company {
+    pub neighbours: Vec<Neighbour>,
+    /// Apps whose checks have our name.
+    pub strangers: Vec<String>,
+    /// Why nothing is known of other pull requests.
+    pub unknown: Option<String>,
+}
+
+impl Company {
+    /// The pull requests that keep this head's check from being green, besides one of them.
+    pub fn holders(&self, besides: u64) -> Vec<&Neighbour> {
+        let others = self.neighbours.iter();
+        others
+            .filter(|one| one.number != besides && one.holds_back())
+            .collect()
+    }
+}
+
+impl Look<'_> {
+    /// Two requests, whatever there is to find.
+    pub async fn company(&self) -> Company {
+        let found = self.found().await;
+        found.unwrap_or_else(|error| Company {
+            unknown: Some(comment::head_unknown(&error)),
+            ..Company::default()
+        })
+    }
+
+    async fn found(&self) -> Result<Company, ApiError> {
+        let (github, repo) = (self.github, &self.pr.repo);
+        let checks = github.check_runs(repo, self.head, check::NAME).await?;
+        let on_head = OnHead {
+            repo,
+            head: self.head,
+            keys: self.keys,
+            checks: &checks,
+        };
+        let mut known = on_head.numbers();
+        known.retain(|number| *number != self.pr.number);
+        let pulls = github.pulls_of(repo, self.head, &known).await?;
+        Ok(Company {
+            neighbours: on_head.neighbours(self.pr.number, &pulls),
+            strangers: on_head.strangers(self.pr),
+            unknown: None,
+        })
+    }
+
+    /// Concludes a check for another pull request of the head, from its record alone. Says whether it has one.
+    pub async fn conclude_for(&self, other: &Neighbour, held_by: &[u64]) -> Result<bool, ApiError> {
+        let merge_base = |record: &record::Record| record.merge_base.parse().ok();
+        let Some((record, merge_base)) = other
+            .record
+            .as_ref()
+            .and_then(|record| Some((record, merge_base(record)?)))
+        else {
+            return Ok(false);
+        };
+        let place = Place {
+            head: self.head.clone(),
+            base_ref: record.base_ref.clone(),
+            merge_base,
+        };
+        let pr = PrKey {
+            repo: self.pr.repo.clone(),
+            number: other.number,
+        };
+        let held = !held_by.is_empty();
+        let (title, conclusion) = match (held, record.succeeded()) {
+            (true, _) => (comment::check_held_back(held_by), Conclusion::Failure),
+            (false, true) => (comment::check_title_of(record), Conclusion::Success),
+            (false, false) => (comment::check_title_of(record), Conclusion::Failure),
+        };
+        let check = NewCheckRun {
+            name: check::NAME.into(),
+            head_sha: self.head.clone(),
+            external_id: place.external_id(self.run, other.number),
+            details_url: self.url.map(str::to_owned),
+            output: CheckOutput {
+                title: place.titled(&title),
+                summary: comment::computed_anew(other.number, record, self.pr.number),
+                text: Some(record::render(record, &pr, self.keys)),
+            },
+            conclusion: Some(conclusion),
+        };
+        let created = self.github.create_check_run(&pr.repo, &check).await;
+        created.map(|_| true)
+    }
+}
