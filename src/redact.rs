@@ -3,6 +3,7 @@
 
 mod context;
 mod judge;
+mod nearby;
 mod own;
 mod shapes;
 mod view;
@@ -157,6 +158,7 @@ impl Redactor {
         let mut hits: Vec<Hit> = self.own.find(text).map(own_hit).collect();
         shapes::find(text, &mut hits);
         context::find(text, &mut hits);
+        nearby::find(text, &mut hits);
         merged(hits)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::shapes::compiled;
 use super::{Hit, Kind, Source, judge};
-use regex::Regex;
+use regex::{Captures, Regex};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -17,14 +17,103 @@ const WORDS: &[(&str, &str)] = &[
     ("secret", r"secret(?:[ _-](?:access[ _-])?key)?"),
     (
         "key",
-        r"(?:api|access|auth|private|signing|encryption|account|license|device|preshared|master|service|server|write|read|admin|integration|consumer|app|subscription|storage)[ _-]?key|token|_pat\b|\bpat\b|credential|apikey|_api\b|sonar\.login|\bappid",
+        r"(?:api|access|auth|private|signing|encryption|account|license|device|preshared|master|service|server|write|read|admin|integration|consumer|app|subscription|storage)[ _-]?key|token|_pat\b|\bpat\b|credential|apikey|_api\b|[_-]auth\b|\bauth\b|licen[sc]e|webhook|sonar\.login|\bappid",
     ),
-    // Other keys are often names of entries: only what is too long for one counts.
-    ("other", r"\wkey\b|[._-]key\b"),
+    // Other keys are often names of entries.
+    ("other", r"\wkey\b|[._-]key\b|\bkey\b"),
+    // Services whose credentials are often assigned to their bare name.
+    (
+        "service",
+        r"airtable|algolia|amplitude|asana|atlassian|auth0|circleci|cloudflare|cloudinary|codecov|coinbase|confluent|contentful|datadog|deepgram|digitalocean|discord|docusign|dropbox|dynatrace|elevenlabs|fastly|figma|flutterwave|grafana|heroku|honeycomb|hubspot|intercom|jira|launchdarkly|linode|logdna|mailchimp|mailgun|mailjet|mapbox|messagebird|mixpanel|netlify|newrelic|new[_-]relic|notion|okta|onesignal|openai|opsgenie|pagerduty|paypal|paystack|pinecone|plaid|postmark|posthog|pushover|razorpay|rollbar|sauce|segment|sendbird|sendgrid|sendinblue|sentry|shippo|shodan|snyk|sonarcloud|splunk|squareup|stripe|telegram|travis|trello|twilio|twitch|twitter|typeform|vercel|vonage|vultr|wakatime|zapier|zendesk",
+    ),
 ];
 
-/// What stands between the name and the value, on one line or as the parts of a call.
-const BETWEEN: &str = r#"(?:\\*["'`\])]{0,3}\s{0,20}(?:::?=|=>|==?|:|,|>|\{\s{0,20}default\s{0,20}=)\s{0,40}|\s{1,4}(?:is\s|was\s)?)"#;
+/// Before "key", these say that it is the name of an entry or something public.
+const ENTRIES: &[&str] = &[
+    "cache",
+    "child",
+    "column",
+    "composite",
+    "config",
+    "cookie",
+    "data",
+    "dedupe",
+    "dict",
+    "entry",
+    "event",
+    "field",
+    "file",
+    "filter",
+    "foreign",
+    "group",
+    "hash",
+    "header",
+    "host",
+    "hot",
+    "i18n",
+    "idempotency",
+    "index",
+    "issue",
+    "item",
+    "json",
+    "label",
+    "locale",
+    "lock",
+    "lookup",
+    "map",
+    "merge",
+    "message",
+    "meta",
+    "metric",
+    "node",
+    "object",
+    "order",
+    "param",
+    "parent",
+    "partition",
+    "path",
+    "primary",
+    "product",
+    "project",
+    "property",
+    "public",
+    "query",
+    "record",
+    "redis",
+    "ref",
+    "register",
+    "registry",
+    "resource",
+    "route",
+    "routing",
+    "row",
+    "s3",
+    "schema",
+    "settings",
+    "short",
+    "shard",
+    "sort",
+    "state",
+    "tag",
+    "task",
+    "tenant",
+    "test",
+    "topic",
+    "trace",
+    "translation",
+    "type",
+    "unique",
+    "url",
+    "user",
+    "verify",
+    "wrapper",
+];
+
+/// After the name of a service, these say that no credential follows.
+const NO_CREDENTIALS: &str = r"(?i)(?:id|ids|uuid|guid|sha\d*|hash|digest|checksum|version|rev|ref|commit|name|url|host|path)$";
+
+/// What stands between the name and the value, on one line, as the parts of a call, or as two fields of an object.
+const BETWEEN: &str = r#"(?:\\*["'`\])]{0,3}\s{0,20}(?:::?=|=>|==?|:|,|>|\(|\{\s{0,20}default\s{0,20}=)\s{0,40}|\\*["']?\s{0,4},?\s{0,40}\\*["']?(?:value|val|default)\\*["']?\s{0,4}[:=]\s{0,4}|\s{1,4}(?:is\s|was\s)?)"#;
 
 static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     let words: Vec<String> = WORDS
@@ -32,10 +121,12 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         .map(|(name, words)| format!("(?P<{name}>{words})"))
         .collect();
     compiled(&format!(
-        r#"(?i)(?:{})[\w.-]{{0,32}}(?P<between>{BETWEEN})(?P<quote>\\*["'`]?)"#,
+        r#"(?i)(?:{})(?P<rest>[\w.-]{{0,32}})(?P<between>{BETWEEN})(?P<quote>\\*["'`]?)"#,
         words.join("|")
     ))
 });
+
+static UNCREDENTIALED: LazyLock<Regex> = LazyLock::new(|| compiled(NO_CREDENTIALS));
 
 /// Adds every value that the word before it makes a secret.
 pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
@@ -43,32 +134,96 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
         let Some(whole) = captures.get(0) else {
             continue;
         };
-        let group = |name: &str| captures.name(name).map_or("", |group| group.as_str());
-        let quote = group("quote").chars().last();
+        let quote = captures
+            .name("quote")
+            .and_then(|quote| quote.as_str().chars().last());
         let span = value(text, whole.end(), quote);
-        let value = &text[span.clone()];
-        let assigned = !group("between").trim_end_matches("is ").trim().is_empty();
-        let kind = if captures.name("password").is_some() {
-            (assigned && judge::password(value, quote.is_some())).then_some(Kind("password"))
-        } else if captures.name("client").is_some() {
-            judge::client_id(value).then_some(Kind("client id"))
-        } else if captures.name("other").is_some() {
-            judge::long_key(value, quote.is_some()).then_some(Kind("key or token"))
-        } else {
-            let secret = captures.name("secret").is_some();
-            let noise =
-                secret && quote.is_some() && (judge::noise(value) || judge::passphrase(value));
-            let label = if secret { "secret" } else { "key or token" };
-            (judge::key(value) || noise).then_some(Kind(label))
+        let place = Place {
+            name: &text[name_start(text, whole.start())..whole.start()],
+            quoted: quote.is_some(),
+            captures: &captures,
         };
-        if let Some(kind) = kind {
+        if let Some((kind, from)) = place.judge(&text[span.clone()]) {
             hits.push(Hit {
-                span,
+                span: span.start + from..span.end,
                 kind,
                 source: Source::Context,
             });
         }
     }
+}
+
+/// Where a value stands.
+struct Place<'a> {
+    /// What is before the word, of the same name.
+    name: &'a str,
+    quoted: bool,
+    captures: &'a Captures<'a>,
+}
+
+impl Place<'_> {
+    fn group(&self, name: &str) -> &str {
+        self.captures.name(name).map_or("", |group| group.as_str())
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.captures.name(name).is_some()
+    }
+
+    /// What kind of secret the value is, and where in it the secret starts.
+    fn judge(&self, value: &str) -> Option<(Kind, usize)> {
+        let quoted = self.quoted;
+        let between = self.group("between");
+        let assigned = !between.trim_end_matches("is ").trim().is_empty();
+        let key = |value: &str| judge::key(value) || assigned && judge::assigned_key(value, quoted);
+        let (found, label) = if self.has("password") {
+            (assigned && judge::password(value, quoted), "password")
+        } else if self.has("client") {
+            (judge::client_id(value), "client id")
+        } else if self.has("other") && self.entry() {
+            (judge::long_key(value, quoted), "key or token")
+        } else if self.has("other") {
+            (key(value), "key or token")
+        } else if self.has("service") {
+            let other = UNCREDENTIALED.is_match(self.group("rest"));
+            (assigned && !other && judge::key(value), "key or token")
+        } else if self.has("secret") {
+            let phrase = quoted && (judge::noise(value) || judge::passphrase(value));
+            (key(value) || phrase, "secret")
+        } else {
+            (key(value), "key or token")
+        };
+        let pair = || {
+            let (user, password) = value.split_once(':')?;
+            let plain = !self.has("service") && !self.has("other") && !user.is_empty();
+            (plain && assigned && judge::disordered(password))
+                .then_some((Kind("password"), user.len() + 1))
+        };
+        found.then_some((Kind(label), 0)).or_else(pair)
+    }
+
+    /// Whether the key is that of an entry: by the word before it, or because there is none.
+    fn entry(&self) -> bool {
+        let word = self.group("other").to_ascii_lowercase();
+        let stem = format!(
+            "{}{}",
+            self.name.to_ascii_lowercase(),
+            word.trim_end_matches("key")
+        );
+        let stem = stem.trim_end_matches(['.', '_', '-']);
+        stem.is_empty() || ENTRIES.iter().any(|entry| stem.ends_with(entry))
+    }
+}
+
+/// Where the name that goes on here starts, within reason.
+fn name_start(text: &str, end: usize) -> usize {
+    let part = |b: &&u8| b.is_ascii_alphanumeric() || b"._-".contains(b);
+    end - text.as_bytes()[..end]
+        .iter()
+        .rev()
+        .take(32)
+        .take_while(part)
+        .count()
 }
 
 /// From here to the closing quote, or to what ends a bare word.

@@ -57,6 +57,59 @@ const WORDS_FOR_IT: &[&str] = &[
 const PAIRS: &str = "al an ar as at ce ch co ct de ec ed el en er es et ha he hi ic il in io is it la ld le li ma me nd ne \
                      ng nt of om on or ou pr ra re ri ro sa se si ss st ta te th ti to tr ur us ve ";
 
+/// Names before a digest or the like, which is no secret.
+const DIGESTS: &[&str] = &[
+    "sha",
+    "sha1",
+    "sha224",
+    "sha256",
+    "sha384",
+    "sha512",
+    "md5",
+    "h1",
+    "blake2b",
+    "blake3",
+    "asset",
+    "blob",
+    "branch",
+    "build",
+    "bundle",
+    "cache",
+    "chunk",
+    "cid",
+    "commit",
+    "css",
+    "digest",
+    "etag",
+    "file",
+    "git",
+    "guid",
+    "hash",
+    "id",
+    "image",
+    "img",
+    "index",
+    "integrity",
+    "job",
+    "js",
+    "layer",
+    "main",
+    "obj",
+    "object",
+    "pkg",
+    "ref",
+    "release",
+    "rev",
+    "run",
+    "tag",
+    "test",
+    "tmp",
+    "tree",
+    "uuid",
+    "vendor",
+    "version",
+];
+
 /// A value of documentation, whatever its shape: `AKIAIOSFODNN7EXAMPLE`, `xxxxxxxx`, zeros.
 pub(super) fn documented(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
@@ -108,6 +161,34 @@ pub(super) fn key(value: &str) -> bool {
     value.trim_end_matches('=').bytes().all(allowed)
         && !placeholder(value)
         && (uuid(value) || hexadecimal(value) || base64(value) || dotted(value) || random(value))
+}
+
+/// A value that is assigned to the name of a key or a token, which may be shorter or of an odder alphabet.
+pub(super) fn assigned_key(value: &str, quoted: bool) -> bool {
+    key(value)
+        || !placeholder(value)
+            && (disordered(value)
+                || scrambled(value)
+                || (hex_digits(value) && value.len() >= 16 && entropy(value) >= 2.5)
+                || joined(value))
+        || quoted && noise(value)
+}
+
+/// A value that no name is: found beside a word that does not say of what, or beside none.
+pub(super) fn certain(value: &str) -> bool {
+    let plain = |part: &str| part.len() >= 16 && random(part);
+    let parts: Vec<&str> = value.split(['-', '_']).collect();
+    !placeholder(value)
+        && !parts.first().is_some_and(|name| digest(name))
+        && !uuid(value)
+        && random(value)
+        && (mixed(value) || digits(value) >= 4)
+        && parts.iter().any(|part| plain(part))
+}
+
+/// Whether the name before a value says that it is the digest of something or the like, which is no secret.
+pub(super) fn digest(name: &str) -> bool {
+    DIGESTS.contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// A value that can be nothing else than a key: longer than names are, or hexadecimal in quotes.
@@ -198,6 +279,46 @@ fn base64(value: &str) -> bool {
         && random(&plain)
 }
 
+/// Letters and digits that change more often than those of a name, in a value that is too short to be sure of it.
+pub(super) fn disordered(value: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| value.bytes().any(|b| test(&b));
+    let cases = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    let enough = match digits(value) {
+        0 => false,
+        1 => cases && 3 * changes(value) >= value.len(),
+        _ => 4 * changes(value) >= value.len(),
+    };
+    enough
+        && matches!(value.len(), 10..=24)
+        && has(u8::is_ascii_alphabetic)
+        && value
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && !reads(value, 7)
+}
+
+/// Letters without digits, in an order that no language has.
+fn scrambled(value: &str) -> bool {
+    value.len() >= 16
+        && digits(value) <= 2
+        && value
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && entropy(value) >= 3.0
+        && !hex_digits(value)
+        && !reads(value, 4)
+}
+
+/// Parts joined by symbols, of which one is a key of its own.
+fn joined(value: &str) -> bool {
+    let symbol = |c: char| c.is_ascii_punctuation() && c != '_' && c != '-';
+    !value.contains("://")
+        && value.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && value
+            .split(symbol)
+            .any(|part| part.len() >= 20 && mixed(part))
+}
+
 /// Parts of some length tell a token from `s.method` and `v1.name`; beside short ones, one must be longer than a name.
 fn dotted(value: &str) -> bool {
     let parts: Vec<&str> = value.split('.').collect();
@@ -250,10 +371,15 @@ fn changes(value: &str) -> usize {
     kinds.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
 
-/// Whether it reads as words, with numbers among them: `parseUtf8FromV2Header`, `build-2024-linux`. Pairs of letters
-/// that are frequent in English are two thirds of the pairs in a name, and a tenth of those in a random value; and a name
-/// is not full of digits.
+/// Whether it reads as words, with numbers among them: `parseUtf8FromV2Header`, `build-2024-linux`. A name is not full
+/// of digits.
 fn named(value: &str) -> bool {
+    reads(value, 7) && 4 * digits(value) < value.len()
+}
+
+/// Whether at least so many twentieths of its pairs of letters are frequent in English. They are two thirds of the pairs
+/// in a name, and a tenth of those in a random value.
+fn reads(value: &str, twentieths: usize) -> bool {
     let (mut pairs, mut frequent) = (0, 0);
     for pair in value.as_bytes().windows(2) {
         let joined = pair.iter().all(u8::is_ascii_alphabetic) && !starts_word(pair);
@@ -262,7 +388,7 @@ fn named(value: &str) -> bool {
         frequent +=
             usize::from(joined && PAIRS.as_bytes().chunks(3).any(|known| known[..2] == lower));
     }
-    20 * frequent >= 7 * pairs.max(3) && 4 * digits(value) < value.len()
+    20 * frequent >= twentieths * pairs.max(3)
 }
 
 fn starts_word(pair: &[u8]) -> bool {

@@ -2,6 +2,7 @@
 //! parts, so that no scanner takes this file for a leak.
 
 mod own_secrets;
+mod unknown_services;
 
 use super::*;
 
