@@ -17,15 +17,10 @@ const WORDS: &[(&str, &str)] = &[
     ("secret", r"secret(?:[ _-](?:access[ _-])?key)?"),
     (
         "key",
-        r"(?:api|access|auth|private|signing|encryption|account|license|device|preshared|master|service|server|write|read|admin|integration|consumer|app|subscription|storage)[ _-]?key|token|_pat\b|\bpat\b|credential|apikey|_api\b|[_-]auth\b|\bauth\b|licen[sc]e|webhook|sonar\.login|\bappid",
+        r"(?:api|access|auth|private|signing|encryption|account|license|device|preshared|master|service|server|write|read|admin|integration|consumer|app|subscription|storage)[ _-]?key|token|_pat\b|\bpat\b|credential|apikey|_api\b|[_-]auth\b|\bauth\b|licen[sc]e|sonar\.login|\bappid",
     ),
     // Other keys are often names of entries.
     ("other", r"\wkey\b|[._-]key\b|\bkey\b"),
-    // Services whose credentials are often assigned to their bare name.
-    (
-        "service",
-        r"airtable|algolia|amplitude|asana|atlassian|auth0|circleci|cloudflare|cloudinary|codecov|coinbase|confluent|contentful|datadog|deepgram|digitalocean|discord|docusign|dropbox|dynatrace|elevenlabs|fastly|figma|flutterwave|grafana|heroku|honeycomb|hubspot|intercom|jira|launchdarkly|linode|logdna|mailchimp|mailgun|mailjet|mapbox|messagebird|mixpanel|netlify|newrelic|new[_-]relic|notion|okta|onesignal|openai|opsgenie|pagerduty|paypal|paystack|pinecone|plaid|postmark|posthog|pushover|razorpay|rollbar|sauce|segment|sendbird|sendgrid|sendinblue|sentry|shippo|shodan|snyk|sonarcloud|splunk|squareup|stripe|telegram|travis|trello|twilio|twitch|twitter|typeform|vercel|vonage|vultr|wakatime|zapier|zendesk",
-    ),
 ];
 
 /// Before "key", these say that it is the name of an entry or something public.
@@ -94,6 +89,7 @@ const ENTRIES: &[&str] = &[
     "shard",
     "sort",
     "state",
+    "stream",
     "tag",
     "task",
     "tenant",
@@ -109,28 +105,34 @@ const ENTRIES: &[&str] = &[
     "wrapper",
 ];
 
-/// After the name of a service, these say that no credential follows.
-const NO_CREDENTIALS: &str = r"(?i)(?:id|ids|uuid|guid|sha\d*|hash|digest|checksum|version|rev|ref|commit|name|url|host|path)$";
+/// Services whose credentials are often assigned to their bare name.
+const SERVICES: &str = r"airtable|algolia|amplitude|asana|atlassian|auth0|circleci|cloudflare|cloudinary|codecov|coinbase|confluent|contentful|datadog|deepgram|digitalocean|discord|docusign|dropbox|dynatrace|elevenlabs|fastly|figma|flutterwave|grafana|heroku|honeycomb|hubspot|intercom|jira|launchdarkly|linode|logdna|mailchimp|mailgun|mailjet|mapbox|messagebird|mixpanel|netlify|newrelic|new[_-]relic|notion|okta|onesignal|openai|opsgenie|pagerduty|paypal|paystack|pinecone|plaid|postmark|posthog|pushover|razorpay|rollbar|sauce|segment|sendbird|sendgrid|sendinblue|sentry|shippo|shodan|snyk|sonarcloud|splunk|squareup|stripe|telegram|travis|trello|twilio|twitch|twitter|typeform|vercel|vonage|vultr|wakatime|zapier|zendesk";
 
 /// What stands between the name and the value, on one line, as the parts of a call, or as two fields of an object.
 const BETWEEN: &str = r#"(?:\\*["'`\])]{0,3}\s{0,20}(?:::?=|=>|==?|:|,|>|\(|\{\s{0,20}default\s{0,20}=)\s{0,40}|\\*["']?\s{0,4},?\s{0,40}\\*["']?(?:value|val|default)\\*["']?\s{0,4}[:=]\s{0,4}|\s{1,4}(?:is\s|was\s)?)"#;
 
-static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
+/// The words with the rest of their name, and the services.
+static PATTERNS: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     let words: Vec<String> = WORDS
         .iter()
         .map(|(name, words)| format!("(?P<{name}>{words})"))
         .collect();
-    compiled(&format!(
-        r#"(?i)(?:{})(?P<rest>[\w.-]{{0,32}})(?P<between>{BETWEEN})(?P<quote>\\*["'`]?)"#,
-        words.join("|")
-    ))
+    let names = [
+        format!(r"(?:{})[\w.-]{{0,32}}", words.join("|")),
+        format!("(?P<service>{SERVICES})"),
+    ];
+    names.map(|name| {
+        let value = format!(r#"(?P<between>{BETWEEN})(?P<quote>\\*["'`]?)"#);
+        compiled(&format!("(?i){name}{value}"))
+    })
 });
-
-static UNCREDENTIALED: LazyLock<Regex> = LazyLock::new(|| compiled(NO_CREDENTIALS));
 
 /// Adds every value that the word before it makes a secret.
 pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
-    for captures in PATTERN.captures_iter(text) {
+    let found = PATTERNS
+        .iter()
+        .flat_map(|pattern| pattern.captures_iter(text));
+    for captures in found {
         let Some(whole) = captures.get(0) else {
             continue;
         };
@@ -175,18 +177,22 @@ impl Place<'_> {
         let quoted = self.quoted;
         let between = self.group("between");
         let assigned = !between.trim_end_matches("is ").trim().is_empty();
-        let key = |value: &str| judge::key(value) || assigned && judge::assigned_key(value, quoted);
+        let key = |value: &str| judge::key(value) || assigned && judge::assigned_key(value);
         let (found, label) = if self.has("password") {
             (assigned && judge::password(value, quoted), "password")
         } else if self.has("client") {
             (judge::client_id(value), "client id")
-        } else if self.has("other") && self.entry() {
-            (judge::long_key(value, quoted), "key or token")
         } else if self.has("other") {
-            (key(value), "key or token")
+            let found = match self.stem().as_str() {
+                "" => judge::certain(value) || judge::long_key(value, quoted),
+                stem if ENTRIES.iter().any(|entry| stem.ends_with(entry)) => {
+                    judge::long_key(value, quoted)
+                }
+                _ => key(value),
+            };
+            (found, "key or token")
         } else if self.has("service") {
-            let other = UNCREDENTIALED.is_match(self.group("rest"));
-            (assigned && !other && judge::key(value), "key or token")
+            (assigned && judge::key(value), "key or token")
         } else if self.has("secret") {
             let phrase = quoted && (judge::noise(value) || judge::passphrase(value));
             (key(value) || phrase, "secret")
@@ -202,16 +208,11 @@ impl Place<'_> {
         found.then_some((Kind(label), 0)).or_else(pair)
     }
 
-    /// Whether the key is that of an entry: by the word before it, or because there is none.
-    fn entry(&self) -> bool {
+    /// What is before "key" in the same name.
+    fn stem(&self) -> String {
         let word = self.group("other").to_ascii_lowercase();
-        let stem = format!(
-            "{}{}",
-            self.name.to_ascii_lowercase(),
-            word.trim_end_matches("key")
-        );
-        let stem = stem.trim_end_matches(['.', '_', '-']);
-        stem.is_empty() || ENTRIES.iter().any(|entry| stem.ends_with(entry))
+        let stem = self.name.to_ascii_lowercase() + word.trim_end_matches("key");
+        stem.trim_end_matches(['.', '_', '-']).to_owned()
     }
 }
 

@@ -164,26 +164,24 @@ pub(super) fn key(value: &str) -> bool {
 }
 
 /// A value that is assigned to the name of a key or a token, which may be shorter or of an odder alphabet.
-pub(super) fn assigned_key(value: &str, quoted: bool) -> bool {
+pub(super) fn assigned_key(value: &str) -> bool {
     key(value)
         || !placeholder(value)
             && (disordered(value)
                 || scrambled(value)
                 || (hex_digits(value) && value.len() >= 16 && entropy(value) >= 2.5)
                 || joined(value))
-        || quoted && noise(value)
 }
 
 /// A value that no name is: found beside a word that does not say of what, or beside none.
 pub(super) fn certain(value: &str) -> bool {
-    let plain = |part: &str| part.len() >= 16 && random(part);
     let parts: Vec<&str> = value.split(['-', '_']).collect();
     !placeholder(value)
         && !parts.first().is_some_and(|name| digest(name))
         && !uuid(value)
         && random(value)
         && (mixed(value) || digits(value) >= 4)
-        && parts.iter().any(|part| plain(part))
+        && parts.iter().any(|part| part.len() >= 16 && random(part))
 }
 
 /// Whether the name before a value says that it is the digest of something or the like, which is no secret.
@@ -291,32 +289,30 @@ pub(super) fn disordered(value: &str) -> bool {
     enough
         && matches!(value.len(), 10..=24)
         && has(u8::is_ascii_alphabetic)
-        && value
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && value.bytes().all(plain)
         && !reads(value, 7)
 }
 
-/// Letters without digits, in an order that no language has.
+/// Letters with hardly a digit, in an order that no language has.
 fn scrambled(value: &str) -> bool {
-    value.len() >= 16
-        && digits(value) <= 2
-        && value
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
-        && entropy(value) >= 3.0
-        && !hex_digits(value)
-        && !reads(value, 4)
+    let strange = |part: &str| {
+        part.len() >= 16 && digits(part) <= 2 && entropy(part) >= 3.0 && !reads(part, 4)
+    };
+    value.bytes().all(plain) && !hex_digits(value) && value.split(['_', '-']).any(strange)
 }
 
 /// Parts joined by symbols, of which one is a key of its own.
 fn joined(value: &str) -> bool {
     let symbol = |c: char| c.is_ascii_punctuation() && c != '_' && c != '-';
+    let long = |part: &str| part.len() >= 20 && mixed(part);
     !value.contains("://")
         && value.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && value
-            .split(symbol)
-            .any(|part| part.len() >= 20 && mixed(part))
+        && (value.split(symbol).any(uuid) || value.split(|c| symbol(c) && c != '.').any(long))
+}
+
+/// What keys are made of.
+fn plain(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_' || b == b'-'
 }
 
 /// Parts of some length tell a token from `s.method` and `v1.name`; beside short ones, one must be longer than a name.
@@ -334,14 +330,13 @@ fn dotted(value: &str) -> bool {
 
 /// Letters and digits in a disorder that names do not have.
 pub(super) fn random(value: &str) -> bool {
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     let enough = match digits(value) {
         // Without digits, only a constant change of case tells it from words.
         0 | 1 => value.len() >= 24 && 3 * changes(value) >= value.len(),
         _ => value.len() >= 16 && 8 * changes(value) >= value.len(),
     };
     enough
-        && value.bytes().all(allowed)
+        && value.bytes().all(plain)
         && value.bytes().any(|b| b.is_ascii_alphabetic())
         && entropy(value) >= 3.0
         && !hex_digits(value)

@@ -13,7 +13,7 @@ const REACH: usize = 80;
 /// What speaks of a secret. What we put in its place speaks of none.
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
-        r"(?i)\[redacted: [a-z ]{1,40}\]|keys?\b|api[ _-]?key|tokens?\b|secrets?\b|passw(?:or)?ds?\b|credentials?\b|\bauth\b|authorization|bearer|webhook",
+        r"(?i)\[redacted: [a-z ]{1,40}\]|(?:api|access|auth|private|secret|signing|service|account)[ _-]?keys?\b|tokens?\b|secrets?\b|passw(?:or)?ds?\b|credentials?\b|authorization|bearer",
     )
 });
 
@@ -67,5 +67,9 @@ fn reaches(gap: &str) -> bool {
 /// Whether what is between them says that the word speaks of the value.
 fn leads(gap: &str) -> bool {
     let said = gap.trim_end_matches(['"', '\'', '`', ' ', '\\']);
-    (said.ends_with([':', '=', '(']) || said.ends_with(" is")) && !OTHERS.is_match(gap)
+    [":", "=", "(", " is", "||", "??"]
+        .iter()
+        .any(|end| said.ends_with(end))
+        && !gap.contains(';')
+        && !OTHERS.is_match(gap)
 }

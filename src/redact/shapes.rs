@@ -17,8 +17,6 @@ enum Ask {
     Mixed,
     /// The group `v` must have the length of a key, and not be a digest by name.
     Hexadecimal,
-    /// The group `v` must be a key that is known without any word.
-    Certain,
     /// The group `v` must be in disorder, however short.
     Disordered,
     /// The match must be the whole of a key.
@@ -109,9 +107,6 @@ const TABLE: &[(&str, &str, Ask)] = &[
     ("API key", r"\b[A-Za-z][A-Za-z0-9]{0,11}[_-](?:live|test|prod|sandbox|pat|secret|sec|key|api|token|tkn|sk|pk|access|refresh|oauth|auth|app|bot|user|admin|svc|personal)[_-](?P<v>[A-Za-z0-9]{16,})", Ask::Random),
     // The number of an account or a key, and its secret.
     ("API key", r"\b\d{1,16}[:|-](?P<v>[\w-]{30,})", Ask::Mixed),
-    // Any service, no name: what is quoted may be shorter.
-    ("API key", r#"["'`](?P<v>[A-Za-z0-9_-]{32,})["'`]"#, Ask::Certain),
-    ("API key", r#"(?:^|[\s"'`(\[{<,:=|!])(?P<v>[A-Za-z0-9_-]{40,})"#, Ask::Certain),
 ];
 
 struct Shape {
@@ -171,7 +166,6 @@ impl Ask {
             Self::Random => of_its_own(value, name, rest) && judge::random(&value.replace('.', "")),
             Self::Mixed => of_its_own(value, name, rest) && judge::mixed(value),
             Self::Hexadecimal => of_its_own(value, name, rest) && judge::hexadecimal(value),
-            Self::Certain => of_its_own(value, name, rest) && judge::certain(value),
             Self::Disordered => {
                 !judge::placeholder(value) && (judge::disordered(value) || judge::random(value))
             }
