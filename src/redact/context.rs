@@ -102,6 +102,7 @@ const ENTRIES: &[&str] = &[
     "url",
     "user",
     "verify",
+    "websocket",
     "wrapper",
 ];
 
@@ -141,7 +142,7 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
             .and_then(|quote| quote.as_str().chars().last());
         let span = value(text, whole.end(), quote);
         let place = Place {
-            name: &text[name_start(text, whole.start())..whole.start()],
+            before: &text[..whole.start()],
             quoted: quote.is_some(),
             captures: &captures,
         };
@@ -157,8 +158,7 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
 
 /// Where a value stands.
 struct Place<'a> {
-    /// What is before the word, of the same name.
-    name: &'a str,
+    before: &'a str,
     quoted: bool,
     captures: &'a Captures<'a>,
 }
@@ -175,15 +175,23 @@ impl Place<'_> {
     /// What kind of secret the value is, and where in it the secret starts.
     fn judge(&self, value: &str) -> Option<(Kind, usize)> {
         let quoted = self.quoted;
-        let between = self.group("between");
-        let assigned = !between.trim_end_matches("is ").trim().is_empty();
-        let key = |value: &str| judge::key(value) || assigned && judge::assigned_key(value);
+        let between = self.group("between").trim();
+        let linked = matches!(between, "is" | "was");
+        let assigned = !between.is_empty() && between != "is";
+        let called = between.ends_with(['(', ',']);
+        let named = assigned || linked || word_before(self.before).starts_with('-');
+        let key = |value: &str| {
+            judge::key(value)
+                || (quoted || !called) && (named || value.len() >= 16) && judge::assigned_key(value)
+        };
         let (found, label) = if self.has("password") {
+            let assigned = assigned && !between.ends_with('(');
             (assigned && judge::password(value, quoted), "password")
         } else if self.has("client") {
             (judge::client_id(value), "client id")
         } else if self.has("other") {
             let found = match self.stem().as_str() {
+                "" if linked => key(value),
                 "" => judge::certain(value) || judge::long_key(value, quoted),
                 stem if ENTRIES.iter().any(|entry| stem.ends_with(entry)) => {
                     judge::long_key(value, quoted)
@@ -208,23 +216,23 @@ impl Place<'_> {
         found.then_some((Kind(label), 0)).or_else(pair)
     }
 
-    /// What is before "key" in the same name.
+    /// What is before "key": in the same name or, if that is all of it, the entry that is named one space before.
     fn stem(&self) -> String {
         let word = self.group("other").to_ascii_lowercase();
-        let stem = self.name.to_ascii_lowercase() + word.trim_end_matches("key");
-        stem.trim_end_matches(['.', '_', '-']).to_owned()
+        let stem = word_before(self.before).to_ascii_lowercase() + word.trim_end_matches("key");
+        let stem = stem.trim_matches(['.', '_', '-']).to_owned();
+        match self.before.strip_suffix(' ').map(word_before) {
+            Some(entry) if ENTRIES.contains(&entry) => entry.to_owned(),
+            _ => stem,
+        }
     }
 }
 
-/// Where the name that goes on here starts, within reason.
-fn name_start(text: &str, end: usize) -> usize {
+/// What a text ends with that may be part of a name, within reason.
+fn word_before(text: &str) -> &str {
     let part = |b: &&u8| b.is_ascii_alphanumeric() || b"._-".contains(b);
-    end - text.as_bytes()[..end]
-        .iter()
-        .rev()
-        .take(32)
-        .take_while(part)
-        .count()
+    let length = text.bytes().rev().take(32).take_while(|b| part(&b)).count();
+    &text[text.len() - length..]
 }
 
 /// From here to the closing quote, or to what ends a bare word.
@@ -246,6 +254,14 @@ fn value(text: &str, start: usize, quote: Option<char>) -> Range<usize> {
             },
             |(at, _)| at,
         );
-    let escaped = rest[..length].trim_end_matches('\\').len();
-    start..start + if quote.is_some() { escaped } else { length }
+    let found = &rest[..length];
+    let found = match quote {
+        Some(_) => found.trim_end_matches('\\'),
+        // The end of a sentence, not of an ellipsis.
+        None => match found.strip_suffix('.') {
+            Some(sentence) if !sentence.ends_with('.') => sentence,
+            _ => found,
+        },
+    };
+    start..start + found.len()
 }

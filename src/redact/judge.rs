@@ -110,6 +110,9 @@ const DIGESTS: &[&str] = &[
     "version",
 ];
 
+/// Longer values are no keys that a person assigns by a word.
+const LONGEST: usize = 512;
+
 /// A value of documentation, whatever its shape: `AKIAIOSFODNN7EXAMPLE`, `xxxxxxxx`, zeros.
 pub(super) fn documented(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
@@ -163,14 +166,11 @@ pub(super) fn key(value: &str) -> bool {
         && (uuid(value) || hexadecimal(value) || base64(value) || dotted(value) || random(value))
 }
 
-/// A value that is assigned to the name of a key or a token, which may be shorter or of an odder alphabet.
+/// A value that is no key by itself, but is one where a name says so: shorter, of letters alone, of parts.
 pub(super) fn assigned_key(value: &str) -> bool {
-    key(value)
-        || !placeholder(value)
-            && (disordered(value)
-                || scrambled(value)
-                || (hex_digits(value) && value.len() >= 16 && entropy(value) >= 2.5)
-                || joined(value))
+    let short = |value: &str| hex_digits(value) && value.len() >= 16 && entropy(value) >= 2.5;
+    let shaped = || disordered(value) || short(value) || scrambled(value) || joined(value);
+    value.len() <= LONGEST && shaped() && !placeholder(value)
 }
 
 /// A value that no name is: found beside a word that does not say of what, or beside none.
@@ -180,6 +180,7 @@ pub(super) fn certain(value: &str) -> bool {
         && !parts.first().is_some_and(|name| digest(name))
         && !uuid(value)
         && random(value)
+        && value.len() >= 20
         && (mixed(value) || digits(value) >= 4)
         && parts.iter().any(|part| part.len() >= 16 && random(part))
 }
@@ -279,24 +280,24 @@ fn base64(value: &str) -> bool {
 
 /// Letters and digits that change more often than those of a name, in a value that is too short to be sure of it.
 pub(super) fn disordered(value: &str) -> bool {
-    let has = |test: fn(&u8) -> bool| value.bytes().any(|b| test(&b));
-    let cases = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
-    let enough = match digits(value) {
+    if !matches!(value.len(), 10..=24) || !value.bytes().all(plain) || reads(value, 7) {
+        return false;
+    }
+    match digits(value) {
         0 => false,
-        1 => cases && 3 * changes(value) >= value.len(),
-        _ => 4 * changes(value) >= value.len(),
-    };
-    enough
-        && matches!(value.len(), 10..=24)
-        && has(u8::is_ascii_alphabetic)
-        && value.bytes().all(plain)
-        && !reads(value, 7)
+        1 => both_cases(value) && 3 * changes(value) >= value.len(),
+        _ => 4 * changes(value) >= value.len() && value.bytes().any(|b| b.is_ascii_alphabetic()),
+    }
 }
 
-/// Letters with hardly a digit, in an order that no language has.
+/// Letters with hardly a digit, in an order that no language has, of one case or of both in disorder.
 fn scrambled(value: &str) -> bool {
     let strange = |part: &str| {
-        part.len() >= 16 && digits(part) <= 2 && entropy(part) >= 3.0 && !reads(part, 4)
+        part.len() >= 20
+            && digits(part) <= 2
+            && entropy(part) >= 3.0
+            && (!both_cases(part) || 3 * changes(part) >= part.len())
+            && !reads(part, 4)
     };
     value.bytes().all(plain) && !hex_digits(value) && value.split(['_', '-']).any(strange)
 }
@@ -345,10 +346,11 @@ pub(super) fn random(value: &str) -> bool {
 
 /// The same, in capitals and small letters.
 pub(super) fn mixed(value: &str) -> bool {
-    random(value)
-        && digits(value) >= 2
-        && value.bytes().any(|b| b.is_ascii_uppercase())
-        && value.bytes().any(|b| b.is_ascii_lowercase())
+    random(value) && digits(value) >= 2 && both_cases(value)
+}
+
+fn both_cases(value: &str) -> bool {
+    value.bytes().any(|b| b.is_ascii_uppercase()) && value.bytes().any(|b| b.is_ascii_lowercase())
 }
 
 fn digits(value: &str) -> usize {

@@ -17,7 +17,7 @@ static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-static VALUES: LazyLock<Regex> = LazyLock::new(|| compiled(r"[A-Za-z0-9_-]{20,}"));
+static VALUES: LazyLock<Regex> = LazyLock::new(|| compiled(r"[A-Za-z0-9_-]{16,}"));
 
 /// Between a word and a plain number or identifier, these say what else it is.
 static OTHERS: LazyLock<Regex> = LazyLock::new(|| {
@@ -71,5 +71,6 @@ fn leads(gap: &str) -> bool {
         .iter()
         .any(|end| said.ends_with(end))
         && !gap.contains(';')
+        && !said.ends_with("::")
         && !OTHERS.is_match(gap)
 }

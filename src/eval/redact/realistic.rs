@@ -51,7 +51,7 @@ fn fixed(run: &[u8], whole: usize) -> bool {
     !letters.is_empty()
         && letters.iter().all(u8::is_ascii_alphabetic)
         && (run.len() <= longest && run.len() < whole)
-        && !run.iter().all(u8::is_ascii_hexdigit)
+        && !(run.len() >= RUN && run.iter().all(u8::is_ascii_hexdigit))
         && !run.windows(RUN).any(follows)
 }
 

@@ -107,12 +107,7 @@ fn pairs_of_user_and_password_lose_the_password() {
 }
 
 #[test]
-fn long_disorder_goes_without_any_word() {
-    gone(
-        &["acme push #", "see `#`", "new Acme('#')", "[\"#\"]", "#"],
-        &[body(44), body(64), &LOWER.repeat(2)[..46]],
-    );
-    gone(&["new Acme('#')", "see `#`."], &[body(32), body(36)]);
+fn a_short_name_or_a_number_before_disorder_makes_it_a_key() {
     gone(
         &[
             "acme_live_#",
@@ -167,20 +162,4 @@ fn names_digests_and_examples_stay_beside_every_word() {
         "integrity=\"sha384-q7Zt0Xw3Lr9Vb5Ns1Kd8Yg4Pf6Hm2Jc0Tu7Ea3Ri9Wo5Sx1Qz8Bv4Ck6Gl2Dj0Fyq7Zt\"",
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIQ7Zt0Xw3Lr9Vb5Ns1Kd8Yg4Pf6Hm2Jc0Tu7Ea3R dev",
     ]);
-}
-
-#[test]
-fn a_megabyte_that_nearly_matches_is_passed_over_once() {
-    for unit in [
-        "api key ",
-        "token: ",
-        "_key = q7",
-        "key is (",
-        "acme_live_",
-        "12|",
-        "name: token value ",
-    ] {
-        let text = unit.repeat(1_000_000 / unit.len());
-        assert_eq!(clean(&text).len(), text.len(), "{unit}");
-    }
 }
