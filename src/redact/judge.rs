@@ -168,7 +168,9 @@ pub(super) fn key(value: &str) -> bool {
 
 /// A value that is no key by itself, but is one where a name says so: shorter, of letters alone, of parts.
 pub(super) fn assigned_key(value: &str) -> bool {
-    let short = |value: &str| hex_digits(value) && value.len() >= 16 && entropy(value) >= 2.5;
+    let short = |value: &str| {
+        matches!(value.len(), 16 | 20 | 24 | 28) && hex_digits(value) && entropy(value) >= 2.5
+    };
     let shaped = || disordered(value) || short(value) || scrambled(value) || joined(value);
     value.len() <= LONGEST && shaped() && !placeholder(value)
 }

@@ -102,7 +102,7 @@ const TABLE: &[(&str, &str, Ask)] = &[
     ("API key", r"\b(?P<p>[a-z][a-z0-9]{1,9})\.(?P<v>[\w-]{20,}\.[\w-]{20,})", Ask::Random),
     ("API key", r"\b(?P<p>[A-Z][A-Za-z0-9]{1,9})\.(?P<v>[\w-]{20,}\.[\w-]{20,})", Ask::Random),
     ("API key", r"\b(?P<p>[A-Z]{2,8})[_-](?P<v>[0-9a-f]{24,64})\b", Ask::Known),
-    ("API key", r"\b(?P<p>[a-z]{2,6}|[A-Z]{2,6})(?P<v>[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})\b", Ask::Hexadecimal),
+    ("API key", r"\b(?P<p>[a-z]{2,6}|[A-Z]{2,6})(?P<v>[0-9a-f]{32})\b", Ask::Hexadecimal),
     // The word between a name and a short body says that it is a key.
     ("API key", r"\b[A-Za-z][A-Za-z0-9]{0,11}[_-](?:live|test|prod|sandbox|pat|secret|sec|key|api|token|tkn|sk|pk|access|refresh|oauth|auth|app|bot|user|admin|svc|personal)[_-](?P<v>[A-Za-z0-9]{16,})", Ask::Random),
     // The number of an account or a key, and its secret.

@@ -163,7 +163,7 @@ fn anybody_can_measure_redaction_on_their_own_samples() {
     let comments = folder.path().join("comments.jsonl");
     std::fs::write(
         &samples,
-        r#"{"text": "password = 'q7Zt0Xw3'", "spans": ["q7Zt0Xw3"]}
+        r#"{"text": "token = 'q7Zt0Xw3Lr9Vb5Ns1Kd8'", "spans": ["q7Zt0Xw3Lr9Vb5Ns1Kd8"]}
 {"text": "The code word is owl.", "spans": ["owl"]}
 {"text": "The page loop is off by one.", "spans": []}
 "#,
