@@ -1,5 +1,5 @@
-//! Takes secrets out of text that leaves: the run's own in any usual encoding, others by their shape or by the word
-//! they are assigned to. Separate and at the top, because comments, report, log and web all pass through it.
+//! Takes secrets out of text that leaves: the run's own in any usual encoding, others by their shape or by a word
+//! beside them. Separate and at the top, because comments, report, log and web all pass through it.
 
 mod context;
 mod judge;

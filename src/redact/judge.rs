@@ -175,7 +175,7 @@ pub(super) fn assigned_key(value: &str) -> bool {
     value.len() <= LONGEST && shaped() && !placeholder(value)
 }
 
-/// A value that no name is: found beside a word that does not say of what, or beside none.
+/// A value that no name is, for places where the word beside it may speak of something else.
 pub(super) fn certain(value: &str) -> bool {
     let parts: Vec<&str> = value.split(['-', '_']).collect();
     !placeholder(value)

@@ -46,9 +46,11 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
             .iter()
             .find(|word| word.start() >= value.end());
         let behind = behind.and_then(|word| text.get(value.end()..word.start()));
+        let value_is = |test: fn(&str) -> bool| test(value.as_str());
         let near = [ahead, behind].into_iter().flatten().any(reaches);
-        let secret = near && judge::certain(value.as_str())
-            || ahead.is_some_and(|gap| reaches(gap) && leads(gap)) && judge::key(value.as_str());
+        let secret = near && value_is(judge::certain)
+            || ahead.is_some_and(|gap| reaches(gap) && leads(gap))
+                && (value_is(judge::key) || value_is(judge::assigned_key));
         if secret {
             hits.push(Hit {
                 span: value.range(),
