@@ -103,9 +103,9 @@ enum Evaluation {
     Redact {
         /// One JSON object a line, with the "text" and its "spans", the list of secrets in it
         file: PathBuf,
-        /// Also count how many of the distinct texts of a file of pairs change
-        #[arg(long, value_name = "PAIRS")]
-        ordinary: Option<PathBuf>,
+        /// Also count how many distinct texts of a file change: JSON with a "text", or with "a" and "b"; repeatable
+        #[arg(long, value_name = "FILE")]
+        ordinary: Vec<PathBuf>,
         /// Name the lines whose secrets stayed, and those that changed without one
         #[arg(long)]
         lines: bool,
@@ -293,11 +293,13 @@ fn evaluate(what: &Evaluation) -> ExitCode {
                 false => counts.to_string(),
             })
         })
-        .and_then(|report| match ordinary {
-            None => Ok(report),
-            Some(pairs) => measured(pairs, "pair", |text| {
-                eval::redact::ordinary(text).map(|counts| format!("{report}{counts}"))
-            }),
+        .and_then(|report| {
+            let lines = ordinary.iter().map(|file| {
+                measured(file, "text", |text| {
+                    eval::redact::ordinary(text).map(|counts| counts.to_string())
+                })
+            });
+            std::iter::once(Ok(report)).chain(lines).collect()
         }),
     };
     match report {

@@ -1,8 +1,9 @@
-//! Takes secrets out of text that leaves: the run's own in any usual encoding, others by their shape or by the word
-//! they are assigned to. Separate and at the top, because comments, report, log and web all pass through it.
+//! Takes secrets out of text that leaves: the run's own in any usual encoding, others by their shape or by a word
+//! beside them. Separate and at the top, because comments, report, log and web all pass through it.
 
 mod context;
 mod judge;
+mod nearby;
 mod own;
 mod shapes;
 mod view;
@@ -157,6 +158,7 @@ impl Redactor {
         let mut hits: Vec<Hit> = self.own.find(text).map(own_hit).collect();
         shapes::find(text, &mut hits);
         context::find(text, &mut hits);
+        nearby::find(text, &mut hits);
         merged(hits)
     }
 }

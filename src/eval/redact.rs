@@ -1,8 +1,13 @@
 //! How well secrets are taken out, measured on samples with and without one. Separate from repetition, because it
 //! measures another rule on another kind of file.
 
-use super::{BadPairs, percent, share, wire, without_place};
+mod realistic;
+
+use super::{percent, share, wire, without_place};
 use crate::redact::Redactor;
+use realistic::realistic;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -20,6 +25,39 @@ pub enum BadSamples {
     Empty,
 }
 
+/// Why a file of ordinary texts cannot be measured on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadTexts {
+    #[error(
+        "line {line} holds no text ({reason}); each line must be a JSON object with a \"text\", or with the texts \"a\" \
+         and \"b\""
+    )]
+    Line { line: usize, reason: String },
+    #[error(
+        "there are no texts in it; give one JSON object a line with a \"text\", or with the texts \"a\" and \"b\""
+    )]
+    Empty,
+}
+
+/// Realistic secrets drawn for each listed one.
+const DRAWS: u8 = 5;
+
+/// How many secrets were listed, and how many of them are gone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Gone {
+    pub secrets: u32,
+    pub gone: u32,
+}
+
+/// The counts of the secrets of some samples.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Secrets {
+    /// The secrets as listed.
+    pub given: Gone,
+    /// Realistic ones in their place.
+    pub realistic: Gone,
+}
+
 /// The counts of one file of samples.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Redaction {
@@ -29,11 +67,15 @@ pub struct Redaction {
     pub without: u32,
     /// Samples that list none, of a text for which another sample does: they do not count as texts without a secret.
     pub contradicted: u32,
-    pub spans: u32,
-    pub gone: u32,
+    /// The secrets that redaction may be fitted to.
+    pub fitted: Secrets,
+    /// The secrets of the rules that are held out.
+    pub held_out: Secrets,
     pub changed: u32,
-    /// The lines of spans that stayed.
+    /// The lines of listed secrets that stayed.
     pub missed_lines: Vec<usize>,
+    /// The lines of which a realistic secret stayed.
+    pub missed_realistic_lines: BTreeSet<usize>,
     /// The lines of samples without a secret that changed.
     pub changed_lines: Vec<usize>,
 }
@@ -47,7 +89,11 @@ pub struct Ordinary {
 
 /// Measures on a file with a sample a line; empty lines are passed over.
 pub fn redaction(file: &str) -> Result<Redaction, BadSamples> {
-    let samples = samples(file)?;
+    let samples: Vec<(usize, wire::Sample)> =
+        parsed(file).map_err(|(line, reason)| BadSamples::Line { line, reason })?;
+    if samples.is_empty() {
+        return Err(BadSamples::Empty);
+    }
     let secretive: BTreeSet<&str> = samples
         .iter()
         .filter(|(_, sample)| !sample.spans.is_empty())
@@ -56,19 +102,12 @@ pub fn redaction(file: &str) -> Result<Redaction, BadSamples> {
     let redactor = Redactor::new([]);
     let mut counts = Redaction::default();
     for (line, sample) in &samples {
-        let cleaned = redactor.clean(&sample.text);
         if !sample.spans.is_empty() {
-            counts.with += 1;
-            for span in &sample.spans {
-                let gone = !cleaned.contains(span.as_str());
-                counts.spans += 1;
-                counts.gone += u32::from(gone);
-                counts.missed_lines.extend((!gone).then_some(*line));
-            }
+            counts.add_secrets(&redactor, *line, sample);
         } else if secretive.contains(sample.text.as_str()) {
             counts.contradicted += 1;
         } else {
-            let changed = cleaned != sample.text;
+            let changed = redactor.clean(&sample.text) != sample.text;
             counts.without += 1;
             counts.changed += u32::from(changed);
             counts.changed_lines.extend(changed.then_some(*line));
@@ -77,45 +116,75 @@ pub fn redaction(file: &str) -> Result<Redaction, BadSamples> {
     Ok(counts)
 }
 
-/// Measures on the distinct texts of a file of pairs, which hold no secrets.
-pub fn ordinary(file: &str) -> Result<Ordinary, BadPairs> {
-    let redactor = Redactor::new([]);
-    let pairs = super::pairs(file)?;
-    let texts: BTreeSet<&str> = pairs
-        .iter()
-        .flat_map(|pair| [pair.a.as_str(), pair.b.as_str()])
+/// Measures on the distinct texts of a file of comments or of pairs, which hold no secrets.
+pub fn ordinary(file: &str) -> Result<Ordinary, BadTexts> {
+    let lines: Vec<(usize, wire::Texts)> =
+        parsed(file).map_err(|(line, reason)| BadTexts::Line { line, reason })?;
+    let texts: BTreeSet<String> = lines
+        .into_iter()
+        .flat_map(|(_, line)| [line.text, line.a, line.b])
+        .flatten()
         .collect();
+    if texts.is_empty() {
+        return Err(BadTexts::Empty);
+    }
+    let redactor = Redactor::new([]);
     let mut counts = Ordinary::default();
     for text in texts {
         counts.texts += 1;
-        counts.changed += u32::from(redactor.clean(text) != text);
+        counts.changed += u32::from(redactor.clean(&text) != text);
     }
     Ok(counts)
 }
 
-fn samples(file: &str) -> Result<Vec<(usize, wire::Sample)>, BadSamples> {
-    let mut samples = Vec::new();
-    for (index, line) in file.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let sample = serde_json::from_str(line).map_err(|error| BadSamples::Line {
-            line: index + 1,
-            reason: without_place(&error),
-        })?;
-        samples.push((index + 1, sample));
-    }
-    if samples.is_empty() {
-        return Err(BadSamples::Empty);
-    }
-    Ok(samples)
+/// The lines with their numbers, or the number of a wrong line and what is wrong with it.
+fn parsed<T: DeserializeOwned>(file: &str) -> Result<Vec<(usize, T)>, (usize, String)> {
+    let lines = file.lines().enumerate();
+    lines
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(index, line)| {
+            let parsed = serde_json::from_str(line);
+            let value = parsed.map_err(|error| (index + 1, without_place(&error)))?;
+            Ok((index + 1, value))
+        })
+        .collect()
+}
+
+/// Whether the samples of a rule are held out: the first byte of the SHA-256 of its name is a multiple of five.
+fn held_out(rule: &str) -> bool {
+    Sha256::digest(rule)[0].is_multiple_of(5)
 }
 
 impl Redaction {
-    /// The share of the listed secrets that are gone; `None` where there are none.
+    fn add_secrets(&mut self, redactor: &Redactor, line: usize, sample: &wire::Sample) {
+        let part = if held_out(&sample.rule) {
+            &mut self.held_out
+        } else {
+            &mut self.fitted
+        };
+        self.with += 1;
+        let cleaned = redactor.clean(&sample.text);
+        for secret in &sample.spans {
+            let gone = !cleaned.contains(secret);
+            part.given.add(gone);
+            self.missed_lines.extend((!gone).then_some(line));
+            let draws = (0..DRAWS).map(|number| realistic(secret, number));
+            for drawn in draws.filter(|drawn| drawn != secret) {
+                let text = sample.text.replace(secret, &drawn);
+                let gone = !redactor.clean(&text).contains(&drawn);
+                part.realistic.add(gone);
+                self.missed_realistic_lines.extend((!gone).then_some(line));
+            }
+        }
+    }
+
+    /// All secrets, held out or not.
     #[must_use]
-    pub fn recall(&self) -> Option<f64> {
-        share(self.gone, self.spans)
+    pub fn secrets(&self) -> Secrets {
+        Secrets {
+            given: self.fitted.given.and(self.held_out.given),
+            realistic: self.fitted.realistic.and(self.held_out.realistic),
+        }
     }
 
     /// The share of the samples without a secret that changed; `None` where there are none.
@@ -127,8 +196,8 @@ impl Redaction {
     /// The lines to look at, in words.
     #[must_use]
     pub fn lines(&self) -> String {
-        let list = |lines: &[usize]| {
-            let names: Vec<String> = lines.iter().map(usize::to_string).collect();
+        let list = |lines: &mut dyn Iterator<Item = &usize>| {
+            let names: Vec<String> = lines.map(usize::to_string).collect();
             if names.is_empty() {
                 "none".to_owned()
             } else {
@@ -136,10 +205,31 @@ impl Redaction {
             }
         };
         format!(
-            "missed lines   {}\nchanged lines  {}\n",
-            list(&self.missed_lines),
-            list(&self.changed_lines)
+            "missed lines      {}\nmissed realistic  {}\nchanged lines     {}\n",
+            list(&mut self.missed_lines.iter()),
+            list(&mut self.missed_realistic_lines.iter()),
+            list(&mut self.changed_lines.iter())
         )
+    }
+}
+
+impl Gone {
+    fn add(&mut self, gone: bool) {
+        self.secrets += 1;
+        self.gone += u32::from(gone);
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            secrets: self.secrets + other.secrets,
+            gone: self.gone + other.gone,
+        }
+    }
+
+    /// The share that is gone; `None` where there are no secrets.
+    #[must_use]
+    pub fn recall(self) -> Option<f64> {
+        share(self.gone, self.secrets)
     }
 }
 
@@ -148,6 +238,13 @@ impl Ordinary {
     #[must_use]
     pub fn changed_rate(&self) -> Option<f64> {
         share(self.changed, self.texts)
+    }
+}
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let recall = percent(self.recall());
+        write!(f, "{recall} gone ({} of {})", self.gone, self.secrets)
     }
 }
 
@@ -161,13 +258,14 @@ impl fmt::Display for Redaction {
             self.without,
             self.contradicted,
         )?;
-        writeln!(
-            f,
-            "secrets   {} gone ({} of {})",
-            percent(self.recall()),
-            self.gone,
-            self.spans
-        )?;
+        for (name, secrets) in [
+            ("secrets", self.secrets()),
+            ("fitted", self.fitted),
+            ("held out", self.held_out),
+        ] {
+            let Secrets { given, realistic } = secrets;
+            writeln!(f, "{name:<8}  {given}, realistic ones {realistic}")?;
+        }
         writeln!(
             f,
             "without   {} changed ({} of {})",
@@ -214,11 +312,43 @@ mod tests {
         assert_eq!(
             format!("{counts}{}", counts.lines()),
             "samples   5 (2 with a secret, 2 without, 1 said to be without whose text has one elsewhere)\n\
-             secrets   50.0 % gone (1 of 2)\n\
+             secrets   50.0 % gone (1 of 2), realistic ones 50.0 % gone (5 of 10)\n\
+             fitted    50.0 % gone (1 of 2), realistic ones 50.0 % gone (5 of 10)\n\
+             held out  n/a gone (0 of 0), realistic ones n/a gone (0 of 0)\n\
              without   50.0 % changed (1 of 2)\n\
-             missed lines   2\n\
-             changed lines  6\n"
+             missed lines      2\n\
+             missed realistic  2\n\
+             changed lines     6\n"
         );
+    }
+
+    #[test]
+    fn a_rule_is_held_out_by_its_name_alone() {
+        let names = [
+            "acme.1",
+            "acme.2",
+            "globex.1",
+            "hooli.1",
+            "initech.1",
+            "umbrella.1",
+        ];
+        let out: Vec<&str> = names.into_iter().filter(|name| held_out(name)).collect();
+        assert_eq!(out, ["acme.2"]);
+        let sample = |rule: &str| {
+            serde_json::json!({"text": "the code is nine", "spans": ["nine"], "rule": rule})
+                .to_string()
+        };
+        let counts = redaction(&names.map(sample).join("\n")).unwrap();
+        let secrets = [counts.fitted, counts.held_out].map(|part| part.given.secrets);
+        assert_eq!(secrets, [5, 1]);
+        assert_eq!(counts.secrets().realistic.secrets, 30);
+    }
+
+    #[test]
+    fn a_secret_without_anything_random_has_no_realistic_form() {
+        let counts = redaction(&line("see a-bucket/*", &["a-bucket/*"])).unwrap();
+        let Secrets { given, realistic } = counts.secrets();
+        assert_eq!((given.secrets, realistic.secrets), (1, 0));
     }
 
     #[test]
@@ -228,12 +358,13 @@ mod tests {
             pair("a", "b"),
             pair("a", "password = 'q7Zt0Xw3'"),
             pair("c", "a"),
+            serde_json::json!({"text": "d", "path": "src/a.rs"}).to_string(),
         ]
         .join("\n");
         let counts = ordinary(&file).unwrap();
         assert_eq!(
             counts.to_string(),
-            "ordinary  25.0 % changed (1 of 4 distinct texts)\n"
+            "ordinary  20.0 % changed (1 of 5 distinct texts)\n"
         );
     }
 
@@ -247,10 +378,15 @@ mod tests {
              the \"text\" and its \"spans\", the list of secrets in it"
         );
         assert_eq!(redaction("\n \n"), Err(BadSamples::Empty));
-        assert_eq!(ordinary(""), Err(BadPairs::Empty));
+        assert_eq!(ordinary("{}"), Err(BadTexts::Empty));
+        assert_eq!(
+            ordinary("{\"text\": 1}").unwrap_err().to_string(),
+            "line 1 holds no text (invalid type: integer `1`, expected a string); each line must be a JSON object with a \
+             \"text\", or with the texts \"a\" and \"b\""
+        );
         let nothing = redaction(&line("x", &[])).unwrap();
         assert_eq!(
-            (nothing.recall(), nothing.changed_rate()),
+            (nothing.secrets().given.recall(), nothing.changed_rate()),
             (None, Some(0.0))
         );
         assert!(nothing.lines().contains("none"));

@@ -1,4 +1,4 @@
-//! A line of a file of pairs or of samples, as it comes. Separate, because foreign JSON stops here.
+//! A line of a file of pairs, of samples or of comments, as it comes. Separate, because foreign JSON stops here.
 
 use serde::Deserialize;
 
@@ -15,4 +15,15 @@ pub(super) struct Pair {
 pub(super) struct Sample {
     pub text: String,
     pub spans: Vec<String>,
+    /// The rule that the sample is an example of.
+    #[serde(default)]
+    pub rule: String,
+}
+
+/// The text of a comment, or those of a pair.
+#[derive(Debug, Deserialize)]
+pub(super) struct Texts {
+    pub text: Option<String>,
+    pub a: Option<String>,
+    pub b: Option<String>,
 }

@@ -57,6 +57,62 @@ const WORDS_FOR_IT: &[&str] = &[
 const PAIRS: &str = "al an ar as at ce ch co ct de ec ed el en er es et ha he hi ic il in io is it la ld le li ma me nd ne \
                      ng nt of om on or ou pr ra re ri ro sa se si ss st ta te th ti to tr ur us ve ";
 
+/// Names before a digest or the like, which is no secret.
+const DIGESTS: &[&str] = &[
+    "sha",
+    "sha1",
+    "sha224",
+    "sha256",
+    "sha384",
+    "sha512",
+    "md5",
+    "h1",
+    "blake2b",
+    "blake3",
+    "asset",
+    "blob",
+    "branch",
+    "build",
+    "bundle",
+    "cache",
+    "chunk",
+    "cid",
+    "commit",
+    "css",
+    "digest",
+    "etag",
+    "file",
+    "git",
+    "guid",
+    "hash",
+    "id",
+    "image",
+    "img",
+    "index",
+    "integrity",
+    "job",
+    "js",
+    "layer",
+    "main",
+    "obj",
+    "object",
+    "pkg",
+    "ref",
+    "release",
+    "rev",
+    "run",
+    "tag",
+    "test",
+    "tmp",
+    "tree",
+    "uuid",
+    "vendor",
+    "version",
+];
+
+/// Longer values are no keys that a person assigns by a word.
+const LONGEST: usize = 512;
+
 /// A value of documentation, whatever its shape: `AKIAIOSFODNN7EXAMPLE`, `xxxxxxxx`, zeros.
 pub(super) fn documented(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
@@ -108,6 +164,32 @@ pub(super) fn key(value: &str) -> bool {
     value.trim_end_matches('=').bytes().all(allowed)
         && !placeholder(value)
         && (uuid(value) || hexadecimal(value) || base64(value) || dotted(value) || random(value))
+}
+
+/// A value that is no key by itself, but is one where a name says so: shorter, of letters alone, of parts.
+pub(super) fn assigned_key(value: &str) -> bool {
+    let short = |value: &str| {
+        matches!(value.len(), 16 | 20 | 24 | 28) && hex_digits(value) && entropy(value) >= 2.5
+    };
+    let shaped = || disordered(value) || short(value) || scrambled(value) || joined(value);
+    value.len() <= LONGEST && shaped() && !placeholder(value)
+}
+
+/// A value that no name is, for places where the word beside it may speak of something else.
+pub(super) fn certain(value: &str) -> bool {
+    let parts: Vec<&str> = value.split(['-', '_']).collect();
+    !placeholder(value)
+        && !parts.first().is_some_and(|name| digest(name))
+        && !uuid(value)
+        && random(value)
+        && value.len() >= 20
+        && (mixed(value) || digits(value) >= 4)
+        && parts.iter().any(|part| part.len() >= 16 && random(part))
+}
+
+/// Whether the name before a value says that it is the digest of something or the like, which is no secret.
+pub(super) fn digest(name: &str) -> bool {
+    DIGESTS.contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// A value that can be nothing else than a key: longer than names are, or hexadecimal in quotes.
@@ -198,6 +280,44 @@ fn base64(value: &str) -> bool {
         && random(&plain)
 }
 
+/// Letters and digits that change more often than those of a name, in a value that is too short to be sure of it.
+pub(super) fn disordered(value: &str) -> bool {
+    if !matches!(value.len(), 10..=24) || !value.bytes().all(plain) || reads(value, 7) {
+        return false;
+    }
+    match digits(value) {
+        0 => false,
+        1 => both_cases(value) && 3 * changes(value) >= value.len(),
+        _ => 4 * changes(value) >= value.len() && value.bytes().any(|b| b.is_ascii_alphabetic()),
+    }
+}
+
+/// Letters with hardly a digit, in an order that no language has, of one case or of both in disorder.
+fn scrambled(value: &str) -> bool {
+    let strange = |part: &str| {
+        part.len() >= 20
+            && digits(part) <= 2
+            && entropy(part) >= 3.0
+            && (!both_cases(part) || 3 * changes(part) >= part.len())
+            && !reads(part, 4)
+    };
+    value.bytes().all(plain) && !hex_digits(value) && value.split(['_', '-']).any(strange)
+}
+
+/// Parts joined by symbols, of which one is a key of its own.
+fn joined(value: &str) -> bool {
+    let symbol = |c: char| c.is_ascii_punctuation() && c != '_' && c != '-';
+    let long = |part: &str| part.len() >= 20 && mixed(part);
+    !value.contains("://")
+        && value.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && (value.split(symbol).any(uuid) || value.split(|c| symbol(c) && c != '.').any(long))
+}
+
+/// What keys are made of.
+fn plain(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_' || b == b'-'
+}
+
 /// Parts of some length tell a token from `s.method` and `v1.name`; beside short ones, one must be longer than a name.
 fn dotted(value: &str) -> bool {
     let parts: Vec<&str> = value.split('.').collect();
@@ -213,14 +333,13 @@ fn dotted(value: &str) -> bool {
 
 /// Letters and digits in a disorder that names do not have.
 pub(super) fn random(value: &str) -> bool {
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     let enough = match digits(value) {
         // Without digits, only a constant change of case tells it from words.
         0 | 1 => value.len() >= 24 && 3 * changes(value) >= value.len(),
         _ => value.len() >= 16 && 8 * changes(value) >= value.len(),
     };
     enough
-        && value.bytes().all(allowed)
+        && value.bytes().all(plain)
         && value.bytes().any(|b| b.is_ascii_alphabetic())
         && entropy(value) >= 3.0
         && !hex_digits(value)
@@ -229,10 +348,11 @@ pub(super) fn random(value: &str) -> bool {
 
 /// The same, in capitals and small letters.
 pub(super) fn mixed(value: &str) -> bool {
-    random(value)
-        && digits(value) >= 2
-        && value.bytes().any(|b| b.is_ascii_uppercase())
-        && value.bytes().any(|b| b.is_ascii_lowercase())
+    random(value) && digits(value) >= 2 && both_cases(value)
+}
+
+fn both_cases(value: &str) -> bool {
+    value.bytes().any(|b| b.is_ascii_uppercase()) && value.bytes().any(|b| b.is_ascii_lowercase())
 }
 
 fn digits(value: &str) -> usize {
@@ -250,10 +370,15 @@ fn changes(value: &str) -> usize {
     kinds.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
 
-/// Whether it reads as words, with numbers among them: `parseUtf8FromV2Header`, `build-2024-linux`. Pairs of letters
-/// that are frequent in English are two thirds of the pairs in a name, and a tenth of those in a random value; and a name
-/// is not full of digits.
+/// Whether it reads as words, with numbers among them: `parseUtf8FromV2Header`, `build-2024-linux`. A name is not full
+/// of digits.
 fn named(value: &str) -> bool {
+    reads(value, 7) && 4 * digits(value) < value.len()
+}
+
+/// Whether at least so many twentieths of its pairs of letters are frequent in English. They are two thirds of the pairs
+/// in a name, and a tenth of those in a random value.
+fn reads(value: &str, twentieths: usize) -> bool {
     let (mut pairs, mut frequent) = (0, 0);
     for pair in value.as_bytes().windows(2) {
         let joined = pair.iter().all(u8::is_ascii_alphabetic) && !starts_word(pair);
@@ -262,7 +387,7 @@ fn named(value: &str) -> bool {
         frequent +=
             usize::from(joined && PAIRS.as_bytes().chunks(3).any(|known| known[..2] == lower));
     }
-    20 * frequent >= 7 * pairs.max(3) && 4 * digits(value) < value.len()
+    20 * frequent >= twentieths * pairs.max(3)
 }
 
 fn starts_word(pair: &[u8]) -> bool {

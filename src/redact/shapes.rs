@@ -17,6 +17,8 @@ enum Ask {
     Mixed,
     /// The group `v` must have the length of a key, and not be a digest by name.
     Hexadecimal,
+    /// The group `v` must be in disorder, however short.
+    Disordered,
     /// The match must be the whole of a key.
     KeyBody,
     /// The group `v` must not stand for something else.
@@ -44,8 +46,8 @@ const TABLE: &[(&str, &str, Ask)] = &[
     ("password", r#"(?i)\b(?:password|pwd)=(?P<v>[^;"'\s{}]{4,});[ ]?[a-z]"#, Ask::NoPlaceholder),
     ("password", r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<v>\S+)", Ask::NoPlaceholder),
     ("password", r#"(?i)<add\s+key="[^"]*(?:password|secret|token|apikey)[^"]*"\s+value="(?P<v>[^"]{6,})""#, Ask::NoPlaceholder),
-    ("password", r#"\bcurl\s[^\n]*?\s(?:-u|--user)[\s=]+["']?[^\s:"']+:(?P<v>[^\s"']{6,})"#, Ask::NoPlaceholder),
-    ("password", r#"\s-u\s+["']?[^\s:"']+:(?P<v>[\w-]{20,})"#, Ask::Random),
+    ("password", r#"\bcurl(?:\s[^\n]*?)?\s(?:-u|--user)[\s=]+["']?[^\s:"']+:(?P<v>[^\s"']{6,})"#, Ask::NoPlaceholder),
+    ("password", r#"\s(?:-u|--user(?:name)?|--login|--auth)[\s=]+["']?[^\s:"'/]+:(?P<v>[\w-]{10,})"#, Ask::Disordered),
     ("password hash", r"\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{53}|\$[156]\$[^$\s]{1,16}\$[./A-Za-z0-9]{22,86}|\$argon2(?:id|i|d)\$[^\s]{40,}|\$krb5\w*\$[^\s]{40,}", Ask::Known),
     ("authorization", r#"(?i)\bauthorization["'`]?\s*[:=,]\s*["'`]?(?:basic|digest|apikey|ssws|token)\s+(?P<v>[\w.~+/=:-]{8,})"#, Ask::NoPlaceholder),
     ("authorization", r#"(?i)\bauthorization["'`]?\s*[:=,]\s*["'`]?(?P<v>[\w-]{20,})"#, Ask::Random),
@@ -98,59 +100,13 @@ const TABLE: &[(&str, &str, Ask)] = &[
     ("API key", r"\b(?P<p>[a-z][a-z0-9]{1,9}|[A-Z][A-Z0-9]{1,9})(?:[_-][a-z0-9]{1,8}){0,2}[_-](?P<v>[\w-]{36,})", Ask::Mixed),
     ("API key", r"\b(?P<p>[a-z][a-z0-9]{1,9})(?:\.[a-z0-9]{1,8}){0,2}\.(?P<v>[\w-]{40,})", Ask::Mixed),
     ("API key", r"\b(?P<p>[a-z][a-z0-9]{1,9})\.(?P<v>[\w-]{20,}\.[\w-]{20,})", Ask::Random),
-];
-
-/// Names before a digest or the like, which is no secret.
-const DIGESTS: &[&str] = &[
-    "sha",
-    "sha1",
-    "sha224",
-    "sha256",
-    "sha384",
-    "sha512",
-    "md5",
-    "h1",
-    "blake2b",
-    "blake3",
-    "asset",
-    "blob",
-    "branch",
-    "build",
-    "bundle",
-    "cache",
-    "chunk",
-    "cid",
-    "commit",
-    "css",
-    "digest",
-    "etag",
-    "file",
-    "git",
-    "guid",
-    "hash",
-    "id",
-    "image",
-    "img",
-    "index",
-    "integrity",
-    "job",
-    "js",
-    "layer",
-    "main",
-    "obj",
-    "object",
-    "pkg",
-    "ref",
-    "release",
-    "rev",
-    "run",
-    "tag",
-    "test",
-    "tmp",
-    "tree",
-    "uuid",
-    "vendor",
-    "version",
+    ("API key", r"\b(?P<p>[A-Z][A-Za-z0-9]{1,9})\.(?P<v>[\w-]{20,}\.[\w-]{20,})", Ask::Random),
+    ("API key", r"\b(?P<p>[A-Z]{2,8})[_-](?P<v>[0-9a-f]{24,64})\b", Ask::Known),
+    ("API key", r"\b(?P<p>[a-z]{2,6}|[A-Z]{2,6})(?P<v>[0-9a-f]{32})\b", Ask::Hexadecimal),
+    // The word between a name and a short body says that it is a key.
+    ("API key", r"\b[A-Za-z][A-Za-z0-9]{0,11}[_-](?:live|test|prod|sandbox|pat|secret|sec|key|api|token|tkn|sk|pk|access|refresh|oauth|auth|app|bot|user|admin|svc|personal)[_-](?P<v>[A-Za-z0-9]{16,})", Ask::Random),
+    // The number of an account or a key, and its secret.
+    ("API key", r"\b\d{1,16}[:|-](?P<v>[\w-]{30,})", Ask::Mixed),
 ];
 
 struct Shape {
@@ -210,6 +166,9 @@ impl Ask {
             Self::Random => of_its_own(value, name, rest) && judge::random(&value.replace('.', "")),
             Self::Mixed => of_its_own(value, name, rest) && judge::mixed(value),
             Self::Hexadecimal => of_its_own(value, name, rest) && judge::hexadecimal(value),
+            Self::Disordered => {
+                !judge::placeholder(value) && (judge::disordered(value) || judge::random(value))
+            }
             Self::KeyBody => key_body(value),
             Self::NoPlaceholder => {
                 !judge::placeholder(value) && !value.starts_with(['$', '{', '%', '[', '*', '&'])
@@ -220,13 +179,11 @@ impl Ask {
 
 /// Whether it is neither the digest of something nor a part of something longer.
 fn of_its_own(value: &str, name: &str, rest: &str) -> bool {
-    !DIGESTS.contains(&name.to_ascii_lowercase().as_str())
-        && !goes_on(rest)
-        && !judge::placeholder(value)
+    !judge::digest(name) && !goes_on(rest) && !judge::placeholder(value)
 }
 
 /// Whether what follows makes a path, a digest, a call or a member of it.
-fn goes_on(rest: &str) -> bool {
+pub(super) fn goes_on(rest: &str) -> bool {
     let member = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric());
     rest.starts_with(['+', '/', '=', '(']) || rest.strip_prefix('.').is_some_and(member)
 }

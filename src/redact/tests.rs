@@ -2,6 +2,7 @@
 //! parts, so that no scanner takes this file for a leak.
 
 mod own_secrets;
+mod unknown_services;
 
 use super::*;
 
@@ -302,6 +303,13 @@ fn hostile_lengths_are_passed_over_once() {
         ("a://b:", None),
         ("%25", None),
         ("\\u{", None),
+        ("api key ", None),
+        ("_key = q7", None),
+        ("key is (", None),
+        ("acme_live_", None),
+        ("12|", None),
+        ("name: token value ", None),
+        ("token acmeacmeacmeacmeacme ", None),
     ] {
         let text = unit.repeat(20_000 / unit.len());
         assert_eq!(clean(&text), whole.unwrap_or(&text), "{unit}");

@@ -19,6 +19,7 @@ const PIECES: &[&str] = &[
     "\\x41", "&#", "&#65;", "&amp;", "0x", "0x41, ", "q7Zt0Xw3Lr9Vb5Ns1Kd8", "Yg4Pf6Hm2Jc0Tu7Ea3Ri", "9f86d081884c7d659a2feaa0c55ad015",
     "c55dbac4-e0e8-4a06-b892-75cac2387ce5", "Q3ZTB7WXLR5VNS2K", "<", ">", "{", "}", "(", "$", "curl -u a:", "user:",
     "default", "add key=\"", "value=\"", "arn:aws:iam::123456789012:", "machine a login b password ", "-u ", "/", "+",
+    "acme_key = ", "cache key ", " is ", "--token ", "acme_live_", "12|", "heroku", "value", "||", "aB3xK9mQ2w",
 ];
 
 /// Letters that keys are made of.
