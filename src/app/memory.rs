@@ -168,6 +168,7 @@ fn conversation(
                 (login, weight)
             }),
         viewer_can_resolve: thread.viewer_can_resolve,
+        viewer_can_unresolve: thread.viewer_can_unresolve,
         edited: thread
             .edited
             .into_iter()

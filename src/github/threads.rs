@@ -23,6 +23,7 @@ const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $af
           isResolved
           isOutdated
           viewerCanResolve
+          viewerCanUnresolve
           resolvedBy { __typename login }
           comments(first: 100) {
             pageInfo { hasNextPage endCursor }
@@ -69,8 +70,10 @@ pub struct ReviewThread {
     pub is_resolved: bool,
     pub is_outdated: bool,
     pub resolved_by: Option<Login>,
-    /// False where the token may not; resolving needs `contents: write`.
+    /// False where the token may not, as resolving needs `contents: write`; and where it is resolved.
     pub viewer_can_resolve: bool,
+    /// True only where it is resolved and the token may reopen it.
+    pub viewer_can_unresolve: bool,
     /// The first comment; `None` where it has no number that we can read.
     pub root_comment: Option<CommentId>,
     pub comments: Vec<CommentId>,
@@ -160,6 +163,7 @@ impl GitHub {
             is_outdated: wire.is_outdated,
             resolved_by: wire.resolved_by.as_ref().map(login),
             viewer_can_resolve: wire.viewer_can_resolve,
+            viewer_can_unresolve: wire.viewer_can_unresolve,
             root_comment: comments
                 .first()
                 .and_then(wire::ThreadComment::id)

@@ -44,6 +44,7 @@ pub struct Conversation {
     /// Who resolved it, and what their word weighs; `None` where it was us.
     pub resolved_by: Option<(Login, Standing)>,
     pub viewer_can_resolve: bool,
+    pub viewer_can_unresolve: bool,
     /// Comments of the thread that were edited, and by whom (`None`: a deleted account).
     pub edited: Vec<(CommentId, Option<Login>)>,
 }
@@ -306,6 +307,7 @@ impl Folding<'_> {
             replies: discussion.into_replies(),
             node_id: self.conversation.map(|c| c.node_id.clone()),
             viewer_can_resolve: self.conversation.is_some_and(|c| c.viewer_can_resolve),
+            viewer_can_unresolve: self.conversation.is_some_and(|c| c.viewer_can_unresolve),
             url: first.url.clone(),
             assessment,
         })

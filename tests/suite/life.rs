@@ -26,6 +26,7 @@ struct Said {
     findings: usize,
     replies: Vec<(u64, String)>,
     resolved: Vec<u64>,
+    unresolved: Vec<u64>,
 }
 
 impl Life {
@@ -83,6 +84,7 @@ impl Life {
                         .push((root, json["body"].as_str().expect("a body").to_owned()));
                 }
                 Write::Resolve { root, .. } => said.resolved.push(root),
+                Write::Unresolve { root, .. } => said.unresolved.push(root),
                 Write::CheckRunCreated { .. } | Write::CheckRunUpdated { .. } => {}
                 other => panic!("nobody expected {other:?}"),
             }
@@ -362,6 +364,51 @@ fn a_whole_life_as_the_workflow_s_own_identity() {
 fn a_whole_life_with_a_personal_token() {
     let life = Life::begin(true, 8);
     whole_life(&life, true);
+    life.world.finish();
+}
+
+/// The page's text on the branch, with one word in place of another.
+fn page_with(life: &Life, from: &str, to: &str) -> String {
+    let ask = ["show", "search:src/page.ts"];
+    let text = life.world.github.with(|state| state.git.ask(&ask));
+    let text = text.expect("the file");
+    assert!(text.contains(from), "{text}");
+    let page = Change::write("src/page.ts", text.replace(from, to));
+    life.world.github.commit("search", &[&life.head()], &[page])
+}
+
+#[test]
+fn a_finding_that_is_back_is_reopened_and_so_is_its_conversation() {
+    let life = Life::begin(false, 8);
+    let page = life.page;
+    let head = page_with(&life, "Math.floor", "Math.ceil");
+    life.judges(move |_| {
+        let with = json!({ "thread_id": page.to_string(), "reason": "It rounds up now.",
+            "fixed_by": { "file": "src/page.ts" } });
+        vec![Call::new("github_resolve_thread", with)]
+    });
+    life.pushed(&head);
+    assert_eq!(life.said().resolved, [page]);
+
+    let head = page_with(&life, "Math.ceil", "Math.floor");
+    let line = shop::line_of("src/page.ts", "Math.floor");
+    life.becomes(Script::new().pass(1, move |_| {
+        vec![post(finding("src/page.ts", line, 7, ROUNDS_DOWN))]
+    }));
+    let ran = life.pushed(&head);
+    let said = life.said();
+    assert!(
+        said.replies[0].1.starts_with("The problem is back."),
+        "{said:?}"
+    );
+    assert_eq!(
+        (said.findings, &said.unresolved[..]),
+        (0, &[page][..]),
+        "{}",
+        ran.log
+    );
+    assert!(!ran.log.contains("resolve conversations"), "{}", ran.log);
+    assert_eq!(life.state()[0], "PENDING developer");
     life.world.finish();
 }
 

@@ -31,7 +31,8 @@ async fn graphql_goes_to_its_own_address_and_its_errors_are_errors() {
 }
 
 fn thread(id: &str, comments: &Value, next: Option<&str>) -> Value {
-    json!({"id": id, "isResolved": true, "isOutdated": false, "viewerCanResolve": true,
+    json!({"id": id, "isResolved": true, "isOutdated": false, "viewerCanResolve": false,
+        "viewerCanUnresolve": true,
         "resolvedBy": {"__typename": "User", "login": "writer"},
         "comments": {"pageInfo": {"hasNextPage": next.is_some(), "endCursor": next}, "nodes": comments}})
 }

@@ -111,7 +111,8 @@ impl World {
             is_resolved: true,
             is_outdated: false,
             resolved_by: Some((Login::new(who), standing)),
-            viewer_can_resolve: true,
+            viewer_can_resolve: false,
+            viewer_can_unresolve: true,
             edited: vec![],
         });
     }
@@ -124,6 +125,7 @@ impl World {
             is_outdated: false,
             resolved_by: None,
             viewer_can_resolve: true,
+            viewer_can_unresolve: false,
             edited: vec![(CommentId(comment), Some(Login::new(who)))],
         });
     }
