@@ -276,16 +276,35 @@ struct GraphQlError {
     #[serde(rename = "type")]
     kind: Option<String>,
     message: Option<String>,
+    #[serde(default)]
+    code: Value,
+    #[serde(default)]
+    extensions: Value,
+}
+
+/// The type of a rate limit, as GitHub documents it.
+pub(super) const RATE_LIMITED: &str = "RATE_LIMITED";
+
+impl GraphQlError {
+    /// The type; for a rate limit always the documented one, because GitHub has other names for it.
+    fn kind(&self) -> &str {
+        let kind = self.kind.as_deref().unwrap_or_default();
+        let codes = [&self.code, &self.extensions["code"]];
+        let coded = codes.iter().any(|code| **code == "graphql_rate_limit");
+        if coded || kind == "RATE_LIMIT" {
+            RATE_LIMITED
+        } else {
+            kind
+        }
+    }
 }
 
 impl GraphQlAnswer {
     /// Type and message of each.
     pub(super) fn errors(self) -> Vec<(String, String)> {
         let words = |error: GraphQlError| {
-            let message = error
-                .message
-                .unwrap_or_else(|| "no reason given".to_owned());
-            (error.kind.unwrap_or_default(), one_line(&message))
+            let message = error.message.as_deref().unwrap_or("no reason given");
+            (error.kind().to_owned(), one_line(message))
         };
         self.errors.into_iter().map(words).collect()
     }
@@ -430,6 +449,8 @@ pub(super) struct Thread {
     pub is_outdated: bool,
     #[serde(default)]
     pub viewer_can_resolve: bool,
+    #[serde(default)]
+    pub viewer_can_unresolve: bool,
     pub resolved_by: Option<Actor>,
     pub comments: Connection<ThreadComment>,
 }
