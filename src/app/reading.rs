@@ -4,7 +4,7 @@
 use super::carried::Carried;
 use super::change::Change;
 use super::earlier::{self, Earlier};
-use super::{Run, Stop};
+use super::{Run, Stop, past};
 use crate::context::rules::RuleFile;
 use crate::context::since::Since;
 use crate::domain::{CommitSha, Login, PrKey, Score, Thread};
@@ -93,7 +93,8 @@ impl Reading {
     }
 
     /// Takes in what was said, and decides by it what is to be done.
-    async fn hear(&mut self, run: &Run<'_>, talk: Talk) -> Result<(), Stop> {
+    async fn hear(&mut self, run: &Run<'_>, mut talk: Talk) -> Result<(), Stop> {
+        past::follow_renames(run, self, &mut talk.rebuilt.threads).await;
         let mut records = talk.records;
         records.extend(earlier::records(run, &self.pull, &talk.rebuilt.threads).await?);
         self.account = Account::of(&records);

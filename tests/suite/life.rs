@@ -412,6 +412,63 @@ fn a_finding_that_is_back_is_reopened_and_so_is_its_conversation() {
     life.world.finish();
 }
 
+/// GitHub lists such a file as added under its new name, and says nothing of the old one.
+#[test]
+fn a_finding_in_a_new_file_stays_one_finding_when_a_push_renames_the_file() {
+    const TAKEN: &str =
+        "`take()` lets the stock fall below zero, because nothing compares `left` with `count`.";
+    let text = "export function take(left: number, count: number) {\n  return left - count;\n}\n\n\
+                export function put(left: number, count: number) {\n  return left + count;\n}\n";
+    let stock = Change::write("src/stock.ts", text);
+    let script = Script::new().pass(1, |_| vec![post(finding("src/stock.ts", 2, 7, TAKEN))]);
+    let world = World::with(&[stock], script.into_behaviour()).quick();
+    world.review();
+    let root = world.github.comments()[0].id;
+    let (page, cart, search) = (0, 0, 0);
+    let life = Life {
+        world,
+        page,
+        cart,
+        search,
+    };
+    assert_eq!(life.said().findings, 1);
+
+    let rename = Change::rename("src/stock.ts", "src/warehouse.ts");
+    let edit = Change::write("src/warehouse.ts", format!("// What is in store.\n{text}"));
+    let head = life
+        .world
+        .github
+        .commit("search", &[&life.head()], &[rename, edit]);
+    let script = Script::new()
+        .threads(move |request| {
+            let prompt = request.last_user();
+            let place = format!("Thread {root}: the code has changed since");
+            assert!(prompt.contains(&place), "{prompt}");
+            assert!(prompt.contains("src/warehouse.ts"), "{prompt}");
+            assert!(
+                prompt.contains("    3    return left - count;"),
+                "the code now: {prompt}"
+            );
+            vec![]
+        })
+        .pass(1, |_| vec![post(finding("src/warehouse.ts", 3, 7, TAKEN))])
+        .pass(1, move |request| {
+            let refusal = request.last_result().expect("a refusal");
+            let said = format!("Already said in thread {root}");
+            assert!(refusal.contains(&said), "{refusal}");
+            vec![]
+        });
+    life.becomes(script);
+    let ran = life.pushed(&head);
+    assert_eq!(life.said().findings, 0, "{}", ran.log);
+    let report = ran.report.expect("a report");
+    assert_eq!(
+        report["threads"][0]["file"], "src/warehouse.ts",
+        "{report:#}"
+    );
+    life.world.finish();
+}
+
 /// The cart's finding is kept, and the developer insists. What the last reply says.
 fn insisted(life: &Life) -> (Said, Ran) {
     let cart = life.cart;
