@@ -171,7 +171,7 @@ pub fn report(
         warnings.push(
             "Comments are not signed, because there is neither a state_key nor a model key of at least 20 \
              characters: every run reviews anew, blocking findings are closed by people only, and \
-             max_cost_usd_per_day does not hold."
+             max_cost_usd_per_day and max_tokens_per_day do not hold."
                 .into(),
         );
     }

@@ -24,7 +24,7 @@ use crate::report::{Report, sarif};
 use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Entry, Fate};
 use crate::review::run::{End, Outcome};
-use crate::state::spending;
+use crate::state::spending::{self, Allowances};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -274,8 +274,12 @@ async fn review(
         questions: &[],
         reviews: true,
     };
-    let allowance = spending::allowance(engine.config.max_cost_usd, None, 0.0);
-    let (outcome, suspicions) = session::hold(engine, talk, &brief, allowance).await?;
+    let config = &engine.config;
+    let allowances = Allowances {
+        usd: spending::allowance("max_cost_usd", Some(config.max_cost_usd), None, 0.0),
+        tokens: spending::allowance("max_tokens", config.max_tokens, None, 0),
+    };
+    let (outcome, suspicions) = session::hold(engine, talk, &brief, allowances).await?;
     if let End::Refused(why) = &outcome.end {
         return Err(Stop::fail(session::refusal(engine, why)));
     }

@@ -365,12 +365,12 @@ pub(super) struct TextsRepository {
 }
 
 impl TextsRepository {
-    /// Of the other commits first, then of the pull request's, the newest before the oldest.
+    /// Of the other commits first, then of the pull request's, then of the heads that were replaced; of both the newest
+    /// before the oldest.
     pub(super) fn texts(self) -> Vec<String> {
-        let pull = self.pull_request.map(|pull| pull.commits);
-        let commits = pull.into_iter().flat_map(Nodes::all).rev();
+        let pull = self.pull_request.map(TextsPullRequest::commits);
         let others = self.others.into_values().flatten();
-        let all = others.chain(commits.map(|node| node.commit));
+        let all = others.chain(pull.into_iter().flatten());
         let suites = all.filter_map(|commit| commit.check_suites);
         let suites = suites.flat_map(Nodes::all);
         let runs = suites.filter_map(|suite| suite.check_runs);
@@ -381,8 +381,26 @@ impl TextsRepository {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct TextsPullRequest {
     commits: Nodes<TextsNode>,
+    timeline_items: Option<Nodes<TextsPush>>,
+}
+
+impl TextsPullRequest {
+    fn commits(self) -> impl Iterator<Item = TextsCommit> {
+        let commits = self.commits.all().map(|node| node.commit);
+        let pushes = self.timeline_items.into_iter().flat_map(Nodes::all);
+        let replaced = pushes.filter_map(|push| push.before_commit);
+        commits.rev().chain(replaced.rev())
+    }
+}
+
+/// A forced push, and the head that it replaced.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TextsPush {
+    before_commit: Option<TextsCommit>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -3,7 +3,7 @@
 
 use crate::gateway::Taken;
 use crate::opencode::session::Usage;
-use crate::state::spending::Allowance;
+use crate::state::spending::Allowances;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,29 +26,34 @@ pub fn grace(left: Duration, tasks: u32) -> Duration {
 #[derive(Debug, Clone)]
 pub struct Limits {
     pub deadline: Instant,
-    pub allowance: Allowance,
-    pub max_tokens: Option<u64>,
+    pub allowances: Allowances,
 }
 
 impl Limits {
     /// Why nothing may be asked of the model at all.
     #[must_use]
     pub fn nothing_left(&self) -> Option<&str> {
-        (self.allowance.usd <= 0.0).then_some(self.allowance.why.as_str())
+        let Allowances { usd, tokens } = &self.allowances;
+        let usd = usd.as_ref().filter(|usd| usd.most <= 0.0);
+        let tokens = tokens.as_ref().filter(|tokens| tokens.most == 0);
+        usd.map(|usd| usd.why.as_str())
+            .or(tokens.map(|tokens| tokens.why.as_str()))
     }
 
     /// Why this much is too much. Where OpenCode was told of no tokens, what passed the gateway is counted instead.
     #[must_use]
     pub fn exceeded_by(&self, usage: &Usage, taken: &Taken) -> Option<String> {
-        if usage.cost > self.allowance.usd {
-            return Some(self.allowance.why.clone());
+        let Allowances { usd, tokens } = &self.allowances;
+        if let Some(usd) = usd.as_ref().filter(|usd| usage.cost > usd.most) {
+            return Some(usd.why.clone());
         }
-        let most = self.max_tokens?;
+        let tokens = tokens.as_ref()?;
         match usage.tokens.total() {
-            0 if taken.tokens() > most => Some(format!(
-                "max_tokens of {most} was reached, by the size of requests and answers, as the endpoint counts none"
+            0 if taken.tokens() > tokens.most => Some(format!(
+                "{} (estimated by the size of requests and answers, as the endpoint counts no tokens)",
+                tokens.why
             )),
-            told if told > most => Some(format!("max_tokens of {most} was reached")),
+            told if told > tokens.most => Some(tokens.why.clone()),
             _ => None,
         }
     }
@@ -74,6 +79,7 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::opencode::session::Tokens;
+    use crate::state::spending::allowance;
 
     #[test]
     fn no_task_takes_the_time_of_those_after_it() {
@@ -98,11 +104,10 @@ mod tests {
     fn tokens_that_nobody_counts_are_counted_by_size() {
         let limits = Limits {
             deadline: Clock::scaled(1.0).instant(),
-            allowance: Allowance {
-                usd: 5.0,
-                why: "max_cost_usd of 5 was reached".into(),
+            allowances: Allowances {
+                usd: allowance("max_cost_usd", Some(5.0), None, 0.0),
+                tokens: allowance("max_tokens", Some(100), None, 0),
             },
-            max_tokens: Some(100),
         };
         let taken = |bytes| Taken {
             requests: 1,
@@ -118,7 +123,7 @@ mod tests {
         };
         assert_eq!(limits.exceeded_by(&told(0), &taken(400)), None);
         let why = limits.exceeded_by(&told(0), &taken(404)).unwrap();
-        assert!(why.contains("the endpoint counts none"), "{why}");
+        assert!(why.contains("the endpoint counts no tokens"), "{why}");
         assert_eq!(limits.exceeded_by(&told(9), &taken(9_000)), None);
         let why = limits.exceeded_by(&told(101), &taken(0)).unwrap();
         assert_eq!(why, "max_tokens of 100 was reached");

@@ -103,6 +103,10 @@ pub struct Rebuilt {
     pub others: Vec<Remark>,
     /// What could not be believed.
     pub warnings: Vec<String>,
+    /// Whether there is a review of ours, signed or not.
+    pub has_reviews: bool,
+    /// The heads that our signed manifests name, the newest first.
+    pub heads: Vec<CommitSha>,
 }
 
 /// A comment by somebody else at a place of the change.
@@ -147,6 +151,8 @@ pub fn rebuild(sources: &Sources<'_>) -> Rebuilt {
     rebuilt.lost = manifest.lost(&rebuilt.threads);
     let gone = rebuilt.lost.iter().map(ToString::to_string);
     rebuilt.warnings.extend(gone);
+    rebuilt.has_reviews = manifest.any;
+    rebuilt.heads = manifest.heads;
     rebuilt
 }
 
@@ -179,8 +185,16 @@ fn drop_copies(rebuilt: &mut Rebuilt, sources: &Sources<'_>) {
     });
 }
 
-/// What our signed manifests list: the findings that must be there.
-struct Manifest(HashMap<FindingId, (Score, CommitSha)>);
+/// What our signed manifests list.
+#[derive(Default)]
+struct Manifest {
+    /// The findings that must be there.
+    listed: HashMap<FindingId, (Score, CommitSha)>,
+    /// The heads that were reviewed, the newest first.
+    heads: Vec<CommitSha>,
+    /// Whether there is a manifest, signed or not.
+    any: bool,
+}
 
 impl Manifest {
     fn of(sources: &Sources<'_>) -> Self {
@@ -188,16 +202,15 @@ impl Manifest {
             .reviews
             .iter()
             .filter(|review| sources.is_ours(review.author.as_ref()));
-        let mut listed = HashMap::new();
+        let mut manifest = Self::default();
         for review in ours {
             let parsed = Block {
                 visible: None,
                 ..block::parse(&review.body)
             };
-            let Some(hidden) = sources
-                .believed(&parsed, None)
-                .filter(|h| h.kind == Kind::Manifest)
-            else {
+            let is_one = |hidden: &&Hidden| hidden.kind == Kind::Manifest;
+            manifest.any |= parsed.hidden.as_ref().filter(is_one).is_some();
+            let Some(hidden) = sources.believed(&parsed, None).filter(is_one) else {
                 continue;
             };
             let Some(head) = hidden
@@ -211,15 +224,16 @@ impl Manifest {
                 if let (Ok(id), Some(score)) =
                     (finding.id.parse(), Score::new(finding.score.into()))
                 {
-                    listed.insert(id, (score, head.clone()));
+                    manifest.listed.insert(id, (score, head.clone()));
                 }
             }
+            manifest.heads.insert(0, head);
         }
-        Self(listed)
+        manifest
     }
 
     fn score(&self, id: Option<&FindingId>) -> Option<Score> {
-        self.0.get(id?).map(|(score, _)| *score)
+        self.listed.get(id?).map(|(score, _)| *score)
     }
 
     fn lost(&self, threads: &[Thread]) -> Vec<Lost> {
@@ -228,7 +242,7 @@ impl Manifest {
             .filter_map(|thread| thread.finding_id.as_ref())
             .collect();
         let mut lost: Vec<Lost> = self
-            .0
+            .listed
             .iter()
             .filter(|(id, _)| !found.contains(id))
             .map(|(id, (score, head))| Lost {

@@ -112,6 +112,8 @@ pub struct PullRequest {
     pub requested_reviewers: Vec<String>,
     /// Slugs.
     pub requested_teams: Vec<String>,
+    /// Heads that a forced push replaced, oldest first.
+    pub replaced_heads: Vec<String>,
     pub created_at: String,
 }
 
