@@ -121,10 +121,10 @@ impl Bill {
     }
 
     fn text(&self) -> String {
-        let usage = self.meter.usage();
+        let used = self.meter.used();
         let spent = Spent {
-            cost_usd: usage.cost,
-            tokens: usage.tokens.total(),
+            cost_usd: used.told.cost,
+            tokens: used.tokens().number,
             ..self.spent.clone()
         };
         let today = spent.day;

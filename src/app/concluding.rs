@@ -90,8 +90,7 @@ pub fn conclude(
     let mut report = report(run, reading, &staged.entries, &sent.said, &still_open);
     report.set_verdict(verdict, &evidence.tally);
     report.passes = outcome.passes.iter().map(PassReport::from).collect();
-    report.tokens = outcome.usage.tokens.total();
-    report.cost_usd = outcome.usage.cost;
+    report.set_used(&outcome.used);
     report.ledger = LedgerReport::from(&record);
     report.reasons = reasons(outcome, &record, &sent);
     report.warnings.extend(outcome.restarts.iter().cloned());
@@ -208,6 +207,7 @@ pub fn of_change(
         model: engine.model().to_string(),
         sandbox: None,
         tokens: 0,
+        tokens_estimated: false,
         cost_usd: 0.0,
         ledger: LedgerReport::default(),
         sensitivity: change.sensitivity.to_string(),

@@ -320,8 +320,7 @@ fn concluded(engine: &Engine<'_>, work: &Work, change: &Change, outcome: &Outcom
     let mut report = of_change(engine, change, commits, &entries, &said.collect());
     report.set_verdict(verdict, &evidence.tally);
     report.passes = outcome.passes.iter().map(PassReport::from).collect();
-    report.tokens = outcome.usage.tokens.total();
-    report.cost_usd = outcome.usage.cost;
+    report.set_used(&outcome.used);
     report.reasons = why_incomplete(outcome, &first(left_out));
     report.warnings.clone_from(&outcome.restarts);
     report.notes.extend(not_part(&work.nested));

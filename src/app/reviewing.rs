@@ -216,8 +216,8 @@ fn allowances(run: &Run<'_>, reading: &Reading) -> Allowances {
 
 /// What the next run finds: the record that covers this head, or a new one, with what this run has cost.
 fn record(run: &Run<'_>, reading: &Reading, outcome: &Outcome, covered: Option<Record>) -> Record {
-    let usage = &outcome.usage;
-    let spent = run.spent(usage.cost, usage.tokens.total());
+    let used = &outcome.used;
+    let spent = run.spent(used.told.cost, used.tokens().number);
     let account = reading.account.plus(spent);
     let record = covered.unwrap_or_else(|| made(run, reading, outcome));
     account.entered_in(record, run.today)

@@ -406,6 +406,52 @@ fn where_no_record_can_be_read_half_of_the_day_s_limits_counts_as_spent() {
     world.finish();
 }
 
+/// Where nobody counts, everything that is told and kept is an estimate by size; and a day's limit holds by it.
+#[test]
+fn tokens_that_the_endpoint_does_not_count_are_estimated_told_and_held_to_the_day_s_limit() {
+    let mut script = Script::new().into_behaviour();
+    let world = World::with(&[], move |request| match script(request) {
+        Answer::Say { calls, text: _ } => Answer::Uncounted(calls),
+        other => other,
+    })
+    .quick();
+    let ran = world.review();
+    ended(&ran, 0, "clean");
+    let tokens: u64 = ran.outputs["tokens"].parse().expect("a number");
+    assert!(tokens > 1_000, "{tokens}");
+    let report = ran.report.as_ref().expect("a report");
+    assert_eq!(
+        (&report["tokens"], &report["tokens_estimated"]),
+        (&json!(tokens), &json!(true))
+    );
+    assert_eq!(report["ledger"]["tokens"], json!(tokens));
+    let of_passes = report["passes"].as_array().expect("passes").iter();
+    let of_passes: u64 = of_passes.filter_map(|pass| pass["tokens"].as_u64()).sum();
+    assert_eq!(of_passes, tokens);
+    let page = world.github.expect_check_run().summary.expect("a page");
+    for told in [&ran.log, &ran.summary, &page] {
+        assert!(told.contains("tokens (estimated)"), "{told}");
+        assert!(!told.contains(" 0 tokens"), "{told}");
+    }
+
+    let mut pushed = pushes(&world, "src/new.ts");
+    pushed.event = "pull_request".into();
+    let limit = (tokens / 2).to_string();
+    pushed
+        .inputs
+        .insert("max_tokens_per_day".into(), limit.clone());
+    let asked = world.model.requests().len();
+    let ran = world.run(&pushed);
+    ended(&ran, 2, "incomplete");
+    let errors = ran.annotations("error").join("\n");
+    let reason =
+        format!("Nothing was asked of the model: max_tokens_per_day of {limit} is used up");
+    assert!(errors.contains(&reason), "{errors}");
+    assert_eq!(world.model.requests().len(), asked);
+    world.github.expect_check_run();
+    world.finish();
+}
+
 /// A check run of ours on the head, with a record that says what was spent on a day.
 fn remembers(world: &World, secret: &str, day: Day, cost_usd: f64) {
     let pr = PrKey {
