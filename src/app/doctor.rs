@@ -216,7 +216,7 @@ async fn memory(run: &Run<'_>, pull: &PullRequest) -> Finding {
 async fn conversations(run: &Run<'_>) -> Finding {
     const ABOUT: &str = "conversations";
     match run.github.review_threads(&run.pr).await {
-        Ok(threads) => match threads.iter().find(|thread| !thread.is_resolved) {
+        Ok((_, threads)) => match threads.iter().find(|thread| !thread.is_resolved) {
             Some(open) => Finding::of(ABOUT, Right::Resolve, Ok(open.viewer_can_resolve)),
             None => Finding::new(
                 ABOUT,

@@ -14,6 +14,7 @@ const MOST_PAGES: usize = 400;
 const VIEWER: &str = "query { viewer { login } }";
 
 const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) {
+  viewer { login }
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
       reviewThreads(first: 100, after: $after) {
@@ -96,8 +97,11 @@ impl GitHub {
         Ok(Login::new(&data.viewer.login))
     }
 
-    /// Every conversation with every comment.
-    pub async fn review_threads(&self, key: &PrKey) -> Result<Vec<ReviewThread>, ApiError> {
+    /// Who we are, and every conversation with every comment.
+    pub async fn review_threads(
+        &self,
+        key: &PrKey,
+    ) -> Result<(Login, Vec<ReviewThread>), ApiError> {
         let name = "list the review threads";
         let (mut threads, mut known) = (Vec::new(), HashSet::new());
         let mut after: Option<String> = None;
@@ -122,7 +126,7 @@ impl GitHub {
             }
             match next_cursor(name, page.page_info, after.as_ref())? {
                 Some(cursor) => after = Some(cursor),
-                None => return Ok(threads),
+                None => return Ok((Login::new(&data.viewer.login), threads)),
             }
         }
         Err(endless(name))

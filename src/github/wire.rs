@@ -335,6 +335,7 @@ pub(super) struct Blob {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ThreadsData {
+    pub viewer: User,
     pub repository: Option<ThreadsRepository>,
 }
 
