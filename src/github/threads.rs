@@ -65,6 +65,7 @@ pub const QUERIES: &[(&str, &str)] = &[
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "as GitHub tells them")]
 pub struct ReviewThread {
     /// GraphQL's id of the conversation, another thing than the comment's.
     pub node_id: String,

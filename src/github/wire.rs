@@ -462,6 +462,7 @@ pub(super) struct PageInfo {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "as GitHub tells them")]
 pub(super) struct Thread {
     pub id: String,
     pub is_resolved: bool,

@@ -201,7 +201,8 @@ pub struct RunReport {
 
 impl From<&Record> for LedgerReport {
     fn from(record: &Record) -> Self {
-        let mut spent: Vec<&Spent> = record.spent.iter().collect();
+        let known = record.spent.iter().filter(|spent| !spent.is_assumed());
+        let mut spent: Vec<&Spent> = known.collect();
         spent.sort_by_key(|spent| spent.day);
         let runs = spent.into_iter().map(|spent| RunReport {
             day: spent.day.to_string(),

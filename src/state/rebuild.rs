@@ -36,6 +36,7 @@ pub struct Comment {
 
 /// What GraphQL adds to a thread.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "as GitHub tells them")]
 pub struct Conversation {
     pub root: CommentId,
     pub node_id: String,
@@ -208,9 +209,10 @@ impl Manifest {
                 visible: None,
                 ..block::parse(&review.body)
             };
-            let is_one = |hidden: &&Hidden| hidden.kind == Kind::Manifest;
-            manifest.any |= parsed.hidden.as_ref().filter(is_one).is_some();
-            let Some(hidden) = sources.believed(&parsed, None).filter(is_one) else {
+            let is_one = |hidden: &Hidden| hidden.kind == Kind::Manifest;
+            manifest.any |= parsed.hidden.as_ref().is_some_and(is_one);
+            let hidden = sources.believed(&parsed, None);
+            let Some(hidden) = hidden.filter(|hidden| is_one(hidden)) else {
                 continue;
             };
             let Some(head) = hidden

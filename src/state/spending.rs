@@ -56,6 +56,16 @@ pub struct Spent {
     pub tokens: u64,
 }
 
+/// The name of what is no run, but assumed to have been spent.
+const ASSUMED: &str = "unread";
+
+impl Spent {
+    #[must_use]
+    pub fn is_assumed(&self) -> bool {
+        self.run == ASSUMED
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_none(tokens: &u64) -> bool {
     *tokens == 0
@@ -116,7 +126,7 @@ impl Account {
     /// Counts half of the day's limits as spent: for a pull request that was reviewed, and whose records cannot be read.
     pub fn assume_half(&mut self, day: Day, per_day_usd: Option<f64>, per_day_tokens: Option<u64>) {
         self.note(Spent {
-            run: "unread".into(),
+            run: ASSUMED.into(),
             day,
             cost_usd: per_day_usd.unwrap_or_default() / 2.0,
             tokens: per_day_tokens.unwrap_or_default() / 2,
