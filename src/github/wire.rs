@@ -290,8 +290,8 @@ impl GraphQlError {
     fn kind(&self) -> &str {
         let kind = self.kind.as_deref().unwrap_or_default();
         let codes = [&self.code, &self.extensions["code"]];
-        let coded = codes.iter().any(|code| **code == "graphql_rate_limit");
-        if coded || kind == "RATE_LIMIT" {
+        let limited = codes.iter().any(|code| **code == "graphql_rate_limit");
+        if limited || kind == "RATE_LIMIT" {
             RATE_LIMITED
         } else {
             kind

@@ -391,9 +391,9 @@ fn a_finding_that_is_back_is_reopened_and_so_is_its_conversation() {
     assert_eq!(life.said().resolved, [page]);
 
     let head = page_with(&life, "Math.ceil", "Math.floor");
-    let line = shop::line_of("src/page.ts", "Math.floor");
+    let floor = shop::line_of("src/page.ts", "Math.floor");
     life.becomes(Script::new().pass(1, move |_| {
-        vec![post(finding("src/page.ts", line, 7, ROUNDS_DOWN))]
+        vec![post(finding("src/page.ts", floor, 7, ROUNDS_DOWN))]
     }));
     let ran = life.pushed(&head);
     let said = life.said();
