@@ -153,6 +153,7 @@ impl PullRequest {
                 is_outdated: number % 3 == 0,
                 resolved_by: (number % 5 == 0).then(|| (Login::new("lead"), Standing::Writer)),
                 viewer_can_resolve: true,
+                viewer_can_unresolve: false,
                 edited: Vec::new(),
             });
         }

@@ -43,7 +43,7 @@ use crate::config::{Config, ModelChoice};
 use crate::context::fence::Fence;
 use crate::domain::PrKey;
 use crate::event::{self, Command, Event, SkipReason, Trigger, TriggerRules};
-use crate::gateway::{self, Gateway};
+use crate::gateway::{self, Gateway, Taken};
 use crate::git::Remote;
 use crate::github::{GitHub, PullRequest, ReactTo, Rehearsal};
 use crate::opencode::Keeper;
@@ -437,6 +437,12 @@ impl<'a> Engine<'a> {
 
     fn gateway(&self) -> Result<&Gateway, Stop> {
         self.gateway.as_ref().map_err(Stop::fail)
+    }
+
+    /// What the run has asked of its model so far.
+    fn taken(&self) -> Taken {
+        let gateway = self.gateway.as_ref();
+        gateway.map(Gateway::taken).unwrap_or_default()
     }
 
     fn model(&self) -> &ModelChoice {

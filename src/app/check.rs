@@ -4,7 +4,7 @@
 use super::neighbours::{Company, Look};
 use super::reading::Reading;
 use super::{Run, Stop};
-use crate::domain::{CommitSha, PrKey, RepoName};
+use crate::domain::{CommitSha, PrKey, RepoName, Thread};
 use crate::github::{CheckOutput, CheckRunInfo, Conclusion, GitHub, NewCheckRun};
 use crate::plan::lease::{self, Lease};
 use crate::plan::neighbours::OnHead;
@@ -82,7 +82,7 @@ async fn conclude_abandoned(run: &Run<'_>, checks: &[CheckRunInfo], own: u64) {
 /// Told before the model is asked, once: a mistake as a warning, what may be a choice as a line of the log.
 fn tell_lacking(run: &Run<'_>, reading: &Reading, check: Option<Right>) {
     let mut open = reading.threads.iter().filter(|t| t.status.is_open());
-    let stays_open = open.any(|thread| thread.node_id.is_some() && !thread.viewer_can_resolve);
+    let stays_open = open.any(Thread::must_stay_open);
     let resolve = stays_open.then_some(Right::Resolve);
     let missing: Vec<Right> = check.into_iter().chain(resolve).collect();
     let actions = &run.engine.setup.actions;
@@ -152,10 +152,10 @@ impl Bill {
     }
 
     fn text(&self) -> String {
-        let usage = self.meter.usage();
+        let used = self.meter.used();
         let spent = Spent {
-            cost_usd: usage.cost,
-            tokens: usage.tokens.total(),
+            cost_usd: used.told.cost,
+            tokens: used.tokens().number,
             ..self.spent.clone()
         };
         let today = spent.day;

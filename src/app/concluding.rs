@@ -87,8 +87,7 @@ pub fn conclude(
     let mut report = report(run, reading, &staged.entries, &sent.said, &still_open);
     report.set_verdict(verdict, &evidence.tally);
     report.passes = outcome.passes.iter().map(PassReport::from).collect();
-    report.tokens = outcome.usage.tokens.total();
-    report.cost_usd = outcome.usage.cost;
+    report.set_used(&outcome.used);
     report.ledger = LedgerReport::from(&record);
     report.left_out = left_out(&reading.change, &outcome.beyond);
     report.reasons = reasons(outcome, &record, &sent);
@@ -174,7 +173,7 @@ pub fn report(
         warnings.push(
             "Comments are not signed, because there is neither a state_key nor a model key of at least 20 \
              characters: every run reviews anew, blocking findings are closed by people only, and \
-             max_cost_usd_per_day does not hold."
+             max_cost_usd_per_day and max_tokens_per_day do not hold."
                 .into(),
         );
     }
@@ -211,6 +210,7 @@ pub fn of_change(
         model: engine.model().to_string(),
         sandbox: None,
         tokens: 0,
+        tokens_estimated: false,
         cost_usd: 0.0,
         ledger: LedgerReport::default(),
         sensitivity: change.sensitivity.to_string(),

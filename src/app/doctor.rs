@@ -12,7 +12,7 @@ use crate::github::{ApiError, PullRequest};
 use crate::opencode::Keeper;
 use crate::opencode::session::Turn;
 use crate::plan::rights::{self, Right};
-use crate::report::summary::grouped;
+use crate::review::limits::Used;
 use std::time::Duration;
 
 /// What the model gets for its word; a slow one that has to be loaded first, too.
@@ -216,7 +216,7 @@ async fn memory(run: &Run<'_>, pull: &PullRequest) -> Finding {
 async fn conversations(run: &Run<'_>) -> Finding {
     const ABOUT: &str = "conversations";
     match run.github.review_threads(&run.pr).await {
-        Ok(threads) => match threads.iter().find(|thread| !thread.is_resolved) {
+        Ok((_, threads)) => match threads.iter().find(|thread| !thread.is_resolved) {
             Some(open) => Finding::of(ABOUT, Right::Resolve, Ok(open.viewer_can_resolve)),
             None => Finding::new(
                 ABOUT,
@@ -263,11 +263,15 @@ async fn model(run: &Run<'_>, sidecar: &mut Keeper) -> Finding {
     let asked = tokio::time::timeout(run.engine.setup.clock.limit(PATIENCE), answer(run, sidecar));
     match asked.await {
         Ok(Ok(turn)) => {
-            let tokens = grouped(turn.usage.tokens.total());
+            let used = Used {
+                told: turn.usage,
+                passed: run.engine.taken(),
+            };
             let note = format!(
-                "{} answered ({tokens} tokens, ${:.4})",
+                "{} answered ({}, ${:.4})",
                 run.engine.model(),
-                turn.usage.cost
+                used.tokens(),
+                used.told.cost
             );
             Finding::fine(ABOUT, note)
         }

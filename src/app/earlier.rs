@@ -5,21 +5,23 @@
 use super::reading::Reading;
 use super::{Run, Stop};
 use crate::context::since::{Moves, Since};
-use crate::domain::{CommitSha, FileDiff, Thread};
+use crate::domain::{CommitSha, FileDiff};
 use crate::github::PullRequest;
 use crate::plan;
+use crate::state::rebuild::Rebuilt;
 use crate::state::record::{self, Record};
 
-/// How many heads are looked at besides the last commits: the one before a push, and those that our threads name.
+/// How many heads are looked at besides the last commits and those that a forced push replaced: the one before a push,
+/// and those that our reviews and threads name.
 const MOST_HEADS: usize = 10;
 
 /// What runs on other heads have left. Without the right to read checks there is nothing to find.
 pub async fn records(
     run: &Run<'_>,
     pull: &PullRequest,
-    threads: &[Thread],
+    rebuilt: &Rebuilt,
 ) -> Result<Vec<Record>, Stop> {
-    let heads = heads(run, &pull.head_sha, threads);
+    let heads = heads(run, &pull.head_sha, rebuilt);
     let name = super::check::NAME;
     let texts = match run.github.check_texts(&run.pr, &heads, name).await {
         Ok(texts) => texts,
@@ -66,9 +68,10 @@ pub async fn review(run: &Run<'_>, reading: &Reading, records: Vec<Record>) -> O
     newest.map(Earlier::Since)
 }
 
-fn heads(run: &Run<'_>, current: &CommitSha, threads: &[Thread]) -> Vec<CommitSha> {
-    let threads = threads.iter().rev();
+fn heads(run: &Run<'_>, current: &CommitSha, rebuilt: &Rebuilt) -> Vec<CommitSha> {
+    let threads = rebuilt.threads.iter().rev();
     let named = threads.filter_map(|thread| thread.head.clone());
+    let named = rebuilt.heads.iter().cloned().chain(named);
     let mut heads: Vec<CommitSha> = Vec::new();
     for head in run.event.before.clone().into_iter().chain(named) {
         if head != *current && !heads.contains(&head) {

@@ -24,7 +24,7 @@ use crate::report::{Report, sarif};
 use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Entry, Fate};
 use crate::review::run::{End, Outcome};
-use crate::state::spending;
+use crate::state::spending::{self, Allowances};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -281,8 +281,12 @@ async fn review(
         questions: &[],
         reviews: true,
     };
-    let allowance = spending::allowance(engine.config.max_cost_usd, None, 0.0);
-    let (outcome, suspicions) = session::hold(engine, talk, &brief, allowance).await?;
+    let config = &engine.config;
+    let allowances = Allowances {
+        usd: spending::allowance("max_cost_usd", Some(config.max_cost_usd), None, 0.0),
+        tokens: spending::allowance("max_tokens", config.max_tokens, None, 0),
+    };
+    let (outcome, suspicions) = session::hold(engine, talk, &brief, allowances).await?;
     if let End::Refused(why) = &outcome.end {
         return Err(Stop::fail(session::refusal(engine, why)));
     }
@@ -324,8 +328,7 @@ fn concluded(engine: &Engine<'_>, work: &Work, change: &Change, outcome: &Outcom
     report.set_verdict(verdict, &evidence.tally);
     report.left_out.clone_from(&left_out);
     report.passes = outcome.passes.iter().map(PassReport::from).collect();
-    report.tokens = outcome.usage.tokens.total();
-    report.cost_usd = outcome.usage.cost;
+    report.set_used(&outcome.used);
     report.reasons = why_incomplete(outcome, &first(left_out));
     report.warnings.clone_from(&outcome.restarts);
     report.notes.extend(not_part(&work.nested));

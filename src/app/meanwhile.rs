@@ -1,8 +1,8 @@
 //! What has happened to the pull request while the model worked, looked up just before anything is posted: a head that
 //! moved, and findings that another run has said.
 
-use super::Run;
 use super::reading::Reading;
+use super::{Run, past};
 use crate::domain::{CommentId, CommitSha, FileDiff, Finding, Score, Thread, Trust};
 use crate::github::PullRequest;
 use crate::publish::comment;
@@ -51,7 +51,8 @@ impl Meanwhile {
             Ok(reviews) => memory.rebuild(author, &reviews, &reading.files).await,
             Err(_) => return,
         };
-        let Ok(rebuilt) = rebuilt else { return };
+        let Ok(mut rebuilt) = rebuilt else { return };
+        past::follow_renames(run, reading, &mut rebuilt.threads).await;
         for thread in rebuilt.threads {
             match reading.threads.iter().find(|old| old.id == thread.id) {
                 None => self.threads.push(thread),

@@ -1,12 +1,17 @@
 //! The memory of a pull request, read from GitHub: what it takes to rebuild the threads, with or without a run.
 
 use super::Stop;
-use crate::domain::{Login, PrKey, Score, Standing};
+use crate::domain::{CommentId, Login, PrKey, Score, Standing};
 use crate::event::{self, Command};
 use crate::github::{ChangedFile, GitHub, Review, ReviewComment, ReviewThread};
+use crate::state::block;
 use crate::state::rebuild::{self, Comment, Conversation, Rebuilt, ReviewBody, Sources};
 use crate::state::signature::Keys;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+/// So many people who opened threads of their own are asked about, the latest first: what a reviewer with write access
+/// has said, we do not say again.
+const MOST_REVIEWERS: usize = 3;
 
 /// Where to look, and whom to believe.
 pub struct Memory<'a> {
@@ -27,10 +32,9 @@ impl Memory<'_> {
         reviews: &[Review],
         files: &[ChangedFile],
     ) -> Result<Rebuilt, Stop> {
-        let (comments, conversations, viewer) = tokio::try_join!(
+        let (comments, (viewer, conversations)) = tokio::try_join!(
             self.github.review_comments(self.pr),
             self.github.review_threads(self.pr),
-            self.github.viewer(),
         )
         .map_err(Stop::fail)?;
         let mut ours = self.trusted_bots.to_vec();
@@ -67,8 +71,8 @@ impl Memory<'_> {
         Ok(ours)
     }
 
-    /// What the word of everybody who spoke or decided in the threads weighs. The permission endpoint is asked
-    /// once for each, because associations call members collaborators who may only read.
+    /// What the word of everybody weighs on whom something depends. The permission endpoint is asked once for each,
+    /// because associations call members collaborators who may only read.
     async fn standings(
         &self,
         author: Option<&Login>,
@@ -76,14 +80,8 @@ impl Memory<'_> {
         comments: &[ReviewComment],
         conversations: &[ReviewThread],
     ) -> Result<HashMap<Login, Standing>, Stop> {
-        let speakers = comments
-            .iter()
-            .filter_map(|comment| comment.author.as_ref());
-        let closers = conversations
-            .iter()
-            .filter_map(|thread| thread.resolved_by.as_ref());
         let mut standings = HashMap::new();
-        for login in speakers.chain(closers) {
+        for login in people(author, ours, comments, conversations) {
             if ours.contains(login) || login.is_bot() || standings.contains_key(login) {
                 continue;
             }
@@ -104,6 +102,47 @@ impl Memory<'_> {
             Err(error) => Err(Stop::fail(error)),
         }
     }
+}
+
+/// Who spoke in our threads or resolved one, and who opened the latest of the others.
+fn people<'a>(
+    author: Option<&Login>,
+    ours: &[Login],
+    comments: &'a [ReviewComment],
+    conversations: &'a [ReviewThread],
+) -> Vec<&'a Login> {
+    let ours: HashSet<CommentId> = comments
+        .iter()
+        .filter(|comment| may_be_ours(comment, ours))
+        .map(|comment| comment.id)
+        .collect();
+    let (in_ours, elsewhere): (Vec<_>, Vec<_>) = comments
+        .iter()
+        .partition(|comment| ours.contains(&comment.in_reply_to.unwrap_or(comment.id)));
+    let closed = conversations.iter().filter(|thread| {
+        let root = thread.root_comment.as_ref();
+        root.is_some_and(|root| ours.contains(root))
+    });
+    let mut reviewers: Vec<&Login> = Vec::new();
+    for comment in elsewhere.into_iter().rev() {
+        let opened = comment
+            .author
+            .as_ref()
+            .filter(|_| comment.in_reply_to.is_none());
+        let opened = opened.filter(|login| Some(*login) != author && !login.is_bot());
+        reviewers.extend(opened.filter(|login| !reviewers.contains(login)));
+    }
+    reviewers.truncate(MOST_REVIEWERS);
+    let speakers = in_ours.into_iter().filter_map(|one| one.author.as_ref());
+    let closers = closed.filter_map(|thread| thread.resolved_by.as_ref());
+    speakers.chain(closers).chain(reviewers).collect()
+}
+
+/// Whether a thread may turn out to be ours: under our name, or with a block.
+fn may_be_ours(first: &ReviewComment, ours: &[Login]) -> bool {
+    let author = first.author.as_ref();
+    let by_us = author.is_some_and(|author| ours.contains(author));
+    first.in_reply_to.is_none() && (by_us || block::parse(&first.body).hidden.is_some())
 }
 
 fn review_body(review: &Review) -> ReviewBody {
@@ -168,6 +207,7 @@ fn conversation(
                 (login, weight)
             }),
         viewer_can_resolve: thread.viewer_can_resolve,
+        viewer_can_unresolve: thread.viewer_can_unresolve,
         edited: thread
             .edited
             .into_iter()

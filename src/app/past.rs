@@ -1,5 +1,5 @@
-//! What has become of the code that open threads hang on: which files changed since each finding was made, and
-//! the anchored lines then and now. Read from git objects; a head that cannot be fetched any more is left out.
+//! What has become of the code that threads hang on: how their files are called now, which files changed since each
+//! finding was made, and the anchored lines then and now. Read from git objects; a head that cannot be fetched any more is left out.
 
 use super::Run;
 use super::reading::Reading;
@@ -45,6 +45,28 @@ impl Past {
                 .map(|(head, diffs)| (head, paths(diffs)))
                 .collect(),
             excerpts,
+        }
+    }
+}
+
+/// Gives each thread the present name of its file. GitHub lists a file that the pull request adds under its present
+/// name only, so a rename by a later push is known from the head that the finding was made on.
+pub async fn follow_renames(run: &Run<'_>, reading: &Reading, threads: &mut [Thread]) {
+    let here = |file: &str| reading.change.diffs.iter().any(|diff| diff.path == file);
+    let mut since: HashMap<CommitSha, Vec<FileDiff>> = HashMap::new();
+    for thread in threads.iter_mut().filter(|thread| !here(&thread.file)) {
+        let Some(head) = thread.head.as_ref() else {
+            continue;
+        };
+        if !since.contains_key(head) {
+            // A head that is gone tells nothing, and is asked for once.
+            let diffs = changes(run, reading, head).await.unwrap_or_default();
+            since.insert(head.clone(), diffs);
+        }
+        let was = Some(thread.file.as_str());
+        let mut diffs = since[head].iter();
+        if let Some(diff) = diffs.find(|diff| diff.previous_path.as_deref() == was) {
+            thread.file.clone_from(&diff.path);
         }
     }
 }

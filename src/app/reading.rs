@@ -4,7 +4,7 @@
 use super::carried::Carried;
 use super::change::Change;
 use super::earlier::{self, Earlier};
-use super::{Run, Stop};
+use super::{Run, Stop, past};
 use crate::context::rules::RuleFile;
 use crate::context::since::Since;
 use crate::domain::{CommitSha, Login, PrKey, Score, Thread};
@@ -96,10 +96,15 @@ impl Reading {
     }
 
     /// Takes in what was said, and decides by it what is to be done.
-    async fn hear(&mut self, run: &Run<'_>, talk: Talk) -> Result<(), Stop> {
+    async fn hear(&mut self, run: &Run<'_>, mut talk: Talk) -> Result<(), Stop> {
+        past::follow_renames(run, self, &mut talk.rebuilt.threads).await;
         let mut records = talk.records;
-        records.extend(earlier::records(run, &self.pull, &talk.rebuilt.threads).await?);
+        records.extend(earlier::records(run, &self.pull, &talk.rebuilt).await?);
         self.account = Account::of(&records);
+        let unread = records.is_empty() && talk.rebuilt.has_reviews;
+        talk.rebuilt
+            .warnings
+            .extend(unread.then(|| self.assume_half(run)).flatten());
         let knows = |record: &Record| record.knows_of_fixes(&talk.rebuilt.threads);
         let (records, outdated): (Vec<Record>, Vec<Record>) = records.into_iter().partition(knows);
         let change = plan::Change {
@@ -161,6 +166,20 @@ fn not_found(pr: &PrKey, error: &ApiError) -> Stop {
 }
 
 impl Reading {
+    /// What earlier reviews have cost cannot be read: half of the day's limits counts. Returns the warning.
+    fn assume_half(&mut self, run: &Run<'_>) -> Option<String> {
+        let config = &run.engine.config;
+        let (usd, tokens) = (config.max_cost_usd_per_day, config.max_tokens_per_day);
+        self.account.assume_half(run.today, usd, tokens);
+        let limited = usd.is_some() || tokens.is_some();
+        // Without keys no record is ever read, which is told by itself.
+        (limited && run.keys.can_sign()).then(|| {
+            "The pull request has reviews of ours, but no record of what they cost can be read; half of the day's \
+             limits counts as spent. Keep an old key as a second state_key to have its records read."
+                .into()
+        })
+    }
+
     /// Where a record stands in for the review, its findings count as it has them, whatever became of the comments and
     /// of the manifest that listed them.
     fn remember_findings(&mut self) {

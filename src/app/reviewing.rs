@@ -24,7 +24,7 @@ use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Subject};
 use crate::review::run::{End, Outcome};
 use crate::state::record::Record;
-use crate::state::spending::{self, Allowance};
+use crate::state::spending::{self, Allowances};
 use std::collections::HashMap;
 
 /// Judges the open threads that wait for it, answers the questions, and reviews the change unless a record covers it.
@@ -199,24 +199,34 @@ pub async fn passes(
         conversation: &conversation,
         sensitivity: reading.change.sensitivity,
     };
-    session::hold(&run.engine, talk, &brief, allowance(run, reading)).await
+    session::hold(&run.engine, talk, &brief, allowances(run, reading)).await
 }
 
-/// What this run may cost, given what the pull request has cost today.
-fn allowance(run: &Run<'_>, reading: &Reading) -> Allowance {
+/// What this run may take, given what the pull request has taken today.
+fn allowances(run: &Run<'_>, reading: &Reading) -> Allowances {
     let config = &run.engine.config;
-    let today = reading.account.on(run.today);
-    if today > 0.0 {
-        let line = format!("The pull request has cost ${today:.4} today, before this run.");
+    let usd = reading.account.cost_on(run.today);
+    if usd > 0.0 {
+        let line = format!("The pull request has cost ${usd:.4} today, before this run.");
         run.engine.setup.actions.line(&line);
     }
-    spending::allowance(config.max_cost_usd, config.max_cost_usd_per_day, today)
+    let (most, per_day) = (Some(config.max_cost_usd), config.max_cost_usd_per_day);
+    let tokens = reading.account.tokens_on(run.today);
+    Allowances {
+        usd: spending::allowance("max_cost_usd", most, per_day, usd),
+        tokens: spending::allowance(
+            "max_tokens",
+            config.max_tokens,
+            config.max_tokens_per_day,
+            tokens,
+        ),
+    }
 }
 
 /// What the next run finds: the record that covers this head, or a new one, with what this run has cost.
 fn record(run: &Run<'_>, reading: &Reading, outcome: &Outcome, covered: Option<Record>) -> Record {
-    let usage = &outcome.usage;
-    let spent = run.spent(usage.cost, usage.tokens.total());
+    let used = &outcome.used;
+    let spent = run.spent(used.told.cost, used.tokens().number);
     let account = reading.account.plus(spent);
     let record = covered.unwrap_or_else(|| made(run, reading, outcome));
     account.entered_in(record, run.today)

@@ -16,7 +16,7 @@ use crate::review::limits::Limits;
 use crate::review::policy::Weights;
 use crate::review::run::{Outcome, Run as Passes, State};
 use crate::snapshot::Snapshot;
-use crate::state::spending::Allowance;
+use crate::state::spending::Allowances;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ pub async fn hold(
     engine: &Engine<'_>,
     talk: Talk<'_>,
     brief: &Brief<'_>,
-    allowance: Allowance,
+    allowances: Allowances,
 ) -> Result<(Outcome, Suspicions), Stop> {
     let suspicions = words::suspicions(engine, brief, talk.questions);
     let (setup, config) = (engine.setup, &engine.config);
@@ -47,8 +47,7 @@ pub async fn hold(
         desk: &engine.desk,
         limits: Limits {
             deadline: engine.started + setup.clock.limit(config.timeout),
-            allowance,
-            max_tokens: config.max_tokens,
+            allowances,
         },
         gateway: engine.gateway()?,
         meter: &engine.meter,

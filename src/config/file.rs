@@ -31,6 +31,7 @@ const SINGLE: &[&str] = &[
     "max_cost_usd",
     "max_cost_usd_per_day",
     "max_tokens",
+    "max_tokens_per_day",
 ];
 const HUMAN_REVIEWERS: &str = "human_reviewers";
 const IGNORE: &str = "ignore";

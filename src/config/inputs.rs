@@ -160,6 +160,11 @@ pub const INPUTS: &[Input] = &[
         "The review ends once the model has used this many tokens; no limit unless set.",
     ),
     input(
+        "max_tokens_per_day",
+        "off",
+        "Once a pull request has used this many tokens on a day (UTC), the model is not asked again that day; off: no such limit.",
+    ),
+    input(
         "dry_run",
         "false",
         "Whether to print what would be posted instead of posting it; nothing is written to GitHub, and the model is asked as ever.",
@@ -358,7 +363,12 @@ pub fn help(name: &str) -> &'static str {
 /// Whether `off` is one of its values.
 #[must_use]
 pub fn takes_off(name: &str) -> bool {
-    ["blocking_score_threshold", "max_cost_usd_per_day"].contains(&name)
+    [
+        "blocking_score_threshold",
+        "max_cost_usd_per_day",
+        "max_tokens_per_day",
+    ]
+    .contains(&name)
 }
 
 /// What is wrong with a value, as what follows the input's name.
@@ -455,9 +465,8 @@ fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
     let minutes = reader.optional("review_timeout_minutes", |text| values::whole(text, 1, 360));
     let max_cost_usd = reader.optional("max_cost_usd", values::dollars);
     let max_cost_usd_per_day = reader.optional("max_cost_usd_per_day", values::dollars_or_off);
-    let max_tokens = reader.optional("max_tokens", |text| {
-        values::whole(text, 1, 1_000_000_000_000)
-    });
+    let max_tokens = reader.optional("max_tokens", values::tokens);
+    let max_tokens_per_day = reader.optional("max_tokens_per_day", values::tokens_or_off);
     let dry_run = reader.optional("dry_run", values::boolean);
     let require_sandbox = reader.optional("require_sandbox", values::boolean);
     let state_keys: Option<Vec<SecretString>> = reader.optional("state_key", values::state_keys);
@@ -478,6 +487,7 @@ fn read_config(reader: &mut Reader<'_>) -> Option<Config> {
         max_cost_usd: max_cost_usd?,
         max_cost_usd_per_day: max_cost_usd_per_day?,
         max_tokens,
+        max_tokens_per_day: max_tokens_per_day?,
         dry_run: dry_run?,
         require_sandbox: require_sandbox?,
         state_keys: state_keys.unwrap_or_default(),

@@ -69,6 +69,7 @@ fn a_workflow_that_names_only_the_model_gets_the_documented_defaults() {
     assert_eq!(config.max_cost_usd_per_day, Some(20.0));
     assert_eq!(config.fork_reviews, ForkReviews::OnMention);
     assert_eq!(config.max_tokens, None);
+    assert_eq!(config.max_tokens_per_day, None);
     assert!(config.state_keys.is_empty());
 }
 
@@ -86,6 +87,7 @@ fn values_mean_what_their_author_meant() {
         ("max_cost_usd_per_day", "Off"),
         ("fork_reviews", "Always"),
         ("max_tokens", "200000"),
+        ("max_tokens_per_day", "1000000"),
         ("model_base_url", "http://127.0.0.1:8080/v1/"),
         (
             "state_key",
@@ -118,6 +120,7 @@ fn values_mean_what_their_author_meant() {
     assert_eq!(config.max_cost_usd_per_day, None);
     assert_eq!(config.fork_reviews, ForkReviews::Always);
     assert_eq!(config.max_tokens, Some(200_000));
+    assert_eq!(config.max_tokens_per_day, Some(1_000_000));
     assert_eq!(config.state_keys.len(), 2);
     assert_eq!(
         config.state_keys[0].expose_secret(),
@@ -190,6 +193,7 @@ fn each_wrong_value_is_refused_by_name() {
         ("max_cost_usd_per_day", vec!["0", "-1", "none", "$5"]),
         ("fork_reviews", vec!["true", "mention", "on mention"]),
         ("max_tokens", vec!["0", "10k", "99999999999999999999"]),
+        ("max_tokens_per_day", vec!["0", "none", "1e6"]),
         (
             "model",
             vec![

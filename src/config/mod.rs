@@ -119,6 +119,8 @@ pub struct Config {
     /// For one pull request; `None`: no such limit.
     pub max_cost_usd_per_day: Option<f64>,
     pub max_tokens: Option<u64>,
+    /// For one pull request; `None`: no such limit.
+    pub max_tokens_per_day: Option<u64>,
     /// Whether what would be posted is printed instead.
     pub dry_run: bool,
     /// Whether a gap in the sandbox ends the run.

@@ -108,6 +108,18 @@ pub(super) fn dollars_or_off(text: &str) -> Result<Option<f64>, Refusal> {
     dollars(text).map(Some).map_err(|_| refusal)
 }
 
+pub(super) fn tokens(text: &str) -> Result<u64, Refusal> {
+    whole(text, 1, 1_000_000_000_000)
+}
+
+pub(super) fn tokens_or_off(text: &str) -> Result<Option<u64>, Refusal> {
+    if text.eq_ignore_ascii_case("off") {
+        return Ok(None);
+    }
+    let refusal = Refusal::new("a whole number above 0, or off");
+    tokens(text).map(Some).map_err(|_| refusal)
+}
+
 pub(super) fn fork_reviews(text: &str) -> Result<ForkReviews, Refusal> {
     match text.to_ascii_lowercase().as_str() {
         "on_mention" => Ok(ForkReviews::OnMention),

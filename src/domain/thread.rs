@@ -144,6 +144,17 @@ pub struct Thread {
     pub replies: Vec<Reply>,
     /// GraphQL id of the conversation, where GitHub told it.
     pub node_id: Option<String>,
+    /// Whether the token may resolve the conversation; false where it is resolved.
     pub viewer_can_resolve: bool,
+    /// Whether the token may reopen the conversation; false where it is open.
+    pub viewer_can_unresolve: bool,
     pub url: String,
+}
+
+impl Thread {
+    /// Whether the conversation is open and the token may not resolve it.
+    #[must_use]
+    pub fn must_stay_open(&self) -> bool {
+        self.node_id.is_some() && !self.viewer_can_resolve && !self.viewer_can_unresolve
+    }
 }

@@ -158,8 +158,8 @@ impl GitHub {
         Ok(runs.into_iter().map(domain_check_run).collect())
     }
 
-    /// What the check runs of that name say on these commits and on the last ten of the pull request, all in one
-    /// request. A commit that is gone says nothing.
+    /// What the check runs of that name say on these commits, on the last ten of the pull request, and on the heads
+    /// that its last fifty forced pushes replaced, all in one request. A commit that is gone says nothing.
     pub async fn check_texts(
         &self,
         key: &PrKey,
@@ -182,10 +182,15 @@ impl GitHub {
     }
 }
 
-/// What the check runs of one name say on the last commits of a pull request, and on as many others.
+/// What the check runs of one name say on the last commits of a pull request, on its replaced heads, and on others.
 const TEXTS: &str = "query($owner: String!, $name: String!, $number: Int!, $check: String!) {
   repository(owner: $owner, name: $name) {
-    pullRequest(number: $number) { commits(last: 10) { nodes { commit { ...texts } } } }
+    pullRequest(number: $number) {
+      commits(last: 10) { nodes { commit { ...texts } } }
+      timelineItems(last: 50, itemTypes: [HEAD_REF_FORCE_PUSHED_EVENT]) {
+        nodes { ... on HeadRefForcePushedEvent { beforeCommit { ...texts } } }
+      }
+    }
     OTHERS
   }
 }
@@ -240,10 +245,15 @@ mod tests {
 
     #[test]
     fn what_earlier_runs_remember_is_read_around_everything_that_is_gone() {
-        let [old, new, other] =
-            ["old", "new", "other"].map(|text| commit(&json!([{"text": text}])));
+        let [old, new, other, first, last] =
+            ["old", "new", "other", "first", "last"].map(|text| commit(&json!([{"text": text}])));
         let answer = json!({ "repository": {
-            "pullRequest": { "commits": { "nodes": [{"commit": old}, null, {"commit": new}] } },
+            "pullRequest": {
+                "commits": { "nodes": [{"commit": old}, null, {"commit": new}] },
+                "timelineItems": { "nodes": [
+                    {"beforeCommit": first}, null, {"beforeCommit": null}, {}, {"beforeCommit": last},
+                ] },
+            },
             "head0": null,
             "head1": other,
             "head2": { "checkSuites": null },
@@ -251,7 +261,7 @@ mod tests {
         } });
         let data: wire::TextsData = serde_json::from_value(answer).unwrap();
         let texts = data.repository.unwrap().texts();
-        assert_eq!(texts, ["other", "new", "old"]);
+        assert_eq!(texts, ["other", "new", "old", "last", "first"]);
         let gone: wire::TextsData = serde_json::from_value(json!({ "repository": {
             "pullRequest": null } }))
         .unwrap();

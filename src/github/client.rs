@@ -254,6 +254,12 @@ impl GitHub {
         self.attempt(call).await
     }
 
+    /// Since the epoch, as GitHub counts them.
+    fn seconds(&self) -> u64 {
+        let now = self.clock.now().duration_since(UNIX_EPOCH);
+        now.unwrap_or_default().as_secs()
+    }
+
     async fn attempt(&self, call: &Call) -> Result<Arc<Answer>, ApiError> {
         let endpoint = if call.graphql {
             &self.graphql
@@ -275,19 +281,14 @@ impl GitHub {
             return Ok(known);
         }
         if !status.is_success() {
-            let now = self
-                .clock
-                .now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default()
-                .as_secs();
+            let (headers, body) = (&answer.headers, &answer.body);
             return Err(error::classify(
                 call.name,
                 call.hint,
                 status,
-                &answer.headers,
-                &answer.body,
-                now,
+                headers,
+                body,
+                self.seconds(),
             ));
         }
         // A proxy's page or half an answer is none, whatever its status says.
@@ -297,7 +298,8 @@ impl GitHub {
         if call.graphql {
             let errors = decode::<GraphQlAnswer>(call.name, &answer.body)?.errors();
             if !errors.is_empty() {
-                return Err(error::graphql_error(call.name, errors));
+                let (headers, now) = (&answer.headers, self.seconds());
+                return Err(error::graphql_error(call.name, errors, headers, now));
             }
         }
         let answer = Arc::new(answer);

@@ -8,6 +8,9 @@ use std::time::Duration;
 /// GitHub's advice where a rate limit names no time.
 const UNNAMED_WAIT: Duration = Duration::from_mins(1);
 
+/// How GitHub calls a limit that is not of requests an hour.
+const SECONDARY: &str = "secondary rate limit";
+
 /// A call that failed. Every sentence names the call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
@@ -158,7 +161,7 @@ pub(super) fn classify(
     if is_rate_limit(status, headers, &refusal) {
         return ApiError::RateLimited {
             call,
-            wait: wait(headers, now),
+            wait: wait(headers, is_exhausted(headers), now),
         };
     }
     let (message, code) = (refusal.message, status.as_u16());
@@ -186,30 +189,39 @@ pub(super) fn classify(
 
 /// GitHub also hides a secondary limit behind 422 with the code `abuse`.
 fn is_rate_limit(status: StatusCode, headers: &HeaderMap, refusal: &wire::Refusal) -> bool {
-    let message = refusal.message.to_ascii_lowercase();
-    let said = [
-        "secondary rate limit",
-        "api rate limit exceeded",
-        "abuse detection",
-    ];
     match status.as_u16() {
         429 => true,
         403 => {
             headers.contains_key("retry-after")
-                || number(headers, "x-ratelimit-remaining") == Some(0)
-                || said.iter().any(|words| message.contains(words))
+                || is_exhausted(headers)
+                || speaks_of_limit(&refusal.message)
         }
         422 => refusal.abuse,
         _ => false,
     }
 }
 
-/// How long GitHub asks us to stay away: `retry-after`, else until the limit's reset, else a minute.
-fn wait(headers: &HeaderMap, now: u64) -> Duration {
+fn speaks_of_limit(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    let said = [
+        SECONDARY,
+        "api rate limit exceeded",
+        "api rate limit already exceeded",
+        "abuse detection",
+    ];
+    said.iter().any(|words| message.contains(words))
+}
+
+fn is_exhausted(headers: &HeaderMap) -> bool {
+    number(headers, "x-ratelimit-remaining") == Some(0)
+}
+
+/// How long GitHub asks us to stay away: `retry-after`, else until the reset of the limit that is `exhausted`, else a
+/// minute.
+fn wait(headers: &HeaderMap, exhausted: bool, now: u64) -> Duration {
     if let Some(seconds) = number(headers, "retry-after") {
         return Duration::from_secs(seconds);
     }
-    let exhausted = number(headers, "x-ratelimit-remaining") == Some(0);
     match number(headers, "x-ratelimit-reset") {
         // A reset in the past is a clock's error, ours or theirs: a moment is enough.
         Some(reset) if exhausted => Duration::from_secs(reset.saturating_sub(now).max(1)),
@@ -221,15 +233,25 @@ fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// The errors of a GraphQL answer, which comes with status 200.
-pub(super) fn graphql_error(call: &'static str, errors: Vec<(String, String)>) -> ApiError {
-    if errors.iter().any(|(kind, _)| kind == "RATE_LIMITED") {
-        return ApiError::RateLimited {
-            call,
-            wait: UNNAMED_WAIT,
-        };
+/// The errors of a GraphQL answer, which comes with status 200. GitHub may call a limit exhausted before nothing
+/// remains of it; a secondary one has nothing to do with the reset.
+pub(super) fn graphql_error(
+    call: &'static str,
+    errors: Vec<(String, String)>,
+    headers: &HeaderMap,
+    now: u64,
+) -> ApiError {
+    let limit = errors
+        .iter()
+        .find(|(kind, message)| kind == wire::RATE_LIMITED || speaks_of_limit(message));
+    let Some((_, message)) = limit else {
+        return ApiError::GraphQl { call, errors };
+    };
+    let secondary = message.to_ascii_lowercase().contains(SECONDARY);
+    ApiError::RateLimited {
+        call,
+        wait: wait(headers, !secondary || is_exhausted(headers), now),
     }
-    ApiError::GraphQl { call, errors }
 }
 
 #[cfg(test)]
@@ -378,9 +400,11 @@ mod tests {
 
     #[test]
     fn graphql_errors_keep_their_type() {
-        let error = graphql_error("resolve", vec![("FORBIDDEN".into(), "no".into())]);
-        assert!(error.is_permission());
-        let limited = graphql_error("resolve", vec![("RATE_LIMITED".into(), "slow".into())]);
-        assert_eq!(wait_of(&limited), Some(60));
+        let judged = |kind: &str| {
+            let errors = vec![(kind.to_owned(), "no".to_owned())];
+            graphql_error("resolve", errors, &HeaderMap::new(), NOW)
+        };
+        assert!(judged("FORBIDDEN").is_permission());
+        assert_eq!(wait_of(&judged("RATE_LIMITED")), Some(60));
     }
 }

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 const HEAD: &str = "ec26c3e57ca3a959ca5aad62de7213c562f8c821";
 const BASE: &str = "f95f852bd8fca8fcc58a9a2d6c842781e32a215e";
@@ -369,6 +369,68 @@ async fn a_rate_limit_is_waited_for_and_neither_often_nor_for_long() {
     }
     // Five waits use the patience of a run up; after that nothing is repeated.
     assert_eq!(endless.count(), 14);
+}
+
+/// Longer than the client waits, so that its error tells how long GitHub asked for.
+#[tokio::test]
+async fn a_rate_limit_of_graphql_is_known_by_each_of_its_names_and_lasts_as_long_as_its_headers_say()
+ {
+    let now = Clock::scaled(1.0).now().duration_since(UNIX_EPOCH);
+    let reset = (now.unwrap().as_secs() + 3000).to_string();
+    let after = ("retry-after", "3600");
+    let primary = "API rate limit already exceeded for user ID 1.";
+    let secondary = "You have exceeded a secondary rate limit.";
+    for (error, headers, seconds) in [
+        (
+            json!({"type": "RATE_LIMITED", "message": primary}),
+            vec![after],
+            3600..=3600,
+        ),
+        (
+            json!({"type": "RATE_LIMIT", "code": "graphql_rate_limit", "message": primary}),
+            vec![
+                ("x-ratelimit-remaining", "12"),
+                ("x-ratelimit-reset", reset.as_str()),
+            ],
+            2900..=3000,
+        ),
+        (
+            json!({"extensions": {"code": "graphql_rate_limit"}, "message": "no"}),
+            vec![("x-ratelimit-reset", reset.as_str()), after],
+            3600..=3600,
+        ),
+        (json!({"message": secondary}), vec![after], 3600..=3600),
+        (
+            json!({"type": "RATE_LIMITED", "message": secondary}),
+            vec![
+                ("x-ratelimit-remaining", "12"),
+                ("x-ratelimit-reset", reset.as_str()),
+            ],
+            60..=60,
+        ),
+    ] {
+        let owned: Vec<(&'static str, String)> = headers
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()))
+            .collect();
+        let body = json!({"errors": [error]});
+        let server = Server::answering(move |_, _| {
+            let mut answer = ok(&body);
+            for (name, value) in &owned {
+                answer.headers_mut().insert(*name, value.parse().unwrap());
+            }
+            answer
+        })
+        .await;
+        let refused = server.client().viewer().await.expect_err("limited");
+        let ApiError::RateLimited { wait, .. } = refused else {
+            panic!("{error} is a rate limit, not: {refused}");
+        };
+        assert!(
+            seconds.contains(&wait.as_secs()),
+            "{error} {headers:?}: {wait:?}"
+        );
+    }
 }
 
 #[tokio::test]

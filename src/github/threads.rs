@@ -14,6 +14,7 @@ const MOST_PAGES: usize = 400;
 const VIEWER: &str = "query { viewer { login } }";
 
 const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) {
+  viewer { login }
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
       reviewThreads(first: 100, after: $after) {
@@ -23,6 +24,7 @@ const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $af
           isResolved
           isOutdated
           viewerCanResolve
+          viewerCanUnresolve
           resolvedBy { __typename login }
           comments(first: 100) {
             pageInfo { hasNextPage endCursor }
@@ -63,14 +65,17 @@ pub const QUERIES: &[(&str, &str)] = &[
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "as GitHub tells them")]
 pub struct ReviewThread {
     /// GraphQL's id of the conversation, another thing than the comment's.
     pub node_id: String,
     pub is_resolved: bool,
     pub is_outdated: bool,
     pub resolved_by: Option<Login>,
-    /// False where the token may not; resolving needs `contents: write`.
+    /// False where the token may not, as resolving needs `contents: write`; and where it is resolved.
     pub viewer_can_resolve: bool,
+    /// True only where it is resolved and the token may reopen it.
+    pub viewer_can_unresolve: bool,
     /// The first comment; `None` where it has no number that we can read.
     pub root_comment: Option<CommentId>,
     pub comments: Vec<CommentId>,
@@ -93,8 +98,11 @@ impl GitHub {
         Ok(Login::new(&data.viewer.login))
     }
 
-    /// Every conversation with every comment.
-    pub async fn review_threads(&self, key: &PrKey) -> Result<Vec<ReviewThread>, ApiError> {
+    /// Who we are, and every conversation with every comment.
+    pub async fn review_threads(
+        &self,
+        key: &PrKey,
+    ) -> Result<(Login, Vec<ReviewThread>), ApiError> {
         let name = "list the review threads";
         let (mut threads, mut known) = (Vec::new(), HashSet::new());
         let mut after: Option<String> = None;
@@ -119,7 +127,7 @@ impl GitHub {
             }
             match next_cursor(name, page.page_info, after.as_ref())? {
                 Some(cursor) => after = Some(cursor),
-                None => return Ok(threads),
+                None => return Ok((Login::new(&data.viewer.login), threads)),
             }
         }
         Err(endless(name))
@@ -160,6 +168,7 @@ impl GitHub {
             is_outdated: wire.is_outdated,
             resolved_by: wire.resolved_by.as_ref().map(login),
             viewer_can_resolve: wire.viewer_can_resolve,
+            viewer_can_unresolve: wire.viewer_can_unresolve,
             root_comment: comments
                 .first()
                 .and_then(wire::ThreadComment::id)

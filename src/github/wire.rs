@@ -276,16 +276,35 @@ struct GraphQlError {
     #[serde(rename = "type")]
     kind: Option<String>,
     message: Option<String>,
+    #[serde(default)]
+    code: Value,
+    #[serde(default)]
+    extensions: Value,
+}
+
+/// The type of a rate limit, as GitHub documents it.
+pub(super) const RATE_LIMITED: &str = "RATE_LIMITED";
+
+impl GraphQlError {
+    /// The type; for a rate limit always the documented one, because GitHub has other names for it.
+    fn kind(&self) -> &str {
+        let kind = self.kind.as_deref().unwrap_or_default();
+        let codes = [&self.code, &self.extensions["code"]];
+        let limited = codes.iter().any(|code| **code == "graphql_rate_limit");
+        if limited || kind == "RATE_LIMIT" {
+            RATE_LIMITED
+        } else {
+            kind
+        }
+    }
 }
 
 impl GraphQlAnswer {
     /// Type and message of each.
     pub(super) fn errors(self) -> Vec<(String, String)> {
         let words = |error: GraphQlError| {
-            let message = error
-                .message
-                .unwrap_or_else(|| "no reason given".to_owned());
-            (error.kind.unwrap_or_default(), one_line(&message))
+            let message = error.message.as_deref().unwrap_or("no reason given");
+            (error.kind().to_owned(), one_line(message))
         };
         self.errors.into_iter().map(words).collect()
     }
@@ -316,6 +335,7 @@ pub(super) struct Blob {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ThreadsData {
+    pub viewer: User,
     pub repository: Option<ThreadsRepository>,
 }
 
@@ -346,12 +366,12 @@ pub(super) struct TextsRepository {
 }
 
 impl TextsRepository {
-    /// Of the other commits first, then of the pull request's, the newest before the oldest.
+    /// Of the other commits first, then of the pull request's, then of the heads that were replaced; of both the newest
+    /// before the oldest.
     pub(super) fn texts(self) -> Vec<String> {
-        let pull = self.pull_request.map(|pull| pull.commits);
-        let commits = pull.into_iter().flat_map(Nodes::all).rev();
+        let pull = self.pull_request.map(TextsPullRequest::commits);
         let others = self.others.into_values().flatten();
-        let all = others.chain(commits.map(|node| node.commit));
+        let all = others.chain(pull.into_iter().flatten());
         let suites = all.filter_map(|commit| commit.check_suites);
         let suites = suites.flat_map(Nodes::all);
         let runs = suites.filter_map(|suite| suite.check_runs);
@@ -362,8 +382,26 @@ impl TextsRepository {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct TextsPullRequest {
     commits: Nodes<TextsNode>,
+    timeline_items: Option<Nodes<TextsPush>>,
+}
+
+impl TextsPullRequest {
+    fn commits(self) -> impl Iterator<Item = TextsCommit> {
+        let commits = self.commits.all().map(|node| node.commit);
+        let pushes = self.timeline_items.into_iter().flat_map(Nodes::all);
+        let replaced = pushes.filter_map(|push| push.before_commit);
+        commits.rev().chain(replaced.rev())
+    }
+}
+
+/// A forced push, and the head that it replaced.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TextsPush {
+    before_commit: Option<TextsCommit>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -500,12 +538,15 @@ pub(super) struct PageInfo {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "as GitHub tells them")]
 pub(super) struct Thread {
     pub id: String,
     pub is_resolved: bool,
     pub is_outdated: bool,
     #[serde(default)]
     pub viewer_can_resolve: bool,
+    #[serde(default)]
+    pub viewer_can_unresolve: bool,
     pub resolved_by: Option<Actor>,
     pub comments: Connection<ThreadComment>,
 }

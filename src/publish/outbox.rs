@@ -75,7 +75,12 @@ impl Outbox<'_> {
         sent: &mut Sent,
     ) -> Result<(), ApiError> {
         let resolves = reply.effect.closes();
-        let mut conversation = Conversation::LeftOpen;
+        // One that somebody has resolved already needs no request.
+        let mut conversation = if reply.thread.viewer_can_unresolve {
+            Conversation::Resolved
+        } else {
+            Conversation::LeftOpen
+        };
         if let (true, true, Some(node)) = (
             resolves,
             reply.thread.viewer_can_resolve,
@@ -91,7 +96,7 @@ impl Outbox<'_> {
         }
         if let (Effect::Reopen, true, Some(node)) = (
             &reply.effect,
-            reply.thread.viewer_can_resolve,
+            reply.thread.viewer_can_unresolve,
             &reply.thread.node_id,
         ) && let Err(error) = github.unresolve(node).await
         {
@@ -103,7 +108,7 @@ impl Outbox<'_> {
         let body = self.voice.reply(reply, conversation);
         github.reply(self.voice.pr, reply.thread.id, &body).await?;
         if resolves {
-            sent.left_open |= !reply.thread.viewer_can_resolve;
+            sent.left_open |= reply.thread.must_stay_open();
             sent.resolved.push(reply.thread.id);
         }
         Ok(())

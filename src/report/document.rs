@@ -6,6 +6,7 @@ use crate::context::suspicion::Suspicion;
 use crate::domain::Thread;
 use crate::opencode::sandbox::Confinement;
 use crate::review::desk::{Entry, Fate};
+use crate::review::limits::Used;
 use crate::review::run::PassLog;
 use crate::snapshot::Snapshot;
 use crate::state::record::Record;
@@ -41,6 +42,8 @@ pub struct Report {
     /// Null where no sidecar was needed.
     pub sandbox: Option<SandboxReport>,
     pub tokens: u64,
+    /// Whether tokens are estimated by the size of requests and answers, because the endpoint counts none.
+    pub tokens_estimated: bool,
     pub cost_usd: f64,
     pub ledger: LedgerReport,
     #[schemars(extend("enum" = ["high", "moderate", "low"]))]
@@ -216,7 +219,8 @@ pub struct RunReport {
 
 impl From<&Record> for LedgerReport {
     fn from(record: &Record) -> Self {
-        let mut spent: Vec<&Spent> = record.spent.iter().collect();
+        let known = record.spent.iter().filter(|spent| !spent.is_assumed());
+        let mut spent: Vec<&Spent> = known.collect();
         spent.sort_by_key(|spent| spent.day);
         let runs = spent.into_iter().map(|spent| RunReport {
             day: spent.day.to_string(),
@@ -239,7 +243,7 @@ impl From<&PassLog> for PassReport {
             finished: log.summary.is_some(),
             summary: log.summary.clone().unwrap_or_default(),
             tool_calls: log.tool_calls,
-            tokens: log.tokens,
+            tokens: log.tokens.number,
             cost_usd: log.cost_usd,
             seconds: log.took.as_secs(),
         }
@@ -365,5 +369,11 @@ impl Report {
         self.verdict = verdict.to_string();
         self.open_issues = tally.open;
         self.blocking_issues = tally.blocking;
+    }
+
+    pub fn set_used(&mut self, used: &Used) {
+        let tokens = used.tokens();
+        (self.tokens, self.tokens_estimated) = (tokens.number, tokens.estimated);
+        self.cost_usd = used.told.cost;
     }
 }

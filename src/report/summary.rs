@@ -147,7 +147,7 @@ fn passes(out: &mut String, report: &Report) {
             pass.number,
             pass.title,
             pass.tool_calls,
-            grouped(pass.tokens),
+            counted(report, pass.tokens),
             pass.cost_usd,
             minutes(pass.seconds)
         );
@@ -169,10 +169,10 @@ fn ledger(out: &mut String, report: &Report) {
     );
     let earlier = ledger.runs.len().saturating_sub(RUNS_SHOWN);
     for run in &ledger.runs[earlier..] {
-        let tokens = grouped(run.tokens);
+        let tokens = counted(report, run.tokens);
         let _ = writeln!(out, "| {} | {tokens} | ${:.4} |", run.day, run.cost_usd);
     }
-    let tokens = grouped(ledger.tokens);
+    let tokens = counted(report, ledger.tokens);
     let _ = writeln!(out, "| all | {tokens} | ${:.4} |\n", ledger.cost_usd);
 }
 
@@ -300,9 +300,9 @@ fn name(name: &str) -> String {
 fn footer(out: &mut String, report: &Report) {
     let _ = writeln!(
         out,
-        "{} · {} tokens · ${:.4} · sensitivity {}{}",
+        "{} · {} · ${:.4} · sensitivity {}{}",
         inline(&report.model),
-        grouped(report.tokens),
+        tokens(report.tokens, report.tokens_estimated),
         report.cost_usd,
         report.sensitivity,
         match report.sensitivity_evidence.as_slice() {
@@ -310,6 +310,27 @@ fn footer(out: &mut String, report: &Report) {
             evidence => format!(" ({})", inline(&evidence.join(", "))),
         }
     );
+}
+
+/// A number of tokens in a table.
+fn counted(report: &Report, tokens: u64) -> String {
+    let about = if report.tokens_estimated {
+        "about "
+    } else {
+        ""
+    };
+    format!("{about}{}", grouped(tokens))
+}
+
+/// A number of tokens, and whether it is an estimate.
+#[must_use]
+pub fn tokens(number: u64, estimated: bool) -> String {
+    let number = grouped(number);
+    if estimated {
+        format!("about {number} tokens (estimated)")
+    } else {
+        format!("{number} tokens")
+    }
 }
 
 /// Digits in groups of three.
@@ -404,6 +425,7 @@ pub(super) mod tests {
             sandbox: None,
             model: "anthropic/claude".into(),
             tokens: 36_140,
+            tokens_estimated: false,
             cost_usd: 0.0624,
             ledger: LedgerReport {
                 runs: vec![

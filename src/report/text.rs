@@ -2,7 +2,7 @@
 //! looks where there are colours; whoever prints them takes out what a terminal would obey.
 
 use super::document::{FindingReport, Report};
-use super::summary::grouped;
+use super::summary::tokens;
 use crate::domain::{Anchor, FileDiff, Hunk, LineKind, Score, Side};
 use crate::publish::comment::plural;
 use std::collections::BTreeMap;
@@ -193,7 +193,10 @@ fn footer(report: &Report) -> String {
     // A review that was interrupted gives no account.
     let spent = match report.tokens {
         0 => String::new(),
-        tokens => format!(" · {} tokens · ${:.4}", grouped(tokens), report.cost_usd),
+        number => {
+            let tokens = tokens(number, report.tokens_estimated);
+            format!(" · {tokens} · ${:.4}", report.cost_usd)
+        }
     };
     format!("{}{spent}{unsaid}", report.model)
 }

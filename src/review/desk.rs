@@ -46,6 +46,14 @@ pub struct Subject {
     pub human_reviewers: Vec<String>,
 }
 
+impl Subject {
+    /// Whether a file of this name is changed by the pull request, or was since a finding was made.
+    fn is_changed(&self, file: &str) -> bool {
+        let mut since = self.changed_since.values().flatten();
+        self.diffs.iter().any(|diff| diff.path == file) || since.any(|path| path == file)
+    }
+}
+
 /// What became of a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
@@ -365,9 +373,18 @@ impl Desk {
         }
     }
 
-    /// The repository's name of a path that the model read in the snapshot.
+    /// The repository's name of a path that the model read in the snapshot: as the model wrote it if a changed file is
+    /// called so, else without the spaces around it.
     fn repository_path(&self, shown: &str) -> String {
-        let shown = shown.trim();
+        let exact = self.inside(shown);
+        if self.subject.is_changed(&exact) {
+            exact
+        } else {
+            self.inside(shown.trim())
+        }
+    }
+
+    fn inside(&self, shown: &str) -> String {
         let inside = shown.strip_prefix(&self.subject.root);
         let inside = inside.and_then(|rest| rest.strip_prefix('/'));
         let shown = inside.unwrap_or(shown).trim_start_matches("./");

@@ -3,7 +3,9 @@
 
 use crate::gateway::Taken;
 use crate::opencode::session::Usage;
-use crate::state::spending::Allowance;
+use crate::report::summary::tokens;
+use crate::state::spending::Allowances;
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,45 +28,91 @@ pub fn grace(left: Duration, tasks: u32) -> Duration {
 #[derive(Debug, Clone)]
 pub struct Limits {
     pub deadline: Instant,
-    pub allowance: Allowance,
-    pub max_tokens: Option<u64>,
+    pub allowances: Allowances,
 }
 
 impl Limits {
     /// Why nothing may be asked of the model at all.
     #[must_use]
     pub fn nothing_left(&self) -> Option<&str> {
-        (self.allowance.usd <= 0.0).then_some(self.allowance.why.as_str())
+        let Allowances { usd, tokens } = &self.allowances;
+        let usd = usd.as_ref().filter(|usd| usd.most <= 0.0);
+        let tokens = tokens.as_ref().filter(|tokens| tokens.most == 0);
+        usd.map(|usd| usd.why.as_str())
+            .or(tokens.map(|tokens| tokens.why.as_str()))
     }
 
-    /// Why this much is too much. Where OpenCode was told of no tokens, what passed the gateway is counted instead.
+    /// Why this much is too much.
     #[must_use]
-    pub fn exceeded_by(&self, usage: &Usage, taken: &Taken) -> Option<String> {
-        if usage.cost > self.allowance.usd {
-            return Some(self.allowance.why.clone());
+    pub fn exceeded_by(&self, used: &Used) -> Option<String> {
+        let Allowances { usd, tokens } = &self.allowances;
+        if let Some(usd) = usd.as_ref().filter(|usd| used.told.cost > usd.most) {
+            return Some(usd.why.clone());
         }
-        let most = self.max_tokens?;
-        match usage.tokens.total() {
-            0 if taken.tokens() > most => Some(format!(
-                "max_tokens of {most} was reached, by the size of requests and answers, as the endpoint counts none"
-            )),
-            told if told > most => Some(format!("max_tokens of {most} was reached")),
-            _ => None,
+        let (tokens, count) = (tokens.as_ref()?, used.tokens());
+        let how = if count.estimated {
+            " (estimated by the size of requests and answers, as the endpoint counts no tokens)"
+        } else {
+            ""
+        };
+        (count.number > tokens.most).then(|| format!("{}{how}", tokens.why))
+    }
+}
+
+/// What the model has taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Used {
+    /// By the endpoint's own account, as OpenCode was told it.
+    pub told: Usage,
+    /// By what passed the gateway.
+    pub passed: Taken,
+}
+
+impl Used {
+    #[must_use]
+    pub fn tokens(&self) -> Count {
+        self.since(&Self::default())
+    }
+
+    /// The tokens that were used since. Where the endpoint counts none, they are estimated by what passed the gateway.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Count {
+        let of = |used: &Self| match self.told.tokens.total() {
+            0 => used.passed.tokens(),
+            _ => used.told.tokens.total(),
+        };
+        let number = of(self).saturating_sub(of(before));
+        Count {
+            number,
+            estimated: number > 0 && self.told.tokens.total() == 0,
         }
+    }
+}
+
+/// A number of tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Count {
+    pub number: u64,
+    pub estimated: bool,
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&tokens(self.number, self.estimated))
     }
 }
 
 /// What the model has taken so far. Shared with whatever ends the run.
 #[derive(Debug, Default)]
-pub struct Meter(Mutex<Usage>);
+pub struct Meter(Mutex<Used>);
 
 impl Meter {
-    pub fn set(&self, usage: Usage) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = usage;
+    pub fn set(&self, used: Used) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = used;
     }
 
     #[must_use]
-    pub fn usage(&self) -> Usage {
+    pub fn used(&self) -> Used {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -74,6 +122,7 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::opencode::session::Tokens;
+    use crate::state::spending::allowance;
 
     #[test]
     fn no_task_takes_the_time_of_those_after_it() {
@@ -98,36 +147,42 @@ mod tests {
     fn tokens_that_nobody_counts_are_counted_by_size() {
         let limits = Limits {
             deadline: Clock::scaled(1.0).instant(),
-            allowance: Allowance {
-                usd: 5.0,
-                why: "max_cost_usd of 5 was reached".into(),
+            allowances: Allowances {
+                usd: allowance("max_cost_usd", Some(5.0), None, 0.0),
+                tokens: allowance("max_tokens", Some(100), None, 0),
             },
-            max_tokens: Some(100),
         };
-        let taken = |bytes| Taken {
-            requests: 1,
-            sent: bytes,
-            answered: 0,
-        };
-        let told = |input| Usage {
-            tokens: Tokens {
-                input,
-                ..Tokens::default()
+        let used = |input, sent| Used {
+            told: Usage {
+                tokens: Tokens {
+                    input,
+                    ..Tokens::default()
+                },
+                ..Usage::default()
             },
-            ..Usage::default()
+            passed: Taken {
+                requests: 1,
+                sent,
+                answered: 0,
+            },
         };
-        assert_eq!(limits.exceeded_by(&told(0), &taken(400)), None);
-        let why = limits.exceeded_by(&told(0), &taken(404)).unwrap();
-        assert!(why.contains("the endpoint counts none"), "{why}");
-        assert_eq!(limits.exceeded_by(&told(9), &taken(9_000)), None);
-        let why = limits.exceeded_by(&told(101), &taken(0)).unwrap();
+        assert_eq!(limits.exceeded_by(&used(0, 400)), None);
+        let why = limits.exceeded_by(&used(0, 404)).unwrap();
+        assert!(why.contains("the endpoint counts no tokens"), "{why}");
+        assert_eq!(limits.exceeded_by(&used(9, 9_000)), None);
+        let why = limits.exceeded_by(&used(101, 0)).unwrap();
         assert_eq!(why, "max_tokens of 100 was reached");
-        let dear = Usage {
-            cost: 5.01,
-            ..Usage::default()
-        };
+        let told = |used: Used| used.tokens().to_string();
+        assert_eq!(told(used(0, 48_000)), "about 12,000 tokens (estimated)");
+        assert_eq!(told(used(12_000, 9)), "12,000 tokens");
+        assert_eq!(told(used(0, 0)), "0 tokens");
+        let later = used(0, 800).since(&used(0, 400));
+        assert_eq!((later.number, later.estimated), (100, true));
+        assert_eq!(used(70, 800).since(&used(50, 400)).number, 20);
+        let mut dear = used(0, 0);
+        dear.told.cost = 5.01;
         assert_eq!(
-            limits.exceeded_by(&dear, &taken(0)).unwrap(),
+            limits.exceeded_by(&dear).unwrap(),
             "max_cost_usd of 5 was reached"
         );
     }

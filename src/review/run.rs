@@ -6,7 +6,7 @@ mod questions;
 mod turn;
 
 use super::attempts::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
-use super::limits::{self, Limits, Meter};
+use super::limits::{self, Count, Limits, Meter, Used};
 use super::passes::{self, Pass};
 use crate::actions::Actions;
 use crate::clock::Clock;
@@ -32,7 +32,7 @@ pub struct PassLog {
     /// `None`: not submitted. Turn 0 ends without a submission.
     pub summary: Option<String>,
     pub tool_calls: usize,
-    pub tokens: u64,
+    pub tokens: Count,
     pub cost_usd: f64,
     pub took: Duration,
 }
@@ -79,7 +79,7 @@ impl End {
 pub struct Outcome {
     pub end: End,
     pub passes: Vec<PassLog>,
-    pub usage: Usage,
+    pub used: Used,
     pub answers: Vec<Answer>,
     /// A sentence for each question without an answer.
     pub unanswered: Vec<String>,
@@ -137,7 +137,7 @@ impl Run<'_> {
         let mut outcome = Outcome {
             end: End::Complete,
             passes: Vec::new(),
-            usage: Usage::default(),
+            used: Used::default(),
             answers: Vec::new(),
             unanswered: Vec::new(),
             restarts: Vec::new(),
@@ -198,16 +198,16 @@ impl Run<'_> {
         if judged {
             self.desk.with(|desk| desk.ledger.finish_turn_zero());
         }
-        self.actions.progress(&progress.line());
+        self.tell(&progress);
         self.actions.end_group();
-        outcome.usage = progress.usage();
+        outcome.used = self.used(&progress);
         outcome.passes.push(PassLog {
             number: 0,
             title: "Open threads",
             summary: judged.then(|| format!("{} judged.", plural(self.to_judge.len(), "thread"))),
             tool_calls: progress.tool_calls(),
-            tokens: outcome.usage.tokens.total(),
-            cost_usd: outcome.usage.cost,
+            tokens: outcome.used.tokens(),
+            cost_usd: outcome.used.told.cost,
             took: self.clock.instant() - began,
         });
         Ok(())
@@ -219,17 +219,17 @@ impl Run<'_> {
             self.actions.group(&title);
             let began = self.clock.instant();
             let stage = format!("pass {} of 4", pass.number);
-            let mut progress = Progress::new(stage.clone(), outcome.usage);
+            let mut progress = Progress::new(stage.clone(), outcome.used.told);
             let carried_out = self.parts_of(&pass, &stage, &mut progress).await?;
-            self.actions.progress(&progress.line());
+            self.tell(&progress);
             self.actions.end_group();
-            let usage = progress.usage();
-            let log = self.log(&pass, progress.tool_calls(), &outcome.usage, &usage);
+            let used = self.used(&progress);
+            let log = self.log(&pass, progress.tool_calls(), &outcome.used, &used);
             outcome.passes.push(PassLog {
                 took: self.clock.instant() - began,
                 ..log
             });
-            outcome.usage = usage;
+            outcome.used = used;
             if let Err(given_up) = carried_out {
                 outcome.end = End::of_pass(pass.number, given_up);
                 break;
@@ -264,7 +264,7 @@ impl Run<'_> {
         Ok(Ok(()))
     }
 
-    fn log(&self, pass: &Pass, tool_calls: usize, before: &Usage, after: &Usage) -> PassLog {
+    fn log(&self, pass: &Pass, tool_calls: usize, before: &Used, after: &Used) -> PassLog {
         let finished = self.desk.with(|desk| {
             let mut finished = desk.ledger.finished().iter();
             finished
@@ -276,8 +276,8 @@ impl Run<'_> {
             title: pass.title,
             summary: finished.flatten(),
             tool_calls,
-            tokens: after.tokens.total().saturating_sub(before.tokens.total()),
-            cost_usd: (after.cost - before.cost).max(0.0),
+            tokens: after.since(before),
+            cost_usd: (after.told.cost - before.told.cost).max(0.0),
             took: Duration::ZERO,
         }
     }

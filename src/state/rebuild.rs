@@ -36,6 +36,7 @@ pub struct Comment {
 
 /// What GraphQL adds to a thread.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "as GitHub tells them")]
 pub struct Conversation {
     pub root: CommentId,
     pub node_id: String,
@@ -44,6 +45,7 @@ pub struct Conversation {
     /// Who resolved it, and what their word weighs; `None` where it was us.
     pub resolved_by: Option<(Login, Standing)>,
     pub viewer_can_resolve: bool,
+    pub viewer_can_unresolve: bool,
     /// Comments of the thread that were edited, and by whom (`None`: a deleted account).
     pub edited: Vec<(CommentId, Option<Login>)>,
 }
@@ -102,6 +104,10 @@ pub struct Rebuilt {
     pub others: Vec<Remark>,
     /// What could not be believed.
     pub warnings: Vec<String>,
+    /// Whether there is a review of ours, signed or not.
+    pub has_reviews: bool,
+    /// The heads that our signed manifests name, the newest first.
+    pub heads: Vec<CommitSha>,
 }
 
 /// A comment by somebody else at a place of the change.
@@ -146,6 +152,8 @@ pub fn rebuild(sources: &Sources<'_>) -> Rebuilt {
     rebuilt.lost = manifest.lost(&rebuilt.threads);
     let gone = rebuilt.lost.iter().map(ToString::to_string);
     rebuilt.warnings.extend(gone);
+    rebuilt.has_reviews = manifest.any;
+    rebuilt.heads = manifest.heads;
     rebuilt
 }
 
@@ -178,8 +186,16 @@ fn drop_copies(rebuilt: &mut Rebuilt, sources: &Sources<'_>) {
     });
 }
 
-/// What our signed manifests list: the findings that must be there.
-struct Manifest(HashMap<FindingId, (Score, CommitSha)>);
+/// What our signed manifests list.
+#[derive(Default)]
+struct Manifest {
+    /// The findings that must be there.
+    listed: HashMap<FindingId, (Score, CommitSha)>,
+    /// The heads that were reviewed, the newest first.
+    heads: Vec<CommitSha>,
+    /// Whether there is a manifest, signed or not.
+    any: bool,
+}
 
 impl Manifest {
     fn of(sources: &Sources<'_>) -> Self {
@@ -187,16 +203,16 @@ impl Manifest {
             .reviews
             .iter()
             .filter(|review| sources.is_ours(review.author.as_ref()));
-        let mut listed = HashMap::new();
+        let mut manifest = Self::default();
         for review in ours {
             let parsed = Block {
                 visible: None,
                 ..block::parse(&review.body)
             };
-            let Some(hidden) = sources
-                .believed(&parsed, None)
-                .filter(|h| h.kind == Kind::Manifest)
-            else {
+            let is_one = |hidden: &Hidden| hidden.kind == Kind::Manifest;
+            manifest.any |= parsed.hidden.as_ref().is_some_and(is_one);
+            let hidden = sources.believed(&parsed, None);
+            let Some(hidden) = hidden.filter(|hidden| is_one(hidden)) else {
                 continue;
             };
             let Some(head) = hidden
@@ -210,15 +226,16 @@ impl Manifest {
                 if let (Ok(id), Some(score)) =
                     (finding.id.parse(), Score::new(finding.score.into()))
                 {
-                    listed.insert(id, (score, head.clone()));
+                    manifest.listed.insert(id, (score, head.clone()));
                 }
             }
+            manifest.heads.insert(0, head);
         }
-        Self(listed)
+        manifest
     }
 
     fn score(&self, id: Option<&FindingId>) -> Option<Score> {
-        self.0.get(id?).map(|(score, _)| *score)
+        self.listed.get(id?).map(|(score, _)| *score)
     }
 
     fn lost(&self, threads: &[Thread]) -> Vec<Lost> {
@@ -227,7 +244,7 @@ impl Manifest {
             .filter_map(|thread| thread.finding_id.as_ref())
             .collect();
         let mut lost: Vec<Lost> = self
-            .0
+            .listed
             .iter()
             .filter(|(id, _)| !found.contains(id))
             .map(|(id, (score, head))| Lost {
@@ -306,6 +323,7 @@ impl Folding<'_> {
             replies: discussion.into_replies(),
             node_id: self.conversation.map(|c| c.node_id.clone()),
             viewer_can_resolve: self.conversation.is_some_and(|c| c.viewer_can_resolve),
+            viewer_can_unresolve: self.conversation.is_some_and(|c| c.viewer_can_unresolve),
             url: first.url.clone(),
             assessment,
         })

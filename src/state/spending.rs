@@ -4,6 +4,7 @@
 use super::record::Record;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::Sub;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A day in UTC, as the number of days since 1970.
@@ -55,6 +56,16 @@ pub struct Spent {
     pub tokens: u64,
 }
 
+/// The name of what is no run, but assumed to have been spent.
+const ASSUMED: &str = "unread";
+
+impl Spent {
+    #[must_use]
+    pub fn is_assumed(&self) -> bool {
+        self.run == ASSUMED
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_none(tokens: &u64) -> bool {
     *tokens == 0
@@ -99,9 +110,27 @@ impl Account {
     }
 
     #[must_use]
-    pub fn on(&self, day: Day) -> f64 {
-        let runs = self.runs.iter().filter(|spent| spent.day == day);
-        runs.map(|spent| spent.cost_usd).sum()
+    pub fn cost_on(&self, day: Day) -> f64 {
+        self.runs_on(day).map(|spent| spent.cost_usd).sum()
+    }
+
+    #[must_use]
+    pub fn tokens_on(&self, day: Day) -> u64 {
+        self.runs_on(day).map(|spent| spent.tokens).sum()
+    }
+
+    fn runs_on(&self, day: Day) -> impl Iterator<Item = &Spent> {
+        self.runs.iter().filter(move |spent| spent.day == day)
+    }
+
+    /// Counts half of the day's limits as spent: for a pull request that was reviewed, and whose records cannot be read.
+    pub fn assume_half(&mut self, day: Day, per_day_usd: Option<f64>, per_day_tokens: Option<u64>) {
+        self.note(Spent {
+            run: ASSUMED.into(),
+            day,
+            cost_usd: per_day_usd.unwrap_or_default() / 2.0,
+            tokens: per_day_tokens.unwrap_or_default() / 2,
+        });
     }
 
     /// The record, with this account in it. Of the runs only those of today and yesterday are kept: a run may find
@@ -111,7 +140,10 @@ impl Account {
         let counts = |spent: &Spent| spent.cost_usd > 0.0 || spent.tokens > 0;
         let recent = |spent: &&Spent| spent.day >= today.before() && counts(spent);
         let mut runs: Vec<Spent> = self.runs.iter().filter(recent).cloned().collect();
-        runs.sort_by(|a, b| b.cost_usd.total_cmp(&a.cost_usd));
+        runs.sort_by(|a, b| {
+            let by_cost = b.cost_usd.total_cmp(&a.cost_usd);
+            by_cost.then(b.tokens.cmp(&a.tokens))
+        });
         runs.truncate(MOST_RUNS);
         Record {
             tokens: self.tokens,
@@ -137,30 +169,53 @@ impl Account {
     }
 }
 
-/// What a run may cost, and which input says so.
+/// The most that a run may take of something, and which input says so.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Allowance {
-    pub usd: f64,
+pub struct Allowance<T> {
+    pub most: T,
     /// Said when it is used up.
     pub why: String,
 }
 
-/// The limit of a run, or what is left of the day's, whichever is less.
+/// What a run may take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Allowances {
+    /// `None`: no limit.
+    pub usd: Option<Allowance<f64>>,
+    pub tokens: Option<Allowance<u64>>,
+}
+
+/// The limit of a run, or what is left of the day's, whichever is less. `input`: the name of the run's.
 #[must_use]
-pub fn allowance(per_run: f64, per_day: Option<f64>, spent_today: f64) -> Allowance {
-    let left = per_day.map(|per_day| (per_day, (per_day - spent_today).max(0.0)));
-    match left {
-        Some((per_day, left)) if left < per_run => Allowance {
-            usd: left,
+pub fn allowance<T>(
+    input: &str,
+    per_run: Option<T>,
+    per_day: Option<T>,
+    spent_today: T,
+) -> Option<Allowance<T>>
+where
+    T: Copy + Default + PartialOrd + Sub<Output = T> + fmt::Display,
+{
+    let run = per_run.map(|most| Allowance {
+        most,
+        why: format!("{input} of {most} was reached"),
+    });
+    let Some(per_day) = per_day else {
+        return run;
+    };
+    let left = if spent_today < per_day {
+        per_day - spent_today
+    } else {
+        T::default()
+    };
+    run.filter(|run| run.most <= left).or_else(|| {
+        Some(Allowance {
+            most: left,
             why: format!(
-                "max_cost_usd_per_day of {per_day} is used up for this pull request; it counts anew at 00:00 UTC"
+                "{input}_per_day of {per_day} is used up for this pull request; it counts anew at 00:00 UTC"
             ),
-        },
-        _ => Allowance {
-            usd: per_run,
-            why: format!("max_cost_usd of {per_run} was reached"),
-        },
-    }
+        })
+    })
 }
 
 #[cfg(test)]
@@ -230,8 +285,8 @@ mod tests {
             record(&[a.clone(), b], 15, 3.0),
             record(&[a, c], 20, 5.0),
         ]);
-        assert!(is(account.on(TODAY), 7.0), "{account:?}");
-        assert!(is(account.on(TODAY.before()), 0.0));
+        assert!(is(account.cost_on(TODAY), 7.0), "{account:?}");
+        assert!(is(account.cost_on(TODAY.before()), 0.0));
         assert_eq!(account.tokens, 20);
     }
 
@@ -247,7 +302,7 @@ mod tests {
             0,
             29.0,
         )]);
-        assert!(is(account.on(TODAY), 1.0));
+        assert!(is(account.cost_on(TODAY), 1.0));
         let now = Spent {
             tokens: 100,
             ..spent("now", TODAY, 0.25)
@@ -297,25 +352,52 @@ mod tests {
             spent("c", TODAY, f64::INFINITY),
             spent("d", TODAY, 2.0),
         ];
-        assert!(is(Account::of(&[record(&odd, 0, 0.0)]).on(TODAY), 2.0));
+        assert!(is(Account::of(&[record(&odd, 0, 0.0)]).cost_on(TODAY), 2.0));
     }
 
     #[test]
     fn a_run_gets_its_own_limit_or_what_is_left_of_the_day() {
-        let of = |per_day, today| allowance(5.0, per_day, today);
+        let of = |per_day, today| allowance("max_cost_usd", Some(5.0), per_day, today).unwrap();
         assert_eq!(of(None, 100.0).why, "max_cost_usd of 5 was reached");
-        assert!(is(of(Some(20.0), 0.0).usd, 5.0));
-        assert!(is(of(Some(20.0), 15.0).usd, 5.0));
+        assert!(is(of(Some(20.0), 0.0).most, 5.0));
+        assert!(is(of(Some(20.0), 15.0).most, 5.0));
         let last = of(Some(20.0), 18.5);
-        assert!(is(last.usd, 1.5));
+        assert!(is(last.most, 1.5));
         assert_eq!(
             last.why,
             "max_cost_usd_per_day of 20 is used up for this pull request; it counts anew at 00:00 UTC"
         );
-        assert!(is(of(Some(20.0), 23.0).usd, 0.0), "never below nothing");
+        assert!(is(of(Some(20.0), 23.0).most, 0.0), "never below nothing");
         assert!(
-            is(of(Some(2.0), 0.0).usd, 2.0),
+            is(of(Some(2.0), 0.0).most, 2.0),
             "a day's limit below a run's"
         );
+    }
+
+    #[test]
+    fn tokens_have_a_limit_for_a_run_for_a_day_both_or_none() {
+        let of = |per_run, per_day, today| allowance("max_tokens", per_run, per_day, today);
+        assert_eq!(of(None, None, 100), None);
+        assert_eq!(of(Some(50), None, 100).unwrap().most, 50);
+        assert_eq!(of(None, Some(120), 100).unwrap().most, 20);
+        let last = of(Some(50), Some(120), 100).unwrap();
+        assert_eq!(last.most, 20);
+        assert!(last.why.starts_with("max_tokens_per_day of 120 is used up"));
+        assert_eq!(of(Some(50), Some(120), 200).unwrap().most, 0);
+    }
+
+    #[test]
+    fn what_nobody_can_read_counts_as_half_of_a_day_and_stays_so() {
+        let mut account = Account::default();
+        account.assume_half(TODAY, Some(20.0), Some(1_001));
+        account.assume_half(TODAY, Some(20.0), Some(1_001));
+        assert!(is(account.cost_on(TODAY), 10.0));
+        assert_eq!(account.tokens_on(TODAY), 500);
+        let next = Account::of(&[account.entered_in(Record::default(), TODAY)]);
+        assert!(is(next.cost_on(TODAY), 10.0));
+        assert!(is(next.cost_usd, 0.0), "it is no amount to be told");
+        let mut unlimited = Account::default();
+        unlimited.assume_half(TODAY, None, None);
+        assert_eq!(unlimited.entered_in(Record::default(), TODAY).spent, []);
     }
 }

@@ -147,6 +147,7 @@ fn thread() -> Thread {
         replies: Vec::new(),
         node_id: None,
         viewer_can_resolve: false,
+        viewer_can_unresolve: false,
         url: String::new(),
     }
 }

@@ -209,6 +209,7 @@ fn thread(id: u64, status: Status, finding: &str) -> Thread {
         replies: if answered { vec![reply] } else { vec![] },
         node_id: None,
         viewer_can_resolve: false,
+        viewer_can_unresolve: false,
         url: String::new(),
     }
 }

@@ -148,6 +148,7 @@ function makeGraphql(text, { parse, print, visit }) {
     Organization Mannequin EnterpriseUserAccount Team RequestedReviewer ReviewRequest ReviewRequestConnection Ref
     GitObject Blob Commit PullRequestCommit PullRequestCommitConnection CommitHistoryConnection
     CheckSuite CheckSuiteConnection CheckRun CheckRunConnection App Label LabelConnection
+    PullRequestTimelineItemsConnection PullRequestTimelineItems HeadRefForcePushedEvent
     PullRequestReview PullRequestReviewConnection PullRequestReviewThread PullRequestReviewThreadConnection
     PullRequestReviewComment PullRequestReviewCommentConnection IssueComment IssueCommentConnection Comment Minimizable
     ResolveReviewThreadPayload ResolveReviewThreadInput UnresolveReviewThreadPayload UnresolveReviewThreadInput

@@ -146,3 +146,22 @@ fn line_numbers_are_read_from_the_numbered_diff() {
     world.github.expect_check_run();
     world.finish();
 }
+
+#[test]
+fn a_file_whose_name_begins_or_ends_with_a_space_takes_findings() {
+    let names = [" first.ts", "src/last.ts "];
+    let changes = names.map(|name| Change::write(name, "export const limit = 0 / 0;\n"));
+    let text = "The limit is no number.";
+    let script = Script::new().pass(1, move |_| {
+        names.map(|name| post(finding(name, 1, 7, text))).to_vec()
+    });
+    let world = World::with(&changes, script.into_behaviour()).quick();
+    let ran = world.review();
+    ran.ended(0, "findings");
+    let review = world.github.expect_review();
+    let said = comments(&review);
+    let paths: Vec<&str> = said.iter().filter_map(|one| one["path"].as_str()).collect();
+    assert_eq!(paths, names, "{}", ran.log);
+    world.github.expect_check_run();
+    world.finish();
+}

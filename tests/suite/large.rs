@@ -1,6 +1,6 @@
 //! Pull requests that are larger than a review: what can do most harm is shown first, and what was not shown is named.
 
-use crate::review::{finding, post};
+use crate::review::{finding, lost_page, post};
 use crate::standin::github::Change;
 use crate::standin::model::Script;
 use crate::standin::world::World;
@@ -90,5 +90,53 @@ fn many_files_and_comments_are_read_in_as_many_requests_as_there_are_pages() {
     let asked = asked.count();
     assert!(asked <= pages + 20, "{asked} requests for {pages} pages");
     world.github.expect_check_run();
+    world.finish();
+}
+
+/// A hundred people have spoken in threads of their own, and a few in ours.
+#[test]
+fn a_thousand_comments_of_a_hundred_people_are_read_in_few_more_requests_than_there_are_pages() {
+    let world = World::shop(Script::new().pass(1, |_| vec![post(lost_page(7))])).quick();
+    world.review();
+    world.github.take_writes();
+    let ours = world.github.comments()[0].id;
+    for who in ["dev", "writer", "reader0"] {
+        world.github.reply(ours, who, "Is it?");
+    }
+    let place = ("src/page.ts", 8);
+    for thread in 0..50 {
+        let who = |number: usize| format!("reader{}", number % 100);
+        let root = world
+            .github
+            .remark(world.pull, &who(thread), place, "Is this so?");
+        for reply in 1..20 {
+            let who = who(thread * 19 + reply);
+            world.github.reply(root, &who, &format!("Reply {reply}."));
+        }
+    }
+    world.github.forget_requests();
+    let ran = world.review();
+    assert_eq!(ran.status(), "findings", "{}", ran.log);
+    let asked = world.github.requests();
+    let asked = asked
+        .iter()
+        .filter(|(_, route, _)| !route.contains(".git/"));
+    let (comments, reviews, threads) = world.github.with(|state| {
+        (
+            state.comments.len(),
+            state.reviews.len(),
+            state.threads.len(),
+        )
+    });
+    let lists = [comments, reviews, threads].map(|length| length.div_ceil(100));
+    // One page each of files, commits and the conversation.
+    let pages = lists.iter().sum::<usize>() + 3;
+    let asked: Vec<&str> = asked.map(|(_, route, _)| route.as_str()).collect();
+    assert!(
+        asked.len() <= pages + 20,
+        "{} for {pages} pages: {asked:#?}",
+        asked.len()
+    );
+    world.github.take_writes();
     world.finish();
 }

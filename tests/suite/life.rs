@@ -26,6 +26,7 @@ struct Said {
     findings: usize,
     replies: Vec<(u64, String)>,
     resolved: Vec<u64>,
+    unresolved: Vec<u64>,
 }
 
 impl Life {
@@ -83,6 +84,7 @@ impl Life {
                         .push((root, json["body"].as_str().expect("a body").to_owned()));
                 }
                 Write::Resolve { root, .. } => said.resolved.push(root),
+                Write::Unresolve { root, .. } => said.unresolved.push(root),
                 Write::CheckRunCreated { .. } | Write::CheckRunUpdated { .. } => {}
                 other => panic!("nobody expected {other:?}"),
             }
@@ -362,6 +364,108 @@ fn a_whole_life_as_the_workflow_s_own_identity() {
 fn a_whole_life_with_a_personal_token() {
     let life = Life::begin(true, 8);
     whole_life(&life, true);
+    life.world.finish();
+}
+
+/// The page's text on the branch, with one word in place of another.
+fn page_with(life: &Life, from: &str, to: &str) -> String {
+    let ask = ["show", "search:src/page.ts"];
+    let text = life.world.github.with(|state| state.git.ask(&ask));
+    let text = text.expect("the file");
+    assert!(text.contains(from), "{text}");
+    let page = Change::write("src/page.ts", text.replace(from, to));
+    life.world.github.commit("search", &[&life.head()], &[page])
+}
+
+#[test]
+fn a_finding_that_is_back_is_reopened_and_so_is_its_conversation() {
+    let life = Life::begin(false, 8);
+    let page = life.page;
+    let head = page_with(&life, "Math.floor", "Math.ceil");
+    life.judges(move |_| {
+        let with = json!({ "thread_id": page.to_string(), "reason": "It rounds up now.",
+            "fixed_by": { "file": "src/page.ts" } });
+        vec![Call::new("github_resolve_thread", with)]
+    });
+    life.pushed(&head);
+    assert_eq!(life.said().resolved, [page]);
+
+    let head = page_with(&life, "Math.ceil", "Math.floor");
+    let floor = shop::line_of("src/page.ts", "Math.floor");
+    life.becomes(Script::new().pass(1, move |_| {
+        vec![post(finding("src/page.ts", floor, 7, ROUNDS_DOWN))]
+    }));
+    let ran = life.pushed(&head);
+    let said = life.said();
+    assert!(
+        said.replies[0].1.starts_with("The problem is back."),
+        "{said:?}"
+    );
+    assert_eq!(
+        (said.findings, &said.unresolved[..]),
+        (0, &[page][..]),
+        "{}",
+        ran.log
+    );
+    assert!(!ran.log.contains("resolve conversations"), "{}", ran.log);
+    assert_eq!(life.state()[0], "PENDING developer");
+    life.world.finish();
+}
+
+/// GitHub lists such a file as added under its new name, and says nothing of the old one.
+#[test]
+fn a_finding_in_a_new_file_stays_one_finding_when_a_push_renames_the_file() {
+    const TAKEN: &str =
+        "`take()` lets the stock fall below zero, because nothing compares `left` with `count`.";
+    let text = "export function take(left: number, count: number) {\n  return left - count;\n}\n\n\
+                export function put(left: number, count: number) {\n  return left + count;\n}\n";
+    let stock = Change::write("src/stock.ts", text);
+    let script = Script::new().pass(1, |_| vec![post(finding("src/stock.ts", 2, 7, TAKEN))]);
+    let world = World::with(&[stock], script.into_behaviour()).quick();
+    world.review();
+    let root = world.github.comments()[0].id;
+    let (page, cart, search) = (0, 0, 0);
+    let life = Life {
+        world,
+        page,
+        cart,
+        search,
+    };
+    assert_eq!(life.said().findings, 1);
+
+    let rename = Change::rename("src/stock.ts", "src/warehouse.ts");
+    let edit = Change::write("src/warehouse.ts", format!("// What is in store.\n{text}"));
+    let head = life
+        .world
+        .github
+        .commit("search", &[&life.head()], &[rename, edit]);
+    let script = Script::new()
+        .threads(move |request| {
+            let prompt = request.last_user();
+            let place = format!("Thread {root}: the code has changed since");
+            assert!(prompt.contains(&place), "{prompt}");
+            assert!(prompt.contains("src/warehouse.ts"), "{prompt}");
+            assert!(
+                prompt.contains("    3    return left - count;"),
+                "the code now: {prompt}"
+            );
+            vec![]
+        })
+        .pass(1, |_| vec![post(finding("src/warehouse.ts", 3, 7, TAKEN))])
+        .pass(1, move |request| {
+            let refusal = request.last_result().expect("a refusal");
+            let said = format!("Already said in thread {root}");
+            assert!(refusal.contains(&said), "{refusal}");
+            vec![]
+        });
+    life.becomes(script);
+    let ran = life.pushed(&head);
+    assert_eq!(life.said().findings, 0, "{}", ran.log);
+    let report = ran.report.expect("a report");
+    assert_eq!(
+        report["threads"][0]["file"], "src/warehouse.ts",
+        "{report:#}"
+    );
     life.world.finish();
 }
 

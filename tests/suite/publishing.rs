@@ -99,6 +99,23 @@ fn g5_a_write_waits_for_a_rate_limit_in_any_disguise() {
 }
 
 #[test]
+fn g5_a_question_by_graphql_waits_for_a_rate_limit_by_any_name() {
+    let named = json!({ "type": "RATE_LIMITED", "message": "API rate limit exceeded." });
+    let coded = json!({
+        "type": "RATE_LIMIT",
+        "code": "graphql_rate_limit",
+        "message": "API rate limit already exceeded for user ID 1.",
+    });
+    for error in [named, coded] {
+        let world = World::shop(three());
+        let limit = Fault::limited("7", &error);
+        world.github.on(Method::POST, "/graphql", 1, limit);
+        let ran = review(&world);
+        said_once(world, &ran);
+    }
+}
+
+#[test]
 fn g9_a_page_of_html_in_place_of_an_answer_is_asked_again() {
     let world = World::shop(three());
     let page = "<html>Bad gateway</html>";

@@ -4,6 +4,7 @@ use crate::review::{comments, lost_page, post};
 use crate::standin::github::state::{CheckRun, HeadRepository};
 use crate::standin::github::{Change, GitHub, Identity, Write, events};
 use crate::standin::model::{Answer, Script};
+use crate::standin::shop;
 use crate::standin::world::{KEY, Ran, Workflow, World};
 use opencode_reviewer::domain::PrKey;
 use opencode_reviewer::state::record::{self, Record};
@@ -322,6 +323,132 @@ fn the_day_s_budget_holds_across_runs_and_heads() {
     ended(&fourth, 0, "clean");
     assert!(world.model.requests().len() > asked);
     world.github.take_writes();
+    world.finish();
+}
+
+/// Somebody replaces the branch by another commit on the same base, whose message says that it is the `nth`.
+fn forces(world: &World, nth: usize, changes: &[Change]) -> Workflow {
+    let before = head(world);
+    let base = world.github.pull(world.pull, |pull| pull.base.sha.clone());
+    let note = Change::write("NOTE.md", format!("Push {nth}.\n"));
+    let between = world.github.commit("search", &[&base], &[note]);
+    let new = world.github.commit("search", &[&between], changes);
+    world.github.push(world.pull, &new);
+    let payload = events::synchronize_event(&world.github, world.pull, &before);
+    world.workflow("pull_request", payload)
+}
+
+#[test]
+fn forced_pushes_in_a_row_hide_neither_what_was_spent_nor_what_was_reviewed() {
+    let world = World::shop(Script::new()).quick();
+    remembers(&world, KEY, Day::of(SystemTime::now()), 20.5);
+    forces(&world, 1, &shop::changes());
+    let latest = forces(&world, 2, &shop::changes());
+    over_the_day(&world, &world.run(&latest));
+    assert_eq!(world.model.requests().len(), 0);
+    world.finish();
+
+    let world = World::shop(Script::new()).quick();
+    ended(&world.review(), 0, "clean");
+    world.github.expect_check_run();
+    let asked = world.model.requests().len();
+    let base = world.github.pull(world.pull, |pull| pull.base.sha.clone());
+    forces(&world, 1, &shop::changes());
+    let before = head(&world);
+    let same = world.github.commit("search", &[&base], &shop::changes());
+    let message = world.github.commit("search", &[&same], &[]);
+    world.github.push(world.pull, &message);
+    let payload = events::synchronize_event(&world.github, world.pull, &before);
+    let ran = world.run(&world.workflow("pull_request", payload));
+    ended(&ran, 0, "clean");
+    assert_eq!(
+        world.model.requests().len(),
+        asked,
+        "it is the change that was reviewed"
+    );
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn where_no_record_can_be_read_half_of_the_day_s_limits_counts_as_spent() {
+    let script = || Script::new().pass(1, |_| vec![post(lost_page(7))]);
+    let world = World::shop(script()).quick();
+    ended(&world.review(), 0, "findings");
+    world.github.take_writes();
+    let reviewed = world.model.requests().len();
+    world.github.with(|state| state.check_runs.clear());
+    let with = |name: &str, value: &str| {
+        let mut workflow = world.opened();
+        workflow.inputs.insert(name.into(), value.into());
+        world.model.becomes(script().into_behaviour());
+        let ran = world.run(&workflow);
+        world.github.with(|state| state.check_runs.clear());
+        ran
+    };
+    let ran = with("max_tokens_per_day", "2000");
+    ended(&ran, 2, "incomplete");
+    let errors = ran.annotations("error").join("\n");
+    let reason =
+        "max_tokens_per_day of 2000 is used up for this pull request; it counts anew at 00:00 UTC";
+    assert!(errors.contains(reason), "{errors}");
+    let warnings = ran.annotations("warning").join("\n");
+    assert!(
+        warnings.contains("half of the day's limits counts as spent"),
+        "{warnings}"
+    );
+    assert!(
+        world.model.requests().len() > reviewed,
+        "the other half is there to be used"
+    );
+    ended(&with("max_tokens_per_day", "off"), 0, "findings");
+    world.github.take_writes();
+    world.finish();
+}
+
+/// Where nobody counts, everything that is told and kept is an estimate by size; and a day's limit holds by it.
+#[test]
+fn tokens_that_the_endpoint_does_not_count_are_estimated_told_and_held_to_the_day_s_limit() {
+    let mut script = Script::new().into_behaviour();
+    let world = World::with(&[], move |request| match script(request) {
+        Answer::Say { calls, text: _ } => Answer::Uncounted(calls),
+        other => other,
+    })
+    .quick();
+    let ran = world.review();
+    ended(&ran, 0, "clean");
+    let tokens: u64 = ran.outputs["tokens"].parse().expect("a number");
+    assert!(tokens > 1_000, "{tokens}");
+    let report = ran.report.as_ref().expect("a report");
+    assert_eq!(
+        (&report["tokens"], &report["tokens_estimated"]),
+        (&json!(tokens), &json!(true))
+    );
+    assert_eq!(report["ledger"]["tokens"], json!(tokens));
+    let of_passes = report["passes"].as_array().expect("passes").iter();
+    let of_passes: u64 = of_passes.filter_map(|pass| pass["tokens"].as_u64()).sum();
+    assert_eq!(of_passes, tokens);
+    let page = world.github.expect_check_run().summary.expect("a page");
+    for told in [&ran.log, &ran.summary, &page] {
+        assert!(told.contains("tokens (estimated)"), "{told}");
+        assert!(!told.contains(" 0 tokens"), "{told}");
+    }
+
+    let mut pushed = pushes(&world, "src/new.ts");
+    pushed.event = "pull_request".into();
+    let limit = (tokens / 2).to_string();
+    pushed
+        .inputs
+        .insert("max_tokens_per_day".into(), limit.clone());
+    let asked = world.model.requests().len();
+    let ran = world.run(&pushed);
+    ended(&ran, 2, "incomplete");
+    let errors = ran.annotations("error").join("\n");
+    let reason =
+        format!("Nothing was asked of the model: max_tokens_per_day of {limit} is used up");
+    assert!(errors.contains(&reason), "{errors}");
+    assert_eq!(world.model.requests().len(), asked);
+    world.github.expect_check_run();
     world.finish();
 }
 

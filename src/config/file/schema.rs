@@ -60,6 +60,7 @@ fn single(name: &str) -> Value {
     let score = json!({ "type": "integer", "minimum": 1, "maximum": 10 });
     let off = json!({ "enum": ["off", false] });
     let dollars = json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1_000_000 });
+    let tokens = json!({ "type": "integer", "minimum": 1 });
     match name {
         "problem_score_threshold" => score,
         "score_elevation_threshold" => json!({ "type": "integer", "minimum": 1, "maximum": 100 }),
@@ -69,7 +70,8 @@ fn single(name: &str) -> Value {
         "review_timeout_minutes" => json!({ "type": "integer", "minimum": 1, "maximum": 360 }),
         "max_cost_usd" => dollars,
         "max_cost_usd_per_day" => json!({ "anyOf": [dollars, off] }),
-        "max_tokens" => json!({ "type": "integer", "minimum": 1 }),
+        "max_tokens" => tokens,
+        "max_tokens_per_day" => json!({ "anyOf": [tokens, off] }),
         _ => json!({ "type": "string", "minLength": 1 }),
     }
 }

@@ -128,6 +128,8 @@ fn schema_and_reader_agree() {
         "skip: {drafts: true, max_changed_lines: 10}\n",
         "ignore: docs/**\n",
         "max_tokens: 100000\nmax_cost_usd_per_day: off\n",
+        "max_tokens_per_day: 1000000\n",
+        "max_tokens_per_day: off\n",
     ];
     let bad = [
         "nonsense: 1\n",

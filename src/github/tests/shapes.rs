@@ -31,14 +31,15 @@ async fn graphql_goes_to_its_own_address_and_its_errors_are_errors() {
 }
 
 fn thread(id: &str, comments: &Value, next: Option<&str>) -> Value {
-    json!({"id": id, "isResolved": true, "isOutdated": false, "viewerCanResolve": true,
+    json!({"id": id, "isResolved": true, "isOutdated": false, "viewerCanResolve": false,
+        "viewerCanUnresolve": true,
         "resolvedBy": {"__typename": "User", "login": "writer"},
         "comments": {"pageInfo": {"hasNextPage": next.is_some(), "endCursor": next}, "nodes": comments}})
 }
 
 fn threads_page(nodes: &Value, next: Option<&str>) -> Response {
     ok(
-        &json!({"data": {"repository": {"pullRequest": {"reviewThreads": {
+        &json!({"data": {"viewer": {"login": "github-actions[bot]"}, "repository": {"pullRequest": {"reviewThreads": {
         "pageInfo": {"hasNextPage": next.is_some(), "endCursor": next}, "nodes": nodes}}}}}),
     )
 }
@@ -55,7 +56,8 @@ async fn threads_are_read_to_the_last_page_and_the_last_comment() {
         _ => threads_page(&json!([thread("PRRT_1", &json!([]), None), thread("PRRT_2", &json!([comment(20)]), None)]), None),
     })
     .await;
-    let threads = server.client().review_threads(&key()).await.unwrap();
+    let (viewer, threads) = server.client().review_threads(&key()).await.unwrap();
+    assert_eq!(viewer, Login::new("github-actions[bot]"));
     assert_eq!(threads.len(), 2);
     assert_eq!(threads[0].root_comment, Some(CommentId(10)));
     assert_eq!(

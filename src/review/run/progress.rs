@@ -2,7 +2,7 @@
 
 use crate::actions::Actions;
 use crate::opencode::session::{SidecarEvent, ToolState, Turn, Usage};
-use crate::report::summary::grouped;
+use crate::review::limits::Used;
 
 pub(super) struct Progress {
     stage: String,
@@ -85,14 +85,14 @@ impl Progress {
         self.settled_calls + self.running_calls
     }
 
-    pub(super) fn line(&self) -> String {
-        let usage = self.usage();
+    /// `used`: by everything so far.
+    pub(super) fn line(&self, used: &Used) -> String {
         format!(
-            "{} · {} tool calls · {} tokens · ${:.4}",
+            "{} · {} tool calls · {} · ${:.4}",
             self.stage,
             self.tool_calls(),
-            grouped(usage.tokens.total()),
-            usage.cost
+            used.tokens(),
+            used.told.cost
         )
     }
 }

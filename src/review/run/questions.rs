@@ -3,9 +3,9 @@
 
 use super::{Answer, End, GivenUp, Outcome, PassLog, Progress, Run};
 use crate::context::brief::Task;
-use crate::opencode::session::Usage;
 use crate::plan::Question;
 use crate::publish::comment::{plural, unanswered};
+use crate::review::limits::Used;
 use anyhow::Result;
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ impl Run<'_> {
             return Ok(());
         }
         self.actions.group("Questions");
-        let (before, began) = (outcome.usage, self.clock.instant());
-        let mut progress = Progress::new("questions".into(), before);
+        let (before, began) = (outcome.used, self.clock.instant());
+        let mut progress = Progress::new("questions".into(), before.told);
         for question in self.questions {
             match self.ask(question, &mut progress).await? {
                 Reply::Text(text) => outcome.answers.push(Answer {
@@ -39,9 +39,9 @@ impl Run<'_> {
                 }
             }
         }
-        self.actions.progress(&progress.line());
+        self.tell(&progress);
         self.actions.end_group();
-        outcome.usage = progress.usage();
+        outcome.used = self.used(&progress);
         let log = log(outcome, &before, progress.tool_calls());
         outcome.passes.push(PassLog {
             took: self.clock.instant() - began,
@@ -76,16 +76,16 @@ impl Run<'_> {
     }
 }
 
-fn log(outcome: &Outcome, before: &Usage, tool_calls: usize) -> PassLog {
-    let (usage, answered) = (&outcome.usage, outcome.answers.len());
+fn log(outcome: &Outcome, before: &Used, tool_calls: usize) -> PassLog {
+    let (used, answered) = (&outcome.used, outcome.answers.len());
     let done = outcome.unanswered.is_empty() && outcome.end == End::Complete;
     PassLog {
         number: 0,
         title: "Questions",
         summary: done.then(|| format!("{} answered.", plural(answered, "question"))),
         tool_calls,
-        tokens: usage.tokens.total().saturating_sub(before.tokens.total()),
-        cost_usd: (usage.cost - before.cost).max(0.0),
+        tokens: used.since(before),
+        cost_usd: (used.told.cost - before.told.cost).max(0.0),
         took: Duration::ZERO,
     }
 }

@@ -3,9 +3,10 @@
 
 use super::Run;
 use super::progress::Progress;
-use crate::opencode::session::{SidecarEvent, Usage};
+use crate::opencode::session::SidecarEvent;
 use crate::opencode::{ClientError, Watched};
 use crate::review::attempts::Ended;
+use crate::review::limits::Used;
 use crate::review::watch::{Stopped, Watch};
 use std::cell::RefCell;
 use std::pin::pin;
@@ -29,8 +30,9 @@ impl Run<'_> {
         calls: usize,
         progress: &mut Progress,
     ) -> Ended {
-        self.meter.set(progress.usage());
-        if let Some(why) = self.over_budget(&progress.usage()) {
+        let used = self.used(progress);
+        self.meter.set(used);
+        if let Some(why) = self.limits.exceeded_by(&used) {
             return Ended::OverBudget(why);
         }
         if self.clock.instant() >= until {
@@ -41,7 +43,7 @@ impl Run<'_> {
             Ended::Turn(turn) => progress.settle(turn),
             _ => progress.break_off(),
         }
-        self.meter.set(progress.usage());
+        self.meter.set(self.used(progress));
         ended
     }
 
@@ -58,8 +60,8 @@ impl Run<'_> {
         };
         let progress = RefCell::new(progress);
         let heed = |event: &SidecarEvent| {
-            let usage = self.heed(event, &mut progress.borrow_mut());
-            let over = self.over_budget(&usage).map(Stop::Budget);
+            let used = self.heed(event, &mut progress.borrow_mut());
+            let over = self.limits.exceeded_by(&used).map(Stop::Budget);
             over.or_else(|| watch.heed(event).map(Stop::Watch))
         };
         let mut prompt = pin!(client.prompt_watched(session, text, heed));
@@ -77,7 +79,7 @@ impl Run<'_> {
                 },
                 why = &mut lost => return Ended::Lost(why),
                 () = &mut deadline => break,
-                _ = tick.tick() => self.actions.progress(&progress.borrow().line()),
+                _ = tick.tick() => self.tell(&progress.borrow()),
             }
         }
         let aborted = tokio::time::timeout(ABORT_LIMIT, client.abort(session));
@@ -88,9 +90,10 @@ impl Run<'_> {
     }
 
     /// Takes note of an event; returns what was used by then.
-    fn heed(&self, event: &SidecarEvent, progress: &mut Progress) -> Usage {
+    fn heed(&self, event: &SidecarEvent, progress: &mut Progress) -> Used {
         progress.heed(event);
-        self.actions.glimpse(&progress.line());
+        let used = self.used(progress);
+        self.actions.glimpse(&progress.line(&used));
         if let SidecarEvent::Retrying {
             attempt, message, ..
         } = event
@@ -99,13 +102,22 @@ impl Run<'_> {
             let what = format!(": OpenCode asks the model again (attempt {attempt}): {message}");
             progress.say(self.actions, &what);
         }
-        let usage = progress.usage();
-        self.meter.set(usage);
-        usage
+        self.meter.set(used);
+        used
     }
 
-    fn over_budget(&self, usage: &Usage) -> Option<String> {
-        self.limits.exceeded_by(usage, &self.gateway.taken())
+    /// What the model has taken by now.
+    pub(super) fn used(&self, progress: &Progress) -> Used {
+        Used {
+            told: progress.usage(),
+            passed: self.gateway.taken(),
+        }
+    }
+
+    /// The live line of the log.
+    pub(super) fn tell(&self, progress: &Progress) {
+        let line = progress.line(&self.used(progress));
+        self.actions.progress(&line);
     }
 
     /// Why a prompt could not be carried through. A connection that breaks is the first that is seen of a process that

@@ -111,7 +111,8 @@ impl World {
             is_resolved: true,
             is_outdated: false,
             resolved_by: Some((Login::new(who), standing)),
-            viewer_can_resolve: true,
+            viewer_can_resolve: false,
+            viewer_can_unresolve: true,
             edited: vec![],
         });
     }
@@ -124,6 +125,7 @@ impl World {
             is_outdated: false,
             resolved_by: None,
             viewer_can_resolve: true,
+            viewer_can_unresolve: false,
             edited: vec![(CommentId(comment), Some(Login::new(who)))],
         });
     }
@@ -346,8 +348,20 @@ fn a_forged_manifest_lists_nothing() {
     world.manifest(9);
     world.reviews[0].body = world.reviews[0].body.replace("\"f1\"", "\"f2\"");
     assert_eq!(world.rebuilt().lost, []);
+    assert!(world.rebuilt().has_reviews && world.rebuilt().heads.is_empty());
     world.reviews[0].author = Some(Login::new("dev"));
     assert_eq!(world.rebuilt().lost, []);
+    assert!(!world.rebuilt().has_reviews);
+}
+
+#[test]
+fn our_manifests_name_the_heads_that_were_reviewed() {
+    let mut world = World::with_finding(9);
+    assert!(!world.rebuilt().has_reviews);
+    world.manifest(9);
+    let rebuilt = world.rebuilt();
+    let head: CommitSha = "a".repeat(40).parse().unwrap();
+    assert_eq!((rebuilt.has_reviews, rebuilt.heads), (true, vec![head]));
 }
 
 #[test]

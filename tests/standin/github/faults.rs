@@ -3,7 +3,7 @@
 
 use super::State;
 use http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,6 +29,14 @@ pub enum Fault {
     Halved,
     /// The request is carried out and answered, and in between this happens elsewhere.
     Meanwhile(Act),
+}
+
+impl Fault {
+    /// A rate limit of GraphQL: GitHub answers with status 200, and the headers tell the wait.
+    pub fn limited(seconds: &str, error: &Value) -> Self {
+        let headers = vec![("retry-after", seconds.to_owned())];
+        Self::StatusWith(200, headers, json!({ "errors": [error] }))
+    }
 }
 
 /// Something that happens while a request is answered.

@@ -30,6 +30,34 @@ pub fn commits<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
     )
 }
 
+/// Of all that happens on a pull request, the forced pushes: nobody asks for anything else.
+pub fn timeline<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
+    let events = pull.replaced_heads.iter().enumerate().map(|(index, head)| {
+        let fields = vec![
+            ("id", format!("HRFPE_{index}").into()),
+            ("beforeCommit", commit(context, head)),
+        ];
+        Node::object(context, "HeadRefForcePushedEvent", fields)
+    });
+    let list = connection(
+        context,
+        "PullRequestTimelineItemsConnection",
+        "timelineItems",
+        events.collect(),
+    );
+    Node::lazy(move |arguments| {
+        let wanted = arguments.get("itemTypes");
+        assert_eq!(
+            wanted,
+            Some(&["HEAD_REF_FORCE_PUSHED_EVENT"].into_iter().collect())
+        );
+        match &list {
+            Node::Lazy(make) => make(arguments),
+            other => Ok(other.clone()),
+        }
+    })
+}
+
 /// A commit, or a file of one as `commit:path`.
 pub fn object_by_name<'c>(context: &'c Context, arguments: &JsonMap) -> Node<'c> {
     let name = [text(arguments, "oid"), text(arguments, "expression")].concat();

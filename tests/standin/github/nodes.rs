@@ -5,7 +5,7 @@ use apollo_compiler::resolvers::{FieldError, ObjectValue};
 use apollo_compiler::response::{JsonMap, JsonValue};
 
 use super::graphql::{Context, Node, as_root, connection};
-use super::history_nodes::{commits, object_by_name};
+use super::history_nodes::{commits, object_by_name, timeline};
 use super::mutations;
 use super::queue::merge_queue;
 use super::shapes::user_id;
@@ -131,6 +131,7 @@ pub fn pull_request<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
         ("baseRefName", pull.base.branch.clone().into()),
         ("author", actor(context, Some(&pull.author))),
         ("commits", commits(context, pull)),
+        ("timelineItems", timeline(context, pull)),
         ("reviews", reviews(context, number)),
         ("reviewThreads", review_threads(context, number)),
     ];

@@ -52,6 +52,7 @@ impl GitHub {
                 },
                 requested_reviewers: Vec::new(),
                 requested_teams: Vec::new(),
+                replaced_heads: Vec::new(),
                 created_at,
             };
             state.point_pull_ref(&pull);
@@ -144,7 +145,10 @@ impl State {
             .pulls
             .get_mut(&number)
             .expect("the pull request exists");
-        pull.head.sha = head.into();
+        let before = std::mem::replace(&mut pull.head.sha, head.into());
+        if self.git.merge_base(&before, head).as_ref() != Some(&before) {
+            pull.replaced_heads.push(before);
+        }
         self.tick();
         self.point_pull_ref(&self.pulls[&number]);
         self.move_anchors(number);

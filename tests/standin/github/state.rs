@@ -114,6 +114,8 @@ pub struct PullRequest {
     pub requested_reviewers: Vec<String>,
     /// Slugs.
     pub requested_teams: Vec<String>,
+    /// Heads that a forced push replaced, oldest first.
+    pub replaced_heads: Vec<String>,
     pub created_at: String,
 }
 

@@ -70,6 +70,7 @@ impl Discussion {
                 is_outdated: false,
                 resolved_by: None,
                 viewer_can_resolve: may_close,
+                viewer_can_unresolve: false,
                 edited: Vec::new(),
             },
             heads: 1,
@@ -174,6 +175,9 @@ impl Discussion {
         if resolves && self.conversation.viewer_can_resolve {
             self.conversation.is_resolved = true;
             closing = Closing::Resolved;
+        }
+        if reply.effect == Effect::Reopen && self.conversation.viewer_can_resolve {
+            self.conversation.is_resolved = false;
         }
         let body = self.speak(|voice| voice.reply(reply, closing));
         self.say(BOT, Standing::Other, body);

@@ -53,7 +53,7 @@ fn tokens_that_the_endpoint_does_not_count_have_an_end_too() {
     });
     let mut workflow = quick(&world);
     workflow.inputs.insert("max_tokens".into(), "60000".into());
-    let reason = "max_tokens of 60000 was reached, by the size of requests and answers, as the endpoint counts none.";
+    let reason = "max_tokens of 60000 was reached (estimated by the size of requests and answers, as the endpoint counts no tokens).";
     ends_partially(world, &workflow, reason);
 }
 
