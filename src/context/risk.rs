@@ -83,6 +83,13 @@ const CODE: [&str; 36] = [
 ];
 const WORDS: [&str; 5] = ["adoc", "md", "mdx", "rst", "txt"];
 
+/// Whether a file holds code, by its last ending.
+#[must_use]
+pub fn is_code(path: &str) -> bool {
+    let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+    CODE.contains(&ending.to_ascii_lowercase().as_str())
+}
+
 fn risk(path: &str) -> Risk {
     let path = path.to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or_default();

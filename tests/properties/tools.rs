@@ -187,6 +187,7 @@ fn thread(id: u64, status: Status, finding: &str) -> Thread {
         file: "src/a.rs".into(),
         line: Some(11),
         original_line: Some(11),
+        original_start: None,
         side: Side::Right,
         outdated: false,
         status,
@@ -208,6 +209,7 @@ fn thread(id: u64, status: Status, finding: &str) -> Thread {
         because: String::new(),
         seq: 0,
         replies: if answered { vec![reply] } else { vec![] },
+        answered: 0,
         node_id: None,
         viewer_can_resolve: false,
         url: String::new(),
@@ -245,10 +247,11 @@ fn desk(draw: &mut Draw<'_>) -> Desk {
         root: "/snapshot".into(),
         shown_paths: HashMap::from([("AGENTS.md.pr-data".into(), "AGENTS.md".into())]),
         changed_since: if flag(0) {
-            HashMap::from([(sha("a"), vec!["src/a.rs".into()])])
+            HashMap::from([(sha("a"), vec![diff("src/a.rs", hunk)])])
         } else {
             HashMap::new()
         },
+        removed_lines: HashMap::new(),
         human_reviewers: if flag(1) {
             vec!["maintainer".into()]
         } else {

@@ -68,6 +68,7 @@ fn desk_with(threads: Vec<Thread>) -> Desk {
         root: "/snapshot".into(),
         shown_paths: HashMap::from([("AGENTS.md.pr-data".into(), "AGENTS.md".into())]),
         changed_since: HashMap::new(),
+        removed_lines: HashMap::new(),
         human_reviewers: vec![],
         others: vec![],
     };
@@ -338,7 +339,12 @@ fn fixed_means_that_a_changed_file_fixes_it() {
     let id = ThreadId::Published(CommentId(55));
     let fixed = |file: &str, threads| {
         let mut desk = desk_with(threads);
-        desk.resolve(id, "Capped now.", Some((file.into(), None)))
+        let claim = Claim {
+            file: file.into(),
+            commit: None,
+            quote: None,
+        };
+        desk.resolve(id, "Capped now.", Some(claim))
     };
     let open = || vec![thread(55, Status::Pending, vec![])];
     assert!(fixed("src/a.rs", open()).is_ok());

@@ -13,6 +13,7 @@ struct World {
     conversations: Vec<Conversation>,
     reviews: Vec<ReviewBody>,
     renames: HashMap<String, String>,
+    reviewed_by_people: bool,
 }
 
 fn pr() -> PrKey {
@@ -38,6 +39,7 @@ impl World {
             conversations: vec![],
             reviews: vec![],
             renames: HashMap::new(),
+            reviewed_by_people: false,
         };
         let finding = Hidden {
             id: Some("f1".into()),
@@ -72,6 +74,7 @@ impl World {
             path: "src/page.rs".into(),
             line: Some(7),
             original_line: Some(7),
+            original_start: None,
             side: Side::Right,
             created_at: "2026-01-01T00:00:00Z".into(),
             url: String::new(),
@@ -138,6 +141,7 @@ impl World {
             keys,
             ours: &[Login::new(BOT)],
             author: Some(&Login::new("dev")),
+            reviewed_by_people: self.reviewed_by_people,
             blocking: Score::new(9),
             comments: &self.comments,
             conversations: &self.conversations,
