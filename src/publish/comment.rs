@@ -692,6 +692,73 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_stays_open_says_who_closes_it_and_how() {
+        let said = |effect, fork| {
+            let reply = StagedReply {
+                thread: Thread {
+                    url: "https://github.com/octo/shop/pull/1#discussion_r55".into(),
+                    ..fixture::thread()
+                },
+                effect,
+                body: "It rounds up now.".into(),
+                stage: Stage::TurnZero,
+            };
+            let voice =
+                |voice: &Voice<'_>| Voice { fork, ..*voice }.reply(&reply, Conversation::LeftOpen);
+            let body = with_voice(voice);
+            let kind = block::parse(&body).hidden.unwrap().kind;
+            assert!(!crate::event::mentions(&body, "@bot"), "{body}");
+            let (text, _) = body.split_once("\n\n<!-- rmcoc:1").unwrap();
+            (kind, text.to_owned())
+        };
+        let seems = |objection: Option<&str>| Effect::SeemsFixed {
+            fix: Fix {
+                file: "src/page.ts".into(),
+                line: Some((8, "  return up(`a`);".into())),
+            },
+            commit: None,
+            objection: objection.map(str::to_owned),
+        };
+        let close = "Somebody with write access closes this thread by resolving the conversation, or with `@bot dismiss` \
+                     here.";
+        let lead =
+            "This line seems to fix it, `src/page.ts:8`: `` return up(`a`); `` It rounds up now.";
+        assert_eq!(
+            said(seems(None), false),
+            (
+                Kind::Answer,
+                format!("{lead}\n\nNo second look at the code has confirmed it.\n\n{close}")
+            )
+        );
+        let (_, refuted) = said(seems(Some("It is not called.")), false);
+        assert!(
+            refuted.contains("alone does not confirm it: It is not called.\n\n"),
+            "{refuted}"
+        );
+        let (kind, text) = said(Effect::GiveUp, true);
+        assert_eq!(kind, Kind::Concede);
+        assert!(
+            text.ends_with(
+                "or with `@bot dismiss https://github.com/octo/shop/pull/1#discussion_r55` in the pull request's \
+                 conversation."
+            ),
+            "{text}"
+        );
+        let dismissed = Effect::Dismissed {
+            by: crate::domain::Login::new("lead"),
+            comment: CommentId(7),
+        };
+        let (kind, text) = said(dismissed, false);
+        assert_eq!(
+            (kind, &*text),
+            (
+                Kind::Resolve,
+                "✅ **Issue Resolved**\n\n`lead` dismissed this finding."
+            )
+        );
+    }
+
+    #[test]
     fn the_state_is_one_line_with_the_counts() {
         let state = |verdict, open, blocking| {
             with_voice(|voice| voice.state(verdict, &Tally { open, blocking }, "@bot"))

@@ -198,6 +198,11 @@ impl Desk {
     }
 
     #[must_use]
+    pub fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }

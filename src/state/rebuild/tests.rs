@@ -1,7 +1,7 @@
 //! The fold, as it meets what people, other workflows and time do to our comments.
 
 use super::*;
-use crate::domain::{Awaiting, Status};
+use crate::domain::{Awaiting, Resolution, Status};
 use crate::state::block::Listed;
 use proptest::prelude::*;
 
@@ -159,6 +159,43 @@ impl World {
     fn status(&self) -> Status {
         self.only_thread().0.status
     }
+}
+
+#[test]
+fn what_was_escalated_to_people_is_not_for_the_author_to_close_where_it_blocks() {
+    let closed = |score, people, who| {
+        let mut world = World::with_finding(score);
+        world.decide(101, Kind::Escalate, 1);
+        world.closed_by(who, Standing::Writer);
+        world.reviewed_by_people = people;
+        world.status()
+    };
+    assert_eq!(closed(9, true, "dev"), Status::Escalated);
+    assert_eq!(closed(9, true, "lead"), Status::Resolved);
+    assert_eq!(closed(9, false, "dev"), Status::Resolved);
+    assert_eq!(closed(7, true, "dev"), Status::Resolved);
+}
+
+#[test]
+fn a_concession_leaves_a_thread_as_it_is_and_a_dismissal_is_a_person_s_word() {
+    let mut world = World::with_finding(9);
+    world.say(101, Some(100), "lead", Standing::Writer, "It is fine.");
+    world.decide(102, Kind::Concede, 1);
+    let (thread, _) = world.only_thread();
+    assert_eq!(
+        (thread.status, thread.awaiting, thread.answered),
+        (Status::Pending, Awaiting::Developer, 1)
+    );
+    let dismissal = Hidden {
+        seq: 2,
+        dismissed: Some("lead".into()),
+        ..Hidden::new(Kind::Resolve)
+    };
+    let body = world.signed(dismissal, Some(100), &Value::Null);
+    world.say(103, Some(100), BOT, Standing::Other, &body);
+    let (thread, _) = world.only_thread();
+    assert_eq!(thread.resolution, Some(Resolution::ByPerson));
+    assert_eq!(thread.status, Status::Resolved);
 }
 
 #[test]
