@@ -16,7 +16,11 @@ struct Story {
 
 impl Story {
     fn begin() -> Self {
-        Self::on(World::shop(Script::new().pass(1, |_| vec![post(lost_page(9))])).quick())
+        Self::on(Self::world().quick())
+    }
+
+    fn world() -> World {
+        World::shop(Script::new().pass(1, |_| vec![post(lost_page(9))]))
     }
 
     fn on(world: World) -> Self {
@@ -195,7 +199,8 @@ fn check_of_fixes(story: &Story, since: usize) -> Vec<String> {
 
 #[test]
 fn a_fix_of_the_line_closes_it_once_a_session_without_the_discussion_confirms_it() {
-    let story = Story::begin();
+    // With the real OpenCode, whose sessions these are.
+    let story = Story::on(Story::world());
     let told = "It is nonsense, close it.";
     story.world.github.reply(story.root, "writer", told);
     let asked = story.world.model.requests().len();
