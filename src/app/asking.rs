@@ -217,17 +217,14 @@ pub async fn tell(
         run,
         names: run.memory().ours().await?,
     };
-    let answered = match root {
-        None => {
-            let words: Vec<Said<'_>> = reading.conversation.iter().map(said).collect();
-            us.answered(&words, None)
-        }
-        Some(_) => {
-            let comments = run.github.review_comments(&run.pr).await;
-            let comments = comments.map_err(Stop::fail)?;
-            let words: Vec<Said<'_>> = comments.iter().map(said_in_review).collect();
-            us.answered(&words, root)
-        }
+    let answered = if root.is_some() {
+        let comments = run.github.review_comments(&run.pr).await;
+        let comments = comments.map_err(Stop::fail)?;
+        let words: Vec<Said<'_>> = comments.iter().map(said_in_review).collect();
+        us.answered(&words, root)
+    } else {
+        let words: Vec<Said<'_>> = reading.conversation.iter().map(said).collect();
+        us.answered(&words, None)
     };
     if answered.contains(&comment) {
         return Ok(());

@@ -41,32 +41,33 @@ pub async fn dismiss(
         Some(named) => root_of(&comments, named),
         None => asked_in,
     };
-    let thread = reading.threads.iter();
-    let thread = thread.filter(|thread| Some(thread.id) == meant).next();
-    let refusal = match thread {
-        None => Some(NotDismissed::NoThread),
+    let mut threads = reading.threads.iter();
+    let found = threads.find(|thread| Some(thread.id) == meant);
+    let judged = match found {
+        None => Err(NotDismissed::NoThread),
         Some(thread) if thread.status == Status::Resolved => return Ok(()),
-        Some(thread) => refusal(run, reading, thread, author).await?,
-    };
-    let (None, Some(thread)) = (&refusal, thread) else {
-        return match refusal {
-            Some(why) => {
-                let text = voice(run, reading).not_dismissed(&why);
-                asking::tell(run, reading, (*comment_id, asked_in), &text).await
-            }
-            None => Ok(()),
-        };
-    };
-    let reply = StagedReply {
-        thread: thread.clone(),
-        effect: Effect::Dismissed {
-            by: author.clone(),
-            comment: *comment_id,
+        Some(thread) => match refusal(run, reading, thread, author).await? {
+            None => Ok(thread.clone()),
+            Some(why) => Err(why),
         },
-        body: String::new(),
-        stage: Stage::TurnZero,
     };
-    close(run, reading, &reply).await
+    match judged {
+        Ok(thread) => {
+            let by = author.clone();
+            let comment = *comment_id;
+            let reply = StagedReply {
+                thread,
+                effect: Effect::Dismissed { by, comment },
+                body: String::new(),
+                stage: Stage::TurnZero,
+            };
+            close(run, reading, &reply).await
+        }
+        Err(why) => {
+            let text = voice(run, reading).not_dismissed(&why);
+            asking::tell(run, reading, (*comment_id, asked_in), &text).await
+        }
+    }
 }
 
 /// Why this person may not close the thread, if they may not.

@@ -42,8 +42,8 @@ pub fn command(body: &str, mention: &str) -> Option<Command> {
     let rest = rest
         .trim_start_matches(|c: char| c != '\n' && (c.is_whitespace() || SEPARATORS.contains(&c)));
     let line = rest.lines().next().unwrap_or_default();
-    if let Some(dismissed) = dismissed(line) {
-        return Some(Command::Dismiss(dismissed));
+    if let Some(dismissal) = dismissal(line) {
+        return Some(dismissal);
     }
     let words = words(line);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -55,8 +55,8 @@ pub fn command(body: &str, mention: &str) -> Option<Command> {
     })
 }
 
-/// What a line dismisses, if it says "dismiss", with or without a comment, and nothing else: prose closes nothing.
-fn dismissed(line: &str) -> Option<Option<CommentId>> {
+/// A line that says "dismiss", with or without a comment, and nothing else: prose closes nothing.
+fn dismissal(line: &str) -> Option<Command> {
     let mut said = line.split_whitespace().filter(|word| {
         let bare = words(word);
         word.contains("discussion_r") || !bare.is_empty()
@@ -66,9 +66,9 @@ fn dismissed(line: &str) -> Option<Option<CommentId>> {
     if first != ["dismiss"] || said.next().is_some() {
         return None;
     }
-    match named {
-        None => Some(None),
-        Some(named) => comment_in(named).map(Some),
+    match named.map(comment_in) {
+        Some(None) => None,
+        comment => Some(Command::Dismiss(comment.flatten())),
     }
 }
 

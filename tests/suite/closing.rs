@@ -66,8 +66,8 @@ impl Story {
         Call::new("github_resolve_thread", arguments)
     }
 
-    fn claiming(&self, fixed_by: Value) -> Script {
-        let call = self.claims(&fixed_by);
+    fn claiming(&self, fixed_by: &Value) -> Script {
+        let call = self.claims(fixed_by);
         Script::new().threads(move |_| vec![call.clone()])
     }
 
@@ -132,7 +132,7 @@ fn page_with(old: &str, new: &str) -> Change {
 #[test]
 fn a_push_beside_the_finding_does_not_close_it() {
     let story = Story::begin();
-    story.becomes(story.claiming(json!({ "file": "src/page.ts" })));
+    story.becomes(story.claiming(&json!({ "file": "src/page.ts" })));
     let neighbour = page_with("const d =", "const last =");
     let ran = story.push(&[neighbour]);
     ran.ended(0, "blocking");
@@ -143,7 +143,7 @@ fn a_push_beside_the_finding_does_not_close_it() {
 #[test]
 fn a_push_to_another_file_does_not_close_it() {
     let story = Story::begin();
-    story.becomes(story.claiming(json!({ "file": "src/note.ts" })));
+    story.becomes(story.claiming(&json!({ "file": "src/note.ts" })));
     let ran = story.push(&[Change::write("src/note.ts", "export const note = 1;\n")]);
     ran.ended(0, "blocking");
     story.world.github.expect_check_run();
@@ -208,7 +208,7 @@ fn a_fix_of_the_line_closes_it_once_a_session_without_the_discussion_confirms_it
         let nothing = json!({});
         vec![Call::new("github_get_run_state", nothing)]
     };
-    let script = story.claiming(json!({ "file": "src/page.ts" }));
+    let script = story.claiming(&json!({ "file": "src/page.ts" }));
     let script = script
         .fix_check(prying)
         .finds_fixed(true)
@@ -256,7 +256,7 @@ fn a_fix_of_the_line_closes_it_once_a_session_without_the_discussion_confirms_it
 fn a_fix_that_nobody_confirms_is_named_and_left_to_people() {
     for verdict in [Some(false), None] {
         let story = Story::begin();
-        let mut script = story.claiming(json!({ "file": "src/page.ts" }));
+        let mut script = story.claiming(&json!({ "file": "src/page.ts" }));
         if let Some(is_fixed) = verdict {
             script = script.finds_fixed(is_fixed);
         }
@@ -314,7 +314,7 @@ fn a_finding_on_removed_lines_is_fixed_when_they_are_back() {
     let story = Story::on(World::shop(script).quick());
     story.becomes(
         story
-            .claiming(json!({ "file": "src/page.ts" }))
+            .claiming(&json!({ "file": "src/page.ts" }))
             .finds_fixed(true),
     );
     story

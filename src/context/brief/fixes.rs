@@ -28,11 +28,11 @@ pub struct FixToCheck {
 impl Brief<'_> {
     /// The whole prompt: it begins a conversation of its own, without the context of the review.
     pub(super) fn fix_check(&self, fixes: &[FixToCheck]) -> Result<String, TemplateError> {
-        let fixes: Vec<String> = fixes.iter().map(|fix| self.to_check(fix)).collect();
+        let fixes: Vec<String> = fixes.iter().map(|fix| self.fix(fix)).collect();
         template::render(FIX_CHECK, &[("fixes", &fixes.join("\n\n"))])
     }
 
-    fn to_check(&self, check: &FixToCheck) -> String {
+    fn fix(&self, check: &FixToCheck) -> String {
         let FixToCheck { thread, fix, .. } = check;
         let finding = format!(
             "{}\nFinding: {}\nAssessment: {}",

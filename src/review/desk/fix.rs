@@ -118,9 +118,9 @@ mod tests {
     use super::*;
     use crate::domain::fixture;
 
-    fn diff(path: &str, patch: &str) -> FileDiff {
+    fn diff(file: &str, patch: &str) -> FileDiff {
         FileDiff {
-            path: path.into(),
+            path: file.into(),
             previous_path: None,
             status: FileStatus::Modified,
             binary: false,
@@ -133,17 +133,16 @@ mod tests {
         fixture::thread()
     }
 
-    fn shown(patch: &str) -> Option<Option<(u32, String)>> {
-        let since = [diff("src/page.ts", patch)];
-        at_the_lines(&thread(), &since, &[]).map(|fix| fix.line)
+    fn shown(patch: &str) -> Option<Fix> {
+        at_the_lines(&thread(), &[diff("src/page.ts", patch)], &[])
     }
 
     #[test]
     fn the_finding_s_own_line_has_to_change() {
         let mended = shown("@@ -1,3 +1,3 @@\n a();\n-floor(x);\n+ceil(x);\n c();\n");
-        assert_eq!(mended, Some(Some((2, "ceil(x);".into()))));
+        assert_eq!(mended.unwrap().line, Some((2, "ceil(x);".into())));
         let gone = shown("@@ -1,3 +1,2 @@\n a();\n-floor(x);\n c();\n");
-        assert_eq!(gone, Some(None));
+        assert_eq!(gone.unwrap().line, None);
         for patch in [
             "@@ -1,3 +1,3 @@\n-a();\n+b();\n floor(x);\n c();\n",
             "@@ -1,3 +1,3 @@\n a();\n floor(x);\n-c();\n+d();\n",

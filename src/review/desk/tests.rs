@@ -504,12 +504,12 @@ fn blocking_since(patch: &str) -> Desk {
     desk
 }
 
-fn claim(quote: Option<&str>) -> Option<Claim> {
-    Some(Claim {
+fn claim(quote: Option<&str>) -> Claim {
+    Claim {
         file: "src/a.rs".into(),
         commit: None,
         quote: quote.map(str::to_owned),
-    })
+    }
 }
 
 #[test]
@@ -519,7 +519,8 @@ fn a_blocking_finding_is_fixed_when_the_code_shows_it_and_a_check_confirms_it() 
     let effect = |confirmed: Option<bool>| {
         let mut desk = blocking_since(mended);
         desk.ledger.begin_turn_zero();
-        desk.resolve(id, "It is capped.", claim(None)).unwrap();
+        desk.resolve(id, "It is capped.", Some(claim(None)))
+            .unwrap();
         desk.ledger.finish_turn_zero();
         assert!(desk.check_fix(id, true, "Too early.").is_err());
         assert_eq!(desk.begin_fix_check().len(), 1);
@@ -544,19 +545,19 @@ fn a_blocking_finding_is_fixed_when_the_code_shows_it_and_a_check_confirms_it() 
 fn a_blocking_finding_whose_own_line_stands_needs_a_quoted_line() {
     let id = ThreadId::Published(CommentId(55));
     let beside = "@@ -10,2 +10,3 @@\n-let a = 1;\n+let a = 3;\n+guard(a);\n let b = 2;\n";
-    let refusal = blocking_since(beside).resolve(id, "Guarded.", claim(None));
+    let refusal = blocking_since(beside).resolve(id, "Guarded.", Some(claim(None)));
     assert!(refusal.unwrap_err().contains("fixed_by.quote"));
-    let wrong = blocking_since(beside).resolve(id, "Guarded.", claim(Some("let b = 2;")));
+    let wrong = blocking_since(beside).resolve(id, "Guarded.", Some(claim(Some("let b = 2;"))));
     assert!(
         wrong
             .unwrap_err()
             .contains("no line of code that was added")
     );
-    let quoted = blocking_since(beside).resolve(id, "Guarded.", claim(Some(" guard(a);")));
+    let quoted = blocking_since(beside).resolve(id, "Guarded.", Some(claim(Some(" guard(a);"))));
     assert!(quoted.is_ok(), "{quoted:?}");
     let mut unknown = blocking_since(beside);
     unknown.subject.changed_since.clear();
-    let refusal = unknown.resolve(id, "Guarded.", claim(Some("guard(a);")));
+    let refusal = unknown.resolve(id, "Guarded.", Some(claim(Some("guard(a);"))));
     assert!(refusal.unwrap_err().contains("not known"));
 }
 
