@@ -155,6 +155,7 @@ fn open_desk(base: CommitSha, head: CommitSha, diffs: Vec<FileDiff>) -> Result<D
         root: String::new(),
         shown_paths: HashMap::new(),
         changed_since: HashMap::new(),
+        removed_lines: HashMap::new(),
         human_reviewers: Vec::new(),
         others: Vec::new(),
     };

@@ -84,6 +84,7 @@ fn discuss(world: &World, comments: usize) -> Result<()> {
         head: &head,
         run: "4711.1",
         fork: false,
+        mention: "@review-my-code-bot",
     };
     for number in 0..comments / IN_A_THREAD {
         let body = voice.finding(&finding(number)?);

@@ -136,6 +136,7 @@ impl PullRequest {
             head: &self.head,
             run: "4711.1",
             fork: false,
+            mention: "@review-my-code-bot",
         }
     }
 
@@ -197,6 +198,7 @@ impl PullRequest {
             path: "src/old.ts".into(),
             line: Some(8),
             original_line: Some(8),
+            original_start: None,
             side: Side::Right,
             created_at: "2026-01-01T00:00:00Z".into(),
             url: format!("https://github.com/octo/shop/pull/1#discussion_r{id}"),
@@ -209,6 +211,7 @@ impl PullRequest {
             keys: &self.keys,
             ours: &self.ours,
             author: Some(&self.author),
+            reviewed_by_people: false,
             blocking: Score::new(9),
             comments: &self.comments,
             conversations: &self.conversations,

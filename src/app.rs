@@ -8,6 +8,7 @@ mod change;
 mod check;
 mod concluding;
 mod coverage;
+mod dismissing;
 mod doctor;
 mod draft;
 mod earlier;
@@ -293,6 +294,10 @@ async fn work(
     };
     let plan = plan_by(&reading);
     let command = request.as_ref().map(|request| request.command.clone());
+    if let Some(Command::Dismiss(named)) = &command {
+        may_comment(run, &reading).await?;
+        dismissing::dismiss(run, &mut reading, *named).await?;
+    }
     let judges = !matches!(plan, Plan::Skip(_));
     let agenda = Agenda::of(run, &reading, judges).await?;
     match command {
@@ -508,6 +513,7 @@ impl<'a> Run<'a> {
             pr: &self.pr,
             keys: &self.keys,
             trusted_bots: &self.engine.config.trusted_bots,
+            human_reviewers: &self.engine.config.human_reviewers,
             mention: &self.engine.config.mention,
             blocking: self.engine.config.policy.blocking,
         }

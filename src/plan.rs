@@ -246,7 +246,7 @@ pub struct Request {
 }
 
 /// What a person asked for, on top of what is pending: a full review is made again, once for each comment that asks
-/// for it, and a question about a draft is answered without a review.
+/// for it, and a question about a draft is answered, or a finding dismissed, without a review.
 #[must_use]
 pub fn on_request(plan: Plan, request: Option<&Request>, draft: bool, mention: &str) -> Plan {
     let Some(request) = request else {
@@ -258,9 +258,11 @@ pub fn on_request(plan: Plan, request: Option<&Request>, draft: bool, mention: &
         {
             Plan::Review
         }
-        (Plan::Review, Command::Question(_)) if draft => Plan::Skip(NotNow::Draft {
-            mention: mention.to_owned(),
-        }),
+        (Plan::Review, Command::Question(_) | Command::Dismiss(_)) if draft => {
+            Plan::Skip(NotNow::Draft {
+                mention: mention.to_owned(),
+            })
+        }
         (plan, _) => plan,
     }
 }

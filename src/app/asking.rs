@@ -218,6 +218,35 @@ pub async fn send(run: &Run<'_>, reading: &Reading, outcome: &Outcome) -> Vec<St
     unanswered
 }
 
+/// Tells somebody something about their comment, once.
+pub async fn tell(
+    run: &Run<'_>,
+    reading: &Reading,
+    (comment, root): (CommentId, Option<CommentId>),
+    text: &str,
+) -> Result<(), Stop> {
+    let us = Us {
+        run,
+        names: run.memory().ours().await?,
+    };
+    let answered = if root.is_some() {
+        let comments = run.github.review_comments(&run.pr).await;
+        let comments = comments.map_err(Stop::fail)?;
+        let words: Vec<Said<'_>> = comments.iter().map(said_in_review).collect();
+        us.answered(&words, root)
+    } else {
+        let words: Vec<Said<'_>> = reading.conversation.iter().map(said).collect();
+        us.answered(&words, None)
+    };
+    if answered.contains(&comment) {
+        return Ok(());
+    }
+    let seq = 0;
+    let to = ReplyTo { comment, root, seq };
+    let posted = post(run, &reading.pull.head_sha, to, text).await;
+    posted.map_err(Stop::fail)
+}
+
 async fn post(run: &Run<'_>, head: &CommitSha, to: ReplyTo, text: &str) -> Result<(), ApiError> {
     let body = voice(run, head).answer(to.comment, to.root, to.seq, text);
     match to.root {
@@ -234,6 +263,7 @@ fn voice<'a>(run: &'a Run<'_>, head: &'a CommitSha) -> Voice<'a> {
         run: &run.id,
         // An answer says nothing about disagreeing.
         fork: false,
+        mention: &run.engine.config.mention,
     }
 }
 

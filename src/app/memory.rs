@@ -19,6 +19,8 @@ pub struct Memory<'a> {
     pub pr: &'a PrKey,
     pub keys: &'a Keys,
     pub trusted_bots: &'a [Login],
+    /// As they are configured.
+    pub human_reviewers: &'a [String],
     /// With its `@`.
     pub mention: &'a str,
     pub blocking: Option<Score>,
@@ -43,6 +45,13 @@ impl Memory<'_> {
             .standings(author, &ours, &comments, &conversations)
             .await?;
         let standing = |login: &Login| standings.get(login).copied().unwrap_or(Standing::Other);
+        let closed_by_author = conversations.iter().any(|thread| {
+            let closer = thread.resolved_by.as_ref();
+            closer.is_some() && closer == author
+        });
+        // Asked only where the answer decides something.
+        let reviewed_by_people =
+            closed_by_author && !self.human_reviewers(author, reviews).await?.is_empty();
         let comments: Vec<Comment> = comments
             .into_iter()
             .map(|c| comment(c, self.mention, standing))
@@ -56,6 +65,7 @@ impl Memory<'_> {
             keys: self.keys,
             ours: &ours,
             author,
+            reviewed_by_people,
             blocking: self.blocking,
             comments: &comments,
             conversations: &conversations,
@@ -93,6 +103,37 @@ impl Memory<'_> {
             standings.insert(login.clone(), standing);
         }
         Ok(standings)
+    }
+
+    /// People and teams as they are mentioned: asked to review, having reviewed with write access, or configured.
+    /// Not the author, and no bots.
+    pub async fn human_reviewers(
+        &self,
+        author: Option<&Login>,
+        reviews: &[Review],
+    ) -> Result<Vec<String>, Stop> {
+        let requested = self.github.requested_reviewers(self.pr).await;
+        let mut names = self.human_reviewers.to_vec();
+        names.extend(requested.map_err(Stop::fail)?);
+        let mut asked: Vec<&Login> = Vec::new();
+        for login in reviews.iter().filter_map(|review| review.author.as_ref()) {
+            if login.is_bot() || asked.contains(&login) {
+                continue;
+            }
+            asked.push(login);
+            if self.may_write(login).await? {
+                names.push(login.to_string());
+            }
+        }
+        let author = author.map(Login::as_str).unwrap_or_default();
+        let mut people: Vec<String> = Vec::new();
+        for name in names {
+            let known = people.iter().any(|known| known.eq_ignore_ascii_case(&name));
+            if !known && !name.eq_ignore_ascii_case(author) {
+                people.push(name);
+            }
+        }
+        Ok(people)
     }
 
     pub async fn may_write(&self, login: &Login) -> Result<bool, Stop> {
@@ -164,7 +205,13 @@ fn comment(
     // "@bot review" in a thread is an order, and no word about the finding there.
     let order = matches!(
         event::command(&comment.body, mention),
-        Some(Command::Review | Command::ReviewFull | Command::Help | Command::Accept)
+        Some(
+            Command::Review
+                | Command::ReviewFull
+                | Command::Help
+                | Command::Accept
+                | Command::Dismiss(_)
+        )
     );
     let standing = |login: &Login| {
         if order {
@@ -182,6 +229,7 @@ fn comment(
         path: comment.path,
         line: comment.line,
         original_line: comment.original_line,
+        original_start: comment.original_start_line,
         side: comment.side,
         created_at: comment.created_at,
         url: comment.html_url,

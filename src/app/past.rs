@@ -5,7 +5,7 @@ use super::Run;
 use super::reading::Reading;
 use crate::context::brief::Excerpt;
 use crate::domain::diff::Mask;
-use crate::domain::{CommitSha, FileDiff, Thread};
+use crate::domain::{Anchor, CommentId, CommitSha, FileDiff, LineKind, Side, Thread};
 use std::collections::HashMap;
 
 /// Lines shown on each side of an anchored one.
@@ -13,7 +13,9 @@ const AROUND: usize = 4;
 const MAX_FILE: usize = 1024 * 1024;
 
 pub struct Past {
-    pub changed_since: HashMap<CommitSha, Vec<String>>,
+    pub changed_since: HashMap<CommitSha, Vec<FileDiff>>,
+    /// The removed lines that findings hang on, where they are known.
+    pub removed_lines: HashMap<CommentId, Vec<String>>,
     pub excerpts: Vec<Excerpt>,
 }
 
@@ -35,15 +37,9 @@ impl Past {
         for thread in threads {
             excerpts.push(excerpt(reading, thread, &since).await);
         }
-        let paths = |diffs: Vec<FileDiff>| {
-            let both = |diff: FileDiff| [Some(diff.path), diff.previous_path];
-            diffs.into_iter().flat_map(both).flatten().collect()
-        };
         Self {
-            changed_since: since
-                .into_iter()
-                .map(|(head, diffs)| (head, paths(diffs)))
-                .collect(),
+            removed_lines: removed_lines(reading, threads, &since).await,
+            changed_since: since,
             excerpts,
         }
     }
@@ -81,6 +77,51 @@ async fn changes(
     // Neither of the two heads says what is binary.
     let (trusted, now) = (&reading.merge_base, &reading.pull.head_sha);
     repository.diff_under(trusted, head, now).await
+}
+
+/// The lines of the base that a finding on removed lines hangs on, found by its anchor in the change as it was then.
+async fn removed_lines(
+    reading: &Reading,
+    threads: &[&Thread],
+    since: &HashMap<CommitSha, Vec<FileDiff>>,
+) -> HashMap<CommentId, Vec<String>> {
+    let mut lines = HashMap::new();
+    for thread in threads.iter().filter(|thread| thread.side == Side::Left) {
+        let head = thread.head.as_ref().filter(|head| since.contains_key(head));
+        let (Some(head), Some(hash)) = (head, &thread.anchor_hash) else {
+            continue;
+        };
+        let (repository, base) = (&reading.change.repository, &reading.merge_base);
+        let Ok(diffs) = repository.diff_under(base, base, head).await else {
+            continue;
+        };
+        let anchored = diffs.iter().find_map(|diff| anchored(diff, thread, hash));
+        lines.extend(anchored.map(|texts| (thread.id, texts)));
+    }
+    lines
+}
+
+/// The removed lines at the anchor of this hash, in the thread's file.
+fn anchored(diff: &FileDiff, thread: &Thread, hash: &str) -> Option<Vec<String>> {
+    let names = [Some(&diff.path), diff.previous_path.as_ref()];
+    let place = names
+        .contains(&Some(&thread.file))
+        .then(|| diff.place_of(hash));
+    let Some(Some(Anchor::Line {
+        side: Side::Left,
+        start,
+        line,
+    })) = place
+    else {
+        return None;
+    };
+    let range = start.unwrap_or(line)..=line;
+    let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
+    let removed = lines.filter(|one| {
+        let number = one.old.unwrap_or_default();
+        one.kind == LineKind::Removed && range.contains(&number)
+    });
+    Some(removed.map(|one| one.text.clone()).collect())
 }
 
 async fn excerpt(

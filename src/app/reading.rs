@@ -4,7 +4,8 @@
 use super::carried::Carried;
 use super::change::Change;
 use super::earlier::{self, Earlier};
-use super::{Run, Stop, past};
+use super::{Run, Stop, dismissing, past};
+use crate::config::ForkReviews;
 use crate::context::rules::RuleFile;
 use crate::context::since::Since;
 use crate::domain::{CommitSha, Login, PrKey, Score, Thread};
@@ -263,10 +264,17 @@ async fn by_cause(run: &Run<'_>, pull: &PullRequest) -> Result<Means, Stop> {
     let Some(speaker) = run.event.speaker() else {
         return Ok(Means::Nothing(NotNow::Unheard(Login::new("ghost"))));
     };
+    let dismisses = dismissing::is_asked(run);
     if is_heard(run, pull, speaker).await? {
+        // Who closes a finding of a fork's pull request does not ask for a review.
+        if dismisses && pull.from_fork && forks != ForkReviews::Always {
+            return Ok(Means::Discussion(NotNow::fork(mention)));
+        }
         return Ok(Means::of_person(kind, pull.from_fork, forks, mention));
     }
-    if matches!(kind, EventKind::Mention { .. }) {
+    // An author who dismisses is told who can.
+    let is_author = pull.author.as_ref() == Some(speaker);
+    if matches!(kind, EventKind::Mention { .. }) && !(dismisses && is_author) {
         return Err(Stop::Skip(format!(
             "{speaker} addressed the reviewer without write access to {}; nothing was started.",
             run.pr.repo

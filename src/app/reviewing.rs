@@ -11,7 +11,7 @@ use super::staged::{Staged, publishable};
 use super::{Run, Stop, asking, finish, people, words};
 use crate::context::brief::Brief;
 use crate::context::suspicion::Suspicions;
-use crate::domain::{CommitSha, FileDiff, Finding, Thread};
+use crate::domain::{CommentId, CommitSha, FileDiff, Finding, Thread};
 use crate::event::Command;
 use crate::opencode::Keeper;
 use crate::plan::{self, Question};
@@ -43,7 +43,7 @@ pub async fn review(
     let past = Past::of(run, &reading, &to_judge).await;
     let people = people::who_decides(run, &reading, &to_judge).await?;
     run.engine.desk.open(Desk::new(
-        subject(&reading, past.changed_since, people),
+        subject(&reading, past.changed_since, past.removed_lines, people),
         session::weights(&run.engine, reading.change.sensitivity),
         REVIEWERS[0].id,
         random::hex(16)?,
@@ -83,6 +83,7 @@ pub async fn review(
             head: &reading.pull.head_sha,
             run: &run.id,
             fork: reading.pull.from_fork,
+            mention: &run.engine.config.mention,
         },
         diffs: &reading.change.diffs,
         findings: staged.findings.iter().collect(),
@@ -138,13 +139,15 @@ fn watch(run: &Run<'_>, reading: &Reading) {
 
 fn subject(
     reading: &Reading,
-    changed_since: HashMap<CommitSha, Vec<String>>,
+    changed_since: HashMap<CommitSha, Vec<FileDiff>>,
+    removed_lines: HashMap<CommentId, Vec<String>>,
     human_reviewers: Vec<String>,
 ) -> Subject {
     let commits = [&reading.merge_base, &reading.pull.head_sha];
     Subject {
         threads: words::shown_threads(&reading.threads),
         changed_since,
+        removed_lines,
         human_reviewers,
         others: reading.others.clone(),
         ..session::subject(&reading.change, commits)

@@ -128,6 +128,7 @@ pub fn subject(change: &Change, [base, head]: [&CommitSha; 2]) -> Subject {
         root: snapshot.root().display().to_string(),
         shown_paths: names.filter(|(shown, path)| shown != path).collect(),
         changed_since: HashMap::new(),
+        removed_lines: HashMap::new(),
         human_reviewers: Vec::new(),
         others: Vec::new(),
     }

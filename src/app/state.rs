@@ -54,6 +54,7 @@ async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<Rebuilt, Stop> {
         pr,
         keys: &keys,
         trusted_bots: &inputs.trusted_bots,
+        human_reviewers: &inputs.human_reviewers,
         mention: &setup.inputs.mention(),
         blocking: inputs.blocking,
     };

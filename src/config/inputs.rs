@@ -416,6 +416,7 @@ pub fn config(raw: &RawInputs) -> Result<Config, Vec<InputError>> {
 pub struct MemoryInputs {
     pub github_token: SecretString,
     pub trusted_bots: Vec<Login>,
+    pub human_reviewers: Vec<String>,
     pub blocking: Option<Score>,
     pub state_keys: Vec<SecretString>,
     pub model_key: Option<SecretString>,
@@ -434,6 +435,7 @@ fn read_memory(reader: &mut Reader<'_>) -> Option<MemoryInputs> {
     let policy = reader.policy();
     let github_token = reader.github_token();
     let trusted_bots = reader.optional("trusted_bots", values::logins);
+    let human_reviewers = reader.optional("human_reviewers", values::people);
     let model_key = reader.optional("opencode_api_key", values::secret);
     let state_keys = reader.optional("state_key", values::state_keys);
     let dry_run = reader.optional("dry_run", values::boolean);
@@ -441,6 +443,7 @@ fn read_memory(reader: &mut Reader<'_>) -> Option<MemoryInputs> {
     Some(MemoryInputs {
         github_token: github_token?,
         trusted_bots: trusted_bots?,
+        human_reviewers: human_reviewers.unwrap_or_default(),
         blocking: policy?.blocking,
         state_keys: state_keys.unwrap_or_default(),
         model_key,

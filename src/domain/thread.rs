@@ -125,6 +125,8 @@ pub struct Thread {
     pub line: Option<u32>,
     /// The line in the head that was reviewed when the finding was made.
     pub original_line: Option<u32>,
+    /// The first line of a range that ends in `original_line`.
+    pub original_start: Option<u32>,
     pub side: Side,
     pub outdated: bool,
     pub status: Status,
@@ -142,6 +144,8 @@ pub struct Thread {
     /// The highest sequence number of our replies.
     pub seq: u32,
     pub replies: Vec<Reply>,
+    /// How many of the replies came before our last word.
+    pub answered: usize,
     /// GraphQL id of the conversation, where GitHub told it.
     pub node_id: Option<String>,
     /// Whether the token may resolve the conversation; false where it is resolved.
@@ -156,5 +160,11 @@ impl Thread {
     #[must_use]
     pub fn must_stay_open(&self) -> bool {
         self.node_id.is_some() && !self.viewer_can_resolve && !self.viewer_can_unresolve
+    }
+
+    /// The replies since our last word.
+    #[must_use]
+    pub fn unanswered(&self) -> &[Reply] {
+        self.replies.get(self.answered..).unwrap_or_default()
     }
 }

@@ -1,7 +1,8 @@
-//! What a person who addresses us wants: a review, help, or an answer. Separate from whether they address us at
+//! What a person who addresses us wants: a review, a dismissal, help, or an answer. Separate from whether they address us at
 //! all, because the event decides that before anything is read, and this is decided for older comments, too.
 
 use super::mention::addressed;
+use crate::domain::CommentId;
 
 /// What is asked for in a line that begins with the mention.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub enum Command {
     Help,
     /// The head is to be green although not everything was done.
     Accept,
+    /// A finding is to be closed: that of the thread, or the one whose comment is named.
+    Dismiss(Option<CommentId>),
     /// Anything else, as it was written, to the end of the comment.
     Question(String),
 }
@@ -40,7 +43,11 @@ pub fn command(body: &str, mention: &str) -> Option<Command> {
     })?;
     let rest = rest
         .trim_start_matches(|c: char| c != '\n' && (c.is_whitespace() || SEPARATORS.contains(&c)));
-    let words = words(rest.lines().next().unwrap_or_default());
+    let line = rest.lines().next().unwrap_or_default();
+    if let Some(dismissal) = dismissal(line) {
+        return Some(dismissal);
+    }
+    let words = words(line);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     Some(match words.as_slice() {
         [] | ["review"] => Command::Review,
@@ -49,6 +56,32 @@ pub fn command(body: &str, mention: &str) -> Option<Command> {
         ["accept"] => Command::Accept,
         _ => Command::Question(rest.trim().to_owned()),
     })
+}
+
+/// A line that says "dismiss", with or without a comment, and nothing else: prose closes nothing.
+fn dismissal(line: &str) -> Option<Command> {
+    let mut said = line.split_whitespace().filter(|word| {
+        let bare = words(word);
+        word.contains("discussion_r") || !bare.is_empty()
+    });
+    let first = said.next().map(words)?;
+    let named = said.next();
+    if first != ["dismiss"] || said.next().is_some() {
+        return None;
+    }
+    match named.map(comment_in) {
+        Some(None) => None,
+        comment => Some(Command::Dismiss(comment.flatten())),
+    }
+}
+
+/// The comment that a link or a number names.
+fn comment_in(word: &str) -> Option<CommentId> {
+    let number = match word.rsplit_once("discussion_r") {
+        Some((_, rest)) => rest.split(|c: char| !c.is_ascii_digit()).next()?,
+        None => word.trim_matches(|c: char| !c.is_alphanumeric()),
+    };
+    number.parse().ok().map(CommentId)
 }
 
 /// The words of a line that say something.
@@ -64,6 +97,7 @@ fn words(line: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{Command, command};
+    use crate::domain::CommentId;
 
     fn asked(body: &str) -> Option<Command> {
         command(body, "@review-my-code-bot")
@@ -103,6 +137,42 @@ mod tests {
         }
         for body in ["@review-my-code-bot help", "@review-my-code-bot, help me!"] {
             assert_eq!(asked(body), Some(Command::Help), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_dismissal_is_the_word_alone_or_with_a_comment() {
+        for (body, comment) in [
+            ("@review-my-code-bot dismiss", None),
+            (
+                "@review-my-code-bot Dismiss this, please.\nA false alarm.",
+                None,
+            ),
+            ("@review-my-code-bot dismiss 123", Some(123)),
+            (
+                "@review-my-code-bot dismiss https://github.com/a/b/pull/1#discussion_r123",
+                Some(123),
+            ),
+            (
+                "@review-my-code-bot dismiss <https://github.com/a/b/pull/1/files#discussion_r123>.",
+                Some(123),
+            ),
+            (
+                "@review-my-code-bot dismiss [it](https://github.com/a/b/pull/1#discussion_r123)",
+                Some(123),
+            ),
+        ] {
+            let expected = Command::Dismiss(comment.map(CommentId));
+            assert_eq!(asked(body), Some(expected), "{body}");
+        }
+        for body in [
+            "@review-my-code-bot do not dismiss",
+            "@review-my-code-bot dismiss nothing",
+            "@review-my-code-bot dismiss only after it is fixed",
+            "@review-my-code-bot dismiss https://example.com/#discussion_r",
+            "@review-my-code-bot why dismiss?",
+        ] {
+            assert!(matches!(asked(body), Some(Command::Question(_))), "{body}");
         }
     }
 

@@ -23,6 +23,8 @@ pub struct ReviewComment {
     /// `None` when the comment is outdated or on the file as a whole.
     pub line: Option<u32>,
     pub original_line: Option<u32>,
+    /// The first line of a range that ends in `original_line`.
+    pub original_start_line: Option<u32>,
     pub start_line: Option<u32>,
     pub side: Side,
     /// On the file as a whole.
@@ -228,6 +230,7 @@ fn domain_review_comment(wire: wire::ReviewComment) -> ReviewComment {
         path: wire.path.unwrap_or_default(),
         line: wire.line,
         original_line: wire.original_line,
+        original_start_line: wire.original_start_line,
         start_line: wire.start_line,
         side: if wire.side.as_deref() == Some("LEFT") {
             Side::Left

@@ -113,6 +113,7 @@ pub struct ReviewComment {
     pub path: Option<String>,
     pub line: Option<u32>,
     pub original_line: Option<u32>,
+    pub original_start_line: Option<u32>,
     pub start_line: Option<u32>,
     pub side: Option<String>,
     pub subject_type: Option<String>,

@@ -96,6 +96,16 @@ impl Keeper {
         Ok(())
     }
 
+    /// Leaves the session for another one. It is kept for `take_up`.
+    pub fn set_aside(&mut self) -> Option<SessionId> {
+        self.session.take()
+    }
+
+    /// Goes on in a session that was set aside.
+    pub fn take_up(&mut self, session: Option<SessionId>) {
+        self.session = session;
+    }
+
     /// Waits until the sidecar is of no more use, and says why.
     pub async fn lost(&self) -> String {
         tokio::select! {

@@ -5,10 +5,10 @@ use super::sanitize::{begins_with_words, clean, without_dumps};
 use crate::context::coverage::{self, Excuse};
 use crate::context::since::Since;
 use crate::domain::diff::visible;
-use crate::domain::{Assessment, CommentId, CommitSha, Finding, Login, PrKey, Thread};
+use crate::domain::{Assessment, CommentId, CommitSha, Finding, Login, PrKey, Status, Thread};
 use crate::plan::neighbours::Neighbour;
 use crate::report::verdict::{Tally, Verdict};
-use crate::review::desk::{Effect, StagedReply};
+use crate::review::desk::{Effect, Fix, StagedReply};
 use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Visible};
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
 use crate::state::record::Record;
@@ -28,6 +28,8 @@ pub struct Voice<'a> {
     pub run: &'a str,
     /// Whether the pull request comes from a fork, where a reply by itself starts nothing.
     pub fork: bool,
+    /// The name that we answer to, with its `@`.
+    pub mention: &'a str,
 }
 
 /// How to disagree.
@@ -136,26 +138,66 @@ impl Voice<'_> {
         let thread: &Thread = &reply.thread;
         let kind = match reply.effect {
             Effect::Keep => Kind::Keep,
-            Effect::Answer => Kind::Answer,
-            Effect::Concede | Effect::Fixed { .. } | Effect::DevelopersWord => Kind::Resolve,
+            Effect::Answer | Effect::SeemsFixed { .. } => Kind::Answer,
+            Effect::GiveUp => Kind::Concede,
+            Effect::Concede
+            | Effect::Fixed { .. }
+            | Effect::DevelopersWord
+            | Effect::Dismissed { .. } => Kind::Resolve,
             Effect::Escalate { .. } => Kind::Escalate,
             Effect::Reopen => Kind::Reopen,
+        };
+        let answers = match &reply.effect {
+            Effect::Dismissed { comment, .. } => Some(*comment),
+            _ => thread.replies.last().map(|reply| reply.id),
         };
         let hidden = Hidden {
             id: thread.finding_id.as_ref().map(ToString::to_string),
             seq: thread.seq.saturating_add(1),
-            answers: thread.replies.last().map(|reply| reply.id.0),
+            answers: answers.map(|comment| comment.0),
             head: Some(self.head.to_string()),
             conversation: (kind == Kind::Resolve).then_some(conversation),
             fixed: match &reply.effect {
                 Effect::Fixed { file, .. } => Some(file.clone()),
                 _ => None,
             },
+            dismissed: match &reply.effect {
+                Effect::Dismissed { by, .. } => Some(by.to_string()),
+                _ => None,
+            },
             ..Hidden::new(kind)
         };
-        let body = &reply.body;
-        let text = match &reply.effect {
+        let hidden = self.sign(hidden, Some(thread.id), &Value::Null);
+        format!(
+            "{}\n\n{hidden}",
+            cut(&self.said(reply), MAX_BODY.saturating_sub(hidden.len()))
+        )
+    }
+
+    /// The words of a reply.
+    fn said(&self, reply: &StagedReply) -> String {
+        let (thread, body) = (&reply.thread, &reply.body);
+        match &reply.effect {
             Effect::Keep | Effect::Answer => clean(body),
+            Effect::SeemsFixed { fix, objection, .. } => {
+                let mut text = behind(&seems_fixed(fix), body);
+                if let Some(objection) = objection {
+                    let lead = "A second look at the code alone does not confirm it:";
+                    let _ = write!(text, "\n\n{}", behind(lead, objection));
+                } else {
+                    text.push_str("\n\nNo second look at the code has confirmed it.");
+                }
+                format!("{text}\n\n{}", self.how_to_close(closer(thread), thread))
+            }
+            Effect::GiveUp => format!(
+                "{}\n\nThe reviewer no longer insists on this finding. {}",
+                clean(body),
+                self.how_to_close(closer(thread), thread)
+            ),
+            Effect::Dismissed { by, .. } => format!(
+                "{RESOLVED_MARKER}\n\n{} dismissed this finding.",
+                code(by.as_str())
+            ),
             Effect::Concede => format!("{RESOLVED_MARKER}\n\n{}", clean(body)),
             Effect::Reopen => behind("The problem is back.", body),
             Effect::DevelopersWord => {
@@ -166,7 +208,14 @@ impl Voice<'_> {
                 behind(&lead, body)
             }
             Effect::Escalate { people } => {
-                behind(&format!("{ESCALATED_MARKER}\n\n{}", call(people)), body)
+                let lead = format!("{ESCALATED_MARKER}\n\n{}", call(people));
+                let who = if people.is_empty() {
+                    SOMEBODY
+                } else {
+                    "One of them"
+                };
+                let text = behind(&lead, body);
+                format!("{text}\n\n{}", self.how_to_close(who, thread))
             }
             Effect::Fixed { file, commit } => {
                 let commit = commit
@@ -179,12 +228,50 @@ impl Voice<'_> {
                     body,
                 )
             }
+        }
+    }
+
+    /// Who closes a thread that we leave open, and how.
+    fn how_to_close(&self, who: &str, thread: &Thread) -> String {
+        let mention = self.mention;
+        let dismiss = if self.fork {
+            let link = format!("{mention} dismiss {}", thread.url);
+            format!("{} in the pull request's conversation", code(&link))
+        } else {
+            format!("{} here", code(&format!("{mention} dismiss")))
         };
-        let hidden = self.sign(hidden, Some(thread.id), &Value::Null);
-        format!(
-            "{}\n\n{hidden}",
-            cut(&text, MAX_BODY.saturating_sub(hidden.len()))
-        )
+        format!("{who} closes this thread by resolving the conversation, or with {dismiss}.")
+    }
+
+    /// Why a dismissal was refused, for the person who asked.
+    #[must_use]
+    pub fn not_dismissed(&self, why: &NotDismissed) -> String {
+        let mention = self.mention;
+        match why {
+            NotDismissed::NoThread => format!(
+                "Nothing was dismissed: this names no open finding of the reviewer. Write `{mention} dismiss` in the \
+                 finding's thread, or `{mention} dismiss <link to the finding's comment>` here."
+            ),
+            NotDismissed::NoRight => {
+                "Nothing was dismissed: this finding blocks, so somebody with write access to the \
+                 repository dismisses it or resolves its conversation."
+                    .into()
+            }
+            NotDismissed::ForOthers(people) => format!(
+                "Nothing was dismissed: this finding was escalated, and the author does not decide it. One of these \
+                 does: {}.",
+                people
+                    .iter()
+                    .map(|name| code(name))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+            NotDismissed::Unsigned => {
+                "Nothing was dismissed: the reviewer has no key to sign it with, so it would not \
+                 be believed in the next run. Resolve the conversation instead."
+                    .into()
+            }
+        }
     }
 
     /// What a person who addressed us gets back, in a thread or below the description. With a number among our
@@ -236,6 +323,40 @@ impl Voice<'_> {
     }
 }
 
+const SOMEBODY: &str = "Somebody with write access";
+
+/// Who closes a thread that we leave open.
+fn closer(thread: &Thread) -> &'static str {
+    match thread.status {
+        Status::Escalated => "Whoever decides it",
+        _ => SOMEBODY,
+    }
+}
+
+/// Why somebody's word dismisses nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotDismissed {
+    NoThread,
+    NoRight,
+    /// These decide.
+    ForOthers(Vec<String>),
+    Unsigned,
+}
+
+/// Names the line that seems to fix a finding.
+fn seems_fixed(fix: &Fix) -> String {
+    const MAX_LINE: usize = 200;
+    let file = visible(&fix.file);
+    match &fix.line {
+        Some((number, text)) => {
+            let shown: String = visible(text.trim()).chars().take(MAX_LINE).collect();
+            let place = code(&format!("{file}:{number}"));
+            format!("This line seems to fix it, {place}: {}", code(&shown))
+        }
+        None => format!("The code is not there any more in {}.", code(&file)),
+    }
+}
+
 /// Calls the people who decide, once. Where nobody may be called, the maintainers find it by themselves.
 fn call(people: &[String]) -> String {
     if people.is_empty() {
@@ -278,6 +399,8 @@ pub fn help(mention: &str) -> String {
          - `review full`: reviews it again.\n\
          - `accept`: turns an incomplete check green, for people with write access; it closes no finding, and the next push \
          undoes it.\n\
+         - `dismiss`, in the thread of a finding: closes it, if you may. In the conversation: `dismiss <link to the \
+         finding's comment>`.\n\
          - `help`: shows this.\n\
          - anything else is a question, answered here from the code."
     )
@@ -681,6 +804,7 @@ mod tests {
             head: &head,
             run: "4711.1",
             fork: false,
+            mention: "@bot",
         })
     }
 
@@ -769,6 +893,73 @@ mod tests {
         assert!(
             people().iter().all(|one| text.contains(&format!("@{one}"))),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn a_thread_that_stays_open_says_who_closes_it_and_how() {
+        let said = |effect, fork| {
+            let reply = StagedReply {
+                thread: Thread {
+                    url: "https://github.com/octo/shop/pull/1#discussion_r55".into(),
+                    ..fixture::thread()
+                },
+                effect,
+                body: "It rounds up now.".into(),
+                stage: Stage::TurnZero,
+            };
+            let voice =
+                |voice: &Voice<'_>| Voice { fork, ..*voice }.reply(&reply, Conversation::LeftOpen);
+            let body = with_voice(voice);
+            let kind = block::parse(&body).hidden.unwrap().kind;
+            assert!(!crate::event::mentions(&body, "@bot"), "{body}");
+            let (text, _) = body.split_once("\n\n<!-- rmcoc:1").unwrap();
+            (kind, text.to_owned())
+        };
+        let seems = |objection: Option<&str>| Effect::SeemsFixed {
+            fix: Fix {
+                file: "src/page.ts".into(),
+                line: Some((8, "  return up(`a`);".into())),
+            },
+            commit: None,
+            objection: objection.map(str::to_owned),
+        };
+        let close = "Somebody with write access closes this thread by resolving the conversation, or with `@bot dismiss` \
+                     here.";
+        let lead =
+            "This line seems to fix it, `src/page.ts:8`: `` return up(`a`); `` It rounds up now.";
+        assert_eq!(
+            said(seems(None), false),
+            (
+                Kind::Answer,
+                format!("{lead}\n\nNo second look at the code has confirmed it.\n\n{close}")
+            )
+        );
+        let (_, refuted) = said(seems(Some("It is not called.")), false);
+        assert!(
+            refuted.contains("alone does not confirm it: It is not called.\n\n"),
+            "{refuted}"
+        );
+        let (kind, text) = said(Effect::GiveUp, true);
+        assert_eq!(kind, Kind::Concede);
+        assert!(
+            text.ends_with(
+                "or with `@bot dismiss https://github.com/octo/shop/pull/1#discussion_r55` in the pull request's \
+                 conversation."
+            ),
+            "{text}"
+        );
+        let dismissed = Effect::Dismissed {
+            by: crate::domain::Login::new("lead"),
+            comment: CommentId(7),
+        };
+        let (kind, text) = said(dismissed, false);
+        assert_eq!(
+            (kind, &*text),
+            (
+                Kind::Resolve,
+                "✅ **Issue Resolved**\n\n`lead` dismissed this finding."
+            )
         );
     }
 

@@ -2,16 +2,18 @@
 //! request, a pure decision, at most one staged effect and a short answer. Nothing here reaches GitHub.
 
 mod discussion;
+mod fix;
 mod repetition;
 
-pub use discussion::Word;
+pub use discussion::{Claim, Word};
+pub use fix::Fix;
 
 use super::ledger::{Ledger, Stage, Submission};
 use super::policy::{self, Case, Decision, Reason, Weights};
 use crate::domain::diff::visible;
 use crate::domain::{
-    Assessment, Category, CommitSha, FileDiff, Finding, FindingId, PassNumber, Score, Thread,
-    ThreadId,
+    Assessment, Category, CommentId, CommitSha, FileDiff, Finding, FindingId, Login, PassNumber,
+    Score, Thread, ThreadId,
 };
 use crate::state::rebuild::Remark;
 use sha2::{Digest, Sha256};
@@ -25,6 +27,8 @@ const MAX_BODY: usize = 20_000;
 const MAX_SENTENCES: usize = 4_000;
 /// More than this in one run is a runaway model, not a review.
 const MAX_FINDINGS: usize = 200;
+/// The refusal of every other tool while fixes are checked.
+pub const ONLY_FIX_CHECKS: &str = "This task is only to check fixes: read the code, call submit_fix_check for each thread, then end your turn.";
 
 /// What the run is about.
 #[derive(Debug)]
@@ -38,8 +42,10 @@ pub struct Subject {
     pub root: String,
     /// Paths as the model sees them in the snapshot, where they differ from the repository's.
     pub shown_paths: HashMap<String, String>,
-    /// The files that changed between an earlier head and this one, where that could be told.
-    pub changed_since: HashMap<CommitSha, Vec<String>>,
+    /// What changed between an earlier head and this one, where that could be told.
+    pub changed_since: HashMap<CommitSha, Vec<FileDiff>>,
+    /// The removed lines that a thread hangs on, where they are known.
+    pub removed_lines: HashMap<CommentId, Vec<String>>,
     /// What human reviewers have said on lines of the change.
     pub others: Vec<Remark>,
     /// Who decides where the model and the developer do not agree, as they are mentioned.
@@ -49,8 +55,10 @@ pub struct Subject {
 impl Subject {
     /// Whether a file of this name is changed by the pull request, or was since a finding was made.
     fn is_changed(&self, file: &str) -> bool {
-        let mut since = self.changed_since.values().flatten();
-        self.diffs.iter().any(|diff| diff.path == file) || since.any(|path| path == file)
+        let since = self.changed_since.values().flatten();
+        let mut names = since.flat_map(|diff| [Some(&diff.path), diff.previous_path.as_ref()]);
+        self.diffs.iter().any(|diff| diff.path == file)
+            || names.any(|name| name.is_some_and(|name| name == file))
     }
 }
 
@@ -103,6 +111,17 @@ pub enum Effect {
         file: String,
         commit: Option<String>,
     },
+    /// The code seems to fix it, and nobody has confirmed it; a person closes the thread.
+    SeemsFixed {
+        fix: Fix,
+        commit: Option<String>,
+        /// Why the check says otherwise, if it was made.
+        objection: Option<String>,
+    },
+    /// The developer is right about a finding that blocks; a person closes the thread.
+    GiveUp,
+    /// A person has dismissed it, in this comment.
+    Dismissed { by: Login, comment: CommentId },
     /// Argued twice without agreement: people decide. They are called once; nobody where nobody may be.
     Escalate { people: Vec<String> },
     /// Argued twice without agreement, and there is nobody to decide.
@@ -117,7 +136,7 @@ impl Effect {
     pub fn closes(&self) -> bool {
         matches!(
             self,
-            Self::Concede | Self::Fixed { .. } | Self::DevelopersWord
+            Self::Concede | Self::Fixed { .. } | Self::DevelopersWord | Self::Dismissed { .. }
         )
     }
 }
@@ -156,6 +175,8 @@ pub struct Desk {
     replies: Vec<StagedReply>,
     /// How many entries were there when a pass, or a part of one, was submitted last.
     submitted: usize,
+    /// Threads whose fix is being checked.
+    unchecked: Vec<CommentId>,
     /// Possible repeats that were already pointed out.
     asked: HashSet<(ThreadId, String, Option<u32>)>,
 }
@@ -179,6 +200,7 @@ impl Desk {
             entries: Vec::new(),
             replies: Vec::new(),
             submitted: 0,
+            unchecked: Vec::new(),
             asked: HashSet::new(),
         }
     }
@@ -186,6 +208,11 @@ impl Desk {
     #[must_use]
     pub fn subject(&self) -> &Subject {
         &self.subject
+    }
+
+    #[must_use]
+    pub fn weights(&self) -> &Weights {
+        &self.weights
     }
 
     #[must_use]
@@ -357,15 +384,19 @@ impl Desk {
     }
 
     fn current_stage(&self) -> Result<Stage, String> {
-        self.ledger.current().ok_or_else(|| {
-            "This pass is submitted; nothing more can be recorded in it. End your turn.".into()
-        })
+        match self.ledger.current() {
+            Some(Stage::FixCheck) => Err(ONLY_FIX_CHECKS.into()),
+            Some(stage) => Ok(stage),
+            None => Err(
+                "This pass is submitted; nothing more can be recorded in it. End your turn.".into(),
+            ),
+        }
     }
 
     fn current_pass(&self) -> Result<PassNumber, String> {
         match self.current_stage()? {
             Stage::Pass(pass) => Ok(pass),
-            Stage::TurnZero => Err(
+            Stage::TurnZero | Stage::FixCheck => Err(
                 "This turn judges what was said before; new findings belong to the passes \
                                     that follow. Nothing was recorded."
                     .into(),

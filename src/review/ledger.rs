@@ -13,10 +13,11 @@ pub struct Finished {
     pub summary: String,
 }
 
-/// Where in the session the model is: judging what was said before, or in a pass.
+/// Where the model is: judging what was said before, checking fixes in a session of its own, or in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     TurnZero,
+    FixCheck,
     Pass(PassNumber),
 }
 
@@ -77,6 +78,11 @@ impl Ledger {
         self.turn_zero = true;
     }
 
+    /// Opens the check of fixes, in which nothing else is said.
+    pub fn begin_fix_check(&mut self) {
+        self.current = Some(Stage::FixCheck);
+    }
+
     /// No pass is under way any more.
     pub fn close(&mut self) {
         self.current = None;
@@ -94,6 +100,7 @@ impl Ledger {
     pub fn is_over(&self, stage: Stage) -> bool {
         match stage {
             Stage::TurnZero => self.turn_zero,
+            Stage::FixCheck => false,
             Stage::Pass(pass) => self.is_finished(pass),
         }
     }

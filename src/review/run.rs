@@ -1,6 +1,7 @@
 //! Drives the passes: one task after the other, each until it is done or given up. What follows on a turn is decided
 //! by `attempts`; it decides nothing about findings.
 
+mod fixes;
 mod progress;
 mod questions;
 mod turn;
@@ -150,6 +151,9 @@ impl Run<'_> {
         self.state.tasks = self.tasks();
         if !self.to_judge.is_empty() {
             self.turn_zero(&mut outcome).await?;
+        }
+        if outcome.end == End::Complete {
+            self.check_fixes(&mut outcome).await?;
         }
         if outcome.end == End::Complete {
             self.answer(&mut outcome).await?;

@@ -51,6 +51,7 @@ mod tests {
             head: &"a".repeat(40).parse().unwrap(),
             run: "4711.1",
             fork: false,
+            mention: "@bot",
         };
         voice.answer(
             CommentId(7),

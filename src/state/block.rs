@@ -14,6 +14,8 @@ pub enum Kind {
     Finding,
     Keep,
     Answer,
+    /// We no longer insist; a person closes the thread.
+    Concede,
     Resolve,
     Escalate,
     Reopen,
@@ -60,6 +62,9 @@ pub struct Hidden {
     /// The file that fixed it, in a resolution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<String>,
+    /// The person who dismissed it, in a resolution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dismissed: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -93,6 +98,7 @@ impl Hidden {
             anchor: None,
             conversation: None,
             fixed: None,
+            dismissed: None,
             run: None,
             findings: Vec::new(),
             record: None,

@@ -29,6 +29,8 @@ pub struct Comment {
     pub path: String,
     pub line: Option<u32>,
     pub original_line: Option<u32>,
+    /// The first line of a range that ends in `original_line`.
+    pub original_start: Option<u32>,
     pub side: Side,
     pub created_at: String,
     pub url: String,
@@ -66,6 +68,8 @@ pub struct Sources<'a> {
     pub ours: &'a [Login],
     /// Who opened the pull request.
     pub author: Option<&'a Login>,
+    /// Whether somebody else than the author reviews, who decides what was escalated.
+    pub reviewed_by_people: bool,
     /// At or above this, only a person with write access may close a thread by hand.
     pub blocking: Option<Score>,
     pub comments: &'a [Comment],
@@ -297,7 +301,7 @@ impl Folding<'_> {
         for comment in group.iter().filter(|comment| comment.id != root) {
             discussion.add(sources, root, comment, warnings);
         }
-        let outcome = discussion.outcome(self.conversation, sources.author);
+        let outcome = discussion.outcome(self.conversation, sources);
         let key = |read: fn(&Hidden) -> Option<String>| hidden.as_ref().and_then(read);
         Some(Thread {
             id: root,
@@ -305,6 +309,7 @@ impl Folding<'_> {
             file: followed(&first.path, sources.renames),
             line: first.line.or(first.original_line),
             original_line: first.original_line,
+            original_start: first.original_start,
             side: first.side,
             outdated: self.conversation.is_some_and(|c| c.is_outdated),
             status: outcome.status,
@@ -320,6 +325,7 @@ impl Folding<'_> {
             resolution: outcome.resolution,
             because: outcome.because,
             seq: discussion.seq(sources.keys.can_sign()),
+            answered: discussion.answered(),
             replies: discussion.into_replies(),
             node_id: self.conversation.map(|c| c.node_id.clone()),
             viewer_can_resolve: self.conversation.is_some_and(|c| c.viewer_can_resolve),

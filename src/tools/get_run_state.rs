@@ -2,7 +2,7 @@
 
 use super::Tool;
 use crate::domain::Thread;
-use crate::review::desk::Desk;
+use crate::review::desk::{self, Desk};
 use crate::review::ledger::Stage;
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
@@ -22,11 +22,11 @@ pub const TOOL: Tool = Tool {
     call,
 };
 
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "every tool can refuse; this one never does"
-)]
 fn call(desk: &mut Desk, _: JsonObject) -> Result<String, String> {
+    if desk.ledger.current() == Some(Stage::FixCheck) {
+        // Whoever checks a fix hears none of the discussion.
+        return Err(desk::ONLY_FIX_CHECKS.into());
+    }
     let subject = desk.subject();
     let threads: Vec<Value> = subject.threads.iter().map(thread_json).collect();
     let recorded: Vec<Value> = desk
@@ -46,7 +46,7 @@ fn call(desk: &mut Desk, _: JsonObject) -> Result<String, String> {
     let pass = match desk.ledger.current() {
         Some(Stage::Pass(pass)) => Some(pass.get()),
         Some(Stage::TurnZero) => Some(0),
-        None => None,
+        Some(Stage::FixCheck) | None => None,
     };
     let files: Vec<&str> = subject
         .diffs

@@ -1,6 +1,7 @@
 //! The model's only effects: one file a tool, listed in one table, and the loopback server that offers them over
 //! MCP. A tool parses its arguments and asks the desk; deciding is the desk's work.
 
+mod fix_check;
 mod get_run_state;
 mod pass_results;
 mod post_review_comment;
@@ -41,6 +42,7 @@ pub const TOOLS: &[Tool] = &[
     reply_to_thread::TOOL,
     resolve_thread::TOOL,
     pass_results::TOOL,
+    fix_check::TOOL,
 ];
 
 /// The servers the tools are grouped under.

@@ -1,7 +1,7 @@
 //! `github_resolve_thread`: closes a thread that is fixed or explained, or withdraws a recorded finding.
 
 use super::{GivenThread, Tool, arguments};
-use crate::review::desk::Desk;
+use crate::review::desk::{Claim, Desk};
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -24,6 +24,9 @@ struct FixedBy {
     /// The changed file that holds the fix.
     file: String,
     commit: Option<String>,
+    /// One whole line of code that was added to that file since and stops what the finding describes. Needed where the
+    /// code at the finding itself is as it was.
+    quote: Option<String>,
 }
 
 pub const TOOL: Tool = Tool {
@@ -36,14 +39,17 @@ pub const TOOL: Tool = Tool {
 };
 
 fn call(desk: &mut Desk, given: JsonObject) -> Result<String, String> {
-    let usage = "{thread_id: string, reason: string, fixed_by?: {file: string, commit?: string}}";
+    let usage = "{thread_id: string, reason: string, \
+                 fixed_by?: {file: string, commit?: string, quote?: string}}";
     let given: Arguments = arguments(given, usage)?;
     // It is shown, so it is a hash or nothing.
     let is_hash = |commit: &String| {
         (7..=40).contains(&commit.len()) && commit.bytes().all(|b| b.is_ascii_hexdigit())
     };
-    let fixed_by = given
-        .fixed_by
-        .map(|fixed| (fixed.file, fixed.commit.filter(is_hash)));
+    let fixed_by = given.fixed_by.map(|fixed| Claim {
+        file: fixed.file,
+        commit: fixed.commit.filter(is_hash),
+        quote: fixed.quote,
+    });
     desk.resolve(given.thread_id.parse()?, &given.reason, fixed_by)
 }

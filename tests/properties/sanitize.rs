@@ -63,6 +63,7 @@ fn said(cleaned: &str, text: &str, choice: u8) {
         head: &sha.parse().expect("a commit"),
         run: "1.1",
         fork: false,
+        mention: "@bot",
     };
     let finding = Finding {
         id: "f1".parse().expect("an id"),
@@ -132,6 +133,7 @@ fn thread() -> Thread {
         file: "src/a.rs".into(),
         line: Some(8),
         original_line: Some(8),
+        original_start: None,
         side: Side::Right,
         outdated: false,
         status: Status::Pending,
@@ -145,6 +147,7 @@ fn thread() -> Thread {
         because: String::new(),
         seq: 0,
         replies: Vec::new(),
+        answered: 0,
         node_id: None,
         viewer_can_resolve: false,
         viewer_can_unresolve: false,

@@ -41,7 +41,11 @@ static ARGUMENTS: LazyLock<HashMap<&str, Value>> = LazyLock::new(|| {
         ),
         (
             "resolve_thread",
-            json!({"thread_id": 42, "reason": "Fixed.", "fixed_by": {"file": "src/a.rs", "commit": "abcdef1"}}),
+            json!({"thread_id": 42, "reason": "Fixed.", "fixed_by": {"file": "src/a.rs", "commit": "abcdef1", "quote": "let b = 2;"}}),
+        ),
+        (
+            "fix_check",
+            json!({"thread_id": "42", "is_fixed": true, "reason": "It is capped."}),
         ),
         (
             "pass_results",
@@ -75,7 +79,7 @@ pub fn hold(bytes: &[u8]) {
             assert_eq!(after, before, "{} {shown}", tool.name);
         }
         before = after;
-        if tool.name == "get_run_state" {
+        if tool.name == "get_run_state" && answer.is_ok() {
             let state: Value = serde_json::from_str(text).expect("JSON");
             assert!(state["threads"].is_array(), "{state}");
         }
@@ -116,6 +120,7 @@ fn stage(draw: &mut Draw<'_>, desk: &mut Desk) {
             let pass = PassNumber::new(u64::from(number) - 2);
             desk.ledger.begin(pass.expect("1 to 4"));
         }
+        7 => drop(desk.begin_fix_check()),
         _ => {}
     }
 }
@@ -126,7 +131,8 @@ fn recorded(desk: &Desk) -> String {
     format!("{:?} {:?} {finished:?}", desk.entries(), desk.replies())
 }
 
-/// Every finding hangs in the diff and has words; nothing is said twice in a thread, and nothing in one that is closed.
+/// Every finding hangs in the diff and has words; nothing is said twice in a thread, and nothing in one that is closed. A
+/// finding that blocks is closed by a fix alone.
 fn publishable(desk: &Desk) {
     for entry in desk.entries() {
         let finding = &entry.finding;
@@ -145,6 +151,9 @@ fn publishable(desk: &Desk) {
         let closed = reply.thread.status == Status::Resolved;
         assert_eq!(closed, reply.effect == Effect::Reopen, "{reply:?}");
         assert!(!reply.body.trim().is_empty(), "{reply:?}");
+        if desk.weights().blocks(reply.thread.assessment.score) && reply.effect.closes() {
+            assert!(matches!(reply.effect, Effect::Fixed { .. }), "{reply:?}");
+        }
     }
     let (findings, replies) = desk.publishable();
     for entry in findings {
@@ -186,6 +195,7 @@ fn thread(id: u64, status: Status, finding: &str) -> Thread {
         file: "src/a.rs".into(),
         line: Some(11),
         original_line: Some(11),
+        original_start: None,
         side: Side::Right,
         outdated: false,
         status,
@@ -197,7 +207,7 @@ fn thread(id: u64, status: Status, finding: &str) -> Thread {
         assessment: Assessment {
             finding: finding.into(),
             assessment: "Level 7.".into(),
-            score: score(7),
+            score: score(if id == 42 { 9 } else { 7 }),
         },
         category: None,
         head: Some(sha("a")),
@@ -207,6 +217,7 @@ fn thread(id: u64, status: Status, finding: &str) -> Thread {
         because: String::new(),
         seq: 0,
         replies: if answered { vec![reply] } else { vec![] },
+        answered: 0,
         node_id: None,
         viewer_can_resolve: false,
         viewer_can_unresolve: false,
@@ -245,10 +256,11 @@ fn desk(draw: &mut Draw<'_>) -> Desk {
         root: "/snapshot".into(),
         shown_paths: HashMap::from([("AGENTS.md.pr-data".into(), "AGENTS.md".into())]),
         changed_since: if flag(0) {
-            HashMap::from([(sha("a"), vec!["src/a.rs".into()])])
+            HashMap::from([(sha("a"), vec![diff("src/a.rs", hunk)])])
         } else {
             HashMap::new()
         },
+        removed_lines: HashMap::new(),
         human_reviewers: if flag(1) {
             vec!["maintainer".into()]
         } else {

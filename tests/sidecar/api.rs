@@ -39,7 +39,7 @@ impl Server {
     }
 
     fn known(&self, id: &str) -> Result<(), StatusCode> {
-        let known = self.agent.store.id() == id;
+        let known = self.agent.store.turn_to(id);
         known.then_some(()).ok_or(StatusCode::NOT_FOUND)
     }
 

@@ -1,5 +1,5 @@
-//! What a session holds, on disk as soon as it is said: OpenCode finds its sessions again when it is started anew in
-//! the same home, killed or not.
+//! What the sessions hold, on disk as soon as it is said: OpenCode finds its sessions again when it is started anew in
+//! the same home, killed or not. One is spoken in at a time.
 
 use serde_json::{Value, json};
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +14,8 @@ struct Session {
     messages: Vec<Value>,
     /// As it goes to the model.
     conversation: Vec<Value>,
+    /// The sessions before it, as they are stored.
+    others: Vec<Value>,
     forgetful: bool,
 }
 
@@ -30,19 +32,44 @@ impl Store {
             number: stored["number"].as_u64().unwrap_or_default(),
             messages: list("messages"),
             conversation: list("conversation"),
+            others: list("others"),
             forgetful: false,
         }))
     }
 
-    /// A new session in place of the one before.
+    /// A new session beside those before.
     pub fn begin(&self, system: &Value) -> String {
         self.with(|session| {
-            session.number += 1;
+            if session.number > 0 {
+                let before = session.stored();
+                session.others.push(before);
+            }
+            session.number = session.last() + 1;
             session.messages.clear();
             session.conversation = vec![json!({ "role": "system", "content": system })];
             session.keep();
         });
         self.id()
+    }
+
+    /// Goes on in this session, if there is one of this name.
+    pub fn turn_to(&self, id: &str) -> bool {
+        self.with(|session| {
+            let named = |stored: &Value| format!("ses_{}", stored["number"]) == id;
+            if named(&session.stored()) {
+                return true;
+            }
+            let Some(at) = session.others.iter().position(named) else {
+                return false;
+            };
+            let before = session.stored();
+            let other = std::mem::replace(&mut session.others[at], before);
+            let list = |name: &str| other[name].as_array().cloned().unwrap_or_default();
+            session.number = other["number"].as_u64().unwrap_or_default();
+            session.messages = list("messages");
+            session.conversation = list("conversation");
+            true
+        })
     }
 
     pub fn id(&self) -> String {
@@ -87,14 +114,23 @@ impl Store {
 }
 
 impl Session {
+    fn stored(&self) -> Value {
+        json!({ "number": self.number, "messages": self.messages, "conversation": self.conversation })
+    }
+
+    /// The highest number that was given.
+    fn last(&self) -> u64 {
+        let others = self.others.iter().filter_map(|one| one["number"].as_u64());
+        others.chain([self.number]).max().unwrap_or_default()
+    }
+
     /// Whole or not at all, whenever the process is killed.
     fn keep(&self) {
         if self.forgetful {
             return;
         }
-        let stored = json!({
-            "number": self.number, "messages": self.messages, "conversation": self.conversation,
-        });
+        let mut stored = self.stored();
+        stored["others"] = json!(self.others);
         std::fs::write("session.new", stored.to_string()).expect("the home can be written");
         std::fs::rename("session.new", FILE).expect("the home can be written");
     }

@@ -136,7 +136,8 @@ fn is_meant(command: &Command, secrets: &[String]) -> bool {
             properties == titled && !data.is_empty() && !data.starts_with(CANARY)
         }
         "group" => {
-            plain && (data.starts_with("Pass ") || ["Open threads", "Questions"].contains(&data))
+            let groups = ["Open threads", "Check of fixes", "Questions"];
+            plain && (data.starts_with("Pass ") || groups.contains(&data))
         }
         "endgroup" => plain && data.is_empty(),
         "add-mask" => plain && secrets.iter().any(|secret| secret.trim() == data),

@@ -160,6 +160,7 @@ fn replies_and_resolutions_are_printed_with_their_thread_and_the_gate_stays() {
                 });
                 vec![Call::new("github_resolve_thread", arguments)]
             })
+            .finds_fixed(true)
             .into_behaviour(),
     );
     let payload = events::synchronize_event(&world.github, world.pull, &before);

@@ -12,6 +12,7 @@ mod standin;
 
 mod anchors;
 mod attacks;
+mod closing;
 mod containment;
 mod deltas;
 mod dice;

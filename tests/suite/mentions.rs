@@ -158,7 +158,13 @@ fn help_and_the_state_of_a_reviewed_head_cost_no_model_request() {
         (&*written[0], &*written[2], written.len()),
         ("eyes", "rocket", 3)
     );
-    for command in ["`review`", "`review full`", "`help`", "question"] {
+    for command in [
+        "`review`",
+        "`review full`",
+        "`dismiss`",
+        "`help`",
+        "question",
+    ] {
         assert!(written[1].contains(command), "{written:?}");
     }
 

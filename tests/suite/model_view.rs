@@ -106,6 +106,7 @@ fn only_the_tools_of_a_reader_are_offered() {
                 "glob",
                 "grep",
                 "read",
+                "submit_fix_check",
                 "submit_pass_results",
                 "todowrite",
             ]

@@ -213,7 +213,7 @@ impl Brief<'_> {
     }
 }
 
-fn place(thread: &Thread) -> String {
+pub(super) fn place(thread: &Thread) -> String {
     let line = thread.line.map(|line| format!(":{line}"));
     format!("{}{}", visible(&thread.file), line.unwrap_or_default())
 }

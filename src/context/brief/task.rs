@@ -1,7 +1,7 @@
 //! The prompts of one task: the first one, and those that follow when a turn ended and the task is not done. Separate
 //! from the brief, because what they say is about the conversation and not about the pull request.
 
-use super::{Brief, Excerpt};
+use super::{Brief, Excerpt, FixToCheck};
 use crate::context::template::{self, TemplateError};
 use crate::plan::Question;
 use crate::review::desk::Entry;
@@ -16,6 +16,8 @@ const ANEW: &str = include_str!("../../prompts/anew.md");
 #[derive(Debug, Clone, Copy)]
 pub enum Task<'a> {
     Threads(&'a [Excerpt]),
+    /// In a session of its own, which has heard nothing of the discussion.
+    Fixes(&'a [FixToCheck]),
     Question(&'a Question),
     /// With the part of it, counted from 1.
     Pass(&'a Pass, usize),
@@ -28,7 +30,7 @@ pub fn nudge(task: Task<'_>, reproach: &str) -> Result<String, TemplateError> {
             let number = pass.number.to_string();
             template::render(NUDGE, &[("reproach", reproach), ("number", &number)])
         }
-        Task::Threads(_) | Task::Question(_) => {
+        Task::Threads(_) | Task::Fixes(_) | Task::Question(_) => {
             template::render(NUDGE_OTHER, &[("reproach", reproach)])
         }
     }
@@ -44,6 +46,7 @@ impl Brief<'_> {
     ) -> Result<String, TemplateError> {
         let text = match task {
             Task::Threads(excerpts) => self.turn_zero(excerpts)?,
+            Task::Fixes(fixes) => return self.fix_check(fixes),
             Task::Question(question) => self.question(question)?,
             Task::Pass(pass, part) => self.pass(pass, part, entries)?,
         };
@@ -59,6 +62,9 @@ impl Brief<'_> {
     /// After the sidecar was replaced, in the same session.
     pub fn resumed(&self, task: Task<'_>, entries: &[Entry]) -> Result<String, TemplateError> {
         let text = self.task(task, entries, false)?;
+        if let Task::Fixes(_) = task {
+            return Ok(text);
+        }
         let staged = self.staged(entries);
         template::render(RESUMED, &[("staged", &staged), ("task", &text)])
     }
@@ -66,6 +72,9 @@ impl Brief<'_> {
     /// In a session that knows nothing of what was done.
     pub fn anew(&self, task: Task<'_>, entries: &[Entry]) -> Result<String, TemplateError> {
         let text = self.task(task, entries, true)?;
+        if let Task::Fixes(_) = task {
+            return Ok(text);
+        }
         let staged = self.staged(entries);
         template::render(ANEW, &[("staged", &staged), ("task", &text)])
     }

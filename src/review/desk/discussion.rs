@@ -1,13 +1,17 @@
 //! The desk's second half: words about what was said before. Replies, resolutions and withdrawals, with what
 //! code allows the model to do whatever its judgement was.
 
-use super::{Answer, Desk, Effect, Entry, Fate, MAX_BODY, StagedReply};
-use crate::domain::{Awaiting, Finding, Resolution, Standing, Status, Thread, ThreadId};
+use super::{Answer, Desk, Effect, Entry, Fate, Fix, MAX_BODY, StagedReply, fix};
+use crate::domain::{
+    Awaiting, CommentId, Finding, Resolution, Standing, Status, Thread, ThreadId, Trust,
+};
 use crate::review::ledger::Stage;
 
 /// More than this in one run is a runaway model, or one that was talked into clearing the table.
 const MAX_REPLIES: usize = 100;
 const MAX_RESOLUTIONS: usize = 50;
+/// So many fixes are checked in a run; the others stay as they are.
+const MAX_FIX_CHECKS: usize = 10;
 
 /// What kind of word a reply is, as the model says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +20,15 @@ pub enum Word {
     /// The person only asked.
     Answer,
     Argument,
+}
+
+/// Where the model sees the fix of a finding.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    pub file: String,
+    pub commit: Option<String>,
+    /// The added line that stops what the finding describes.
+    pub quote: Option<String>,
 }
 
 impl Desk {
@@ -40,8 +53,7 @@ impl Desk {
     /// What a word does: the model judges the argument, this decides what the judgement may do.
     fn effect(&self, thread: &Thread, word: Word) -> Result<Effect, String> {
         if word == Word::Concession {
-            self.needs_counted_reply(thread)?;
-            return Ok(Effect::Concede);
+            return self.concession(thread);
         }
         if thread.awaiting != Awaiting::Us {
             return Err(format!(
@@ -58,15 +70,26 @@ impl Desk {
         })
     }
 
+    /// Of a finding that blocks, only a person closes the thread: prose can be misread.
+    fn concession(&self, thread: &Thread) -> Result<Effect, String> {
+        self.needs_counted_reply(thread)?;
+        Ok(if self.weights.blocks(thread.assessment.score) {
+            Effect::GiveUp
+        } else {
+            Effect::Concede
+        })
+    }
+
     fn undecided(&self, thread: &Thread) -> Effect {
         let developer_counts = thread
             .replies
             .iter()
             .any(|reply| self.counts(thread, reply.standing));
         let people = &self.subject.human_reviewers;
+        let blocks = self.weights.blocks(thread.assessment.score);
         match (developer_counts, people.is_empty()) {
-            (true, true) => Effect::DevelopersWord,
-            (true, false) => Effect::Escalate {
+            (true, true) if !blocks => Effect::DevelopersWord,
+            (true, _) => Effect::Escalate {
                 people: people.clone(),
             },
             (false, _) => Effect::Escalate { people: Vec::new() },
@@ -83,12 +106,7 @@ impl Desk {
     }
 
     /// Closes a thread: withdraws what is staged, or resolves what is fixed or explained.
-    pub fn resolve(
-        &mut self,
-        thread: ThreadId,
-        reason: &str,
-        fixed_by: Option<(String, Option<String>)>,
-    ) -> Answer {
+    pub fn resolve(&mut self, thread: ThreadId, reason: &str, fixed_by: Option<Claim>) -> Answer {
         let stage = self.current_stage()?;
         let reason = reason.trim();
         if reason.is_empty() || reason.len() > MAX_BODY {
@@ -98,13 +116,9 @@ impl Desk {
             return self.withdraw(thread, reason);
         }
         let found = self.published(thread)?.clone();
-        let effect = if let Some((file, commit)) = fixed_by {
-            let file = self.repository_path(&file);
-            self.check_fixed(&found, &file)?;
-            Effect::Fixed { file, commit }
-        } else {
-            self.needs_counted_reply(&found)?;
-            Effect::Concede
+        let effect = match fixed_by {
+            Some(claim) => self.fixed(&found, claim)?,
+            None => self.concession(&found)?,
         };
         self.stage(found, effect, reason, stage)
     }
@@ -168,6 +182,103 @@ impl Desk {
         ))
     }
 
+    /// What "fixed" does: closes the thread, or, of a finding that blocks, waits for a check by somebody who knows nothing of
+    /// the discussion.
+    fn fixed(&self, thread: &Thread, claim: Claim) -> Result<Effect, String> {
+        let Claim { file, commit, .. } = claim;
+        let file = self.repository_path(&file);
+        self.check_fixed(thread, &file)?;
+        if !self.weights.blocks(thread.assessment.score) {
+            return Ok(Effect::Fixed { file, commit });
+        }
+        let fix = self.shown_fix(thread, &file, claim.quote.as_deref())?;
+        Ok(Effect::SeemsFixed {
+            fix,
+            commit,
+            objection: None,
+        })
+    }
+
+    /// The line that fixes a finding which blocks, as the code shows it.
+    fn shown_fix(&self, thread: &Thread, file: &str, quote: Option<&str>) -> Result<Fix, String> {
+        let id = thread.id;
+        let since = thread
+            .head
+            .as_ref()
+            .and_then(|head| self.subject.changed_since.get(head));
+        let Some(since) = since.filter(|_| thread.trust != Trust::Tampered) else {
+            return Err(format!(
+                "What has changed since thread {id} was opened is not known, so a person closes it. Leave it open."
+            ));
+        };
+        let removed = self.subject.removed_lines.get(&id);
+        let removed = removed.map(Vec::as_slice).unwrap_or_default();
+        let quote = quote.filter(|quote| !quote.trim().is_empty());
+        let named = quote.and_then(|quote| fix::quoted(file, quote, since));
+        let shown = named.or_else(|| fix::at_the_lines(thread, since, removed));
+        shown.ok_or_else(|| match quote {
+            Some(_) => format!(
+                "fixed_by.quote is no line of code that was added to {file} since thread {id} was opened. Quote one \
+                 whole added line, without its number, or leave the thread open."
+            ),
+            None => format!(
+                "The code that thread {id} hangs on is as it was. If another line fixes it, call again with \
+                 fixed_by.file and fixed_by.quote: one whole line of code, added since, that stops what the finding \
+                 describes. Otherwise leave the thread open."
+            ),
+        })
+    }
+
+    /// Opens the check of fixes. Returns each thread that waits for one, and where its fix seems to be.
+    pub fn begin_fix_check(&mut self) -> Vec<(Thread, Fix)> {
+        let waiting = self.replies.iter().filter_map(|reply| match &reply.effect {
+            Effect::SeemsFixed { fix, .. } => Some((reply.thread.clone(), fix.clone())),
+            _ => None,
+        });
+        let waiting: Vec<(Thread, Fix)> = waiting.take(MAX_FIX_CHECKS).collect();
+        self.unchecked = waiting.iter().map(|(thread, _)| thread.id).collect();
+        if !waiting.is_empty() {
+            self.ledger.begin_fix_check();
+        }
+        waiting
+    }
+
+    /// The check's word on a fix. One that is confirmed closes its thread.
+    pub fn check_fix(&mut self, thread: ThreadId, is_fixed: bool, reason: &str) -> Answer {
+        if self.ledger.current() != Some(Stage::FixCheck) {
+            return Err("No fix is checked now; this tool is not for this task.".into());
+        }
+        let reason = reason.trim();
+        if reason.is_empty() || reason.len() > MAX_BODY {
+            return Err(format!("reason must have 1 to {MAX_BODY} characters."));
+        }
+        let is_it = |id: CommentId| ThreadId::Published(id) == thread;
+        let Some(at) = self.unchecked.iter().position(|id| is_it(*id)) else {
+            return Err(format!(
+                "Thread {thread} waits for no check, or was checked already."
+            ));
+        };
+        self.unchecked.remove(at);
+        let mut replies = self.replies.iter_mut();
+        if let Some(StagedReply { effect, .. }) = replies.find(|reply| is_it(reply.thread.id))
+            && let Effect::SeemsFixed {
+                fix,
+                commit,
+                objection,
+            } = effect
+        {
+            if is_fixed {
+                *effect = Effect::Fixed {
+                    file: fix.file.clone(),
+                    commit: commit.take(),
+                };
+            } else {
+                *objection = Some(reason.to_owned());
+            }
+        }
+        Ok(format!("Recorded for thread {thread}."))
+    }
+
     /// "Fixed" needs the head to have changed since the finding, and the named file to be part of that.
     fn check_fixed(&self, thread: &Thread, file: &str) -> Result<(), String> {
         let id = thread.id;
@@ -181,7 +292,9 @@ impl Desk {
             .as_ref()
             .and_then(|head| self.subject.changed_since.get(head));
         let changed = match since {
-            Some(files) => files.iter().any(|changed| changed == file),
+            Some(diffs) => diffs
+                .iter()
+                .any(|diff| diff.path == file || diff.previous_path.as_deref() == Some(file)),
             None => self.subject.diffs.iter().any(|diff| diff.path == file),
         };
         if changed {
@@ -198,6 +311,10 @@ impl Desk {
         let heard = match thread.status {
             // Only somebody else than the author decides what was escalated.
             Status::Escalated => thread.awaiting == Awaiting::Us,
+            _ if self.weights.blocks(thread.assessment.score) => {
+                let mut since = thread.unanswered().iter();
+                since.any(|reply| reply.standing == Standing::Writer)
+            }
             _ => replies.any(|reply| self.counts(thread, reply.standing)),
         };
         if heard {

@@ -65,6 +65,7 @@ fn desk_with(threads: Vec<Thread>) -> Desk {
         root: "/snapshot".into(),
         shown_paths: HashMap::from([("AGENTS.md.pr-data".into(), "AGENTS.md".into())]),
         changed_since: HashMap::new(),
+        removed_lines: HashMap::new(),
         human_reviewers: vec![],
         others: vec![],
     };
@@ -335,7 +336,12 @@ fn fixed_means_that_a_changed_file_fixes_it() {
     let id = ThreadId::Published(CommentId(55));
     let fixed = |file: &str, threads| {
         let mut desk = desk_with(threads);
-        desk.resolve(id, "Capped now.", Some((file.into(), None)))
+        let claim = Claim {
+            file: file.into(),
+            commit: None,
+            quote: None,
+        };
+        desk.resolve(id, "Capped now.", Some(claim))
     };
     let open = || vec![thread(55, Status::Pending, vec![])];
     assert!(fixed("src/a.rs", open()).is_ok());
@@ -454,8 +460,102 @@ fn an_author_without_write_access_does_not_win_a_blocking_finding_by_insisting()
     );
     assert_eq!(
         argued_again(disputed(Standing::Writer, 9), &[]),
-        Effect::DevelopersWord
+        maintainers,
+        "not by write access either: somebody closes the thread"
     );
+}
+
+#[test]
+fn a_blocking_finding_is_given_up_after_a_writer_s_reply_since_our_last_word_and_stays_open() {
+    let id = ThreadId::Published(CommentId(55));
+    let given_up = |standing, answered| {
+        let mut thread = thread(55, Status::Pending, vec![reply(standing)]);
+        thread.assessment.score = score(9);
+        thread.answered = answered;
+        let mut desk = desk_with(vec![thread]);
+        let words = [
+            desk.reply(id, "You are right.", Word::Concession),
+            desk.resolve(id, "Explained.", None),
+        ];
+        let recorded = words.iter().filter(|word| word.is_ok()).count();
+        let effects = desk.replies().iter().map(|reply| reply.effect.clone());
+        assert_eq!(recorded, desk.replies().len());
+        effects.collect::<Vec<_>>()
+    };
+    assert_eq!(given_up(Standing::Writer, 0), [Effect::GiveUp]);
+    assert!(!Effect::GiveUp.closes());
+    assert_eq!(given_up(Standing::Writer, 1), [], "answered already");
+    assert_eq!(given_up(Standing::Author, 0), []);
+}
+
+/// A thread at line 11 whose finding blocks, and a push since with this patch.
+fn blocking_since(patch: &str) -> Desk {
+    let mut blocking = thread(55, Status::Pending, vec![]);
+    blocking.assessment.score = score(9);
+    let mut desk = desk_with(vec![blocking]);
+    let since = FileDiff {
+        hunks: FileDiff::parse_hunks(patch).unwrap(),
+        ..diff("src/a.rs")
+    };
+    desk.subject.changed_since.insert(sha('a'), vec![since]);
+    desk
+}
+
+fn claim(quote: Option<&str>) -> Claim {
+    Claim {
+        file: "src/a.rs".into(),
+        commit: None,
+        quote: quote.map(str::to_owned),
+    }
+}
+
+#[test]
+fn a_blocking_finding_is_fixed_when_the_code_shows_it_and_a_check_confirms_it() {
+    let id = ThreadId::Published(CommentId(55));
+    let mended = "@@ -11 +11 @@\n-let b = 2;\n+let b = capped(2);\n";
+    let effect = |confirmed: Option<bool>| {
+        let mut desk = blocking_since(mended);
+        desk.ledger.begin_turn_zero();
+        desk.resolve(id, "It is capped.", Some(claim(None)))
+            .unwrap();
+        desk.ledger.finish_turn_zero();
+        assert!(desk.check_fix(id, true, "Too early.").is_err());
+        assert_eq!(desk.begin_fix_check().len(), 1);
+        assert!(desk.reply(id, "Hm.", Word::Answer).is_err(), "not here");
+        if let Some(confirmed) = confirmed {
+            desk.check_fix(id, confirmed, "Line 11.").unwrap();
+            assert!(desk.check_fix(id, true, "No, yes.").is_err(), "one word");
+        }
+        desk.replies()[0].effect.clone()
+    };
+    assert!(matches!(effect(Some(true)), Effect::Fixed { .. }));
+    for unconfirmed in [effect(None), effect(Some(false))] {
+        assert!(!unconfirmed.closes(), "{unconfirmed:?}");
+        let Effect::SeemsFixed { fix, .. } = unconfirmed else {
+            panic!("{unconfirmed:?}");
+        };
+        assert_eq!(fix.line, Some((11, "let b = capped(2);".into())));
+    }
+}
+
+#[test]
+fn a_blocking_finding_whose_own_line_stands_needs_a_quoted_line() {
+    let id = ThreadId::Published(CommentId(55));
+    let beside = "@@ -10,2 +10,3 @@\n-let a = 1;\n+let a = 3;\n+guard(a);\n let b = 2;\n";
+    let refusal = blocking_since(beside).resolve(id, "Guarded.", Some(claim(None)));
+    assert!(refusal.unwrap_err().contains("fixed_by.quote"));
+    let wrong = blocking_since(beside).resolve(id, "Guarded.", Some(claim(Some("let b = 2;"))));
+    assert!(
+        wrong
+            .unwrap_err()
+            .contains("no line of code that was added")
+    );
+    let quoted = blocking_since(beside).resolve(id, "Guarded.", Some(claim(Some(" guard(a);"))));
+    assert!(quoted.is_ok(), "{quoted:?}");
+    let mut unknown = blocking_since(beside);
+    unknown.subject.changed_since.clear();
+    let refusal = unknown.resolve(id, "Guarded.", Some(claim(Some("guard(a);"))));
+    assert!(refusal.unwrap_err().contains("not known"));
 }
 
 #[test]

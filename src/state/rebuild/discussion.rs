@@ -19,8 +19,8 @@ struct Decision {
     kind: Kind,
     closing: Option<Closing>,
     comment: CommentId,
-    /// A file was named that fixed it.
-    fixed: bool,
+    /// How it was resolved, if it was.
+    resolution: Resolution,
 }
 
 pub(super) struct Discussion {
@@ -56,6 +56,10 @@ impl Discussion {
     /// The highest number of our replies that the next one has to exceed.
     pub(super) fn seq(&self, signs: bool) -> u32 {
         if signs { self.seq } else { self.claimed }
+    }
+
+    pub(super) fn answered(&self) -> usize {
+        self.answered
     }
 
     pub(super) fn into_replies(self) -> Vec<Reply> {
@@ -124,50 +128,65 @@ impl Discussion {
         };
         self.answered = self.replies.len();
         let kind = kind_of(&comment.body, parsed);
-        if matches!(kind, Kind::Answer | Kind::Finding | Kind::Manifest) {
+        let undecisive = [Kind::Answer, Kind::Concede, Kind::Finding, Kind::Manifest];
+        if undecisive.contains(&kind) {
             return;
         }
         self.unverified = None;
-        let fixed = parsed
-            .hidden
-            .as_ref()
-            .is_some_and(|hidden| hidden.fixed.is_some());
+        let resolution = match &parsed.hidden {
+            Some(hidden) if hidden.dismissed.is_some() => Resolution::ByPerson,
+            Some(hidden) if hidden.fixed.is_some() => Resolution::Fixed,
+            _ => Resolution::Conceded,
+        };
         self.decision = Some(Decision {
             kind,
             closing,
             comment: comment.id,
-            fixed,
+            resolution,
         });
     }
 
     pub(super) fn outcome(
         &self,
         conversation: Option<&Conversation>,
-        author: Option<&Login>,
+        sources: &Sources<'_>,
     ) -> Outcome {
-        let (status, because) = self.status(conversation);
-        let resolution = match (self.closer(conversation), self.decision) {
+        let closer = self.closer(conversation, sources);
+        let (status, because) = self.status(conversation, closer);
+        let resolution = match (closer, self.decision) {
             (Some(_), _) => Resolution::ByPerson,
-            (None, Some(decision)) if decision.fixed => Resolution::Fixed,
-            _ => Resolution::Conceded,
+            (None, Some(decision)) => decision.resolution,
+            (None, None) => Resolution::Conceded,
         };
         Outcome {
             status,
-            awaiting: self.awaiting(status, author),
+            awaiting: self.awaiting(status, sources.author),
             resolution: (status == Status::Resolved).then_some(resolution),
             because,
         }
     }
 
-    /// The person who closed the conversation, if it is one who may.
-    fn closer<'c>(&self, conversation: Option<&'c Conversation>) -> Option<&'c Login> {
+    /// The person who closed the conversation, if it is one who may. What was escalated to human reviewers is not for the
+    /// author to close where it blocks.
+    fn closer<'c>(
+        &self,
+        conversation: Option<&'c Conversation>,
+        sources: &Sources<'_>,
+    ) -> Option<&'c Login> {
         let conversation = conversation.filter(|c| c.is_resolved)?;
         let (login, standing) = conversation.resolved_by.as_ref()?;
-        (*standing == Standing::Writer || !self.gates).then_some(login)
+        let escalated = self.decision.is_some_and(|one| one.kind == Kind::Escalate);
+        let for_others = escalated && sources.reviewed_by_people && sources.author == Some(login);
+        let may = *standing == Standing::Writer && !for_others;
+        (may || !self.gates).then_some(login)
     }
 
-    fn status(&self, conversation: Option<&Conversation>) -> (Status, String) {
-        if let Some(login) = self.closer(conversation) {
+    fn status(
+        &self,
+        conversation: Option<&Conversation>,
+        closer: Option<&Login>,
+    ) -> (Status, String) {
+        if let Some(login) = closer {
             return (
                 Status::Resolved,
                 format!("{login} resolved the conversation"),

@@ -1,7 +1,7 @@
 //! The fold, as it meets what people, other workflows and time do to our comments.
 
 use super::*;
-use crate::domain::{Awaiting, Status};
+use crate::domain::{Awaiting, Resolution, Status};
 use crate::state::block::Listed;
 use proptest::prelude::*;
 
@@ -13,6 +13,7 @@ struct World {
     conversations: Vec<Conversation>,
     reviews: Vec<ReviewBody>,
     renames: HashMap<String, String>,
+    reviewed_by_people: bool,
 }
 
 fn pr() -> PrKey {
@@ -38,6 +39,7 @@ impl World {
             conversations: vec![],
             reviews: vec![],
             renames: HashMap::new(),
+            reviewed_by_people: false,
         };
         let finding = Hidden {
             id: Some("f1".into()),
@@ -72,6 +74,7 @@ impl World {
             path: "src/page.rs".into(),
             line: Some(7),
             original_line: Some(7),
+            original_start: None,
             side: Side::Right,
             created_at: "2026-01-01T00:00:00Z".into(),
             url: String::new(),
@@ -140,6 +143,7 @@ impl World {
             keys,
             ours: &[Login::new(BOT)],
             author: Some(&Login::new("dev")),
+            reviewed_by_people: self.reviewed_by_people,
             blocking: Score::new(9),
             comments: &self.comments,
             conversations: &self.conversations,
@@ -157,6 +161,43 @@ impl World {
     fn status(&self) -> Status {
         self.only_thread().0.status
     }
+}
+
+#[test]
+fn what_was_escalated_to_people_is_not_for_the_author_to_close_where_it_blocks() {
+    let closed = |score, people, who| {
+        let mut world = World::with_finding(score);
+        world.decide(101, Kind::Escalate, 1);
+        world.closed_by(who, Standing::Writer);
+        world.reviewed_by_people = people;
+        world.status()
+    };
+    assert_eq!(closed(9, true, "dev"), Status::Escalated);
+    assert_eq!(closed(9, true, "lead"), Status::Resolved);
+    assert_eq!(closed(9, false, "dev"), Status::Resolved);
+    assert_eq!(closed(7, true, "dev"), Status::Resolved);
+}
+
+#[test]
+fn a_concession_leaves_a_thread_as_it_is_and_a_dismissal_is_a_person_s_word() {
+    let mut world = World::with_finding(9);
+    world.say(101, Some(100), "lead", Standing::Writer, "It is fine.");
+    world.decide(102, Kind::Concede, 1);
+    let (thread, _) = world.only_thread();
+    assert_eq!(
+        (thread.status, thread.awaiting, thread.answered),
+        (Status::Pending, Awaiting::Developer, 1)
+    );
+    let dismissal = Hidden {
+        seq: 2,
+        dismissed: Some("lead".into()),
+        ..Hidden::new(Kind::Resolve)
+    };
+    let body = world.signed(dismissal, Some(100), &Value::Null);
+    world.say(103, Some(100), BOT, Standing::Other, &body);
+    let (thread, _) = world.only_thread();
+    assert_eq!(thread.resolution, Some(Resolution::ByPerson));
+    assert_eq!(thread.status, Status::Resolved);
 }
 
 #[test]

@@ -19,6 +19,9 @@ impl Call {
     }
 }
 
+/// Stands for the session that checks fixes, where a pass has its number.
+const FIX_CHECK: u8 = 9;
+
 type Step = Box<dyn FnMut(&Request) -> Vec<Call> + Send>;
 
 /// Per pass, steps; a pass that is not named has nothing to report.
@@ -50,6 +53,28 @@ impl Script {
         self.pass(0, step)
     }
 
+    /// One more step of the session that checks fixes, which comes after the turn about open threads.
+    pub fn fix_check(self, step: impl FnMut(&Request) -> Vec<Call> + Send + 'static) -> Self {
+        self.pass(FIX_CHECK, step)
+    }
+
+    /// The same of a model that says this of every fix it is asked about.
+    pub fn finds_fixed(self, is_fixed: bool) -> Self {
+        self.fix_check(move |request| {
+            let prompt = request.last_user();
+            let threads = prompt
+                .lines()
+                .filter_map(|line| line.strip_prefix("Thread "));
+            let answer = |thread| {
+                let reason = "The code shows it.";
+                let arguments =
+                    json!({ "thread_id": thread, "is_fixed": is_fixed, "reason": reason });
+                Call::new("submit_fix_check", arguments)
+            };
+            threads.map(answer).collect()
+        })
+    }
+
     /// What `submit_pass_results` is called with, in place of "Nothing to report.".
     pub fn results(mut self, pass: u8, arguments: Value) -> Self {
         self.results.insert(pass, arguments);
@@ -68,11 +93,17 @@ impl Script {
         let mut done: BTreeMap<u8, usize> = BTreeMap::new();
         let mut submitted: Vec<(u8, u32)> = Vec::new();
         move |request| {
-            if request.is_first() {
+            let checks = request.last_user().starts_with("A check of fixes.");
+            // The session that checks fixes is beside the one of the script.
+            if request.is_first() && !checks {
                 done.clear();
                 submitted.clear();
             }
-            let pass = request.pass().unwrap_or(0);
+            let pass = if checks {
+                FIX_CHECK
+            } else {
+                request.pass().unwrap_or(0)
+            };
             // Whoever was interrupted cannot know what became of the last call, and makes it again.
             let resumed = request.last_user().starts_with("OpenCode was restarted");
             if resumed && request.step() == 0 {
@@ -88,7 +119,7 @@ impl Script {
                     return Answer::calls(calls);
                 }
             }
-            if pass == 0 {
+            if [0, FIX_CHECK].contains(&pass) {
                 return Answer::text("Ready.");
             }
             if let Some(claim) = contradicted(request) {

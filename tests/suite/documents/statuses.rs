@@ -7,7 +7,8 @@ use opencode_reviewer::domain::{
     Standing, Status, Thread, ThreadId,
 };
 use opencode_reviewer::publish::comment::Voice;
-use opencode_reviewer::review::desk::{Desk, Draft, Effect, Subject, Word};
+use opencode_reviewer::review::desk::{Claim, Desk, Draft, Effect, StagedReply, Subject, Word};
+use opencode_reviewer::review::ledger::Stage;
 use opencode_reviewer::review::policy::Weights;
 use opencode_reviewer::state::block::{self, Conversation as Closing, Kind};
 use opencode_reviewer::state::rebuild::{Comment, Conversation, Sources, rebuild};
@@ -16,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 const BOT: &str = "github-actions[bot]";
 const ROOT: CommentId = CommentId(100);
+/// Our replies that leave a thread as it is.
+const UNDECISIVE: [Kind; 2] = [Kind::Answer, Kind::Concede];
 
 /// A finding of ours on a pull request, and all that was said below it.
 #[derive(Clone)]
@@ -25,6 +28,7 @@ struct Discussion {
     heads: u8,
     /// Who decides where we and the developer do not agree.
     people: Vec<String>,
+    score: u64,
 }
 
 fn pr() -> PrKey {
@@ -42,7 +46,7 @@ fn commit(number: u8) -> CommitSha {
     format!("{number:040x}").parse().expect("a commit")
 }
 
-fn draft() -> Draft {
+fn draft(score: u64) -> Draft {
     Draft {
         file: "src/a.rs".into(),
         line: Some(11),
@@ -50,7 +54,7 @@ fn draft() -> Draft {
         assessment: Assessment {
             finding: "The page counter overflows on the last page.".into(),
             assessment: "Level 7.".into(),
-            score: Score::new(7).expect("a score"),
+            score: Score::new(score).expect("a score"),
         },
         category: None,
         quote: None,
@@ -60,7 +64,7 @@ fn draft() -> Draft {
 }
 
 impl Discussion {
-    fn opened(may_close: bool, people: &[&str]) -> Self {
+    fn opened(may_close: bool, people: &[&str], score: u64) -> Self {
         let mut discussion = Self {
             comments: Vec::new(),
             conversation: Conversation {
@@ -75,10 +79,11 @@ impl Discussion {
             },
             heads: 1,
             people: people.iter().map(ToString::to_string).collect(),
+            score,
         };
         let mut desk = discussion.desk();
         desk.ledger.begin(PassNumber::FIRST);
-        desk.post(draft()).expect("a finding");
+        desk.post(draft(score)).expect("a finding");
         let finding = desk.entries()[0].finding.clone();
         let body = discussion.speak(|voice| voice.finding(&finding));
         discussion.say(BOT, Standing::Other, body);
@@ -92,6 +97,7 @@ impl Discussion {
             head: &commit(self.heads),
             run: "4711.1",
             fork: false,
+            mention: "@bot",
         })
     }
 
@@ -106,6 +112,7 @@ impl Discussion {
             path: "src/a.rs".into(),
             line: Some(11),
             original_line: Some(11),
+            original_start: None,
             side: Side::Right,
             created_at: "2026-01-01T00:00:00Z".into(),
             url: String::new(),
@@ -118,6 +125,7 @@ impl Discussion {
             keys: &keys(),
             ours: &[Login::new(BOT)],
             author: Some(&Login::new("dev")),
+            reviewed_by_people: !self.people.is_empty(),
             blocking: Score::new(9),
             comments: &self.comments,
             conversations: std::slice::from_ref(&self.conversation),
@@ -139,7 +147,13 @@ impl Discussion {
             hunks: FileDiff::parse_hunks(hunk).expect("a diff"),
             ..FileDiff::default()
         };
-        let earlier = (1..self.heads).map(|head| (commit(head), vec!["src/a.rs".to_owned()]));
+        // Since each earlier head, the line of the finding has changed.
+        let mended = FileDiff {
+            hunks: FileDiff::parse_hunks("@@ -11 +11 @@\n-let b = 2;\n+let b = capped(2);\n")
+                .expect("a diff"),
+            ..diff.clone()
+        };
+        let earlier = (1..self.heads).map(|head| (commit(head), vec![mended.clone()]));
         let subject = Subject {
             head: commit(self.heads),
             base: commit(0),
@@ -148,6 +162,7 @@ impl Discussion {
             root: String::new(),
             shown_paths: HashMap::new(),
             changed_since: earlier.collect(),
+            removed_lines: HashMap::new(),
             others: Vec::new(),
             human_reviewers: self.people.clone(),
         };
@@ -164,15 +179,14 @@ impl Discussion {
     fn judged(&mut self, act: impl FnOnce(&mut Desk)) {
         let mut desk = self.desk();
         act(&mut desk);
-        let Some(reply) = desk.replies().first() else {
-            return;
-        };
-        let resolves = matches!(
-            reply.effect,
-            Effect::Concede | Effect::Fixed { .. } | Effect::DevelopersWord
-        );
+        if let Some(reply) = desk.replies().first() {
+            self.publish(reply);
+        }
+    }
+
+    fn publish(&mut self, reply: &StagedReply) {
         let mut closing = Closing::LeftOpen;
-        if resolves && self.conversation.viewer_can_resolve {
+        if reply.effect.closes() && self.conversation.viewer_can_resolve {
             self.conversation.is_resolved = true;
             closing = Closing::Resolved;
         }
@@ -181,6 +195,43 @@ impl Discussion {
         }
         let body = self.speak(|voice| voice.reply(reply, closing));
         self.say(BOT, Standing::Other, body);
+    }
+
+    /// A push, the model says that it fixes the finding, and the check answers so, or not at all.
+    fn mended(&mut self, confirmed: Option<bool>) {
+        self.heads += 1;
+        self.judged(|desk| {
+            desk.ledger.begin_turn_zero();
+            let claim = Claim {
+                file: "src/a.rs".into(),
+                commit: None,
+                quote: None,
+            };
+            let root = ThreadId::Published(ROOT);
+            let _refusal = desk.resolve(root, "It is capped now.", Some(claim));
+            desk.begin_fix_check();
+            if let Some(confirmed) = confirmed {
+                let _refusal = desk.check_fix(root, confirmed, "It is capped.");
+            }
+        });
+    }
+
+    /// A person who may dismisses the finding.
+    fn dismissed(&mut self) {
+        let thread = self.thread();
+        if thread.status == Status::Resolved {
+            return;
+        }
+        self.say("lead", Standing::Other, "@bot dismiss".into());
+        self.publish(&StagedReply {
+            thread,
+            effect: Effect::Dismissed {
+                by: Login::new("lead"),
+                comment: ROOT,
+            },
+            body: String::new(),
+            stage: Stage::TurnZero,
+        });
     }
 
     fn replied(&mut self, word: Word) {
@@ -194,17 +245,26 @@ impl Discussion {
     fn key(&self, thread: &Thread) -> String {
         let blocks = self.comments.iter().rev();
         let mut ours = blocks.filter_map(|comment| block::parse(&comment.body).hidden);
-        let decision = ours.find(|hidden| hidden.kind != Kind::Answer);
-        let decision = decision.map(|h| (h.kind, h.conversation, h.fixed.is_some()));
+        let decision = ours.find(|hidden| !UNDECISIVE.contains(&hidden.kind));
+        let decision = decision.map(|h| (h.kind, h.conversation, h.fixed.is_some(), h.dismissed));
         let counted = |reply: &Reply| reply.standing != Standing::Other;
         let closed = (
             self.conversation.is_resolved,
             &self.conversation.resolved_by,
         );
         let heard = thread.replies.iter().any(counted);
+        let mut waiting = thread.unanswered().iter();
+        let waits = waiting.any(|reply| reply.standing == Standing::Writer);
         format!(
             "{:?}",
-            (thread.status, thread.awaiting, decision, closed, heard)
+            (
+                thread.status,
+                thread.awaiting,
+                decision,
+                closed,
+                heard,
+                waits
+            )
         )
     }
 }
@@ -219,26 +279,28 @@ const MOVES: &[Move] = &[
     |d| d.replied(Word::Argument),
     |d| d.replied(Word::Answer),
     |d| d.replied(Word::Concession),
-    // A push, and the model says that it fixes the finding.
-    |d| {
-        d.heads += 1;
-        d.judged(|desk| {
-            desk.ledger.begin_turn_zero();
-            let by = Some(("src/a.rs".into(), None));
-            let _refusal = desk.resolve(ThreadId::Published(ROOT), "It is capped now.", by);
-        });
-    },
+    |d| d.say("dev", Standing::Writer, "It cannot happen.".into()),
+    |d| d.mended(Some(true)),
+    |d| d.mended(Some(false)),
+    |d| d.mended(None),
+    Discussion::dismissed,
     // A review finds the same at the same code.
     |d| {
+        let score = d.score;
         d.judged(|desk| {
             desk.ledger.begin(PassNumber::FIRST);
-            let _refusal = desk.post(draft());
+            let _refusal = desk.post(draft(score));
         });
     },
     // A person closes the conversation.
     |d| {
         d.conversation.is_resolved = true;
         d.conversation.resolved_by = Some((Login::new("lead"), Standing::Writer));
+    },
+    // The author closes it, and may write.
+    |d| {
+        d.conversation.is_resolved = true;
+        d.conversation.resolved_by = Some((Login::new("dev"), Standing::Writer));
     },
     // A person reopens it.
     |d| {
@@ -282,8 +344,8 @@ impl Seen {
 
     fn note(&mut self, from: Status, to: Status, said: &[Comment]) {
         for hidden in said.iter().filter_map(|c| block::parse(&c.body).hidden) {
-            if hidden.kind == Kind::Answer {
-                assert_eq!(from, to, "an answer decides nothing");
+            if UNDECISIVE.contains(&hidden.kind) {
+                assert_eq!(from, to, "{:?} decides nothing", hidden.kind);
                 continue;
             }
             let kind = serde_json::to_value(hidden.kind).expect("a name");
@@ -306,9 +368,11 @@ fn the_table_of_statuses_tells_what_threads_do() {
     let mut seen = Seen::default();
     for people in [&[][..], &["lead"]] {
         for may_close in [false, true] {
-            let start = Discussion::opened(may_close, people);
-            assert_eq!(start.thread().status, Status::Pending);
-            seen.explore(start);
+            for score in [7, 9] {
+                let start = Discussion::opened(may_close, people, score);
+                assert_eq!(start.thread().status, Status::Pending);
+                seen.explore(start);
+            }
         }
     }
     let architecture = text("ARCHITECTURE.md");

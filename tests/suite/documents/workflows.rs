@@ -29,7 +29,34 @@ fn the_readme_opens_with_the_basic_workflow() {
     let first = readme.split("```yaml\n").nth(1).expect("a workflow");
     let first = first.split("```").next().unwrap_or_default();
     assert_eq!(first, text("examples/basic.yml"));
-    assert_eq!(first.lines().count(), 12);
+    assert!(first.lines().count() <= 24, "it stays short");
+}
+
+#[test]
+fn the_examples_listen_to_what_changes_a_verdict_and_only_a_push_ends_a_review() {
+    for path in examples() {
+        let workflow = yaml(&path);
+        let on = &workflow["on"];
+        let pull = ["pull_request", "pull_request_target"].map(|event| &on[event]["types"]);
+        let types = pull.iter().find_map(|types| types.as_array());
+        let types = types.unwrap_or_else(|| panic!("{path}: no pull requests"));
+        for action in ["edited", "closed"] {
+            assert!(types.contains(&json!(action)), "{path}: {action}");
+        }
+        for event in ["issue_comment", "pull_request_review_comment"] {
+            assert_eq!(on[event]["types"], json!(["created"]), "{path}: {event}");
+        }
+        let gates = path.ends_with("/merge-gate.yml");
+        assert_eq!(on["merge_group"].is_object(), gates, "{path}");
+        for job in workflow["jobs"].as_object().expect("jobs").values() {
+            let condition = job["if"].as_str().expect("a condition");
+            let new_base = "(github.event.action != 'edited' || github.event.changes.base)";
+            assert!(condition.contains(new_base), "{path}: {condition}");
+            let cancels = &job["concurrency"]["cancel-in-progress"];
+            let push = "${{ github.event.action == 'synchronize' }}";
+            assert_eq!(cancels, push, "{path}");
+        }
+    }
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn s5_an_older_resolution_of_ours_that_is_posted_again_closes_nothing() {
     let (mut ground, root) = said(9);
     let fixed = page(&ground, "Math.floor", "Math.ceil");
     push(&mut ground, &[fixed]);
-    let aftermath = ground.with_model(Script::new().threads(fixes(root)));
+    let aftermath = ground.with_model(Script::new().threads(fixes(root)).finds_fixed(true));
     assert_eq!(
         aftermath.status(),
         (Some(0), "clean"),
@@ -90,7 +90,7 @@ fn s5_an_older_resolution_of_ours_that_is_posted_again_closes_nothing() {
     looks_again(ground, "blocking");
 }
 
-/// Two blocking findings, of which one was given up; its words are pasted below the other.
+/// Two blocking findings, of which one was dismissed; its words are pasted below the other.
 #[test]
 fn s4_a_resolution_of_one_thread_is_none_of_another() {
     let ground = Ground::around(&[], &[]);
@@ -115,20 +115,20 @@ fn s4_a_resolution_of_one_thread_is_none_of_another() {
     let mut ground = aftermath.again();
     let github = &ground.world.github;
     let asked = github
-        .reply(roots[0], "writer", "We never have more than one page.")
+        .reply(roots[0], "writer", "@review-my-code-bot dismiss")
         .id;
     let name = "pull_request_review_comment";
     ground.workflow.event = name.into();
     ground.workflow.payload = events::comment_event(name, github, ground.world.pull, asked);
-    let aftermath = ground.with_model(Script::new().threads(concedes(roots[0])));
+    let aftermath = ground.with_model(Script::new());
     assert_eq!(
         aftermath.ran.outputs["blocking_issues"], "1",
         "{}",
         aftermath.ran.log
     );
-    let given_up = aftermath.replies().remove(0);
+    let dismissed = aftermath.replies().remove(0);
     let ground = aftermath.again();
-    ground.world.github.reply(roots[1], BOT, &given_up);
+    ground.world.github.reply(roots[1], BOT, &dismissed);
     let aftermath = looks_again(ground, "blocking");
     warns(&aftermath, "does not match its signature");
 }
@@ -279,7 +279,7 @@ fn s10_a_fix_that_is_taken_back_closes_the_gate_again() {
         .pull(ground.world.pull, |pull| pull.head.sha.clone());
     let fixed = page(&ground, "Math.floor", "Math.ceil");
     push(&mut ground, &[fixed]);
-    let aftermath = ground.with_model(Script::new().threads(fixes(root)));
+    let aftermath = ground.with_model(Script::new().threads(fixes(root)).finds_fixed(true));
     assert_eq!(
         aftermath.status(),
         (Some(0), "clean"),

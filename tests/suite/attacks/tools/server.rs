@@ -36,6 +36,7 @@ fn desk() -> Desk {
         root: "/snapshot".into(),
         shown_paths: HashMap::new(),
         changed_since: HashMap::new(),
+        removed_lines: HashMap::new(),
         others: Vec::new(),
         human_reviewers: Vec::new(),
     };

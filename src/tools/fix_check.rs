@@ -1,0 +1,33 @@
+//! `submit_fix_check`: says whether a finding is fixed, in the session that checks fixes.
+
+use super::{GivenThread, Tool, arguments};
+use crate::review::desk::Desk;
+use rmcp::handler::server::tool::schema_for_type;
+use rmcp::model::JsonObject;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// The thread of the finding.
+    thread_id: GivenThread,
+    /// True only if what the finding describes cannot happen any more.
+    is_fixed: bool,
+    /// What in the code shows it, in one or two sentences.
+    reason: String,
+}
+
+pub const TOOL: Tool = Tool {
+    server: "submit",
+    name: "fix_check",
+    description: "Says whether the code fixes a finding. Only for the task that checks fixes; once for each thread.",
+    schema: schema_for_type::<Arguments>,
+    call,
+};
+
+fn call(desk: &mut Desk, given: JsonObject) -> Result<String, String> {
+    let usage = "{thread_id: string, is_fixed: boolean, reason: string}";
+    let given: Arguments = arguments(given, usage)?;
+    desk.check_fix(given.thread_id.parse()?, given.is_fixed, &given.reason)
+}
