@@ -221,15 +221,21 @@ pub fn finished_under(records: Vec<Record>, rules: &str) -> impl Iterator<Item =
         .filter(move |record| record.can_be_continued() && record.rules == rules)
 }
 
-/// The open threads that the model has to judge: those where somebody whose word counts waits for us, and, when
-/// the head is reviewed, those that a push since may have fixed.
+/// The open threads that the model has to judge: those where somebody whose word counts waits for us, and those that a
+/// push since may have fixed, where that is looked at.
 #[must_use]
-pub fn to_judge<'a>(threads: &'a [Thread], head: &CommitSha, reviews: bool) -> Vec<&'a Thread> {
+pub fn to_judge<'a>(
+    threads: &'a [Thread],
+    head: &CommitSha,
+    is_looked_at: impl Fn(&Thread) -> bool,
+) -> Vec<&'a Thread> {
     let pushed_since =
         |thread: &Thread| thread.head.as_ref().is_some_and(|made_at| made_at != head);
     let open = threads.iter().filter(|thread| thread.status.is_open());
     let mut waiting: Vec<&Thread> = open
-        .filter(|thread| thread.awaiting == Awaiting::Us || (reviews && pushed_since(thread)))
+        .filter(|thread| {
+            thread.awaiting == Awaiting::Us || (is_looked_at(thread) && pushed_since(thread))
+        })
         .collect();
     waiting.sort_by_key(|thread| thread.awaiting != Awaiting::Us);
     waiting
@@ -546,7 +552,7 @@ mod tests {
             },
         ];
         let judged = |reviews: bool| {
-            let judged = to_judge(&threads, &head, reviews);
+            let judged = to_judge(&threads, &head, |_| reviews);
             judged.iter().map(|thread| thread.id.0).collect::<Vec<_>>()
         };
         assert_eq!(judged(true), [4, 2]);

@@ -87,7 +87,11 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
     report
         .reasons
         .extend(unseen.map(|file| format!("Not shown to the model: {file}.")));
-    let record = reading.account.entered_in(record, run.today);
+    // Nothing is left to be posted, or the record would not be enough.
+    let record = Record {
+        unsent: 0,
+        ..reading.account.entered_in(record, run.today)
+    };
     report.ledger = LedgerReport::from(&record);
     Finished {
         report,

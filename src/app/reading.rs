@@ -214,7 +214,13 @@ impl Reading {
         if !self.means.allow_discussion() {
             return Vec::new();
         }
-        plan::to_judge(&self.threads, &self.pull.head_sha, reviews)
+        // A push of excused files alone is not reviewed, but it may fix what was found in one of them.
+        let known = matches!(&self.plan, Plan::Known(record) if !record.passes.is_empty());
+        let in_excused =
+            |thread: &Thread| self.change.excused().any(|(path, _)| path == thread.file);
+        plan::to_judge(&self.threads, &self.pull.head_sha, |thread| {
+            reviews || (known && in_excused(thread))
+        })
     }
 }
 

@@ -99,12 +99,13 @@ fn what_programs_write_and_what_is_ignored_is_not_shown_and_is_named() {
     let more = [
         Change::write("yarn.lock", "a lock of a thousand lines\n"),
         Change::write("docs/guide.md", "Words about the shop.\n"),
-        Change::write("src/api.ts", "export const generated = 1;\n"),
+        Change::write("src/api.ts", "export const generated = 2;\n"),
         Change::write("Cargo.lock", "a lock that counts\n"),
     ];
     let base = [
         Change::write(PATH, "ignore: [docs/, '!Cargo.lock']\n"),
         Change::write(".gitattributes", "src/api.ts linguist-generated\n"),
+        Change::write("src/api.ts", "export const generated = 1;\n"),
     ];
     let (script, first) = heard(Script::new());
     let world = World::settled(&base, &more, script.into_behaviour());
@@ -114,7 +115,7 @@ fn what_programs_write_and_what_is_ignored_is_not_shown_and_is_named() {
     for hidden in [
         "thousand lines",
         "Words about",
-        "generated = 1",
+        "generated = 2",
         "yarn.lock",
     ] {
         assert!(!first.contains(hidden), "{hidden} is shown");
@@ -123,8 +124,12 @@ fn what_programs_write_and_what_is_ignored_is_not_shown_and_is_named() {
     assert!(first.contains("3 more changed files"), "{first}");
     let report = ran.report.as_ref().expect("a report");
     assert_eq!(
-        report["ignored"],
-        json!(["docs/guide.md", "src/api.ts", "yarn.lock"])
+        report["excused"],
+        json!([
+            { "path": "docs/guide.md", "reason": "ignored file" },
+            { "path": "src/api.ts", "reason": "generated file" },
+            { "path": "yarn.lock", "reason": "lock file" },
+        ])
     );
     assert!(ran.summary.contains("`yarn.lock`"), "{}", ran.summary);
     world.github.expect_check_run();
@@ -132,16 +137,14 @@ fn what_programs_write_and_what_is_ignored_is_not_shown_and_is_named() {
 }
 
 #[test]
-fn a_change_of_nothing_but_lock_files_is_skipped() {
+fn a_change_of_nothing_but_ignored_files_is_green_without_the_model() {
     let world = with("ignore: ['src/**']\n", &[], Script::new());
     let ran = review(&world);
-    ran.ended(0, "skipped");
-    assert!(
-        ran.log.contains("changes only files that are not reviewed"),
-        "{}",
-        ran.log
-    );
+    ran.ended(0, "clean");
+    let title = "Nothing to review: 3 ignored files";
+    assert!(ran.log.contains(title), "{}", ran.log);
     assert!(world.model.requests().is_empty());
+    world.github.expect_check_run();
     world.finish();
 }
 

@@ -10,12 +10,12 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
-/// Grammar, "not" included: says nothing.
+/// Grammar, "not" included, and the words that every assessment begins with ("Level 7"): say nothing.
 const STOP_WORDS: &str = "a about after again all also an and any are aren as at be because been before being \
     between both but by can cannot could did didn do does doesn don done each either even for from had has have \
     here how i if in into is isn it its just may might more most never no non not of on only or other our own per \
     should since so some such than that the their them then there these they this those through to too very via \
-    was we were what when where which while who why will with without won would you your eg ie re";
+    was we were what when where which while who why will with without won would you your eg ie re level levels score";
 
 /// How reviewers talk about any defect: says little about which one it is. These are the words of at least 8 % of the
 /// review comments of another published set (alibaba/aacr-bench), and more words for "wrong".
