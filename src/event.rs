@@ -93,6 +93,8 @@ pub enum EventKind {
         body: String,
         author: Login,
         association: Association,
+        /// RFC 3339, as GitHub gave it; empty where it did not.
+        created_at: String,
     },
     /// Somebody answered in a review thread, perhaps one of ours.
     ThreadReply {

@@ -439,6 +439,7 @@ mod tests {
             body: "@bot".into(),
             author: crate::domain::Login::new("dev"),
             association: Association::Owner,
+            created_at: String::new(),
         }
     }
 

@@ -18,7 +18,10 @@ pub async fn accept(
     check: &CheckRun,
 ) -> Result<Finished, Stop> {
     let EventKind::Mention {
-        comment_id, author, ..
+        comment_id,
+        author,
+        created_at,
+        ..
     } = &run.event.kind
     else {
         return Err(Stop::fail("Only a comment can accept a head."));
@@ -27,15 +30,15 @@ pub async fn accept(
         let reply = comment::may_not_accept(author);
         return Err(agenda.decline(run, &reading, &reply).await);
     }
-    if let Err(reply) = acceptable(&reading) {
+    if let Err(reply) = acceptable(&reading, created_at) {
         return Err(agenda.decline(run, &reading, &reply).await);
     }
     check.open(run, &reading).await;
     if check.wait_for_turn(run, &reading.pull.head_sha).await? {
         reading.again(run).await?;
     }
-    // The run that was waited for may have done it all, or left findings to post.
-    let record = acceptable(&reading).map_err(Stop::fail)?;
+    // The run that was waited for may have concluded something that nobody has seen yet.
+    let record = acceptable(&reading, created_at).map_err(Stop::fail)?;
     let accepted = Accepted {
         by: author.to_string(),
         comment: comment_id.0,
@@ -50,17 +53,27 @@ pub async fn accept(
     Ok(finished)
 }
 
-/// The record of this head, if there is something in it to accept; else what to reply.
-fn acceptable(reading: &Reading) -> Result<Record, String> {
+/// The record of this head, if there is something in it to accept that could be seen when the comment was written; else what
+/// to reply.
+fn acceptable(reading: &Reading, written_at: &str) -> Result<Record, String> {
     let head = &reading.pull.head_sha;
-    let Some(record) = &reading.on_head else {
+    let Some(on_head) = &reading.on_head else {
         return Err(comment::nothing_reviewed(head));
     };
+    let record = &on_head.record;
     if record.unsent > 0 || reading.carried.is_due() {
         return Err(comment::findings_to_post(head));
     }
     if record.undone().is_empty() {
         return Err(comment::nothing_to_accept(head));
+    }
+    // Both times are GitHub's, in the same form.
+    if on_head
+        .concluded_at
+        .as_deref()
+        .is_some_and(|at| at > written_at)
+    {
+        return Err(comment::concluded_since(head));
     }
     Ok(record.clone())
 }

@@ -74,6 +74,9 @@ async fn freed(setup: &Setup, pr: &PrKey, rehearsal: &Rehearsal) -> Result<Vec<u
         url: aside.url.as_deref(),
     };
     let company = look.company().await;
+    if let Some(failed) = &company.failed {
+        return Err(Stop::fail(failed));
+    }
     if let Some(unknown) = &company.unknown {
         setup.actions.warning(unknown);
     }

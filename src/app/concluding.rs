@@ -50,8 +50,10 @@ pub fn evidence(
     let open = staged.open();
     let old = open_scores(&open, &sent.resolved, policy.threshold);
     let new = staged.said().map(|finding| finding.assessment.score);
+    // On a head that was reviewed, a thread that could not be judged stays open, and that is all.
+    let unjudged = matches!(outcome.end, End::NotJudged(_) | End::NotAsked(_));
     Evidence {
-        complete: outcome.end == End::Complete,
+        complete: outcome.end == End::Complete || (unjudged && record.stands_by_itself()),
         left_out: record.unexcused(),
         unpublished,
         tally: Tally::of(
@@ -92,6 +94,9 @@ pub fn conclude(
     report.left_out = left_out(&reading.change, &outcome.beyond);
     report.reasons = reasons(outcome, &record, &sent);
     report.warnings.extend(outcome.restarts.iter().cloned());
+    if verdict != Verdict::Incomplete {
+        report.warnings.extend(why_ended(outcome));
+    }
     let since = reading.since.as_ref();
     report.reviewed_since = since.map(|since| since.head.to_string());
     report.notes.extend(since.map(comment::only_what_is_new));

@@ -5,12 +5,13 @@ use super::Stop;
 use crate::context::coverage::{self, Content, Cover};
 use crate::context::ignore::Ignore;
 use crate::context::locks::{self, Sources};
-use crate::domain::FileDiff;
+use crate::domain::{FileDiff, FileStatus};
 use crate::git::{Repository, TreeEntry};
+use std::collections::BTreeMap;
 
 /// Larger files are not looked into.
 const LARGEST: u64 = 32 * 1024 * 1024;
-/// How many lock files of the base are read to learn its sources.
+/// How many lock files are looked into.
 const MOST_LOCKS: usize = 100;
 
 /// What a review owes to each changed file, in the order of the change.
@@ -20,17 +21,17 @@ pub async fn covers(
     ignore: &Ignore,
     diffs: &[FileDiff],
 ) -> Result<Vec<Cover>, Stop> {
-    let mut covers = Vec::with_capacity(diffs.len());
     let assets = assets(repository, diffs).await?;
-    for (diff, asset) in diffs.iter().zip(assets) {
-        let content = Content {
-            asset,
-            known_sources: locks::is_lock(&diff.path)
-                && has_known_sources(repository, base, diff).await?,
-        };
-        covers.push(coverage::cover(diff, ignore, content));
-    }
-    Ok(covers)
+    let known = known_sources(repository, base, diffs).await?;
+    let content = assets.into_iter().zip(known);
+    let content = content.map(|(asset, known_sources)| Content {
+        asset,
+        known_sources,
+    });
+    let both = diffs.iter().zip(content);
+    Ok(both
+        .map(|(diff, content)| coverage::cover(diff, ignore, content))
+        .collect())
 }
 
 /// What the binary files are, by their first bytes.
@@ -57,37 +58,46 @@ async fn assets(
     Ok(assets)
 }
 
-/// Whether a lock file names no source that the lock files of its kind in the base do not name. The first one may name the
-/// registries of its tool.
-async fn has_known_sources(
+/// Which changed lock files name no source that the lock files of their kind in the base do not name. The first one of a kind
+/// may name the registries of its tool.
+async fn known_sources(
     repository: &Repository,
     base: &[TreeEntry],
-    diff: &FileDiff,
-) -> Result<bool, Stop> {
-    let new_id = &diff.objects.new_id;
-    if new_id.bytes().all(|b| b == b'0') {
-        return Ok(true);
+    diffs: &[FileDiff],
+) -> Result<Vec<bool>, Stop> {
+    let mut known = vec![false; diffs.len()];
+    let locks = (0..diffs.len()).filter(|at| locks::is_lock(&diffs[*at].path));
+    let mut kinds: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for at in locks.take(MOST_LOCKS) {
+        kinds
+            .entry(file_name(&diffs[at].path))
+            .or_default()
+            .push(at);
     }
-    let Some(Some(named)) = sources(repository, &diff.path, std::slice::from_ref(new_id))
-        .await?
-        .pop()
-    else {
-        return Ok(false);
-    };
-    let name = file_name(&diff.path).as_bytes();
-    let of_kind = base
-        .iter()
-        .filter(|entry| entry.path.rsplit(|b| *b == b'/').next() == Some(name));
-    let ids: Vec<String> = of_kind
-        .take(MOST_LOCKS)
-        .map(|entry| entry.id.clone())
-        .collect();
-    let of_base = sources(repository, &diff.path, &ids).await?;
-    let mut known: Sources = of_base.into_iter().flatten().flatten().collect();
-    if known.is_empty() {
-        known = locks::registries(&diff.path);
+    for (kind, changed) in kinds {
+        let new_ids: Vec<String> = changed
+            .iter()
+            .map(|at| diffs[*at].objects.new_id.clone())
+            .collect();
+        let named = sources(repository, kind, &new_ids).await?;
+        // Their own versions of the base first, in case that there are more than are read.
+        let own = changed.iter().map(|at| diffs[*at].objects.old_id.clone());
+        let others = base
+            .iter()
+            .filter(|entry| entry.path.rsplit(|b| *b == b'/').next() == Some(kind.as_bytes()));
+        let of_base = own.chain(others.map(|entry| entry.id.clone()));
+        let of_base: Vec<String> = of_base.take(2 * MOST_LOCKS).collect();
+        let of_base = sources(repository, kind, &of_base).await?;
+        let mut of_base: Sources = of_base.into_iter().flatten().flatten().collect();
+        if of_base.is_empty() {
+            of_base = locks::registries(kind);
+        }
+        for (at, named) in changed.into_iter().zip(named) {
+            let is_gone = diffs[at].status == FileStatus::Removed;
+            known[at] = is_gone || named.is_some_and(|named| named.is_subset(&of_base));
+        }
     }
-    Ok(named.is_subset(&known))
+    Ok(known)
 }
 
 /// The sources that lock files name; `None` for one that cannot be read.

@@ -2,7 +2,7 @@
 //! and the model is asked for a single word.
 
 use super::draft::Draft;
-use super::reading::{self, check_texts};
+use super::reading::{self, on_head};
 use super::{Run, Setup, Stop, admitted, finish, session, sidecar};
 use crate::context::brief;
 use crate::domain::PrKey;
@@ -203,7 +203,7 @@ async fn fetched(run: &Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
 
 async fn memory(run: &Run<'_>, pull: &PullRequest) -> Finding {
     const ABOUT: &str = "memory";
-    match check_texts(run, &pull.head_sha).await {
+    match on_head(run, &pull.head_sha).await {
         Ok(texts) => Finding::fine(
             ABOUT,
             format!("{} check runs of ours on the head", texts.len()),

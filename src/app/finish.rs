@@ -135,6 +135,12 @@ async fn in_company(check: &CheckRun, finished: &mut Finished) -> String {
     }
     let unreviewed = company.neighbours.iter().filter(|one| one.record.is_none());
     report.notes.extend(unreviewed.map(comment::shares_head));
+    if let (Some(why), Conclusion::Success) = (&company.failed, own.conclusion()) {
+        report.reasons.push(why.clone());
+        finished.verdict = Verdict::Incomplete;
+        report.set_verdict(finished.verdict, &finished.tally);
+        return comment::check_title(finished.verdict, &finished.tally);
+    }
     let holders = company.holders(finished.pr.number);
     if holders.is_empty() || own.conclusion() != Conclusion::Success {
         return title;

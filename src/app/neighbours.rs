@@ -28,8 +28,10 @@ pub struct Company {
     pub neighbours: Vec<Neighbour>,
     /// Apps whose checks have our name.
     pub strangers: Vec<String>,
-    /// Why nothing is known of other pull requests.
+    /// Why nothing is known of other pull requests: the token may not look.
     pub unknown: Option<String>,
+    /// Why they could not be looked up now; a verdict that depends on them waits for another run.
+    pub failed: Option<String>,
 }
 
 impl Company {
@@ -45,10 +47,13 @@ impl Company {
 impl Look<'_> {
     /// Two requests, whatever there is to find.
     pub async fn company(&self) -> Company {
-        let found = self.found().await;
-        found.unwrap_or_else(|error| Company {
-            unknown: Some(comment::head_unknown(&error)),
-            ..Company::default()
+        self.found().await.unwrap_or_else(|error| {
+            let may_not = error.is_permission() || error.is_not_found();
+            Company {
+                unknown: may_not.then(|| comment::head_unknown(&error)),
+                failed: (!may_not).then(|| comment::head_failed(&error)),
+                ..Company::default()
+            }
         })
     }
 
@@ -68,6 +73,7 @@ impl Look<'_> {
             neighbours: on_head.neighbours(self.pr.number, &pulls),
             strangers: on_head.strangers(self.pr),
             unknown: None,
+            failed: None,
         })
     }
 

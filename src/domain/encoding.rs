@@ -12,11 +12,22 @@ pub fn decoded(bytes: &[u8]) -> Option<String> {
         return None;
     }
     let text = match bytes {
-        [0xff, 0xfe, rest @ ..] => utf16(UTF_16LE, rest),
-        [0xfe, 0xff, rest @ ..] => utf16(UTF_16BE, rest),
+        [0xff, 0xfe, rest @ ..] if !is_ascii_in_pairs(rest) => utf16(UTF_16LE, rest),
+        [0xfe, 0xff, rest @ ..] if !is_ascii_in_pairs(rest) => utf16(UTF_16BE, rest),
+        _ if is_ascii_in_pairs(bytes) => utf8(bytes),
         _ => unmarked_utf16(bytes).or_else(|| utf8(bytes)),
     };
     text.filter(|text| is_text(text))
+}
+
+/// Whether a part of it that could do something is ASCII: two such bytes in a row, which UTF-16 has as one rare character.
+/// Padding with NUL bytes must not make code look like another script.
+fn is_ascii_in_pairs(bytes: &[u8]) -> bool {
+    let is_ascii = |byte: u8| byte.is_ascii_graphic() || byte == b' ' || byte == b'\n';
+    let pairs = bytes
+        .windows(2)
+        .filter(|pair| is_ascii(pair[0]) && is_ascii(pair[1]));
+    pairs.count() >= 4
 }
 
 /// UTF-16 without a mark at its beginning: of code, a good part is ASCII, and has a NUL as every other byte.
@@ -86,14 +97,21 @@ mod tests {
             decoded(b"# caf\xe9 and more\0\n").as_deref(),
             Some("# caf\\xe9 and more\0\n")
         );
-        let padded = [b"rm -rf x\n".as_slice(), &[0; 64]].concat();
-        assert!(decoded(&padded).is_some_and(|text| text.starts_with("rm -rf x")));
+        for code in ["rm -rf x\n", "rm -rf xy\n"] {
+            for mark in [&b""[..], b"\xff\xfe", b"\xfe\xff"] {
+                let padded = [mark, code.as_bytes(), &[0; 64]].concat();
+                assert!(
+                    decoded(&padded).is_some_and(|text| text.contains(code)),
+                    "{padded:?}"
+                );
+            }
+        }
     }
 
     #[test]
     fn data_is_no_text() {
         let noise: Vec<u8> = (0_u32..4096)
-            .map(|n| (n.wrapping_mul(2_654_435_761) >> 11) as u8)
+            .map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()[2])
             .collect();
         for bytes in [
             b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x03\x20\0\0\x02\x58\x08\x06\0\0\0\x9a\x76\x82\x70"

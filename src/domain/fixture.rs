@@ -28,6 +28,7 @@ pub(crate) fn thread() -> Thread {
         because: String::new(),
         seq: 0,
         replies: Vec::new(),
+        seems_fixed: None,
         answered: 0,
         node_id: None,
         viewer_can_resolve: false,

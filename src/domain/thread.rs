@@ -144,6 +144,8 @@ pub struct Thread {
     /// The highest sequence number of our replies.
     pub seq: u32,
     pub replies: Vec<Reply>,
+    /// The line that seems to fix it, as our last word says; a hash.
+    pub seems_fixed: Option<String>,
     /// How many of the replies came before our last word.
     pub answered: usize,
     /// GraphQL id of the conversation, where GitHub told it.

@@ -223,6 +223,7 @@ impl Door<'_> {
                 body,
                 author: Login::new(&author),
                 association: Association::parse(&comment.author_association.unwrap_or_default()),
+                created_at: comment.created_at.unwrap_or_default(),
             }));
         }
         Ok(match comment.in_reply_to_id {

@@ -212,6 +212,7 @@ fn a_mention_in_the_conversation_carries_who_asked_and_what() {
             body: "@review-my-code-bot why?".to_owned(),
             author: Login::new("writer"),
             association: Association::Member,
+            created_at: String::new(),
         }
     );
 }

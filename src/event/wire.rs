@@ -92,6 +92,7 @@ pub(super) struct Comment {
     pub body: Option<String>,
     pub user: Option<User>,
     pub author_association: Option<String>,
+    pub created_at: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -41,9 +41,9 @@ impl Repository {
         });
         let texts = self.texts(ids.collect()).await?;
         for file in &mut binary {
-            let text = |id: &String| match id.bytes().all(|b| b == b'0') {
-                true => Some(""),
-                false => texts.get(id).map(String::as_str),
+            let text = |id: &String| {
+                let none = id.bytes().all(|b| b == b'0');
+                texts.get(id).map(String::as_str).or(none.then_some(""))
             };
             let (old, new) = (text(&file.objects.old_id), text(&file.objects.new_id));
             let (old, new) = match (old, new, file.status) {

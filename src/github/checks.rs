@@ -65,6 +65,7 @@ pub struct CheckRunInfo {
     pub app_slug: Option<String>,
     /// RFC 3339, as GitHub gave it.
     pub started_at: Option<String>,
+    pub completed_at: Option<String>,
 }
 
 impl GitHub {
@@ -232,6 +233,7 @@ fn domain_check_run(wire: wire::CheckRun) -> CheckRunInfo {
         text: wire.output.and_then(|output| output.text),
         app_slug: wire.app.and_then(|app| app.slug),
         started_at: wire.started_at,
+        completed_at: wire.completed_at,
     }
 }
 

@@ -163,6 +163,8 @@ pub struct CheckRun {
     pub conclusion: Option<String>,
     pub external_id: Option<String>,
     pub started_at: Option<String>,
+    #[serde(default)]
+    pub completed_at: Option<String>,
     pub output: Option<CheckRunOutput>,
     pub app: Option<App>,
 }

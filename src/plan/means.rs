@@ -97,6 +97,7 @@ mod tests {
             body: "@bot".into(),
             author: Login::new("dev"),
             association: Association::Other,
+            created_at: String::new(),
         }
     }
 

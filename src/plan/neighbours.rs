@@ -25,13 +25,16 @@ pub struct Neighbour {
     pub record: Option<Record>,
     /// Whether the check with that record is green.
     pub shows_success: bool,
+    pub from_fork: bool,
 }
 
 impl Neighbour {
-    /// Whether its check must not turn green, and hence none of this name on the head.
+    /// Whether its check must not turn green, and hence none of this name on the head. A stranger's pull request of the same
+    /// commit holds nobody back.
     #[must_use]
     pub fn holds_back(&self) -> bool {
-        self.record.as_ref().is_some_and(|one| !one.succeeded())
+        let failed = self.record.as_ref().is_some_and(|one| !one.succeeded());
+        failed && !self.from_fork
     }
 }
 
@@ -105,23 +108,27 @@ impl OnHead<'_> {
         apps
     }
 
-    /// The other pull requests whose check this is, too: open, no drafts, of the repository's own branches.
+    /// The other open pull requests whose check this is, too. A draft, or one from a fork, is one of them once it was
+    /// reviewed: it can be made ready at any time, and its check is on the same commit.
     #[must_use]
     pub fn neighbours(&self, own: u64, pulls: &[HeadPull]) -> Vec<Neighbour> {
-        let others = pulls.iter().filter(|pull| {
-            let ready = pull.open && !pull.draft && !pull.from_fork;
-            ready && pull.head == *self.head && pull.number != own
-        });
+        let others = pulls
+            .iter()
+            .filter(|pull| pull.open && pull.head == *self.head && pull.number != own);
+        let counts =
+            |one: &Neighbour, draft: bool| one.record.is_some() || !(draft || one.from_fork);
         let mut neighbours: Vec<Neighbour> = others
-            .map(|pull| {
+            .filter_map(|pull| {
                 let (record, check) = self.concluded(pull.number).unzip();
                 let conclusion = check.and_then(|check| check.conclusion.as_deref());
-                Neighbour {
+                let neighbour = Neighbour {
                     number: pull.number,
                     base_ref: pull.base_ref.clone(),
                     record,
                     shows_success: conclusion == Some("success"),
-                }
+                    from_fork: pull.from_fork,
+                };
+                counts(&neighbour, pull.draft).then_some(neighbour)
             })
             .collect();
         neighbours.sort_by_key(|one| one.number);
@@ -171,6 +178,7 @@ mod tests {
             text: Some(record::render(&record, &pr, &keys())),
             app_slug: Some("github-actions".into()),
             started_at: None,
+            completed_at: None,
         }
     }
 
@@ -218,7 +226,28 @@ mod tests {
     }
 
     #[test]
-    fn drafts_forks_closed_ones_and_other_heads_do_not_share_the_check() {
+    fn a_draft_that_was_blocked_holds_its_head_and_a_fork_holds_nobody() {
+        let checks = [check(1, 2, "blocking"), check(2, 3, "blocking")];
+        let draft = HeadPull {
+            draft: true,
+            ..pull(2)
+        };
+        let fork = HeadPull {
+            from_fork: true,
+            ..pull(3)
+        };
+        with(&checks, |on_head| {
+            let found = on_head.neighbours(1, &[draft, fork]);
+            let held: Vec<(u64, bool)> = found
+                .iter()
+                .map(|one| (one.number, one.holds_back()))
+                .collect();
+            assert_eq!(held, [(2, true), (3, false)]);
+        });
+    }
+
+    #[test]
+    fn unreviewed_drafts_and_forks_closed_ones_and_other_heads_do_not_share_the_check() {
         let other: CommitSha = "c".repeat(40).parse().unwrap();
         let pulls = [
             HeadPull {

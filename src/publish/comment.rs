@@ -161,6 +161,10 @@ impl Voice<'_> {
                 Effect::Fixed { file, .. } => Some(file.clone()),
                 _ => None,
             },
+            seems: match &reply.effect {
+                Effect::SeemsFixed { fix, .. } => Some(fix.key()),
+                _ => None,
+            },
             dismissed: match &reply.effect {
                 Effect::Dismissed { by, .. } => Some(by.to_string()),
                 _ => None,
@@ -546,6 +550,14 @@ pub fn nothing_to_accept(head: &CommitSha) -> String {
 }
 
 #[must_use]
+pub fn concluded_since(head: &CommitSha) -> String {
+    format!(
+        "The check of `{}` was concluded after this comment was written. Look at its page, and accept it again.",
+        head.short()
+    )
+}
+
+#[must_use]
 pub fn findings_to_post(head: &CommitSha) -> String {
     format!(
         "The review of `{}` has findings or replies that are not posted yet. Run it again to post them, then accept.",
@@ -598,6 +610,14 @@ pub fn head_unknown(error: &dyn std::fmt::Display) -> String {
     format!(
         "Whether other pull requests share this head and its check is not known ({error}); the job needs \
          `pull-requests: read` and `checks: read`."
+    )
+}
+
+/// GitHub did not answer which other pull requests share the head.
+#[must_use]
+pub fn head_failed(error: &dyn std::fmt::Display) -> String {
+    format!(
+        "Whether other pull requests share this head and its check could not be looked up ({error}); run this job again."
     )
 }
 

@@ -62,6 +62,9 @@ pub struct Hidden {
     /// The file that fixed it, in a resolution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<String>,
+    /// Which line seems to fix it, as a hash, in an answer that says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seems: Option<String>,
     /// The person who dismissed it, in a resolution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dismissed: Option<String>,
@@ -98,6 +101,7 @@ impl Hidden {
             anchor: None,
             conversation: None,
             fixed: None,
+            seems: None,
             dismissed: None,
             run: None,
             findings: Vec::new(),

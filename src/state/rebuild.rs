@@ -325,6 +325,7 @@ impl Folding<'_> {
             resolution: outcome.resolution,
             because: outcome.because,
             seq: discussion.seq(sources.keys.can_sign()),
+            seems_fixed: discussion.seems_fixed(),
             answered: discussion.answered(),
             replies: discussion.into_replies(),
             node_id: self.conversation.map(|c| c.node_id.clone()),

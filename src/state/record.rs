@@ -100,6 +100,12 @@ impl Record {
         self.is_finished() && seen
     }
 
+    /// Whether a verdict can rest on it: the review was finished, nothing had to be shown, or somebody accepted it without.
+    #[must_use]
+    pub fn stands_by_itself(&self) -> bool {
+        self.is_finished() || self.accepted.is_some() || self.ended.is_none()
+    }
+
     /// How many files were not seen, unless somebody accepted that.
     #[must_use]
     pub fn unexcused(&self) -> usize {

@@ -217,6 +217,7 @@ fn thread(id: u64, status: Status, finding: &str) -> Thread {
         because: String::new(),
         seq: 0,
         replies: if answered { vec![reply] } else { vec![] },
+        seems_fixed: None,
         answered: 0,
         node_id: None,
         viewer_can_resolve: false,

