@@ -238,10 +238,10 @@ impl Reading {
         let (Plan::Known(record), None) = (&self.plan, &self.on_head) else {
             return false;
         };
-        let knows = |id: &FindingId| record.findings.iter().any(|one| one.id == id.as_str());
-        let known = thread.finding_id.as_ref().is_some_and(knows);
+        let lists = |id: &FindingId| record.findings.iter().any(|one| one.id == id.as_str());
+        let is_listed = thread.finding_id.as_ref().is_some_and(lists);
         let mut excused = self.change.excused();
-        !known || excused.any(|(path, _)| path == thread.file)
+        !is_listed || excused.any(|(path, _)| path == thread.file)
     }
 }
 

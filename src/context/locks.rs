@@ -163,7 +163,7 @@ pub fn sources(path: &str, content: &[u8]) -> Option<Sources> {
             // Quotes inside of quotes are ordinary; any other escape could spell a URL in a way that is not seen here.
             let text = text.replace("\\\"", "");
             let mut lines = text.lines().filter(|line| !is_notice(line));
-            lines.try_for_each(|line| take(line))?;
+            lines.try_for_each(take)?;
         }
     }
     Some(sources)

@@ -270,6 +270,12 @@ fn a_fix_that_nobody_confirms_is_named_and_left_to_people() {
             "{said}"
         );
         assert!(!story.is_closed());
+        // The next push says nothing new about it, and nor does the reviewer.
+        let call = story.claims(&json!({ "file": "src/page.ts" }));
+        story.becomes(Script::new().threads(move |_| vec![call.clone()]));
+        let other = Change::write("src/other.ts", "export {};\n");
+        story.push(&[other]).ended(0, "blocking");
+        assert_eq!(story.replies(), Vec::<String>::new());
         story.world.finish();
     }
 }

@@ -1,9 +1,10 @@
 //! One head under several pull requests, bases and checks: what is reviewed is a diff, and the check says of which.
 
 use crate::review::{lost_page, post};
-use crate::standin::github::{Change, events};
+use crate::standin::github::{Change, Fault, events};
 use crate::standin::model::Script;
 use crate::standin::world::{Ran, World};
+use serde_json::json;
 
 /// Two pull requests of one head: the first has a blocking finding, the second is the last commit alone.
 fn two_of_one_head() -> (World, u64) {
@@ -175,5 +176,34 @@ fn closing_one_pull_request_of_a_head_computes_the_others_anew() {
     run(&world, "opened", second).ended(0, "clean");
     assert_eq!(world.model.requests().len(), asked);
     world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn a_head_whose_other_pull_requests_cannot_be_looked_up_is_not_green() {
+    let (world, second) = two_of_one_head();
+    run(&world, "opened", world.pull).ended(0, "blocking");
+    world.github.take_writes();
+    world.model.becomes(Script::new().into_behaviour());
+    let broken = Fault::Status(502, json!({ "message": "Bad Gateway" }));
+    world.github.on_graphql("associatedPullRequests", 9, broken);
+    let ran = run(&world, "opened", second);
+    ran.ended(2, "incomplete");
+    assert!(ran.log.contains("run this job again"), "{}", ran.log);
+    let check = world.github.expect_check_run();
+    assert_eq!(check.conclusion.as_deref(), Some("failure"));
+    world.finish();
+}
+
+#[test]
+fn a_blocked_pull_request_that_is_made_a_draft_still_holds_its_head() {
+    let (world, second) = two_of_one_head();
+    run(&world, "opened", world.pull).ended(0, "blocking");
+    world.github.pull(world.pull, |pull| pull.draft = true);
+    world.github.take_writes();
+    world.model.becomes(Script::new().into_behaviour());
+    run(&world, "opened", second).ended(0, "blocking");
+    let title = world.github.expect_check_run().title.unwrap();
+    assert!(title.starts_with("Held back by #1 · part@"), "{title}");
     world.finish();
 }

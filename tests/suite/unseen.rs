@@ -195,12 +195,9 @@ fn texts(request: &Value) -> Vec<&str> {
 
 #[test]
 fn a_rename_hides_neither_what_it_adds_nor_what_it_removes() {
-    let code: String = (0..20)
-        .map(|n| format!("export const a{n} = {n};\n"))
-        .collect();
-    let pem: String = (0..20)
-        .map(|n| format!("MIIB{n:04}AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"))
-        .collect();
+    let lines = |line: fn(usize) -> String| (0..20).map(line).collect::<Vec<_>>().concat();
+    let code = lines(|n| format!("export const a{n} = {n};\n"));
+    let pem = lines(|n| format!("MIIB{n:04}AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"));
     let base = [
         Change::write("src/auth.js", format!("{code}checkPassword();\n")),
         Change::write("src/vendor/known.js", "known();\n"),
