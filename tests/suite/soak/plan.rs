@@ -4,6 +4,7 @@
 use super::faults::{Disturbance, Kind};
 use crate::dice::Dice;
 use crate::standin::shop;
+use crate::unseen::unseen_pushes;
 
 /// A defect of the example, in the words of one run and in those of another.
 #[derive(Debug)]
@@ -103,6 +104,40 @@ pub enum Cause {
     Replied,
 }
 
+/// Pushes of files that a name, a mode or an encoding could hide, by their kinds in `unseen_pushes`. Where there is none, a
+/// push changes something plain.
+#[derive(Debug, Default)]
+pub struct Unseen {
+    /// The push that causes the disturbed run.
+    pub cause: Option<&'static str>,
+    /// The one that moves the head meanwhile.
+    pub meanwhile: Option<&'static str>,
+    /// One more, that causes the last run.
+    pub last: Option<&'static str>,
+}
+
+impl Unseen {
+    fn drawn(dice: &mut Dice, cause: Cause, moves: bool) -> Self {
+        let mut kinds: Vec<&str> = unseen_pushes().iter().map(|(kind, _)| *kind).collect();
+        dice.shuffle(&mut kinds);
+        let mut of_kind = |may_be: bool| {
+            let kind = kinds.pop();
+            kind.filter(|_| may_be && dice.one_in(2))
+        };
+        Self {
+            cause: of_kind(cause == Cause::Pushed),
+            meanwhile: of_kind(moves),
+            last: of_kind(true),
+        }
+    }
+
+    pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
+        [self.cause, self.meanwhile, self.last]
+            .into_iter()
+            .flatten()
+    }
+}
+
 #[derive(Debug)]
 pub struct Plan {
     pub seed: u64,
@@ -116,6 +151,11 @@ pub struct Plan {
     pub disturbances: Vec<Disturbance>,
     /// What the undisturbed run after it finds again, of all that was found.
     pub restated: Vec<Made>,
+    pub unseen: Unseen,
+    /// The base branch has the files that such pushes change; else the pull request adds them.
+    pub settled: bool,
+    /// The head is a fork's, and `fork_reviews` is `always`.
+    pub forked: bool,
 }
 
 /// Every tenth seed, so that any thousand have a hundred of them.
@@ -132,6 +172,7 @@ impl Plan {
         dice.shuffle(&mut defects);
         let kinds = kinds(&mut dice, seed, real);
         let shifts = kinds.contains(&Kind::PageShift);
+        let moves = kinds.contains(&Kind::HeadMoved);
         let cause = if shifts || dice.one_in(2) {
             dice.pick(&[Cause::Pushed, Cause::Pushed, Cause::Replied])
         } else {
@@ -169,6 +210,7 @@ impl Plan {
         restated.extend(&findings);
         dice.shuffle(&mut restated);
         restated.truncate(restated.len().div_ceil(2));
+        let unseen = Unseen::drawn(&mut dice, cause, moves);
         Self {
             seed,
             real,
@@ -177,6 +219,9 @@ impl Plan {
             findings,
             disturbances,
             restated,
+            unseen,
+            settled: dice.one_in(2),
+            forked: cause == Cause::Opened && dice.one_in(4),
         }
     }
 

@@ -13,6 +13,8 @@ pub struct Tally {
     second_runs: usize,
     /// Of each kind of fault: how many were planned, and how many struck.
     faults: BTreeMap<Kind, (usize, usize)>,
+    /// How many pushes of each unseen kind.
+    unseen: BTreeMap<&'static str, usize>,
     verdicts: BTreeMap<String, usize>,
     last_verdicts: BTreeMap<String, usize>,
     named: usize,
@@ -29,6 +31,9 @@ impl Tally {
             let (planned, striking) = self.faults.entry(disturbance.kind).or_default();
             *planned += 1;
             *striking += usize::from(*struck > 0);
+        }
+        for kind in outcome.plan.unseen.kinds() {
+            *self.unseen.entry(kind).or_default() += 1;
         }
         for ran in [Some(&disturbed.ran), disturbed.second.as_ref()]
             .into_iter()
@@ -106,6 +111,8 @@ impl fmt::Display for Tally {
             "{:<24} {planned:>8} {struck:>8}; {missed} never struck",
             "all"
         )?;
+        let pushes: usize = self.unseen.values().sum();
+        writeln!(f, "{pushes} unseen pushes: {:?}", self.unseen)?;
         writeln!(f, "disturbed runs: {:?}", self.verdicts)?;
         writeln!(f, "last runs: {:?}", self.last_verdicts)?;
         writeln!(
