@@ -126,6 +126,7 @@ impl Judge<'_> {
             self.classified("the second run", second);
         }
         self.the_last_run_is_whole();
+        self.heads_are_named();
         self.everything_once();
         self.statuses();
         self.no_false_green();
@@ -162,6 +163,19 @@ impl Judge<'_> {
         };
         if !agrees {
             let words = format!("{name} is {:?}, its report {verdict:?}", ran.status());
+            self.complain(Wrong::Status, words);
+        }
+    }
+
+    /// Every report names the commit that it is about.
+    fn heads_are_named(&mut self) {
+        let runs = self.disturbed_runs().chain([self.after]);
+        let heads = runs.filter_map(|ran| ran.report.as_ref()?["head"].as_str());
+        let unknown: Vec<String> = heads
+            .filter(|head| !self.stage.has_commit(head))
+            .map(|head| format!("a report is about {head:?}, which is no commit"))
+            .collect();
+        for words in unknown {
             self.complain(Wrong::Status, words);
         }
     }
@@ -346,10 +360,12 @@ impl Judge<'_> {
         }
         let report = ran.report.as_ref();
         let head = report.and_then(|report| report["head"].as_str());
-        let missing = head.map_or_else(
-            || vec!["a head in its report".to_owned()],
-            |head| self.missing(head, by_then),
-        );
+        let missing = match head {
+            Some(head) if self.stage.has_commit(head) => self.missing(head, by_then),
+            // What the check run on that head says is judged all the same.
+            Some(_) => Vec::new(),
+            None => vec!["a head in its report".to_owned()],
+        };
         let words = |missing| format!("{name} is {} without {missing}", ran.status());
         complaints.extend(missing.into_iter().map(words));
         let stood = self.stage.old.iter().any(|old| old.made.blocks());

@@ -111,7 +111,7 @@ pub enum Cause {
 
 /// Pushes of files that a name, a mode or an encoding could hide, by their kinds in `unseen_pushes`. Where there is none, a
 /// push changes something plain.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Unseen {
     /// The push that causes the disturbed run.
     pub cause: Option<&'static str>,

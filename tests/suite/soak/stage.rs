@@ -110,6 +110,11 @@ impl<'p> Stage<'p> {
         written.map(str::to_owned).collect()
     }
 
+    pub fn has_commit(&self, name: &str) -> bool {
+        let found = self.world.github.with(|state| state.git.commit_of(name));
+        found.is_some()
+    }
+
     fn git(&self, arguments: &[&str]) -> String {
         self.world.github.with(|state| state.git.must(arguments))
     }

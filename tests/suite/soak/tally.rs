@@ -10,6 +10,7 @@ use std::fmt;
 pub struct Tally {
     seeds: usize,
     real: usize,
+    forked: usize,
     second_runs: usize,
     /// Of each kind of fault: how many were planned, and how many struck.
     faults: BTreeMap<Kind, (usize, usize)>,
@@ -25,6 +26,7 @@ impl Tally {
     pub fn count(&mut self, outcome: &Outcome) {
         self.seeds += 1;
         self.real += usize::from(outcome.plan.real);
+        self.forked += usize::from(outcome.plan.forked);
         self.named += outcome.named;
         let disturbed = &outcome.disturbed;
         for (disturbance, struck) in outcome.plan.disturbances.iter().zip(&disturbed.struck) {
@@ -91,12 +93,13 @@ impl fmt::Display for Tally {
         let Self {
             seeds,
             real,
+            forked,
             second_runs,
             ..
         } = self;
         writeln!(
             f,
-            "{seeds} seeds, {real} with the real OpenCode, {second_runs} with a second run at once"
+            "{seeds} seeds, {real} with the real OpenCode, {forked} of forks, {second_runs} with a second run at once"
         )?;
         writeln!(f, "{:<24} {:>8} {:>8}", "fault", "planned", "struck")?;
         for (kind, (planned, struck)) in &self.faults {
