@@ -46,7 +46,7 @@ fn page(world: &World) -> String {
 }
 
 /// Files of the pull request that a push can change without touching a line that was shown.
-fn unseen_before() -> Vec<Change> {
+pub fn unseen_before() -> Vec<Change> {
     vec![
         Change::write(
             "a.key",
@@ -60,7 +60,7 @@ fn unseen_before() -> Vec<Change> {
 }
 
 /// Pushes of that kind: each has today's "same change" and another tree.
-fn unseen_pushes() -> Vec<(&'static str, Change)> {
+pub fn unseen_pushes() -> Vec<(&'static str, Change)> {
     let key = "-----BEGIN PRIVATE KEY-----\nMIIC\n-----END PRIVATE KEY-----\n";
     let blob = "1f7391f92b6a3792204e07e99f71f643cc35e7e1";
     let lock = "{\"packages\": {\"a\": {\"resolved\": \"https://evil.example/a.tgz\"}}}\n";

@@ -2,10 +2,11 @@
 //! is green without a review, and every run says how it ended.
 
 use super::plan::{DEFECTS, Discussion, Made};
+use super::reviewer::head_in;
 use super::stage::{Disturbed, Stage};
 use crate::standin::world::Ran;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wrong {
@@ -46,6 +47,8 @@ pub struct Glance {
     said: Vec<usize>,
     /// How many passes were submitted, of all runs so far.
     submitted: usize,
+    /// How many requests the model got so far.
+    requests: usize,
     /// Head and id of check runs that are green.
     green: Vec<(String, u64)>,
     /// The defects that a check run remembers whole.
@@ -64,6 +67,7 @@ pub fn glance(stage: &Stage<'_>) -> Glance {
         said: said(stage),
         carried: carried(stage),
         submitted: stage.submitted.lock().expect("no panic").len(),
+        requests: stage.world.model.requests().len(),
         green,
     }
 }
@@ -122,6 +126,7 @@ impl Judge<'_> {
             self.classified("the second run", second);
         }
         self.the_last_run_is_whole();
+        self.heads_are_named();
         self.everything_once();
         self.statuses();
         self.no_false_green();
@@ -158,6 +163,19 @@ impl Judge<'_> {
         };
         if !agrees {
             let words = format!("{name} is {:?}, its report {verdict:?}", ran.status());
+            self.complain(Wrong::Status, words);
+        }
+    }
+
+    /// Every report names the commit that it is about.
+    fn heads_are_named(&mut self) {
+        let runs = self.disturbed_runs().chain([self.after]);
+        let heads = runs.filter_map(|ran| ran.report.as_ref()?["head"].as_str());
+        let unknown: Vec<String> = heads
+            .filter(|head| !self.stage.has_commit(head))
+            .map(|head| format!("a report is about {head:?}, which is no commit"))
+            .collect();
+        for words in unknown {
             self.complain(Wrong::Status, words);
         }
     }
@@ -312,14 +330,14 @@ impl Judge<'_> {
             complaints.extend(self.green("the second run", second, &self.before));
         }
         complaints.extend(self.green("the last run", self.after, &now));
-        for moment in [&self.before, &now] {
-            let checks = moment.green.iter();
-            let checks = checks.filter(|(head, _)| !self.was_reviewed(head, moment));
-            complaints.extend(
-                checks.map(|(head, id)| {
-                    format!("check run {id} is green without a review of {head}")
-                }),
-            );
+        let first = self.stage.first.as_ref();
+        for moment in first.into_iter().chain([&self.before, &now]) {
+            for (head, id) in &moment.green {
+                let missing = self.missing(head, moment);
+                let words =
+                    |missing| format!("check run {id} on {head} is green without {missing}");
+                complaints.extend(missing.into_iter().map(words));
+            }
         }
         let blocks = |made: &Made| made.blocks() && self.before.said[made.defect] > 0;
         let verdict = self.after.status();
@@ -342,9 +360,14 @@ impl Judge<'_> {
         }
         let report = ran.report.as_ref();
         let head = report.and_then(|report| report["head"].as_str());
-        if !head.is_some_and(|head| self.was_reviewed(head, by_then)) {
-            complaints.push(format!("{name} is {} without a review", ran.status()));
-        }
+        let missing = match head {
+            Some(head) if self.stage.has_commit(head) => self.missing(head, by_then),
+            // What the check run on that head says is judged all the same.
+            Some(_) => Vec::new(),
+            None => vec!["a head in its report".to_owned()],
+        };
+        let words = |missing| format!("{name} is {} without {missing}", ran.status());
+        complaints.extend(missing.into_iter().map(words));
         let stood = self.stage.old.iter().any(|old| old.made.blocks());
         let found = |made: &Made| made.blocks() && !fates(ran, made).is_empty();
         if stood || self.all_made().iter().any(found) {
@@ -354,15 +377,68 @@ impl Judge<'_> {
         complaints
     }
 
+    /// What a green head lacks: a review, and each file that the model has to see and had not seen by then.
+    fn missing(&self, head: &str, by_then: &Glance) -> Vec<String> {
+        let base = self.stage.tree("main");
+        let mut requests = self.stage.world.model.requests();
+        requests.truncate(by_then.requests);
+        let owed = self.owed(head);
+        let changed = owed
+            .iter()
+            .filter(|(path, object)| base.get(*path) != Some(*object));
+        let unseen = changed.filter(|(path, object)| !self.was_seen(head, path, object, &requests));
+        let mut missing: Vec<String> = unseen
+            .map(|(path, _)| format!("{path} in a request to the model"))
+            .collect();
+        if !self.was_reviewed(head, by_then) {
+            missing.push("a review".into());
+        }
+        missing
+    }
+
+    /// What a head holds, but for files whose changes the model need not see: a key, whose values are masked, and a lock
+    /// file that names no source of packages.
+    fn owed(&self, head: &str) -> BTreeMap<String, String> {
+        let mut tree = self.stage.tree(head);
+        let names_source = |path: &str| self.stage.text(head, path).contains("https://");
+        tree.retain(|path, _| match path.as_str() {
+            "a.key" => false,
+            "package-lock.json" => names_source(path),
+            _ => true,
+        });
+        tree
+    }
+
+    /// Whether a file's headline stood in a request about a head that has the same object in its place, and each line that
+    /// the change adds to it in any.
+    fn was_seen(&self, head: &str, path: &str, object: &str, requests: &[Value]) -> bool {
+        let headline = format!("# {path}: ");
+        let is_about = |request: &Value| {
+            let reviewed = head_in(request);
+            let tree = (!reviewed.is_empty()).then(|| self.stage.tree(&reviewed));
+            tree.is_some_and(|tree| tree.get(path).is_some_and(|then| then == object))
+        };
+        let texts: Vec<String> = requests.iter().map(Value::to_string).collect();
+        let mut shown = texts.iter().zip(requests);
+        let stands = |line: &str| {
+            let line = Value::from(format!("+ {line}")).to_string();
+            texts
+                .iter()
+                .any(|text| text.contains(line.trim_matches('"')))
+        };
+        shown.any(|(text, request)| text.contains(&headline) && is_about(request))
+            && self.stage.added(head, path).iter().all(|line| stands(line))
+    }
+
     /// Whether the model had submitted all passes of one run about this change.
     fn was_reviewed(&self, head: &str, by_then: &Glance) -> bool {
-        let tree = self.stage.tree(head);
+        let owed = self.owed(head);
         let submitted = self.stage.submitted.lock().expect("no panic");
         let submitted = &submitted[..by_then.submitted];
         submitted.iter().any(|first| {
             let of_run = submitted.iter().filter(|one| one.run == first.run);
             let passes: BTreeSet<u64> = of_run.map(|one| one.pass).collect();
-            passes == BTreeSet::from([1, 2, 3, 4]) && self.stage.tree(&first.head) == tree
+            passes == BTreeSet::from([1, 2, 3, 4]) && self.owed(&first.head) == owed
         })
     }
 

@@ -4,6 +4,7 @@
 use super::faults::{Disturbance, Kind};
 use crate::dice::Dice;
 use crate::standin::shop;
+use crate::unseen::unseen_pushes;
 
 /// A defect of the example, in the words of one run and in those of another.
 #[derive(Debug)]
@@ -81,6 +82,11 @@ impl Made {
     pub fn blocks(&self) -> bool {
         self.score >= 9
     }
+
+    /// Does not block, so that the check can be green.
+    fn let_pass(&mut self) {
+        self.score = self.score.min(8);
+    }
 }
 
 /// What becomes of a thread that there is already.
@@ -103,6 +109,40 @@ pub enum Cause {
     Replied,
 }
 
+/// Pushes of files that a name, a mode or an encoding could hide, by their kinds in `unseen_pushes`. Where there is none, a
+/// push changes something plain.
+#[derive(Debug)]
+pub struct Unseen {
+    /// The push that causes the disturbed run.
+    pub cause: Option<&'static str>,
+    /// The one that moves the head meanwhile.
+    pub meanwhile: Option<&'static str>,
+    /// One more, that causes the last run.
+    pub last: Option<&'static str>,
+}
+
+impl Unseen {
+    fn drawn(dice: &mut Dice, cause: Cause, moves: bool) -> Self {
+        let mut kinds: Vec<&str> = unseen_pushes().iter().map(|(kind, _)| *kind).collect();
+        dice.shuffle(&mut kinds);
+        let mut of_kind = |may_be: bool| {
+            let kind = kinds.pop();
+            kind.filter(|_| may_be && !dice.one_in(3))
+        };
+        Self {
+            cause: of_kind(cause == Cause::Pushed),
+            meanwhile: of_kind(moves),
+            last: of_kind(true),
+        }
+    }
+
+    pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
+        [self.cause, self.meanwhile, self.last]
+            .into_iter()
+            .flatten()
+    }
+}
+
 #[derive(Debug)]
 pub struct Plan {
     pub seed: u64,
@@ -116,6 +156,11 @@ pub struct Plan {
     pub disturbances: Vec<Disturbance>,
     /// What the undisturbed run after it finds again, of all that was found.
     pub restated: Vec<Made>,
+    pub unseen: Unseen,
+    /// The base branch has the files that such pushes change; else the pull request adds them.
+    pub settled: bool,
+    /// The head is a fork's, and `fork_reviews` is `always`.
+    pub forked: bool,
 }
 
 /// Every tenth seed, so that any thousand have a hundred of them.
@@ -132,6 +177,7 @@ impl Plan {
         dice.shuffle(&mut defects);
         let kinds = kinds(&mut dice, seed, real);
         let shifts = kinds.contains(&Kind::PageShift);
+        let moves = kinds.contains(&Kind::HeadMoved);
         let cause = if shifts || dice.one_in(2) {
             dice.pick(&[Cause::Pushed, Cause::Pushed, Cause::Replied])
         } else {
@@ -157,7 +203,7 @@ impl Plan {
             Cause::Replied => 0,
             _ => (2 + dice.count(5)).min(new.len()),
         };
-        let findings: Vec<Made> = new[..count]
+        let mut findings: Vec<Made> = new[..count]
             .iter()
             .map(|defect| made(&mut dice, *defect))
             .collect();
@@ -165,6 +211,11 @@ impl Plan {
             .into_iter()
             .map(|kind| Disturbance::drawn(&mut dice, kind, cause, &before, &findings))
             .collect();
+        let unseen = Unseen::drawn(&mut dice, cause, moves);
+        if unseen.last.is_some() {
+            let before = before.iter_mut().map(|(made, _)| made);
+            before.chain(&mut findings).for_each(Made::let_pass);
+        }
         let mut restated: Vec<Made> = before.iter().map(|(made, _)| *made).collect();
         restated.extend(&findings);
         dice.shuffle(&mut restated);
@@ -177,6 +228,9 @@ impl Plan {
             findings,
             disturbances,
             restated,
+            unseen,
+            settled: dice.one_in(2),
+            forked: cause == Cause::Opened && dice.one_in(4),
         }
     }
 

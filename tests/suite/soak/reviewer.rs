@@ -7,7 +7,7 @@ use super::stage::Old;
 use crate::review::{finding, post};
 use crate::standin::github::Handle;
 use crate::standin::model::{Answer, Call, Request, Script};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -100,9 +100,9 @@ fn passes_in(answer: &Answer) -> Vec<u64> {
 }
 
 /// The commit that a run reviews, as its first prompt names it.
-fn head_in(request: &Request) -> String {
+pub fn head_in(request: &Value) -> String {
     let words = "Head commit: ";
-    let text = request.raw()["messages"].to_string();
+    let text = request["messages"].to_string();
     let at = text.find(words).map(|at| at + words.len());
     at.map_or(String::new(), |at| text[at..at + 7].to_owned())
 }
@@ -169,7 +169,7 @@ pub fn reviewer(
         });
         let answer = behaviour(request);
         let passes = passes_in(&answer);
-        let head = head_in(request);
+        let head = head_in(request.raw());
         let made = passes.into_iter().map(|pass| Submitted {
             run: run.clone(),
             head: head.clone(),

@@ -2,12 +2,16 @@
 //! disturbed, and the undisturbed one after them.
 
 use super::faults::{Disturbance, Ground, Kind, Place};
+use super::judge::{self, Glance};
 use super::plan::{Cause, Discussion, Made, Plan};
 use super::reviewer::{self, Submitted, Voice, Words};
+use crate::standin::github::state::HeadRepository;
 use crate::standin::github::{Change, events};
 use crate::standin::model::{Answer, Request, Script};
 use crate::standin::shop;
 use crate::standin::world::{Job, Ran, Workflow, World};
+use crate::unseen::{unseen_before, unseen_pushes};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,6 +29,8 @@ pub struct Stage<'p> {
     pub world: World,
     pub old: Vec<Old>,
     pub submitted: Arc<Mutex<Vec<Submitted>>>,
+    /// After the run before the disturbed one, where the plan wants it.
+    pub first: Option<Glance>,
     next_head: String,
     cause: Workflow,
 }
@@ -41,7 +47,7 @@ pub struct Disturbed {
 impl<'p> Stage<'p> {
     /// The pull request as the disturbed run will find it.
     pub fn set(plan: &'p Plan) -> Self {
-        let world = World::shop(Script::new());
+        let world = world(plan);
         world.github.permit("dev", "read");
         if plan.shifts() {
             world.github.with(|state| state.page_size = 2);
@@ -56,11 +62,14 @@ impl<'p> Stage<'p> {
             world,
             old: Vec::new(),
             submitted: Arc::default(),
+            first: None,
             next_head: String::new(),
             cause,
         };
+        stage.cause = stage.event("opened");
         if plan.cause != Cause::Opened {
             stage.review_before();
+            stage.first = Some(judge::glance(&stage));
             stage.discuss();
         }
         stage.next_head = stage.commit_next();
@@ -73,22 +82,41 @@ impl<'p> Stage<'p> {
             .pull(self.world.pull, |pull| pull.head.sha.clone())
     }
 
-    /// What a commit holds: two with the same are one and the same change.
-    pub fn tree(&self, commit: &str) -> String {
-        let tree = format!("{commit}^{{tree}}");
-        self.world
-            .github
-            .with(|state| state.git.must(&["rev-parse", &tree]))
+    /// What a commit holds, with modes and objects. Two with the same are one and the same change.
+    pub fn tree(&self, commit: &str) -> BTreeMap<String, String> {
+        let listing = self.git(&["ls-tree", "-r", commit]);
+        let entries = listing.lines().filter_map(|line| line.split_once('\t'));
+        entries
+            .map(|(object, path)| (path.to_owned(), object.to_owned()))
+            .collect()
     }
 
     /// Whether the head has another text of a file than the example.
     pub fn has_changed(&self, file: &str) -> bool {
-        let name = format!("{}:{file}", self.head());
-        let text = self
-            .world
-            .github
-            .with(|state| state.git.must(&["show", &name]));
-        text.trim_end() != shop::head_of(file).trim_end()
+        self.text(&self.head(), file) != shop::head_of(file).trim_end()
+    }
+
+    /// A file of a commit, without the end of its last line.
+    pub fn text(&self, commit: &str, file: &str) -> String {
+        self.git(&["show", &format!("{commit}:{file}")])
+    }
+
+    /// The lines that a commit adds to a file of the base branch, without blank ones.
+    pub fn added(&self, commit: &str, file: &str) -> Vec<String> {
+        let diff = self.git(&["diff", "-U0", "--no-renames", "main", commit, "--", file]);
+        let lines = diff.lines().filter(|line| !line.starts_with("+++"));
+        let added = lines.filter_map(|line| line.strip_prefix('+'));
+        let written = added.filter(|line| !line.trim().is_empty());
+        written.map(str::to_owned).collect()
+    }
+
+    pub fn has_commit(&self, name: &str) -> bool {
+        let found = self.world.github.with(|state| state.git.commit_of(name));
+        found.is_some()
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        self.world.github.with(|state| state.git.must(arguments))
     }
 
     fn review_before(&mut self) {
@@ -130,23 +158,46 @@ impl<'p> Stage<'p> {
             let payload = events::comment_event(name, github, pull, comment);
             self.world.workflow(name, payload)
         } else {
-            let before = self.head();
-            let words = Change::write("NOTES.md", "Words.\n");
-            let head = github.commit("search", &[&before], &[words]);
-            self.pushed(&before, &head)
+            let words = || Change::write("NOTES.md", "Words.\n");
+            self.pushed(self.plan.unseen.cause.map_or_else(words, unseen))
         };
     }
 
-    fn pushed(&self, before: &str, head: &str) -> Workflow {
-        let (github, pull) = (&self.world.github, self.world.pull);
-        github.push(pull, head);
-        let payload = events::synchronize_event(github, pull, before);
-        self.world.workflow("pull_request", payload)
+    fn pushed(&self, change: Change) -> Workflow {
+        let (github, before) = (&self.world.github, self.head());
+        let head = github.commit("search", &[&before], &[change]);
+        github.push(self.world.pull, &head);
+        self.synchronize(&before)
     }
 
-    /// The commit that the head may move to: it adds a file, changes one that is reviewed, or is the same change anew.
+    fn synchronize(&self, before: &str) -> Workflow {
+        let mut workflow = self.event("synchronize");
+        workflow.payload["before"] = before.into();
+        workflow
+    }
+
+    /// An event of the pull request, as the workflow for its kind of head takes it.
+    fn event(&self, action: &str) -> Workflow {
+        let (github, pull) = (&self.world.github, self.world.pull);
+        let name = if self.plan.forked {
+            "pull_request_target"
+        } else {
+            "pull_request"
+        };
+        let payload = events::event(name, Some(action), github, pull);
+        let mut workflow = self.world.workflow(name, payload);
+        let always = ("fork_reviews".into(), "always".into());
+        workflow.inputs.extend([always]);
+        workflow
+    }
+
+    /// The commit that the head may move to: it changes what a name, a mode or an encoding could hide, adds a file, changes
+    /// one that is reviewed, or is the same change anew.
     fn commit_next(&self) -> String {
         let (github, head) = (&self.world.github, self.head());
+        if let Some(kind) = self.plan.unseen.meanwhile {
+            return github.commit("search", &[&head], &[unseen(kind)]);
+        }
         let mut disturbances = self.plan.disturbances.iter();
         let moved = disturbances.find(|one| one.kind == Kind::HeadMoved);
         match moved.map_or(0, |one| one.form % 3) {
@@ -158,7 +209,9 @@ impl<'p> Stage<'p> {
             _ => {
                 let base = github.with(|state| state.git.commit_of("main"));
                 let base = base.expect("the base branch");
-                github.commit("search", &[&base], &shop::changes())
+                let mut changes = shop::changes();
+                changes.extend(unseen_before());
+                github.commit("search", &[&base], &changes)
             }
         }
     }
@@ -277,12 +330,12 @@ impl<'p> Stage<'p> {
         self.world.github.with(|state| state.rest(8));
         let restated = (self.plan.restated.clone(), Words::Again);
         self.speaks(vec![restated]);
-        let (github, pull) = (&self.world.github, self.world.pull);
-        let cause = if self.head() == head_before {
+        let cause = if let Some(kind) = self.plan.unseen.last {
+            self.pushed(unseen(kind))
+        } else if self.head() == head_before {
             self.cause.clone()
         } else {
-            let payload = events::synchronize_event(github, pull, head_before);
-            self.world.workflow("pull_request", payload)
+            self.synchronize(head_before)
         };
         self.world.run(&self.workflow(&cause, "4713"))
     }
@@ -295,6 +348,34 @@ impl<'p> Stage<'p> {
         let arguments = ["state", "--repo", "octo/shop", "--pr", "1", "--json"];
         self.world.spawn(&workflow, &arguments)
     }
+}
+
+/// The example pull request, a fork's or an own branch's, with the files that some pushes change.
+fn world(plan: &Plan) -> World {
+    let (files, model) = (unseen_before(), Script::new().into_behaviour());
+    let world = if plan.settled {
+        World::settled(&files, &[], model)
+    } else {
+        World::with(&files, model)
+    };
+    if plan.forked {
+        let fork = HeadRepository {
+            full_name: "dev/shop".into(),
+            id: 777,
+            fork: true,
+        };
+        world
+            .github
+            .pull(world.pull, |pull| pull.head.repository = Some(fork));
+    }
+    world
+}
+
+/// What a push of this kind changes.
+fn unseen(kind: &str) -> Change {
+    let mut pushes = unseen_pushes().into_iter();
+    let found = pushes.find(|(name, _)| *name == kind);
+    found.expect("a kind of push").1
 }
 
 const GUARD: &str = "export const guard = (text: string) => text.length > 2;\n";

@@ -10,9 +10,12 @@ use std::fmt;
 pub struct Tally {
     seeds: usize,
     real: usize,
+    forked: usize,
     second_runs: usize,
     /// Of each kind of fault: how many were planned, and how many struck.
     faults: BTreeMap<Kind, (usize, usize)>,
+    /// How many pushes of each unseen kind.
+    unseen: BTreeMap<&'static str, usize>,
     verdicts: BTreeMap<String, usize>,
     last_verdicts: BTreeMap<String, usize>,
     named: usize,
@@ -23,12 +26,16 @@ impl Tally {
     pub fn count(&mut self, outcome: &Outcome) {
         self.seeds += 1;
         self.real += usize::from(outcome.plan.real);
+        self.forked += usize::from(outcome.plan.forked);
         self.named += outcome.named;
         let disturbed = &outcome.disturbed;
         for (disturbance, struck) in outcome.plan.disturbances.iter().zip(&disturbed.struck) {
             let (planned, striking) = self.faults.entry(disturbance.kind).or_default();
             *planned += 1;
             *striking += usize::from(*struck > 0);
+        }
+        for kind in outcome.plan.unseen.kinds() {
+            *self.unseen.entry(kind).or_default() += 1;
         }
         for ran in [Some(&disturbed.ran), disturbed.second.as_ref()]
             .into_iter()
@@ -86,12 +93,13 @@ impl fmt::Display for Tally {
         let Self {
             seeds,
             real,
+            forked,
             second_runs,
             ..
         } = self;
         writeln!(
             f,
-            "{seeds} seeds, {real} with the real OpenCode, {second_runs} with a second run at once"
+            "{seeds} seeds, {real} with the real OpenCode, {forked} of forks, {second_runs} with a second run at once"
         )?;
         writeln!(f, "{:<24} {:>8} {:>8}", "fault", "planned", "struck")?;
         for (kind, (planned, struck)) in &self.faults {
@@ -106,6 +114,8 @@ impl fmt::Display for Tally {
             "{:<24} {planned:>8} {struck:>8}; {missed} never struck",
             "all"
         )?;
+        let pushes: usize = self.unseen.values().sum();
+        writeln!(f, "{pushes} unseen pushes: {:?}", self.unseen)?;
         writeln!(f, "disturbed runs: {:?}", self.verdicts)?;
         writeln!(f, "last runs: {:?}", self.last_verdicts)?;
         writeln!(
