@@ -180,7 +180,7 @@ fn is_notice(line: &str) -> bool {
 fn collect(value: &Value, prose: bool, texts: &mut Vec<String>) {
     match value {
         Value::String(text) => texts.push(text.clone()),
-        Value::Array(items) => items.iter().for_each(|item| collect(item, prose, texts)),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, true, texts)),
         Value::Object(entries) => {
             // How Nix names a repository.
             if let (Some(kind), Some(owner)) = (entries.get("type"), entries.get("owner"))

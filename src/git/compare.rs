@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 /// Fixed, so that the same commits give the same diff everywhere, and GitHub's where it matters: renames by
 /// half here, three lines of context where the patch is asked for.
-const OPTIONS: [&str; 15] = [
+pub(super) const OPTIONS: [&str; 15] = [
     "-r",
     "-M50%",
     "-l1000",

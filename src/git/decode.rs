@@ -3,6 +3,7 @@
 
 use super::Repository;
 use super::command::Access;
+use super::compare::OPTIONS;
 use crate::domain::encoding::decoded;
 use crate::domain::{FileDiff, FileStatus, Hunk};
 use anyhow::{Context as _, Result};
@@ -13,22 +14,6 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 const LARGEST: u64 = 1024 * 1024;
 /// A change with more such files is one of data.
 const MOST_FILES: usize = 200;
-
-/// The same diff as that of two commits, whatever git thinks of the content.
-const DIFF: [&str; 12] = [
-    "diff",
-    "--text",
-    "-U3",
-    "--inter-hunk-context=0",
-    "--diff-algorithm=myers",
-    "--indent-heuristic",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-color",
-    "--no-relative",
-    "--src-prefix=a/",
-    "--dst-prefix=b/",
-];
 
 impl Repository {
     /// Gives hunks to binary files that are text. Their lines count in the decoded text.
@@ -73,7 +58,13 @@ impl Repository {
 
     async fn hunks(&self, old: &str, new: &str) -> Result<Vec<Hunk>> {
         let (old, new) = (self.store(old).await?, self.store(new).await?);
-        let args = [&DIFF[..], &[&old, &new, "--"]].concat();
+        // The same diff as that of two commits, whatever git thinks of the content.
+        let args = [
+            &["diff", "--text", "-U3"],
+            &OPTIONS[..],
+            &[&old, &new, "--"],
+        ]
+        .concat();
         let patch = self.git.output(Access::Objects, &args).await?;
         let hunks = patch.windows(4).position(|bytes| bytes == b"\n@@ ");
         let hunks = hunks.map_or(&[][..], |at| &patch[at + 1..]);
