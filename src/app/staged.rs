@@ -74,7 +74,12 @@ impl<'a> Staged<'a> {
             replies,
             open: threads.filter(|thread| thread.status.is_open()).collect(),
             reopened,
-            lost: if misses { reading.missed() } else { Vec::new() },
+            lost: if misses {
+                reading.missed()
+            } else {
+                let still_said = run.engine.desk.with(|desk| desk.still_said().collect());
+                still_said.unwrap_or_default()
+            },
         }
     }
 

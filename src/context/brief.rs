@@ -357,10 +357,8 @@ fn file_line(diff: &FileDiff) -> String {
     let counts = if diff.binary {
         "binary".to_owned()
     } else {
-        let mode = diff.objects.changed_mode();
-        let mode = mode.map(|(old, new)| format!(", {old} before, {new} now"));
         let (added, removed) = (diff.additions(), diff.deletions());
-        format!("+{added} -{removed}{}", mode.unwrap_or_default())
+        format!("+{added} -{removed}{}", diff.objects.note())
     };
     let previous = diff.previous_path.as_deref().map(visible);
     let previous = previous.unwrap_or_default();

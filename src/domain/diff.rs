@@ -86,6 +86,17 @@ impl Objects {
     pub const SYMLINK: u32 = 0o120_000;
     pub const SUBMODULE: u32 = 0o160_000;
 
+    /// For the headline of a diff: a changed mode, or one that is not that of a regular file.
+    #[must_use]
+    pub fn note(&self) -> String {
+        let special = [Self::EXECUTABLE, Self::SYMLINK, Self::SUBMODULE];
+        match self.changed_mode() {
+            Some((old, new)) => format!(", {old} before, {new} now"),
+            None if special.contains(&self.new_mode) => format!(", {}", mode_name(self.new_mode)),
+            None => String::new(),
+        }
+    }
+
     /// The modes in words, where a file that both sides have changes its mode.
     #[must_use]
     pub fn changed_mode(&self) -> Option<(&'static str, &'static str)> {

@@ -9,7 +9,7 @@ use crate::domain::{Assessment, CommentId, CommitSha, Finding, Login, PrKey, Sta
 use crate::plan::neighbours::Neighbour;
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::desk::{Effect, Fix, StagedReply};
-use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Visible};
+use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Unanchored, Visible};
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
 use crate::state::record::Record;
 use crate::state::signature::{Keys, Signed};
@@ -109,6 +109,7 @@ impl Voice<'_> {
             run: Some(self.run.to_owned()),
             head: Some(self.head.to_string()),
             findings: findings.iter().map(listed).collect(),
+            unanchored: homeless.iter().map(|one| unanchored(one)).collect(),
             record,
             ..Hidden::new(Kind::Manifest)
         };
@@ -358,6 +359,16 @@ fn seems_fixed(fix: &Fix) -> String {
             format!("This line seems to fix it, {place}: {}", code(&shown))
         }
         None => format!("The code is not there any more in {}.", code(&file)),
+    }
+}
+
+/// A finding that the text of a review holds, for the runs that must not say it again.
+fn unanchored(finding: &Finding) -> Unanchored {
+    Unanchored {
+        id: finding.id.to_string(),
+        file: finding.file.clone(),
+        line: finding.line(),
+        finding: finding.assessment.finding.clone(),
     }
 }
 

@@ -93,7 +93,7 @@ const TABLE: &[(&str, &str, Ask)] = &[
     ("API key", r"\b\d{1,4}-[A-Za-z0-9]{64}\b", Ask::Known),
     // Any service: a name, one or two short words, and a long body. Hexadecimal needs a name that is known not to be
     // that of a digest or of a build.
-    ("API key", r"\b(?:dop_v1|doo_v1|dor_v1|dapi|shp[a-z]{2}|sgp(?:_local|_[0-9a-f]{16})?|glptt|rubygems|fc|sq[apu]|oauth|secret|key|api|token|sk|pk)[_-]?(?P<v>[0-9a-fA-F]{32,}(?:-\d)?)\b", Ask::Known),
+    ("API key", r"\b(?:(?:dop_v1|doo_v1|dor_v1|dapi|shp[a-z]{2}|sgp(?:_local|_[0-9a-f]{16})?|glptt|rubygems|sq[apu]|oauth|secret|key|api|token|sk|pk)[_-]?|fc[_-])(?P<v>[0-9a-fA-F]{32,}(?:-\d)?)\b", Ask::Known),
     ("API key", r"\bda2-[0-9a-z]{26}\b|\bpx-(?:api|dep)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\boa2-client-id_[\w-]{32}|\bhf_[A-Za-z0-9]{30,}|\bdp\.[a-z]+\.(?:[\w-]+\.)?[A-Za-z0-9]{40,}", Ask::Known),
     ("API key", r"\b(?P<p>[a-z]{2,9})(?:_[a-z0-9]{1,8})?_(?P<v>[0-9a-f]{32,64})\b", Ask::Hexadecimal),
     ("API key", r"\b(?P<p>[a-z][a-z0-9]{1,9}|[A-Z][A-Z0-9]{1,9})(?:[_-][a-z0-9]{1,8}){0,2}[_-](?P<v>[A-Za-z0-9]{26,}(?:[_-][A-Za-z0-9]{8,})*)", Ask::Random),

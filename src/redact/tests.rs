@@ -23,6 +23,17 @@ fn hex(length: usize) -> &'static str {
 }
 
 #[test]
+fn no_commit_hash_is_taken_for_a_key() {
+    for first in 0..=255_u8 {
+        let commit = format!("{first:02x}{}", hex(38));
+        let link = format!("At {commit}: https://github.com/octo/shop/blob/{commit}/src/a.ts");
+        assert_eq!(clean(&link), link);
+    }
+    let key = format!("fc-{}", hex(32));
+    assert_eq!(clean(&key), "fc-[redacted: API key]");
+}
+
+#[test]
 fn tokens_of_github_go_in_every_form() {
     let jwt = format!("eyJ{}.eyJ{}.{}", body(40), BODY.repeat(6), BODY);
     for token in [

@@ -175,6 +175,8 @@ pub struct Desk {
     replies: Vec<StagedReply>,
     /// How many entries were there when a pass, or a part of one, was submitted last.
     submitted: usize,
+    /// Findings in the text of an earlier review that this one has made again.
+    still_said: HashMap<FindingId, Score>,
     /// Threads whose fix is being checked.
     unchecked: Vec<CommentId>,
     /// Possible repeats that were already pointed out.
@@ -200,6 +202,7 @@ impl Desk {
             entries: Vec::new(),
             replies: Vec::new(),
             submitted: 0,
+            still_said: HashMap::new(),
             unchecked: Vec::new(),
             asked: HashSet::new(),
         }
@@ -218,6 +221,11 @@ impl Desk {
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// The scores of findings that are open, and that only the text of an earlier review says.
+    pub fn still_said(&self) -> impl Iterator<Item = Score> {
+        self.still_said.values().copied()
     }
 
     #[must_use]
@@ -280,10 +288,12 @@ impl Desk {
                 finding.assessment.score
             ));
         }
-        if let Some(author) = self.said_by_another(&finding) {
-            return Err(format!(
+        if let Some(Remark { author, own, .. }) = self.said_by_another(&finding) {
+            let said = format!(
                 "{author} has said this at this place already. Nothing was recorded; leave it to them."
-            ));
+            );
+            self.still_said.extend(own.clone());
+            return Err(said);
         }
         if let Some(answer) = self.repeat(&finding, draft.distinct_from) {
             return answer;

@@ -37,6 +37,16 @@ pub struct Listed {
     pub score: u8,
 }
 
+/// A finding that stands in the text of a review, because GitHub took it on no line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unanchored {
+    pub id: String,
+    pub file: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    pub finding: String,
+}
+
 /// The hidden keys. Absent ones are not written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hidden {
@@ -72,6 +82,9 @@ pub struct Hidden {
     pub run: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Listed>,
+    /// Those of the findings that have no comment of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unanchored: Vec<Unanchored>,
     /// The record, where it could not ride in a check run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<Value>,
@@ -105,6 +118,7 @@ impl Hidden {
             dismissed: None,
             run: None,
             findings: Vec::new(),
+            unanchored: Vec::new(),
             record: None,
             kid: None,
             sig: None,

@@ -104,7 +104,7 @@ pub struct Rebuilt {
     /// Our threads, in the order of their comments.
     pub threads: Vec<Thread>,
     pub lost: Vec<Lost>,
-    /// What human reviewers have said on lines of their own accord.
+    /// What human reviewers have said on lines of their own accord, and what the text of our own reviews says.
     pub others: Vec<Remark>,
     /// What could not be believed.
     pub warnings: Vec<String>,
@@ -121,6 +121,8 @@ pub struct Remark {
     pub file: String,
     pub line: Option<u32>,
     pub body: String,
+    /// The finding that it is, where the text of a review of ours says it.
+    pub own: Option<(FindingId, Score)>,
 }
 
 /// Folds all that was said into threads.
@@ -154,8 +156,14 @@ pub fn rebuild(sources: &Sources<'_>) -> Rebuilt {
     }
     drop_copies(&mut rebuilt, sources);
     rebuilt.lost = manifest.lost(&rebuilt.threads);
-    let gone = rebuilt.lost.iter().map(ToString::to_string);
+    let is_there = |lost: &Lost| {
+        let mut said = manifest.unanchored.iter().flat_map(|one| &one.own);
+        said.any(|(id, _)| *id == lost.id)
+    };
+    let gone = rebuilt.lost.iter().filter(|lost| !is_there(lost));
+    let gone: Vec<String> = gone.map(ToString::to_string).collect();
     rebuilt.warnings.extend(gone);
+    rebuilt.others.extend(manifest.unanchored);
     rebuilt.has_reviews = manifest.any;
     rebuilt.heads = manifest.heads;
     rebuilt
@@ -195,6 +203,8 @@ fn drop_copies(rebuilt: &mut Rebuilt, sources: &Sources<'_>) {
 struct Manifest {
     /// The findings that must be there.
     listed: HashMap<FindingId, (Score, CommitSha)>,
+    /// Those that stand in the text of a review, as something that was said at their place.
+    unanchored: Vec<Remark>,
     /// The heads that were reviewed, the newest first.
     heads: Vec<CommitSha>,
     /// Whether there is a manifest, signed or not.
@@ -234,6 +244,20 @@ impl Manifest {
                 }
             }
             manifest.heads.insert(0, head);
+            for one in &hidden.unanchored {
+                let id = one.id.parse::<FindingId>().ok();
+                let own = id.and_then(|id| Some((id.clone(), manifest.listed.get(&id)?.0)));
+                let author = review.author.clone().zip(own);
+                manifest
+                    .unanchored
+                    .extend(author.map(|(author, own)| Remark {
+                        author,
+                        file: followed(&one.file, sources.renames),
+                        line: one.line,
+                        body: one.finding.clone(),
+                        own: Some(own),
+                    }));
+            }
         }
         manifest
     }
@@ -351,6 +375,7 @@ impl Folding<'_> {
             file: followed(&first.path, self.sources.renames),
             line: first.line.or(first.original_line),
             body: first.body.clone(),
+            own: None,
         })
     }
 

@@ -235,6 +235,7 @@ fn desk(draw: &mut Draw<'_>) -> Desk {
         file: "src/a.rs".into(),
         line: Some(12),
         body: "The cache is never cleared.".into(),
+        own: None,
     };
     let subject = Subject {
         head: sha("b"),

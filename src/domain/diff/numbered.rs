@@ -49,13 +49,11 @@ impl FileDiff {
             (FileStatus::Removed, _) => "removed".to_owned(),
             (FileStatus::Changed, _) => "mode or type changed".to_owned(),
         };
-        let mode = self.objects.changed_mode();
-        let mode = mode.map(|(old, new)| format!(", {old} before, {new} now"));
         format!(
             "{path}: {what}, +{} -{}{}",
             self.additions(),
             self.deletions(),
-            mode.unwrap_or_default()
+            self.objects.note()
         )
     }
 }

@@ -2,7 +2,8 @@
 //! never said twice.
 
 use super::{Answer, Desk, Entry, Finding};
-use crate::domain::{Login, PassNumber, Status, Thread, ThreadId, Trust};
+use crate::domain::{PassNumber, Status, Thread, ThreadId, Trust};
+use crate::state::rebuild::Remark;
 use crate::state::repeats::{Claim, Likeness};
 
 impl Desk {
@@ -73,7 +74,7 @@ impl Desk {
     }
 
     /// Somebody who made this very point here before us. What blocks is said all the same: the gate hangs on it.
-    pub(super) fn said_by_another(&self, finding: &Finding) -> Option<&Login> {
+    pub(super) fn said_by_another(&self, finding: &Finding) -> Option<&Remark> {
         if self.would_block(finding) {
             return None;
         }
@@ -92,7 +93,7 @@ impl Desk {
             };
             theirs.mark().likeness(&mark) == Likeness::NearCertain
         });
-        same.next().map(|other| &other.author)
+        same.next()
     }
 
     fn would_block(&self, finding: &Finding) -> bool {

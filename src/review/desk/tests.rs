@@ -639,6 +639,24 @@ fn what_was_fixed_and_is_back_reopens_its_thread_unless_a_person_closed_it() {
 }
 
 #[test]
+fn what_the_text_of_an_earlier_review_says_is_not_said_again_and_stays_open() {
+    let mut desk = desk();
+    let text = "The `lock_guard` is never released when `flush()` returns an error.";
+    desk.subject.others.push(crate::state::rebuild::Remark {
+        author: Login::new("reviewer[bot]"),
+        file: "src/a.rs".into(),
+        line: Some(12),
+        body: text.into(),
+        own: Some(("f1".parse().unwrap(), score(7))),
+    });
+    for _ in 0..2 {
+        desk.post(draft(text, 7)).unwrap_err();
+    }
+    assert!(desk.entries().is_empty());
+    assert_eq!(desk.still_said().collect::<Vec<_>>(), [score(7)]);
+}
+
+#[test]
 fn what_a_person_said_at_the_place_is_left_to_them() {
     let mut desk = desk();
     desk.subject.others.push(crate::state::rebuild::Remark {
@@ -646,6 +664,7 @@ fn what_a_person_said_at_the_place_is_left_to_them() {
         file: "src/a.rs".into(),
         line: Some(12),
         body: "The `lock_guard` is never released when `flush()` returns an error here.".into(),
+        own: None,
     });
     let refused = desk
         .post(draft(
