@@ -64,6 +64,7 @@ pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
         (1, 10) => "a whole number from 1 to 10",
         (1, 100) => "a whole number from 1 to 100",
         (1, 360) => "a whole number from 1 to 360",
+        (8_000, _) => "a whole number, at least 8000",
         _ => "a whole number above 0",
     };
     // `parse` alone would take "+5".

@@ -196,9 +196,9 @@ odd_files! {
     p6_an_empty_file_is_commented_as_a_file: Change::write("src/empty.ts", ""),
         "src/empty.ts", "added src/empty.ts (+0 -0)" => ("FILE", "src/empty.ts");
     p6_a_submodule_is_commented_on_its_one_line: Change::submodule("vendor/lib", &"1".repeat(40)),
-        "vendor/lib", "added vendor/lib (+1 -0)" => ("RIGHT", "vendor/lib:1");
+        "vendor/lib", "added vendor/lib (+1 -0, submodule)" => ("RIGHT", "vendor/lib:1");
     p6_a_symbolic_link_is_commented_on_its_one_line: Change::symlink("src/link", "/proc/self/environ"),
-        "src/link", "added src/link (+1 -0)" => ("RIGHT", "src/link:1");
+        "src/link", "added src/link (+1 -0, symbolic link)" => ("RIGHT", "src/link:1");
     p6_a_deleted_file_is_commented_where_it_was: Change::remove("src/db.ts"),
         "src/db.ts", "removed src/db.ts (+0 -20)" => ("LEFT", "src/db.ts:1 (removed)");
 }
