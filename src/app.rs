@@ -49,6 +49,7 @@ use crate::git::Remote;
 use crate::github::{GitHub, PullRequest, ReactTo, Rehearsal};
 use crate::opencode::Keeper;
 use crate::plan::{self, Plan};
+use crate::publish::comment::Voice;
 use crate::random;
 use crate::report::rehearsal;
 use crate::review::limits::Meter;
@@ -505,6 +506,18 @@ impl<'a> Run<'a> {
     /// The workflow run's page, where there is one.
     fn url(&self) -> Option<String> {
         run_url(&self.engine.setup.environment, &self.pr.repo.to_string())
+    }
+
+    /// How the run speaks about a head of the pull request.
+    fn voice<'r>(&'r self, pull: &'r PullRequest) -> Voice<'r> {
+        Voice {
+            pr: &self.pr,
+            keys: &self.keys,
+            head: &pull.head_sha,
+            run: &self.id,
+            fork: pull.from_fork,
+            mention: &self.engine.config.mention,
+        }
     }
 
     fn memory(&self) -> Memory<'_> {

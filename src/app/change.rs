@@ -82,6 +82,12 @@ impl Change {
         })
     }
 
+    /// How many of these are not shown at all.
+    pub fn hidden(&self) -> usize {
+        let hidden = self.excused().filter(|(_, excuse)| !excuse.is_shown());
+        hidden.count()
+    }
+
     /// The files that nobody can show, each with the reason.
     pub fn unreadable(&self) -> impl Iterator<Item = String> {
         self.covered().filter_map(|(diff, cover)| match cover {

@@ -93,6 +93,7 @@ pub fn conclude(
     report.ledger = LedgerReport::from(&record);
     report.left_out = left_out(&reading.change, &outcome.beyond);
     report.reasons = reasons(outcome, &record, &sent);
+    report.notes.extend(way_out(run, verdict, &record));
     report.warnings.extend(outcome.restarts.iter().cloned());
     if verdict != Verdict::Incomplete {
         report.warnings.extend(why_ended(outcome));
@@ -131,6 +132,13 @@ pub fn open_scores<'a>(
         .filter(|thread| !resolved.contains(&thread.id));
     let scores = open.map(|thread| thread.assessment.score);
     scores.filter(move |score| *score >= threshold)
+}
+
+/// What people can do about an incomplete review that is not just to be posted.
+pub fn way_out(run: &Run<'_>, verdict: Verdict, record: &Record) -> Option<String> {
+    let acceptable = run.keys.can_sign() && record.unsent == 0 && !record.undone().is_empty();
+    let incomplete = verdict == Verdict::Incomplete && acceptable;
+    incomplete.then(|| comment::how_to_accept(&run.engine.config.mention))
 }
 
 fn reasons(outcome: &Outcome, record: &Record, sent: &Sent) -> Vec<String> {

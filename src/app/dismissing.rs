@@ -5,7 +5,7 @@ use super::{Run, Stop, asking};
 use crate::domain::{Awaiting, CommentId, Login, Resolution, Status, Thread};
 use crate::event::{Command, CommentPlace, EventKind};
 use crate::github::{ReviewComment, ReviewEvent};
-use crate::publish::comment::{NotDismissed, Voice};
+use crate::publish::comment::NotDismissed;
 use crate::publish::outbox::Outbox;
 use crate::review::desk::{Effect, StagedReply};
 use crate::review::ledger::Stage;
@@ -64,7 +64,7 @@ pub async fn dismiss(
             close(run, reading, &reply).await
         }
         Err(why) => {
-            let text = voice(run, reading).not_dismissed(&why);
+            let text = run.voice(&reading.pull).not_dismissed(&why);
             asking::tell(run, reading, (*comment_id, asked_in), &text).await
         }
     }
@@ -101,7 +101,7 @@ async fn refusal(
 /// Says so in the thread, and closes the conversation where the token may.
 async fn close(run: &Run<'_>, reading: &mut Reading, reply: &StagedReply) -> Result<(), Stop> {
     let outbox = Outbox {
-        voice: voice(run, reading),
+        voice: run.voice(&reading.pull),
         diffs: &[],
         findings: Vec::new(),
         replies: vec![reply],
@@ -127,15 +127,4 @@ async fn close(run: &Run<'_>, reading: &mut Reading, reply: &StagedReply) -> Res
 fn root_of(comments: &[ReviewComment], id: CommentId) -> Option<CommentId> {
     let comment = comments.iter().find(|comment| comment.id == id)?;
     Some(comment.in_reply_to.unwrap_or(id))
-}
-
-fn voice<'a>(run: &'a Run<'_>, reading: &'a Reading) -> Voice<'a> {
-    Voice {
-        pr: &run.pr,
-        keys: &run.keys,
-        head: &reading.pull.head_sha,
-        run: &run.id,
-        fork: reading.pull.from_fork,
-        mention: &run.engine.config.mention,
-    }
 }

@@ -93,6 +93,9 @@ pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished 
         ..reading.account.entered_in(record, run.today)
     };
     report.ledger = LedgerReport::from(&record);
+    report
+        .notes
+        .extend(concluding::way_out(run, verdict, &record));
     Finished {
         report,
         verdict,

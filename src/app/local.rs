@@ -264,10 +264,7 @@ async fn review(
         commits: &work.commits,
         diffs: &diffs,
         parts: &parts,
-        excused: change
-            .excused()
-            .filter(|(_, excuse)| !excuse.is_shown())
-            .count(),
+        excused: change.hidden(),
         unreadable: change.unreadable().count(),
         since: None,
         rules: &change.rules,

@@ -15,7 +15,7 @@ use crate::domain::{CommentId, CommitSha, FileDiff, Finding, Thread};
 use crate::event::Command;
 use crate::opencode::Keeper;
 use crate::plan::{self, Question};
-use crate::publish::comment::{self, Voice};
+use crate::publish::comment;
 use crate::publish::outbox::{Outbox, Sent};
 use crate::random;
 use crate::report::document::SuspicionReport;
@@ -77,14 +77,7 @@ pub async fn review(
     staged.enter_in(&mut record, &reading);
     let all_said = evidence(run, &outcome, &record, &staged, &Sent::default(), 0);
     let outbox = Outbox {
-        voice: Voice {
-            pr: &run.pr,
-            keys: &run.keys,
-            head: &reading.pull.head_sha,
-            run: &run.id,
-            fork: reading.pull.from_fork,
-            mention: &run.engine.config.mention,
-        },
+        voice: run.voice(&reading.pull),
         diffs: &reading.change.diffs,
         findings: staged.findings.iter().collect(),
         replies: staged.replies.iter().collect(),
@@ -194,10 +187,7 @@ pub async fn passes(
         commits: &commits,
         diffs,
         parts: &parts,
-        excused: change
-            .excused()
-            .filter(|(_, excuse)| !excuse.is_shown())
-            .count(),
+        excused: change.hidden(),
         unreadable: change.unreadable().count(),
         since,
         rules: &change.rules,

@@ -449,7 +449,7 @@ pub fn only_what_is_new(since: &Since) -> String {
         known => format!("{known} others were reviewed before and are the same"),
     };
     format!(
-        "Reviewed was what is new since {}, in {}; {others}.",
+        "Only changes since {} were reviewed, in {}; {others}.",
         since.head.short(),
         plural(new, "file"),
     )
@@ -534,6 +534,15 @@ pub fn nothing_to_show(excused: impl IntoIterator<Item = Excuse>, unreadable: &[
 #[must_use]
 pub fn accepted(by: &str, undone: &[String]) -> String {
     format!("Accepted by {by}: {}", undone.join("; "))
+}
+
+/// Who can turn an incomplete check green, and how.
+#[must_use]
+pub fn how_to_accept(mention: &str) -> String {
+    format!(
+        "To turn this check green: run the review again where its limits or files allow more, or let somebody with write access \
+         comment `{mention} accept`, which counts until the next push."
+    )
 }
 
 /// Replies to `accept` where nothing is accepted.

@@ -169,7 +169,7 @@ fn five_pushes_cost_what_is_new_and_lose_nothing() {
         let report = ran.report.as_ref().expect("a report");
         assert_eq!(report["open_issues"], 1, "{name}: the cart is still open");
     }
-    let told = "Reviewed was what is new since";
+    let told = "Only changes since";
     assert!(
         deltas[0].1.summary.contains(told),
         "{}",

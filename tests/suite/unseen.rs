@@ -261,6 +261,11 @@ fn what_nobody_can_show_leaves_the_review_incomplete_and_is_named() {
     ] {
         assert!(page.contains(name), "{name}: {page}");
     }
+    let way_out = "let somebody with write access comment";
+    assert!(
+        page.contains(way_out) && page.contains("@review-my-code-bot accept"),
+        "{page}"
+    );
     world.github.take_writes();
     world.finish();
 }
