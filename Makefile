@@ -101,6 +101,7 @@ image-test:
 # Faults drawn from a thousand seeds, two at a time, every tenth with the real OpenCode; `make test` has the first sixty.
 # Fewer, or others: SOAK_SEEDS=200 SOAK_FIRST=1001 make soak. One, with its plan and its logs: SOAK_SEED=123 make soak.
 soak: $(installed)
+	cargo build --quiet --examples
 	one=$${SOAK_SEED:+one_seed}; cargo test --test suite soak::$${one:-a_thousand_seeds} -- --ignored --nocapture
 
 # The properties of the tests on inputs that coverage leads to. No sanitiser: it would need a nightly compiler, and there is
