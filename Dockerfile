@@ -6,6 +6,7 @@ WORKDIR /build
 # Writes into the executable which crates it is made of: an SBOM of the image would not know them otherwise.
 RUN cargo install --locked cargo-auditable@0.7.7
 COPY Cargo.toml Cargo.lock ./
+COPY crates crates
 # The dependencies in a layer of their own, which is built anew when they change and not when we do. Of the other targets
 # that Cargo.toml names, Cargo asks for no file as long as they are not built.
 RUN mkdir src && touch src/lib.rs && echo 'fn main() {}' >src/main.rs \

@@ -9,16 +9,16 @@ installed = node_modules/.package-lock.json
 check: fmt clippy test
 
 fmt:
-	cargo fmt --check
+	cargo fmt --all --check
 
 clippy:
-	cargo clippy --all-targets -- -D warnings
+	cargo clippy --workspace --all-targets -- -D warnings
 
 # One seed for the property tests, so that a change is judged and not the dice; another one: PROPTEST_RNG_SEED=7 make test.
 # Two scenarios more at a time than there are processors, because many wait for most of their time.
 test: $(installed)
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} \
-	    RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(node -p 'os.availableParallelism() + 2')} cargo test
+	    RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(node -p 'os.availableParallelism() + 2')} cargo test --workspace
 
 # What no compiler sees: action.yml, the workflows to copy and our own, judged by zizmor, GitHub's schemas, GitHub's language
 # service and actionlint; the example of a configuration by our schema; the image's recipe by hadolint, scripts by shellcheck.
@@ -105,7 +105,7 @@ soak: $(installed)
 	one=$${SOAK_SEED:+one_seed}; cargo test --test suite soak::$${one:-a_thousand_seeds} -- --ignored --nocapture
 
 # The properties of the tests on inputs that coverage leads to. No sanitiser: it would need a nightly compiler, and there is
-# no unsafe code to watch. Compares are not traced, because that takes most of the time, and a byte of an input is already a
+# no unsafe code to watch in what is fuzzed. Compares are not traced, because that takes most of the time, and a byte of an input is already a
 # whole word. One target, for longer: make fuzz TARGETS=redact RUNS=20000000, or RUNS=-1 until it is interrupted.
 TARGETS = block diff event redact sanitize tools
 RUNS = 2000000

@@ -6,8 +6,8 @@ use crate::config::Config;
 use crate::context::brief;
 use crate::gateway::{Gateway, Limits};
 use crate::opencode::{
-    Keeper, ModelEndpoint, Profile, Spec, ToolEndpoint, find_opencode, find_ripgrep, is_script,
-    profile,
+    Keeper, ModelEndpoint, Profile, Quota, Spec, ToolEndpoint, find_opencode, find_ripgrep,
+    is_script, profile,
 };
 use crate::tools::server::{Offer, ToolServer};
 use std::path::Path;
@@ -85,9 +85,9 @@ pub async fn start(
         config,
         profile: Profile::Reviewer,
         password: engine.secrets.password.clone(),
-        connect: vec![tools.port()],
+        server: tools.port(),
         require_walls: engine.config.require_sandbox,
-        memory: Spec::MEMORY,
+        quota: Quota::USUAL,
     };
     Keeper::start(spec, engine.setup.clock)
         .await

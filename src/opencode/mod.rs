@@ -6,13 +6,13 @@ mod attend;
 pub mod client;
 pub mod keeper;
 pub mod locate;
-mod memory;
 mod output;
 pub mod premises;
 pub mod process;
 pub mod profile;
 pub mod sandbox;
 pub mod session;
+mod usage;
 mod wire;
 
 pub use attend::Watched;
@@ -24,3 +24,4 @@ pub use profile::{ModelEndpoint, Profile, ToolEndpoint};
 pub use session::{
     ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
 };
+pub use usage::Quota;

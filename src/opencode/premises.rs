@@ -1,11 +1,12 @@
 //! The sidecar's folders and programs, made ready for the user it will be. Separate, because whom a folder belongs
 //! to is no concern of starting a process.
 
-use super::sandbox::NOBODY;
+use super::sandbox;
+use crate::random;
 use anyhow::{Context as _, Result, ensure};
 use nix::unistd::geteuid;
 use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 
 /// What the sidecar is made of, where the user that it becomes can reach it.
@@ -35,8 +36,9 @@ impl Premises {
                 user: None,
             });
         }
+        let user = user_of(home)?;
         for folder in &folders {
-            chown(folder, Some(NOBODY), Some(NOBODY))
+            chown(folder, Some(user), Some(user))
                 .and_then(|()| std::fs::set_permissions(folder, Permissions::from_mode(0o700)))
                 .with_context(|| folder.display().to_string())?;
         }
@@ -52,9 +54,21 @@ impl Premises {
         Ok(Self {
             executable: within_reach(executable, &store)?,
             programs: programs.collect::<Result<_>>()?,
-            user: Some(NOBODY),
+            user: Some(user),
         })
     }
+}
+
+/// The user that a home was given to before, or another one: a sidecar that takes a former one's place has to read what
+/// it left.
+fn user_of(home: &Path) -> Result<u32> {
+    let owner = std::fs::metadata(home)
+        .with_context(|| home.display().to_string())?
+        .uid();
+    if sandbox::USERS.contains(&owner) {
+        return Ok(owner);
+    }
+    Ok(sandbox::user(random::number()?))
 }
 
 /// The program itself where everybody may execute it, else a copy: a checkout below a private home is no reason to

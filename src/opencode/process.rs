@@ -3,17 +3,20 @@
 #![expect(clippy::disallowed_methods, reason = "edge: starts the sidecar")]
 
 use super::client::Client;
-use super::memory;
 use super::output::{Output, secrets};
 use super::premises::Premises;
 use super::profile::{self, Profile, Surroundings};
-use super::sandbox::{Announcement, Confinement, Walls};
+use super::sandbox::sockets::{self, HeldPort};
+use super::sandbox::{Announcement, Confinement, Walls, loader};
+use super::usage::Quota;
 use crate::clock::Clock;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use secrecy::SecretString;
 use serde_json::Value;
 use std::fmt;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -45,17 +48,12 @@ pub struct Spec {
     pub profile: Profile,
     /// Without it the sidecar answers nobody.
     pub password: SecretString,
-    /// The ports of ours that it may connect to.
-    pub connect: Vec<u16>,
+    /// The port of our server, the one that it reaches whatever address it connects to.
+    pub server: u16,
     /// Whether a gap in the walls ends it before it begins.
     pub require_walls: bool,
-    /// It is ended when it holds more bytes of memory than this.
-    pub memory: u64,
-}
-
-impl Spec {
-    /// Six times what a review takes, and less than the smallest runner has.
-    pub const MEMORY: u64 = 4 << 30;
+    /// It is ended when it takes more than this.
+    pub quota: Quota,
 }
 
 /// Without the configuration, which holds the run's bearer secrets.
@@ -168,8 +166,10 @@ impl Sidecar {
 
     async fn attempt(spec: &Spec, clock: &Clock, deadline: Instant) -> Result<Self, StartError> {
         let password = spec.password.clone();
-        let port = free_port()?;
-        let mut child = spawn(spec, port, &password)?;
+        let held =
+            HeldPort::any().map_err(|error| surroundings(&format!("no free port: {error}")))?;
+        let port = held.number();
+        let mut child = spawn(spec, held, &password)?;
         let pid = child
             .id()
             .and_then(|id| i32::try_from(id).ok())
@@ -179,8 +179,11 @@ impl Sidecar {
         let stdout = child.stdout.take();
         let (ended, receiver) = watch::channel(None);
         let group = Pid::from_raw(pid);
-        let memory = spec.memory;
-        tokio::spawn(async move { report_end(child, group, memory, &ended).await });
+        let (quota, home) = (spec.quota, spec.home.clone());
+        tokio::spawn(async move {
+            let excess = quota.exceeded(group, &home);
+            report_end(child, group, excess, &ended).await;
+        });
         let base = format!("http://127.0.0.1:{port}");
         let client = Client::new(base, password, spec.profile.agent(), &spec.directory)
             .map_err(|error| surroundings(&error.to_string()))?;
@@ -263,7 +266,7 @@ impl Drop for Sidecar {
     }
 }
 
-fn spawn(spec: &Spec, port: u16, password: &SecretString) -> Result<Child, StartError> {
+fn spawn(spec: &Spec, port: HeldPort, password: &SecretString) -> Result<Child, StartError> {
     let missing = |error: std::io::Error| StartError::Missing {
         executable: spec.executable.display().to_string(),
         cause: error.to_string(),
@@ -279,27 +282,34 @@ fn spawn(spec: &Spec, port: u16, password: &SecretString) -> Result<Child, Start
     });
     let mut execute = premises.programs;
     execute.push(premises.executable.clone());
+    let loaders: Vec<PathBuf> = execute.iter().filter_map(|path| loader::of(path)).collect();
+    execute.extend(loaders);
     let walls = Walls {
         read: vec![spec.directory.clone()],
         execute,
         write: vec![spec.home.clone()],
-        listen: port,
-        connect: spec.connect.clone(),
+        listen: port.number(),
+        connect: vec![spec.server],
+        supervised: true,
         user: premises.user,
         required: spec.require_walls,
     };
     let walls = serde_json::to_string(&walls).map_err(|error| surroundings(&error.to_string()))?;
+    let (ours, theirs) = UnixStream::pair().map_err(|error| surroundings(&error.to_string()))?;
+    let number = port.number();
+    sockets::supervise(ours, port, spec.server)
+        .map_err(|error| surroundings(&error.to_string()))?;
     Command::new(&spec.launcher)
         .args(["confine", walls.as_str(), "--"])
         .arg(&premises.executable)
         .args(["serve", "--pure", "--hostname", "127.0.0.1", "--port"])
-        .arg(port.to_string())
+        .arg(number.to_string())
         // Not in the snapshot: its runtime heeds a `tsconfig.json` of the folder that it starts in, and loads the
         // files that this one names in place of its own modules.
         .current_dir(&spec.home)
         .env_clear()
         .envs(variables)
-        .stdin(Stdio::null())
+        .stdin(OwnedFd::from(theirs))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
@@ -313,24 +323,20 @@ fn spawn(spec: &Spec, port: u16, password: &SecretString) -> Result<Child, Start
         })
 }
 
-/// Waits for the leader, or until the group holds too much memory; then ends whatever of it is left, and only then
-/// says how it ended.
+/// Waits for the leader, or until the group takes too much; then ends whatever of it is left, and only then says how it
+/// ended.
 async fn report_end(
     mut child: Child,
     group: Pid,
-    memory: u64,
+    excess: impl Future<Output = String>,
     ended: &watch::Sender<Option<String>>,
 ) {
     let status = tokio::select! {
         status = child.wait() => described(status),
-        held = memory::exceeds(group, memory) => {
+        excess = excess => {
             let _gone_already = killpg(group, Signal::SIGKILL);
             let _reaped = child.wait().await;
-            format!(
-                "ended by us, because it held {} MiB of memory, more than the {} MiB it may",
-                held >> 20,
-                memory >> 20
-            )
+            format!("ended by us, because {excess}")
         }
     };
     let _nobody_left = killpg(group, Signal::SIGKILL);
@@ -349,14 +355,6 @@ async fn exit_of(mut ended: watch::Receiver<Option<String>>) -> String {
         Ok(status) => status.clone().unwrap_or_default(),
         Err(_) => "unknown status".to_owned(),
     }
-}
-
-/// OpenCode has no port that means "any free one", so one is tried out and given to it.
-fn free_port() -> Result<u16, StartError> {
-    std::net::TcpListener::bind(("127.0.0.1", 0))
-        .and_then(|listener| listener.local_addr())
-        .map(|address| address.port())
-        .map_err(|error| surroundings(&format!("no free port: {error}")))
 }
 
 /// Version 1.18 says only `ServeError`.

@@ -3,6 +3,8 @@
 
 mod calls;
 pub mod enter;
+pub(super) mod loader;
+pub mod sockets;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -13,41 +15,65 @@ use std::path::PathBuf;
 pub struct Walls {
     /// Folders and files that it may read.
     pub read: Vec<PathBuf>,
-    /// Programs that it may execute, itself among them.
+    /// Programs that it may execute: itself, and the loaders of those that are not linked statically.
     pub execute: Vec<PathBuf>,
     /// Folders that it may do anything in.
     pub write: Vec<PathBuf>,
-    /// The one port it may listen on, and those it may connect to.
+    /// The one port it may listen on, and those it may connect to, where no supervisor answers for its sockets.
     pub listen: u16,
     pub connect: Vec<u16>,
+    /// Whether the process that started it supervises its sockets, over its standard input.
+    #[serde(default)]
+    pub supervised: bool,
     /// The user and group to become; `None` where we are no superuser ourselves.
     pub user: Option<u32>,
     /// Whether a gap ends it before it begins.
     pub required: bool,
 }
 
-/// `nobody` and `nogroup`, by the number that every distribution gives them.
-pub const NOBODY: u32 = 65_534;
+/// Users for sidecars: those that systemd, too, gives to whatever needs one for a while. Each run takes one of them, so
+/// that the limit of processes counts its own sidecar only. A container with the usual 65,536 users has them all.
+pub(super) const USERS: std::ops::RangeInclusive<u32> = 61_184..=65_519;
 
-/// What its runtime needs of the system: the libraries and, of `/proc`, its own memory map. Anything more of
-/// `/proc/self` would give it its environment.
-const SYSTEM: [&str; 6] = [
-    "/usr",
-    "/lib",
+/// The user of a run, by a random number.
+pub(super) fn user(random: u32) -> u32 {
+    USERS.start() + random % (USERS.end() - USERS.start() + 1)
+}
+
+/// What its runtime needs of the system besides libraries: of `/proc`, its own memory map. Anything more of `/proc/self`
+/// would give it its environment.
+const SYSTEM: [&str; 3] = ["/proc/self/maps", "/dev/urandom", "/dev/random"];
+
+/// The shared libraries of programs that are not linked statically, and where distributions have them. By name, because
+/// a loader runs every program that it can read, and `/usr` is full of them.
+const LIBRARIES: [&str; 9] = [
+    "libc.so.6",
+    "libm.so.6",
+    "libpthread.so.0",
+    "libdl.so.2",
+    "librt.so.1",
+    "libgcc_s.so.1",
+    "libstdc++.so.6",
+    "libc.musl-x86_64.so.1",
+    "libc.musl-aarch64.so.1",
+];
+const LIBRARY_FOLDERS: [&str; 8] = [
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
     "/lib64",
-    "/proc/self/maps",
-    "/dev/urandom",
-    "/dev/random",
+    "/usr/lib64",
+    "/lib",
+    "/usr/lib",
 ];
 
-/// Where the C libraries of the supported platforms have their loader, which executes every program.
-const LOADERS: [&str; 5] = [
-    "/lib64/ld-linux-x86-64.so.2",
-    "/lib/ld-linux-x86-64.so.2",
-    "/lib/ld-linux-aarch64.so.1",
-    "/lib/ld-musl-x86_64.so.1",
-    "/lib/ld-musl-aarch64.so.1",
-];
+/// The largest file that it may write.
+const FILE_LIMIT: u64 = 1 << 30;
+
+/// How many processes and threads it may have. Where it is no user of its own, this would count everything else that the
+/// person runs.
+const PROCESS_LIMIT: u64 = 512;
 
 /// Devices that it may write to.
 const DEVICES: [&str; 1] = ["/dev/null"];
@@ -58,8 +84,10 @@ const DEVICES: [&str; 1] = ["/dev/null"];
 pub enum Gap {
     /// No Landlock at all.
     Landlock(String),
-    /// A Landlock too old to know TCP.
-    Tcp,
+    /// Nobody answers for its sockets, and Landlock holds the ports only.
+    Addresses(String),
+    /// Nobody answers for its sockets, and this Landlock does not know TCP.
+    Tcp(String),
     /// A Landlock too old to hold back signals, where no other user does.
     Signals,
     /// It runs as the superuser.
@@ -72,12 +100,17 @@ pub enum Gap {
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Landlock(why) => write!(
+            Self::Landlock(why) => {
+                write!(f, "Landlock ({why}): it can read what its user can read")
+            }
+            Self::Addresses(why) => write!(
                 f,
-                "Landlock ({why}): it can read what its user can read, and connect to any address"
+                "supervised sockets ({why}): it can connect to the reviewer's port number on any host"
             ),
-            Self::Tcp => f.write_str(
-                "Landlock's rules for TCP (they need Linux 6.7): it can connect to any address",
+            Self::Tcp(why) => write!(
+                f,
+                "supervised sockets ({why}) and Landlock's rules for TCP (they need Linux 6.7): it can connect to any \
+                 address"
             ),
             Self::Signals => f.write_str(
                 "Landlock's rules for signals (they need Linux 6.12): it can signal processes of the same user",
@@ -165,23 +198,34 @@ mod tests {
     #[test]
     fn what_is_missing_is_said_precisely() {
         let confinement = Confinement {
-            gaps: vec![Gap::Tcp, Gap::User("EPERM: Operation not permitted".into())],
+            gaps: vec![
+                Gap::Tcp("it needs Linux 5.9".into()),
+                Gap::User("EPERM: Operation not permitted".into()),
+            ],
             user: 0,
             landlock: Some(3),
         };
         assert_eq!(
             confinement.to_string(),
-            "The sandbox lacks Landlock's rules for TCP (they need Linux 6.7): it can connect to any address; \
-             another user (EPERM: Operation not permitted): it runs as the superuser."
+            "The sandbox lacks supervised sockets (it needs Linux 5.9) and Landlock's rules for TCP (they need Linux 6.7): \
+             it can connect to any address; another user (EPERM: Operation not permitted): it runs as the superuser."
         );
         assert!(!confinement.is_complete());
+    }
+
+    #[test]
+    fn every_run_takes_a_user_that_a_small_container_has() {
+        assert_eq!(user(0), 61_184);
+        assert_eq!(user(4_335), 65_519);
+        assert_eq!(user(4_336), 61_184);
+        assert!(USERS.contains(&user(u32::MAX)));
     }
 
     #[test]
     fn an_announcement_survives_the_pipe_and_nothing_else_passes_for_one() {
         let complete = Confinement {
             gaps: vec![],
-            user: NOBODY,
+            user: user(0),
             landlock: Some(7),
         };
         let announcement = Announcement::Entered(complete);

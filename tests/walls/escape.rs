@@ -10,18 +10,28 @@
 )]
 
 use nix::errno::Errno;
+use nix::fcntl::AtFlags;
 use nix::mount::{MsFlags, mount};
+use nix::mqueue::{MQ_OFlag, mq_open};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::ptrace;
-use nix::sys::signal::kill;
+use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::socket::{
+    ControlMessage, MsgFlags, MultiHeaders, SockaddrIn, sendmmsg, sendmsg, setsockopt, sockopt,
+};
+use nix::sys::stat::Mode;
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::{
-    Gid, Pid, Uid, chroot, getppid, setgroups, setpgid, setresgid, setresuid, setsid,
+    Gid, Pid, Uid, chroot, execveat, getppid, setgroups, setpgid, setresgid, setresuid, setsid,
 };
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::ffi::CString;
 use std::fs;
-use std::io::{self, IoSliceMut};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, IoSlice, IoSliceMut, Write as _};
+use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -38,8 +48,12 @@ fn main() {
     let outcomes = [
         reads(&home, &runner),
         writes(&home),
-        connections(&runner),
+        connections(&home, &runner),
+        fast_opens(),
+        listeners(),
         processes(&home),
+        programs(),
+        limits(&home),
         rights(),
     ];
     let told: Vec<String> = outcomes
@@ -71,7 +85,9 @@ fn reads(home: &Path, runner: &Path) -> Outcomes {
         symlink(target, &link).and_then(|()| fs::read(link))
     };
     vec![
-        ("read-libraries", tried(fs::read_dir("/usr"))),
+        ("read-library", tried(fs::File::open(library()))),
+        ("read-programs", tried(fs::read_dir("/usr/bin"))),
+        ("read-program", tried(fs::File::open("/usr/bin/env"))),
         ("read-snapshot", tried(fs::read_dir(&snapshot))),
         ("read-passwd", tried(fs::read("/etc/passwd"))),
         ("read-root", tried(fs::read_dir("/"))),
@@ -130,31 +146,73 @@ fn writes(home: &Path) -> Outcomes {
     ]
 }
 
-fn connections(runner: &Path) -> Outcomes {
+/// The C library, wherever this distribution has it.
+fn library() -> PathBuf {
+    let folders = [
+        "/lib/x86_64-linux-gnu",
+        "/lib/aarch64-linux-gnu",
+        "/lib64",
+        "/usr/lib",
+    ];
+    let mut files = folders
+        .iter()
+        .map(|folder| Path::new(folder).join("libc.so.6"));
+    files.find(|file| file.exists()).expect("a C library")
+}
+
+/// The port of a listener that no wall lets through, from our own name.
+fn foreign() -> u16 {
     let name = std::env::current_exe().expect("a name");
     let name = name.to_string_lossy();
-    let foreign = name.rsplit('-').next().expect("a port");
-    let to = |port: &str| TcpStream::connect(format!("127.0.0.1:{port}"));
+    let port = name.rsplit('-').next().expect("a port");
+    port.parse().expect("a number")
+}
+
+/// The port of the reviewer's own server, from the configuration.
+fn ours() -> u16 {
     let config = std::env::var("OPENCODE_CONFIG_CONTENT").expect("the configuration");
     let ours = config
         .split("http://127.0.0.1:")
         .nth(1)
         .expect("our address");
     let ours: String = ours.chars().take_while(char::is_ascii_digit).collect();
+    ours.parse().expect("a number")
+}
+
+/// Says a word to an address. The test judges who has heard it.
+fn say(address: &str) -> io::Result<()> {
+    TcpStream::connect(address)?.write_all(b"canary")
+}
+
+/// Asks the test to listen on other hosts under the number of our port, and says a word there.
+fn same_port_elsewhere(home: &Path) -> Outcomes {
+    let port = ours();
+    fs::write(home.join("port"), port.to_string()).expect("a file of its own");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !home.join("listening").exists() && std::time::Instant::now() < deadline {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    vec![
+        ("same-port", tried(say(&format!("127.0.0.2:{port}")))),
+        ("same-port-v6", tried(say(&format!("[::1]:{port}")))),
+    ]
+}
+
+fn connections(home: &Path, runner: &Path) -> Outcomes {
+    let foreign = foreign();
+    let to = |port: u16| TcpStream::connect(format!("127.0.0.1:{port}"));
+    let ours = ours();
     let socket = |domain, kind, protocol| Socket::new(domain, kind, protocol);
     let (v4, v6, stream) = (Domain::IPV4, Domain::IPV6, Type::STREAM);
     let mptcp = socket(v4, stream, Some(Protocol::MPTCP)).and_then(|socket| {
         let address: SocketAddr = format!("127.0.0.1:{foreign}").parse().expect("an address");
         socket.connect(&SockAddr::from(address))
     });
-    vec![
-        ("tcp-ours", tried(to(&ours))),
-        ("tcp-foreign", tried(to(foreign))),
-        (
-            "tcp-foreign-v6",
-            tried(TcpStream::connect(format!("[::1]:{foreign}"))),
-        ),
-        ("tcp-listen", tried(TcpListener::bind("127.0.0.1:0"))),
+    let mut outcomes = same_port_elsewhere(home);
+    outcomes.extend([
+        ("tcp-ours", tried(to(ours))),
+        ("tcp-foreign", tried(say(&format!("127.0.0.1:{foreign}")))),
+        ("tcp-foreign-v6", tried(say(&format!("[::1]:{foreign}")))),
         ("udp", tried(socket(v4, Type::DGRAM, None))),
         ("udp-v6", tried(socket(v6, Type::DGRAM, None))),
         ("mptcp", tried(mptcp)),
@@ -172,6 +230,57 @@ fn connections(runner: &Path) -> Outcomes {
             tried(socket(Domain::UNIX, Type::DGRAM, None)),
         ),
         ("unix-pair", tried(UnixStream::pair())),
+    ]);
+    outcomes
+}
+
+/// TCP Fast Open connects without `connect`: the data of the first call goes out with the handshake.
+fn fast_opens() -> Outcomes {
+    const FAST_OPEN: i32 = 0x2000_0000;
+    let address = SocketAddrV4::new([127, 0, 0, 1].into(), foreign());
+    let flags = MsgFlags::from_bits_retain(FAST_OPEN);
+    let socket = || Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let to = SockAddr::from(SocketAddr::from(address));
+    let (one, two, three) = (socket(), socket(), socket());
+    let data = [IoSlice::new(b"canary")];
+    let peer = SockaddrIn::from(address);
+    let none: [ControlMessage<'_>; 0] = [];
+    let sent = sendmsg(two.as_raw_fd(), &data, &none, flags, Some(&peer));
+    let mut headers = MultiHeaders::preallocate(1, None);
+    let many = sendmmsg(
+        three.as_raw_fd(),
+        &mut headers,
+        [&data],
+        [Some(peer)],
+        none,
+        flags,
+    );
+    vec![
+        (
+            "fast-open-sendto",
+            tried(one.send_to_with_flags(b"canary", &to, FAST_OPEN)),
+        ),
+        ("fast-open-sendmsg", tried(sent)),
+        ("fast-open-sendmmsg", tried(many.map(|_| ()))),
+        (
+            "fast-open-option",
+            tried(setsockopt(&socket(), sockopt::TcpFastOpenConnect, &true)),
+        ),
+    ]
+}
+
+/// The sidecar listens once. The kernel gives a port of its own choice to a socket that listens without `bind`.
+fn listeners() -> Outcomes {
+    let socket = || Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let heard_by = |socket: &Socket| socket.local_addr().ok().and_then(|at| at.as_socket());
+    let (first, second) = (socket(), socket());
+    let listens = tried(first.listen(1));
+    let address = heard_by(&first).map_or_else(|| "none".into(), |at| at.to_string());
+    vec![
+        ("listen", listens),
+        ("listen-address", address),
+        ("listen-again", tried(second.listen(1))),
+        ("listen-bound", tried(TcpListener::bind("0.0.0.0:0"))),
     ]
 }
 
@@ -197,6 +306,51 @@ fn processes(home: &Path) -> Outcomes {
         ("run-shell", tried(run(Path::new("/bin/sh")))),
         ("run-git", tried(run(Path::new("/usr/bin/git")))),
         ("run-own-file", tried(copied)),
+    ]
+}
+
+/// Programs that only files of `/usr` or of memory hold.
+fn programs() -> Outcomes {
+    let loaders = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
+    let loader = loaders.into_iter().find(|path| Path::new(path).exists());
+    let loaded = Command::new(loader.expect("a loader"))
+        .arg("/usr/bin/env")
+        .output()
+        .and_then(|output| match output.status.success() {
+            true => Ok(()),
+            false => Err(Errno::EACCES.into()),
+        });
+    let memory = memfd_create("planted", MFdFlags::MFD_CLOEXEC);
+    let own = fs::File::open(std::env::current_exe().expect("a name")).expect("our own file");
+    let no_text: [CString; 0] = [];
+    let empty = CString::default();
+    // Where this is not refused, the intruder begins anew and never prints its line.
+    let executed = execveat(&own, &empty, &no_text, &no_text, AtFlags::AT_EMPTY_PATH);
+    let queue = mq_open(
+        "/planted",
+        MQ_OFlag::O_CREAT | MQ_OFlag::O_RDWR,
+        Mode::S_IRWXU,
+        None,
+    );
+    vec![
+        ("run-by-loader", tried(loaded)),
+        ("memory-file", tried(memory)),
+        ("run-descriptor", tried(executed)),
+        ("message-queue", tried(queue)),
+    ]
+}
+
+/// How much it may take.
+fn limits(home: &Path) -> Outcomes {
+    const ABOVE: u64 = (1 << 30) + 1;
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGXFSZ);
+    signals.thread_block().expect("a blocked signal");
+    let large = fs::File::create(home.join("large")).and_then(|file| file.set_len(ABOVE));
+    let processes = getrlimit(Resource::RLIMIT_NPROC).map(|(soft, _)| soft);
+    vec![
+        ("large-file", tried(large)),
+        ("processes", format!("{processes:?}")),
     ]
 }
 

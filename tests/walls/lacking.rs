@@ -7,7 +7,10 @@
 )]
 
 use nix::libc;
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen::Dword, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule,
+};
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -21,6 +24,7 @@ fn main() {
             "landlock" => refusing(&[libc::SYS_landlock_create_ruleset], libc::ENOSYS),
             "user" => refusing(&[libc::SYS_setresuid, libc::SYS_setuid], libc::EPERM),
             "calls" => refusing(&[libc::SYS_seccomp], libc::EINVAL),
+            "notifications" => without_listeners(),
             // As costly as the others, and in nobody's way.
             "nothing" => refusing(&[libc::SYS_swapoff], libc::EPERM),
             other => panic!("unknown: {other}"),
@@ -35,8 +39,22 @@ fn apply(filter: &BpfProgram) {
 }
 
 fn refusing(calls: &[i64], answer: libc::c_int) -> BpfProgram {
-    let calls: BTreeMap<i64, Vec<SeccompRule>> =
-        calls.iter().map(|call| (*call, Vec::new())).collect();
+    filter(calls.iter().map(|call| (*call, Vec::new())), answer)
+}
+
+/// A kernel whose filters cannot hand calls to another process.
+fn without_listeners() -> BpfProgram {
+    let flag = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    let asked = SeccompCondition::new(1, Dword, SeccompCmpOp::MaskedEq(flag), flag);
+    let rule = SeccompRule::new(vec![asked.expect("a condition")]).expect("a rule");
+    filter([(libc::SYS_seccomp, vec![rule])], libc::EINVAL)
+}
+
+fn filter(
+    calls: impl IntoIterator<Item = (i64, Vec<SeccompRule>)>,
+    answer: libc::c_int,
+) -> BpfProgram {
+    let calls: BTreeMap<i64, Vec<SeccompRule>> = calls.into_iter().collect();
     let filter = SeccompFilter::new(
         calls,
         SeccompAction::Allow,

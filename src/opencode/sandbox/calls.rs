@@ -1,19 +1,29 @@
-//! The system calls that the sidecar is refused. Landlock's rules for the network know TCP only, and a process
-//! that can make namespaces, trace others or talk to io_uring has ways around every other wall.
+//! The system calls that the sidecar is refused, and those that its supervisor answers. Landlock's rules for the
+//! network know the ports of TCP only, and a process that can make namespaces, trace others or talk to io_uring has
+//! ways around every other wall.
 
 use nix::libc;
 use seccompiler::{
     BpfProgram, Error, SeccompAction, SeccompCmpArgLen::Dword, SeccompCmpOp, SeccompCondition,
-    SeccompFilter, SeccompRule,
+    SeccompFilter, SeccompRule, sock_filter,
 };
 use std::collections::BTreeMap;
 
 /// Refused whatever their arguments are.
-const REFUSED: [i64; 44] = [
+const REFUSED: [i64; 52] = [
     // Asks the kernel for I/O past this filter.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
+    // Memory and queues outside the file system, which no limit of ours counts and no path rule sees.
+    libc::SYS_memfd_create,
+    libc::SYS_memfd_secret,
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_semget,
+    libc::SYS_msgget,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
     // Other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -75,27 +85,99 @@ const NAMESPACES: [libc::c_int; 8] = [
     libc::CLONE_PTRACE,
 ];
 
-/// The filters to apply, in this order; `architecture` is the processor's, as Rust names it.
-pub(super) fn filters(architecture: &str) -> Result<[BpfProgram; 2], Error> {
+/// Flags and options of TCP Fast Open, which sends data to an address without `connect`.
+const MSG_FASTOPEN: u64 = 0x2000_0000;
+const FAST_OPEN_OPTIONS: [libc::c_int; 2] = [libc::TCP_FASTOPEN, libc::TCP_FASTOPEN_CONNECT];
+
+/// The filters that refuse calls; `architecture` is the processor's, as Rust names it.
+pub(super) fn refusals(architecture: &str) -> Result<[BpfProgram; 3], Error> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     rules.insert(libc::SYS_socket, sockets()?);
     rules.insert(libc::SYS_clone, namespaces()?);
+    rules.insert(libc::SYS_sendto, vec![has_flag(3, MSG_FASTOPEN)?]);
+    rules.insert(libc::SYS_sendmsg, vec![has_flag(2, MSG_FASTOPEN)?]);
+    rules.insert(libc::SYS_sendmmsg, vec![has_flag(3, MSG_FASTOPEN)?]);
+    rules.insert(libc::SYS_setsockopt, fast_open_options()?);
+    // Executes a descriptor, so that no path says what is executed.
+    let empty_path = u64::from(libc::AT_EMPTY_PATH.unsigned_abs());
+    rules.insert(libc::SYS_execveat, vec![has_flag(4, empty_path)?]);
     // What `clone3` is asked for lies in memory, where no filter can look. Told that the kernel does not know
     // it, the C library falls back on `clone`.
     let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     Ok([
         program(architecture, rules, libc::EPERM)?,
         program(architecture, unknown, libc::ENOSYS)?,
+        without_x32(),
     ])
+}
+
+/// `bind` answers that it has been done, and does nothing: the supervisor gives the sidecar the one socket that
+/// listens, and that is bound already.
+pub(super) fn unbound(architecture: &str) -> Result<BpfProgram, Error> {
+    let bind = BTreeMap::from([(libc::SYS_bind, Vec::new())]);
+    program(architecture, bind, 0)
+}
+
+/// Hands `connect` and `listen` to the supervisor.
+pub(super) fn supervised() -> Vec<libc::sock_filter> {
+    let notify = libc::SECCOMP_RET_USER_NOTIF;
+    let program = [
+        load_number(),
+        jump_if(libc::BPF_JEQ, number(libc::SYS_connect), 2),
+        jump_if(libc::BPF_JEQ, number(libc::SYS_listen), 1),
+        answer(libc::SECCOMP_RET_ALLOW),
+        answer(notify),
+    ];
+    let as_libc = |step: sock_filter| libc::sock_filter {
+        code: step.code,
+        jt: step.jt,
+        jf: step.jf,
+        k: step.k,
+    };
+    program.map(as_libc).to_vec()
+}
+
+/// A 64-bit kernel of x86 may also take calls under x32's numbers, which no other rule knows. (Calls of 32-bit programs end
+/// the process: the other filters are for one architecture.)
+fn without_x32() -> BpfProgram {
+    const X32: u32 = 0x4000_0000;
+    vec![
+        load_number(),
+        jump_if(libc::BPF_JGE, X32, 1),
+        answer(libc::SECCOMP_RET_ALLOW),
+        answer(libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs()),
+    ]
+}
+
+/// Loads the number of the system call, the first field of `seccomp_data`.
+fn load_number() -> sock_filter {
+    step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)
+}
+
+/// Skips so many steps where the comparison with the number holds.
+fn jump_if(comparison: u32, value: u32, steps: u8) -> sock_filter {
+    step(libc::BPF_JMP | comparison | libc::BPF_K, value, steps)
+}
+
+fn answer(verdict: u32) -> sock_filter {
+    step(libc::BPF_RET | libc::BPF_K, verdict, 0)
+}
+
+fn step(code: u32, k: u32, jt: u8) -> sock_filter {
+    let code = u16::try_from(code).unwrap_or_default();
+    sock_filter { code, jt, jf: 0, k }
+}
+
+fn number(call: libc::c_long) -> u32 {
+    u32::try_from(call).unwrap_or_default()
 }
 
 fn program(
     architecture: &str,
-    mut rules: BTreeMap<i64, Vec<SeccompRule>>,
+    rules: BTreeMap<i64, Vec<SeccompRule>>,
     answer: libc::c_int,
 ) -> Result<BpfProgram, Error> {
-    rules.extend(under_x32(&rules));
     let refused = SeccompAction::Errno(answer.unsigned_abs());
     let filter = SeccompFilter::new(
         rules,
@@ -106,21 +188,27 @@ fn program(
     Ok(filter.try_into()?)
 }
 
-/// A 64-bit kernel may also take calls under x32's numbers. (Those of 32-bit programs end the process: the filter
-/// is for one architecture.)
-#[cfg(target_arch = "x86_64")]
-fn under_x32(rules: &BTreeMap<i64, Vec<SeccompRule>>) -> BTreeMap<i64, Vec<SeccompRule>> {
-    const X32: i64 = 0x4000_0000;
-    // The calls that have a number of their own there: ptrace, process_vm_readv, process_vm_writev, kexec_load.
-    const RENUMBERED: [i64; 4] = [521, 539, 540, 528];
-    let same = rules.iter().map(|(call, rule)| (call | X32, rule.clone()));
-    let renumbered = RENUMBERED.map(|call| (call | X32, Vec::new()));
-    same.chain(renumbered).collect()
+fn has_flag(argument: u8, flag: u64) -> Result<SeccompRule, Error> {
+    let asked = SeccompCondition::new(argument, Dword, SeccompCmpOp::MaskedEq(flag), flag)?;
+    Ok(SeccompRule::new(vec![asked])?)
 }
 
-#[cfg(not(target_arch = "x86_64"))]
-fn under_x32(_: &BTreeMap<i64, Vec<SeccompRule>>) -> BTreeMap<i64, Vec<SeccompRule>> {
-    BTreeMap::new()
+fn fast_open_options() -> Result<Vec<SeccompRule>, Error> {
+    let is = |argument, value: libc::c_int| {
+        SeccompCondition::new(
+            argument,
+            Dword,
+            SeccompCmpOp::Eq,
+            u64::from(value.unsigned_abs()),
+        )
+    };
+    let rules = FAST_OPEN_OPTIONS.iter().map(|option| {
+        Ok(SeccompRule::new(vec![
+            is(1, libc::IPPROTO_TCP)?,
+            is(2, *option)?,
+        ])?)
+    });
+    rules.collect()
 }
 
 /// `socket` is refused unless it is for TCP over IPv4 or IPv6: no UDP, no MPTCP, no Unix sockets, no raw ones.
@@ -150,23 +238,136 @@ fn sockets() -> Result<Vec<SeccompRule>, Error> {
 }
 
 fn namespaces() -> Result<Vec<SeccompRule>, Error> {
-    let rules = NAMESPACES.iter().map(|flag| {
-        let flag = u64::from(flag.unsigned_abs());
-        let asked = SeccompCondition::new(0, Dword, SeccompCmpOp::MaskedEq(flag), flag)?;
-        SeccompRule::new(vec![asked])
-    });
-    Ok(rules.collect::<Result<_, _>>()?)
+    let flags = NAMESPACES.iter();
+    flags
+        .map(|flag| has_flag(0, u64::from(flag.unsigned_abs())))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// What the kernel would answer to a call: the verdict of a classic BPF program over `seccomp_data`.
+    fn verdict(program: &[sock_filter], call: i64, arguments: [u64; 6]) -> u32 {
+        let mut data = Vec::new();
+        data.extend(u32::try_from(call).unwrap().to_le_bytes());
+        // AUDIT_ARCH_X86_64.
+        data.extend(0xc000_003e_u32.to_le_bytes());
+        data.extend(0_u64.to_le_bytes());
+        data.extend(arguments.iter().flat_map(|argument| argument.to_le_bytes()));
+        let (mut at, mut value) = (0, 0);
+        loop {
+            let step = &program[at];
+            let code = u32::from(step.code);
+            let jump = |holds: bool| usize::from(if holds { step.jt } else { step.jf });
+            at += 1 + match code & 0x07 {
+                libc::BPF_RET => return step.k,
+                libc::BPF_LD => {
+                    let from = step.k as usize;
+                    value = u32::from_le_bytes(data[from..from + 4].try_into().unwrap());
+                    0
+                }
+                libc::BPF_ALU if code & 0xf0 == libc::BPF_AND => {
+                    value &= step.k;
+                    0
+                }
+                libc::BPF_JMP => match code & 0xf0 {
+                    libc::BPF_JA => step.k as usize,
+                    libc::BPF_JEQ => jump(value == step.k),
+                    libc::BPF_JGE => jump(value >= step.k),
+                    libc::BPF_JGT => jump(value > step.k),
+                    other => panic!("unknown jump {other:#x}"),
+                },
+                other => panic!("unknown step {other:#x}"),
+            };
+        }
+    }
+
+    /// The strictest verdict of the filters, as an error number; `None` where the call is let through.
+    fn refused(call: i64, arguments: [u64; 6]) -> Option<i32> {
+        let filters = refusals("x86_64").unwrap();
+        let verdicts = filters
+            .iter()
+            .map(|filter| verdict(filter, call, arguments));
+        let refusal = verdicts
+            .into_iter()
+            .find(|verdict| *verdict != libc::SECCOMP_RET_ALLOW)?;
+        assert_eq!(refusal & 0xffff_0000, libc::SECCOMP_RET_ERRNO);
+        i32::try_from(refusal & 0xffff).ok()
+    }
+
+    const EPERM: Option<i32> = Some(libc::EPERM);
+
     #[test]
-    fn the_filters_can_be_made() {
-        let [refusals, clone3] = filters("x86_64").unwrap();
-        assert!(refusals.len() > REFUSED.len());
-        assert!(!clone3.is_empty());
+    fn memory_and_queues_outside_the_file_system_are_refused() {
+        for call in [
+            libc::SYS_memfd_create,
+            libc::SYS_shmget,
+            libc::SYS_semget,
+            libc::SYS_msgget,
+            libc::SYS_mq_open,
+        ] {
+            assert_eq!(refused(call, [0; 6]), EPERM, "{call}");
+        }
+        assert_eq!(refused(libc::SYS_mmap, [0; 6]), None);
+    }
+
+    #[test]
+    fn fast_open_is_refused_and_other_sending_is_not() {
+        let nosignal = u64::from(libc::MSG_NOSIGNAL.unsigned_abs());
+        for (call, at) in [
+            (libc::SYS_sendto, 3),
+            (libc::SYS_sendmsg, 2),
+            (libc::SYS_sendmmsg, 3),
+        ] {
+            let mut arguments = [0; 6];
+            arguments[at] = nosignal;
+            assert_eq!(refused(call, arguments), None);
+            arguments[at] |= MSG_FASTOPEN;
+            assert_eq!(refused(call, arguments), EPERM);
+        }
+        let tcp = u64::from(libc::IPPROTO_TCP.unsigned_abs());
+        for (option, answer) in [(23, EPERM), (30, EPERM), (1, None)] {
+            let arguments = [5, tcp, option, 0, 4, 0];
+            assert_eq!(refused(libc::SYS_setsockopt, arguments), answer);
+        }
+        // The same number at another level is another option.
+        assert_eq!(refused(libc::SYS_setsockopt, [5, 1, 30, 0, 4, 0]), None);
+    }
+
+    #[test]
+    fn a_descriptor_is_not_executed() {
+        let flag = u64::from(libc::AT_EMPTY_PATH.unsigned_abs());
+        assert_eq!(refused(libc::SYS_execveat, [3, 0, 0, 0, flag, 0]), EPERM);
+        assert_eq!(refused(libc::SYS_execveat, [3, 0, 0, 0, 0, 0]), None);
+    }
+
+    #[test]
+    fn calls_under_other_numbers_are_unknown() {
+        for call in [libc::SYS_connect, libc::SYS_socket, libc::SYS_read] {
+            assert_eq!(refused(call | 0x4000_0000, [0; 6]), Some(libc::ENOSYS));
+        }
+        assert_eq!(refused(libc::SYS_clone3, [0; 6]), Some(libc::ENOSYS));
+    }
+
+    #[test]
+    fn the_supervisor_is_asked_about_connections_and_listeners_only() {
+        let supervised: Vec<sock_filter> = supervised()
+            .iter()
+            .map(|step| sock_filter {
+                code: step.code,
+                jt: step.jt,
+                jf: step.jf,
+                k: step.k,
+            })
+            .collect();
+        let asked = |call| verdict(&supervised, call, [0; 6]);
+        assert_eq!(asked(libc::SYS_connect), libc::SECCOMP_RET_USER_NOTIF);
+        assert_eq!(asked(libc::SYS_listen), libc::SECCOMP_RET_USER_NOTIF);
+        assert_eq!(asked(libc::SYS_accept4), libc::SECCOMP_RET_ALLOW);
+        let bind = verdict(&unbound("x86_64").unwrap(), libc::SYS_bind, [0; 6]);
+        assert_eq!(bind, libc::SECCOMP_RET_ERRNO, "done, and nothing is done");
     }
 
     #[test]

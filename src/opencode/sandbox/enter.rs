@@ -2,7 +2,10 @@
 //! only give up its own rights, and between `fork` and `exec` of a larger one this could not be done safely.
 #![expect(clippy::disallowed_methods, reason = "edge: becomes the sidecar")]
 
-use super::{Announcement, Confinement, DEVICES, Gap, LOADERS, SYSTEM, Walls, calls};
+use super::{
+    Announcement, Confinement, DEVICES, FILE_LIMIT, Gap, LIBRARIES, LIBRARY_FOLDERS, PROCESS_LIMIT,
+    SYSTEM, Walls, calls, sockets,
+};
 use caps::CapSet;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, LandlockStatus, NetPort,
@@ -13,8 +16,11 @@ use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::{Gid, Uid, chown, geteuid, setgroups, setresgid, setresuid};
+use seccomp_notify::Listener;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::Write as _;
+use std::os::fd::AsFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,9 +55,11 @@ pub fn become_confined(walls: &Walls, program: &Path, arguments: &[OsString]) ->
 
 /// Each wall on its own, so that one that the kernel lacks does not take the others along. Paths are opened while
 /// we may still open them.
-fn enter(walls: &Walls) -> Result<Confinement, Errno> {
-    prctl::set_no_new_privs()?;
-    setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+fn enter(walls: &Walls) -> Result<Confinement, String> {
+    let failed = |error: Errno| error.to_string();
+    prctl::set_no_new_privs().map_err(failed)?;
+    setrlimit(Resource::RLIMIT_CORE, 0, 0).map_err(failed)?;
+    setrlimit(Resource::RLIMIT_FSIZE, FILE_LIMIT, FILE_LIMIT).map_err(failed)?;
     let ruleset = ruleset(walls);
     // It needs a capability itself, so it comes first; where it fails, the sets cleared below are what counts.
     let _not_permitted = caps::clear(None, CapSet::Bounding);
@@ -63,13 +71,21 @@ fn enter(walls: &Walls) -> Result<Confinement, Errno> {
         gaps.push(Gap::User(error.to_string()));
     }
     gaps.extend(drop_capabilities());
+    let filtered = filter_calls();
+    let supervised = supervise(walls, filtered.is_ok())?;
+    let ruleset = match supervised {
+        Ok(()) => ruleset,
+        Err(_) => ruleset.and_then(|ruleset| with_ports(ruleset, walls)),
+    };
     let landlock = match ruleset.and_then(RulesetCreated::restrict_self) {
         Ok(status) => version(&status),
         Err(error) => Err(error.to_string()),
     };
     gaps.extend(landlock_gaps(landlock.as_ref(), other_user));
-    if let Err(error) = filter_calls() {
-        gaps.push(Gap::Calls(error.to_string()));
+    match (filtered, supervised) {
+        (Err(error), _) => gaps.push(Gap::Calls(error.to_string())),
+        (Ok(()), Err(why)) => gaps.push(socket_gap(why, landlock.as_ref().ok().copied())),
+        (Ok(()), Ok(())) => {}
     }
     Ok(Confinement {
         gaps,
@@ -78,11 +94,63 @@ fn enter(walls: &Walls) -> Result<Confinement, Errno> {
     })
 }
 
+/// Has the process that started this one answer for the sockets. The outer error ends everything, because the calls are
+/// handed over by then and nobody answers them; the inner one says why it is a gap.
+fn supervise(walls: &Walls, filtered: bool) -> Result<Result<(), String>, String> {
+    if !walls.supervised {
+        return Ok(Err("nobody supervises them".into()));
+    }
+    let supervised = match filtered {
+        true => listen_to_sockets(),
+        false => Err("no filter of system calls".into()),
+    };
+    let channel = std::io::stdin();
+    let told = match &supervised {
+        Ok(listener) => sockets::hand_over(channel.as_fd(), listener),
+        Err(_) => sockets::renounce(channel.as_fd()),
+    };
+    told.map_err(|error| format!("the supervisor of its sockets cannot be reached: {error}"))?;
+    // Closes the channel, which is the supervisor's and not the sidecar's.
+    let nothing = File::open("/dev/null").map_err(|error| format!("/dev/null: {error}"))?;
+    rustix::stdio::dup2_stdin(nothing).map_err(|error| format!("standard input: {error}"))?;
+    Ok(supervised.map(drop))
+}
+
+fn listen_to_sockets() -> Result<Listener, String> {
+    let release = rustix::system::uname();
+    if !can_put_descriptors(&release.release().to_string_lossy()) {
+        return Err("they need Linux 5.9".into());
+    }
+    let listener =
+        seccomp_notify::install(&calls::supervised()).map_err(|error| error.to_string())?;
+    calls::unbound(std::env::consts::ARCH)
+        .and_then(|filter| seccompiler::apply_filter(&filter))
+        .map_err(|error| error.to_string())?;
+    Ok(listener)
+}
+
+/// Whether the kernel of this release lets a supervisor put descriptors into another process.
+fn can_put_descriptors(release: &str) -> bool {
+    let mut numbers = release.split(|character: char| !character.is_ascii_digit());
+    let mut number = || numbers.next().and_then(|digits| digits.parse::<u32>().ok());
+    number()
+        .zip(number())
+        .is_some_and(|version| version >= (5, 9))
+}
+
+fn socket_gap(why: String, landlock: Option<i32>) -> Gap {
+    match landlock {
+        Some(version) if version >= ABI::V4 as i32 => Gap::Addresses(why),
+        _ => Gap::Tcp(why),
+    }
+}
+
 fn change_user(id: u32) -> nix::Result<()> {
     let (user, group) = (Uid::from_raw(id), Gid::from_raw(id));
     setgroups(&[])?;
     setresgid(group, group, group)?;
-    setresuid(user, user, user)
+    setresuid(user, user, user)?;
+    setrlimit(Resource::RLIMIT_NPROC, PROCESS_LIMIT, PROCESS_LIMIT)
 }
 
 /// Folders that were given to the other user: without capabilities, not even the superuser writes what is not his.
@@ -108,7 +176,7 @@ fn drop_capabilities() -> Option<Gap> {
 }
 
 fn filter_calls() -> Result<(), seccompiler::Error> {
-    for filter in calls::filters(std::env::consts::ARCH)? {
+    for filter in calls::refusals(std::env::consts::ARCH)? {
         seccompiler::apply_filter(&filter)?;
     }
     Ok(())
@@ -125,7 +193,6 @@ fn ruleset(walls: &Walls) -> Result<RulesetCreated, RulesetError> {
         .scope(Scope::from_all(KNOWN))?
         .create()?;
     let system = SYSTEM.iter().map(PathBuf::from);
-    let loaders = LOADERS.iter().map(PathBuf::from);
     let devices = DEVICES.iter().map(PathBuf::from);
     // Nothing that is written can be executed.
     let everything = AccessFs::from_all(KNOWN) & !AccessFs::Execute;
@@ -134,19 +201,30 @@ fn ruleset(walls: &Walls) -> Result<RulesetCreated, RulesetError> {
             walls.read.iter().cloned().chain(system),
             reading,
         ))?
-        .add_rules(path_beneath_rules(
-            walls.execute.iter().cloned().chain(loaders),
-            running,
-        ))?
+        .add_rules(path_beneath_rules(libraries(), AccessFs::ReadFile))?
+        .add_rules(path_beneath_rules(&walls.execute, running))?
         .add_rules(path_beneath_rules(walls.write.iter().cloned(), everything))?
-        .add_rules(path_beneath_rules(devices, writing))?
+        .add_rules(path_beneath_rules(devices, writing))
+}
+
+/// The shared libraries of this system; paths that are not there are passed over.
+fn libraries() -> impl Iterator<Item = PathBuf> {
+    LIBRARY_FOLDERS.iter().flat_map(|folder| {
+        LIBRARIES
+            .iter()
+            .map(move |library| Path::new(folder).join(library))
+    })
+}
+
+/// The ports, for a kernel on which nobody answers for the sockets.
+fn with_ports(ruleset: RulesetCreated, walls: &Walls) -> Result<RulesetCreated, RulesetError> {
+    let connect = walls
+        .connect
+        .iter()
+        .map(|port| Ok::<_, RulesetError>(NetPort::new(*port, AccessNet::ConnectTcp)));
+    ruleset
         .add_rule(NetPort::new(walls.listen, AccessNet::BindTcp))?
-        .add_rules(
-            walls
-                .connect
-                .iter()
-                .map(|port| Ok::<_, RulesetError>(NetPort::new(*port, AccessNet::ConnectTcp))),
-        )
+        .add_rules(connect)
 }
 
 /// The version of Landlock that holds, or why none does.
@@ -166,10 +244,9 @@ fn landlock_gaps(version: Result<&i32, &String>, other_user: bool) -> Vec<Gap> {
         Ok(version) => *version,
         Err(why) => return vec![Gap::Landlock(why.clone())],
     };
-    let tcp = (version < ABI::V4 as i32).then_some(Gap::Tcp);
     // Another user cannot signal our processes in any case.
     let signals = (version < ABI::V6 as i32 && !other_user).then_some(Gap::Signals);
-    tcp.into_iter().chain(signals).collect()
+    signals.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -181,11 +258,29 @@ mod tests {
         assert_eq!(landlock_gaps(Ok(&7), false), []);
         assert_eq!(landlock_gaps(Ok(&5), true), []);
         assert_eq!(landlock_gaps(Ok(&5), false), [Gap::Signals]);
-        assert_eq!(landlock_gaps(Ok(&3), true), [Gap::Tcp]);
+        assert_eq!(landlock_gaps(Ok(&3), true), []);
         let none = "this kernel does not have it".to_owned();
         assert_eq!(
             landlock_gaps(Err(&none), true),
             [Gap::Landlock(none.clone())]
         );
+    }
+
+    #[test]
+    fn sockets_that_nobody_answers_for_are_told_by_what_is_left() {
+        let why = || "they need Linux 5.9".to_owned();
+        assert_eq!(socket_gap(why(), Some(7)), Gap::Addresses(why()));
+        assert_eq!(socket_gap(why(), Some(3)), Gap::Tcp(why()));
+        assert_eq!(socket_gap(why(), None), Gap::Tcp(why()));
+    }
+
+    #[test]
+    fn a_kernel_is_told_by_its_release() {
+        for release in ["5.9.0", "5.10", "6.18.44-generic", "10.0-rc1"] {
+            assert!(can_put_descriptors(release), "{release}");
+        }
+        for release in ["5.8.18-300.fc33", "4.18.0-553", "", "linux"] {
+            assert!(!can_put_descriptors(release), "{release}");
+        }
     }
 }

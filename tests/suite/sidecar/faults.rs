@@ -5,7 +5,9 @@ use crate::standin::model::{Answer, Call, Model};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use opencode_reviewer::clock::Clock;
-use opencode_reviewer::opencode::{Client, ClientError, Sidecar, Spec, StartError, TurnError};
+use opencode_reviewer::opencode::{
+    Client, ClientError, Quota, Sidecar, Spec, StartError, TurnError,
+};
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -234,7 +236,10 @@ async fn a_sidecar_that_dies_is_noticed() {
 async fn one_that_holds_too_much_memory_is_ended_and_told() {
     let workshop = Workshop::open().await;
     let spec = Spec {
-        memory: 150 << 20,
+        quota: Quota {
+            memory: 150 << 20,
+            ..Quota::USUAL
+        },
         ..workshop.spec(&endpoint("http://127.0.0.1:9/v1"))
     };
     // It may be noticed while it starts, or after.
@@ -244,6 +249,25 @@ async fn one_that_holds_too_much_memory_is_ended_and_told() {
     };
     assert!(words.contains("ended by us, because it held"), "{words}");
     assert!(words.contains("more than the 150 MiB it may"), "{words}");
+    assert_eq!(processes_in(&workshop.snapshot()), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn one_that_fills_its_scratch_home_is_ended_and_told() {
+    let workshop = Workshop::open().await;
+    let spec = Spec {
+        quota: Quota {
+            scratch: 8 << 20,
+            ..Quota::USUAL
+        },
+        ..workshop.spec_of_script(
+            "OPENSSL_CONF=/dev/null exec node -e \"const fs = require('fs'); const more = Buffer.alloc(1 << 20, 1); \
+             for (let i = 0; i < 20; i++) fs.appendFileSync('filled', more); setInterval(() => {}, 1000)\"",
+        )
+    };
+    let words = start(&spec).await.unwrap_err().to_string();
+    let said = "ended by us, because its scratch home held 20 MiB, more than the 8 MiB it may";
+    assert!(words.contains(said), "{words}");
     assert_eq!(processes_in(&workshop.snapshot()), Vec::<String>::new());
 }
 

@@ -4,6 +4,8 @@
 use crate::standin::model::Model;
 use crate::standin::world::open_folder;
 use crate::walls::program;
+use axum::body::Body;
+use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -11,7 +13,8 @@ use axum::{Json, Router};
 use opencode_reviewer::clock::Clock;
 use opencode_reviewer::config::ModelChoice;
 use opencode_reviewer::opencode::{
-    ModelEndpoint, Profile, Sidecar, Spec, ToolEndpoint, find_opencode, find_ripgrep, profile,
+    ModelEndpoint, Profile, Quota, Sidecar, Spec, ToolEndpoint, find_opencode, find_ripgrep,
+    profile,
 };
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
@@ -70,12 +73,9 @@ impl Workshop {
             ),
             profile: Profile::Reviewer,
             password: PASSWORD.into(),
-            connect: std::iter::once(&self.tools.endpoint.base_url)
-                .chain(&choice.base_url)
-                .map(|url| port(url))
-                .collect(),
+            server: port(&self.tools.endpoint.base_url),
             require_walls: false,
-            memory: Spec::MEMORY,
+            quota: Quota::USUAL,
         }
     }
 
@@ -172,7 +172,8 @@ impl Tools {
         };
         let router = Router::new()
             .route("/mcp/github", server("post_review_comment"))
-            .route("/mcp/submit", server("pass_results"));
+            .route("/mcp/submit", server("pass_results"))
+            .fallback(pass_on);
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
             .await
             .unwrap();
@@ -191,6 +192,25 @@ impl Tools {
     pub fn calls(&self) -> Vec<Value> {
         self.calls.lock().unwrap().clone()
     }
+}
+
+/// Every connection of the sidecar ends here, whatever its address: hands on what is meant for the model.
+async fn pass_on(request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let host = head.headers["host"].to_str().unwrap().to_owned();
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    let answer = reqwest::Client::new()
+        .request(head.method, format!("http://{host}{}", head.uri))
+        .headers(head.headers)
+        .body(body)
+        .send()
+        .await;
+    let Ok(answer) = answer else {
+        return StatusCode::BAD_GATEWAY.into_response();
+    };
+    let (status, kind) = (answer.status(), answer.headers()["content-type"].clone());
+    let stream = Body::from_stream(answer.bytes_stream());
+    (status, [("content-type", kind)], stream).into_response()
 }
 
 fn answer(tool: &str, headers: &HeaderMap, message: &Value, calls: &Mutex<Vec<Value>>) -> Response {
