@@ -4,7 +4,6 @@ use super::{Engine, Run, Stop};
 use crate::config::file::{PATH, RepositoryFile};
 use crate::config::inputs;
 use crate::github::{FileAt, PullRequest};
-use std::fmt::Display;
 
 /// From the base branch, never from the head: a pull request must not say how it is judged. Returns why a gate cannot be
 /// judged, if its settings cannot be read. Without a gate that is a warning, and the review goes on without them.
@@ -14,7 +13,7 @@ pub async fn take(run: &mut Run<'_>, pull: &PullRequest) -> Result<Option<String
         Ok(FileAt::Text(text)) => return apply(&mut run.engine, &text),
         Ok(FileAt::Missing) => return Ok(None),
         Ok(FileAt::Unreadable) => {
-            unread(&"it is too large or not text; replace it there by a YAML file.")
+            unread("it is too large or not text; replace it there by a YAML file.")
         }
         Err(error) => unread(&format!("{error} Run again.")),
     };
@@ -49,7 +48,7 @@ pub fn apply(engine: &mut Engine<'_>, text: &str) -> Result<Option<String>, Stop
     Ok(None)
 }
 
-fn unread(why: &dyn Display) -> String {
+fn unread(why: &str) -> String {
     format!("The file {PATH} of the base branch could not be read: {why}")
 }
 

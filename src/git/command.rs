@@ -73,8 +73,8 @@ const FETCH_SETTINGS: [&str; 5] = [
 /// Reads the token's configuration from the descriptor that `BECOME_GIT` opens.
 const INCLUDE_TOKEN: &str = "include.path=/proc/self/fd/3";
 
-/// A shell script that moves its input to descriptor 3 and becomes git. Git gives its helper for HTTP another standard
-/// input, but leaves descriptor 3 open in it, and no other process that this program starts inherits it.
+/// A shell script that moves its input to descriptor 3 and becomes git. Git's helper for HTTP gets a pipe as its input, but
+/// inherits descriptor 3. No process outside this git has it, because it is opened behind the fork.
 const BECOME_GIT: &str = r#"exec git "$@" 3<&0 </dev/null"#;
 
 /// It may belong to another user: nothing of it is run.

@@ -130,6 +130,7 @@ pub enum FileAt {
 }
 
 impl GitHub {
+    /// Reads a file at a commit, by one query.
     pub async fn file(
         &self,
         repo: &RepoName,
