@@ -1,7 +1,7 @@
 # Three stages, so that the image holds neither a compiler nor npm: only what runs beside untrusted text. The bases are
-# pinned by version; Dependabot moves them.
+# pinned by version and by the digest of all platforms; Dependabot moves both.
 
-FROM rust:1.95.0-slim-trixie AS build
+FROM rust:1.95.0-slim-trixie@sha256:e14e87345b4d5964ddcc3491d27ee046a0f23820f340c3c1e24da6880141f7c0 AS build
 WORKDIR /build
 # Writes into the executable which crates it is made of: an SBOM of the image would not know them otherwise.
 RUN cargo install --locked cargo-auditable@0.7.7
@@ -15,7 +15,7 @@ RUN mkdir src && touch src/lib.rs && echo 'fn main() {}' >src/main.rs \
 COPY src src
 RUN cargo auditable build --locked --release --bin opencode-reviewer
 
-FROM node:24.19.0-trixie-slim AS sidecar
+FROM node:24.19.0-trixie-slim@sha256:ab3eebe934147fee049b5eb83c570f68c849a13c930bdfa482de99fcdfa3b3de AS sidecar
 WORKDIR /sidecar
 COPY package.json package-lock.json ./
 # Both executables are inside the packages of this platform, so no install script has to run. Variants for other
@@ -29,7 +29,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund \
     && test -x "/opt/opencode-reviewer/node_modules/opencode-linux-${arch}/bin/opencode" \
     && test -x "/opt/opencode-reviewer/node_modules/@vscode/ripgrep-linux-${arch}/bin/rg"
 
-FROM debian:trixie-20260803-slim
+FROM debian:trixie-20260803-slim@sha256:3a39a0592364683e6bab97937b72cad5a8fa6dcbbee90edb3bb48c7f8e94f258
 # Of git, what fetches by HTTP and reads objects: neither Perl's library, which a few of its commands are written for, nor
 # its servers and mailers. Unpinned, because Debian removes superseded versions from its mirrors and a pinned one breaks the
 # build.

@@ -218,10 +218,11 @@ async fn pipeline(
     let rehearsal = dry.then_some(rehearsal);
     let mut run = Run::new(setup, event, (config, token), draft.clone(), rehearsal)?;
     let pull = reading::to_review(&run.github, &run.pr).await?;
-    settings::take(&mut run, &pull).await?;
-    let mut ended = match without_key {
-        None => Box::pin(started(&run, pull, check)).await,
-        Some(reason) => Box::pin(without_model(&run, pull, check, reason)).await,
+    let unread = settings::take(&mut run, &pull).await?;
+    let mut ended = match (unread, without_key) {
+        (Some(unread), _) => Err(Box::pin(unjudged(&run, pull, check, &unread)).await),
+        (None, None) => Box::pin(started(&run, pull, check)).await,
+        (None, Some(reason)) => Box::pin(without_model(&run, pull, check, reason)).await,
     };
     reactions::ended(&run, &ended).await;
     if let (true, Ok(finished)) = (dry, &mut ended) {
@@ -237,17 +238,37 @@ async fn without_model(
     check: &CheckRun,
     reason: &SkipReason,
 ) -> Result<Finished, Stop> {
-    let means = reading::means(run, &pull).await?;
-    let snapshot = run.engine.scratch.directory("snapshot")?;
-    let reading = Reading::of(run, pull, means, &snapshot).await?;
-    let plan = reading.plan.clone();
-    match reading.means.limit(plan, reading.pull.from_fork) {
+    let (reading, plan) = read_alone(run, pull).await?;
+    match plan {
         Plan::Recompute(record) if reading.change.owed().next().is_none() => {
             check.open(run, &reading).await;
             Ok(finish::recomputed(run, &reading, *record))
         }
         _ => Err(Stop::Skip(reason.to_string())),
     }
+}
+
+/// Fails the check of a pull request that cannot be judged, unless there is nothing to judge. Returns how the run ends.
+async fn unjudged(run: &Run<'_>, pull: PullRequest, check: &CheckRun, why: &str) -> Stop {
+    match read_alone(run, pull).await {
+        Err(stop) => stop,
+        Ok((_, Plan::Skip(reason))) => Stop::Skip(reason.to_string()),
+        Ok((reading, _)) => {
+            check.open(run, &reading).await;
+            Stop::fail(why)
+        }
+    }
+}
+
+/// Reads the pull request for a run that asks no model, and says what is to be done.
+async fn read_alone(run: &Run<'_>, pull: PullRequest) -> Result<(Reading, Plan), Stop> {
+    let means = reading::means(run, &pull).await?;
+    let snapshot = run.engine.scratch.directory("snapshot")?;
+    let reading = Reading::of(run, pull, means, &snapshot).await?;
+    let plan = reading
+        .means
+        .limit(reading.plan.clone(), reading.pull.from_fork);
+    Ok((reading, plan))
 }
 
 async fn started(run: &Run<'_>, pull: PullRequest, check: &CheckRun) -> Result<Finished, Stop> {

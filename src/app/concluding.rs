@@ -183,12 +183,8 @@ pub fn report(
 ) -> Report {
     let mut warnings = reading.warnings.clone();
     if !run.keys.can_sign() {
-        warnings.push(
-            "Comments are not signed, because there is neither a state_key nor a model key of at least 20 \
-             characters: every run reviews anew, blocking findings are closed by people only, and \
-             max_cost_usd_per_day and max_tokens_per_day do not hold."
-                .into(),
-        );
+        let has_gate = run.engine.config.policy.blocking.is_some();
+        warnings.push(comment::unsigned(has_gate).into());
     }
     let commits = [&reading.merge_base, &reading.pull.head_sha];
     Report {

@@ -130,8 +130,10 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Reviewe
     let mut engine = Engine::new(setup, configured(setup, true)?, None)?;
     let (work, repository) = taken(&engine, order).await?;
     let own = repository.file(&work.merge_base, file::PATH, file::MOST_BYTES);
-    if let Some(text) = own.await? {
-        settings::apply(&mut engine, &text)?;
+    if let Some(text) = own.await?
+        && let Some(unread) = settings::apply(&mut engine, &text)?
+    {
+        return Err(Stop::fail(unread));
     }
     setup.actions.glimpse("Starting OpenCode");
     let (tools, model) = sidecar::serve(&engine).await?;

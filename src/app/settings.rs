@@ -3,31 +3,38 @@
 use super::{Engine, Run, Stop};
 use crate::config::file::{PATH, RepositoryFile};
 use crate::config::inputs;
-use crate::github::PullRequest;
+use crate::github::{FileAt, PullRequest};
 
-/// From the base branch, never from the head: a pull request must not say how it is judged. A file that cannot be read is
-/// a warning; the review goes on without.
-pub async fn take(run: &mut Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
+/// From the base branch, never from the head: a pull request must not say how it is judged. Returns why a gate cannot be
+/// judged, if its settings cannot be read. Without a gate that is a warning, and the review goes on without them.
+pub async fn take(run: &mut Run<'_>, pull: &PullRequest) -> Result<Option<String>, Stop> {
     let read = run.github.file(&run.pr.repo, &pull.base_sha, PATH).await;
-    let setup = run.engine.setup;
-    let text = match read {
-        Ok(Some(text)) => text,
-        Ok(None) => return Ok(()),
-        Err(error) => {
-            let message = format!("The settings in {PATH} could not be read: {error}");
-            setup.actions.warning(&message);
-            return Ok(());
+    let unread = match read {
+        Ok(FileAt::Text(text)) => return apply(&mut run.engine, &text),
+        Ok(FileAt::Missing) => return Ok(None),
+        Ok(FileAt::Unreadable) => {
+            unread("it is too large or not text; replace it there by a YAML file.")
         }
+        Err(error) => unread(&format!("{error} Run again.")),
     };
-    apply(&mut run.engine, &text)
+    if has_gate(&run.engine) {
+        return Ok(Some(closed(&unread)));
+    }
+    run.engine.setup.actions.warning(&unread);
+    Ok(None)
 }
 
-/// Tells what is wrong with the file, and takes the rest.
-pub fn apply(engine: &mut Engine<'_>, text: &str) -> Result<(), Stop> {
+/// Tells what is wrong with the file, and takes the rest. Returns why a gate cannot be judged, if there is no rest.
+pub fn apply(engine: &mut Engine<'_>, text: &str) -> Result<Option<String>, Stop> {
     let (setup, file) = (engine.setup, RepositoryFile::parse(text));
     for problem in &file.problems {
         let actions = &setup.actions;
         actions.warning_at(PATH, problem.line, &problem.sentence);
+    }
+    if let ([problem, ..], true) = (&*file.problems, file.unreadable && has_gate(engine)) {
+        let problem = problem.sentence.trim_end_matches('.');
+        let unread = unread(&format!("{problem}; correct the file there."));
+        return Ok(Some(closed(&unread)));
     }
     let merged = inputs::config(&file.under(&setup.inputs));
     // Each value was judged by itself, and none depends on another.
@@ -38,5 +45,18 @@ pub fn apply(engine: &mut Engine<'_>, text: &str) -> Result<(), Stop> {
     config.instructions = file.instructions;
     config.skip = file.skip;
     engine.config = config;
-    Ok(())
+    Ok(None)
+}
+
+fn unread(why: &str) -> String {
+    format!("The file {PATH} of the base branch could not be read: {why}")
+}
+
+fn closed(unread: &str) -> String {
+    format!("{unread} Until then the check fails, because this file may say what blocks.")
+}
+
+/// Whether open findings can fail the check, as far as the workflow says.
+fn has_gate(engine: &Engine<'_>) -> bool {
+    engine.config.policy.blocking.is_some()
 }

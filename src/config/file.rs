@@ -1,6 +1,7 @@
 //! The repository's own settings, `.github/opencode-reviewer.yml` of the base branch. They take what concerns how a
 //! change is judged. What says where keys go, who is trusted, how the run is contained or what starts it stays in the
-//! workflow. A mistake in the file costs the one setting, never the review.
+//! workflow. A mistake in the file costs the one setting, never the review; a file of which nothing can be read costs a gate
+//! its verdict.
 
 mod node;
 mod schema;
@@ -71,6 +72,8 @@ pub struct RepositoryFile {
     pub instructions: Vec<Instruction>,
     pub skip: Skip,
     pub problems: Vec<Problem>,
+    /// Nothing of the file could be read, for the reason that is the only problem.
+    pub unreadable: bool,
 }
 
 impl RepositoryFile {
@@ -84,6 +87,7 @@ impl RepositoryFile {
                 let error = error.without_snippet();
                 let sentence = format!("The file is no YAML that can be read: {error}");
                 file.problem(line, sentence);
+                file.unreadable = true;
             }
         }
         file
@@ -120,6 +124,7 @@ impl RepositoryFile {
             Node::Nothing => return,
             Node::Text(_) | Node::List(_) => {
                 let line = root.referenced.line();
+                self.unreadable = true;
                 return self.problem(
                     line,
                     "The file holds no settings; accepted are lines of `name: value`.",

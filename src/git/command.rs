@@ -6,9 +6,11 @@ use super::Remote;
 use crate::domain::CommitSha;
 use anyhow::{Context as _, Result, anyhow, bail};
 use data_encoding::BASE64;
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -67,6 +69,13 @@ const FETCH_SETTINGS: [&str; 5] = [
     "http.lowSpeedTime=60",
     "fetch.recurseSubmodules=false",
 ];
+
+/// Reads the token's configuration from the descriptor that `BECOME_GIT` opens.
+const INCLUDE_TOKEN: &str = "include.path=/proc/self/fd/3";
+
+/// A shell script that moves its input to descriptor 3 and becomes git. Git's helper for HTTP gets a pipe as its input, but
+/// inherits descriptor 3. No process outside this git has it, because it is opened behind the fork.
+const BECOME_GIT: &str = r#"exec git "$@" 3<&0 </dev/null"#;
 
 /// It may belong to another user: nothing of it is run.
 const THEIR_SETTINGS: [&str; 3] = [
@@ -161,8 +170,8 @@ impl Git {
     }
 
     /// The one place where a git command is made.
-    fn command(&self, access: Access<'_>, args: &[&str]) -> Command {
-        let mut command = Command::new("git");
+    fn command(&self, access: Access<'_>, args: &[&str]) -> Result<Command> {
+        let mut command = program(access)?;
         command.current_dir(&self.dir).env_clear();
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.env("HOME", &self.dir).envs(ENVIRONMENT);
@@ -192,16 +201,7 @@ impl Git {
                 }
                 &THEIR_SETTINGS
             }
-            Access::Network(remote) => {
-                if let Some(token) = &remote.token {
-                    // By the environment: an argument would be seen by every process of the machine.
-                    command.env("GIT_CONFIG_COUNT", "1");
-                    command.env("GIT_CONFIG_KEY_0", "http.extraHeader");
-                    let header = format!("Authorization: Basic {}", basic(token));
-                    command.env("GIT_CONFIG_VALUE_0", header);
-                }
-                &FETCH_SETTINGS
-            }
+            Access::Network(_) => &FETCH_SETTINGS,
         };
         for setting in SETTINGS.iter().chain(extra) {
             command.args(["-c", setting]);
@@ -212,11 +212,8 @@ impl Git {
             command.arg(option);
         }
         command.arg("--no-pager").args(args);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ok(command)
     }
 
     /// An empty bare repository: without a template there are no hooks, not even samples.
@@ -230,7 +227,7 @@ impl Git {
             ".",
         ];
         let output = self
-            .command(Access::Objects, &args)
+            .command(Access::Objects, &args)?
             .output()
             .map_err(not_started)?;
         if output.status.success() {
@@ -260,7 +257,7 @@ impl Git {
     }
 
     pub(super) async fn succeeds(&self, access: Access<'_>, args: &[&str]) -> Result<bool> {
-        let mut command = tokio::process::Command::from(self.command(access, args));
+        let mut command = tokio::process::Command::from(self.command(access, args)?);
         let output = command
             .kill_on_drop(true)
             .output()
@@ -271,12 +268,13 @@ impl Git {
 
     /// A command whose output is read as it comes.
     pub(super) fn start(&self, access: Access<'_>, args: &[&str]) -> Result<Running> {
-        let mut command = tokio::process::Command::from(self.command(access, args));
-        command.stdin(Stdio::piped()).kill_on_drop(true);
-        let mut child = command.spawn().map_err(not_started)?;
-        let (Some(stdin), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
+        let mut command = tokio::process::Command::from(self.command(access, args)?);
+        // A fetch has the token on its input.
+        if !matches!(access, Access::Network(_)) {
+            command.stdin(Stdio::piped());
+        }
+        let mut child = command.kill_on_drop(true).spawn().map_err(not_started)?;
+        let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
             bail!("git {} was started without its pipes", args[0]);
         };
         Ok(Running {
@@ -285,12 +283,33 @@ impl Git {
                 Access::Network(remote) => remote.token.clone(),
                 Access::Objects | Access::Attributes(_) | Access::Theirs(_) => None,
             },
-            stdin: Some(stdin),
+            stdin: child.stdin.take(),
             stdout,
             child,
             stderr: tokio::spawn(drain(stderr)),
         })
     }
+}
+
+/// Git, without any of its arguments. A token reaches it as a file without a name, on a descriptor: what stands in the
+/// environment or the arguments can be read in `/proc` for as long as the process lives.
+fn program(access: Access<'_>) -> Result<Command> {
+    let Access::Network(Remote {
+        token: Some(token), ..
+    }) = access
+    else {
+        let mut git = Command::new("git");
+        git.stdin(Stdio::null());
+        return Ok(git);
+    };
+    let header = format!("Authorization: Basic {}", basic(token));
+    let file = memfd_create(c"token", MFdFlags::MFD_CLOEXEC);
+    let mut file = File::from(file.context("the token could not be handed to git")?);
+    writeln!(file, "[http]\nextraHeader = \"{header}\"")?;
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", BECOME_GIT, "git", "-c", INCLUDE_TOKEN]);
+    shell.stdin(file);
+    Ok(shell)
 }
 
 /// A git process that is being read.

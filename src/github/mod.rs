@@ -25,7 +25,7 @@ pub use comments::{
     ReviewComment, ReviewEvent, ReviewRef,
 };
 pub use error::ApiError;
-pub use pulls::{ChangeKind, ChangedFile, CommitInfo, Permission, PullRequest, PullState};
+pub use pulls::{ChangeKind, ChangedFile, CommitInfo, FileAt, Permission, PullRequest, PullState};
 pub use queue::{HeadPull, QueueEntry};
 pub use rehearsal::{Rehearsal, Unsent};
 pub use threads::{Edit, QUERIES, ReviewThread};

@@ -120,21 +120,32 @@ const FILE: &str = "query($owner: String!, $name: String!, $file: String!) {
   }
 }";
 
+/// A file at a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileAt {
+    Missing,
+    Text(String),
+    /// There is something of this name, and GitHub gives no whole text of it.
+    Unreadable,
+}
+
 impl GitHub {
-    /// The text of a file at a commit; `None` where there is none, or none that is text and whole.
+    /// Reads a file at a commit, by one query.
     pub async fn file(
         &self,
         repo: &RepoName,
         commit: &CommitSha,
         path: &str,
-    ) -> Result<Option<String>, ApiError> {
+    ) -> Result<FileAt, ApiError> {
         let file = format!("{commit}:{path}");
         let variables = json!({ "owner": repo.owner(), "name": repo.name(), "file": file });
         let call = Call::query("read a file of the base branch", FILE, &variables);
         let data: wire::FileData = self.graphql(call).await?;
-        let blob = data.repository.and_then(|repository| repository.object);
-        let whole = blob.filter(|blob| !blob.is_truncated.unwrap_or(false));
-        Ok(whole.and_then(|blob| blob.text))
+        let Some(blob) = data.repository.and_then(|repository| repository.object) else {
+            return Ok(FileAt::Missing);
+        };
+        let text = blob.text.filter(|_| blob.is_truncated != Some(true));
+        Ok(text.map_or(FileAt::Unreadable, FileAt::Text))
     }
 
     pub async fn pull_request(&self, key: &PrKey) -> Result<PullRequest, ApiError> {

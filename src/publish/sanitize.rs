@@ -10,8 +10,17 @@ use crate::domain::diff::is_hidden;
 use links::{parser, unlinked};
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
-/// Fences that mean something to GitHub or to us. A comment illustrates; it never carries a committable change.
-const SPECIAL_FENCES: &[&str] = &["suggestion", "rmcoc"];
+/// Languages of fences that mean something to GitHub or to us. A comment illustrates; it never carries a committable change,
+/// and GitHub shows its code as code: a diagram, a map, a model or a formula is drawn from text that was not cleaned.
+const SPECIAL_FENCES: &[&str] = &[
+    "suggestion",
+    "rmcoc",
+    "mermaid",
+    "geojson",
+    "topojson",
+    "stl",
+    "math",
+];
 
 /// The text as Markdown that does nothing but be read. Cleaning twice is cleaning once.
 #[must_use]
@@ -90,7 +99,8 @@ pub fn without_dumps(text: &str) -> String {
     out
 }
 
-/// A line that opens a special fence, at any indentation and in any quote, opens a `text` fence instead.
+/// A line that opens a special fence, at any indentation and in any quote, opens a `text` fence instead. So does one
+/// whose language is spelled with escapes or entities: no language needs them.
 fn plain_fence(line: &str) -> String {
     let sign = |c: char| c.is_ascii_digit() || " \t>-*+.)".contains(c);
     let content = line.trim_start_matches(sign);
@@ -101,11 +111,14 @@ fn plain_fence(line: &str) -> String {
         .split(|c: char| !c.is_alphanumeric())
         .next()
         .unwrap_or_default();
-    if marks < 3
-        || !SPECIAL_FENCES
-            .iter()
-            .any(|special| word.eq_ignore_ascii_case(special))
-    {
+    let special = SPECIAL_FENCES
+        .iter()
+        .any(|special| word.eq_ignore_ascii_case(special));
+    let language = info.split_whitespace().next().unwrap_or_default();
+    // Between backticks it is code in a line, and no fence.
+    let in_line = content.starts_with('`') && info.contains('`');
+    let disguised = !in_line && language.contains(['&', '\\']);
+    if marks < 3 || !(special || disguised) {
         return line.to_owned();
     }
     let before = &line[..line.len() - fence.len()];

@@ -22,16 +22,20 @@ command -v buildah >/dev/null || { echo "make image needs a Docker engine, or bu
 # A storage of its own: nothing of the machine's is touched, and `rm -r target/image` forgets it all.
 buildah=(buildah --root "$folder/storage" --runroot "$folder/run")
 mapfile -t bases < <(sed -n 's/^FROM \([^ ]*\).*/\1/p' Dockerfile)
-contexts=()
+contexts=() recipe=Dockerfile
 if [ "${BASES:-}" = local ] || ! timeout 60 "${buildah[@]}" pull --quiet "docker.io/library/${bases[-1]}" >/dev/null 2>&1; then
   echo "no registry: on base images made here"
   suite=$(sed -n 's/^FROM debian:\([a-z]*\)-.*/\1/p' Dockerfile)
   tests/image/bases.sh "$suite" "$folder" "${buildah[@]}"
+  # These have other digests than the recipe names.
+  recipe=$folder/Dockerfile
+  sed '/^FROM /s/@sha256:[0-9a-f]*//' Dockerfile >"$recipe"
+  mapfile -t bases < <(sed -n 's/^FROM \([^ ]*\).*/\1/p' "$recipe")
   for base in "${bases[@]}"; do
     contexts+=(--build-context "$base=container-image://localhost/base/${base%%:*}")
   done
 fi
-"${buildah[@]}" build --isolation chroot --layers --format oci "${contexts[@]}" --build-arg "VERSION=$version" --tag "$image" .
+"${buildah[@]}" build --isolation chroot --layers --format oci --file "$recipe" "${contexts[@]}" --build-arg "VERSION=$version" --tag "$image" .
 rm -rf "$folder/oci"
 "${buildah[@]}" push --quiet --compression-format gzip --compression-level 9 "$image" "oci:$folder/oci:latest"
 size=$(cat "$folder"/oci/blobs/sha256/* | wc -c)

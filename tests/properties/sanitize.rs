@@ -19,7 +19,8 @@ use std::sync::LazyLock;
 /// What makes trouble in Markdown, and next to each other even more.
 #[rustfmt::skip]
 const PIECES: &[&str] = &[
-    "```", "~~~", "````", "`", "``", "\n```rmcoc\n", "\n~~~suggestion\n", "rmcoc", "suggestion", "<!--", "-->", "<pre>", "</pre>",
+    "```", "~~~", "````", "`", "``", "\n```rmcoc\n", "\n~~~suggestion\n", "\n```mermaid\n", "~~~ GeoJSON ", "&#109;ermaid", "math", "\\href", "$`",
+    "rmcoc", "suggestion", "<!--", "-->", "<pre>", "</pre>",
     "<script", "<b>", "</b>", "<?", "<!X", "<![CDATA[", "<a href=\"x", "<details>", "<img src=x>", ">", "> ", "- ", "1. ", "* ",
     "# ", "\n", "\n\n", "\r", "    ", "\n    ", "\t", "\\", "**", "_", "~~", "|", "\n| --- |\n", ":---", "===\n", "---\n", "@octocat",
     "@org/team", "＠octocat", "&#64;", "&commat;", "&lt;", "&#96;", "&", ";", "#1", "GH-2", "octo/shop#3", "＃4",
@@ -166,7 +167,8 @@ pub fn active(markdown: &str) -> Vec<String> {
         let references = r"(?:^|[^\w&])#[0-9]|\w/[\w.-]+#[0-9]|(?i:\bgh-[0-9])";
         let commits = r"\b[0-9a-f]{40}\b";
         let addresses = r"(?i:[a-z]://|\bwww\.[a-z0-9]|mailto:[^\s\x01])";
-        Regex::new(&[people, references, commits, addresses].join("|")).expect("a pattern")
+        let macros = r"\\href";
+        Regex::new(&[people, references, commits, addresses, macros].join("|")).expect("a pattern")
     });
     let (mut found, prose) = seen(markdown);
     let others = ADDRESS.replace_all(&prose, |address: &Captures<'_>| {
@@ -182,13 +184,16 @@ pub fn active(markdown: &str) -> Vec<String> {
     found
 }
 
-/// Links, images, tags and special fences; and the text outside links and code.
+/// Links, images, tags, special fences and math of code; and the text outside links and code.
 fn seen(markdown: &str) -> (Vec<String>, String) {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
     let (mut found, mut prose) = (Vec::new(), String::new());
     let mut inside = 0;
     for event in Parser::new_ext(markdown, options) {
+        if matches!(event, Event::Code(_)) && prose.ends_with('$') {
+            found.push("math of code".into());
+        }
         // Whatever stands between two pieces of text ends a word.
         if !matches!(event, Event::Text(_)) {
             prose.push('\u{1}');
@@ -204,8 +209,8 @@ fn seen(markdown: &str) -> (Vec<String>, String) {
             Event::End(TagEnd::Link | TagEnd::CodeBlock) => inside -= 1,
             Event::Start(Tag::CodeBlock(kind)) => {
                 inside += 1;
-                if matches!(&kind, CodeBlockKind::Fenced(info) if is_suggestion(info)) {
-                    found.push("suggestion".into());
+                if let CodeBlockKind::Fenced(info) = kind {
+                    found.extend(rendered(&info));
                 }
             }
             Event::Html(tag) | Event::InlineHtml(tag) => found.push(format!("tag {tag}")),
@@ -216,7 +221,17 @@ fn seen(markdown: &str) -> (Vec<String>, String) {
     (found, prose)
 }
 
-fn is_suggestion(info: &str) -> bool {
-    let word = info.split(|c: char| !c.is_alphanumeric()).next();
-    word.is_some_and(|word| word.eq_ignore_ascii_case("suggestion"))
+/// The language of a fence, if GitHub makes something else of it than code.
+fn rendered(info: &str) -> Option<String> {
+    const RENDERED: [&str; 6] = [
+        "suggestion",
+        "mermaid",
+        "geojson",
+        "topojson",
+        "stl",
+        "math",
+    ];
+    let word = info.split(|c: char| !c.is_alphanumeric()).next()?;
+    let word = word.to_ascii_lowercase();
+    RENDERED.contains(&word.as_str()).then_some(word)
 }

@@ -241,3 +241,30 @@ fn the_threads_are_explained_by_what_decided_them() {
     assert_eq!(both.code, Some(2), "one form at a time: {}", both.log);
     world.finish();
 }
+
+#[test]
+fn a_gate_without_a_key_to_sign_with_says_what_to_set() {
+    let remedy = "set state_key to a secret of at least 20 random characters";
+    for (inputs, warns) in [
+        (vec![], true),
+        (vec![("state_key", "0123456789abcdefghij")], false),
+        (vec![("blocking_score_threshold", "off")], false),
+    ] {
+        let world = blocking_world();
+        let mut workflow = world.opened();
+        let weak = [("opencode_api_key", "sk-short")];
+        let given = weak.into_iter().chain(inputs);
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        workflow.inputs.extend(given);
+        let ran = world.run(&workflow);
+        let warnings = ran.annotations("warning");
+        let warned = warnings.iter().any(|one| one.contains(remedy));
+        assert_eq!(warned, warns, "{}", ran.log);
+        assert_eq!(ran.summary.contains(remedy), warns, "{}", ran.summary);
+        world.github.expect_review();
+        let check = world.github.expect_check_run();
+        let page = check.summary.unwrap_or_default();
+        assert_eq!(page.contains(remedy), warns, "{page}");
+        world.finish();
+    }
+}

@@ -1,8 +1,10 @@
 //! Where the secrets of a run are, and where they are not: looked for from outside, while the review is under way.
 
-use crate::standin::github::GitHub;
+use crate::standin::github::{Act, Fault, GitHub};
 use crate::standin::model::{Call, Script};
 use crate::standin::world::{KEY, World};
+use data_encoding::BASE64;
+use http::Method;
 use serde_json::json;
 use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -99,6 +101,21 @@ fn files_below(folder: &Path, each: &mut impl FnMut(&Path, &[u8])) {
     }
 }
 
+/// Each process whose environment or arguments hold a secret.
+fn shown(processes: &[Process], secret: &str) -> Vec<String> {
+    let mut shown = Vec::new();
+    for Process { id, name } in processes {
+        for part in ["environ", "cmdline"] {
+            // Where we may not read it, nobody else may; the superuser reads everything.
+            let text = fs::read(format!("/proc/{id}/{part}")).unwrap_or_default();
+            if contains(&text, secret) {
+                shown.push(format!("{secret} in {part} of {name}"));
+            }
+        }
+    }
+    shown
+}
+
 /// Every place where a secret is that should not be there, among the processes of a run and the sidecar's files.
 fn leaks(run: u32) -> Vec<String> {
     let processes = processes_below(run);
@@ -107,13 +124,7 @@ fn leaks(run: u32) -> Vec<String> {
     let memory = memory(sidecar.id).unwrap_or_default();
     let mut leaks = Vec::new();
     for secret in [KEY, GitHub::TOKEN] {
-        for Process { id, name } in &processes {
-            // Where we may not read it, nobody else may; the superuser reads everything.
-            let environ = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-            if contains(&environ, secret) {
-                leaks.push(format!("{secret} in the environment of {name}"));
-            }
-        }
+        leaks.extend(shown(&processes, secret));
         if contains(&memory, secret) {
             leaks.push(format!("{secret} in the memory of the sidecar"));
         }
@@ -155,6 +166,53 @@ fn no_secret_is_in_the_sidecar_nor_in_any_environment() {
     );
     assert!(!ran.report.unwrap().to_string().contains(KEY));
     assert!(!ran.summary.contains(KEY));
+    world.github.expect_check_run();
+    world.finish();
+}
+
+/// What was seen of a run's processes while git waited for an answer.
+#[derive(Default)]
+struct Seen {
+    names: Vec<String>,
+    leaks: Vec<String>,
+}
+
+#[test]
+fn git_fetches_with_a_token_that_is_in_no_environment_argument_or_file() {
+    let run = Arc::new(Mutex::new(0));
+    let seen: Arc<Mutex<Seen>> = Arc::default();
+    let world = World::shop(Script::new()).quick();
+    let (of, noted, folder) = (Arc::clone(&run), Arc::clone(&seen), world.temporary());
+    // The server answers nobody without the token, and holds the request while this looks.
+    let look = Act::new(move |_| {
+        let processes = processes_below(*of.lock().unwrap());
+        let mut seen = noted.lock().unwrap();
+        let encoded = BASE64.encode(format!("x-access-token:{}", GitHub::TOKEN).as_bytes());
+        for secret in [GitHub::TOKEN, encoded.as_str(), KEY] {
+            seen.leaks.extend(shown(&processes, secret));
+            files_below(&folder, &mut |path, content| {
+                if contains(content, secret) {
+                    seen.leaks.push(format!("{secret} in {}", path.display()));
+                }
+            });
+        }
+        seen.names.extend(processes.into_iter().map(|one| one.name));
+    });
+    for (method, path) in [
+        (Method::GET, "/octo/shop.git/info/refs"),
+        (Method::POST, "/octo/shop.git/git-upload-pack"),
+    ] {
+        let look = Fault::Meanwhile(look.clone());
+        world.github.on(method, path, 1, look);
+    }
+    let ran = world.run_watched(&world.opened(), |id| *run.lock().unwrap() = id);
+    ran.ended(0, "clean");
+    assert_eq!(world.github.struck(), [1, 1]);
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.leaks, Vec::<String>::new());
+    for name in ["git", "git-remote-http"] {
+        assert!(seen.names.iter().any(|one| one == name), "{:?}", seen.names);
+    }
     world.github.expect_check_run();
     world.finish();
 }

@@ -2,7 +2,7 @@
 //! costs.
 
 use crate::review::{comments, layer_bypassed, lost_page, post};
-use crate::standin::github::Change;
+use crate::standin::github::{Change, Fault};
 use crate::standin::model::{Request, Script};
 use crate::standin::world::{Ran, World};
 use serde_json::json;
@@ -91,6 +91,72 @@ fn a_mistake_is_a_warning_on_its_line_and_the_rest_counts() {
         );
     }
     world.github.take_writes();
+    world.finish();
+}
+
+/// Settings of the base branch that nobody can read.
+const UNREADABLE: [(&str, &str); 3] = [
+    ("blocking_score_threshold: [6\n", "The file is no YAML"),
+    ("- blocking_score_threshold\n", "The file holds no settings"),
+    ("blocking_score_threshold: 6\0\n", "not text"),
+];
+
+#[test]
+fn a_gate_is_red_while_the_settings_cannot_be_read() {
+    for (settings, why) in UNREADABLE {
+        let world = with(settings, &[], two());
+        let ran = review(&world);
+        ran.ended(2, "error");
+        let errors = ran.annotations("error");
+        assert_eq!(errors.len(), 1, "{}", ran.log);
+        let said = errors[0].contains("could not be read") && errors[0].contains(why);
+        assert!(said, "{}", errors[0]);
+        assert!(world.model.requests().is_empty());
+        let check = world.github.expect_check_run();
+        assert_eq!(check.conclusion.as_deref(), Some("failure"));
+        assert!(check.summary.is_some_and(|text| text.contains(why)));
+        world.finish();
+    }
+}
+
+#[test]
+fn a_gate_is_red_where_github_does_not_give_the_settings() {
+    let world = with("blocking_score_threshold: 6\n", &[], two());
+    let failure = Fault::Status(502, json!({ "message": "Server Error" }));
+    world.github.on_graphql("expression: $file", 99, failure);
+    let ran = review(&world);
+    ran.ended(2, "error");
+    assert!(ran.annotations("error")[0].contains("Run again"));
+    let check = world.github.expect_check_run();
+    assert_eq!(check.conclusion.as_deref(), Some("failure"));
+
+    world.github.struck();
+    review(&world).ended(0, "blocking");
+    world.github.take_writes();
+    world.finish();
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_a_warning_where_there_is_no_gate() {
+    for (settings, why) in UNREADABLE {
+        let world = with(settings, &[], two());
+        let mut workflow = world.opened().quick();
+        let off = ("blocking_score_threshold".to_owned(), "off".to_owned());
+        workflow.inputs.extend([off]);
+        let ran = world.run(&workflow);
+        ran.ended(0, "findings");
+        let warnings = ran.annotations("warning");
+        assert!(warnings.iter().any(|one| one.contains(why)), "{}", ran.log);
+        world.github.take_writes();
+        world.finish();
+    }
+}
+
+#[test]
+fn a_draft_stays_a_draft_where_the_settings_cannot_be_read() {
+    let world = with(UNREADABLE[0].0, &[], two());
+    world.github.pull(world.pull, |pull| pull.draft = true);
+    review(&world).ended(0, "skipped");
     world.finish();
 }
 

@@ -1,5 +1,5 @@
 //! What GitHub would act on in running text: people who are called, issues and commits that are linked, entities and
-//! tags that turn into either, commands of other bots. Each is shown as code, where it does nothing.
+//! tags that turn into either, links in formulas, commands of other bots. Each is shown as code, where it does nothing.
 
 use super::links::{is_allowed, parser};
 use pulldown_cmark::{Event, Tag};
@@ -13,7 +13,8 @@ use std::sync::LazyLock;
 static ACTIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?x)
-          (?P<escape> \\ [\\:/.-] )
+          (?P<macro> \\+ href )
+        | (?P<escape> \\ [\\:/.-] )
         | (?P<entity> & (?: \#[0-9]{1,8} | \#[xX][0-9a-fA-F]{1,7} | [A-Za-z][A-Za-z0-9]{1,31} ) ; )
         | (?P<url> [A-Za-z0-9][A-Za-z0-9+.-]{0,127} :// [^\s<>`\[\]()]*
                  | (?i: www\. [^\s<>`\[\]()]+ | (?: mailto | javascript | data | vbscript | xmpp ) : [^\s<>`]+ ) )
@@ -101,9 +102,9 @@ impl Output {
         self.text.push_str(text);
     }
 
-    /// Two spans that touch would be one.
+    /// Two spans that touch would be one, and behind a dollar sign code is a formula to GitHub.
     fn code(&mut self, span: &str) {
-        if self.text.ends_with('`') {
+        if self.text.ends_with(['`', '$']) {
             self.text.push(' ');
         }
         self.text.push_str(span);

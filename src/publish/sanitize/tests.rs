@@ -153,6 +153,56 @@ fn m5_the_model_cannot_write_a_block_of_ours() {
 }
 
 #[test]
+fn m8_no_fence_is_drawn_by_github() {
+    for language in ["mermaid", "geojson", "topojson", "stl", "math"] {
+        let capital = language.to_uppercase();
+        for opening in [
+            format!("```{language}"),
+            format!("~~~~ {capital}"),
+            format!("  ``` {language} title=x"),
+            format!("```{language},x"),
+            format!("> ```{language}"),
+            format!("- 1. > ~~~{language}"),
+            format!("```{}\u{200b}{}", &language[..1], &language[1..]),
+            format!(
+                "```&#{};{}",
+                u32::from(language.as_bytes()[0]),
+                &language[1..]
+            ),
+            format!("~~~&#x{:x};{}", language.as_bytes()[0], &language[1..]),
+            format!("```{}\\{}", &language[..2], &language[2..]),
+        ] {
+            let text = clean(&format!("Look:\n\n{opening}\nx\n"));
+            assert_eq!(active(&text), Vec::<String>::new(), "{opening}: {text}");
+            assert!(text.contains("text\nx"), "{opening}: {text}");
+        }
+    }
+    let code =
+        "```rust,ignore\nx\n```\n\n```c++\nx\n```\n\n```mathematica\nx\n```\n\n```a&&b``` holds.";
+    assert_eq!(clean(code), code);
+}
+
+#[test]
+fn m8_math_holds_nothing_that_was_not_cleaned() {
+    for (said, shown) in [
+        (
+            "$`\\href{//evil.example}{x}`$",
+            "$ `\\href{//evil.example}{x}`$",
+        ),
+        (
+            "$\\href{//evil.example}{x}$",
+            "$ `\\href`{//evil.example}{x}$",
+        ),
+        ("$\\\\href{/a}{x}$", "$ `\\\\href`{/a}{x}$"),
+        ("It costs $5 or $n^2$.", "It costs $5 or $n^2$."),
+    ] {
+        let text = clean(said);
+        assert_eq!(text, shown, "{said}");
+        assert_eq!(active(&text), Vec::<String>::new(), "{said}");
+    }
+}
+
+#[test]
 fn m6_tags_are_shown_and_hidden_characters_are_not() {
     assert_eq!(clean("a <b onclick=x>c</b>"), "a &lt;b onclick=x>c&lt;/b>");
     assert_eq!(clean("if a < b"), "if a &lt; b");

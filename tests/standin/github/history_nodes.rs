@@ -82,13 +82,16 @@ fn blob<'c>(context: &'c Context, name: &str) -> Node<'c> {
     let (Some(id), Some(text)) = (id, text) else {
         return Node::null();
     };
+    // GitHub gives no text of a file that git takes for binary.
+    let binary = text.contains('\0');
+    let shown = (!binary).then_some(text.as_str());
     let fields = vec![
         ("id", format!("B_{id}").into()),
         ("oid", id.as_str().into()),
         ("byteSize", text.len().into()),
-        ("isBinary", false.into()),
+        ("isBinary", binary.into()),
         ("isTruncated", false.into()),
-        ("text", text.as_str().into()),
+        ("text", shown.into()),
     ];
     Node::object(context, "Blob", fields)
 }

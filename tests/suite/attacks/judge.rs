@@ -195,10 +195,11 @@ fn acting(markdown: &str) -> Vec<String> {
             }
             Event::Start(Tag::CodeBlock(kind)) => {
                 inside += 1;
-                if let CodeBlockKind::Fenced(info) = kind
-                    && info.to_lowercase().contains("suggestion")
-                {
-                    acts.push("suggestion".into());
+                if let CodeBlockKind::Fenced(info) = kind {
+                    let info = info.to_lowercase();
+                    let rendered = ["suggestion", "mermaid", "json", "stl", "math"];
+                    let rendered = rendered.iter().filter(|word| info.contains(**word));
+                    acts.extend(rendered.map(|word| (*word).to_owned()));
                 }
             }
             Event::End(TagEnd::Link | TagEnd::CodeBlock) => inside -= 1,

@@ -75,6 +75,8 @@ words! {
     m5_a_fence_in_a_quote_swallows_nothing: File, "\n\n> - ```js\n> never closed";
     m6_tags_are_shown_as_text: Body, "<details open><summary>x</summary><script>alert(1)</script></details>";
     m6_a_comment_of_html_hides_nothing: Comment, "<!-- hidden -->[//]: # (hidden)\n\n[//]: # (hidden)\n<!-- and open";
+    m8_a_diagram_is_not_drawn: Body, "\n\n```mermaid\ngraph TD; A-->B; click A href \"https://evil.example\"\n```";
+    m8_a_map_in_disguise_is_not_drawn: Comment, "\n\n- > ~~~ &#71;eoJSON x\n  > {}\n  > ~~~";
     m7_other_bots_get_no_orders: Body, "\n/merge\n\n@dependabot merge\n\nbors r+\n\n/approve";
 }
 

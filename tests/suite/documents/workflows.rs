@@ -66,7 +66,11 @@ fn the_examples_use_inputs_that_there_are_and_no_others() {
         let jobs = workflow["jobs"].as_object().expect("jobs");
         for job in jobs.values() {
             let steps = job["steps"].as_array().expect("steps");
-            assert_eq!(steps[0]["uses"], "org/opencode-reviewer@v1", "{path}");
+            assert!(
+                is_pinned(&steps[0], "org/opencode-reviewer@"),
+                "{path}: {}",
+                steps[0]["uses"]
+            );
             for step in &steps[1..] {
                 assert!(may_follow(step), "{path}: {step}");
             }
@@ -88,11 +92,61 @@ fn the_examples_use_inputs_that_there_are_and_no_others() {
 
 /// Nothing of the pull request is fetched or run beside a review, and what is run cannot change.
 fn may_follow(step: &Value) -> bool {
+    is_pinned(step, "github/codeql-action/upload-sarif@")
+}
+
+/// Whether a step uses this action, by a commit.
+fn is_pinned(step: &Value, action: &str) -> bool {
     let uses = step["uses"].as_str().unwrap_or_default();
-    let Some(commit) = uses.strip_prefix("github/codeql-action/upload-sarif@") else {
-        return false;
-    };
-    commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
+    uses.strip_prefix(action).is_some_and(|commit| {
+        commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+#[test]
+fn a_comment_starts_a_job_only_if_its_author_belongs_here() {
+    for path in examples() {
+        for job in yaml(&path)["jobs"].as_object().expect("jobs").values() {
+            let condition = job["if"].as_str().expect("a condition");
+            let asks = condition
+                .split(" || ")
+                .find(|part| part.contains("issue.pull_request"));
+            let asks = asks.unwrap_or_else(|| panic!("{path}: no comments"));
+            let authors = "contains(fromJSON('[\"OWNER\", \"MEMBER\", \"COLLABORATOR\"]'), \
+                           github.event.comment.author_association)";
+            let after = &condition[condition.find(asks).unwrap_or_default()..];
+            let mention = "contains(github.event.comment.body, '@review-my-code-bot')";
+            assert!(
+                after.contains(mention) && after.ends_with(authors),
+                "{path}: {after}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_new_opencode_is_proposed_as_it_was_before_it_ran() {
+    let workflow = yaml(".github/workflows/opencode.yml");
+    // Each of these installs or starts what npm brings.
+    let executes = ["npm ci", "make providers", "make test", "npx "];
+    for (name, job) in workflow["jobs"].as_object().expect("jobs") {
+        let script = job["steps"].to_string();
+        let runs = executes.iter().any(|command| script.contains(command));
+        assert_eq!(runs, name == "test", "{name}");
+        let permissions = job["permissions"].to_string();
+        let may_write = permissions.contains("write");
+        assert_eq!(may_write, name == "propose", "{name}: {permissions}");
+    }
+    let propose = &workflow["jobs"]["propose"];
+    assert_eq!(propose["needs"], json!(["resolve", "test"]));
+    let steps = propose["steps"].as_array().expect("steps");
+    let compared = steps.iter().any(|step| {
+        step["env"]["DIGEST"] == "${{ needs.resolve.outputs.digest }}"
+            && step["run"]
+                .as_str()
+                .is_some_and(|run| run.contains("sha256sum"))
+    });
+    assert!(compared, "{propose}");
 }
 
 #[test]
