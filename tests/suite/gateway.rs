@@ -4,6 +4,8 @@
 mod adapters;
 mod answers;
 mod bench;
+mod opencode;
 mod real;
+mod recorded;
 mod refusals;
 mod way;
