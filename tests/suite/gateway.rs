@@ -2,6 +2,7 @@
 //! out, and what it refuses. In-process with a stand-in for the provider; with the real OpenCode in `real.rs`.
 
 mod adapters;
+mod allow_list;
 mod answers;
 mod bench;
 mod opencode;

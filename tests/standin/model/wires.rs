@@ -103,7 +103,8 @@ impl Turn {
                 )
             }
             None => {
-                let message = json!({ "type": "message", "id": item, "role": "assistant", "content": [] });
+                let message =
+                    json!({ "type": "message", "id": item, "role": "assistant", "content": [] });
                 let kind = "response.output_text.delta";
                 (
                     message.clone(),
@@ -149,7 +150,8 @@ impl Turn {
         });
         let (delta, finish) = match &self.call {
             Some(call) => {
-                let function = json!({ "name": call.name, "arguments": call.arguments.to_string() });
+                let function =
+                    json!({ "name": call.name, "arguments": call.arguments.to_string() });
                 let call = json!({ "index": 0, "id": self.id(), "type": "function", "function": function });
                 (json!({ "tool_calls": [call] }), "tool_calls")
             }

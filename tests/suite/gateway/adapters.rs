@@ -134,4 +134,3 @@ async fn put_to_gateway(choice: &ModelChoice, asked: &Got, proxy: &Provider) -> 
     }
     refused(request.body(asked.body.clone())).await
 }
-

@@ -18,13 +18,38 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Provider, model and variant; the host that has to be asked.
 const CASES: &[(&str, &str, Option<&str>, &str)] = &[
-    ("anthropic", "claude-sonnet-4-5", Some("high"), "api.anthropic.com"),
-    ("anthropic", "claude-opus-4-6", Some("max"), "api.anthropic.com"),
+    (
+        "anthropic",
+        "claude-sonnet-4-5",
+        Some("high"),
+        "api.anthropic.com",
+    ),
+    (
+        "anthropic",
+        "claude-opus-4-6",
+        Some("max"),
+        "api.anthropic.com",
+    ),
     ("openai", "gpt-5.4-fast", Some("high"), "api.openai.com"),
     ("openai", "gpt-4o", None, "api.openai.com"),
-    ("google", "gemini-2.5-pro", Some("max"), "generativelanguage.googleapis.com"),
-    ("google", "gemini-3-pro-preview", None, "generativelanguage.googleapis.com"),
-    ("openrouter", "anthropic/claude-sonnet-4.5", Some("high"), "openrouter.ai"),
+    (
+        "google",
+        "gemini-2.5-pro",
+        Some("max"),
+        "generativelanguage.googleapis.com",
+    ),
+    (
+        "google",
+        "gemini-3-pro-preview",
+        None,
+        "generativelanguage.googleapis.com",
+    ),
+    (
+        "openrouter",
+        "anthropic/claude-sonnet-4.5",
+        Some("high"),
+        "openrouter.ai",
+    ),
     ("openrouter", "openai/gpt-5", None, "openrouter.ai"),
     ("opencode", "claude-fable-5", None, "opencode.ai"),
     ("opencode", "gpt-5.4", None, "opencode.ai"),
@@ -84,9 +109,9 @@ async fn whole_conversations_of_opencode_pass_the_gateway() {
     let opencode = OpenCode::start(scratch.path(), &config(&endpoint, &models)).await;
     let proxy = Provider::answers(|_| StatusCode::FORBIDDEN.into_response()).await;
     for (choice, _) in &models {
-        let case = CASES.iter().find(|(provider, name, _, _)| {
-            *provider == choice.provider && *name == choice.name
-        });
+        let case = CASES
+            .iter()
+            .find(|(provider, name, _, _)| *provider == choice.provider && *name == choice.name);
         turns.store(0, Ordering::Relaxed);
         let before = model.got().len();
         let session = opencode.session().await;
@@ -98,9 +123,17 @@ async fn whole_conversations_of_opencode_pass_the_gateway() {
         let conversation = &got[before..];
         if let Ok(folder) = std::env::var("RECORD") {
             for (index, one) in conversation.iter().enumerate() {
-                let name = format!("{}-{}-{index}.json", choice.provider, choice.name.replace('/', "_"));
+                let name = format!(
+                    "{}-{}-{index}.json",
+                    choice.provider,
+                    choice.name.replace('/', "_")
+                );
                 std::fs::write(Path::new(&folder).join(&name), &one.body).unwrap();
-                std::fs::write(Path::new(&folder).join(format!("{name}.head")), format!("{} {:#?}", one.uri, one.headers)).unwrap();
+                std::fs::write(
+                    Path::new(&folder).join(format!("{name}.head")),
+                    format!("{} {:#?}", one.uri, one.headers),
+                )
+                .unwrap();
             }
         }
         assert_eq!(conversation.len(), calls().len() + 2, "{choice}");
