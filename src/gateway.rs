@@ -19,14 +19,14 @@ pub use upstream::problems;
 
 use crate::config::ModelChoice;
 use crate::outbound;
-use adapters::ModelIn;
+use adapters::{Call, ModelIn};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
-use body::Wanted;
+use body::{BodyFault, Wanted};
 use door::Door;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 use meter::{Meter, Room};
@@ -65,6 +65,17 @@ impl Inner {
         if error.is_timeout() && !error.is_connect() {
             self.meter.was_silent();
         }
+    }
+
+    fn judge(&self, call: &Call, body: &[u8]) -> Result<(), BodyFault> {
+        let upstream = &self.door.upstream;
+        let in_body = upstream.model_in == ModelIn::Body;
+        let wanted = Wanted {
+            model: in_body.then_some(upstream.model.as_str()),
+            wire: call.wire,
+            tools: &self.tools,
+        };
+        body::judge(body, &wanted)
     }
 }
 
@@ -125,6 +136,14 @@ impl Gateway {
         self.0.meter.reached().and_then(|refusal| refusal.limit())
     }
 
+    /// Whether a body may go to a path below `/model`. Requests are held against the same rules.
+    #[must_use]
+    pub fn admits(&self, path: &str, body: &[u8]) -> bool {
+        let mut routes = self.0.door.upstream.routes.iter();
+        let route = routes.find(|route| route.path == path);
+        route.is_some_and(|route| self.0.judge(&route.call, body).is_ok())
+    }
+
     /// Everything below `/model`, for a server that listens at this address.
     pub fn router(&self, address: SocketAddr) -> Router {
         let host = Arc::<str>::from(address.to_string());
@@ -156,21 +175,14 @@ async fn forward(gateway: &Arc<Inner>, host: &str, request: Request) -> Result<R
     gateway.meter.request(admitted.length)?;
     let mut room = gateway.meter.room();
     let body = whole(body, admitted.length, &mut room).await?;
-    let upstream = &door.upstream;
-    let in_body = upstream.model_in == ModelIn::Body;
-    let wanted = Wanted {
-        model: in_body.then_some(upstream.model.as_str()),
-        wire: admitted.call.wire,
-        tools: &gateway.tools,
-    };
-    body::judge(&body, &wanted)?;
+    gateway.judge(&admitted.call, &body)?;
     let request = gateway.http.post(admitted.url).headers(admitted.headers);
     let sent = request.body(body).send().await;
     drop(room);
     let answer = sent.map_err(|error| {
         gateway.note(&error);
         Refusal::Unreachable {
-            host: upstream.host(),
+            host: door.upstream.host(),
             cause: cause(&error),
         }
     })?;

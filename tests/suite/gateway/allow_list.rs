@@ -90,7 +90,7 @@ async fn chat_completions_reach_no_server_search_file_or_model_of_the_sidecars_c
         &[
             (json!({ "tools": [{ "type": "mcp", "server_label": "x" }] }), "the value mcp at tools[].type"),
             (json!({ "tools": [{ "type": "mcp", "server_url": url }] }), "an address at tools[].server_url"),
-            (json!({ "tools": [{ "type": "builtin_function", "function": { "name": "$web_search" } }] }), "tools[].type"),
+            (json!({ "tools": [{ "type": "builtin_function", "function": { "name": "$web_search" } }] }), "the value $web_search at tools[].function.name"),
             (json!({ "tools": [{ "type": "function", "function": { "name": "browser_search" } }] }), "tools[].function.name"),
             (json!({ "tools": { "type": "web_search" } }), "an unknown object at tools"),
             (json!({ "plugins": [{ "id": "web" }] }), "an unknown list at plugins"),
@@ -111,7 +111,8 @@ async fn chat_completions_reach_no_server_search_file_or_model_of_the_sidecars_c
             (user(&json!({ "type": "file", "file": { "file_id": "file-1" } })), "messages[].content[].file.file_id"),
             (user(&json!({ "type": "video_url", "video_url": { "url": url } })), "an address at messages[].content[].video_url.url"),
             (user(&json!({ "type": "document_url", "document_url": url })), "an address at messages[].content[].document_url"),
-            (user(&json!({ "type": "new", "media": { "a": 1 } })), "messages[].content[].type"),
+            (user(&json!({ "type": "new", "media": { "a": 1 } })), "an unknown object at messages[].content[].media"),
+            (user(&json!({ "type": "new" })), "the value new at messages[].content[].type"),
         ],
     )
     .await;
@@ -133,10 +134,10 @@ async fn messages_reach_no_server_search_file_or_container() {
             (json!({ "context_management": { "edits": [] } }), "an unknown object at context_management"),
             (json!({ "fallbacks": [{ "model": "x" }] }), "the key fallbacks"),
             (user(&json!({ "type": "image", "source": { "type": "url", "url": url } })), "messages[].content[].source.type"),
-            (user(&json!({ "type": "document", "source": { "type": "file", "file_id": "f" } })), "messages[].content[].source.type"),
+            (user(&json!({ "type": "document", "source": { "type": "file", "id": "f" } })), "messages[].content[].source.type"),
             (user(&json!({ "type": "image", "source": { "url": url } })), "an address at messages[].content[].source.url"),
             (user(&json!({ "type": "image", "source": { "file_id": "f" } })), "messages[].content[].source.file_id"),
-            (user(&json!({ "type": "container_upload", "file_id": "f" })), "messages[].content[].type"),
+            (user(&json!({ "type": "container_upload", "file_id": "f" })), "the key messages[].content[].file_id"),
             (user(&json!({ "type": "mcp_tool_use", "server_name": "x" })), "messages[].content[].type"),
             (user(&json!({ "type": "tool_result", "content": [{ "type": "image", "source": { "type": "url", "url": url } }] })), "messages[].content[].content[].source.type"),
         ],
