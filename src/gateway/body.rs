@@ -7,7 +7,7 @@
 use super::shapes::{NEVER_AT_TOP, Shape, Wire};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -66,7 +66,6 @@ pub(super) struct Wanted<'a> {
 pub(super) fn judge(body: &[u8], wanted: &Wanted<'_>) -> Result<(), BodyFault> {
     let reader = Reader {
         wanted,
-        named: Cell::new(false),
         fault: RefCell::new(None),
     };
     let place = Place::Top;
@@ -80,15 +79,12 @@ pub(super) fn judge(body: &[u8], wanted: &Wanted<'_>) -> Result<(), BodyFault> {
     match (read, reader.fault.take()) {
         (_, Some(fault)) => Err(fault),
         (Err(_), None) => Err(BodyFault::NotAnObject),
-        (Ok(()), None) if wanted.model.is_some() && !reader.named.get() => Err(BodyFault::NoModel),
         (Ok(()), None) => Ok(()),
     }
 }
 
 struct Reader<'a> {
     wanted: &'a Wanted<'a>,
-    /// Whether the model was named.
-    named: Cell<bool>,
     /// The first fault. The parser's own errors could not carry it.
     fault: RefCell<Option<BodyFault>>,
 }
@@ -170,43 +166,35 @@ impl Spot<'_> {
     }
 
     fn scalar(&self, value: Scalar<'_>) -> Result<(), BodyFault> {
-        let path = || self.path();
-        let wanted = self.reader.wanted;
-        match (self.shape, value) {
-            (Shape::Off, Scalar::False) => Ok(()),
-            (Shape::Off, _) => Err(BodyFault::NotOff(path())),
-            (Shape::Never, _) => Err(BodyFault::Never(path())),
-            (Shape::Model, Scalar::Text(name)) if wanted.model == Some(name) => {
-                self.reader.named.set(true);
-                Ok(())
-            }
-            (Shape::Model, _) => Err(BodyFault::OtherModel),
-            (Shape::Is(words), Scalar::Text(word)) if words.contains(&word) => Ok(()),
-            (Shape::Tool, Scalar::Text(name)) if is_offered(name, wanted.tools) => Ok(()),
-            (Shape::Data, Scalar::Text(url)) if url.starts_with("data:") => Ok(()),
-            (Shape::Is(_) | Shape::Tool | Shape::Data, Scalar::Null) => Ok(()),
-            (Shape::Is(_), value) => Err(BodyFault::Value {
-                value: Self::shown(value),
-                path: path(),
-            }),
-            (Shape::Tool, value) => Err(BodyFault::Tool {
-                value: Self::shown(value),
-                path: path(),
-            }),
-            (Shape::Data, _) => Err(BodyFault::Address(path())),
-            (Shape::Plain, Scalar::Text(text)) if is_address(text) => {
-                Err(BodyFault::Address(path()))
-            }
-            (
-                Shape::Free
-                | Shape::Plain
-                | Shape::Text
-                | Shape::List(_)
-                | Shape::Object(_)
-                | Shape::Each(_),
-                _,
-            ) => Ok(()),
+        let (wanted, path) = (self.reader.wanted, || self.path());
+        let passes = match (self.shape, value) {
+            (Shape::Off, value) => matches!(value, Scalar::False),
+            (Shape::Never, _) => false,
+            (Shape::Model, Scalar::Text(name)) => wanted.model == Some(name),
+            (Shape::Is(words), Scalar::Text(word)) => words.contains(&word),
+            (Shape::Tool, Scalar::Text(name)) => is_offered(name, wanted.tools),
+            (Shape::Data, Scalar::Text(url)) => url.starts_with("data:"),
+            (Shape::Plain, Scalar::Text(text)) => !is_address(text),
+            (Shape::Is(_) | Shape::Tool | Shape::Data, value) => matches!(value, Scalar::Null),
+            (shape, _) => !matches!(shape, Shape::Model),
+        };
+        if passes {
+            return Ok(());
         }
+        Err(match self.shape {
+            Shape::Off => BodyFault::NotOff(path()),
+            Shape::Model => BodyFault::OtherModel,
+            Shape::Is(_) => BodyFault::Value {
+                value: Self::shown(value),
+                path: path(),
+            },
+            Shape::Tool => BodyFault::Tool {
+                value: Self::shown(value),
+                path: path(),
+            },
+            Shape::Data | Shape::Plain => BodyFault::Address(path()),
+            _ => BodyFault::Never(path()),
+        })
     }
 
     /// The shape of each item, if this may be a list.
@@ -296,7 +284,11 @@ impl Spot<'_> {
         let Place::Top = self.place else {
             return Ok(());
         };
-        let mut required = self.reader.wanted.wire.required.iter();
+        let wanted = self.reader.wanted;
+        if wanted.model.is_some() && !keys.contains("model") {
+            return Err(BodyFault::NoModel);
+        }
+        let mut required = wanted.wire.required.iter();
         let missing = required.find(|key| !keys.contains(**key));
         missing.map_or(Ok(()), |key| Err(BodyFault::NotOff((*key).to_owned())))
     }

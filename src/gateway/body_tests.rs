@@ -205,7 +205,7 @@ fn names_of_the_sidecars_choice_are_shown_only_if_they_are_plain_and_short() {
     let key = "k".repeat(48);
     let deep = format!(r#"{{"{key}":"#).repeat(20) + &"}".repeat(20);
     let twice = deep
-        .replacen("}", ",\"a\":1,\"a\":1}", 1)
+        .replacen('}', ",\"a\":1,\"a\":1}", 1)
         .replacen(":,", ":1,", 1);
     let body = format!(r#"{{"model":"m-1","tools":[{{"function":{{"parameters":{twice}}}}}]}}"#);
     let told = of_m(&body).unwrap_err().to_string();

@@ -85,35 +85,7 @@ impl Turn {
             }),
             json!({ "type": "response.output_item.done", "output_index": 0, "item": thought(summary) }),
         ];
-        let (added, delta, done) = match &self.call {
-            Some(call) => {
-                let item = |arguments: &str, status: &str| {
-                    json!({
-                        "type": "function_call", "id": item, "call_id": self.id(), "name": call.name,
-                        "arguments": arguments, "status": status,
-                    })
-                };
-                let arguments = call.arguments.to_string();
-                let kind = "response.function_call_arguments.delta";
-                let delta = json!({ "type": kind, "output_index": 1, "delta": arguments });
-                (
-                    item("", "in_progress"),
-                    delta,
-                    item(&arguments, "completed"),
-                )
-            }
-            None => {
-                let message =
-                    json!({ "type": "message", "id": item, "role": "assistant", "content": [] });
-                let kind = "response.output_text.delta";
-                (
-                    message.clone(),
-                    json!({ "type": kind, "delta": TEXT }),
-                    message,
-                )
-            }
-        };
-        let mut delta = delta;
+        let (added, mut delta, done) = self.item(&item);
         delta["item_id"] = json!(item);
         events.extend([
             json!({ "type": "response.output_item.added", "output_index": 1, "item": added }),
@@ -122,6 +94,30 @@ impl Turn {
             json!({ "type": "response.completed", "response": { "usage": { "input_tokens": 10, "output_tokens": 1 } } }),
         ]);
         events
+    }
+
+    /// What follows the thought: as it is begun, its one piece, and as it is complete.
+    fn item(&self, id: &str) -> (Value, Value, Value) {
+        let Some(call) = &self.call else {
+            let message =
+                json!({ "type": "message", "id": id, "role": "assistant", "content": [] });
+            let delta = json!({ "type": "response.output_text.delta", "delta": TEXT });
+            return (message.clone(), delta, message);
+        };
+        let item = |arguments: &str, status: &str| {
+            json!({
+                "type": "function_call", "id": id, "call_id": self.id(), "name": call.name,
+                "arguments": arguments, "status": status,
+            })
+        };
+        let arguments = call.arguments.to_string();
+        let kind = "response.function_call_arguments.delta";
+        let delta = json!({ "type": kind, "output_index": 1, "delta": arguments });
+        (
+            item("", "in_progress"),
+            delta,
+            item(&arguments, "completed"),
+        )
     }
 
     fn generate(&self) -> Value {

@@ -9,7 +9,9 @@ use crate::standin::model::wires::Turn;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use opencode_reviewer::config::ModelChoice;
+use opencode_reviewer::gateway::Limits;
 use opencode_reviewer::opencode::ToolEndpoint;
+use opencode_reviewer::redact::Redactor;
 use opencode_reviewer::tools::server::{Offer, SharedDesk, ToolServer};
 use serde_json::json;
 use std::path::Path;
@@ -102,7 +104,7 @@ async fn whole_conversations_of_opencode_pass_the_gateway() {
     // The one that a test can reach: through the gateway, to its endpoint.
     let url = format!("http://{}/own", model.address);
     let own = choice("own", "m-1", Some(&url));
-    let bench = Bench::before(&own, &[], opencode_reviewer::gateway::Limits::default()).await;
+    let bench = Bench::before(&own, &[], Limits::default()).await;
     models.push((own.clone(), format!("{}/model", bench.server.base_url())));
     let scratch = tempfile::tempdir().unwrap();
     files(&scratch.path().join("work"));
@@ -121,21 +123,6 @@ async fn whole_conversations_of_opencode_pass_the_gateway() {
         }
         let got = model.got();
         let conversation = &got[before..];
-        if let Ok(folder) = std::env::var("RECORD") {
-            for (index, one) in conversation.iter().enumerate() {
-                let name = format!(
-                    "{}-{}-{index}.json",
-                    choice.provider,
-                    choice.name.replace('/', "_")
-                );
-                std::fs::write(Path::new(&folder).join(&name), &one.body).unwrap();
-                std::fs::write(
-                    Path::new(&folder).join(format!("{name}.head")),
-                    format!("{} {:#?}", one.uri, one.headers),
-                )
-                .unwrap();
-            }
-        }
         assert_eq!(conversation.len(), calls().len() + 2, "{choice}");
         let Some((_, _, _, host)) = case else {
             continue;
@@ -151,7 +138,7 @@ async fn tools() -> ToolServer {
     let server = ToolServer::start(Offer {
         desk: SharedDesk::default(),
         bearer: "bearer".into(),
-        redactor: Arc::new(opencode_reviewer::redact::Redactor::new(&[])),
+        redactor: Arc::new(Redactor::new(&[])),
         gateway: None,
         web: None,
     });
