@@ -472,7 +472,10 @@ const VERCEL_METADATA: Shape = Object(&[
 ]);
 
 /// The gateway repeats them to the provider behind it.
-const VERCEL_HEADERS: Shape = Object(&[("anthropic-beta", Never), ("http-referer", Text)]);
+const VERCEL_HEADERS: Shape = Object(&[
+    ("anthropic-beta", Is(&["fast-mode-2026-02-01"])),
+    ("http-referer", Text),
+]);
 
 const VERCEL_PART: Shape = Object(&[
     (

@@ -256,6 +256,7 @@ async fn cohere_and_vercel_are_held_to_the_same() {
             (options(json!({ "gateway": { "byok": {} } })), "an unknown object at providerOptions.gateway.byok"),
             (options(json!({ "anthropic": { "mcpServers": [] } })), "an unknown list at providerOptions.anthropic.mcpServers"),
             (options(json!({ "openai": { "previousResponseId": "r" } })), "providerOptions.openai.previousResponseId"),
+            (json!({ "headers": { "anthropic-beta": "mcp-client-2025-04-04" } }), "the value mcp-client-2025-04-04 at headers.anthropic-beta"),
             (json!({ "tools": [{ "type": "provider", "id": "openai.web_search", "name": "read" }] }), "tools[].type"),
             (json!({ "prompt": [{ "role": "user", "content": [{ "type": "file", "data": url }] }] }), "an address at prompt[].content[].data"),
         ],
