@@ -1,5 +1,6 @@
 //! The way from the sidecar to its model, in our own process: it puts the key where the sidecar has a placeholder,
-//! and passes on what a review needs and nothing else. An edge: it decides nothing itself, the files beside it do.
+//! and passes on what a review needs and nothing else. A request is read to its end and judged before anything of it
+//! leaves. An edge: it decides nothing itself, the files beside it do.
 
 mod adapters;
 mod body;
@@ -7,6 +8,7 @@ mod door;
 mod meter;
 mod refusal;
 mod scrub;
+mod shapes;
 mod upstream;
 mod wire;
 
@@ -17,24 +19,24 @@ pub use upstream::problems;
 
 use crate::config::ModelChoice;
 use crate::outbound;
-use adapters::ModelIn;
+use adapters::{Call, ModelIn};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
-use body::Scanner;
+use body::{BodyFault, Wanted};
 use door::Door;
 use futures_util::{Stream, StreamExt, TryStreamExt};
-use meter::Meter;
+use meter::{Meter, Room};
 use refusal::Refusal;
 use scrub::{Scrubber, Spellings};
 use secrecy::SecretString;
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use upstream::Upstream;
 
@@ -51,6 +53,8 @@ struct Inner {
     door: Door,
     spellings: Spellings,
     meter: Meter,
+    /// The names of the tools that requests may offer; a `*` at the end stands for any end.
+    tools: Vec<&'static str>,
     /// A sidecar that is refused once may be refused a thousand times; the log needs one line.
     warned: AtomicBool,
 }
@@ -61,6 +65,17 @@ impl Inner {
         if error.is_timeout() && !error.is_connect() {
             self.meter.was_silent();
         }
+    }
+
+    fn judge(&self, call: &Call, body: &[u8]) -> Result<(), BodyFault> {
+        let upstream = &self.door.upstream;
+        let in_body = upstream.model_in == ModelIn::Body;
+        let wanted = Wanted {
+            model: in_body.then_some(upstream.model.as_str()),
+            wire: call.wire,
+            tools: &self.tools,
+        };
+        body::judge(body, &wanted)
     }
 }
 
@@ -73,12 +88,14 @@ impl fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// `placeholder` is what the sidecar gets for a key, random and of this run; `network` the proxy variables.
+    /// `placeholder` is what the sidecar gets for a key, random and of this run; `network` the proxy variables; `tools`
+    /// what the run's profile allows.
     pub fn new(
         model: &ModelChoice,
         placeholder: SecretString,
         network: &[(String, String)],
         limits: Limits,
+        tools: Vec<&'static str>,
     ) -> Result<Self, String> {
         let upstream = Upstream::of(model)?;
         let http = outbound::client(network)
@@ -97,6 +114,7 @@ impl Gateway {
                 upstream,
                 placeholder,
             },
+            tools,
             warned: AtomicBool::new(false),
         })))
     }
@@ -118,6 +136,14 @@ impl Gateway {
         self.0.meter.reached().and_then(|refusal| refusal.limit())
     }
 
+    /// Whether a body may go to a path below `/model`. Requests are held against the same rules.
+    #[must_use]
+    pub fn admits(&self, path: &str, body: &[u8]) -> bool {
+        let mut routes = self.0.door.upstream.routes.iter();
+        let route = routes.find(|route| route.path == path);
+        route.is_some_and(|route| self.0.judge(&route.call, body).is_ok())
+    }
+
     /// Everything below `/model`, for a server that listens at this address.
     pub fn router(&self, address: SocketAddr) -> Router {
         let host = Arc::<str>::from(address.to_string());
@@ -131,7 +157,7 @@ async fn pass(State((gateway, host)): State<(Gateway, Arc<str>)>, request: Reque
     match forward(&gateway.0, &host, request).await {
         Ok(answer) => answer,
         Err(refusal) => {
-            // Both are ours: no word of the sidecar is in them.
+            // The words are ours, but for short plain names of keys and values.
             if gateway.0.warned.swap(true, Ordering::Relaxed) {
                 tracing::debug!("{refusal}");
             } else {
@@ -147,18 +173,12 @@ async fn forward(gateway: &Arc<Inner>, host: &str, request: Request) -> Result<R
     let door = &gateway.door;
     let admitted = door.judge(host, &head.method, &head.uri, &head.headers)?;
     gateway.meter.request(admitted.length)?;
-    let verdict = Verdict::default();
-    let body = checked(Arc::clone(gateway), body, verdict.clone());
-    let sent = gateway
-        .http
-        .post(admitted.url)
-        .headers(admitted.headers)
-        .body(reqwest::Body::wrap_stream(body))
-        .send()
-        .await;
-    if let Some(Err(refusal)) = verdict.get() {
-        return Err(refusal.clone());
-    }
+    let mut room = gateway.meter.room();
+    let body = whole(body, admitted.length, &mut room).await?;
+    gateway.judge(&admitted.call, &body)?;
+    let request = gateway.http.post(admitted.url).headers(admitted.headers);
+    let sent = request.body(body).send().await;
+    drop(room);
     let answer = sent.map_err(|error| {
         gateway.note(&error);
         Refusal::Unreachable {
@@ -177,88 +197,25 @@ async fn forward(gateway: &Arc<Inner>, host: &str, request: Request) -> Result<R
     if encoding.is_some_and(|encoding| encoding != "identity") {
         return Err(Refusal::Compressed { host: host() });
     }
-    // An error may come early. A success for half a request is none that we have judged.
-    if status.is_success() && verdict.get().is_none() {
-        return Err(Refusal::Early { host: host() });
-    }
     let headers = door::coming_back(answer.headers(), &gateway.spellings);
     let body = Body::from_stream(scrubbed(Arc::clone(gateway), answer));
     Ok((status, headers, body).into_response())
 }
 
-/// How the judgement of a body ended, once it has.
-type Verdict = Arc<OnceLock<Result<(), Refusal>>>;
+/// What is reserved at once for a request that tells its length; a length may be a lie.
+const RESERVED: u64 = 1 << 20;
 
-/// The request's body as it passes. Each piece waits for the next one: the last is sent only when all was judged.
-fn checked(
-    gateway: Arc<Inner>,
-    body: Body,
-    verdict: Verdict,
-) -> impl Stream<Item = Result<Bytes, Refusal>> {
-    let upstream = &gateway.door.upstream;
-    let in_body = upstream.model_in == ModelIn::Body;
-    let scanner = Scanner::new(in_body.then(|| upstream.model.clone()));
-    let passage = Passage {
-        gateway,
-        scanner,
-        so_far: 0,
-        held: None,
-        verdict,
-    };
-    let pieces = body.into_data_stream().map(Some);
-    let end = futures_util::stream::iter([None]);
-    pieces
-        .chain(end)
-        .scan(passage, |passage, piece| {
-            let passed = passage.take(piece);
-            std::future::ready(Some(passed))
-        })
-        .try_filter_map(|piece| std::future::ready(Ok(piece)))
-}
-
-struct Passage {
-    gateway: Arc<Inner>,
-    scanner: Scanner,
-    so_far: u64,
-    held: Option<Bytes>,
-    verdict: Verdict,
-}
-
-impl Passage {
-    /// The next piece, or the end; gives what may be sent now.
-    fn take(
-        &mut self,
-        piece: Option<Result<Bytes, axum::Error>>,
-    ) -> Result<Option<Bytes>, Refusal> {
-        match self.judge(piece) {
-            Ok((send, ended)) => {
-                if ended {
-                    let _first = self.verdict.set(Ok(()));
-                }
-                Ok(send)
-            }
-            Err(refusal) => {
-                let _first = self.verdict.set(Err(refusal.clone()));
-                Err(refusal)
-            }
-        }
-    }
-
-    fn judge(
-        &mut self,
-        piece: Option<Result<Bytes, axum::Error>>,
-    ) -> Result<(Option<Bytes>, bool), Refusal> {
-        let Some(piece) = piece else {
-            self.scanner.finish()?;
-            return Ok((self.held.take(), true));
-        };
+/// A request's body, read to its end.
+async fn whole(body: Body, length: Option<u64>, room: &mut Room<'_>) -> Result<Bytes, Refusal> {
+    let reserved = length.unwrap_or_default().min(RESERVED);
+    let mut whole = Vec::with_capacity(usize::try_from(reserved).unwrap_or_default());
+    let mut pieces = body.into_data_stream();
+    while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|_| Refusal::Incomplete)?;
-        let length = u64::try_from(piece.len()).unwrap_or(u64::MAX);
-        self.so_far = self.so_far.saturating_add(length);
-        self.gateway.meter.sends(length, self.so_far)?;
-        self.scanner.feed(&piece)?;
-        Ok((self.held.replace(piece), false))
+        room.takes(u64::try_from(piece.len()).unwrap_or(u64::MAX))?;
+        whole.extend_from_slice(&piece);
     }
+    Ok(whole.into())
 }
 
 /// The answer's body as it passes, without the key, up to its limit.

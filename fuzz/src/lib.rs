@@ -4,4 +4,6 @@
 #[path = "../../tests/properties/mod.rs"]
 pub mod properties;
 
-use opencode_reviewer::{domain, event, publish, redact, review, state, tools};
+use opencode_reviewer::{
+    config, domain, event, gateway, opencode, publish, redact, review, state, tools,
+};

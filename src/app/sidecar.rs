@@ -22,7 +22,8 @@ pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gate
     };
     let placeholder = secrets.placeholder.clone();
     let network = &setup.environment.network;
-    Gateway::new(&config.model, placeholder, network, limits)
+    let tools = Profile::reviewer(config.web.is_some()).tools();
+    Gateway::new(&config.model, placeholder, network, limits, tools)
 }
 
 /// The loopback server with everything that the sidecar may use: the tools, and the way to its model.
@@ -55,10 +56,7 @@ pub async fn start(
         base_url: tools.base_url().to_owned(),
         bearer: engine.secrets.bearer.clone(),
     };
-    let profile = match engine.web {
-        Some(_) => Profile::ReviewerWithWeb,
-        None => Profile::Reviewer,
-    };
+    let profile = Profile::reviewer(engine.web.is_some());
     let config = profile::config(profile, engine.model(), &prompt, &endpoint, model);
     let environment = &engine.setup.environment;
     let roots = &engine.setup.roots;

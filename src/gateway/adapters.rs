@@ -1,6 +1,8 @@
 //! The adapters by which OpenCode speaks with providers: what each asks for, and which of them the gateway can stand
 //! behind. A table, apart from the rules that read it.
 
+use super::shapes::{self, Wire};
+
 /// Where requests say which model they mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ModelIn {
@@ -14,16 +16,35 @@ pub(super) struct Adapter {
     pub(super) npm: &'static str,
     /// Its own address, for providers that have none in the catalogue.
     pub(super) url: Option<&'static str>,
-    /// Below the base. With the model in the path, what follows the model.
-    pub(super) paths: &'static [&'static str],
+    pub(super) calls: &'static [Call],
     pub(super) model: ModelIn,
 }
+
+/// One kind of request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    /// Below the base. With the model in the path, what follows the model.
+    pub(super) path: &'static str,
+    /// The one query that it may have.
+    pub(super) query: Option<&'static str>,
+    pub(super) wire: &'static Wire,
+}
+
+impl Call {
+    const fn to(path: &'static str, wire: &'static Wire) -> Self {
+        let query = None;
+        Self { path, query, wire }
+    }
+}
+
+const CHAT: Call = Call::to("chat/completions", &shapes::CHAT);
+const RESPONSES: Call = Call::to("responses", &shapes::RESPONSES);
 
 const fn chat(npm: &'static str, url: Option<&'static str>) -> Adapter {
     Adapter {
         npm,
         url,
-        paths: &["chat/completions"],
+        calls: &[CHAT],
         model: ModelIn::Body,
     }
 }
@@ -36,15 +57,21 @@ pub(super) const ENDPOINT: Adapter = chat("@ai-sdk/openai-compatible", None);
 pub(super) const ADAPTERS: &[Adapter] = &[
     ENDPOINT,
     Adapter {
-        paths: &["messages"],
+        calls: &[Call::to("messages", &shapes::MESSAGES)],
         ..chat("@ai-sdk/anthropic", Some("https://api.anthropic.com/v1"))
     },
     Adapter {
-        paths: &["responses"],
+        calls: &[RESPONSES],
         ..chat("@ai-sdk/openai", Some("https://api.openai.com/v1"))
     },
     Adapter {
-        paths: &[":streamGenerateContent", ":generateContent"],
+        calls: &[
+            Call {
+                query: Some("alt=sse"),
+                ..Call::to(":streamGenerateContent", &shapes::GOOGLE)
+            },
+            Call::to(":generateContent", &shapes::GOOGLE),
+        ],
         model: ModelIn::Path,
         ..chat(
             "@ai-sdk/google",
@@ -56,18 +83,18 @@ pub(super) const ADAPTERS: &[Adapter] = &[
         Some("https://openrouter.ai/api/v1"),
     ),
     Adapter {
-        paths: &["responses", "chat/completions"],
+        calls: &[RESPONSES, CHAT],
         ..chat("@ai-sdk/xai", Some("https://api.x.ai/v1"))
     },
     chat("@ai-sdk/mistral", Some("https://api.mistral.ai/v1")),
     chat("@ai-sdk/groq", Some("https://api.groq.com/openai/v1")),
     Adapter {
-        paths: &["openai/chat/completions"],
+        calls: &[Call::to("openai/chat/completions", &shapes::CHAT)],
         ..chat("@ai-sdk/deepinfra", Some("https://api.deepinfra.com/v1"))
     },
     chat("@ai-sdk/cerebras", Some("https://api.cerebras.ai/v1")),
     Adapter {
-        paths: &["chat"],
+        calls: &[Call::to("chat", &shapes::COHERE)],
         ..chat("@ai-sdk/cohere", Some("https://api.cohere.com/v2"))
     },
     chat("@ai-sdk/togetherai", Some("https://api.together.xyz/v1")),
@@ -78,7 +105,7 @@ pub(super) const ADAPTERS: &[Adapter] = &[
         Some("https://api.venice.ai/api/v1"),
     ),
     Adapter {
-        paths: &["language-model"],
+        calls: &[Call::to("language-model", &shapes::VERCEL)],
         model: ModelIn::Header,
         ..chat(
             "@ai-sdk/gateway",

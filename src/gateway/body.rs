@@ -1,22 +1,23 @@
-//! Reads a request's body as it passes: is it one JSON object, and does it ask for the configured model? Pure and
-//! incremental, because a request must be judged without being kept: what is wrong is known before its last byte.
+//! Reads a request's body: is it one JSON object, does it ask for the configured model, and does it hold nothing but
+//! what its wire format lists? Pure. It keeps nothing of what it reads but the keys of the objects that are open.
+//!
+//! What passes is sent on byte for byte. Another parser cannot read it otherwise: no key stands twice in an object after
+//! unescaping, none differs from a listed one in its spelling only, and the JSON is strict, with nothing after it.
 
-/// No request of an adapter nests deeper.
-const DEEPEST: usize = 256;
-/// Longer keys are told apart from short ones, and that is all.
-const LONGEST_KEY: usize = 64;
+use super::shapes::{NEVER_AT_TOP, Shape, Wire};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::fmt;
 
-/// Keys by which some endpoints take another model, or go to another place with a key of their own.
-const ASTRAY: &[&str] = &[
-    "models",
-    "fallbacks",
-    "fallback_models",
-    "api_base",
-    "api_key",
-    "base_url",
-];
+/// No object of an adapter has more keys; they are kept while it is read.
+const MOST_KEYS: usize = 10_000;
+/// Names of the sidecar's choice are shown up to this length.
+const LONGEST_NAME: usize = 48;
+const LONGEST_PATH: usize = 160;
 
-/// Why a body is not passed on.
+/// Why a body is not passed on. Paths are made of plain names, without indices.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BodyFault {
     #[error("its body is not one JSON object")]
@@ -27,233 +28,390 @@ pub(super) enum BodyFault {
     OtherModel,
     #[error("its body names the model more than once, or in an odd spelling")]
     TwoModels,
-    #[error("its body has the key {0}, which may lead to another model or host")]
-    Astray(&'static str),
+    #[error(
+        "its body has the key {0}, which may lead to another model or host, or have the provider keep or do things"
+    )]
+    Never(String),
     #[error("its body has a key that is not plain ASCII")]
     OddKey,
+    #[error("its body has the key {0} in an odd spelling")]
+    OddSpelling(String),
+    #[error("its body has the key {0} more than once")]
+    Twice(String),
+    #[error("its body has more keys in one object than any request of OpenCode")]
+    ManyKeys,
+    #[error("its body has an unknown {kind} at {path}")]
+    Unknown { kind: &'static str, path: String },
+    #[error("its body has {value} at {path}, which is none of the known values")]
+    Value { value: String, path: String },
+    #[error("its body has an address at {0}, where only inline data is passed on")]
+    Address(String),
+    #[error("its body has {value} at {path}, which is no tool of this run")]
+    Tool { value: String, path: String },
+    #[error("its body does not set {0} to false")]
+    NotOff(String),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Nothing but white space yet.
-    Start,
-    /// After `{`, or after a comma in an object.
-    Key {
-        may_close: bool,
-    },
-    Colon,
-    /// After a colon, `[`, or a comma in an array.
-    Value {
-        may_close: bool,
-    },
-    AfterValue,
-    Text,
-    Escape,
-    /// How many of the four digits have come, and their value.
-    Unicode(u8, u16),
-    Number,
-    /// What has to follow of `true`, `false` or `null`.
-    Word(&'static [u8]),
-    Done,
-}
-
-/// Follows one body.
-#[derive(Debug)]
-pub(super) struct Scanner {
+/// What a body is held against.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
     /// `None`: the model is named elsewhere, and must not be named here.
-    model: Option<String>,
-    state: State,
-    /// `true` for an object.
-    open: Vec<bool>,
-    /// Whether the text that is read is a key.
-    in_key: bool,
-    /// The text that is read, where it matters. A byte that is no ASCII stands for whatever is none.
-    text: Vec<u8>,
-    /// The value that follows names the model.
-    at_model: bool,
-    seen: bool,
+    pub(super) model: Option<&'a str>,
+    pub(super) wire: &'static Wire,
+    /// The tools of the run. A `*` at the end stands for any end.
+    pub(super) tools: &'a [&'static str],
 }
 
-impl Scanner {
-    pub(super) fn new(model: Option<String>) -> Self {
-        Self {
-            model,
-            state: State::Start,
-            open: Vec::new(),
-            in_key: false,
-            text: Vec::new(),
-            at_model: false,
-            seen: false,
+/// Judges a whole body.
+pub(super) fn judge(body: &[u8], wanted: &Wanted<'_>) -> Result<(), BodyFault> {
+    let reader = Reader {
+        wanted,
+        fault: RefCell::new(None),
+    };
+    let place = Place::Top;
+    let top = Spot {
+        reader: &reader,
+        shape: &wanted.wire.body,
+        place: &place,
+    };
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let read = top.deserialize(&mut json).and_then(|()| json.end());
+    match (read, reader.fault.take()) {
+        (_, Some(fault)) => Err(fault),
+        (Err(_), None) => Err(BodyFault::NotAnObject),
+        (Ok(()), None) => Ok(()),
+    }
+}
+
+struct Reader<'a> {
+    wanted: &'a Wanted<'a>,
+    /// The first fault. The parser's own errors could not carry it.
+    fault: RefCell<Option<BodyFault>>,
+}
+
+/// Where in a body something stands.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Top,
+    Key(&'a Place<'a>, &'a str),
+    Item(&'a Place<'a>),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Top => Ok(()),
+            Self::Key(Place::Top, key) => f.write_str(plain(key)),
+            Self::Key(above, key) => write!(f, "{above}.{}", plain(key)),
+            Self::Item(above) => write!(f, "{above}[]"),
+        }
+    }
+}
+
+/// A name that the sidecar chose, fit for a log and a sentence.
+pub(super) fn plain(name: &str) -> &str {
+    let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte);
+    let short = (1..=LONGEST_NAME).contains(&name.len());
+    if short && name.bytes().all(fit) {
+        name
+    } else {
+        "…"
+    }
+}
+
+/// One value, before it is read.
+#[derive(Clone, Copy)]
+struct Spot<'a> {
+    reader: &'a Reader<'a>,
+    shape: &'a Shape,
+    place: &'a Place<'a>,
+}
+
+/// A value that is neither an object nor a list.
+#[derive(Clone, Copy)]
+enum Scalar<'a> {
+    Null,
+    False,
+    Text(&'a str),
+    Other,
+}
+
+impl Spot<'_> {
+    fn path(&self) -> String {
+        let path = self.place.to_string();
+        match path.char_indices().rev().nth(LONGEST_PATH) {
+            Some((from, _)) => format!("…{}", &path[from..]),
+            None => path,
         }
     }
 
-    /// The next bytes. After a fault the rest does not matter.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<(), BodyFault> {
-        bytes.iter().try_for_each(|byte| self.step(*byte))
+    fn path_of(&self, key: &str) -> String {
+        let place = &Place::Key(self.place, key);
+        Spot { place, ..*self }.path()
     }
 
-    /// Nothing follows.
-    pub(super) fn finish(&self) -> Result<(), BodyFault> {
-        if self.state == State::Done {
-            Ok(())
-        } else {
-            Err(BodyFault::NotAnObject)
+    fn shown(value: Scalar<'_>) -> String {
+        match value {
+            Scalar::Text(text) => format!("the value {}", plain(text)),
+            _ => "another value".to_owned(),
         }
     }
 
-    fn step(&mut self, byte: u8) -> Result<(), BodyFault> {
-        match self.state {
-            State::Text | State::Escape | State::Unicode(..) => return self.in_text(byte),
-            State::Word([next, rest @ ..]) if *next == byte => {
-                self.state = match rest {
-                    [] => State::AfterValue,
-                    rest => State::Word(rest),
-                };
-                return Ok(());
-            }
-            State::Word(_) => return Err(BodyFault::NotAnObject),
-            State::Number if matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-') => {
-                return Ok(());
-            }
-            State::Number => self.state = State::AfterValue,
-            _ => {}
+    /// A value that is read to its end.
+    fn one<E: Error>(self, value: Scalar<'_>) -> Result<(), E> {
+        if let Place::Top = self.place {
+            return self.told(Err(BodyFault::NotAnObject));
         }
-        if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+        self.told(self.scalar(value))
+    }
+
+    fn scalar(&self, value: Scalar<'_>) -> Result<(), BodyFault> {
+        let (wanted, path) = (self.reader.wanted, || self.path());
+        let passes = match (self.shape, value) {
+            (Shape::Off, value) => matches!(value, Scalar::False),
+            (Shape::Never, _) => false,
+            (Shape::Model, Scalar::Text(name)) => wanted.model == Some(name),
+            (Shape::Is(words), Scalar::Text(word)) => words.contains(&word),
+            (Shape::Tool, Scalar::Text(name)) => is_offered(name, wanted.tools),
+            (Shape::Data, Scalar::Text(url)) => url.starts_with("data:"),
+            (Shape::Plain, Scalar::Text(text)) => !is_address(text),
+            (Shape::Is(_) | Shape::Tool | Shape::Data, value) => matches!(value, Scalar::Null),
+            (shape, _) => !matches!(shape, Shape::Model),
+        };
+        if passes {
             return Ok(());
         }
-        self.state = match (self.state, byte) {
-            (State::Start, b'{') => self.enter(true)?,
-            (State::Key { .. }, b'"') => self.text(true),
-            (State::Key { may_close: true } | State::AfterValue, b'}') => self.leave(true)?,
-            (State::Value { may_close: true } | State::AfterValue, b']') => self.leave(false)?,
-            (State::Value { .. }, byte) => self.value(byte)?,
-            (State::AfterValue, b',') if self.open.last() == Some(&true) => {
-                State::Key { may_close: false }
-            }
-            (State::Colon, b':') | (State::AfterValue, b',') => State::Value { may_close: false },
-            _ => return Err(BodyFault::NotAnObject),
-        };
-        Ok(())
-    }
-
-    fn value(&mut self, byte: u8) -> Result<State, BodyFault> {
-        if self.at_model && byte != b'"' {
-            return Err(BodyFault::OtherModel);
-        }
-        Ok(match byte {
-            b'"' => self.text(false),
-            b'{' => self.enter(true)?,
-            b'[' => self.enter(false)?,
-            b't' => State::Word(b"rue"),
-            b'f' => State::Word(b"alse"),
-            b'n' => State::Word(b"ull"),
-            b'-' | b'0'..=b'9' => State::Number,
-            _ => return Err(BodyFault::NotAnObject),
+        Err(match self.shape {
+            Shape::Off => BodyFault::NotOff(path()),
+            Shape::Model => BodyFault::OtherModel,
+            Shape::Is(_) => BodyFault::Value {
+                value: Self::shown(value),
+                path: path(),
+            },
+            Shape::Tool => BodyFault::Tool {
+                value: Self::shown(value),
+                path: path(),
+            },
+            Shape::Data | Shape::Plain => BodyFault::Address(path()),
+            _ => BodyFault::Never(path()),
         })
     }
 
-    fn text(&mut self, key: bool) -> State {
-        self.in_key = key;
-        self.text.clear();
-        State::Text
+    /// The shape of each item, if this may be a list.
+    fn items(&self) -> Result<&Shape, BodyFault> {
+        match self.shape {
+            Shape::Free => Ok(self.shape),
+            Shape::List(item) => Ok(item),
+            _ => Err(self.unknown("list")),
+        }
     }
 
-    fn enter(&mut self, object: bool) -> Result<State, BodyFault> {
-        if self.open.len() == DEEPEST {
-            return Err(BodyFault::NotAnObject);
+    fn unknown(&self, kind: &'static str) -> BodyFault {
+        match (self.shape, self.place) {
+            (_, Place::Top) => BodyFault::NotAnObject,
+            (Shape::Model, _) => BodyFault::OtherModel,
+            (Shape::Never, _) => BodyFault::Never(self.path()),
+            _ => BodyFault::Unknown {
+                kind,
+                path: self.path(),
+            },
         }
-        self.open.push(object);
-        Ok(if object {
-            State::Key { may_close: true }
-        } else {
-            State::Value { may_close: true }
-        })
     }
 
-    fn leave(&mut self, object: bool) -> Result<State, BodyFault> {
-        if self.open.pop() != Some(object) {
-            return Err(BodyFault::NotAnObject);
+    /// Whether this may be an object.
+    fn opens(&self) -> Result<(), BodyFault> {
+        match self.shape {
+            Shape::Free | Shape::Each(_) | Shape::Object(_) | Shape::Data => Ok(()),
+            _ => Err(self.unknown("object")),
         }
-        if !self.open.is_empty() {
-            return Ok(State::AfterValue);
-        }
-        if self.model.is_some() && !self.seen {
-            return Err(BodyFault::NoModel);
-        }
-        Ok(State::Done)
     }
 
-    fn in_text(&mut self, byte: u8) -> Result<(), BodyFault> {
-        self.state = match (self.state, byte) {
-            (State::Text, b'"') => self.end_of_text()?,
-            (State::Text, b'\\') => State::Escape,
-            (State::Text, 0..0x20) => return Err(BodyFault::NotAnObject),
-            (State::Text, byte) => self.append(byte),
-            (State::Escape, b'u') => State::Unicode(0, 0),
-            (State::Escape, b'"' | b'\\' | b'/') => self.append(byte),
-            (State::Escape, b'b' | b'f' | b'n' | b'r' | b't') => self.append(0),
-            (State::Unicode(count, unit), byte) => {
-                let digit = char::from(byte).to_digit(16);
-                let digit = digit.ok_or(BodyFault::NotAnObject)?;
-                let unit = (unit << 4) | u16::try_from(digit).unwrap_or_default();
-                if count == 3 {
-                    self.append(u8::try_from(unit).unwrap_or(0xFF))
-                } else {
-                    State::Unicode(count + 1, unit)
-                }
-            }
-            _ => return Err(BodyFault::NotAnObject),
-        };
-        Ok(())
-    }
-
-    fn append(&mut self, byte: u8) -> State {
-        let longest = match &self.model {
-            Some(model) if !self.in_key => model.len() + 1,
-            _ => LONGEST_KEY,
-        };
-        if self.open.len() == 1 && (self.in_key || self.at_model) && self.text.len() < longest {
-            self.text.push(byte);
+    /// The shape of what stands under this key of an object.
+    fn under(&self, key: &str) -> Result<&Shape, BodyFault> {
+        const DATA: &[(&str, Shape)] = &[("url", Shape::Data)];
+        if let Shape::Free = self.shape {
+            return Ok(self.shape);
         }
-        State::Text
-    }
-
-    fn end_of_text(&mut self) -> Result<State, BodyFault> {
-        if self.in_key {
-            if self.open.len() == 1 {
-                self.judge_key()?;
-            }
-            return Ok(State::Colon);
-        }
-        if self.at_model {
-            if self.model.as_ref().map(String::as_bytes) != Some(&self.text) {
-                return Err(BodyFault::OtherModel);
-            }
-            (self.seen, self.at_model) = (true, false);
-        }
-        Ok(State::AfterValue)
-    }
-
-    fn judge_key(&mut self) -> Result<(), BodyFault> {
-        if !self.text.iter().all(u8::is_ascii_graphic) {
+        if !is_plain(key) {
             return Err(BodyFault::OddKey);
         }
-        let is = |name: &&&str| self.text.eq_ignore_ascii_case(name.as_bytes());
-        if let Some(name) = ASTRAY.iter().find(is) {
-            return Err(BodyFault::Astray(name));
+        if let Place::Top = self.place
+            && let Some(shape) = self.at_top(key)?
+        {
+            return Ok(shape);
         }
-        if self.text.eq_ignore_ascii_case(b"model") {
-            if self.text != b"model" || self.seen {
-                return Err(BodyFault::TwoModels);
-            }
-            if self.model.is_none() {
-                return Err(BodyFault::OtherModel);
-            }
-            self.at_model = true;
+        let listed = match self.shape {
+            Shape::Each(shape) => return Ok(shape),
+            Shape::Object(listed) => *listed,
+            Shape::Data => DATA,
+            _ => &[],
+        };
+        if let Some((_, shape)) = listed.iter().find(|(name, _)| *name == key) {
+            return Ok(shape);
         }
-        Ok(())
+        if listed.iter().any(|(name, _)| is_alike(name, key)) {
+            return Err(BodyFault::OddSpelling(self.path_of(key)));
+        }
+        Ok(&Shape::Plain)
+    }
+
+    fn at_top(&self, key: &str) -> Result<Option<&'static Shape>, BodyFault> {
+        if NEVER_AT_TOP.iter().any(|name| is_alike(name, key)) {
+            return Err(BodyFault::Never(self.path_of(key)));
+        }
+        if !key.eq_ignore_ascii_case("model") {
+            return Ok(None);
+        }
+        if key != "model" {
+            return Err(BodyFault::TwoModels);
+        }
+        if self.reader.wanted.model.is_none() {
+            return Err(BodyFault::OtherModel);
+        }
+        Ok(Some(&Shape::Model))
+    }
+
+    /// What is told of a key that stands twice.
+    fn twice(&self, key: &str) -> BodyFault {
+        match (self.place, key) {
+            (Place::Top, "model") => BodyFault::TwoModels,
+            _ => BodyFault::Twice(self.path_of(key)),
+        }
+    }
+
+    /// At the end of the object with these keys.
+    fn complete(&self, keys: &HashSet<Cow<'_, str>>) -> Result<(), BodyFault> {
+        let Place::Top = self.place else {
+            return Ok(());
+        };
+        let wanted = self.reader.wanted;
+        if wanted.model.is_some() && !keys.contains("model") {
+            return Err(BodyFault::NoModel);
+        }
+        let mut required = wanted.wire.required.iter();
+        let missing = required.find(|key| !keys.contains(**key));
+        missing.map_or(Ok(()), |key| Err(BodyFault::NotOff((*key).to_owned())))
+    }
+
+    /// The same as the parser's kind of error, with the fault kept beside.
+    fn told<T, E: Error>(&self, judged: Result<T, BodyFault>) -> Result<T, E> {
+        judged.map_err(|fault| {
+            let error = E::custom(&fault);
+            self.reader.fault.replace(Some(fault));
+            error
+        })
     }
 }
+
+/// Whether a key is written in visible ASCII.
+fn is_plain(key: &str) -> bool {
+    key.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Some readers take keys in any case, or with and without underscores.
+fn is_alike(name: &str, key: &str) -> bool {
+    let letters = |text: &str| -> Vec<u8> {
+        let letters = text.bytes().filter(|byte| *byte != b'_');
+        letters.map(|byte| byte.to_ascii_lowercase()).collect()
+    };
+    name.len().abs_diff(key.len()) <= 4 && letters(name) == letters(key)
+}
+
+fn is_offered(name: &str, tools: &[&str]) -> bool {
+    let matches = |tool: &&str| match tool.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == *tool,
+    };
+    tools.iter().any(matches)
+}
+
+/// Whether a text begins as an address of any scheme does.
+fn is_address(text: &str) -> bool {
+    let scheme = text
+        .trim_start()
+        .split_once("://")
+        .map(|(scheme, _)| scheme);
+    let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.bytes().all(fit))
+}
+
+impl<'de> DeserializeSeed<'de> for Spot<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Spot<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.one(Scalar::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        self.one(if value { Scalar::Other } else { Scalar::False })
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        self.one(Scalar::Other)
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        self.one(Scalar::Other)
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        self.one(Scalar::Other)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        self.one(Scalar::Text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let shape = self.told(self.items())?;
+        let place = Place::Item(self.place);
+        let item = Spot {
+            shape,
+            place: &place,
+            ..self
+        };
+        while list.next_element_seed(item)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        self.told(self.opens())?;
+        let mut keys = HashSet::new();
+        while let Some(Key(key)) = object.next_key()? {
+            if keys.contains(&key) {
+                return self.told(Err(self.twice(&key)));
+            }
+            if keys.len() == MOST_KEYS {
+                return self.told(Err(BodyFault::ManyKeys));
+            }
+            let shape = self.told(self.under(&key))?;
+            let place = Place::Key(self.place, &key);
+            object.next_value_seed(Spot {
+                shape,
+                place: &place,
+                ..self
+            })?;
+            keys.insert(key);
+        }
+        self.told(self.complete(&keys))
+    }
+}
+
+/// A key, borrowed from the body where it is not escaped.
+#[derive(serde::Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 #[path = "body_tests.rs"]

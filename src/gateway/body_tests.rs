@@ -1,19 +1,19 @@
 use super::*;
+use crate::gateway::shapes;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Fed in chunks of every size: where the cuts are must not matter.
+fn judged_as(body: &str, model: Option<&str>, wire: &'static Wire) -> Result<(), BodyFault> {
+    let wanted = Wanted {
+        model,
+        wire,
+        tools: &["read", "github_*"],
+    };
+    judge(body.as_bytes(), &wanted)
+}
+
 fn judged(body: &str, model: Option<&str>) -> Result<(), BodyFault> {
-    let mut verdicts = [1, 2, 3, 7, body.len().max(1)].map(|size| {
-        let mut scanner = Scanner::new(model.map(str::to_owned));
-        let mut chunks = body.as_bytes().chunks(size);
-        chunks.try_for_each(|chunk| scanner.feed(chunk))?;
-        scanner.finish()
-    });
-    verdicts.rotate_left(1);
-    let [first, rest @ ..] = verdicts;
-    assert!(rest.iter().all(|other| *other == first), "{body}");
-    first
+    judged_as(body, model, &shapes::CHAT)
 }
 
 fn of_m(body: &str) -> Result<(), BodyFault> {
@@ -24,7 +24,7 @@ fn of_m(body: &str) -> Result<(), BodyFault> {
 fn a_request_for_the_configured_model_passes() {
     for body in [
         r#"{"model":"m-1"}"#,
-        " \r\n{ \"messages\" : [ {\"model\":\"other\"}, -1.5e+3, true, false, null, [], {} ], \"model\" : \"m-1\" } \n",
+        " \r\n{ \"messages\" : [ {\"model\":\"other\"}, -1.5e+3, true, false, null, {} ], \"model\" : \"m-1\" } \n",
         r#"{"model":"\u006d-1","text":"a \"model\": \\ \n \u00e9 é"}"#,
         r#"{"mo\u0064el":"m-1"}"#,
     ] {
@@ -55,8 +55,8 @@ fn another_model_is_noticed_however_it_is_spelt() {
         (r#"{"model\u0000":"m-2"}"#, OddKey),
         (r#"{"model ":"m-2"}"#, OddKey),
         ("{\"mod\u{435}l\":\"m-2\"}", OddKey),
-        (r#"{"body":{"model":"m-1"}}"#, NoModel),
-        (r#"{"a":["model","m-1"]}"#, NoModel),
+        (r#"{"usage":{"model":"m-1"}}"#, NoModel),
+        (r#"{"stop":["model","m-1"]}"#, NoModel),
         ("{}", NoModel),
     ] {
         assert_eq!(of_m(body), Err(fault), "{body}");
@@ -65,13 +65,180 @@ fn another_model_is_noticed_however_it_is_spelt() {
 
 #[test]
 fn keys_that_lead_astray_are_refused_at_the_top_only() {
-    for key in ["models", "fallbacks", "api_base", "API_KEY"] {
+    for key in [
+        "models",
+        "fallbacks",
+        "api_base",
+        "API_KEY",
+        "apiKey",
+        "previousResponseId",
+    ] {
         let body = format!(r#"{{"model":"m-1","{key}":["m-2"]}}"#);
-        let fault = of_m(&body).unwrap_err();
-        assert!(matches!(fault, BodyFault::Astray(_)), "{body}");
+        assert_eq!(of_m(&body), Err(BodyFault::Never(key.into())), "{body}");
+        let body = format!(r#"{{"model":"m-1","{key}":"m-2"}}"#);
+        assert_eq!(of_m(&body), Err(BodyFault::Never(key.into())), "{body}");
     }
-    let schema = r#"{"model":"m-1","tools":[{"properties":{"api_key":{},"model":{}}}]}"#;
+    let schema = r#"{"model":"m-1","tools":[{"type":"function","function":{"name":"read","parameters":
+        {"properties":{"api_key":{},"model":{},"t\u00fcr":[]}}}}]}"#;
     assert_eq!(of_m(schema), Ok(()));
+}
+
+#[test]
+fn an_object_or_a_list_that_no_table_has_is_refused_wherever_it_stands() {
+    for (more, kind, path) in [
+        (r#""new":{}"#, "object", "new"),
+        (r#""new":[]"#, "list", "new"),
+        (r#""stream_options":[]"#, "list", "stream_options"),
+        (r#""stream_options":{"a":[]}"#, "list", "stream_options.a"),
+        (r#""messages":{}"#, "object", "messages"),
+        (r#""messages":[[]]"#, "list", "messages[]"),
+        (r#""messages":[{"new":{}}]"#, "object", "messages[].new"),
+        (r#""tools":[{"new":[1]}]"#, "list", "tools[].new"),
+        (r#""store":{}"#, "object", "store"),
+    ] {
+        let body = format!(r#"{{"model":"m-1",{more}}}"#);
+        let path = path.to_owned();
+        let fault = BodyFault::Unknown { kind, path };
+        assert_eq!(of_m(&body), Err(fault), "{body}");
+    }
+    assert_eq!(of_m(r#"{"model":"m-1","new":"word","newer":7.5}"#), Ok(()));
+}
+
+#[test]
+fn a_key_that_stands_twice_is_refused_at_every_depth() {
+    for (body, path) in [
+        (r#"{"model":"m-1","a":1,"a":1}"#, "a"),
+        (r#"{"model":"m-1","a":1,"\u0061":1}"#, "a"),
+        (
+            r#"{"model":"m-1","messages":[{"role":"a","r\u006fle":"b"}]}"#,
+            "messages[].role",
+        ),
+        (
+            r#"{"model":"m-1","tools":[{"function":{"parameters":{"x":[{"y":1,"y":2}]}}}]}"#,
+            "tools[].function.parameters.x[].y",
+        ),
+    ] {
+        assert_eq!(of_m(body), Err(BodyFault::Twice(path.into())), "{body}");
+    }
+}
+
+#[test]
+fn a_listed_key_in_another_spelling_is_refused() {
+    for (body, path) in [
+        (r#"{"model":"m-1","Tools":"x"}"#, "Tools"),
+        (r#"{"model":"m-1","tool_Choice":"x"}"#, "tool_Choice"),
+        (r#"{"model":"m-1","toolChoice":"x"}"#, "toolChoice"),
+        (
+            r#"{"model":"m-1","tools":[{"TYPE":"mcp"}]}"#,
+            "tools[].TYPE",
+        ),
+    ] {
+        assert_eq!(
+            of_m(body),
+            Err(BodyFault::OddSpelling(path.into())),
+            "{body}"
+        );
+    }
+    let kelvin = r#"{"model":"m-1","messages":[{"ro\u212ae":1}]}"#;
+    assert_eq!(of_m(kelvin), Err(BodyFault::OddKey));
+}
+
+#[test]
+fn tools_are_functions_with_names_of_the_run() {
+    let tool = |kind: &str, name: &str| {
+        of_m(
+            &json!({ "model": "m-1", "tools": [{ "type": kind, "function": { "name": name } }] })
+                .to_string(),
+        )
+    };
+    assert_eq!(tool("function", "read"), Ok(()));
+    assert_eq!(tool("custom", "github_get_run_state"), Ok(()));
+    for name in ["web_search", "reader", "rea", "", "x_github_y"] {
+        let fault = tool("function", name).unwrap_err();
+        assert!(matches!(fault, BodyFault::Tool { .. }), "{name}: {fault}");
+    }
+    let fault = tool("mcp", "read").unwrap_err();
+    assert_eq!(
+        fault.to_string(),
+        "its body has the value mcp at tools[].type, which is none of the known values"
+    );
+}
+
+#[test]
+fn an_address_is_passed_on_as_words_only() {
+    let part = |part: Value| {
+        let message = json!({ "role": "user", "content": [part] });
+        of_m(&json!({ "model": "m-1", "messages": [message] }).to_string())
+    };
+    let url = "https://example.com/";
+    assert_eq!(part(json!({ "type": "text", "text": url })), Ok(()));
+    let data = "data:image/png;base64,AAAA";
+    assert_eq!(part(json!({ "image_url": { "url": data } })), Ok(()));
+    assert_eq!(part(json!({ "image_url": data })), Ok(()));
+    for other in [url, "//example.com", " data:x", "DATA:x", "file:///etc", ""] {
+        let fault = part(json!({ "image_url": other })).unwrap_err();
+        assert!(matches!(fault, BodyFault::Address(_)), "{other}: {fault}");
+    }
+    for (value, passes) in [
+        (url, false),
+        (" gs://bucket/x", false),
+        ("WSS://x", false),
+        ("see https://example.com/", true),
+        ("://", true),
+    ] {
+        let body = json!({ "model": "m-1", "user": value }).to_string();
+        assert_eq!(of_m(&body).is_ok(), passes, "{value}");
+    }
+}
+
+#[test]
+fn names_of_the_sidecars_choice_are_shown_only_if_they_are_plain_and_short() {
+    for (key, shown) in [
+        ("a::b".to_owned(), "…"),
+        ("x".repeat(49), "…"),
+        ("plain-1_$.x".to_owned(), "plain-1_$.x"),
+    ] {
+        let body = format!(r#"{{"model":"m-1","{key}":{{}}}}"#);
+        let told = of_m(&body).unwrap_err().to_string();
+        assert_eq!(told, format!("its body has an unknown object at {shown}"));
+    }
+    let key = "k".repeat(48);
+    let deep = format!(r#"{{"{key}":"#).repeat(20) + &"}".repeat(20);
+    let twice = deep
+        .replacen('}', ",\"a\":1,\"a\":1}", 1)
+        .replacen(":,", ":1,", 1);
+    let body = format!(r#"{{"model":"m-1","tools":[{{"function":{{"parameters":{twice}}}}}]}}"#);
+    let told = of_m(&body).unwrap_err().to_string();
+    assert!(
+        told.contains("more than once") && told.len() < 260,
+        "{told}"
+    );
+}
+
+#[test]
+fn an_object_of_very_many_keys_is_refused() {
+    let keys: Vec<String> = (0..10_001).map(|key| format!("\"k{key}\":1")).collect();
+    let schema = |count: usize| {
+        let keys = keys[..count].join(",");
+        format!(r#"{{"model":"m-1","tools":[{{"function":{{"parameters":{{{keys}}}}}}}]}}"#)
+    };
+    assert_eq!(of_m(&schema(10_000)), Ok(()));
+    assert_eq!(of_m(&schema(10_001)), Err(BodyFault::ManyKeys));
+}
+
+#[test]
+fn openai_is_told_to_keep_nothing() {
+    let responses = |body: &str| judged_as(body, Some("m-1"), &shapes::RESPONSES);
+    assert_eq!(responses(r#"{"model":"m-1","store":false}"#), Ok(()));
+    for body in [
+        r#"{"model":"m-1"}"#,
+        r#"{"model":"m-1","store":true}"#,
+        r#"{"model":"m-1","store":null}"#,
+        r#"{"model":"m-1","store":"false"}"#,
+    ] {
+        let fault = BodyFault::NotOff("store".into());
+        assert_eq!(responses(body), Err(fault), "{body}");
+    }
 }
 
 #[test]
@@ -87,29 +254,51 @@ fn what_is_no_object_is_refused() {
         r#"{"model":"m-1"}}"#,
         r#"{"model":"m-1"}{"model":"m-2"}"#,
         r#"{"model":"m-1"]"#,
-        r#"{"a":[1,2},"model":"m-1"}"#,
+        r#"{"stop":[1,2},"model":"m-1"}"#,
         r#"{"model":"m-1",}"#,
         r#"{model:"m-1"}"#,
         r"{'model':'m-1'}",
         r#"{"model" "m-1"}"#,
         r#"{"a":tru,"model":"m-1"}"#,
-        r#"{"a":[1,],"model":"m-1"}"#,
+        r#"{"stop":[1,],"model":"m-1"}"#,
         r#"{"a":"\x","model":"m-1"}"#,
         r#"{"a":"\u12g4","model":"m-1"}"#,
         "{\"a\":\"\n\",\"model\":\"m-1\"}",
         r#"{/**/"model":"m-1"}"#,
+        r#"{"a":01,"model":"m-1"}"#,
+        r#"{"a":+1,"model":"m-1"}"#,
+        r#"{"a":.5,"model":"m-1"}"#,
+        r#"{"a":NaN,"model":"m-1"}"#,
+        r#"{"a":"\ud800","model":"m-1"}"#,
     ] {
         assert_eq!(of_m(body), Err(BodyFault::NotAnObject), "{body}");
     }
-    let deep = format!("{{\"a\":{}{}}}", "[".repeat(300), "]".repeat(300));
-    assert_eq!(of_m(&deep), Err(BodyFault::NotAnObject));
+    for bytes in [&b"{\"a\":\"\xff\"}"[..], b"{\"a\":\"\xed\xa0\x80\"}"] {
+        let wanted = Wanted {
+            model: None,
+            wire: &shapes::CHAT,
+            tools: &[],
+        };
+        assert_eq!(judge(bytes, &wanted), Err(BodyFault::NotAnObject));
+    }
+    let nested = |depth: usize| {
+        let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+        of_m(&format!(
+            r#"{{"model":"m-1","tools":[{{"function":{{"parameters":{open}{close}}}}}]}}"#
+        ))
+    };
+    assert_eq!(nested(100), Ok(()));
+    assert_eq!(nested(300), Err(BodyFault::NotAnObject));
 }
 
 #[test]
 fn a_model_named_elsewhere_is_not_named_here() {
-    assert_eq!(judged(r#"{"contents":[]}"#, None), Ok(()));
     assert_eq!(
-        judged(r#"{"model":"models/other"}"#, None),
+        judged_as(r#"{"contents":[]}"#, None, &shapes::GOOGLE),
+        Ok(())
+    );
+    assert_eq!(
+        judged_as(r#"{"model":"models/other"}"#, None, &shapes::GOOGLE),
         Err(BodyFault::OtherModel)
     );
 }
@@ -133,8 +322,9 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn every_json_that_an_adapter_could_write_is_understood(messages in any_json()) {
-        let body = json!({ "messages": messages, "model": "m-1", "stream": true });
+    fn every_json_that_an_adapter_could_write_is_understood(parameters in any_json()) {
+        let tool = json!({ "type": "function", "function": { "name": "read", "parameters": parameters } });
+        let body = json!({ "tools": [tool], "model": "m-1", "stream": true });
         prop_assert_eq!(of_m(&body.to_string()), Ok(()));
         prop_assert_eq!(of_m(&format!("{body:#}")), Ok(()));
     }
@@ -143,10 +333,8 @@ proptest! {
     fn what_it_passes_a_parser_reads_as_the_same_model(text in "[{}\\[\\]\",:a\\\\model1-]{0,40}") {
         let body = format!("{{\"model\":\"m-1\",{text}");
         if of_m(&body) == Ok(()) {
-            // Numbers are the one thing that it does not look at closely.
-            if let Ok(read) = serde_json::from_str::<Value>(&body) {
-                prop_assert_eq!(&read["model"], "m-1");
-            }
+            let read: Value = serde_json::from_str(&body).unwrap();
+            prop_assert_eq!(&read["model"], "m-1");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Which requests of the sidecar are passed on, to which address and with which headers; and which headers of an
 //! answer come back. Pure: it sees heads, never bodies, and decides before anything is sent.
 
-use super::adapters::ModelIn;
+use super::adapters::{Call, ModelIn};
+use super::body::plain;
 use super::refusal::Refusal;
 use super::scrub::Spellings;
 use super::upstream::Upstream;
@@ -52,7 +53,19 @@ const COMES_BACK: &[&str] = &[
 ];
 const COMES_BACK_AS: &[&str] = &["x-ratelimit-", "ratelimit-", "anthropic-ratelimit-"];
 
-const QUERIES: &[&str] = &["alt=sse", "beta=true"];
+/// What Anthropic does only for those who name it: what the pinned OpenCode and its adapter name, as far as none of it
+/// has the provider reach out, run code or keep files.
+const BETAS: &[&str] = &[
+    "interleaved-thinking-2025-05-14",
+    "fine-grained-tool-streaming-2025-05-14",
+    "structured-outputs-2025-11-13",
+    "fast-mode-2026-02-01",
+    "context-1m-2025-08-07",
+    "pdfs-2024-09-25",
+    "mid-conversation-system-2026-04-07",
+    "task-budgets-2026-03-13",
+];
+const BETA_HEADER: &str = "anthropic-beta";
 const MODEL_HEADER: &str = "ai-language-model-id";
 
 /// A request that may go.
@@ -62,6 +75,7 @@ pub(super) struct Admitted {
     pub(super) headers: HeaderMap,
     /// As the request says it.
     pub(super) length: Option<u64>,
+    pub(super) call: Call,
 }
 
 /// The rules of one run.
@@ -88,14 +102,16 @@ impl Door {
         if method != Method::POST {
             return Err(Refusal::Method);
         }
-        let url = self.address(uri)?;
+        let (url, call) = self.address(uri)?;
         self.model_header(headers)?;
+        known_betas(headers)?;
         let length = headers.get(header::CONTENT_LENGTH);
         let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
         Ok(Admitted {
             url,
             headers: self.passed_on(headers, credentials, length),
             length,
+            call,
         })
     }
 
@@ -122,19 +138,18 @@ impl Door {
     }
 
     /// Exactly a route of ours, as it was sent: whatever is written otherwise is another path.
-    fn address(&self, uri: &Uri) -> Result<Url, Refusal> {
+    fn address(&self, uri: &Uri) -> Result<(Url, Call), Refusal> {
         let below = uri.path().strip_prefix("/model/").ok_or(Refusal::Path)?;
         let mut routes = self.upstream.routes.iter();
-        let (_, url) = routes
-            .find(|(path, _)| path == below)
-            .ok_or(Refusal::Path)?;
-        let mut url = url.clone();
+        let route = routes.find(|route| route.path == below);
+        let route = route.ok_or(Refusal::Path)?;
+        let mut url = route.url.clone();
         match uri.query() {
             None => {}
-            Some(query) if QUERIES.contains(&query) => url.set_query(Some(query)),
+            Some(query) if route.call.query == Some(query) => url.set_query(Some(query)),
             Some(_) => return Err(Refusal::Path),
         }
-        Ok(url)
+        Ok((url, route.call))
     }
 
     fn model_header(&self, headers: &HeaderMap) -> Result<(), Refusal> {
@@ -188,6 +203,21 @@ impl Door {
     fn placeholder(&self) -> &[u8] {
         self.placeholder.expose_secret().as_bytes()
     }
+}
+
+/// All betas are on our list, or the first that is not is named.
+fn known_betas(headers: &HeaderMap) -> Result<(), Refusal> {
+    for value in headers.get_all(BETA_HEADER) {
+        let value = value.to_str().map_err(|_| Refusal::Beta("…".into()))?;
+        let mut named = value
+            .split(',')
+            .map(str::trim)
+            .filter(|beta| !beta.is_empty());
+        if let Some(beta) = named.find(|beta| !BETAS.contains(beta)) {
+            return Err(Refusal::Beta(plain(beta).to_owned()));
+        }
+    }
+    Ok(())
 }
 
 /// The headers of an answer that the sidecar gets, without the key.

@@ -5,6 +5,8 @@ use super::refusal::Refusal;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+/// Requests are held in memory until they are sent: together no more than this many of the largest.
+const MOST_HELD: u64 = 4;
 /// OpenCode asks again after a silence, and would wait for hours.
 const MOST_SILENCES: u64 = 2;
 
@@ -54,6 +56,8 @@ impl Default for Limits {
 struct Counts {
     taken: Taken,
     silences: u64,
+    /// Bytes of requests that are in memory.
+    held: u64,
     /// Why nothing more is passed on: OpenCode would ask for the same again.
     closed: Option<Refusal>,
     /// The first limit that was reached.
@@ -105,8 +109,8 @@ impl Meter {
         })
     }
 
-    /// More bytes of a request that has sent `so_far`, these included.
-    pub(super) fn sends(&self, bytes: u64, so_far: u64) -> Result<(), Refusal> {
+    /// More bytes of a request, to be kept with those before them.
+    fn sends(&self, bytes: u64, so_far: u64) -> Result<(), Refusal> {
         let limits = self.limits;
         self.within(|counts| {
             if so_far > limits.request_bytes {
@@ -116,6 +120,25 @@ impl Meter {
             if counts.taken.sent > limits.total_bytes {
                 return Err(Refusal::TotalBytes(limits.total_bytes));
             }
+            Ok(())
+        })
+    }
+
+    /// Room for one request's bytes, until it is dropped.
+    pub(super) fn room(&self) -> Room<'_> {
+        Room {
+            meter: self,
+            so_far: 0,
+        }
+    }
+
+    fn hold(&self, bytes: u64) -> Result<(), Refusal> {
+        let most = self.limits.request_bytes.saturating_mul(MOST_HELD);
+        self.with(|counts| {
+            if counts.held.saturating_add(bytes) > most {
+                return Err(Refusal::HeldBytes(most));
+            }
+            counts.held += bytes;
             Ok(())
         })
     }
@@ -168,6 +191,30 @@ impl Meter {
     }
 }
 
+/// The bytes of one request that are in memory.
+#[derive(Debug)]
+pub(super) struct Room<'a> {
+    meter: &'a Meter,
+    so_far: u64,
+}
+
+impl Room<'_> {
+    /// For this many bytes more.
+    pub(super) fn takes(&mut self, bytes: u64) -> Result<(), Refusal> {
+        let so_far = self.so_far.saturating_add(bytes);
+        self.meter.sends(bytes, so_far)?;
+        self.meter.hold(bytes)?;
+        self.so_far = so_far;
+        Ok(())
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.meter.with(|counts| counts.held -= self.so_far);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,6 +254,23 @@ mod tests {
         assert_eq!(meter.request(Some(6)), Err(Refusal::TotalBytes(25)));
         assert_eq!(meter.request(Some(5)), Ok(()));
         assert_eq!(meter.sends(6, 6), Err(Refusal::TotalBytes(25)));
+    }
+
+    #[test]
+    fn requests_that_are_held_at_once_have_a_limit_until_they_are_sent() {
+        let meter = Meter::new(Limits {
+            request_bytes: 10,
+            ..Limits::default()
+        });
+        let mut rooms: Vec<Room<'_>> = (0..5).map(|_| meter.room()).collect();
+        let (last, first) = rooms.split_last_mut().unwrap();
+        for room in first {
+            assert_eq!(room.takes(10), Ok(()));
+        }
+        assert_eq!(last.takes(1), Err(Refusal::HeldBytes(40)));
+        assert_eq!(meter.reached(), None, "it passes");
+        rooms.remove(0);
+        assert_eq!(rooms.last_mut().unwrap().takes(10), Ok(()));
     }
 
     #[test]

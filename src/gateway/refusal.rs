@@ -28,6 +28,10 @@ pub(super) enum Refusal {
     Path,
     #[error("The model gateway refused the request: its header names another model.")]
     ModelHeader,
+    #[error(
+        "The model gateway refused the request: its header anthropic-beta names {0}, which OpenCode does not use."
+    )]
+    Beta(String),
     #[error("The model gateway refused the request: {0}.")]
     Body(#[from] BodyFault),
     #[error("The model gateway refused the request: it ended before it was complete.")]
@@ -38,6 +42,8 @@ pub(super) enum Refusal {
     Requests(u64),
     #[error("The model gateway refused the request: it has more than {} MiB, the most that one may have.", mebibytes(*.0))]
     RequestBytes(u64),
+    #[error("The model gateway refused the request: more than {} MiB of requests are under way at once.", mebibytes(*.0))]
+    HeldBytes(u64),
     #[error("The model gateway refused the request: the requests of this run would exceed {} MiB together.", mebibytes(*.0))]
     TotalBytes(u64),
     #[error("The model gateway refused the request: an answer before it had more than {} MiB, the most that one may have.", mebibytes(*.0))]
@@ -52,8 +58,6 @@ pub(super) enum Refusal {
         "The model gateway cannot read the answer of {host}: it is compressed although that was not asked for."
     )]
     Compressed { host: String },
-    #[error("The model gateway got an answer of {host} before the request was complete.")]
-    Early { host: String },
     #[error("The model gateway cannot reach {host}: {cause}.")]
     Unreachable { host: String, cause: String },
 }
@@ -92,10 +96,9 @@ impl Refusal {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::NotAdmitted => StatusCode::UNAUTHORIZED,
-            Self::Redirect { .. }
-            | Self::Compressed { .. }
-            | Self::Early { .. }
-            | Self::Unreachable { .. } => StatusCode::BAD_GATEWAY,
+            Self::Redirect { .. } | Self::Compressed { .. } | Self::Unreachable { .. } => {
+                StatusCode::BAD_GATEWAY
+            }
             _ => StatusCode::FORBIDDEN,
         }
     }
@@ -147,8 +150,27 @@ mod tests {
             Refusal::Body(BodyFault::NoModel),
             Refusal::Body(BodyFault::OtherModel),
             Refusal::Body(BodyFault::TwoModels),
-            Refusal::Body(BodyFault::Astray("models")),
+            Refusal::Body(BodyFault::Never("models".into())),
             Refusal::Body(BodyFault::OddKey),
+            Refusal::Body(BodyFault::OddSpelling("Tools".into())),
+            Refusal::Body(BodyFault::Twice("tools".into())),
+            Refusal::Body(BodyFault::ManyKeys),
+            Refusal::Body(BodyFault::Unknown {
+                kind: "list",
+                path: "mcp_servers".into(),
+            }),
+            Refusal::Body(BodyFault::Value {
+                value: "the value mcp".into(),
+                path: "tools[].type".into(),
+            }),
+            Refusal::Body(BodyFault::Address("messages[].content[].image_url".into())),
+            Refusal::Body(BodyFault::Tool {
+                value: "the value bash".into(),
+                path: "tools[].name".into(),
+            }),
+            Refusal::Body(BodyFault::NotOff("store".into())),
+            Refusal::Beta("mcp-client-2025-04-04".into()),
+            Refusal::HeldBytes(limits.request_bytes),
             Refusal::Incomplete,
             Refusal::Requests(limits.requests),
             Refusal::RequestBytes(limits.request_bytes),

@@ -1,7 +1,7 @@
 //! Where a model is reached: decided by our own table and the user's inputs, never by the sidecar. Pure, so that
 //! every provider of the catalogue can be asked in a test.
 
-use super::adapters::{ADAPTERS, Adapter, ENDPOINT, ModelIn, OF_AN_ACCOUNT, SIGNING};
+use super::adapters::{ADAPTERS, Adapter, Call, ENDPOINT, ModelIn, OF_AN_ACCOUNT, SIGNING};
 use super::wire;
 use crate::config::{self, ModelChoice};
 use reqwest::Url;
@@ -10,11 +10,19 @@ use secrecy::SecretString;
 /// What OpenCode sends to a provider with free models when it has no key.
 const KEYLESS: &[(&str, &str)] = &[("opencode", "public")];
 
+/// One path that the sidecar may ask for.
+#[derive(Debug, Clone)]
+pub(super) struct Route {
+    pub(super) path: String,
+    /// Where it leads.
+    pub(super) url: Url,
+    pub(super) call: Call,
+}
+
 /// Where the requests of a run go, and what they carry.
 #[derive(Debug, Clone)]
 pub(super) struct Upstream {
-    /// The paths that the sidecar may ask for, each with the address that it leads to.
-    pub(super) routes: Vec<(String, Url)>,
+    pub(super) routes: Vec<Route>,
     /// The model as requests name it.
     pub(super) model: String,
     pub(super) model_in: ModelIn,
@@ -47,13 +55,14 @@ impl Upstream {
             ModelIn::Body | ModelIn::Header => String::new(),
         };
         let root = Url::parse(&format!("{base}/")).ok()?;
-        let route = |path: &&str| {
-            let url = Url::parse(&format!("{base}/{named}{path}")).ok()?;
-            let below = url.path().strip_prefix(root.path())?.to_owned();
-            (url.query().is_none() && url.fragment().is_none()).then_some((below, url))
+        let route = |call: &Call| {
+            let url = Url::parse(&format!("{base}/{named}{}", call.path)).ok()?;
+            let path = url.path().strip_prefix(root.path())?.to_owned();
+            let call = *call;
+            (url.query().is_none() && url.fragment().is_none()).then_some(Route { path, url, call })
         };
         Some(Self {
-            routes: adapter.paths.iter().map(route).collect::<Option<_>>()?,
+            routes: adapter.calls.iter().map(route).collect::<Option<_>>()?,
             model: model.to_owned(),
             model_in: adapter.model,
             credential,
@@ -62,7 +71,7 @@ impl Upstream {
 
     /// For sentences about it.
     pub(super) fn host(&self) -> String {
-        let url = self.routes.first().map(|(_, url)| url);
+        let url = self.routes.first().map(|route| &route.url);
         let host = url.and_then(Url::host_str).unwrap_or("the model");
         match url.and_then(Url::port) {
             Some(port) => format!("{host}:{port}"),

@@ -16,7 +16,7 @@ fn addresses(provider: &str, name: &str) -> (String, Vec<String>) {
     let urls = upstream
         .routes
         .iter()
-        .map(|(_, url)| url.to_string())
+        .map(|route| route.url.to_string())
         .collect();
     (upstream.model, urls)
 }
@@ -88,9 +88,9 @@ fn an_endpoint_of_the_users_own_needs_neither_catalogue_nor_key() {
     let mut own = choice("azure", "gpt-5", None);
     own.base_url = Some("https://llm.example/openai/v1".into());
     let upstream = Upstream::of(&own).unwrap();
-    assert_eq!(upstream.routes[0].0, "chat/completions");
+    assert_eq!(upstream.routes[0].path, "chat/completions");
     assert_eq!(
-        upstream.routes[0].1.as_str(),
+        upstream.routes[0].url.as_str(),
         "https://llm.example/openai/v1/chat/completions"
     );
     assert!(upstream.credential.is_none());
@@ -113,7 +113,7 @@ fn every_provider_is_either_reached_or_refused_with_the_way_out() {
             match Upstream::of(&choice(&id, name, Some("k"))) {
                 Ok(upstream) => {
                     assert!(!upstream.routes.is_empty(), "{id}");
-                    for (path, url) in upstream.routes {
+                    for Route { path, url, .. } in upstream.routes {
                         assert!(!path.is_empty() && !url.as_str().contains('$'), "{url}");
                     }
                 }

@@ -16,6 +16,16 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// The reviewer's, with the web where the run has it.
+    #[must_use]
+    pub fn reviewer(with_web: bool) -> Self {
+        if with_web {
+            Self::ReviewerWithWeb
+        } else {
+            Self::Reviewer
+        }
+    }
+
     /// The agent's name in OpenCode.
     #[must_use]
     pub fn agent(self) -> &'static str {
@@ -24,8 +34,10 @@ impl Profile {
         }
     }
 
-    /// What is allowed; everything else is denied. `list` and `todoread` are names of other versions.
-    fn allowed(self) -> Vec<&'static str> {
+    /// The tools that are allowed; everything else is denied. A `*` at the end stands for any end. `list` and `todoread`
+    /// are names of other versions.
+    #[must_use]
+    pub fn tools(self) -> Vec<&'static str> {
         let mut allowed = vec![
             "read",
             "grep",
@@ -100,7 +112,7 @@ pub fn config(
             "description": "Reviews one pull request.",
             "model": model_name,
             "prompt": system_prompt,
-            "permission": permissions(&profile.allowed()),
+            "permission": permissions(&profile.tools()),
         }),
     );
     json!({

@@ -1,4 +1,4 @@
-//! What holds of any input, for the six readers of foreign text. One place for two drivers: `cargo test` throws dice, the
+//! What holds of any input, for the seven readers of foreign text. One place for two drivers: `cargo test` throws dice, the
 //! targets of `fuzz/` let coverage lead. Both supply bytes; `draw.rs` makes them into inputs, and a property panics.
 //! Names of the product are `crate::` names in both, because `fuzz/src/lib.rs` imports its modules.
 
@@ -7,6 +7,7 @@ pub mod diff;
 pub mod draw;
 pub mod event;
 pub mod redact;
+pub mod request;
 pub mod sanitize;
 pub mod tools;
 
@@ -45,6 +46,11 @@ mod tests {
         #[test]
         fn any_event_is_let_in_or_turned_away(bytes in bytes(90)) {
             event::hold(&bytes);
+        }
+
+        #[test]
+        fn any_request_to_the_model_is_judged(bytes in bytes(90)) {
+            request::hold(&bytes);
         }
 
         #[test]

@@ -4,6 +4,7 @@
 mod request;
 mod script;
 mod sse;
+pub mod wires;
 
 pub use request::Request;
 pub use script::{Call, Script};

@@ -2,8 +2,11 @@
 //! out, and what it refuses. In-process with a stand-in for the provider; with the real OpenCode in `real.rs`.
 
 mod adapters;
+mod allow_list;
 mod answers;
 mod bench;
+mod opencode;
 mod real;
+mod recorded;
 mod refusals;
 mod way;

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 use opencode_reviewer::config::ModelChoice;
 use opencode_reviewer::gateway::{Gateway, Limits};
+use opencode_reviewer::opencode::Profile;
 use opencode_reviewer::redact::Redactor;
 use opencode_reviewer::tools::server::{Offer, SharedDesk, ToolServer};
 use reqwest::RequestBuilder;
@@ -111,7 +112,8 @@ impl Bench {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let gateway = Gateway::new(model, PLACEHOLDER.into(), &network, limits).unwrap();
+        let tools = Profile::Reviewer.tools();
+        let gateway = Gateway::new(model, PLACEHOLDER.into(), &network, limits, tools).unwrap();
         let desk = SharedDesk::default();
         let server = ToolServer::start(Offer {
             desk,

@@ -104,7 +104,8 @@ async fn a_body_that_does_not_ask_for_the_configured_model_is_refused() {
         (r#"{"model":"m-1","model":"m-2"}"#, "more than once"),
         (r#"{"model":"m-1","MODEL":"m-2"}"#, "odd spelling"),
         (r#"{"\u006dodel":"m-2"}"#, "names another model"),
-        (r#"{"body":{"model":"m-1"}}"#, "names no model"),
+        (r#"{"usage":{"model":"m-1"}}"#, "names no model"),
+        (r#"{"body":{"model":"m-1"}}"#, "an unknown object at body"),
         (r#"{"model":"m-1","models":["m-2"]}"#, "the key models"),
         (r#"[{"model":"m-1"}]"#, "not one JSON object"),
         ("", "not one JSON object"),
@@ -117,9 +118,9 @@ async fn a_body_that_does_not_ask_for_the_configured_model_is_refused() {
     assert!(provider.got().is_empty());
 }
 
-/// The length was told, most of the request has gone out: and still it is never complete.
+/// The length was told and all but the end is right: and still nothing of it goes out.
 #[tokio::test]
-async fn a_large_request_that_turns_out_wrong_at_its_end_is_broken_off() {
+async fn a_large_request_that_turns_out_wrong_at_its_end_is_not_begun() {
     let provider = Provider::says("ok").await;
     let bench = Bench::at(&provider.url()).await;
     let padding = "x".repeat(3 << 20);

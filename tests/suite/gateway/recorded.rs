@@ -1,0 +1,155 @@
+//! Whole conversations of the real OpenCode, recorded for each wire format and put to the gateway: thinking, tool calls
+//! with their results, pictures, papers, and a further prompt over all that history.
+
+use super::adapters::passes;
+use super::bench::{Bench, Provider};
+use super::opencode::{OpenCode, choice, config};
+use crate::standin::model::Call;
+use crate::standin::model::wires::Turn;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use opencode_reviewer::config::ModelChoice;
+use opencode_reviewer::gateway::Limits;
+use opencode_reviewer::opencode::ToolEndpoint;
+use opencode_reviewer::redact::Redactor;
+use opencode_reviewer::tools::server::{Offer, SharedDesk, ToolServer};
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Provider, model and variant; the host that has to be asked.
+const CASES: &[(&str, &str, Option<&str>, &str)] = &[
+    (
+        "anthropic",
+        "claude-sonnet-4-5",
+        Some("high"),
+        "api.anthropic.com",
+    ),
+    (
+        "anthropic",
+        "claude-opus-4-6",
+        Some("max"),
+        "api.anthropic.com",
+    ),
+    ("openai", "gpt-5.4-fast", Some("high"), "api.openai.com"),
+    ("openai", "gpt-4o", None, "api.openai.com"),
+    (
+        "google",
+        "gemini-2.5-pro",
+        Some("max"),
+        "generativelanguage.googleapis.com",
+    ),
+    (
+        "google",
+        "gemini-3-pro-preview",
+        None,
+        "generativelanguage.googleapis.com",
+    ),
+    (
+        "openrouter",
+        "anthropic/claude-sonnet-4.5",
+        Some("high"),
+        "openrouter.ai",
+    ),
+    ("openrouter", "openai/gpt-5", None, "openrouter.ai"),
+    ("opencode", "claude-fable-5", None, "opencode.ai"),
+    ("opencode", "gpt-5.4", None, "opencode.ai"),
+    ("opencode", "tomorrow", None, "opencode.ai"),
+    ("xai", "grok-4", None, "api.x.ai"),
+    ("groq", "openai/gpt-oss-120b", Some("high"), "api.groq.com"),
+    ("deepseek", "deepseek-reasoner", None, "api.deepseek.com"),
+    ("zai", "glm-4.7", None, "api.z.ai"),
+];
+
+/// The calls of the first prompt; a text follows, and another one answers the second prompt.
+fn calls() -> Vec<Call> {
+    let todo = json!({ "content": "look", "status": "pending", "priority": "high" });
+    let reads = ["note.txt", "picture.png", "paper.pdf"];
+    let reads = reads.map(|name| Call::new("read", json!({ "filePath": name })));
+    let first = [
+        Call::new("todowrite", json!({ "todos": [todo] })),
+        Call::new("no_such_tool", json!({ "a": { "b": [1] } })),
+    ];
+    first.into_iter().chain(reads).collect()
+}
+
+/// A model that speaks every wire format, and counts its turns.
+async fn model() -> (Provider, Arc<AtomicUsize>) {
+    let turns = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&turns);
+    let provider = Provider::answers(move |got| {
+        let number = counted.fetch_add(1, Ordering::Relaxed);
+        let call = calls().into_iter().nth(number);
+        Turn { number, call }.answer(got.uri.path())
+    });
+    (provider.await, turns)
+}
+
+#[tokio::test]
+async fn whole_conversations_of_opencode_pass_the_gateway() {
+    let (model, turns) = model().await;
+    let server = tools().await;
+    let endpoint = ToolEndpoint {
+        base_url: server.base_url().to_owned(),
+        bearer: "bearer".into(),
+    };
+    let mut models: Vec<(ModelChoice, String)> = CASES
+        .iter()
+        .map(|(provider, name, _, _)| {
+            let address = format!("http://{}/{provider}", model.address);
+            (choice(provider, name, None), address)
+        })
+        .collect();
+    // The one that a test can reach: through the gateway, to its endpoint.
+    let url = format!("http://{}/own", model.address);
+    let own = choice("own", "m-1", Some(&url));
+    let bench = Bench::before(&own, &[], Limits::default()).await;
+    models.push((own.clone(), format!("{}/model", bench.server.base_url())));
+    let scratch = tempfile::tempdir().unwrap();
+    files(&scratch.path().join("work"));
+    let opencode = OpenCode::start(scratch.path(), &config(&endpoint, &models)).await;
+    let proxy = Provider::answers(|_| StatusCode::FORBIDDEN.into_response()).await;
+    for (choice, _) in &models {
+        let case = CASES
+            .iter()
+            .find(|(provider, name, _, _)| *provider == choice.provider && *name == choice.name);
+        turns.store(0, Ordering::Relaxed);
+        let before = model.got().len();
+        let session = opencode.session().await;
+        for _ in 0..2 {
+            let variant = case.and_then(|(_, _, variant, _)| *variant);
+            opencode.asks(&session, choice, variant).await;
+        }
+        let got = model.got();
+        let conversation = &got[before..];
+        assert_eq!(conversation.len(), calls().len() + 2, "{choice}");
+        let Some((_, _, _, host)) = case else {
+            continue;
+        };
+        for asked in conversation {
+            passes(choice, asked, host, &proxy).await;
+        }
+    }
+}
+
+/// Our tools, so that their schemas are in the requests.
+async fn tools() -> ToolServer {
+    let server = ToolServer::start(Offer {
+        desk: SharedDesk::default(),
+        bearer: "bearer".into(),
+        redactor: Arc::new(Redactor::new(&[])),
+        gateway: None,
+        web: None,
+    });
+    server.await.unwrap()
+}
+
+/// What the conversations read.
+fn files(work: &Path) {
+    const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82";
+    std::fs::create_dir_all(work).unwrap();
+    std::fs::write(work.join("note.txt"), "See https://example.com/.\n").unwrap();
+    std::fs::write(work.join("picture.png"), PICTURE).unwrap();
+    std::fs::write(work.join("paper.pdf"), "%PDF-1.4\n%%EOF\n").unwrap();
+}
