@@ -100,9 +100,10 @@ fn supervise(walls: &Walls, filtered: bool) -> Result<Result<(), String>, String
     if !walls.supervised {
         return Ok(Err("nobody supervises them".into()));
     }
-    let supervised = match filtered {
-        true => listen_to_sockets(),
-        false => Err("no filter of system calls".into()),
+    let supervised = if filtered {
+        listen_to_sockets()
+    } else {
+        Err("no filter of system calls".into())
     };
     let channel = std::io::stdin();
     let told = match &supervised {
