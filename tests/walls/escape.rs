@@ -313,12 +313,12 @@ fn processes(home: &Path) -> Outcomes {
 fn programs() -> Outcomes {
     let loaders = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
     let loader = loaders.into_iter().find(|path| Path::new(path).exists());
-    let loaded = Command::new(loader.expect("a loader"))
+    let run_by_it = Command::new(loader.expect("a loader"))
         .arg("/usr/bin/env")
         .output()
-        .and_then(|output| match output.status.success() {
-            true => Ok(()),
-            false => Err(Errno::EACCES.into()),
+        .and_then(|output| {
+            let ran = output.status.success();
+            ran.then_some(()).ok_or_else(|| Errno::EACCES.into())
         });
     let memory = memfd_create("planted", MFdFlags::MFD_CLOEXEC);
     let own = fs::File::open(std::env::current_exe().expect("a name")).expect("our own file");
@@ -333,7 +333,7 @@ fn programs() -> Outcomes {
         None,
     );
     vec![
-        ("run-by-loader", tried(loaded)),
+        ("run-by-loader", tried(run_by_it)),
         ("memory-file", tried(memory)),
         ("run-descriptor", tried(executed)),
         ("message-queue", tried(queue)),
