@@ -135,6 +135,34 @@ pub fn assert_is_report(report: &Value) {
     assert_eq!(problems, [""; 0], "{report:#}");
 }
 
+/// `module::test` is a function of that module's file, `module::*` a module with tests.
+#[test]
+fn the_tests_that_the_security_page_names_are_there() {
+    let page = text("SECURITY.md");
+    let promises = section(&page, "What is promised, and the tests that hold it");
+    let named: Vec<&str> = quoted(promises)
+        .filter(|name| name.contains("::") && !name.starts_with("::"))
+        .collect();
+    assert!(named.len() > 30, "{named:?}");
+    for name in named {
+        let (module, test) = name.rsplit_once("::").expect("a module and a test");
+        let module = format!("tests/suite/{}", module.replace("::", "/"));
+        let is_of_it = |file: &String| {
+            file.starts_with(&format!("{module}/")) || *file == format!("{module}.rs")
+        };
+        let wanted = match test {
+            "*" => "test]".to_owned(),
+            test => format!("fn {test}()"),
+        };
+        let files = files_below("tests/suite");
+        let mut files = files.iter().filter(|file| is_of_it(file));
+        assert!(
+            files.any(|file| text(file).contains(&wanted)),
+            "no such test: {name}"
+        );
+    }
+}
+
 #[test]
 fn the_published_schema_of_the_report_is_that_of_its_code() {
     let schema = serde_json::to_value(Report::schema()).expect("JSON");
