@@ -321,7 +321,7 @@ async fn work(
         dismissing::dismiss(run, &mut reading, *named).await?;
     }
     let judges = !matches!(plan, Plan::Skip(_));
-    let agenda = Agenda::of(run, &reading, judges).await?;
+    let mut agenda = Agenda::of(run, &reading, judges).await?;
     match command {
         Some(Command::Help) => return Err(agenda.help(run, &reading).await),
         Some(Command::Accept) => {
@@ -337,35 +337,23 @@ async fn work(
             }
             Err(Stop::Skip(reason.to_string()))
         }
-        Plan::Recompute(record) if !reading.carried.is_due() => {
+        Plan::Recompute(record) if agenda.questions.is_empty() && !reading.owes_words() => {
             let head = reading.pull.head_sha.clone();
-            let judges_none = reading.to_judge(false).is_empty();
-            let mut finished = if agenda.questions.is_empty() && judges_none {
-                check.open(run, &reading).await;
-                finish::recomputed(run, &reading, *record)
-            } else {
-                may_comment(run, &reading).await?;
-                reviewing::review(
-                    run,
-                    sidecar,
-                    reading,
-                    check,
-                    Some(*record),
-                    &agenda.questions,
-                )
-                .await?
-            };
+            check.open(run, &reading).await;
+            let mut finished = finish::recomputed(run, &reading, *record);
             if command == Some(Command::Review) {
                 agenda.tell_state(run, &head, &mut finished).await;
             }
             Ok(finished)
         }
-        // What an earlier run could not post is posted in turn, too: two runs at once would both find it.
+        // Whatever is posted is posted in turn: two runs at once would both find it.
         Plan::Recompute(_) | Plan::Known(_) | Plan::Review => {
             may_comment(run, &reading).await?;
             check.open(run, &reading).await;
-            if check.wait_for_turn(run, &reading.pull.head_sha).await? {
+            let head = reading.pull.head_sha.clone();
+            if check.wait_for_turn(run, &head).await? {
                 reading.again(run).await?;
+                agenda = Agenda::of(run, &reading, judges).await?;
             }
             // What the run before us has reviewed needs no second look.
             let covered = match plan_by(&reading) {
@@ -375,13 +363,20 @@ async fn work(
             if command == Some(Command::ReviewFull) {
                 reading.since = None;
             }
-            let due = reading.carried.is_due();
-            match (covered, &*agenda.questions) {
-                (Some(record), []) if !due => Ok(finish::recomputed(run, &reading, record)),
-                (covered, questions) => {
-                    reviewing::review(run, sidecar, reading, check, covered, questions).await
+            let known = covered.is_some();
+            let mut finished = match covered {
+                Some(record) if agenda.questions.is_empty() && !reading.owes_words() => {
+                    finish::recomputed(run, &reading, record)
                 }
+                covered => {
+                    let questions = &agenda.questions;
+                    reviewing::review(run, sidecar, reading, check, covered, questions).await?
+                }
+            };
+            if known && command == Some(Command::Review) {
+                agenda.tell_state(run, &head, &mut finished).await;
             }
+            Ok(finished)
         }
     }
 }

@@ -27,19 +27,33 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(15);
 /// What a run takes beside the model's time, at most.
 const BESIDES: Duration = Duration::from_mins(10);
 
-/// The check runs on this head that we signed for this pull request: nobody waits for a check that only has our name.
-/// A list that fails is no reason to wait, either.
+/// The check runs of our name on this head. A list that fails is no reason to wait.
 async fn checks(run: &Run<'_>, head: &CommitSha) -> Vec<CheckRunInfo> {
     let runs = run.github.check_runs(&run.pr.repo, head, NAME).await;
-    let mut runs = runs.unwrap_or_default();
+    runs.unwrap_or_default()
+}
+
+/// Those that we signed for this pull request: nobody waits for a check that only has our name.
+fn leased(run: &Run<'_>, head: &CommitSha, checks: &[CheckRunInfo]) -> Vec<CheckRunInfo> {
     let on_head = OnHead {
         repo: &run.pr.repo,
         head,
         keys: &run.keys,
         checks: &[],
     };
-    runs.retain(|check| on_head.leases(check, &run.pr));
-    runs
+    let ours = checks.iter().filter(|check| on_head.leases(check, &run.pr));
+    ours.cloned().collect()
+}
+
+/// Whether a run has concluded its check after the discussion was read: what it posted was not read.
+fn has_overtaken(run: &Run<'_>, reading: &Reading, checks: &[CheckRunInfo]) -> bool {
+    let mut unread = checks
+        .iter()
+        .filter(|check| check.conclusion.is_some() && !reading.concluded.contains(&check.id));
+    unread.any(|check| {
+        let text = check.text.as_deref().unwrap_or_default();
+        record::read(text, &run.pr, &run.keys).is_some()
+    })
 }
 
 fn leases(checks: &[CheckRunInfo]) -> Vec<Lease> {
@@ -58,7 +72,8 @@ fn longest(run: &Run<'_>) -> Duration {
 
 /// The check run of an older run that still works on this head.
 async fn holder(run: &Run<'_>, head: &CommitSha, own: u64) -> Option<u64> {
-    lease::holder(&leases(&checks(run, head).await), own, longest(run))
+    let ours = leased(run, head, &checks(run, head).await);
+    lease::holder(&leases(&ours), own, longest(run))
 }
 
 /// Concludes what runs have left in progress that GitHub did not let conclude it, or that were killed. Nobody else
@@ -115,6 +130,8 @@ struct Open {
     lease: Option<String>,
     /// The older run that was at work when the check was opened.
     holder: Option<u64>,
+    /// Whether another run ended between the reading and the opening.
+    overtaken: bool,
 }
 
 impl Open {
@@ -205,11 +222,14 @@ impl CheckRun {
                     url: check.details_url,
                     lease,
                     holder: None,
+                    overtaken: false,
                 });
                 let checks = checks(run, head).await;
-                conclude_abandoned(run, &checks, id).await;
+                let ours = leased(run, head, &checks);
+                conclude_abandoned(run, &ours, id).await;
                 if let Some(open) = self.slot().as_mut() {
-                    open.holder = lease::holder(&leases(&checks), id, longest(run));
+                    open.holder = lease::holder(&leases(&ours), id, longest(run));
+                    open.overtaken = has_overtaken(run, reading, &checks);
                 }
                 tell_lacking(run, reading, None);
             }
@@ -227,10 +247,12 @@ impl CheckRun {
         self.forbidden.load(Ordering::Relaxed)
     }
 
-    /// Waits while an older run works on the same head. Says whether there was one. Without a check of our own there is
-    /// no queue to stand in.
+    /// Waits while an older run works on the same head. Says whether another run may have posted something since the
+    /// discussion was read. Without a check of our own there is no queue to stand in.
     pub async fn wait_for_turn(&self, run: &Run<'_>, head: &CommitSha) -> Result<bool, Stop> {
-        let Some((own, mut waits_for)) = self.slot().as_ref().map(|open| (open.id, open.holder))
+        let opened = self.slot().clone();
+        let Some((own, mut waits_for, overtaken)) =
+            opened.map(|open| (open.id, open.holder, open.overtaken))
         else {
             return Ok(false);
         };
@@ -247,7 +269,7 @@ impl CheckRun {
             waited += BETWEEN_LOOKS;
             waits_for = self::holder(run, head, own).await;
         }
-        Ok(!waited.is_zero())
+        Ok(overtaken || !waited.is_zero())
     }
 
     pub fn is_open(&self) -> bool {

@@ -39,6 +39,8 @@ pub struct Reading {
     pub plan: Plan,
     /// What the newest run on this head has left, whether it was done or not.
     pub on_head: Option<OnHead>,
+    /// The check runs of ours on this head that were concluded before the discussion was read.
+    pub concluded: Vec<u64>,
     /// What is new since the change was reviewed; `None`: all of it.
     pub since: Option<Since>,
     /// How much of the model the run may use.
@@ -69,6 +71,7 @@ impl Reading {
         let mut reading = Self {
             plan: Plan::Review,
             on_head: None,
+            concluded: Vec::new(),
             since: None,
             means,
             account: Account::default(),
@@ -120,6 +123,8 @@ impl Reading {
             let record = &one.record;
             record.is_about(change.merge_base, change.head, &self.rules_hash) && knows(record)
         };
+        let concluded = talk.on_head.iter().filter(|one| one.concluded_at.is_some());
+        self.concluded = concluded.map(|one| one.id).collect();
         self.on_head = talk.on_head.into_iter().find(is_about);
         self.plan = plan::plan(records.clone(), &change, &self.rules_hash);
         (self.files, self.commits) = (talk.files, talk.commits);
@@ -144,6 +149,7 @@ impl Reading {
 /// The record of a check run on the head.
 #[derive(Debug, Clone)]
 pub struct OnHead {
+    pub id: u64,
     pub record: Record,
     /// RFC 3339, as GitHub gave it; `None` while the check is in progress.
     pub concluded_at: Option<String>,
@@ -221,6 +227,12 @@ impl Reading {
     }
 
     /// The open threads that this run judges, with the change if it `reviews` that: none where nobody pays for it.
+    /// Whether a run that does not review has something to post all the same: a reply in a thread, or a finding that an
+    /// earlier run could not post.
+    pub fn owes_words(&self) -> bool {
+        self.carried.is_due() || !self.to_judge(false).is_empty()
+    }
+
     pub fn to_judge(&self, reviews: bool) -> Vec<&Thread> {
         if !self.means.allow_discussion() {
             return Vec::new();
@@ -326,12 +338,13 @@ struct Talk {
 impl Talk {
     async fn of(run: &Run<'_>, pull: &PullRequest) -> Result<Self, Stop> {
         let github = &run.github;
-        let (files, commits, conversation, reviews, checks) = tokio::try_join!(
+        // First, so that whatever a run posted before it concluded its check is in what is read after it.
+        let checks = on_head(run, &pull.head_sha).await.map_err(Stop::fail)?;
+        let (files, commits, conversation, reviews) = tokio::try_join!(
             github.files(&run.pr),
             github.commits(&run.pr),
             github.issue_comments(&run.pr),
             github.reviews(&run.pr),
-            on_head(run, &pull.head_sha),
         )
         .map_err(Stop::fail)?;
         let rebuilt = run
@@ -365,6 +378,7 @@ pub async fn on_head(run: &Run<'_>, head: &CommitSha) -> Result<Vec<OnHead>, Api
             runs.sort_by_key(|check| std::cmp::Reverse(check.id));
             let records = runs.into_iter().filter_map(|check| {
                 Some(OnHead {
+                    id: check.id,
                     record: record::read(check.text.as_deref()?, &run.pr, &run.keys)?,
                     concluded_at: check.completed_at,
                 })

@@ -391,6 +391,52 @@ fn g10_of_two_runs_on_one_head_the_later_waits_and_repeats_nothing() {
 }
 
 #[test]
+fn g10_of_two_runs_for_one_reply_the_later_waits_and_looks_again() {
+    let world = std::sync::Arc::new(World::shop(three()));
+    review(&world);
+    world.github.take_writes();
+    let root = world.github.comments()[0].id;
+    let head = world.github.pull(world.pull, |pull| pull.head.sha.clone());
+    // A reply in a thread causes two events, so two runs begin.
+    let objection = world.github.reply(root, "dev", "That is on purpose.");
+    let name = "pull_request_review_comment";
+    let payload = events::comment_event(name, &world.github, world.pull, objection.id);
+    let workflow = world.workflow(name, payload).quick();
+    let (external, lease) = lease_of(&world, &head);
+    let holder = world
+        .github
+        .with(|state| state.hold_as(&head, &external, Some(lease)));
+    let asked = world.model.requests().len();
+    world.github.forget_requests();
+    let waiting = std::sync::Arc::clone(&world);
+    let later = std::thread::spawn(move || waiting.run(&workflow));
+    let looks = format!("/repos/octo/shop/commits/{head}/check-runs");
+    while world.github.count(&Method::GET, &looks) < 4 && !later.is_finished() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // Meanwhile the discussion comes to its end elsewhere.
+    world.github.permit("lead", "write");
+    world.github.resolve_thread(root, "lead");
+    world.github.with(|state| state.let_go(holder));
+    let ran = later.join().expect("the run");
+    assert!(
+        ran.log.contains("Another run reviews this head"),
+        "{}",
+        ran.log
+    );
+    ran.ended(0, "findings");
+    assert_eq!(
+        world.model.requests().len(),
+        asked,
+        "it judged what it had read"
+    );
+    world.github.expect_check_run();
+    std::sync::Arc::into_inner(world)
+        .expect("the last")
+        .finish();
+}
+
+#[test]
 fn g2_a_concession_whose_reply_was_refused_is_said_by_the_next_run() {
     let world = World::shop(three());
     review(&world);

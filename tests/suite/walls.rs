@@ -302,7 +302,7 @@ fn assert_refused(outcomes: &HashMap<String, String>) {
         if ALLOWED.contains(&name) || DIVERTED.contains(&name) {
             assert_eq!(outcome, "done", "{name}");
         } else if !FACTS.contains(&name) {
-            let refusals = ["EACCES", "EPERM", "ENOSYS", "EFBIG"];
+            let refusals = ["EACCES", "EPERM", "ENOSYS", "EFBIG", "EXDEV"];
             assert!(refusals.contains(&outcome.as_str()), "{name}: {outcome}");
         }
     }
