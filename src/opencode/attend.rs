@@ -3,10 +3,11 @@
 //! or have gaps, and the call itself may never be answered although the turn is over.
 
 use super::client::{Client, ClientError};
-use super::session::{SessionId, SidecarEvent, ToolState, Turn, TurnError};
+use super::session::{SessionId, SidecarEvent, Turn, TurnError};
 use super::wire;
 use futures_util::StreamExt;
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::pin::pin;
 use std::time::Duration;
 use tokio::sync::mpsc::{self, Sender};
@@ -20,6 +21,9 @@ const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 const IDLE_PAUSE: Duration = Duration::from_secs(2);
 /// A prompt is not held up for the stream of events.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// How many events of a turn are remembered, so that none counts twice. A hostile sidecar could send them without end.
+const MOST_HEARD: usize = 100_000;
 
 /// How a prompt that was watched ended.
 #[derive(Debug)]
@@ -74,7 +78,7 @@ impl Client {
                 () = &mut listening => {}
                 () = &mut rejecting => {}
                 Some(event) = told.recv() => {
-                    if key(&event).is_some_and(|key| !heard.insert(key)) {
+                    if heard.len() < MOST_HEARD && key(&event).is_some_and(|key| !heard.insert(key)) {
                         continue;
                     }
                     if let Some(stop) = heed(&event) {
@@ -175,13 +179,17 @@ impl Client {
 }
 
 /// What makes an event one that was told before, after a gap in the stream.
-fn key(event: &SidecarEvent) -> Option<(String, Option<ToolState>)> {
+fn key(event: &SidecarEvent) -> Option<u64> {
     let (id, state) = match event {
         SidecarEvent::ToolCall { id, state, .. } => (id, Some(*state)),
         SidecarEvent::Usage { id, .. } => (id, None),
         _ => return None,
     };
-    (!id.is_empty()).then(|| (id.clone(), state))
+    (!id.is_empty()).then(|| {
+        let mut hasher = DefaultHasher::new();
+        (id, state).hash(&mut hasher);
+        hasher.finish()
+    })
 }
 
 /// How many answers in a row did not finish, given one more event.

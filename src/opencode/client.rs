@@ -8,7 +8,7 @@ use futures_util::{Stream, StreamExt};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder};
 use secrecy::{ExposeSecret, SecretString};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +18,9 @@ use std::time::Duration;
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 const CALL_ATTEMPTS: usize = 3;
 /// The longest session has a few megabytes. The sidecar is hostile, and our memory is not its to fill.
-const MAX_ANSWER: usize = 256 << 20;
+const MAX_ANSWER: usize = 64 << 20;
+/// As much of an error as is read, quoted and not parsed.
+const MAX_ERROR: usize = 8 << 10;
 
 /// Why the sidecar could not be spoken to.
 #[derive(Debug, thiserror::Error)]
@@ -102,7 +104,7 @@ impl Client {
     /// Stops the turn that runs, if one does.
     pub async fn abort(&self, session: &SessionId) -> Result<(), ClientError> {
         let path = format!("/session/{session}/abort");
-        self.call::<Value>(Method::POST, &path, None).await?;
+        self.call::<IgnoredAny>(Method::POST, &path, None).await?;
         Ok(())
     }
 
@@ -239,26 +241,34 @@ async fn read<T: DeserializeOwned>(request: RequestBuilder, call: &str) -> Resul
         cause,
     };
     let mut response = checked(request, call).await?;
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|e| unreachable(call, &e))? {
-        bytes.extend_from_slice(&chunk);
-        if bytes.len() > MAX_ANSWER {
-            return Err(malformed(format!(
-                "it is larger than {} MiB",
-                MAX_ANSWER >> 20
-            )));
-        }
+    let bytes = body(&mut response, MAX_ANSWER).await;
+    let bytes = bytes.map_err(|e| unreachable(call, &e))?;
+    if bytes.len() > MAX_ANSWER {
+        let limit = MAX_ANSWER >> 20;
+        return Err(malformed(format!("it is larger than {limit} MiB")));
     }
     serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))
 }
 
+/// The body, read no further than a chunk past the limit.
+async fn body(response: &mut reqwest::Response, limit: usize) -> reqwest::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while bytes.len() <= limit
+        && let Some(chunk) = response.chunk().await?
+    {
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
 async fn checked(request: RequestBuilder, call: &str) -> Result<reqwest::Response, ClientError> {
-    let response = request.send().await.map_err(|e| unreachable(call, &e))?;
+    let mut response = request.send().await.map_err(|e| unreachable(call, &e))?;
     let status = response.status();
     if status.is_success() {
         return Ok(response);
     }
-    let body = response.text().await.unwrap_or_default();
+    let body = body(&mut response, MAX_ERROR).await.unwrap_or_default();
+    let body = String::from_utf8_lossy(&body);
     Err(ClientError::Status {
         call: call.to_owned(),
         status: status.as_u16(),

@@ -44,19 +44,7 @@ pub(super) fn user(random: u32) -> u32 {
 /// would give it its environment.
 const SYSTEM: [&str; 3] = ["/proc/self/maps", "/dev/urandom", "/dev/random"];
 
-/// The shared libraries of programs that are not linked statically, and where distributions have them. By name, because
-/// a loader runs every program that it can read, and `/usr` is full of them.
-const LIBRARIES: [&str; 9] = [
-    "libc.so.6",
-    "libm.so.6",
-    "libpthread.so.0",
-    "libdl.so.2",
-    "librt.so.1",
-    "libgcc_s.so.1",
-    "libstdc++.so.6",
-    "libc.musl-x86_64.so.1",
-    "libc.musl-aarch64.so.1",
-];
+/// Where distributions have the shared libraries of programs that are not linked statically.
 const LIBRARY_FOLDERS: [&str; 8] = [
     "/lib/x86_64-linux-gnu",
     "/usr/lib/x86_64-linux-gnu",
@@ -70,6 +58,9 @@ const LIBRARY_FOLDERS: [&str; 8] = [
 
 /// The largest file that it may write.
 const FILE_LIMIT: u64 = 1 << 30;
+
+/// How many files and sockets each of its processes may have open.
+const DESCRIPTOR_LIMIT: u64 = 4_096;
 
 /// How many processes and threads it may have. Where it is no user of its own, this would count everything else that the
 /// person runs.
@@ -105,7 +96,8 @@ impl fmt::Display for Gap {
             }
             Self::Addresses(why) => write!(
                 f,
-                "supervised sockets ({why}): it can connect to the reviewer's port number on any host"
+                "supervised sockets ({why}): it can connect to the reviewer's port number on any host, and listen on a port \
+                 that the kernel chooses"
             ),
             Self::Tcp(why) => write!(
                 f,

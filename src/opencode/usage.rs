@@ -73,22 +73,39 @@ fn too_much(what: &str, held: u64, of: &str, limit: u64) -> String {
 /// (`sandbox/calls.rs`).
 fn resident(group: Pid) -> u64 {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let statuses = entries.filter_map(|entry| {
-        // What is no process, or is one no more, has no such file.
-        fs::read_to_string(entry.path().join("status")).ok()
-    });
-    statuses.filter_map(|status| of_group(&status, group)).sum()
+    entries
+        .filter_map(|entry| of_process(&entry.path(), group))
+        .sum()
 }
 
-/// From the text of `/proc/<pid>/status`. A process that is ending has no memory in it.
-fn of_group(status: &str, group: Pid) -> Option<u64> {
-    let number = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        line.split_whitespace().next()?.parse::<u64>().ok()
+/// The memory of a process of the group. One whose first thread has ended shows it in its other threads only.
+fn of_process(process: &Path, group: Pid) -> Option<u64> {
+    // What is no process, or is one no more, has no such file. A process names itself, in any bytes.
+    let status = |folder: &Path| {
+        let text = fs::read(folder.join("status")).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
     };
-    let is_member = number("NSpgid:")? == u64::try_from(group.as_raw()).ok()?;
-    let kibibytes = number("VmRSS:")? + number("VmSwap:").unwrap_or(0);
-    is_member.then_some(kibibytes << 10)
+    let leader = status(process)?;
+    let number = field(&leader, "NSpgid:")?;
+    if number != u64::try_from(group.as_raw()).ok()? {
+        return None;
+    }
+    held(&leader).or_else(|| {
+        let threads = fs::read_dir(process.join("task")).ok()?.flatten();
+        let mut threads = threads.filter_map(|thread| status(&thread.path()));
+        threads.find_map(|thread| held(&thread))
+    })
+}
+
+/// Resident and swapped memory, from the text of `/proc/<pid>/status`. A thread that has ended has none in it.
+fn held(status: &str) -> Option<u64> {
+    let kibibytes = field(status, "VmRSS:")? + field(status, "VmSwap:").unwrap_or(0);
+    Some(kibibytes << 10)
+}
+
+fn field(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// The bytes that a folder takes on disk. Files that were removed and are still open are not seen.
@@ -130,11 +147,23 @@ mod tests {
 
     #[test]
     fn a_process_is_told_by_its_group() {
-        let status = "Name:\tnode\nNSpgid:\t42\nVmPeak:\t  900 kB\nVmRSS:\t  300 kB\nVmSwap:\t  50 kB\nThreads:\t2\n";
-        assert_eq!(of_group(status, Pid::from_raw(42)), Some(350 << 10));
-        assert_eq!(of_group(status, Pid::from_raw(4)), None);
-        assert_eq!(of_group("NSpgid:\t42\n", Pid::from_raw(42)), None);
-        assert_eq!(of_group("", Pid::from_raw(42)), None);
+        let dir = tempfile::tempdir().unwrap();
+        let status = |group: u32, memory: &str| {
+            let name = b"Name:\t\xff\xfe\n".to_vec();
+            let rest = format!("NSpgid:\t{group}\nVmPeak:\t  900 kB\n{memory}Threads:\t2\n");
+            [name, rest.into_bytes()].concat()
+        };
+        let of = |group| of_process(dir.path(), Pid::from_raw(group));
+        assert_eq!(of(42), None, "no process");
+        let memory = "VmRSS:\t  300 kB\nVmSwap:\t  50 kB\n";
+        fs::write(dir.path().join("status"), status(42, memory)).unwrap();
+        assert_eq!(of(42), Some(350 << 10));
+        assert_eq!(of(4), None);
+        fs::write(dir.path().join("status"), status(42, "")).unwrap();
+        assert_eq!(of(42), None, "it has ended");
+        fs::create_dir_all(dir.path().join("task/7")).unwrap();
+        fs::write(dir.path().join("task/7/status"), status(42, memory)).unwrap();
+        assert_eq!(of(42), Some(350 << 10), "its first thread has ended");
     }
 
     #[test]

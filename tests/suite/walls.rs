@@ -371,7 +371,7 @@ fn a_kernel_that_offers_less_is_named_and_the_review_goes_on() {
         (
             "notifications",
             "The sandbox lacks supervised sockets (Invalid argument (os error 22)): it can connect to the reviewer's port \
-             number on any host.",
+             number on any host, and listen on a port that the kernel chooses.",
         ),
         (
             "user",

@@ -10,7 +10,7 @@
 )]
 
 use nix::errno::Errno;
-use nix::fcntl::AtFlags;
+use nix::fcntl::{AtFlags, FallocateFlags, fallocate};
 use nix::mount::{MsFlags, mount};
 use nix::mqueue::{MQ_OFlag, mq_open};
 use nix::sched::{CloneFlags, unshare};
@@ -33,7 +33,7 @@ use std::io::{self, IoSlice, IoSliceMut, Write as _};
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::symlink;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -230,6 +230,7 @@ fn connections(home: &Path, runner: &Path) -> Outcomes {
             tried(socket(Domain::UNIX, Type::DGRAM, None)),
         ),
         ("unix-pair", tried(UnixStream::pair())),
+        ("unix-pair-datagram", tried(UnixDatagram::pair())),
     ]);
     outcomes
 }
@@ -347,9 +348,24 @@ fn limits(home: &Path) -> Outcomes {
     signals.add(Signal::SIGXFSZ);
     signals.thread_block().expect("a blocked signal");
     let large = fs::File::create(home.join("large")).and_then(|file| file.set_len(ABOVE));
+    let kept = fs::File::create(home.join("kept")).and_then(|file| {
+        let flags = FallocateFlags::FALLOC_FL_KEEP_SIZE;
+        let size = i64::try_from(ABOVE).expect("a size");
+        Ok(fallocate(&file, flags, 0, size)?)
+    });
     let processes = getrlimit(Resource::RLIMIT_NPROC).map(|(soft, _)| soft);
+    let parent = rustix::process::Pid::from_raw(getppid().as_raw());
+    let none = rustix::process::Rlimit {
+        current: Some(4),
+        maximum: Some(4),
+    };
+    let limited = rustix::process::prlimit(parent, rustix::process::Resource::Nofile, none);
+    let slowed = rustix::process::setpriority_process(parent, 19);
     vec![
         ("large-file", tried(large)),
+        ("large-file-without-size", tried(kept)),
+        ("limit-parent", tried(limited)),
+        ("slow-parent", tried(slowed)),
         ("processes", format!("{processes:?}")),
     ]
 }

@@ -94,7 +94,27 @@ pub(super) fn refusals(architecture: &str) -> Result<[BpfProgram; 3], Error> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     rules.insert(libc::SYS_socket, sockets()?);
+    rules.insert(libc::SYS_socketpair, socket_pairs()?);
     rules.insert(libc::SYS_clone, namespaces()?);
+    // Limits and priorities of its own only: those of the same user's other processes, ours among them, are no concern of
+    // its.
+    for (call, argument) in [
+        (libc::SYS_prlimit64, 0),
+        (libc::SYS_sched_setscheduler, 0),
+        (libc::SYS_sched_setparam, 0),
+        (libc::SYS_sched_setattr, 0),
+        (libc::SYS_sched_setaffinity, 0),
+        (libc::SYS_setpriority, 1),
+        (libc::SYS_ioprio_set, 1),
+    ] {
+        rules.insert(call, vec![is_other(argument, 0)?]);
+    }
+    // Memory that is shared and has no file stays when no process maps it, and nobody could count it.
+    let unnamed = u64::from((libc::MAP_SHARED | libc::MAP_ANONYMOUS).unsigned_abs());
+    rules.insert(libc::SYS_mmap, vec![has_flag(3, unnamed)?]);
+    // Takes room past the limit of a file's size.
+    let unlimited = u64::from(libc::FALLOC_FL_KEEP_SIZE.unsigned_abs());
+    rules.insert(libc::SYS_fallocate, vec![has_flag(1, unlimited)?]);
     rules.insert(libc::SYS_sendto, vec![has_flag(3, MSG_FASTOPEN)?]);
     rules.insert(libc::SYS_sendmsg, vec![has_flag(2, MSG_FASTOPEN)?]);
     rules.insert(libc::SYS_sendmmsg, vec![has_flag(3, MSG_FASTOPEN)?]);
@@ -193,6 +213,33 @@ fn has_flag(argument: u8, flag: u64) -> Result<SeccompRule, Error> {
     Ok(SeccompRule::new(vec![asked])?)
 }
 
+fn is_other(argument: u8, value: u64) -> Result<SeccompRule, Error> {
+    let other = SeccompCondition::new(argument, Dword, SeccompCmpOp::Ne, value)?;
+    Ok(SeccompRule::new(vec![other])?)
+}
+
+/// A pair is refused unless it is a stream of Unix sockets, as runtimes spawn with: a datagram socket could be sent to
+/// any path.
+fn socket_pairs() -> Result<Vec<SeccompRule>, Error> {
+    let unix = u64::from(libc::AF_UNIX.unsigned_abs());
+    let mut rules = vec![is_other(0, unix)?, is_other(2, 0)?];
+    rules.extend(other_kinds()?);
+    Ok(rules)
+}
+
+/// The kinds of sockets that are no streams.
+fn other_kinds() -> Result<Vec<SeccompRule>, Error> {
+    const KIND: u64 = 0xf;
+    let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
+    let kinds = (0..=KIND).filter(|kind| *kind != stream);
+    kinds
+        .map(|kind| {
+            let is = SeccompCondition::new(1, Dword, SeccompCmpOp::MaskedEq(KIND), kind)?;
+            Ok(SeccompRule::new(vec![is])?)
+        })
+        .collect()
+}
+
 fn fast_open_options() -> Result<Vec<SeccompRule>, Error> {
     let is = |argument, value: libc::c_int| {
         SeccompCondition::new(
@@ -213,12 +260,11 @@ fn fast_open_options() -> Result<Vec<SeccompRule>, Error> {
 
 /// `socket` is refused unless it is for TCP over IPv4 or IPv6: no UDP, no MPTCP, no Unix sockets, no raw ones.
 fn sockets() -> Result<Vec<SeccompRule>, Error> {
-    const KIND: u64 = 0xf;
-    let condition =
-        |argument, operator, value| SeccompCondition::new(argument, Dword, operator, value);
     let is_not = |argument, values: [libc::c_int; 2]| {
-        let conditions = values
-            .map(|value| condition(argument, SeccompCmpOp::Ne, u64::from(value.unsigned_abs())));
+        let conditions = values.map(|value| {
+            let value = u64::from(value.unsigned_abs());
+            SeccompCondition::new(argument, Dword, SeccompCmpOp::Ne, value)
+        });
         let conditions = conditions.into_iter().collect::<Result<Vec<_>, _>>()?;
         SeccompRule::new(conditions)
     };
@@ -226,14 +272,7 @@ fn sockets() -> Result<Vec<SeccompRule>, Error> {
         is_not(0, [libc::AF_INET, libc::AF_INET6])?,
         is_not(2, [0, libc::IPPROTO_TCP])?,
     ];
-    let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
-    for kind in (0..=KIND).filter(|kind| *kind != stream) {
-        rules.push(SeccompRule::new(vec![condition(
-            1,
-            SeccompCmpOp::MaskedEq(KIND),
-            kind,
-        )?])?);
-    }
+    rules.extend(other_kinds()?);
     Ok(rules)
 }
 
@@ -310,7 +349,44 @@ mod tests {
         ] {
             assert_eq!(refused(call, [0; 6]), EPERM, "{call}");
         }
-        assert_eq!(refused(libc::SYS_mmap, [0; 6]), None);
+        let shared = u64::from(libc::MAP_SHARED.unsigned_abs());
+        let unnamed = u64::from(libc::MAP_ANONYMOUS.unsigned_abs());
+        let private = u64::from(libc::MAP_PRIVATE.unsigned_abs());
+        let mapped = |flags| refused(libc::SYS_mmap, [0, 4096, 3, flags, u64::MAX, 0]);
+        assert_eq!(mapped(shared | unnamed), EPERM);
+        assert_eq!(mapped(private | unnamed), None);
+        assert_eq!(mapped(shared), None);
+    }
+
+    #[test]
+    fn a_pair_is_a_stream_of_unix_sockets() {
+        let pair = |family: i32, kind: i32| {
+            let (family, kind) = (family.unsigned_abs(), kind.unsigned_abs());
+            refused(
+                libc::SYS_socketpair,
+                [u64::from(family), u64::from(kind), 0, 0, 0, 0],
+            )
+        };
+        assert_eq!(
+            pair(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC),
+            None
+        );
+        assert_eq!(pair(libc::AF_UNIX, libc::SOCK_DGRAM), EPERM);
+        assert_eq!(pair(libc::AF_UNIX, libc::SOCK_SEQPACKET), EPERM);
+        assert_eq!(pair(libc::AF_TIPC, libc::SOCK_STREAM), EPERM);
+    }
+
+    #[test]
+    fn limits_and_priorities_are_set_for_itself_only() {
+        assert_eq!(refused(libc::SYS_prlimit64, [0, 7, 0, 0, 0, 0]), None);
+        assert_eq!(refused(libc::SYS_prlimit64, [4711, 0, 1, 0, 0, 0]), EPERM);
+        assert_eq!(refused(libc::SYS_setpriority, [0, 0, 19, 0, 0, 0]), None);
+        assert_eq!(
+            refused(libc::SYS_setpriority, [0, 4711, 19, 0, 0, 0]),
+            EPERM
+        );
+        assert_eq!(refused(libc::SYS_fallocate, [3, 0, 0, 9, 0, 0]), None);
+        assert_eq!(refused(libc::SYS_fallocate, [3, 1, 0, 9, 0, 0]), EPERM);
     }
 
     #[test]

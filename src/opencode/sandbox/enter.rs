@@ -3,8 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "edge: becomes the sidecar")]
 
 use super::{
-    Announcement, Confinement, DEVICES, FILE_LIMIT, Gap, LIBRARIES, LIBRARY_FOLDERS, PROCESS_LIMIT,
-    SYSTEM, Walls, calls, sockets,
+    Announcement, Confinement, DESCRIPTOR_LIMIT, DEVICES, FILE_LIMIT, Gap, LIBRARY_FOLDERS,
+    PROCESS_LIMIT, SYSTEM, Walls, calls, sockets,
 };
 use caps::CapSet;
 use landlock::{
@@ -14,11 +14,12 @@ use landlock::{
 };
 use nix::errno::Errno;
 use nix::sys::prctl;
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::Signal;
 use nix::unistd::{Gid, Uid, chown, geteuid, setgroups, setresgid, setresuid};
 use seccomp_notify::Listener;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, read_dir};
 use std::io::Write as _;
 use std::os::fd::AsFd as _;
 use std::os::unix::process::CommandExt as _;
@@ -58,13 +59,19 @@ pub fn become_confined(walls: &Walls, program: &Path, arguments: &[OsString]) ->
 fn enter(walls: &Walls) -> Result<Confinement, String> {
     let failed = |error: Errno| error.to_string();
     prctl::set_no_new_privs().map_err(failed)?;
-    setrlimit(Resource::RLIMIT_CORE, 0, 0).map_err(failed)?;
-    setrlimit(Resource::RLIMIT_FSIZE, FILE_LIMIT, FILE_LIMIT).map_err(failed)?;
+    limit(Resource::RLIMIT_CORE, 0).map_err(failed)?;
+    limit(Resource::RLIMIT_FSIZE, FILE_LIMIT).map_err(failed)?;
+    limit(Resource::RLIMIT_NOFILE, DESCRIPTOR_LIMIT).map_err(failed)?;
     let ruleset = ruleset(walls);
     // It needs a capability itself, so it comes first; where it fails, the sets cleared below are what counts.
     let _not_permitted = caps::clear(None, CapSet::Bounding);
     let changed = walls.user.map(change_user);
     let other_user = changed == Some(Ok(()));
+    if other_user {
+        limit(Resource::RLIMIT_NPROC, PROCESS_LIMIT).map_err(failed)?;
+    }
+    // It does not outlive the process that watches it. A change of the user would take this back.
+    prctl::set_pdeathsig(Signal::SIGKILL).map_err(failed)?;
     let mut gaps: Vec<Gap> = Vec::new();
     if let Some(Err(error)) = changed {
         take_back(walls);
@@ -150,8 +157,14 @@ fn change_user(id: u32) -> nix::Result<()> {
     let (user, group) = (Uid::from_raw(id), Gid::from_raw(id));
     setgroups(&[])?;
     setresgid(group, group, group)?;
-    setresuid(user, user, user)?;
-    setrlimit(Resource::RLIMIT_NPROC, PROCESS_LIMIT, PROCESS_LIMIT)
+    setresuid(user, user, user)
+}
+
+/// Lowers a limit, and leaves one that is lower already.
+fn limit(resource: Resource, most: u64) -> nix::Result<()> {
+    let (_, hard) = getrlimit(resource)?;
+    let most = most.min(hard);
+    setrlimit(resource, most, most)
 }
 
 /// Folders that were given to the other user: without capabilities, not even the superuser writes what is not his.
@@ -208,12 +221,14 @@ fn ruleset(walls: &Walls) -> Result<RulesetCreated, RulesetError> {
         .add_rules(path_beneath_rules(devices, writing))
 }
 
-/// The shared libraries of this system; paths that are not there are passed over.
+/// The shared libraries of this system. One by one, because the same folders hold programs, and a loader runs every
+/// program that it can read.
 fn libraries() -> impl Iterator<Item = PathBuf> {
-    LIBRARY_FOLDERS.iter().flat_map(|folder| {
-        LIBRARIES
-            .iter()
-            .map(move |library| Path::new(folder).join(library))
+    let folders = LIBRARY_FOLDERS.iter().filter_map(|f| read_dir(f).ok());
+    let names = folders.flatten().flatten().map(|entry| entry.path());
+    names.filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".so") || name.contains(".so.")
     })
 }
 

@@ -253,6 +253,26 @@ async fn one_that_holds_too_much_memory_is_ended_and_told() {
 }
 
 #[tokio::test]
+async fn an_error_without_end_is_read_to_its_beginning() {
+    let workshop = Workshop::open().await;
+    let endless = r#"for port; do :; done
+OPENSSL_CONF=/dev/null exec node -e '
+require("http").createServer((asked, answer) => {
+  answer.setHeader("content-type", "application/json");
+  if (asked.url.startsWith("/global/health"))
+    return answer.end(JSON.stringify({ healthy: true, version: "1.0.0" }));
+  answer.statusCode = 500;
+  const more = () => { while (answer.write("a".repeat(65536))); };
+  answer.on("drain", more);
+  more();
+}).listen(process.argv[1], "127.0.0.1")' "$port""#;
+    let sidecar = start(&workshop.spec_of_script(endless)).await.unwrap();
+    let error = sidecar.client().create_session("Review").await.unwrap_err();
+    assert!(error.to_string().contains(&"a".repeat(400)), "{error}");
+    sidecar.stop().await;
+}
+
+#[tokio::test]
 async fn one_that_fills_its_scratch_home_is_ended_and_told() {
     let workshop = Workshop::open().await;
     let spec = Spec {
