@@ -67,15 +67,15 @@ impl Moves {
         if self.0.is_none() {
             return then.objects == now.objects;
         }
+        if !then.is_whole() || !now.is_whole() {
+            return false;
+        }
         if now.hunks.is_empty() {
             return then.hunks.is_empty() && then.objects.new_id == now.objects.new_id;
         }
         let places = now.hunks.iter().map(place);
-        then.is_whole()
-            && now.is_whole()
-            && self
-                .places(then)
-                .is_some_and(|then| then.into_iter().eq(places))
+        self.places(then)
+            .is_some_and(|then| then.into_iter().eq(places))
     }
 }
 

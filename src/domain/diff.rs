@@ -163,7 +163,7 @@ pub struct FileDiff {
     /// Has content that cannot be shown as lines.
     pub binary: bool,
     pub hunks: Vec<Hunk>,
-    /// The changed lines that `hunks` lack.
+    /// The changed lines of a file that is too large for its hunks to be kept.
     pub beyond: Beyond,
     pub objects: Objects,
     pub hidden: Hidden,
@@ -226,7 +226,7 @@ impl FileDiff {
         self.hunks.iter().map(walker::size).sum()
     }
 
-    /// Whether every changed line is there.
+    /// Whether its changed lines are there.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.beyond == Beyond::default()

@@ -121,8 +121,7 @@ fn changes(raw: &[u8]) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
-/// The sections of a patch, read as git prints it, and the room that is left. The lines of a change are kept while there is
-/// room, and counted beyond.
+/// The sections of a patch, read as git prints it, and the room that is left. Files that do not fit are counted.
 async fn sections(mut git: Running) -> Result<(Vec<Section>, usize)> {
     let mut stdout = BufReader::with_capacity(64 * 1024, &mut git.stdout);
     let mut reader = SectionReader::new(CHANGE_ROOM);

@@ -64,7 +64,7 @@ impl Filter {
 const SALT: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The last steps of SplitMix64: every bit of the input reaches every bit of the output.
-fn mixed(hash: u64) -> u64 {
+pub(super) fn mixed(hash: u64) -> u64 {
     let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     hash ^ (hash >> 31)

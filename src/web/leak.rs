@@ -20,6 +20,7 @@ const LETTERS: usize = 24;
 const LONGEST_PIECE: usize = 240;
 /// Any so long part of a key gives it away.
 const KEY_PART: usize = 16;
+const KEY_SHINGLE: usize = 12;
 /// A longer run of letters and signs of Base64 is an image or the like.
 const LONGEST_KEY: usize = 8192;
 /// How many words are taken at a time. No piece has more than `LETTERS` words, so that many are kept for the next time.
@@ -104,11 +105,9 @@ impl RepositoryText {
             }
         }
         for key in keys(text) {
-            for part in key.as_bytes().windows(KEY_PART) {
-                let letters = part
-                    .iter()
-                    .map(|byte| char::from(byte.to_ascii_lowercase()));
-                self.insert(Entry::KeyPart, letters.fold(SEED, mix));
+            let letters: Vec<char> = letters(key).collect();
+            for part in letters.windows(KEY_PART) {
+                self.insert(Entry::KeyPart, least(part));
             }
         }
     }
@@ -169,8 +168,7 @@ impl RepositoryText {
 
     fn is_quoted_in(&self, text: &str) -> bool {
         let letters: Vec<char> = letters(text).collect();
-        let key =
-            |part: &[char]| self.contains(Entry::KeyPart, part.iter().copied().fold(SEED, mix));
+        let key = |part: &[char]| self.contains(Entry::KeyPart, least(part));
         letters.windows(KEY_PART).any(key)
             || (0..letters.len()).any(|start| self.begins_piece(&letters[start..]))
     }
@@ -203,6 +201,16 @@ const SEED: u64 = 0xcbf2_9ce4_8422_2325;
 
 fn mix(hash: u64, c: char) -> u64 {
     (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0000_0100_0000_01b3)
+}
+
+/// The least hash of what a part of a key consists of. Parts that overlap mostly have the same, so that a key takes an entry
+/// in three letters, and any part of it is found.
+fn least(part: &[char]) -> u64 {
+    let hashes = part.windows(KEY_SHINGLE);
+    let hashes = hashes.map(|letters| letters.iter().copied().fold(SEED, mix));
+    hashes
+        .min_by_key(|hash| filter::mixed(*hash))
+        .unwrap_or(SEED)
 }
 
 /// What is left of a text when spacing, punctuation and case are gone.

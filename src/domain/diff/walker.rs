@@ -1,6 +1,6 @@
 //! The hunk walker: unified diff text to numbered lines. Separate because the counts of a hunk's header
 //! decide what a line is, never its look: `--- x` inside a hunk is a removed line. It takes the text in pieces of any
-//! length and keeps as much of it as there is room for; lines beyond that are counted.
+//! length. Of a file that there is no room for, the changed lines are counted and none is kept.
 
 use super::{Beyond, DiffLine, Hunk, LineKind, LineText};
 use sha2::{Digest, Sha256};
@@ -100,12 +100,10 @@ pub(super) fn size(hunk: &Hunk) -> usize {
 /// Reads the patch of one file.
 #[derive(Debug)]
 pub(crate) struct Walker {
-    room: usize,
-    used: usize,
-    /// Whether a line did not fit; none is kept after it.
-    full: bool,
+    budget: Budget,
     hunks: Vec<Hunk>,
-    beyond: Beyond,
+    /// All changed lines.
+    counted: Beyond,
     open: Option<Open>,
     /// Whether the line before this one was the last of the last hunk that is kept.
     after_hunk: bool,
@@ -114,10 +112,31 @@ pub(crate) struct Walker {
     lines: usize,
 }
 
+/// The room for one file's diff.
+#[derive(Debug)]
+struct Budget {
+    room: usize,
+    used: usize,
+    /// Whether a line did not fit: none is kept then.
+    full: bool,
+}
+
+impl Budget {
+    /// Whether there is room for so much.
+    fn take(&mut self, cost: usize) -> bool {
+        self.full |= self.used + cost > self.room;
+        if !self.full {
+            self.used += cost;
+        }
+        !self.full
+    }
+}
+
 /// What one file's patch came to.
 #[derive(Debug)]
 pub(crate) struct Walked {
     pub hunks: Vec<Hunk>,
+    /// The changed lines, where there was no room for them.
     pub beyond: Beyond,
     /// How much room the hunks take.
     pub used: usize,
@@ -178,11 +197,13 @@ impl Walker {
     /// With room for so many bytes.
     pub(crate) fn new(room: usize) -> Self {
         Self {
-            room: room.min(FILE_ROOM),
-            used: 0,
-            full: false,
+            budget: Budget {
+                room: room.min(FILE_ROOM),
+                used: 0,
+                full: false,
+            },
             hunks: Vec::new(),
-            beyond: Beyond::default(),
+            counted: Beyond::default(),
             open: None,
             after_hunk: false,
             line: Line::default(),
@@ -200,9 +221,9 @@ impl Walker {
         // Only a line feed ends a line for git: a lone CR, U+2028 and the like are text.
         for piece in patch.split_inclusive(|byte| *byte == b'\n') {
             let text = piece.strip_suffix(b"\n");
-            let room = match (self.is_inside(), self.full) {
+            let room = match (self.is_inside(), self.budget.full) {
                 (true, true) => 0,
-                (true, false) => self.room,
+                (true, false) => self.budget.room,
                 (false, _) => FILE_ROOM,
             };
             self.line.push(text.unwrap_or(piece), room);
@@ -224,10 +245,15 @@ impl Walker {
             Some(open) => Err(HunkError::Short {
                 line: open.header_line,
             }),
+            None if self.budget.full => Ok(Walked {
+                hunks: Vec::new(),
+                beyond: self.counted,
+                used: 0,
+            }),
             None => Ok(Walked {
                 hunks: self.hunks,
-                beyond: self.beyond,
-                used: self.used,
+                beyond: Beyond::default(),
+                used: self.budget.used,
             }),
         }
     }
@@ -273,10 +299,7 @@ impl Walker {
             return Err(HunkError::Numbers { line: line_number });
         }
         let cost = A_HUNK + header.section.len();
-        self.full |= self.used + cost > self.room;
-        if !self.full {
-            self.used += cost;
-        }
+        self.budget.take(cost);
         self.open = Some(Open {
             header_line: line_number,
             old: header.old,
@@ -306,10 +329,10 @@ impl Walker {
         let cost = A_LINE + text.len();
         let start = u32::try_from(open.text.len());
         let end = u32::try_from(open.text.len() + text.len());
-        self.full |= self.line.dropped || self.used + cost > self.room;
+        self.counted.count(kind);
+        self.budget.full |= self.line.dropped;
         match (start, end) {
-            (Ok(start), Ok(end)) if !self.full => {
-                self.used += cost;
+            (Ok(start), Ok(end)) if self.budget.take(cost) => {
                 open.text.push_str(&text);
                 open.rows.push(Row {
                     kind,
@@ -319,7 +342,7 @@ impl Walker {
                     end,
                 });
             }
-            _ => self.beyond.count(kind),
+            _ => (open.text, open.rows) = Default::default(),
         }
         Ok(())
     }
@@ -330,7 +353,8 @@ impl Walker {
         let Some(open) = self.open.take_if(is_whole) else {
             return;
         };
-        if self.full && open.rows.is_empty() {
+        if self.budget.full {
+            self.hunks = Vec::new();
             return;
         }
         let buffer = Arc::new(open.text);
@@ -437,25 +461,17 @@ mod tests {
     }
 
     #[test]
-    fn lines_beyond_the_room_are_counted_and_the_hash_is_that_of_all() {
+    fn the_lines_of_a_file_that_has_no_room_are_counted() {
         let patch = b"@@ -1,2 +1,3 @@\n-a\n+b\n c\n+d\n@@ -9,2 +10,1 @@\n-e\n f\n";
-        let mut walker = Walker::new(A_HUNK + 2 * (A_LINE + 1));
-        walker.push(patch).unwrap();
-        let walked = walker.finish().unwrap();
-        let texts: Vec<&str> = walked.hunks[0]
-            .lines
-            .iter()
-            .map(|l| l.text.as_str())
-            .collect();
-        assert_eq!((walked.hunks.len(), texts), (1, vec!["a", "b"]));
-        assert_eq!((walked.beyond.added, walked.beyond.removed), (1, 1));
-        assert_eq!(walked.hunks[0].digest, hunks(patch)[0].digest);
-        assert_eq!(size(&walked.hunks[0]), walked.used);
-        let mut none = Walker::new(0);
-        none.push(patch).unwrap();
-        let none = none.finish().unwrap();
-        assert_eq!((none.hunks.len(), none.used), (0, 0));
-        assert_eq!((none.beyond.added, none.beyond.removed), (2, 2));
+        let whole = parse(patch, FILE_ROOM).unwrap();
+        assert_eq!((whole.hunks.len(), whole.beyond), (2, Beyond::default()));
+        assert_eq!(whole.hunks.iter().map(size).sum::<usize>(), whole.used);
+        assert_eq!(parse(patch, whole.used).unwrap().hunks, whole.hunks);
+        for room in [0, A_HUNK, A_HUNK + 2 * (A_LINE + 1), whole.used - 1] {
+            let cut = parse(patch, room).unwrap();
+            assert_eq!((cut.hunks.len(), cut.used), (0, 0), "{room}");
+            assert_eq!((cut.beyond.added, cut.beyond.removed), (2, 2), "{room}");
+        }
     }
 
     #[test]
@@ -473,10 +489,7 @@ mod tests {
         many.push(b"@@ -0,0 +1,1000000 @@\n").unwrap();
         many.push(&b"+\n".repeat(1_000_000)).unwrap();
         let many = many.finish().unwrap();
-        let kept = many.hunks[0].lines.len();
-        assert_eq!(kept, ((1 << 20) - A_HUNK) / A_LINE);
-        assert_eq!(kept + many.beyond.added, 1_000_000);
-        assert!(many.used <= 1 << 20);
+        assert_eq!((many.hunks.len(), many.beyond.added), (0, 1_000_000));
     }
 
     #[test]
