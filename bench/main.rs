@@ -1,4 +1,5 @@
-//! `make bench`: how rebuilding the threads and work on hostile text scale, what large pull requests take, this action beside the tools that one would
+//! `make bench`: how rebuilding the threads and work on hostile text scale, what large pull requests take, this action beside
+//! the tools that one would
 //! pick instead, and what the sandbox costs. For the latter two the same scripted review is run in turn, with a model that
 //! answers at once. The numbers are printed and, when all parts were run, written to `RESULTS.md`; they are never judged.
 //! `cargo bench --bench review -- rebuild` does the first part only; the others are `scaling`, `large`,

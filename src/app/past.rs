@@ -63,7 +63,9 @@ pub async fn follow_renames(run: &Run<'_>, reading: &Reading, threads: &mut [Thr
         if !since.contains_key(head) {
             // A head that is gone tells nothing, and is asked for once.
             let mut diffs = changes(run, reading, head).await.unwrap_or_default();
-            diffs.iter_mut().for_each(|diff| diff.hunks.clear());
+            for diff in &mut diffs {
+                diff.hunks = Vec::new(); // Only the names are asked for.
+            }
             since.insert(head.clone(), diffs);
         }
         let was = Some(thread.file.as_str());

@@ -51,24 +51,30 @@ pub async fn open(engine: &Engine<'_>, change: &Change) -> Result<Option<String>
     let Some(web) = &engine.web else {
         return Ok(None);
     };
-    let why = match learned(change).await {
-        Ok(text) if text.is_full() => format!(
-            "the repository has more text than a guard of {} MiB can recognise",
-            RepositoryText::BYTES >> 20
-        ),
+    match whole(learned(change).await) {
         Ok(text) => {
             web.open(Guard::new(text, Arc::clone(&engine.secrets.redactor)));
-            return Ok(None);
+            Ok(None)
         }
-        Err(error) => format!("the repository could not be read whole ({error:#})"),
+        Err(warning) => {
+            web.close();
+            engine.setup.actions.warning(&warning);
+            Ok(Some(warning))
+        }
+    }
+}
+
+/// The text, if it is all of the repository; else why nothing is asked.
+fn whole(learned: anyhow::Result<RepositoryText>) -> Result<RepositoryText, String> {
+    let why = match learned {
+        Ok(text) if !text.is_full() => return Ok(text),
+        Ok(_) => "it has more than about 200 MiB of text".to_owned(),
+        Err(error) => format!("{error:#}"),
     };
-    web.close();
-    let warning = format!(
-        "The web is not asked in this review, because {why}, and a question could carry out what was not. Set enable_web to \
-         false, or make the repository smaller."
-    );
-    engine.setup.actions.warning(&warning);
-    Ok(Some(warning))
+    Err(format!(
+        "This review does not ask the web: a question must not quote the repository, and not all of the repository could be \
+         learned ({why}). Turn enable_web off, or take data out of the repository."
+    ))
 }
 
 /// Everything that the model could read: the base first, which nobody can change from a pull request, then what the head has
@@ -157,4 +163,56 @@ fn readable(content: &[u8]) -> Cow<'_, str> {
         let runs: Vec<_> = runs.map(String::from_utf8_lossy).collect();
         runs.join("\n")
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guard_that_knows_a_part_only_is_none() {
+        let code = "one two three four five six seven eight nine ten eleven twelve";
+        let learned = |bytes: usize| {
+            let mut text = RepositoryText::with_room(bytes);
+            text.add(code);
+            whole(Ok(text)).map(|_| ())
+        };
+        assert_eq!(learned(1 << 10), Ok(()));
+        let full = learned(1).unwrap_err();
+        assert!(full.contains("more than about 200 MiB of text"), "{full}");
+        assert!(full.contains("Turn enable_web off"), "{full}");
+        let unread = whole(Err(anyhow::anyhow!("git has no object 1"))).unwrap_err();
+        assert!(unread.contains("learned (git has no object 1)"), "{unread}");
+    }
+
+    #[test]
+    fn text_is_read_whatever_its_encoding_and_out_of_data() {
+        let wide: Vec<u8> = "let x = 1;"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        assert_eq!(readable(&wide), "let x = 1;");
+        assert_eq!(readable(b"caf\xe9"), "caf\u{fffd}");
+        let data = [
+            &b"\x7fELF\0\x01\x02\0"[..],
+            b"a private sentence",
+            &[0xff, 0],
+        ]
+        .concat();
+        assert_eq!(readable(&data), "a private sentence");
+    }
+
+    #[test]
+    fn files_are_read_in_batches_of_some_size() {
+        let file = |size| TreeEntry {
+            kind: crate::git::EntryKind::File,
+            id: String::new(),
+            size: Some(size),
+            path: Vec::new(),
+        };
+        let files: Vec<TreeEntry> = (0..40).map(|_| file(1 << 20)).collect();
+        let sizes: Vec<usize> = batches(&files).map(<[_]>::len).collect();
+        assert_eq!(sizes.iter().sum::<usize>(), 40);
+        assert!(sizes.iter().all(|size| *size <= 10), "{sizes:?}");
+    }
 }

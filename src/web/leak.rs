@@ -79,7 +79,8 @@ impl RepositoryText {
     /// What it takes in memory.
     pub const BYTES: usize = filter::BYTES;
 
-    fn with_room(bytes: usize) -> Self {
+    /// With room for other than the usual amount of text.
+    pub(crate) fn with_room(bytes: usize) -> Self {
         Self {
             filter: Filter::new(bytes),
             links: HashSet::new(),

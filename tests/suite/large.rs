@@ -195,8 +195,8 @@ fn files_that_git_packs_to_nothing_take_little_memory_and_are_not_called_reviewe
         "old/rows.txt",
         "data/more7.txt",
     ] {
-        let named = format!("{path} (too large to be read)");
-        assert!(names.contains(&named.as_str()), "{path}: {names:?}");
+        let expected = format!("{path} (too large to be read)");
+        assert!(names.contains(&expected.as_str()), "{path}: {names:?}");
     }
     assert!(
         names.iter().all(|name| !name.starts_with("src/")),
