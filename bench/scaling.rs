@@ -8,6 +8,7 @@ use opencode_reviewer::domain::{CommitSha, FileDiff};
 use opencode_reviewer::redact::Redactor;
 use secrecy::SecretString;
 use std::fmt::Write as _;
+use std::slice::from_ref;
 use std::time::Duration;
 
 /// What is repeated, to half a megabyte and to one.
@@ -53,14 +54,8 @@ pub fn run() -> Result<String> {
     let compared = |hunks: u32| {
         let (then, now) = (change(hunks, "b"), change(hunks, "c"));
         let moves = Moves::of(vec![change(hunks, "d")]);
-        let compare = || {
-            drop(Since::of(
-                head.clone(),
-                &[then.clone()],
-                &[now.clone()],
-                &moves,
-            ))
-        };
+        let (then, now) = (from_ref(&then), from_ref(&now));
+        let compare = || drop(Since::of(head.clone(), then, now, &moves));
         least(compare)
     };
     let times = [compared(HUNKS)?, compared(2 * HUNKS)?];

@@ -479,7 +479,7 @@ mod tests {
         let mut long = Walker::new(1 << 20);
         long.push(b"@@ -0,0 +1,2 @@\n+").unwrap();
         for _ in 0..64 {
-            long.push(&[b'x'; 64 << 10]).unwrap();
+            long.push(&b"x".repeat(64 << 10)).unwrap();
             assert!(long.line.kept.capacity() <= 2 << 20);
         }
         long.push(b"\n+y\n").unwrap();
