@@ -209,12 +209,12 @@ impl Hunk {
 impl FileDiff {
     /// Hunks of one file from the text that follows its header, or from GitHub's `patch` field.
     pub fn parse_hunks(patch: impl AsRef<[u8]>) -> Result<Vec<Hunk>, HunkError> {
-        Ok(walker::parse(patch.as_ref(), FILE_ROOM)?.hunks)
+        Ok(walker::parse(patch.as_ref(), usize::MAX)?.hunks)
     }
 
     /// Takes the hunks of a patch, as far as there is room for them.
     pub(crate) fn take_patch(&mut self, patch: &[u8], room: &mut usize) -> Result<(), HunkError> {
-        let walked = walker::parse(patch, *room)?;
+        let walked = walker::parse(patch, FILE_ROOM.min(*room))?;
         *room -= walked.used.min(*room);
         (self.hunks, self.beyond) = (walked.hunks, walked.beyond);
         Ok(())

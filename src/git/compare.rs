@@ -187,7 +187,9 @@ impl SectionReader {
             .last_mut()
             .context("git diff-tree printed no header")?;
         if self.walker.is_some() || self.line.starts_with(b"@@ ") {
-            let walker = self.walker.get_or_insert_with(|| Walker::new(self.room));
+            let walker = self
+                .walker
+                .get_or_insert_with(|| Walker::new(self.room.min(FILE_ROOM)));
             walker.push(&self.line).context(UNREADABLE)?;
         } else if self.line.starts_with(b"Binary files ") {
             section.binary = true;

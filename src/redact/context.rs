@@ -241,11 +241,17 @@ fn word_before(text: &str) -> &str {
     &text[text.len() - length..]
 }
 
+/// Whether a bare word ends before this character.
+fn ends_word(c: char) -> bool {
+    let bracket = matches!(c, '<' | '>' | '(' | ')' | '{' | '}' | '[' | ']');
+    bracket || matches!(c, '"' | '\'' | '`' | ',' | ';' | '&' | '|' | '\\')
+}
+
 /// From here to the closing quote, or to what ends a bare word.
 fn value(text: &str, start: usize, quote: Option<char>) -> Range<usize> {
     let ends = |c: char| match quote {
         Some(quote) => c == quote || c == '\n',
-        None => c.is_whitespace() || "\"'`<>(){}[],;&|\\".contains(c),
+        None => c.is_whitespace() || ends_word(c),
     };
     let rest = &text[start..];
     let length = rest

@@ -198,7 +198,7 @@ impl Walker {
     pub(crate) fn new(room: usize) -> Self {
         Self {
             budget: Budget {
-                room: room.min(FILE_ROOM),
+                room,
                 used: 0,
                 full: false,
             },
