@@ -1,7 +1,9 @@
-//! `make bench`: how rebuilding the threads scales, what large pull requests take, this action beside the tools that one would
+//! `make bench`: how rebuilding the threads and work on hostile text scale, what large pull requests take, this action beside
+//! the tools that one would
 //! pick instead, and what the sandbox costs. For the latter two the same scripted review is run in turn, with a model that
 //! answers at once. The numbers are printed and, when all parts were run, written to `RESULTS.md`; they are never judged.
-//! `cargo bench --bench review -- rebuild` does the first part only; the others are `large`, `tools` and `sandbox`.
+//! `cargo bench --bench review -- rebuild` does the first part only; the others are `scaling`, `large`,
+//! `tools` and `sandbox`.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -20,6 +22,7 @@ mod prefix;
 mod rebuild;
 mod results;
 mod sandbox;
+mod scaling;
 #[path = "../examples/demo/script.rs"]
 mod script;
 #[allow(
@@ -47,7 +50,7 @@ fn main() -> ExitCode {
         println!("Nothing is measured without `cargo bench --bench review`.");
         return ExitCode::SUCCESS;
     }
-    let parts = ["rebuild", "large", "tools", "sandbox"];
+    let parts = ["rebuild", "scaling", "large", "tools", "sandbox"];
     let part = std::env::args().find(|argument| parts.contains(&argument.as_str()));
     match measure_part(part.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -75,6 +78,9 @@ fn measure_part(part: Option<&str>) -> Result<()> {
     }
     if wanted("rebuild") {
         tell(&plain("Rebuilding", &rebuild::run()?));
+    }
+    if wanted("scaling") {
+        tell(&plain("Hostile text", &scaling::run()?));
     }
     if wanted("large") {
         tell(&plain("Large pull requests", &large::run()?));

@@ -281,10 +281,11 @@ async fn started(run: &Run<'_>, pull: PullRequest, check: &CheckRun) -> Result<F
     );
     let (mut sidecar, reading) = both(sidecar, reading)?;
     tell_confinement(&run.engine, &sidecar);
-    web::open(&run.engine, &reading.change).await?;
+    let no_web = web::open(&run.engine, &reading.change).await?;
     let mut finished = Box::pin(work(run, &mut sidecar, reading, check)).await;
     if let Ok(finished) = &mut finished {
         finished.report.sandbox = Some(sidecar.confinement().into());
+        finished.report.notes.extend(no_web);
     }
     sidecar.stop().await;
     finished

@@ -13,6 +13,7 @@ pub(crate) mod fixture;
 #[cfg(test)]
 mod tests;
 
+pub use compare::CHANGE_ROOM;
 pub(crate) use compare::path_text;
 pub use objects::{EntryKind, TreeEntry};
 pub use worktree::{Taken, WorkTree};

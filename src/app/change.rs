@@ -23,6 +23,8 @@ pub struct Change {
     pub evidence: Vec<String>,
     pub snapshot: Snapshot,
     pub repository: Repository,
+    /// The merge base and the head.
+    pub commits: [CommitSha; 2],
 }
 
 impl Change {
@@ -56,6 +58,7 @@ impl Change {
             evidence,
             snapshot,
             repository,
+            commits: [merge_base.clone(), head.clone()],
         })
     }
 

@@ -151,10 +151,11 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Reviewe
         return Err(Stop::Skip(comment::nothing_to_show(excused, &unreadable)));
     }
     tell_confinement(&engine, &sidecar);
-    web::open(&engine, &change).await?;
+    let no_web = web::open(&engine, &change).await?;
     let mut reviewed = Box::pin(review(&engine, &mut sidecar, &work, &change, draft)).await;
     if let Ok(reviewed) = &mut reviewed {
         reviewed.report.sandbox = Some(sidecar.confinement().into());
+        reviewed.report.notes.extend(no_web);
     }
     sidecar.stop().await;
     reviewed

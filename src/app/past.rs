@@ -6,6 +6,7 @@ use super::reading::Reading;
 use crate::context::brief::Excerpt;
 use crate::domain::diff::Mask;
 use crate::domain::{Anchor, CommentId, CommitSha, FileDiff, LineKind, Side, Thread};
+use crate::git::CHANGE_ROOM;
 use std::collections::HashMap;
 
 /// Lines shown on each side of an anchored one.
@@ -22,13 +23,18 @@ pub struct Past {
 impl Past {
     pub async fn of(run: &Run<'_>, reading: &Reading, threads: &[&Thread]) -> Self {
         let mut since: HashMap<CommitSha, Vec<FileDiff>> = HashMap::new();
+        let mut room = CHANGE_ROOM;
         for head in threads.iter().filter_map(|thread| thread.head.as_ref()) {
             if *head == reading.pull.head_sha || since.contains_key(head) {
                 continue;
             }
             match changes(run, reading, head).await {
                 Ok(diffs) => {
-                    since.insert(head.clone(), diffs);
+                    let size = diffs.iter().map(FileDiff::size).sum();
+                    if let Some(left) = room.checked_sub(size) {
+                        room = left;
+                        since.insert(head.clone(), diffs);
+                    }
                 }
                 Err(error) => tracing::debug!("{} cannot be compared: {error:#}", head.short()),
             }
@@ -56,7 +62,10 @@ pub async fn follow_renames(run: &Run<'_>, reading: &Reading, threads: &mut [Thr
         };
         if !since.contains_key(head) {
             // A head that is gone tells nothing, and is asked for once.
-            let diffs = changes(run, reading, head).await.unwrap_or_default();
+            let mut diffs = changes(run, reading, head).await.unwrap_or_default();
+            for diff in &mut diffs {
+                diff.hunks = Vec::new(); // Only the names are asked for.
+            }
             since.insert(head.clone(), diffs);
         }
         let was = Some(thread.file.as_str());
@@ -121,7 +130,7 @@ fn anchored(diff: &FileDiff, thread: &Thread, hash: &str) -> Option<Vec<String>>
         let number = one.old.unwrap_or_default();
         one.kind == LineKind::Removed && range.contains(&number)
     });
-    Some(removed.map(|one| one.text.clone()).collect())
+    Some(removed.map(|one| one.text.to_string()).collect())
 }
 
 async fn excerpt(

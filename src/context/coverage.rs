@@ -98,6 +98,9 @@ pub fn cover(diff: &FileDiff, ignore: &Ignore, content: Content) -> Cover {
             None => Cover::Unreadable("binary"),
         };
     }
+    if !diff.is_whole() {
+        return Cover::Unreadable("too large to be read");
+    }
     match diff.hidden {
         Hidden::Nothing => Cover::Owed,
         Hidden::Data => Cover::Excused(Excuse::Masked),
@@ -151,6 +154,7 @@ mod tests {
     use crate::config::Globs;
     use crate::context::ignore::BasePaths;
     use crate::domain::Objects;
+    use crate::domain::diff::Beyond;
 
     fn ignore(own: &[&str], base: &[&str]) -> Ignore {
         let texts = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect();
@@ -317,6 +321,21 @@ mod tests {
             ..binary
         };
         assert_eq!(covered(&removed), Cover::Excused(Excuse::RemovedBinary));
+    }
+
+    #[test]
+    fn a_file_of_which_lines_are_missing_was_not_read() {
+        let beyond = Beyond {
+            added: 1,
+            removed: 0,
+        };
+        for path in ["src/a.rs", ".env"] {
+            let cut = FileDiff {
+                beyond,
+                ..diff(path, "@@ -0,0 +1 @@\n+A=1\n")
+            };
+            assert_eq!(covered(&cut), Cover::Unreadable("too large to be read"));
+        }
     }
 
     #[test]

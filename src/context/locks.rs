@@ -116,6 +116,10 @@ const LISTS: [&str; 8] = [
     "workspaces",
 ];
 
+/// How many values a lock file in JSON may have. Each takes about a hundred bytes once it is read; a lock file of 10 MB has
+/// about 300,000.
+const MOST_VALUES: usize = 1_000_000;
+
 /// Keys of a package.
 const PACKAGE: [&str; 6] = ["version", "resolved", "integrity", "dist", "source", "link"];
 
@@ -153,6 +157,10 @@ pub fn sources(path: &str, content: &[u8]) -> Option<Sources> {
             }
         }
         Syntax::Json => {
+            let separators = content.iter().filter(|byte| b",:[{".contains(byte));
+            if separators.count() > MOST_VALUES {
+                return None;
+            }
             let json: Value = serde_json::from_slice(content).ok()?;
             let mut texts = Vec::new();
             collect(&json, true, &mut texts);
@@ -399,6 +407,14 @@ mod tests {
         assert_eq!(named("flake.lock", nix), ["github.com/evil"]);
         let binary = "\u{1}\0https://evil.example/a.tgz\0\u{2}";
         assert_eq!(named("bun.lockb", binary), ["evil.example"]);
+    }
+
+    #[test]
+    fn a_lock_file_of_a_million_values_is_not_read() {
+        let values = |count: usize| format!("[{}1]", "1,".repeat(count));
+        let read = |count| sources("package-lock.json", values(count).as_bytes());
+        assert_eq!(read(999_999), Some(Sources::new()));
+        assert_eq!(read(1_000_000), None);
     }
 
     #[test]

@@ -38,12 +38,12 @@ pub fn is_large<D: Borrow<FileDiff>>(diffs: &[D]) -> bool {
 #[must_use]
 pub fn cut<D: Borrow<FileDiff>>(diffs: &[D], room: usize) -> Parts {
     let diffs: Vec<&FileDiff> = diffs.iter().map(Borrow::borrow).collect();
-    let texts: Vec<String> = diffs.iter().map(|diff| diff.numbered()).collect();
     let fitting = |weights: Vec<usize>, room: usize| {
         let paths = diffs.iter().map(|diff| diff.path.as_str());
         risk::fitting(paths.zip(weights), room)
     };
-    let weights: Vec<usize> = texts.iter().map(String::len).collect();
+    // One text at a time: those that do not fit may be large.
+    let weights: Vec<usize> = diffs.iter().map(|diff| diff.numbered().len()).collect();
     let fits = fitting(weights.clone(), room);
     // What does not fit at all is too large for the first part, too.
     let of_fitting = weights.iter().zip(&fits);
@@ -55,15 +55,18 @@ pub fn cut<D: Borrow<FileDiff>>(diffs: &[D], room: usize) -> Parts {
     };
     let mut pieces = Vec::new();
     for at in risk::order(diffs.iter().map(|diff| diff.path.as_str())) {
-        match (fits[at], first[at], pieces_of(diffs[at], &texts[at])) {
-            (true, true, _) => {}
-            (true, false, Some(cut)) => pieces.extend(cut),
-            _ => parts.beyond.push(diffs[at].path.clone()),
+        if fits[at] && first[at] {
+            continue;
+        }
+        let cut = fits[at].then(|| pieces_of(diffs[at])).flatten();
+        match cut {
+            Some(cut) => pieces.extend(cut),
+            None => parts.beyond.push(diffs[at].path.clone()),
         }
     }
     let inline = (0..diffs.len()).filter(|at| first[*at]);
     parts.texts[0] = inline
-        .map(|at| texts[at].as_str())
+        .map(|at| diffs[at].numbered())
         .collect::<Vec<_>>()
         .join("\n");
     parts.add(pieces);
@@ -88,9 +91,10 @@ impl Parts {
 }
 
 /// A file's diff in pieces that each fit a part; `None` where a single line does not.
-fn pieces_of(diff: &FileDiff, whole: &str) -> Option<Vec<String>> {
+fn pieces_of(diff: &FileDiff) -> Option<Vec<String>> {
+    let whole = diff.numbered();
     if whole.len() <= FURTHER {
-        return Some(vec![whole.to_owned()]);
+        return Some(vec![whole]);
     }
     // Names and legend, beside the lines.
     let most = FURTHER - 2_000 - 2 * visible(&diff.path).len().min(20_000);
@@ -165,7 +169,9 @@ mod tests {
     fn holds(parts: &Parts, diff: &FileDiff) -> bool {
         let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
         let all = parts.texts.concat();
-        lines.into_iter().all(|line| all.contains(&line.text))
+        lines
+            .into_iter()
+            .all(|line| all.contains(line.text.as_str()))
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::domain::{CommitSha, FileDiff, Hunk};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The change now, held against the change that was reviewed.
 #[derive(Debug, Clone)]
@@ -40,16 +40,22 @@ impl Moves {
         Self(Some(between.into_iter().map(by_path).collect()))
     }
 
-    fn line(&self, path: &str, line: u32) -> u32 {
-        let diff = self.0.as_ref().and_then(|moves| moves.get(path));
-        diff.map_or(line, |diff| diff.moved(line))
-    }
-
-    /// Whether a hunk of then is one of now: the same bytes at the same place.
-    fn is_same(&self, then: &FileDiff, hunk: &Hunk, now: &Hunk) -> bool {
+    /// The hunks of a diff from then by their bytes and the place where they begin now; `None` where the move of the file's
+    /// lines is not known whole.
+    fn places(&self, then: &FileDiff) -> Option<Vec<Place>> {
         let path = then.previous_path.as_ref().unwrap_or(&then.path);
-        let begins = hunk.begins().map(|line| self.line(path, line));
-        begins == now.begins() && hunk.is_same_change(now)
+        let begins = then.hunks.iter().filter_map(Hunk::begins);
+        let begins = match self.0.as_ref().and_then(|moves| moves.get(path)) {
+            Some(diff) if !diff.is_whole() => return None,
+            Some(diff) => diff.moved_each(begins),
+            None => begins.collect(),
+        };
+        let mut begins = begins.into_iter();
+        let place = |hunk: &Hunk| {
+            let begins = hunk.begins().and_then(|_| begins.next());
+            (begins, hunk.digest)
+        };
+        Some(then.hunks.iter().map(place).collect())
     }
 
     /// Whether a file changes as it did then: by its objects where both changes have one merge base, else by its modes and
@@ -61,12 +67,23 @@ impl Moves {
         if self.0.is_none() {
             return then.objects == now.objects;
         }
+        if !then.is_whole() || !now.is_whole() {
+            return false;
+        }
         if now.hunks.is_empty() {
             return then.hunks.is_empty() && then.objects.new_id == now.objects.new_id;
         }
-        let mut pairs = then.hunks.iter().zip(&now.hunks);
-        then.hunks.len() == now.hunks.len() && pairs.all(|(old, new)| self.is_same(then, old, new))
+        let places = now.hunks.iter().map(place);
+        self.places(then)
+            .is_some_and(|then| then.into_iter().eq(places))
     }
+}
+
+/// Where a hunk begins in the old version, and the hash of its bytes: the same bytes at the same place are the same change.
+type Place = (Option<u32>, [u8; 32]);
+
+fn place(hunk: &Hunk) -> Place {
+    (hunk.begins(), hunk.digest)
 }
 
 impl Since {
@@ -127,10 +144,10 @@ fn news(then: &FileDiff, now: &FileDiff, moves: &Moves) -> News {
     if moves.is_known(then, now) {
         return News::Nothing;
     }
-    let is_known = |new: &Hunk| then.hunks.iter().any(|old| moves.is_same(then, old, new));
-    let is_new = |hunk: &&Hunk| !is_known(hunk);
+    let known: HashSet<Place> = moves.places(then).into_iter().flatten().collect();
+    let is_new = |hunk: &&Hunk| !known.contains(&place(hunk));
     let hunks: Vec<Hunk> = now.hunks.iter().filter(is_new).cloned().collect();
-    if !then.is_of_a_kind_with(now) || hunks.is_empty() {
+    if !then.is_of_a_kind_with(now) || hunks.is_empty() || !now.is_whole() {
         // What is left may not do without what was taken back.
         return News::All;
     }
@@ -143,6 +160,7 @@ fn news(then: &FileDiff, now: &FileDiff, moves: &Moves) -> News {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::diff::Beyond;
     use crate::domain::{FileStatus, Objects};
 
     fn diff(path: &str, hunks: &str) -> FileDiff {
@@ -265,6 +283,21 @@ mod tests {
         let since = since(&before, &now);
         assert!(!since.is_known(&now[0]));
         assert_eq!(*since.new_in(&now[0]), now[0]);
+    }
+
+    #[test]
+    fn a_file_of_which_lines_are_missing_is_not_known_and_moves_nothing() {
+        let beyond = Beyond {
+            added: 9,
+            removed: 0,
+        };
+        let cut = |diff: FileDiff| FileDiff { beyond, ..diff };
+        let (whole, now) = ([diff("x", FIRST)], [cut(diff("x", FIRST))]);
+        assert!(since(&whole, &whole).is_empty());
+        assert!(!since(&whole, &now).is_empty());
+        assert!(!since(&now, &whole).is_empty());
+        let moves = Moves::of(vec![cut(diff("x", TEN_LINES))]);
+        assert!(!since_with(&whole, &[diff("x", MOVED)], &moves).is_empty());
     }
 
     #[test]

@@ -4,12 +4,15 @@
 mod anchor;
 mod mask;
 mod numbered;
+mod text;
 mod walker;
 
 pub use anchor::AnchorError;
 pub use mask::Mask;
 pub(crate) use numbered::{is_hidden, is_selector, takes_selector, visible};
+pub use text::LineText;
 pub use walker::HunkError;
+pub(crate) use walker::{FILE_ROOM, Walker};
 
 use std::ops::RangeInclusive;
 
@@ -49,7 +52,7 @@ pub struct DiffLine {
     pub kind: LineKind,
     pub old: Option<u32>,
     pub new: Option<u32>,
-    pub text: String,
+    pub text: LineText,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,6 +129,30 @@ pub enum Hidden {
     Lines,
 }
 
+/// Changed lines that were counted and not kept, because the diff is too large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Beyond {
+    pub added: usize,
+    pub removed: usize,
+}
+
+impl Beyond {
+    fn count(&mut self, kind: LineKind) {
+        match kind {
+            LineKind::Added => self.added += 1,
+            LineKind::Removed => self.removed += 1,
+            LineKind::Context => {}
+        }
+    }
+}
+
+impl std::ops::AddAssign for Beyond {
+    fn add_assign(&mut self, other: Self) {
+        self.added += other.added;
+        self.removed += other.removed;
+    }
+}
+
 /// What changed in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileDiff {
@@ -136,6 +163,8 @@ pub struct FileDiff {
     /// Has content that cannot be shown as lines.
     pub binary: bool,
     pub hunks: Vec<Hunk>,
+    /// The changed lines of a file that is too large for its hunks to be kept.
+    pub beyond: Beyond,
     pub objects: Objects,
     pub hidden: Hidden,
 }
@@ -144,6 +173,15 @@ pub struct FileDiff {
 const RANGES_SHOWN: usize = 40;
 
 impl DiffLine {
+    /// How far it moves what follows it.
+    fn shift(&self) -> i64 {
+        match self.kind {
+            LineKind::Added => 1,
+            LineKind::Removed => -1,
+            LineKind::Context => 0,
+        }
+    }
+
     /// The number on the side where a comment on this line hangs: context lines belong to the head.
     fn commentable_on(&self, side: Side) -> Option<u32> {
         match (side, self.kind) {
@@ -171,7 +209,27 @@ impl Hunk {
 impl FileDiff {
     /// Hunks of one file from the text that follows its header, or from GitHub's `patch` field.
     pub fn parse_hunks(patch: impl AsRef<[u8]>) -> Result<Vec<Hunk>, HunkError> {
-        walker::parse(patch.as_ref())
+        Ok(walker::parse(patch.as_ref(), usize::MAX)?.hunks)
+    }
+
+    /// Takes the hunks of a patch, as far as there is room for them.
+    pub(crate) fn take_patch(&mut self, patch: &[u8], room: &mut usize) -> Result<(), HunkError> {
+        let walked = walker::parse(patch, FILE_ROOM.min(*room))?;
+        *room -= walked.used.min(*room);
+        (self.hunks, self.beyond) = (walked.hunks, walked.beyond);
+        Ok(())
+    }
+
+    /// About how many bytes it takes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.hunks.iter().map(walker::size).sum()
+    }
+
+    /// Whether its changed lines are there.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.beyond == Beyond::default()
     }
 
     /// Lines that take a comment on a side, as ranges that never cross a hunk.
@@ -229,27 +287,44 @@ impl FileDiff {
     /// Where a line of the old version stands in the new one, or where it would.
     #[must_use]
     pub fn moved(&self, old_line: u32) -> u32 {
-        let mut moved = i64::from(old_line);
-        for line in self.hunks.iter().flat_map(|hunk| &hunk.lines) {
-            match line.kind {
-                LineKind::Removed if line.old.is_some_and(|old| old < old_line) => moved -= 1,
-                LineKind::Added if line.new.is_some_and(|new| i64::from(new) <= moved) => {
-                    moved += 1;
-                }
-                _ => {}
+        let moved = self.moved_each(std::iter::once(old_line));
+        moved.first().copied().unwrap_or(old_line)
+    }
+
+    /// The same for lines in ascending order, in one pass over the diff.
+    #[must_use]
+    pub fn moved_each(&self, old_lines: impl Iterator<Item = u32>) -> Vec<u32> {
+        let mut lines = self.hunks.iter().flat_map(|hunk| &hunk.lines).peekable();
+        let mut shift = 0;
+        let mut moved = Vec::new();
+        let mut last_old = 0;
+        for old_line in old_lines {
+            // All that stands before the line.
+            while let Some(line) = lines.next_if(|line| line.old.unwrap_or(last_old) < old_line) {
+                last_old = line.old.unwrap_or(last_old);
+                shift += line.shift();
             }
+            // What was put in the place of the line, where it is gone.
+            let mut place = i64::from(old_line) + shift;
+            let replaced = lines
+                .clone()
+                .take_while(|line| line.kind != LineKind::Context);
+            for line in replaced.filter(|line| line.kind == LineKind::Added) {
+                place += i64::from(line.new.is_some_and(|new| i64::from(new) <= place));
+            }
+            moved.push(u32::try_from(place.max(1)).unwrap_or(old_line));
         }
-        u32::try_from(moved.max(1)).unwrap_or(old_line)
+        moved
     }
 
     #[must_use]
     pub fn additions(&self) -> usize {
-        self.count(LineKind::Added)
+        self.count(LineKind::Added) + self.beyond.added
     }
 
     #[must_use]
     pub fn deletions(&self) -> usize {
-        self.count(LineKind::Removed)
+        self.count(LineKind::Removed) + self.beyond.removed
     }
 
     /// The commentable line nearest to one that is not, on the same side while that side has any.
@@ -389,6 +464,39 @@ mod tests {
             "no line of the head (removed: 1-2)"
         );
         assert_eq!(file("").nearest(Side::Right, 1), None);
+    }
+
+    /// How one line moves, by its definition: every line of the diff is looked at.
+    fn moved_slowly(file: &FileDiff, old_line: u32) -> u32 {
+        let mut moved = i64::from(old_line);
+        for line in file.hunks.iter().flat_map(|hunk| &hunk.lines) {
+            match line.kind {
+                LineKind::Removed if line.old.is_some_and(|old| old < old_line) => moved -= 1,
+                LineKind::Added if line.new.is_some_and(|new| i64::from(new) <= moved) => {
+                    moved += 1;
+                }
+                _ => {}
+            }
+        }
+        u32::try_from(moved.max(1)).unwrap_or(old_line)
+    }
+
+    #[test]
+    fn lines_move_in_one_pass_as_they_do_one_by_one() {
+        for patch in [
+            TWO_HUNKS,
+            "@@ -0,0 +1,3 @@\n+a\n+b\n+c\n",
+            "@@ -1,3 +0,0 @@\n-a\n-b\n-c\n",
+            "@@ -1,4 +1,5 @@\n+x\n+y\n a\n-b\n c\n d\n@@ -9,5 +10,4 @@\n a\n-b\n-c\n+z\n d\n e\n",
+            "@@ -2,6 +2,6 @@\n a\n-b\n-c\n-d\n+x\n+y\n+z\n e\n f\n@@ -40,2 +40,3 @@\n a\n b\n+c\n",
+            "",
+        ] {
+            let file = file(patch);
+            let slowly: Vec<u32> = (1..60).map(|line| moved_slowly(&file, line)).collect();
+            assert_eq!(file.moved_each(1..60), slowly, "{patch}");
+            let singly: Vec<u32> = (1..60).map(|line| file.moved(line)).collect();
+            assert_eq!(singly, slowly, "{patch}");
+        }
     }
 
     #[test]

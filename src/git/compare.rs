@@ -4,6 +4,7 @@
 
 use super::Repository;
 use super::command::{Access, Running};
+use crate::domain::diff::{Beyond, FILE_ROOM, Walker};
 use crate::domain::{CommitSha, FileDiff, FileStatus, Hunk, Objects};
 use anyhow::{Context as _, Result, bail};
 use std::collections::HashSet;
@@ -30,8 +31,11 @@ pub(super) const OPTIONS: [&str; 15] = [
     "--full-index",
 ];
 
-/// More patch than this cannot be reviewed, and holding it would take the machine's memory.
-const MAX_PATCH_BYTES: usize = 128 * 1024 * 1024;
+/// What is kept of a change's lines, in bytes. More cannot be reviewed, and would take the machine's memory.
+pub const CHANGE_ROOM: usize = 4 * FILE_ROOM;
+/// No line between the hunks is longer: it names two paths, or quotes the beginning of a line.
+const LONGEST_HEADER: usize = 1 << 20;
+const UNREADABLE: &str = "git diff-tree printed a patch that cannot be read";
 
 impl Repository {
     /// What changed from `base` to `head`, in git's order. What the base calls binary is; what the head says
@@ -57,8 +61,9 @@ impl Repository {
         let raw = self.git.output(access, &command(&["--raw", "-z"])).await?;
         let changes = changes(&raw)?;
         let patch = self.git.start(access, &command(&["--patch", "-U3"]))?;
-        let mut files = join(changes, sections(patch).await?)?;
-        self.decode(&mut files).await?;
+        let (sections, room) = sections(patch).await?;
+        let mut files = join(changes, sections)?;
+        self.decode(&mut files, room).await?;
         Ok(files.into_iter().map(FileDiff::masked).collect())
     }
 }
@@ -76,6 +81,7 @@ struct Change {
 struct Section {
     binary: bool,
     hunks: Vec<Hunk>,
+    beyond: Beyond,
 }
 
 /// `:<mode> <mode> <id> <id> <letter><score>`, NUL, path, NUL, and for a rename a second path.
@@ -115,44 +121,95 @@ fn changes(raw: &[u8]) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
-async fn sections(mut git: Running) -> Result<Vec<Section>> {
+/// The sections of a patch, read as git prints it, and the room that is left. Files that do not fit are counted.
+async fn sections(mut git: Running) -> Result<(Vec<Section>, usize)> {
     let mut stdout = BufReader::with_capacity(64 * 1024, &mut git.stdout);
-    let mut sections: Vec<Section> = Vec::new();
-    let (mut line, mut patch, mut total) = (Vec::new(), Vec::new(), 0);
+    let mut reader = SectionReader::new(CHANGE_ROOM);
     loop {
-        line.clear();
-        let read = stdout.read_until(b'\n', &mut line).await?;
-        total += read;
-        if total > MAX_PATCH_BYTES {
-            bail!(
-                "the change is larger than {} MiB; split the pull request, or keep generated data out of it",
-                MAX_PATCH_BYTES >> 20
-            );
-        }
-        // A line of content starts with one of `+- \`, so this can only be a header.
-        let header = line.starts_with(b"diff --git ");
-        if read == 0 || header {
-            if let Some(section) = sections.last_mut() {
-                section.hunks = FileDiff::parse_hunks(&patch)
-                    .context("git diff-tree printed a patch that cannot be read")?;
-            }
-            patch.clear();
-        }
-        if read == 0 {
+        let printed = stdout.fill_buf().await?;
+        if printed.is_empty() {
             break;
-        } else if header {
-            sections.push(Section::default());
-        } else if !patch.is_empty() || line.starts_with(b"@@ ") {
-            patch.extend_from_slice(&line);
-        } else if line.starts_with(b"Binary files ") {
-            sections
-                .last_mut()
-                .context("git diff-tree printed no header")?
-                .binary = true;
         }
+        let read = printed.len();
+        for piece in printed.split_inclusive(|byte| *byte == b'\n') {
+            reader.push(piece)?;
+        }
+        stdout.consume(read);
     }
     git.finish().await?;
-    Ok(sections)
+    reader.finish()
+}
+
+/// Takes a patch of many files, piece by piece; a piece ends at a line feed or where a read ended.
+struct SectionReader {
+    sections: Vec<Section>,
+    /// The hunks of the last section.
+    walker: Option<Walker>,
+    /// A line that is not inside of a hunk, as far as it was read.
+    line: Vec<u8>,
+    room: usize,
+}
+
+impl SectionReader {
+    fn new(room: usize) -> Self {
+        Self {
+            sections: Vec::new(),
+            walker: None,
+            line: Vec::new(),
+            room,
+        }
+    }
+
+    fn push(&mut self, piece: &[u8]) -> Result<()> {
+        if let Some(walker) = self.walker.as_mut().filter(|walker| walker.is_inside()) {
+            return walker.push(piece).context(UNREADABLE);
+        }
+        if self.line.len() + piece.len() > LONGEST_HEADER {
+            bail!(UNREADABLE);
+        }
+        self.line.extend_from_slice(piece);
+        if piece.ends_with(b"\n") {
+            self.end_line()?;
+            self.line.clear();
+        }
+        Ok(())
+    }
+
+    /// A line of a header: a line of content starts with one of `+- \`, and was taken by the walker.
+    fn end_line(&mut self) -> Result<()> {
+        if self.line.starts_with(b"diff --git ") {
+            self.end_section()?;
+            self.sections.push(Section::default());
+            return Ok(());
+        }
+        let section = self
+            .sections
+            .last_mut()
+            .context("git diff-tree printed no header")?;
+        if self.walker.is_some() || self.line.starts_with(b"@@ ") {
+            let walker = self
+                .walker
+                .get_or_insert_with(|| Walker::new(self.room.min(FILE_ROOM)));
+            walker.push(&self.line).context(UNREADABLE)?;
+        } else if self.line.starts_with(b"Binary files ") {
+            section.binary = true;
+        }
+        Ok(())
+    }
+
+    fn end_section(&mut self) -> Result<()> {
+        if let (Some(walker), Some(section)) = (self.walker.take(), self.sections.last_mut()) {
+            let walked = walker.finish().context(UNREADABLE)?;
+            self.room -= walked.used.min(self.room);
+            (section.hunks, section.beyond) = (walked.hunks, walked.beyond);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(Vec<Section>, usize)> {
+        self.end_section()?;
+        Ok((self.sections, self.room))
+    }
 }
 
 fn join(changes: Vec<Change>, sections: Vec<Section>) -> Result<Vec<FileDiff>> {
@@ -167,6 +224,7 @@ fn join(changes: Vec<Change>, sections: Vec<Section>) -> Result<Vec<FileDiff>> {
             let added = sections.next().context(disagree)?;
             section.binary |= added.binary;
             section.hunks.extend(added.hunks);
+            section.beyond += added.beyond;
         }
         let mut path = path_text(&change.path);
         while !taken.insert(path.clone()) {
@@ -178,6 +236,7 @@ fn join(changes: Vec<Change>, sections: Vec<Section>) -> Result<Vec<FileDiff>> {
             status: status(change.letter, &change.objects),
             binary: section.binary,
             hunks: section.hunks,
+            beyond: section.beyond,
             objects: change.objects,
             ..FileDiff::default()
         });

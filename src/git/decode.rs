@@ -5,7 +5,7 @@ use super::Repository;
 use super::command::Access;
 use super::compare::OPTIONS;
 use crate::domain::encoding::decoded;
-use crate::domain::{FileDiff, FileStatus, Hunk};
+use crate::domain::{FileDiff, FileStatus};
 use anyhow::{Context as _, Result};
 use std::collections::HashMap;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -14,10 +14,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 const LARGEST: u64 = 1024 * 1024;
 /// A change with more such files is one of data.
 const MOST_FILES: usize = 200;
+/// What is decoded of a change. The rest stays binary, and was not reviewed.
+const MOST_BYTES: usize = 32 << 20;
 
 impl Repository {
     /// Gives hunks to binary files that are text. Their lines count in the decoded text.
-    pub(super) async fn decode(&self, files: &mut [FileDiff]) -> Result<()> {
+    pub(super) async fn decode(&self, files: &mut [FileDiff], mut room: usize) -> Result<()> {
         let binary = files.iter_mut().filter(|file| file.binary);
         let mut binary: Vec<&mut FileDiff> = binary.take(MOST_FILES).collect();
         let ids = binary.iter().flat_map(|file| {
@@ -37,7 +39,11 @@ impl Repository {
                 (None, Some(new), status) if status != FileStatus::Removed => ("", new),
                 _ => continue,
             };
-            file.hunks = self.hunks(old, new).await?;
+            let patch = self.patch(old, new).await?;
+            let hunks = patch.windows(4).position(|bytes| bytes == b"\n@@ ");
+            let hunks = hunks.map_or(&[][..], |at| &patch[at + 1..]);
+            file.take_patch(hunks, &mut room)
+                .context("git diff printed a patch that cannot be read")?;
             file.binary = false;
         }
         Ok(())
@@ -46,8 +52,10 @@ impl Repository {
     /// The objects that are text, by id.
     async fn texts(&self, ids: Vec<String>) -> Result<HashMap<String, String>> {
         let mut texts = HashMap::new();
+        let mut total = 0;
         self.read_small(&ids, LARGEST, |at, content| {
-            if let Some(text) = decoded(content) {
+            if let Some(text) = decoded(content).filter(|text| total + text.len() <= MOST_BYTES) {
+                total += text.len();
                 texts.insert(ids[at].clone(), text);
             }
             Ok(())
@@ -56,7 +64,7 @@ impl Repository {
         Ok(texts)
     }
 
-    async fn hunks(&self, old: &str, new: &str) -> Result<Vec<Hunk>> {
+    async fn patch(&self, old: &str, new: &str) -> Result<Vec<u8>> {
         let (old, new) = (self.store(old).await?, self.store(new).await?);
         // The same diff as that of two commits, whatever git thinks of the content.
         let args = [
@@ -65,10 +73,7 @@ impl Repository {
             &[&old, &new, "--"],
         ]
         .concat();
-        let patch = self.git.output(Access::Objects, &args).await?;
-        let hunks = patch.windows(4).position(|bytes| bytes == b"\n@@ ");
-        let hunks = hunks.map_or(&[][..], |at| &patch[at + 1..]);
-        FileDiff::parse_hunks(hunks).context("git diff printed a patch that cannot be read")
+        self.git.output(Access::Objects, &args).await
     }
 
     /// Puts a text into our own store. Returns its id.

@@ -133,6 +133,7 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
     let found = PATTERNS
         .iter()
         .flat_map(|pattern| pattern.captures_iter(text));
+    let mut last = 0..0;
     for captures in found {
         let Some(whole) = captures.get(0) else {
             continue;
@@ -141,12 +142,17 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
             .name("quote")
             .and_then(|quote| quote.as_str().chars().last());
         let span = value(text, whole.end(), quote);
+        // A value within one that goes anyway is not judged again.
+        if last.start <= span.start && span.end <= last.end {
+            continue;
+        }
         let place = Place {
             before: &text[..whole.start()],
             quoted: quote.is_some(),
             captures: &captures,
         };
         if let Some((kind, from)) = place.judge(&text[span.clone()]) {
+            last = span.start + from..span.end;
             hits.push(Hit {
                 span: span.start + from..span.end,
                 kind,
@@ -235,11 +241,17 @@ fn word_before(text: &str) -> &str {
     &text[text.len() - length..]
 }
 
+/// Whether a bare word ends before this character.
+fn ends_word(c: char) -> bool {
+    let bracket = matches!(c, '<' | '>' | '(' | ')' | '{' | '}' | '[' | ']');
+    bracket || matches!(c, '"' | '\'' | '`' | ',' | ';' | '&' | '|' | '\\')
+}
+
 /// From here to the closing quote, or to what ends a bare word.
 fn value(text: &str, start: usize, quote: Option<char>) -> Range<usize> {
     let ends = |c: char| match quote {
         Some(quote) => c == quote || c == '\n',
-        None => c.is_whitespace() || "\"'`<>(){}[],;&|\\".contains(c),
+        None => c.is_whitespace() || ends_word(c),
     };
     let rest = &text[start..];
     let length = rest

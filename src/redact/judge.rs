@@ -2,6 +2,7 @@
 //! placeholder, a name, a path. Separate, because every rule asks the same questions.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// In a value, these say that the real one is elsewhere.
 const STAND_INS: &[&str] = &[
@@ -115,7 +116,10 @@ const LONGEST: usize = 512;
 
 /// A value of documentation, whatever its shape: `AKIAIOSFODNN7EXAMPLE`, `xxxxxxxx`, zeros.
 pub(super) fn documented(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
+    is_documented(&value.to_ascii_lowercase())
+}
+
+fn is_documented(lower: &str) -> bool {
     lower.ends_with("example")
         || lower.ends_with("examplekey")
         || ["xxxxxx", "000000", "******", "......", "######"]
@@ -126,7 +130,7 @@ pub(super) fn documented(value: &str) -> bool {
 /// A value that stands for another one, or that counts up as an invented one does.
 pub(super) fn placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    documented(value)
+    is_documented(&lower)
         || STAND_INS.iter().any(|word| lower.contains(word))
         || WORDS_FOR_IT.contains(&lower.as_str())
         || !value.bytes().any(|b| b.is_ascii_alphanumeric())
@@ -162,8 +166,8 @@ fn counts(bytes: &[u8], step: usize) -> bool {
 pub(super) fn key(value: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_-.+/".contains(&b);
     value.trim_end_matches('=').bytes().all(allowed)
-        && !placeholder(value)
         && (uuid(value) || hexadecimal(value) || base64(value) || dotted(value) || random(value))
+        && !placeholder(value)
 }
 
 /// A value that is no key by itself, but is one where a name says so: shorter, of letters alone, of parts.
@@ -178,11 +182,11 @@ pub(super) fn assigned_key(value: &str) -> bool {
 /// A value that no name is, for places where the word beside it may speak of something else.
 pub(super) fn certain(value: &str) -> bool {
     let parts: Vec<&str> = value.split(['-', '_']).collect();
-    !placeholder(value)
+    value.len() >= 20
+        && random(value)
+        && !placeholder(value)
         && !parts.first().is_some_and(|name| digest(name))
         && !uuid(value)
-        && random(value)
-        && value.len() >= 20
         && (mixed(value) || digits(value) >= 4)
         && parts.iter().any(|part| part.len() >= 16 && random(part))
 }
@@ -194,13 +198,13 @@ pub(super) fn digest(name: &str) -> bool {
 
 /// A value that can be nothing else than a key: longer than names are, or hexadecimal in quotes.
 pub(super) fn long_key(value: &str, quoted: bool) -> bool {
-    !placeholder(value)
-        && ((quoted && hexadecimal(value)) || (value.len() >= 36 && !uuid(value) && random(value)))
+    ((quoted && hexadecimal(value)) || (value.len() >= 36 && random(value) && !uuid(value)))
+        && !placeholder(value)
 }
 
 /// What identifies a client: a key, or shorter, which are shorter.
 pub(super) fn client_id(value: &str) -> bool {
-    key(value) || (!placeholder(value) && value.len() == 20 && hex_digits(value))
+    key(value) || (value.len() == 20 && hex_digits(value) && !placeholder(value))
 }
 
 /// A value that a password may have. Without quotes nearly anything follows the word, so more is asked.
@@ -210,7 +214,7 @@ pub(super) fn password(value: &str, quoted: bool) -> bool {
     let symbol = |b: &u8| b.is_ascii_punctuation() && !b"_-./:".contains(b);
     let letters = has(u8::is_ascii_alphabetic);
     let mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
-    if placeholder(value) || value.len() < least || value.chars().any(char::is_whitespace) {
+    if value.len() < least || value.chars().any(char::is_whitespace) {
         return false;
     }
     if value.starts_with(['$', '/', '.', '#', ':', '@', '%', '-', '(', '+', '\\'])
@@ -218,12 +222,15 @@ pub(super) fn password(value: &str, quoted: bool) -> bool {
     {
         return false;
     }
-    (has(u8::is_ascii_digit) && letters && (quoted || !(compound(value) && named(value))))
-        || (quoted
-            && value.len() >= 8
-            && mixed
-            && value.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && value.bytes().any(|b| symbol(&b)))
+    let shaped =
+        (has(u8::is_ascii_digit) && letters && (quoted || !(compound(value) && named(value))))
+            || (quoted
+                && value.len() >= 8
+                && mixed
+                && value.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && value.bytes().any(|b| symbol(&b)));
+    // What costs most is asked last: a text of nothing but such words has a value at each of them.
+    shaped && !placeholder(value)
 }
 
 /// A quoted value with a symbol in it that no name, path or address has.
@@ -333,13 +340,15 @@ fn dotted(value: &str) -> bool {
 
 /// Letters and digits in a disorder that names do not have.
 pub(super) fn random(value: &str) -> bool {
+    if !value.bytes().all(plain) {
+        return false;
+    }
     let enough = match digits(value) {
         // Without digits, only a constant change of case tells it from words.
         0 | 1 => value.len() >= 24 && 3 * changes(value) >= value.len(),
         _ => value.len() >= 16 && 8 * changes(value) >= value.len(),
     };
     enough
-        && value.bytes().all(plain)
         && value.bytes().any(|b| b.is_ascii_alphabetic())
         && entropy(value) >= 3.0
         && !hex_digits(value)
@@ -382,12 +391,24 @@ fn reads(value: &str, twentieths: usize) -> bool {
     let (mut pairs, mut frequent) = (0, 0);
     for pair in value.as_bytes().windows(2) {
         let joined = pair.iter().all(u8::is_ascii_alphabetic) && !starts_word(pair);
-        let lower = pair.to_ascii_lowercase();
         pairs += usize::from(joined);
-        frequent +=
-            usize::from(joined && PAIRS.as_bytes().chunks(3).any(|known| known[..2] == lower));
+        frequent += usize::from(joined && FREQUENT[place(pair[0])][place(pair[1])]);
     }
     20 * frequent >= twentieths * pairs.max(3)
+}
+
+/// Which of all pairs of letters are among those.
+static FREQUENT: LazyLock<[[bool; 32]; 32]> = LazyLock::new(|| {
+    let mut frequent = [[false; 32]; 32];
+    for pair in PAIRS.as_bytes().chunks(3) {
+        frequent[place(pair[0])][place(pair[1])] = true;
+    }
+    frequent
+});
+
+/// Where a letter stands in the alphabet, whatever its case.
+fn place(letter: u8) -> usize {
+    usize::from(letter & 31)
 }
 
 fn starts_word(pair: &[u8]) -> bool {

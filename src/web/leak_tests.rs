@@ -21,7 +21,7 @@ if (a > b && c < d) { e = f; g = h; i = j; k = l; m = n; o = p; q = r; s = t; u 
 
 static GUARD: LazyLock<Guard> = LazyLock::new(|| {
     let mut text = RepositoryText::default();
-    text.add(CODE);
+    text.add_base(CODE);
     Guard::new(text, Arc::new(Redactor::new(&["5f0c9a7be1d24386".into()])))
 });
 
@@ -160,17 +160,99 @@ fn a_link_of_the_repository_is_no_cover_for_a_secret() {
     let mut text = RepositoryText::default();
     let token = format!("gh{}_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7b", "p");
     let link = format!("https://api.example/?access={token}");
-    text.add(&format!("curl {link}"));
+    text.add_base(&format!("curl {link}"));
     let guard = Guard::new(text, Arc::new(Redactor::new(&[])));
     assert!(guard.judge_url(&link).is_err());
 }
 
 #[test]
-fn a_large_repository_costs_a_few_bytes_a_word() {
-    let mut text = RepositoryText::default();
+fn repeats_take_no_room() {
+    let mut text = RepositoryText::with_room(1 << 14);
     text.add(&CODE.repeat(2_000));
-    assert!(text.pieces.len() < 300, "repeats are kept once");
+    assert!(text.filter.percent() < 10, "{text:?}");
     assert!(text.is_quoted_in("export function pages(count: number, size"));
+}
+
+#[test]
+fn only_links_of_the_base_are_exempt() {
+    let link = "https://docs.example/the-last-page-may-be-shorter-than-the-others";
+    let judged = |learn: fn(&mut RepositoryText, &str)| {
+        let mut text = RepositoryText::default();
+        text.add_base(CODE);
+        learn(&mut text, &format!("See {link}."));
+        Guard::new(text, Arc::new(Redactor::new(&[]))).judge_url(link)
+    };
+    assert_eq!(judged(RepositoryText::add_base), Ok(()));
+    assert!(judged(RepositoryText::add).is_err());
+}
+
+#[test]
+fn a_text_is_learned_whole_however_long_it_is() {
+    let word = |number: usize| format!("w{number} ");
+    let long: String = (0..40_000).map(word).collect();
+    let mut text = RepositoryText::with_room(1 << 22);
+    text.add(&long);
+    for start in (0..39_980).step_by(7) {
+        let copied: String = (start..start + 12).map(word).collect();
+        assert!(text.is_quoted_in(&copied), "{copied}");
+    }
+    let blob = format!("{}\n{CODE}", "a1B2".repeat(100_000));
+    text.add(&blob);
+    assert!(text.is_quoted_in("return Math.floor(count / size)"));
+    assert!(!text.is_full());
+}
+
+/// Words as code has them, eleven bytes each with what is between them, and none of them twice in the same order.
+fn code(words: usize, mut seed: u64) -> String {
+    let mut text = String::new();
+    for _ in 0..words {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        for letter in 0..4 {
+            let syllable = usize::try_from((seed >> (20 + 5 * letter)) % 32).unwrap();
+            text.push_str(
+                &"bacedifoguhajekilomunapeqirosutavewixoyuzabecidofugahejikolumane"[syllable * 2..]
+                    [..2],
+            );
+        }
+        text.push_str(" = ");
+    }
+    text
+}
+
+/// The product's filter has 256 times as much room: 200 MiB of such text fill it as 800 KiB fill this one.
+#[test]
+fn a_full_guard_recognises_all_and_refuses_one_question_in_a_hundred_for_nothing() {
+    let mut text = RepositoryText::with_room(RepositoryText::BYTES / 256);
+    let learned = code((200 << 20) / 256 / 11, 1);
+    text.add(&learned);
+    assert!((45..=50).contains(&text.filter.percent()), "{text:?}");
+    assert!(!text.is_full());
+    let guard = Guard::new(text, Arc::new(Redactor::new(&[])));
+    for start in (0..learned.len() - 99).step_by(10_010) {
+        assert!(guard.judge_query(&learned[start..start + 99]).is_err());
+    }
+    let questions = code(6 * 500, 2);
+    let questions: Vec<&str> = questions
+        .as_bytes()
+        .chunks(66)
+        .map(|q| std::str::from_utf8(q).unwrap())
+        .collect();
+    let refused = questions
+        .iter()
+        .filter(|question| guard.judge_query(question).is_err())
+        .count();
+    assert!(
+        refused <= questions.len() / 50,
+        "{refused} of {}",
+        questions.len()
+    );
+}
+
+#[test]
+fn a_guard_with_too_much_text_says_so() {
+    let mut text = RepositoryText::with_room(1 << 16);
+    text.add(&code(30_000, 3));
+    assert!(text.is_full());
 }
 
 proptest::proptest! {

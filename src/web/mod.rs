@@ -4,6 +4,7 @@
 pub mod address;
 mod decode;
 pub mod fetch;
+mod filter;
 mod html;
 pub mod leak;
 mod page;
@@ -33,8 +34,8 @@ pub struct Web {
     /// None behind a proxy, which would choose the address itself.
     fetcher: Option<Fetcher>,
     fence: Fence,
-    /// Empty until the repository has been read.
-    guard: OnceLock<Guard>,
+    /// Empty until the repository has been read. `None`: not all of it was, and nothing is asked.
+    guard: OnceLock<Option<Guard>>,
     searches: AtomicUsize,
     fetches: AtomicUsize,
 }
@@ -54,7 +55,12 @@ impl Web {
 
     /// From now on questions are judged, and asked. The first guard stays.
     pub fn open(&self, guard: Guard) {
-        let _stays = self.guard.set(guard);
+        let _stays = self.guard.set(Some(guard));
+    }
+
+    /// From now on nothing is asked, because the guard would not recognise all of the repository.
+    pub fn close(&self) {
+        let _stays = self.guard.set(None);
     }
 
     /// Whether pages can be fetched.
@@ -104,8 +110,11 @@ impl Web {
     }
 
     fn guard(&self) -> Result<&Guard, String> {
-        let guard = self.guard.get();
-        guard.ok_or_else(|| "The review has not begun; wait for the first prompt.".into())
+        match self.guard.get() {
+            Some(Some(guard)) => Ok(guard),
+            Some(None) => Err("The web is not asked in this review. Go on without it.".into()),
+            None => Err("The review has not begun; wait for the first prompt.".into()),
+        }
     }
 }
 

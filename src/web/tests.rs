@@ -422,6 +422,26 @@ async fn n4_text_of_the_repository_does_not_even_reach_the_resolver() {
 }
 
 #[tokio::test]
+async fn nothing_is_asked_where_the_guard_is_not_whole() {
+    let web = Web::new(
+        no_search(),
+        Some(Fetcher::public()),
+        Fence::new("c0ffee".into()),
+    );
+    web.close();
+    web.open(Guard::new(
+        RepositoryText::default(),
+        Arc::new(Redactor::new(&[])),
+    ));
+    for refusal in [
+        web.search("tokio").await,
+        web.fetch("https://docs.rs/").await,
+    ] {
+        assert!(refusal.unwrap_err().contains("is not asked in this review"));
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_asked_before_the_review_begins() {
     let web = Web::new(
         no_search(),

@@ -77,7 +77,7 @@ fn written(draw: &mut Draw<'_>) -> (String, Vec<Hunk>) {
                 kind,
                 old: take(&mut next_old, LineKind::Added),
                 new: take(&mut next_new, LineKind::Removed),
-                text: draw.text(PIECES).replace('\n', ""),
+                text: draw.text(PIECES).replace('\n', "").into(),
             });
         }
         let counts = (next_old - old, next_new - new);
@@ -170,14 +170,17 @@ fn changed(file: &FileDiff) -> usize {
 fn commented(draw: &mut Draw<'_>, file: &FileDiff) {
     let hunk = draw.byte();
     let lines = file.hunks.iter().flat_map(|hunk| &hunk.lines);
-    let quoted = lines.clone().nth(usize::from(hunk)).map(|line| &line.text);
+    let quoted = lines
+        .clone()
+        .nth(usize::from(hunk))
+        .map(|line| line.text.as_str());
     let line = match draw.byte() {
         255 => None,
         254 => Some(u32::MAX),
         number => Some(u32::from(number)),
     };
     let said = draw.text(PIECES);
-    for quote in [None, Some(said.as_str()), quoted.map(String::as_str)] {
+    for quote in [None, Some(said.as_str()), quoted] {
         match file.resolve(line, quote) {
             Ok(anchor) => hangs(file, anchor),
             Err(error) => assert!(error.to_string().len() > 20, "{error}"),

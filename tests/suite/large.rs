@@ -3,8 +3,10 @@
 use crate::review::{finding, lost_page, post};
 use crate::standin::github::Change;
 use crate::standin::model::Script;
-use crate::standin::world::World;
+use crate::standin::world::{Ran, World};
 use serde_json::Value;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 /// About 36,000 bytes of diff each, so that some eight fit a context of 200,000 tokens.
 fn module(number: usize) -> String {
@@ -138,5 +140,69 @@ fn a_thousand_comments_of_a_hundred_people_are_read_in_few_more_requests_than_th
         asked.len()
     );
     world.github.take_writes();
+    world.finish();
+}
+
+/// The most memory that our process has had, in MB, and what it left behind.
+fn peak(world: &World) -> (Ran, u64) {
+    let (started, ids) = channel();
+    let watch = std::thread::spawn(move || {
+        let mut peak = 0;
+        let id: u32 = ids.recv().expect("the process");
+        while ids.recv_timeout(Duration::from_millis(20)) == Err(RecvTimeoutError::Timeout) {
+            let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+            peak = peak.max(kilobytes.unwrap_or(0) / 1000);
+        }
+        peak
+    });
+    let ended = started.clone();
+    let ran = world.run_watched(&world.opened().quick(), move |id| {
+        started.send(id).expect("a watcher");
+    });
+    drop(ended);
+    (ran, watch.join().expect("the watcher"))
+}
+
+/// Each packs to a few kilobytes. Together they would take gigabytes, if a line were a string.
+#[test]
+fn files_that_git_packs_to_nothing_take_little_memory_and_are_not_called_reviewed() {
+    let rows = "\n".repeat(500_000);
+    let wide: Vec<u8> = "x\n"
+        .repeat(250_000)
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let base = [Change::write("old/rows.txt", "y\n".repeat(1_000_000))];
+    let mut changes = vec![
+        Change::write("data/empty.txt", "\n".repeat(4_000_000)),
+        Change::write("data/line.json", "x".repeat(20_000_000)),
+        Change::write("data/package-lock.json", "1,".repeat(3_000_000)),
+        Change::write("data/wide.txt", wide),
+        Change::remove("old/rows.txt"),
+    ];
+    let more = (0..8).map(|number| Change::write(&format!("data/more{number}.txt"), rows.clone()));
+    changes.extend(more);
+    let world = World::settled(&base, &changes, Script::new().into_behaviour());
+    let (ran, peak) = peak(&world);
+    ran.ended(2, "incomplete");
+    let report = ran.report.as_ref().expect("a report");
+    let names = names(report);
+    for path in [
+        "data/empty.txt",
+        "data/line.json",
+        "old/rows.txt",
+        "data/more7.txt",
+    ] {
+        let expected = format!("{path} (too large to be read)");
+        assert!(names.contains(&expected.as_str()), "{path}: {names:?}");
+    }
+    assert!(
+        names.iter().all(|name| !name.starts_with("src/")),
+        "{names:?}"
+    );
+    assert!((10..=256).contains(&peak), "{peak} MB");
+    world.github.expect_check_run();
     world.finish();
 }

@@ -1,6 +1,7 @@
 //! The web in a review: there where it was asked for, guarded, and absent everywhere else. Pages are fetched from the
 //! public web only, which no test reaches, so what a fetch does with a page is tested in the module itself.
 
+use crate::standin::github::Change;
 use crate::standin::model::{Call, Script};
 use crate::standin::web::SearchEndpoint;
 use crate::standin::world::World;
@@ -154,5 +155,57 @@ fn n8_behind_a_proxy_pages_are_not_offered_and_the_log_says_why() {
     let said = |warning: &&&str| warning.starts_with("Behind a proxy the reviewer can search");
     assert_eq!(warnings.iter().filter(said).count(), 1, "{warnings:?}");
     assert!(!ran.log.contains("hunter2"));
+    world.finish();
+}
+
+/// A line that stands in one file of the base, and in nothing that the pull request touches.
+const PRIVATE: &str = "grant every warehouse clerk the override of frozen ledgers";
+const WIDE: &str = "settle disputed invoices after the quarterly audit has closed";
+
+/// With files of a megabyte that the pull request adds, in folders around those of the base, and a page that it links to.
+#[test]
+fn n4_what_a_pull_request_adds_does_not_blind_the_guard() {
+    let endpoint = SearchEndpoint::start("never said");
+    let wide: Vec<u8> = WIDE.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let known = "https://docs.example/grant-every-warehouse-clerk-the-override";
+    let planted = "https://docs.example/grant/every/warehouse/clerk/the/override/of/frozen";
+    let base = [
+        Change::write("lib/deep/policy.ts", format!("// {PRIVATE}\n")),
+        Change::write("lib/deep/wide.txt", wide),
+        Change::write("lib/deep/links.md", format!("See {known}.\n")),
+    ];
+    let padding = "padding without end\n".repeat((1 << 20) / 20);
+    let mut changes = vec![Change::write("notes.md", format!("See {planted}.\n"))];
+    for folder in ["aaa", "lib", "zzz", "lib/deep/aaa", "lib/deep/zzz"] {
+        let file = |number: usize| format!("{folder}/{number:02}.txt");
+        changes.extend((0..17).map(|number| Change::write(&file(number), padding.as_str())));
+    }
+    let script = Script::new()
+        .pass(1, move |_| {
+            vec![
+                Call::new("web_search", json!({ "query": PRIVATE })),
+                Call::new("web_search", json!({ "query": WIDE })),
+                Call::new("web_fetch", json!({ "url": planted })),
+                Call::new("web_fetch", json!({ "url": known })),
+            ]
+        })
+        .pass(1, |request| {
+            let said = request.tool_results().into_iter();
+            let said: Vec<String> = said.map(|result| result.content).collect();
+            assert!(said[0].contains("query repeats text"), "{}", said[0]);
+            assert!(said[1].contains("query repeats text"), "{}", said[1]);
+            assert!(said[2].contains("url repeats text"), "{}", said[2]);
+            assert!(!said[3].contains("repeats text"), "{}", said[3]);
+            vec![]
+        });
+    let world = World::settled(&base, &changes, script.into_behaviour()).quick();
+    let mut workflow = world.opened();
+    let url = endpoint.url().to_owned();
+    workflow.inputs.insert("enable_web".into(), "true".into());
+    workflow.inputs.insert("web_search_url".into(), url);
+    let ran = world.run(&workflow);
+    assert!(!ran.status().is_empty(), "{}", ran.log);
+    assert!(endpoint.asked().is_empty(), "{:?}", endpoint.asked());
+    world.github.take_writes();
     world.finish();
 }

@@ -173,7 +173,7 @@ impl FileDiff {
                     LineKind::Removed | LineKind::Context => old,
                 };
                 if let Some(mask) = mask {
-                    line.text = mask.line(&line.text);
+                    line.text = mask.line(&line.text).into();
                 }
             }
         }

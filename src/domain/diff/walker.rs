@@ -1,8 +1,16 @@
 //! The hunk walker: unified diff text to numbered lines. Separate because the counts of a hunk's header
-//! decide what a line is, never its look: `--- x` inside a hunk is a removed line.
+//! decide what a line is, never its look: `--- x` inside a hunk is a removed line. It takes the text in pieces of any
+//! length. Of a file that there is no room for, the changed lines are counted and none is kept.
 
-use super::{DiffLine, Hunk, LineKind};
+use super::{Beyond, DiffLine, Hunk, LineKind, LineText};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
+
+/// What is kept of one file's diff, in bytes. Ten million tokens of context, half of them for diffs, show as much.
+pub(crate) const FILE_ROOM: usize = 16 << 20;
+/// What a kept line and a kept hunk count beside their text.
+const A_LINE: usize = 64;
+const A_HUNK: usize = 192;
 
 /// Why a text is not a list of hunks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,91 +80,298 @@ impl<'a> Header<'a> {
     }
 }
 
-pub(super) fn parse(patch: &[u8]) -> Result<Vec<Hunk>, HunkError> {
-    // Only a line feed ends a line for git: a lone CR, U+2028 and the like are text.
+/// Reads the whole patch of one file.
+pub(super) fn parse(patch: &[u8], room: usize) -> Result<Walked, HunkError> {
     let text = patch.strip_suffix(b"\n").unwrap_or(patch);
-    let mut lines = text.split(|byte| *byte == b'\n').enumerate().peekable();
-    let mut hunks = Vec::new();
-    if text.is_empty() {
-        return Ok(hunks);
+    let mut walker = Walker::new(room);
+    if !text.is_empty() {
+        walker.push(text)?;
+        walker.push(b"\n")?;
     }
-    while let Some((index, line)) = lines.next() {
-        let line_number = index + 1;
-        if line.starts_with(b"\\") {
-            continue; // "\ No newline at end of file" is about the line before it.
+    walker.finish()
+}
+
+/// How much room a hunk takes.
+pub(super) fn size(hunk: &Hunk) -> usize {
+    let lines = hunk.lines.iter().map(|line| A_LINE + line.text.len());
+    A_HUNK + hunk.section.len() + lines.sum::<usize>()
+}
+
+/// Reads the patch of one file.
+#[derive(Debug)]
+pub(crate) struct Walker {
+    budget: Budget,
+    hunks: Vec<Hunk>,
+    /// All changed lines.
+    counted: Beyond,
+    open: Option<Open>,
+    /// Whether the line before this one was the last of the last hunk that is kept.
+    after_hunk: bool,
+    line: Line,
+    /// How many lines have ended.
+    lines: usize,
+}
+
+/// The room for one file's diff.
+#[derive(Debug)]
+struct Budget {
+    room: usize,
+    used: usize,
+    /// Whether a line did not fit: none is kept then.
+    full: bool,
+}
+
+impl Budget {
+    /// Whether there is room for so much.
+    fn take(&mut self, cost: usize) -> bool {
+        self.full |= self.used + cost > self.room;
+        if !self.full {
+            self.used += cost;
         }
-        let line = String::from_utf8_lossy(line);
+        !self.full
+    }
+}
+
+/// What one file's patch came to.
+#[derive(Debug)]
+pub(crate) struct Walked {
+    pub hunks: Vec<Hunk>,
+    /// The changed lines, where there was no room for them.
+    pub beyond: Beyond,
+    /// How much room the hunks take.
+    pub used: usize,
+}
+
+/// A hunk that is being read.
+#[derive(Debug)]
+struct Open {
+    header_line: usize,
+    old: Cursor,
+    new: Cursor,
+    section: String,
+    digest: Sha256,
+    text: String,
+    rows: Vec<Row>,
+}
+
+/// A kept line, and where it stands in the text of its hunk.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    kind: LineKind,
+    old: Option<u32>,
+    new: Option<u32>,
+    start: u32,
+    end: u32,
+}
+
+/// The line that is being read.
+#[derive(Debug, Default)]
+struct Line {
+    /// `None`: nothing of it was read yet.
+    first: Option<u8>,
+    /// The whole line, or nothing of one that there is no room for.
+    kept: Vec<u8>,
+    dropped: bool,
+}
+
+impl Line {
+    /// Goes on with the line. `room` bounds how long it may get to be kept.
+    fn push(&mut self, piece: &[u8], room: usize) {
+        self.first = self.first.or(piece.first().copied());
+        if self.dropped || self.kept.len() + piece.len() > room {
+            self.dropped = true;
+            self.kept = Vec::new();
+        } else {
+            self.kept.extend_from_slice(piece);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.first = None;
+        self.kept.clear();
+        self.dropped = false;
+    }
+}
+
+impl Walker {
+    /// With room for so many bytes.
+    pub(crate) fn new(room: usize) -> Self {
+        Self {
+            budget: Budget {
+                room,
+                used: 0,
+                full: false,
+            },
+            hunks: Vec::new(),
+            counted: Beyond::default(),
+            open: None,
+            after_hunk: false,
+            line: Line::default(),
+            lines: 0,
+        }
+    }
+
+    /// Whether the header of the hunk counts more lines than were read.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Goes on with the patch.
+    pub(crate) fn push(&mut self, patch: &[u8]) -> Result<(), HunkError> {
+        // Only a line feed ends a line for git: a lone CR, U+2028 and the like are text.
+        for piece in patch.split_inclusive(|byte| *byte == b'\n') {
+            let text = piece.strip_suffix(b"\n");
+            let room = match (self.is_inside(), self.budget.full) {
+                (true, true) => 0,
+                (true, false) => self.budget.room,
+                (false, _) => FILE_ROOM,
+            };
+            self.line.push(text.unwrap_or(piece), room);
+            if let Some(open) = &mut self.open {
+                open.digest.update(piece);
+            }
+            if text.is_some() {
+                self.lines += 1;
+                self.end_line()?;
+                self.line.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Call at the end of the patch, after its last line feed.
+    pub(crate) fn finish(self) -> Result<Walked, HunkError> {
+        match self.open {
+            Some(open) => Err(HunkError::Short {
+                line: open.header_line,
+            }),
+            None if self.budget.full => Ok(Walked {
+                hunks: Vec::new(),
+                beyond: self.counted,
+                used: 0,
+            }),
+            None => Ok(Walked {
+                hunks: self.hunks,
+                beyond: Beyond::default(),
+                used: self.budget.used,
+            }),
+        }
+    }
+
+    fn end_line(&mut self) -> Result<(), HunkError> {
+        let after_hunk = std::mem::take(&mut self.after_hunk);
+        let Some(mut open) = self.open.take() else {
+            return self.end_line_between(after_hunk);
+        };
+        let kind = match self.line.first {
+            Some(b'+') => Some(LineKind::Added),
+            Some(b'-') => Some(LineKind::Removed),
+            // Some tools drop the lone space of an empty context line.
+            Some(b' ') | None => Some(LineKind::Context),
+            // "\ No newline at end of file" is about the line before it.
+            Some(b'\\') => None,
+            Some(_) => return Err(HunkError::Prefix { line: self.lines }),
+        };
+        if let Some(kind) = kind {
+            self.end_line_inside(&mut open, kind)?;
+        }
+        self.open = Some(open);
+        self.close_hunk();
+        Ok(())
+    }
+
+    /// A line outside of hunks: a header, or a mark of the last line before it.
+    fn end_line_between(&mut self, after_hunk: bool) -> Result<(), HunkError> {
+        if self.line.first == Some(b'\\') {
+            // It is part of what the hunk changes.
+            if let Some(hunk) = self.hunks.last_mut().filter(|_| after_hunk) {
+                hunk.digest = Sha256::new_with_prefix(hunk.digest)
+                    .chain_update(&self.line.kept)
+                    .finalize()
+                    .into();
+            }
+            return Ok(());
+        }
+        let line_number = self.lines;
+        let line = String::from_utf8_lossy(&self.line.kept);
         let header = Header::parse(&line).ok_or(HunkError::Header { line: line_number })?;
         if !header.old.is_possible() || !header.new.is_possible() {
             return Err(HunkError::Numbers { line: line_number });
         }
-        let mut hunk = walk(header, line_number, &mut lines)?;
-        // Of the last line; it is part of what the hunk changes.
-        if let Some((_, mark)) = lines.next_if(|(_, line)| line.starts_with(b"\\")) {
-            hunk.digest = Sha256::new_with_prefix(hunk.digest)
-                .chain_update(mark)
-                .finalize()
-                .into();
-        }
-        hunks.push(hunk);
+        let cost = A_HUNK + header.section.len();
+        self.budget.take(cost);
+        self.open = Some(Open {
+            header_line: line_number,
+            old: header.old,
+            new: header.new,
+            section: header.section.to_owned(),
+            digest: Sha256::new(),
+            text: String::new(),
+            rows: Vec::new(),
+        });
+        self.close_hunk();
+        Ok(())
     }
-    Ok(hunks)
-}
 
-fn walk<'a>(
-    header: Header<'_>,
-    header_line: usize,
-    lines: &mut impl Iterator<Item = (usize, &'a [u8])>,
-) -> Result<Hunk, HunkError> {
-    let Header {
-        mut old,
-        mut new,
-        section,
-    } = header;
-    let mut digest = Sha256::new();
-    let mut numbered = Vec::new();
-    while old.left > 0 || new.left > 0 {
-        let short = HunkError::Short { line: header_line };
-        let (index, line) = lines.next().ok_or(short.clone())?;
-        digest.update(line);
-        digest.update(b"\n");
-        let (kind, text) = match split(line) {
-            Some(split) => split,
-            None if line.starts_with(b"\\") => continue,
-            None => return Err(HunkError::Prefix { line: index + 1 }),
+    fn end_line_inside(&mut self, open: &mut Open, kind: LineKind) -> Result<(), HunkError> {
+        let short = HunkError::Short {
+            line: open.header_line,
         };
         let (old, new) = match kind {
-            LineKind::Added => (None, Some(new.take().ok_or(short)?)),
-            LineKind::Removed => (Some(old.take().ok_or(short)?), None),
+            LineKind::Added => (None, Some(open.new.take().ok_or(short)?)),
+            LineKind::Removed => (Some(open.old.take().ok_or(short)?), None),
             LineKind::Context => (
-                Some(old.take().ok_or(short.clone())?),
-                Some(new.take().ok_or(short)?),
+                Some(open.old.take().ok_or(short.clone())?),
+                Some(open.new.take().ok_or(short)?),
             ),
         };
-        numbered.push(DiffLine {
-            kind,
-            old,
-            new,
-            text: String::from_utf8_lossy(text).into_owned(),
-        });
+        let text = String::from_utf8_lossy(self.line.kept.get(1..).unwrap_or_default());
+        let cost = A_LINE + text.len();
+        let start = u32::try_from(open.text.len());
+        let end = u32::try_from(open.text.len() + text.len());
+        self.counted.count(kind);
+        self.budget.full |= self.line.dropped;
+        match (start, end) {
+            (Ok(start), Ok(end)) if self.budget.take(cost) => {
+                open.text.push_str(&text);
+                open.rows.push(Row {
+                    kind,
+                    old,
+                    new,
+                    start,
+                    end,
+                });
+            }
+            _ => (open.text, open.rows) = Default::default(),
+        }
+        Ok(())
     }
-    Ok(Hunk {
-        section: section.to_owned(),
-        lines: numbered,
-        digest: digest.finalize().into(),
-    })
-}
 
-fn split(line: &[u8]) -> Option<(LineKind, &[u8])> {
-    let kind = match line.first() {
-        Some(b'+') => LineKind::Added,
-        Some(b'-') => LineKind::Removed,
-        Some(b' ') => LineKind::Context,
-        // Some tools drop the lone space of an empty context line.
-        None => return Some((LineKind::Context, b"")),
-        Some(_) => return None,
-    };
-    Some((kind, &line[1..]))
+    /// Takes the open hunk, if all its lines were read.
+    fn close_hunk(&mut self) {
+        let is_whole = |open: &mut Open| open.old.left == 0 && open.new.left == 0;
+        let Some(open) = self.open.take_if(is_whole) else {
+            return;
+        };
+        if self.budget.full {
+            self.hunks = Vec::new();
+            return;
+        }
+        let buffer = Arc::new(open.text);
+        let rows = open.rows.into_iter();
+        let lines = rows.map(|row| DiffLine {
+            kind: row.kind,
+            old: row.old,
+            new: row.new,
+            text: LineText::within(&buffer, row.start..row.end),
+        });
+        self.hunks.push(Hunk {
+            section: open.section,
+            lines: lines.collect(),
+            digest: open.digest.finalize().into(),
+        });
+        self.after_hunk = true;
+    }
 }
 
 #[cfg(test)]
@@ -164,9 +379,14 @@ mod tests {
     use super::*;
 
     fn numbered(patch: &str) -> Vec<(Option<u32>, Option<u32>, String)> {
-        let hunks = parse(patch.as_bytes()).unwrap();
-        let lines = hunks.into_iter().flat_map(|hunk| hunk.lines);
-        lines.map(|l| (l.old, l.new, l.text)).collect()
+        let lines = hunks(patch.as_bytes())
+            .into_iter()
+            .flat_map(|hunk| hunk.lines);
+        lines.map(|l| (l.old, l.new, l.text.to_string())).collect()
+    }
+
+    fn hunks(patch: &[u8]) -> Vec<Hunk> {
+        parse(patch, FILE_ROOM).unwrap().hunks
     }
 
     #[test]
@@ -203,14 +423,14 @@ mod tests {
 
     #[test]
     fn nothing_is_no_hunk() {
-        assert_eq!(parse(b""), Ok(vec![]));
-        let empty = parse(b"@@ -0,0 +0,0 @@").unwrap();
+        assert_eq!(hunks(b""), []);
+        let empty = hunks(b"@@ -0,0 +0,0 @@");
         assert!(matches!(&empty[..], [hunk] if hunk.lines.is_empty()));
     }
 
     #[test]
     fn hunks_are_one_change_only_byte_for_byte() {
-        let hunk = |patch: &[u8]| parse(patch).unwrap().remove(0);
+        let hunk = |patch: &[u8]| hunks(patch).remove(0);
         let same = |a: &[u8], b: &[u8]| hunk(a).is_same_change(&hunk(b));
         assert!(same(
             b"@@ -1 +1 @@\n-a\n+b\n",
@@ -227,6 +447,52 @@ mod tests {
     }
 
     #[test]
+    fn pieces_of_any_length_make_the_same_hunks() {
+        let patch = "@@ -1,3 +1,2 @@ fn x\n a\n-b\n-\u{e9}\n+B\n\\ No newline at end of file\n\
+                     @@ -9 +8,2 @@\n \n+c\n\\ No newline at end of file\n";
+        let whole = hunks(patch.as_bytes());
+        for length in 1..patch.len() {
+            let mut walker = Walker::new(FILE_ROOM);
+            for piece in patch.as_bytes().chunks(length) {
+                walker.push(piece).unwrap();
+            }
+            assert_eq!(walker.finish().unwrap().hunks, whole, "{length}");
+        }
+    }
+
+    #[test]
+    fn the_lines_of_a_file_that_has_no_room_are_counted() {
+        let patch = b"@@ -1,2 +1,3 @@\n-a\n+b\n c\n+d\n@@ -9,2 +10,1 @@\n-e\n f\n";
+        let whole = parse(patch, FILE_ROOM).unwrap();
+        assert_eq!((whole.hunks.len(), whole.beyond), (2, Beyond::default()));
+        assert_eq!(whole.hunks.iter().map(size).sum::<usize>(), whole.used);
+        assert_eq!(parse(patch, whole.used).unwrap().hunks, whole.hunks);
+        for room in [0, A_HUNK, A_HUNK + 2 * (A_LINE + 1), whole.used - 1] {
+            let cut = parse(patch, room).unwrap();
+            assert_eq!((cut.hunks.len(), cut.used), (0, 0), "{room}");
+            assert_eq!((cut.beyond.added, cut.beyond.removed), (2, 2), "{room}");
+        }
+    }
+
+    #[test]
+    fn a_long_line_and_many_lines_take_no_more_than_the_room() {
+        let mut long = Walker::new(1 << 20);
+        long.push(b"@@ -0,0 +1,2 @@\n+").unwrap();
+        for _ in 0..64 {
+            long.push(&b"x".repeat(64 << 10)).unwrap();
+            assert!(long.line.kept.capacity() <= 2 << 20);
+        }
+        long.push(b"\n+y\n").unwrap();
+        let long = long.finish().unwrap();
+        assert_eq!((long.hunks.len(), long.beyond.added), (0, 2));
+        let mut many = Walker::new(1 << 20);
+        many.push(b"@@ -0,0 +1,1000000 @@\n").unwrap();
+        many.push(&b"+\n".repeat(1_000_000)).unwrap();
+        let many = many.finish().unwrap();
+        assert_eq!((many.hunks.len(), many.beyond.added), (0, 1_000_000));
+    }
+
+    #[test]
     fn a_broken_patch_says_where() {
         let cases = [
             ("--- a/x\n+++ b/x\n", HunkError::Header { line: 1 }),
@@ -239,7 +505,8 @@ mod tests {
             ("@@ -1 +4294967295,2 @@\n", HunkError::Numbers { line: 1 }),
         ];
         for (patch, error) in cases {
-            assert_eq!(parse(patch.as_bytes()), Err(error), "{patch}");
+            let refused = parse(patch.as_bytes(), FILE_ROOM).map(|_| ());
+            assert_eq!(refused, Err(error), "{patch}");
         }
     }
 }

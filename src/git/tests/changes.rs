@@ -113,7 +113,7 @@ async fn line_endings_and_odd_bytes_keep_the_numbers() {
         let lines = find(&files, path).hunks.iter().flat_map(|hunk| &hunk.lines);
         let added = lines.filter(|line| line.kind == LineKind::Added);
         added
-            .map(|line| (line.new.unwrap(), line.text.clone()))
+            .map(|line| (line.new.unwrap(), line.text.to_string()))
             .collect::<Vec<_>>()
     };
     assert_eq!(

@@ -40,6 +40,9 @@ pub(super) fn at_the_lines(thread: &Thread, since: &[FileDiff], removed: &[Strin
 
 /// One of the lines is not there any more, neither here nor elsewhere, however it is spaced.
 fn changed(thread: &Thread, diff: &FileDiff, since: &[FileDiff]) -> Option<Fix> {
+    if !since.iter().all(FileDiff::is_whole) {
+        return None; // It may stand among the lines that are not known.
+    }
     let last = thread.original_line?;
     let anchored = thread.original_start.unwrap_or(last)..=last;
     let added: HashSet<String> = since
@@ -89,7 +92,7 @@ fn added(diff: &FileDiff) -> impl Iterator<Item = &DiffLine> {
 fn at_line(diff: &FileDiff, line: &DiffLine) -> Fix {
     Fix {
         file: diff.path.clone(),
-        line: line.new.map(|number| (number, line.text.clone())),
+        line: line.new.map(|number| (number, line.text.to_string())),
     }
 }
 
