@@ -5,6 +5,7 @@
 use super::Remote;
 use crate::domain::CommitSha;
 use anyhow::{Context as _, Result, anyhow, bail};
+use command_fds::{CommandFdExt as _, FdMapping};
 use data_encoding::BASE64;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -70,12 +71,11 @@ const FETCH_SETTINGS: [&str; 5] = [
     "fetch.recurseSubmodules=false",
 ];
 
-/// Reads the token's configuration from the descriptor that `BECOME_GIT` opens.
+/// The descriptor by which git gets the token. Git's helper for HTTP gets a pipe as its input, but inherits this one. No
+/// other process has it, because it is made behind the fork.
+const TOKEN_DESCRIPTOR: i32 = 3;
+/// Reads the token's configuration from there.
 const INCLUDE_TOKEN: &str = "include.path=/proc/self/fd/3";
-
-/// A shell script that moves its input to descriptor 3 and becomes git. Git's helper for HTTP gets a pipe as its input, but
-/// inherits descriptor 3. No process outside this git has it, because it is opened behind the fork.
-const BECOME_GIT: &str = r#"exec git "$@" 3<&0 </dev/null"#;
 
 /// It may belong to another user: nothing of it is run.
 const THEIR_SETTINGS: [&str; 3] = [
@@ -269,12 +269,11 @@ impl Git {
     /// A command whose output is read as it comes.
     pub(super) fn start(&self, access: Access<'_>, args: &[&str]) -> Result<Running> {
         let mut command = tokio::process::Command::from(self.command(access, args)?);
-        // A fetch has the token on its input.
-        if !matches!(access, Access::Network(_)) {
-            command.stdin(Stdio::piped());
-        }
-        let mut child = command.kill_on_drop(true).spawn().map_err(not_started)?;
-        let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+        command.stdin(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().map_err(not_started)?;
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
             bail!("git {} was started without its pipes", args[0]);
         };
         Ok(Running {
@@ -283,7 +282,7 @@ impl Git {
                 Access::Network(remote) => remote.token.clone(),
                 Access::Objects | Access::Attributes(_) | Access::Theirs(_) => None,
             },
-            stdin: child.stdin.take(),
+            stdin: Some(stdin),
             stdout,
             child,
             stderr: tokio::spawn(drain(stderr)),
@@ -294,22 +293,26 @@ impl Git {
 /// Git, without any of its arguments. A token reaches it as a file without a name, on a descriptor: what stands in the
 /// environment or the arguments can be read in `/proc` for as long as the process lives.
 fn program(access: Access<'_>) -> Result<Command> {
+    let mut git = Command::new("git");
+    git.stdin(Stdio::null());
     let Access::Network(Remote {
         token: Some(token), ..
     }) = access
     else {
-        let mut git = Command::new("git");
-        git.stdin(Stdio::null());
         return Ok(git);
     };
     let header = format!("Authorization: Basic {}", basic(token));
     let file = memfd_create(c"token", MFdFlags::MFD_CLOEXEC);
     let mut file = File::from(file.context("the token could not be handed to git")?);
     writeln!(file, "[http]\nextraHeader = \"{header}\"")?;
-    let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", BECOME_GIT, "git", "-c", INCLUDE_TOKEN]);
-    shell.stdin(file);
-    Ok(shell)
+    let mapping = FdMapping {
+        parent_fd: file.into(),
+        child_fd: TOKEN_DESCRIPTOR,
+    };
+    git.fd_mappings(vec![mapping])
+        .map_err(|error| anyhow!("the token could not be handed to git: {error}"))?;
+    git.args(["-c", INCLUDE_TOKEN]);
+    Ok(git)
 }
 
 /// A git process that is being read.
