@@ -3,6 +3,7 @@
 //! leaves. An edge: it decides nothing itself, the files beside it do.
 
 mod adapters;
+mod address;
 mod body;
 mod door;
 mod meter;

@@ -4,6 +4,7 @@
 //! What passes is sent on byte for byte. Another parser cannot read it otherwise: no key stands twice in an object after
 //! unescaping, none differs from a listed one in its spelling only, and the JSON is strict, with nothing after it.
 
+use super::address::{is_address, is_inline};
 use super::shapes::{NEVER_AT_TOP, Shape, Wire};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
@@ -16,6 +17,8 @@ const MOST_KEYS: usize = 10_000;
 /// Names of the sidecar's choice are shown up to this length.
 const LONGEST_NAME: usize = 48;
 const LONGEST_PATH: usize = 160;
+/// A tool that does nothing. OpenCode offers it where an endpoint wants a tool and the run has none left.
+const NOOP: &str = "_noop";
 
 /// Why a body is not passed on. Paths are made of plain names, without indices.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -48,6 +51,10 @@ pub(super) enum BodyFault {
     Address(String),
     #[error("its body has {value} at {path}, which is no tool of this run")]
     Tool { value: String, path: String },
+    #[error(
+        "its body has an item without type and role at {0}, which may stand for one that the provider keeps"
+    )]
+    Untyped(String),
     #[error("its body does not set {0} to false")]
     NotOff(String),
 }
@@ -169,14 +176,26 @@ impl Spot<'_> {
         let (wanted, path) = (self.reader.wanted, || self.path());
         let passes = match (self.shape, value) {
             (Shape::Off, value) => matches!(value, Scalar::False),
-            (Shape::Never, _) => false,
             (Shape::Model, Scalar::Text(name)) => wanted.model == Some(name),
             (Shape::Is(words), Scalar::Text(word)) => words.contains(&word),
             (Shape::Tool, Scalar::Text(name)) => is_offered(name, wanted.tools),
             (Shape::Data, Scalar::Text(url)) => url.starts_with("data:"),
-            (Shape::Plain, Scalar::Text(text)) => !is_address(text),
-            (Shape::Is(_) | Shape::Tool | Shape::Data, value) => matches!(value, Scalar::Null),
-            (shape, _) => !matches!(shape, Shape::Model),
+            (Shape::Inline, Scalar::Text(data)) => is_inline(data),
+            (Shape::Plain | Shape::Object(_) | Shape::Each(_), Scalar::Text(text)) => {
+                !is_address(text)
+            }
+            (Shape::Tool | Shape::Data | Shape::Inline | Shape::List(Shape::Only(_)), value) => {
+                matches!(value, Scalar::Null)
+            }
+            (shape, _) => matches!(
+                shape,
+                Shape::Free
+                    | Shape::Text
+                    | Shape::Plain
+                    | Shape::List(_)
+                    | Shape::Object(_)
+                    | Shape::Each(_)
+            ),
         };
         if passes {
             return Ok(());
@@ -192,8 +211,11 @@ impl Spot<'_> {
                 value: Self::shown(value),
                 path: path(),
             },
-            Shape::Data | Shape::Plain => BodyFault::Address(path()),
-            _ => BodyFault::Never(path()),
+            Shape::Never => BodyFault::Never(path()),
+            Shape::Unlisted | Shape::List(_) | Shape::Only(_) | Shape::Item(_) => {
+                self.unknown("value")
+            }
+            _ => BodyFault::Address(path()),
         })
     }
 
@@ -221,7 +243,12 @@ impl Spot<'_> {
     /// Whether this may be an object.
     fn opens(&self) -> Result<(), BodyFault> {
         match self.shape {
-            Shape::Free | Shape::Each(_) | Shape::Object(_) | Shape::Data => Ok(()),
+            Shape::Free
+            | Shape::Data
+            | Shape::Each(_)
+            | Shape::Object(_)
+            | Shape::Only(_)
+            | Shape::Item(_) => Ok(()),
             _ => Err(self.unknown("object")),
         }
     }
@@ -242,7 +269,7 @@ impl Spot<'_> {
         }
         let listed = match self.shape {
             Shape::Each(shape) => return Ok(shape),
-            Shape::Object(listed) => *listed,
+            Shape::Object(listed) | Shape::Only(listed) | Shape::Item(listed) => *listed,
             Shape::Data => DATA,
             _ => &[],
         };
@@ -252,7 +279,10 @@ impl Spot<'_> {
         if listed.iter().any(|(name, _)| is_alike(name, key)) {
             return Err(BodyFault::OddSpelling(self.path_of(key)));
         }
-        Ok(&Shape::Plain)
+        Ok(match self.shape {
+            Shape::Only(_) => &Shape::Unlisted,
+            _ => &Shape::Plain,
+        })
     }
 
     fn at_top(&self, key: &str) -> Result<Option<&'static Shape>, BodyFault> {
@@ -281,6 +311,10 @@ impl Spot<'_> {
 
     /// At the end of the object with these keys.
     fn complete(&self, keys: &HashSet<Cow<'_, str>>) -> Result<(), BodyFault> {
+        let named = keys.contains("type") || keys.contains("role");
+        if matches!(self.shape, Shape::Item(_)) && !named {
+            return Err(BodyFault::Untyped(self.path()));
+        }
         let Place::Top = self.place else {
             return Ok(());
         };
@@ -322,17 +356,7 @@ fn is_offered(name: &str, tools: &[&str]) -> bool {
         Some(start) => name.starts_with(start),
         None => name == *tool,
     };
-    tools.iter().any(matches)
-}
-
-/// Whether a text begins as an address of any scheme does.
-fn is_address(text: &str) -> bool {
-    let scheme = text
-        .trim_start()
-        .split_once("://")
-        .map(|(scheme, _)| scheme);
-    let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-    scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.bytes().all(fit))
+    name == NOOP || tools.iter().any(matches)
 }
 
 impl<'de> DeserializeSeed<'de> for Spot<'_> {

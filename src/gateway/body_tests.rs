@@ -72,6 +72,28 @@ fn keys_that_lead_astray_are_refused_at_the_top_only() {
         "API_KEY",
         "apiKey",
         "previousResponseId",
+        "bootstrap_host",
+        "bootstrapPort",
+        "bootstrap_room",
+        "vertex_location",
+        "vertex_project",
+        "vertex_ai_location",
+        "aws_region_name",
+        "aws_bedrock_runtime_endpoint",
+        "base_url",
+        "deployment_id",
+        "deployment",
+        "engine",
+        "draft_model",
+        "lora_path",
+        "adapter",
+        "adapter_id",
+        "chat_template",
+        "deferred",
+        "fallback",
+        "custom_llm_provider",
+        "organization",
+        "project",
     ] {
         let body = format!(r#"{{"model":"m-1","{key}":["m-2"]}}"#);
         assert_eq!(of_m(&body), Err(BodyFault::Never(key.into())), "{body}");
@@ -157,11 +179,132 @@ fn tools_are_functions_with_names_of_the_run() {
         let fault = tool("function", name).unwrap_err();
         assert!(matches!(fault, BodyFault::Tool { .. }), "{name}: {fault}");
     }
+    assert_eq!(tool("function", "_noop"), Ok(()), "of other versions");
     let fault = tool("mcp", "read").unwrap_err();
     assert_eq!(
         fault.to_string(),
         "its body has the value mcp at tools[].type, which is none of the known values"
     );
+}
+
+#[test]
+fn a_tool_is_an_object_of_known_keys() {
+    for (tools, path) in [
+        (json!(["web_search"]), "tools[]"),
+        (json!([true]), "tools[]"),
+        (json!([null]), "tools[]"),
+        (json!("web_search"), "tools"),
+        (json!([{ "googleSearch": true }]), "tools[].googleSearch"),
+        (json!([{ "function": "read" }]), "tools[].function"),
+        (
+            json!([{ "function": { "name": "read", "server": "x" } }]),
+            "tools[].function.server",
+        ),
+    ] {
+        let body = json!({ "model": "m-1", "tools": tools }).to_string();
+        let (kind, path) = ("value", path.to_owned());
+        assert_eq!(
+            of_m(&body),
+            Err(BodyFault::Unknown { kind, path }),
+            "{body}"
+        );
+    }
+    let known = json!({ "name": "read", "strict": false });
+    let known = json!([{ "type": "function", "function": known, "eager_input_streaming": true }]);
+    let body = json!({ "model": "m-1", "tools": known, "tool_choice": "auto" }).to_string();
+    assert_eq!(of_m(&body), Ok(()));
+    assert_eq!(of_m(r#"{"model":"m-1","tools":null}"#), Ok(()));
+}
+
+#[test]
+fn an_item_of_a_response_says_what_it_is() {
+    let item = |item: Value| {
+        let body = json!({ "model": "m-1", "store": false, "input": [item] }).to_string();
+        judged_as(&body, Some("m-1"), &shapes::RESPONSES).is_ok()
+    };
+    for named in [
+        json!({ "role": "user", "content": "x" }),
+        json!({ "type": "reasoning", "id": "rs_1", "summary": [] }),
+    ] {
+        assert!(item(named.clone()), "{named}");
+    }
+    for stored in [
+        json!({ "id": "msg_1" }),
+        json!({ "id": "msg_1", "type": null }),
+        json!({ "id": "msg_1", "role": null }),
+        json!({ "id": "msg_1", "type": null, "role": "user" }),
+        json!({ "id": "msg_1", "role": "other" }),
+        json!({}),
+        json!("msg_1"),
+    ] {
+        assert!(!item(stored.clone()), "{stored}");
+    }
+}
+
+#[test]
+fn media_data_is_inline() {
+    let audio = |audio: Value| {
+        let part = json!({ "type": "input_audio", "input_audio": audio });
+        let message = json!({ "role": "user", "content": [part] });
+        of_m(&json!({ "model": "m-1", "messages": [message] }).to_string()).is_ok()
+    };
+    let file = |data: &str| {
+        let part = json!({ "type": "file", "mediaType": "image/png", "data": data });
+        let body = json!({ "prompt": [{ "role": "user", "content": [part] }] });
+        judged_as(&body.to_string(), None, &shapes::VERCEL).is_ok()
+    };
+    for (data, passes) in [
+        ("//uQxAAAAAANIAAAAAExBTUU=", true),
+        ("_-A=", true),
+        ("data:audio/mp3;base64,//uQ", true),
+        ("evil.example/x", false),
+        ("//evil.example/x", false),
+        ("gs:bucket", false),
+        ("https://evil", false),
+        ("", false),
+    ] {
+        assert_eq!(
+            audio(json!({ "data": data, "format": "mp3" })),
+            passes,
+            "{data}"
+        );
+        assert_eq!(file(data), passes, "{data}");
+    }
+    assert!(!audio(json!("https://evil")), "an address in its place");
+}
+
+#[test]
+fn an_address_in_the_place_of_an_object_is_refused() {
+    let part = |part: Value| {
+        let message = json!({ "role": "user", "content": [part] });
+        of_m(&json!({ "model": "m-1", "messages": [message] }).to_string())
+    };
+    assert!(part(json!({ "type": "file", "file": "https://evil" })).is_err());
+    assert!(part(json!({ "type": "file", "file": { "file_data": "data:x" } })).is_ok());
+}
+
+#[test]
+fn the_headers_for_a_provider_behind_vercel_are_those_of_opencode() {
+    let headers = |headers: Value| {
+        let body = json!({ "prompt": [], "headers": headers }).to_string();
+        judged_as(&body, None, &shapes::VERCEL).is_ok()
+    };
+    assert!(headers(json!({
+        "User-Agent": "opencode/1.18.33",
+        "X-Session-Id": "ses_1",
+        "x-session-affinity": "ses_1",
+        "x-parent-session-id": "ses_0",
+    })));
+    for name in [
+        "authorization",
+        "host",
+        "Host",
+        "x-forwarded-host",
+        "x-api-key",
+    ] {
+        assert!(!headers(json!({ (name): "x" })), "{name}");
+    }
+    assert!(!headers(json!("authorization: x")));
 }
 
 #[test]
@@ -183,6 +326,13 @@ fn an_address_is_passed_on_as_words_only() {
         (url, false),
         (" gs://bucket/x", false),
         ("WSS://x", false),
+        ("ht\ttps://evil", false),
+        ("\u{1}https://evil", false),
+        (r"https:\\evil\x", false),
+        ("https:evil", false),
+        ("//evil/x", false),
+        ("anthropic/claude", true),
+        ("qwen3:8b", true),
         ("see https://example.com/", true),
         ("://", true),
     ] {

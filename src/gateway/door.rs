@@ -54,7 +54,7 @@ const COMES_BACK: &[&str] = &[
 const COMES_BACK_AS: &[&str] = &["x-ratelimit-", "ratelimit-", "anthropic-ratelimit-"];
 
 /// What Anthropic does only for those who name it: what the pinned OpenCode and its adapter name, as far as none of it
-/// has the provider reach out, run code or keep files.
+/// has the provider reach out, run code or keep files. `claude-code-20250219` is a name of other versions.
 const BETAS: &[&str] = &[
     "interleaved-thinking-2025-05-14",
     "fine-grained-tool-streaming-2025-05-14",
@@ -64,6 +64,7 @@ const BETAS: &[&str] = &[
     "pdfs-2024-09-25",
     "mid-conversation-system-2026-04-07",
     "task-budgets-2026-03-13",
+    "claude-code-20250219",
 ];
 const BETA_HEADER: &str = "anthropic-beta";
 const MODEL_HEADER: &str = "ai-language-model-id";
@@ -109,18 +110,14 @@ impl Door {
         let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
         Ok(Admitted {
             url,
-            headers: self.passed_on(headers, credentials, length),
+            headers: self.passed_on(headers, credentials),
             length,
             call,
         })
     }
 
-    fn passed_on(
-        &self,
-        headers: &HeaderMap,
-        credentials: HeaderMap,
-        length: Option<u64>,
-    ) -> HeaderMap {
+    /// No length is among them: the client counts the body that was judged.
+    fn passed_on(&self, headers: &HeaderMap, credentials: HeaderMap) -> HeaderMap {
         let json = HeaderValue::from_static("application/json");
         let identity = HeaderValue::from_static("identity");
         // The placeholder in another header is a request that nobody but an attacker of the sidecar would make.
@@ -131,9 +128,6 @@ impl Door {
         passed.insert(header::CONTENT_TYPE, json);
         // A compressed answer could not be searched for the key.
         passed.insert(header::ACCEPT_ENCODING, identity);
-        if let Some(length) = length {
-            passed.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-        }
         passed
     }
 

@@ -118,13 +118,7 @@ fn headers_that_no_adapter_sends_stay_here() {
     names.sort_unstable();
     assert_eq!(
         names,
-        [
-            "accept-encoding",
-            "content-length",
-            "content-type",
-            "user-agent",
-            "x-api-key"
-        ]
+        ["accept-encoding", "content-type", "user-agent", "x-api-key"]
     );
     assert_eq!(sent(&admitted, "accept-encoding"), Some("identity"));
     assert_eq!(admitted.length, Some(12));
@@ -166,6 +160,14 @@ fn another_way_to_write_a_path_is_another_path() {
     let other = "/model/models/gemini-2.5-flash:streamGenerateContent?alt=sse";
     let refusal = judged(&google, other, &[("x-goog-api-key", PLACEHOLDER)]).unwrap_err();
     assert_eq!(refusal, Refusal::Path, "the model is in the path");
+}
+
+#[test]
+fn a_harmless_beta_of_other_versions_passes() {
+    let betas = "claude-code-20250219,interleaved-thinking-2025-05-14";
+    let given = [("x-api-key", PLACEHOLDER), ("anthropic-beta", betas)];
+    let admitted = judged(&anthropic(), "/model/messages", &given).unwrap();
+    assert_eq!(sent(&admitted, "anthropic-beta"), Some(betas));
 }
 
 #[test]

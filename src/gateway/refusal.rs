@@ -168,6 +168,7 @@ mod tests {
                 value: "the value bash".into(),
                 path: "tools[].name".into(),
             }),
+            Refusal::Body(BodyFault::Untyped("input[]".into())),
             Refusal::Body(BodyFault::NotOff("store".into())),
             Refusal::Beta("mcp-client-2025-04-04".into()),
             Refusal::HeldBytes(limits.request_bytes),

@@ -3,7 +3,7 @@
 //! it, so that a new version of OpenCode is a line here.
 
 /// What a value may be. Anything that is neither an object nor a list also stands in the place of one: `content` is a
-/// text or a list.
+/// text or a list. An address does not stand in the place of an object.
 #[derive(Debug)]
 pub(super) enum Shape {
     /// Any JSON. Providers hand it to the model, or got it from the model, and do not act on it.
@@ -16,6 +16,8 @@ pub(super) enum Shape {
     Model,
     /// A `data:` URL, or an object that holds one.
     Data,
+    /// Base64 or a `data:` URL.
+    Inline,
     /// The name of a tool of the run.
     Tool,
     /// One of these words.
@@ -24,15 +26,23 @@ pub(super) enum Shape {
     Off,
     /// Not passed on, whatever it holds.
     Never,
-    /// Each item has this shape.
+    /// What a key of an `Only` gets that is not listed: not passed on.
+    Unlisted,
+    /// Each item has this shape. Only `null` stands in the place of a list of `Only`.
     List(&'static Shape),
     /// An object with these keys. A key that is not listed is `Plain`.
     Object(&'static [(&'static str, Shape)]),
+    /// An object with these keys and no others. Nothing else stands in its place.
+    Only(&'static [(&'static str, Shape)]),
+    /// An object with these keys, of which `type` or `role` has to be there. Nothing else stands in its place.
+    Item(&'static [(&'static str, Shape)]),
     /// An object with keys of any name, whose values have this shape.
     Each(&'static Shape),
 }
 
-use Shape::{Data, Each, Free, Is, List, Never, Object, Off, Text, Tool};
+use Shape::{
+    Data, Each, Free, Inline, Is, Item, List, Never, Object, Off, Only, Plain, Text, Tool,
+};
 
 /// The body of one wire format.
 #[derive(Debug)]
@@ -71,6 +81,28 @@ pub(super) const NEVER_AT_TOP: &[&str] = &[
     "enable_web_search",
     "web_search",
     "force_search",
+    "bootstrap_host",
+    "bootstrap_port",
+    "bootstrap_room",
+    "vertex_location",
+    "vertex_project",
+    "vertex_credentials",
+    "vertex_ai_location",
+    "vertex_ai_project",
+    "vertex_ai_credentials",
+    "aws_region_name",
+    "aws_bedrock_runtime_endpoint",
+    "deployment",
+    "deployment_id",
+    "engine",
+    "draft_model",
+    "lora_path",
+    "adapter",
+    "adapter_id",
+    "chat_template",
+    "deferred",
+    "fallback",
+    "project",
 ];
 
 /// An object of settings, without objects or lists in it.
@@ -91,7 +123,7 @@ pub(super) const CHAT: Wire = Wire {
     body: Object(&[
         ("messages", List(&CHAT_MESSAGE)),
         ("tools", List(&CHAT_TOOL)),
-        ("tool_choice", CHAT_TOOL),
+        ("tool_choice", CHAT_TOOL_CHOICE),
         ("stop", List(&Text)),
         ("store", Off),
         ("stream_options", SETTINGS),
@@ -118,14 +150,26 @@ pub(super) const CHAT: Wire = Wire {
     required: &[],
 };
 
-const CHAT_TOOL: Shape = Object(&[
+const CHAT_TOOL: Shape = Only(&[
     ("type", Is(FUNCTION)),
     ("name", Tool),
     (
         "function",
-        Object(&[("name", Tool), ("description", Text), ("parameters", Free)]),
+        Only(&[
+            ("name", Tool),
+            ("description", Text),
+            ("parameters", Free),
+            ("strict", Plain),
+        ]),
     ),
+    ("eager_input_streaming", Plain),
     ("cache_control", SETTINGS),
+]);
+
+const CHAT_TOOL_CHOICE: Shape = Object(&[
+    ("type", Is(FUNCTION)),
+    ("name", Tool),
+    ("function", Object(&[("name", Tool)])),
 ]);
 
 const CHAT_MESSAGE: Shape = Object(&[
@@ -182,7 +226,7 @@ const CHAT_PART: Shape = Object(&[
     ("document_url", Data),
     ("video_url", Data),
     ("file_url", Data),
-    ("input_audio", SETTINGS),
+    ("input_audio", Only(&[("data", Inline), ("format", Plain)])),
     (
         "file",
         Object(&[("file_data", Data), ("file_id", Never), ("file_url", Data)]),
@@ -199,12 +243,14 @@ pub(super) const MESSAGES: Wire = Wire {
         ("messages", List(&Object(&[("content", List(&BLOCK))]))),
         (
             "tools",
-            List(&Object(&[
+            List(&Only(&[
                 ("type", Is(&["custom"])),
                 ("name", Tool),
                 ("description", Text),
                 ("input_schema", Free),
                 ("input_examples", List(&Free)),
+                ("strict", Plain),
+                ("eager_input_streaming", Plain),
                 ("cache_control", SETTINGS),
             ])),
         ),
@@ -280,11 +326,12 @@ pub(super) const RESPONSES: Wire = Wire {
         ("instructions", Text),
         (
             "tools",
-            List(&Object(&[
+            List(&Only(&[
                 ("type", Is(FUNCTION)),
                 ("name", Tool),
                 ("description", Text),
                 ("parameters", Free),
+                ("strict", Plain),
                 ("format", SETTINGS),
             ])),
         ),
@@ -303,7 +350,8 @@ pub(super) const RESPONSES: Wire = Wire {
     required: &["store"],
 };
 
-const ITEM: Shape = Object(&[
+/// An item without `type` and `role` is a reference to one that OpenAI keeps.
+const ITEM: Shape = Item(&[
     (
         "type",
         Is(&[
@@ -315,6 +363,7 @@ const ITEM: Shape = Object(&[
             "reasoning",
         ]),
     ),
+    ("role", Is(&["user", "assistant", "system", "developer"])),
     ("content", List(&ITEM_PART)),
     ("output", List(&ITEM_PART)),
     ("summary", List(&ITEM_PART)),
@@ -354,9 +403,9 @@ pub(super) const GOOGLE: Wire = Wire {
         ("systemInstruction", GOOGLE_CONTENT),
         (
             "tools",
-            List(&Object(&[(
+            List(&Only(&[(
                 "functionDeclarations",
-                List(&Object(&[
+                List(&Only(&[
                     ("name", Tool),
                     ("description", Text),
                     ("parameters", Free),
@@ -427,12 +476,13 @@ pub(super) const VERCEL: Wire = Wire {
         ),
         (
             "tools",
-            List(&Object(&[
+            List(&Only(&[
                 ("type", Is(&["function"])),
                 ("name", Tool),
                 ("description", Text),
                 ("inputSchema", Free),
                 ("inputExamples", List(&Free)),
+                ("strict", Plain),
                 ("providerOptions", Each(&VERCEL_METADATA)),
             ])),
         ),
@@ -471,10 +521,17 @@ const VERCEL_METADATA: Shape = Object(&[
     ("redactedData", Text),
 ]);
 
-/// The gateway repeats them to the provider behind it.
-const VERCEL_HEADERS: Shape = Object(&[
+/// The gateway repeats them to the provider behind it. They are spelt as versions of OpenCode spell them.
+const VERCEL_HEADERS: Shape = Only(&[
     ("anthropic-beta", Is(&["fast-mode-2026-02-01"])),
     ("http-referer", Text),
+    ("x-title", Plain),
+    ("User-Agent", Plain),
+    ("user-agent", Plain),
+    ("X-Session-Id", Plain),
+    ("x-session-id", Plain),
+    ("x-session-affinity", Plain),
+    ("x-parent-session-id", Plain),
 ]);
 
 const VERCEL_PART: Shape = Object(&[
@@ -483,6 +540,7 @@ const VERCEL_PART: Shape = Object(&[
         Is(&["text", "reasoning", "file", "tool-call", "tool-result"]),
     ),
     ("text", Text),
+    ("data", Inline),
     ("input", Free),
     (
         "output",
@@ -494,5 +552,6 @@ const VERCEL_PART: Shape = Object(&[
 const VERCEL_RESULT: Shape = Object(&[
     ("type", Is(&["text", "media", "image-data", "file-data"])),
     ("text", Text),
+    ("data", Inline),
     ("providerOptions", Each(&VERCEL_METADATA)),
 ]);

@@ -88,8 +88,14 @@ async fn chat_completions_reach_no_server_search_file_or_model_of_the_sidecars_c
     refuses_each(
         CHAT,
         &[
-            (json!({ "tools": [{ "type": "mcp", "server_label": "x" }] }), "the value mcp at tools[].type"),
-            (json!({ "tools": [{ "type": "mcp", "server_url": url }] }), "an address at tools[].server_url"),
+            (json!({ "tools": [{ "type": "mcp" }] }), "the value mcp at tools[].type"),
+            (json!({ "tools": [{ "type": "mcp", "server_url": url }] }), "an unknown value at tools[].server_url"),
+            (json!({ "tools": ["web_search"] }), "an unknown value at tools[]"),
+            (json!({ "bootstrap_host": "evil.example" }), "the key bootstrap_host"),
+            (json!({ "draft_model": "m/2" }), "the key draft_model"),
+            (json!({ "notify": "ht\ttps://evil" }), "an address at notify"),
+            (json!({ "notify": r"https:\\evil\x" }), "an address at notify"),
+            (user(&json!({ "type": "input_audio", "input_audio": { "data": "evil.example/x" } })), "an address at messages[].content[].input_audio.data"),
             (json!({ "tools": [{ "type": "builtin_function", "function": { "name": "$web_search" } }] }), "the value $web_search at tools[].function.name"),
             (json!({ "tools": [{ "type": "function", "function": { "name": "browser_search" } }] }), "tools[].function.name"),
             (json!({ "tools": { "type": "web_search" } }), "an unknown object at tools"),
@@ -152,8 +158,8 @@ async fn responses_reach_no_server_search_file_or_stored_conversation() {
     refuses_each(
         RESPONSES,
         &[
-            (json!({ "tools": [{ "type": "mcp", "server_label": "x" }] }), "the value mcp at tools[].type"),
-            (json!({ "tools": [{ "type": "mcp", "server_label": "x", "server_url": url }] }), "an address at tools[].server_url"),
+            (json!({ "tools": [{ "type": "mcp" }] }), "the value mcp at tools[].type"),
+            (json!({ "tools": [{ "type": "mcp", "server_url": url }] }), "an unknown value at tools[].server_url"),
             (json!({ "tools": [{ "type": "web_search" }] }), "tools[].type"),
             (json!({ "tools": [{ "type": "code_interpreter", "container": { "type": "auto" } }] }), "tools[]"),
             (json!({ "tools": [{ "type": "function", "name": "shell" }] }), "tools[].name"),
@@ -166,6 +172,8 @@ async fn responses_reach_no_server_search_file_or_stored_conversation() {
             (json!({ "store": null }), "store"),
             (json!({ "include": ["file_search_call.results"] }), "include[]"),
             (input(json!({ "type": "item_reference", "id": "msg_1" })), "input[].type"),
+            (input(json!({ "id": "msg_1" })), "an item without type and role at input[]"),
+            (input(json!({ "id": "msg_1", "type": null })), "input[].type"),
             (input(json!({ "type": "mcp_approval_response", "approve": true })), "input[].type"),
             (input(json!({ "role": "user", "content": [{ "type": "input_image", "image_url": url }] })), "an address at input[].content[].image_url"),
             (input(json!({ "role": "user", "content": [{ "type": "input_file", "file_url": url }] })), "an address at input[].content[].file_url"),
@@ -193,6 +201,10 @@ async fn google_reaches_no_search_address_code_or_cache() {
             (
                 json!({ "tools": [{ "google_search": {} }] }),
                 "an unknown object at tools[].google_search",
+            ),
+            (
+                json!({ "tools": [{ "googleSearch": true }] }),
+                "an unknown value at tools[].googleSearch",
             ),
             (
                 json!({ "tools": [{ "urlContext": {} }] }),
@@ -257,7 +269,10 @@ async fn cohere_and_vercel_are_held_to_the_same() {
             (options(json!({ "anthropic": { "mcpServers": [] } })), "an unknown list at providerOptions.anthropic.mcpServers"),
             (options(json!({ "openai": { "previousResponseId": "r" } })), "providerOptions.openai.previousResponseId"),
             (json!({ "headers": { "anthropic-beta": "mcp-client-2025-04-04" } }), "the value mcp-client-2025-04-04 at headers.anthropic-beta"),
-            (json!({ "tools": [{ "type": "provider", "id": "openai.web_search", "name": "read" }] }), "tools[].type"),
+            (json!({ "headers": { "authorization": "Bearer x" } }), "an unknown value at headers.authorization"),
+            (json!({ "headers": { "host": "evil.example" } }), "an unknown value at headers.host"),
+            (json!({ "tools": [{ "type": "provider", "name": "read" }] }), "tools[].type"),
+            (json!({ "tools": [{ "type": "provider", "id": "openai.web_search", "name": "read" }] }), "an unknown value at tools[].id"),
             (json!({ "prompt": [{ "role": "user", "content": [{ "type": "file", "data": url }] }] }), "an address at prompt[].content[].data"),
         ],
     )

@@ -2,6 +2,7 @@
 
 use super::bench::{BODY, Bench, KEY, PLACEHOLDER, Provider, refused};
 use opencode_reviewer::gateway::Limits;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[tokio::test]
 async fn the_provider_gets_the_request_with_the_key_and_without_the_placeholder() {
@@ -36,6 +37,26 @@ async fn a_body_of_unknown_length_is_passed_on_with_its_length() {
     let pieces = futures_util::stream::iter([half, rest].map(Ok::<_, std::io::Error>));
     let answer = bench.asks(reqwest::Body::wrap_stream(pieces)).send().await;
     assert_eq!(answer.unwrap().status(), 200);
+    let got = &provider.got()[0];
+    assert_eq!(got.body, BODY);
+    assert_eq!(got.headers["content-length"], BODY.len().to_string());
+}
+
+#[tokio::test]
+async fn the_provider_gets_the_length_of_the_judged_body_whatever_the_sidecar_says() {
+    let provider = Provider::says("ok").await;
+    let bench = Bench::at(&provider.url()).await;
+    let host = bench.server.base_url().strip_prefix("http://").unwrap();
+    let request = format!(
+        "POST /model/chat/completions HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {PLACEHOLDER}\r\n\
+         content-length: 2\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n{:x}\r\n{BODY}\r\n0\r\n\r\n",
+        BODY.len()
+    );
+    let mut sidecar = tokio::net::TcpStream::connect(host).await.unwrap();
+    sidecar.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    sidecar.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let got = &provider.got()[0];
     assert_eq!(got.body, BODY);
     assert_eq!(got.headers["content-length"], BODY.len().to_string());
