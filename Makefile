@@ -105,8 +105,8 @@ soak: $(installed)
 	one=$${SOAK_SEED:+one_seed}; cargo test --test suite soak::$${one:-a_thousand_seeds} -- --ignored --nocapture
 
 # The properties of the tests on inputs that coverage leads to. No sanitiser: it would need a nightly compiler, and there is
-# no unsafe code to watch in what is fuzzed. Compares are not traced, because that takes most of the time, and a byte of an input is already a
-# whole word. One target, for longer: make fuzz TARGETS=redact RUNS=20000000, or RUNS=-1 until it is interrupted.
+# no unsafe code to watch in what is fuzzed. Compares are not traced, because that takes most of the time, and a byte of an
+# input is already a whole word. One target, for longer: make fuzz TARGETS=redact RUNS=20000000, or RUNS=-1 until it is interrupted.
 TARGETS = block diff event redact request sanitize tools
 RUNS = 2000000
 fuzz:
