@@ -29,6 +29,10 @@ fn run_as(
     workflow
         .variables
         .insert("OPENCODE_REVIEWER_TIME_SCALE".into(), "1".into());
+    // With the usual 200,000 tokens the large pull request is reviewed in part only, and a part is no comparison.
+    workflow
+        .inputs
+        .insert("model_context".into(), "1000000".into());
     let mut log = tempfile::tempfile()?;
     let mut command = other(world.command(&workflow, &["action"]));
     command.stdout(log.try_clone()?).stderr(log.try_clone()?);
