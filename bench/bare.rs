@@ -45,7 +45,8 @@ pub struct Prompts {
     system: String,
 }
 
-/// The user messages of the last request are the prompts of all passes.
+/// The user messages of the last request are the prompts of all passes. A large change is shown in several prompts of the
+/// first one.
 pub fn prompts(ours: &Measured) -> Result<Prompts> {
     let last = ours.requests.last().context("the model was never asked")?;
     let messages = last["messages"].as_array().context("no messages")?;
@@ -58,7 +59,7 @@ pub fn prompts(ours: &Measured) -> Result<Prompts> {
         })
         .collect();
     ensure!(
-        texts.len() == PassNumber::all().count(),
+        texts.len() >= PassNumber::all().count(),
         "the review had {} prompts",
         texts.len()
     );
@@ -188,7 +189,7 @@ impl Bare {
             name: "scripted".into(),
             base_url: Some(world.model.url().to_owned()),
             key: Some(KEY.into()),
-            context: None,
+            context: Some(1_000_000),
         };
         let endpoint = ToolEndpoint {
             base_url: tools.base_url().to_owned(),
@@ -257,8 +258,12 @@ impl Bare {
         let session = self.post("/session").json(&json!({ "title": "Review" }));
         let session: Value = session.send().await?.error_for_status()?.json().await?;
         let id = session["id"].as_str().context("a session without an id")?;
-        for (pass, text) in PassNumber::all().zip(prompts) {
-            desk.with(|desk| desk.ledger.begin(pass));
+        let extra = prompts.len() - PassNumber::all().count();
+        let parts = u32::try_from(extra)? + 1;
+        let first = (1..=parts).map(|part| (PassNumber::FIRST, (part, parts)));
+        let others = PassNumber::all().skip(1).map(|pass| (pass, (1, 1)));
+        for ((pass, part), text) in first.chain(others).zip(prompts) {
+            desk.with(|desk| desk.ledger.begin_part(pass, part));
             let body = json!({
                 "agent": Profile::Reviewer.agent(),
                 "parts": [{ "type": "text", "text": text }],

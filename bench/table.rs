@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 /// What the project wants to stay under. Printed beside the ratio, never enforced: a busy machine is no defect.
-pub const TARGET: f64 = 1.15;
+pub const TARGET: f64 = 1.10;
 
 pub type Pair = (Measured, Measured);
 
