@@ -226,13 +226,13 @@ impl Reading {
         lost.map(|lost| lost.score).collect()
     }
 
-    /// The open threads that this run judges, with the change if it `reviews` that: none where nobody pays for it.
     /// Whether a run that does not review has something to post all the same: a reply in a thread, or a finding that an
     /// earlier run could not post.
     pub fn owes_words(&self) -> bool {
         self.carried.is_due() || !self.to_judge(false).is_empty()
     }
 
+    /// The open threads that this run judges, with the change if it `reviews` that: none where nobody pays for it.
     pub fn to_judge(&self, reviews: bool) -> Vec<&Thread> {
         if !self.means.allow_discussion() {
             return Vec::new();

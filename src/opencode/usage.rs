@@ -38,7 +38,7 @@ impl Quota {
         loop {
             let held = resident(group);
             if held > self.memory {
-                return too_much("it held", held, "of memory", self.memory);
+                return too_much("it held", held, " of memory", self.memory);
             }
             // A hostile sidecar can make a folder that takes long to measure.
             let folder = home.to_owned();
@@ -57,11 +57,6 @@ impl Quota {
 }
 
 fn too_much(what: &str, held: u64, of: &str, limit: u64) -> String {
-    let of = if of.is_empty() {
-        String::new()
-    } else {
-        format!(" {of}")
-    };
     format!(
         "{what} {} MiB{of}, more than the {} MiB it may",
         held >> 20,
