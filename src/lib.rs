@@ -2,16 +2,18 @@
 //! `ARCHITECTURE.md` says where things are and what always holds.
 
 pub mod actions;
-pub mod app;
 pub mod clock;
+pub mod commands;
 pub mod config;
 pub mod context;
 pub mod domain;
 pub mod eval;
 pub mod event;
 pub mod gateway;
+mod gather;
 pub mod git;
 pub mod github;
+mod host;
 pub mod opencode;
 pub mod outbound;
 pub mod plan;
@@ -20,6 +22,7 @@ pub mod random;
 pub mod redact;
 pub mod report;
 pub mod review;
+mod run;
 pub mod sealed;
 pub mod snapshot;
 pub mod state;

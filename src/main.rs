@@ -6,8 +6,8 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 use opencode_reviewer::actions::{Actions, Errors, Veil};
-use opencode_reviewer::app::{self, Form, Format, Order, Setup};
 use opencode_reviewer::clock::Clock;
+use opencode_reviewer::commands::{self, Form, Format, Order, Setup};
 use opencode_reviewer::config::environment::Environment;
 use opencode_reviewer::config::inputs::RawInputs;
 use opencode_reviewer::domain::{PrKey, RepoName};
@@ -228,10 +228,10 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work, out: Actions, colour
         }
     };
     match work {
-        Work::Action => app::action(&setup).await,
-        Work::Review { target, .. } => app::review(&setup, &manual(target)).await,
+        Work::Action => commands::action(&setup).await,
+        Work::Review { target, .. } => commands::review(&setup, &manual(target)).await,
         Work::Local { base, format, .. } => local(&setup, base, format, out, colours).await,
-        Work::Doctor { target } => app::doctor(&setup, &key(target)).await,
+        Work::Doctor { target } => commands::doctor(&setup, &key(target)).await,
         Work::State {
             target,
             json,
@@ -242,7 +242,7 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work, out: Actions, colour
                 (false, true) => Form::Explained,
                 (false, false) => Form::Table,
             };
-            app::state(&setup, &key(target), form).await
+            commands::state(&setup, &key(target), form).await
         }
     }
 }
@@ -275,7 +275,7 @@ async fn local(
         colours,
         out,
     };
-    app::local(setup, &order).await
+    commands::local(setup, &order).await
 }
 
 fn evaluate(what: &Evaluation) -> ExitCode {

@@ -1,6 +1,7 @@
 //! All pending work, decided from what is on the pull request and not from what the event was: runs get
 //! cancelled, and the next one must pick up what the last one dropped.
 
+pub mod agenda;
 pub mod lease;
 mod means;
 pub mod neighbours;

@@ -1,18 +1,19 @@
 //! `doctor`: everything that a review needs, tried one by one without a review. Nothing is written to the pull request,
 //! and the model is asked for a single word.
 
-use super::draft::Draft;
-use super::reading::{self, on_head};
-use super::{Run, Setup, Stop, admitted, finish, session, sidecar};
 use crate::context::brief;
 use crate::domain::PrKey;
 use crate::event::{Event, EventKind};
+use crate::gather::{head_records, pull_request};
 use crate::git::Repository;
-use crate::github::{ApiError, PullRequest};
+use crate::github::{ApiError, PullRequest, Rehearsal};
+use crate::host::sidecar::Running;
+use crate::host::{Failure, Job, Setup, admitted};
 use crate::opencode::Keeper;
 use crate::opencode::session::Turn;
 use crate::plan::rights::{self, Right};
 use crate::review::limits::Used;
+use crate::run::{exits, review_session};
 use std::time::Duration;
 
 /// What the model gets for its word; a slow one that has to be loaded first, too.
@@ -96,7 +97,7 @@ impl Finding {
 pub async fn doctor(setup: &Setup, pr: &PrKey) -> u8 {
     tokio::select! {
         code = Box::pin(examined(setup, pr)) => code,
-        signal = finish::stop_signal() => 128 + signal,
+        signal = exits::stop_signal() => 128 + signal,
     }
 }
 
@@ -108,18 +109,19 @@ async fn examined(setup: &Setup, pr: &PrKey) -> u8 {
         before: None,
         sender: None,
     };
-    let run = admitted(setup, true)
-        .and_then(|admitted| Run::new(setup, &event, admitted, Draft::default(), None));
-    let run = match run {
-        Ok(run) => run,
-        Err(stop) => {
-            for sentence in sentences(stop) {
+    let rehearsal = Rehearsal::default();
+    let job =
+        admitted(setup, true).and_then(|admitted| Job::new(setup, &event, admitted, &rehearsal));
+    let job = match job {
+        Ok(job) => job,
+        Err(Failure(sentences)) => {
+            for sentence in sentences {
                 setup.actions.error(&sentence);
             }
             return 2;
         }
     };
-    let (mut found, here) = tokio::join!(at_github(&run), at_home(&run));
+    let (mut found, here) = tokio::join!(at_github(&job), at_home(&job));
     found.extend(here);
     setup.actions.answer(&table(&found));
     if found.iter().any(|one| one.state == State::Broken) {
@@ -131,32 +133,25 @@ async fn examined(setup: &Setup, pr: &PrKey) -> u8 {
     0
 }
 
-fn sentences(stop: Stop) -> Vec<String> {
-    match stop {
-        Stop::Skip(sentence) => vec![sentence],
-        Stop::Fail(sentences) => sentences,
-    }
-}
-
 /// GitHub, and what the token may do there.
-async fn at_github(run: &Run<'_>) -> Vec<Finding> {
-    let identity = match run.github.viewer().await {
+async fn at_github(job: &Job<'_>) -> Vec<Finding> {
+    let identity = match job.github.viewer().await {
         Ok(login) => Finding::fine("GitHub", format!("reached as {login}")),
         Err(error) => Finding::broken("GitHub", &error),
     };
-    let pull = match reading::found(&run.github, &run.pr).await {
+    let pull = match pull_request::found(&job.github, &job.pr).await {
         Ok(pull) => pull,
-        Err(stop) => {
-            let why = sentences(stop).join(" ");
+        Err(Failure(sentences)) => {
+            let why = sentences.join(" ");
             return vec![identity, Finding::broken("pull request", &why)];
         }
     };
-    let (repo, key) = (&run.pr.repo, &run.pr);
+    let (repo, key) = (&job.pr.repo, &job.pr);
     let (commits, comment, check, resolve) = tokio::join!(
-        commits(run, &pull),
-        run.github.may_comment(key),
-        run.github.may_check(repo),
-        conversations(run),
+        commits(job, &pull),
+        job.github.may_comment(key),
+        job.github.may_check(repo),
+        conversations(job),
     );
     vec![
         identity,
@@ -164,7 +159,7 @@ async fn at_github(run: &Run<'_>) -> Vec<Finding> {
         commits,
         Finding::of("comments", Right::Comment, comment),
         Finding::of("check run", Right::Check, check),
-        memory(run, &pull).await,
+        memory(job, &pull).await,
         resolve,
     ]
 }
@@ -175,35 +170,35 @@ fn standing(pull: &PullRequest) -> String {
     format!("head {}{draft}{fork}", pull.head_sha.short())
 }
 
-async fn commits(run: &Run<'_>, pull: &PullRequest) -> Finding {
+async fn commits(job: &Job<'_>, pull: &PullRequest) -> Finding {
     const ABOUT: &str = "commits";
-    match fetched(run, pull).await {
+    match fetched(job, pull).await {
         Ok(()) => Finding::fine(ABOUT, Right::Fetch.line()),
-        Err(stop) => Finding {
+        Err(Failure(sentences)) => Finding {
             right: Some(Right::Fetch),
-            ..Finding::broken(ABOUT, &sentences(stop).join(" "))
+            ..Finding::broken(ABOUT, &sentences.join(" "))
         },
     }
 }
 
-async fn fetched(run: &Run<'_>, pull: &PullRequest) -> Result<(), Stop> {
-    let base = run
+async fn fetched(job: &Job<'_>, pull: &PullRequest) -> Result<(), Failure> {
+    let base = job
         .github
-        .merge_base(&run.pr.repo, &pull.base_sha, &pull.head_sha)
+        .merge_base(&job.pr.repo, &pull.base_sha, &pull.head_sha)
         .await
-        .map_err(Stop::fail)?;
-    let directory = run.engine.scratch.directory("objects")?;
-    let environment = &run.engine.setup.environment;
+        .map_err(Failure::new)?;
+    let directory = job.host.scratch.directory("objects")?;
+    let environment = &job.host.setup.environment;
     let workspace = environment.workspace.as_deref();
     let repository = Repository::open(&directory, workspace, &environment.for_git())?;
     let commits = [&base, &pull.head_sha];
-    repository.ensure(&commits, &run.remote()).await?;
+    repository.ensure(&commits, &job.remote()).await?;
     Ok(())
 }
 
-async fn memory(run: &Run<'_>, pull: &PullRequest) -> Finding {
+async fn memory(job: &Job<'_>, pull: &PullRequest) -> Finding {
     const ABOUT: &str = "memory";
-    match on_head(run, &pull.head_sha).await {
+    match head_records(job, &pull.head_sha).await {
         Ok(texts) => Finding::fine(
             ABOUT,
             format!("{} check runs of ours on the head", texts.len()),
@@ -213,9 +208,9 @@ async fn memory(run: &Run<'_>, pull: &PullRequest) -> Finding {
 }
 
 /// Whether the token may resolve is told by conversations only.
-async fn conversations(run: &Run<'_>) -> Finding {
+async fn conversations(job: &Job<'_>) -> Finding {
     const ABOUT: &str = "conversations";
-    match run.github.review_threads(&run.pr).await {
+    match job.github.review_threads(&job.pr).await {
         Ok((_, threads)) => match threads.iter().find(|thread| !thread.is_resolved) {
             Some(open) => Finding::of(ABOUT, Right::Resolve, Ok(open.viewer_can_resolve)),
             None => Finding::new(
@@ -229,20 +224,19 @@ async fn conversations(run: &Run<'_>) -> Finding {
 }
 
 /// The sandbox, OpenCode, and the way to the model.
-async fn at_home(run: &Run<'_>) -> Vec<Finding> {
-    let started = async {
-        let (tools, model) = sidecar::serve(&run.engine).await?;
-        let snapshot = run.engine.scratch.directory("snapshot")?;
-        let sidecar = sidecar::start(&run.engine, &tools, &model, &snapshot).await?;
-        Ok::<_, Stop>((tools, sidecar))
+async fn at_home(job: &Job<'_>) -> Vec<Finding> {
+    let started = match job.host.scratch.directory("snapshot") {
+        Ok(snapshot) => Running::start(&job.host, &snapshot).await,
+        Err(failure) => Err(failure),
     };
-    let (_tools, mut sidecar) = match started.await {
-        Ok(started) => started,
-        Err(stop) => {
-            let why = sentences(stop).join(" ");
+    let mut running = match started {
+        Ok(running) => running,
+        Err(Failure(sentences)) => {
+            let why = sentences.join(" ");
             return vec![Finding::broken("OpenCode", &why)];
         }
     };
+    let sidecar = &mut running.sidecar;
     let walls = sidecar.confinement();
     let state = match walls.missing() {
         Some(_) => State::Lacking,
@@ -253,23 +247,23 @@ async fn at_home(run: &Run<'_>) -> Vec<Finding> {
         Ok(version) => Finding::fine("OpenCode", format!("version {version}")),
         Err(error) => Finding::broken("OpenCode", &error),
     };
-    let model = model(run, &mut sidecar).await;
-    sidecar.stop().await;
+    let model = model(job, sidecar).await;
+    running.stop().await;
     vec![sandbox, opencode, model]
 }
 
-async fn model(run: &Run<'_>, sidecar: &mut Keeper) -> Finding {
+async fn model(job: &Job<'_>, sidecar: &mut Keeper) -> Finding {
     const ABOUT: &str = "model";
-    let asked = tokio::time::timeout(run.engine.setup.clock.limit(PATIENCE), answer(run, sidecar));
+    let asked = tokio::time::timeout(job.host.setup.clock.limit(PATIENCE), answer(job, sidecar));
     match asked.await {
         Ok(Ok(turn)) => {
             let used = Used {
                 told: turn.usage,
-                passed: run.engine.taken(),
+                passed: job.host.taken(),
             };
             let note = format!(
                 "{} answered ({}, ${:.4})",
-                run.engine.model(),
+                job.host.model(),
                 used.tokens(),
                 used.told.cost
             );
@@ -280,14 +274,14 @@ async fn model(run: &Run<'_>, sidecar: &mut Keeper) -> Finding {
             ABOUT,
             &format!(
                 "{} did not answer within {} seconds",
-                run.engine.model(),
+                job.host.model(),
                 PATIENCE.as_secs()
             ),
         ),
     }
 }
 
-async fn answer(run: &Run<'_>, sidecar: &mut Keeper) -> Result<Turn, String> {
+async fn answer(job: &Job<'_>, sidecar: &mut Keeper) -> Result<Turn, String> {
     sidecar.open("A word").await?;
     let Some(session) = sidecar.session() else {
         return Err("OpenCode opened no session".into());
@@ -296,10 +290,10 @@ async fn answer(run: &Run<'_>, sidecar: &mut Keeper) -> Result<Turn, String> {
     let turn = turn.map_err(|error| error.to_string())?;
     match &turn.error {
         Some(error) if error.is_unauthorized() => {
-            Err(session::refusal(&run.engine, &error.to_string()))
+            Err(review_session::refusal(&job.host, &error.to_string()))
         }
-        Some(error) => Err(format!("{} failed: {error}", run.engine.model())),
-        None if turn.text.trim().is_empty() => Err(format!("{} said nothing", run.engine.model())),
+        Some(error) => Err(format!("{} failed: {error}", job.host.model())),
+        None if turn.text.trim().is_empty() => Err(format!("{} said nothing", job.host.model())),
         None => Ok(turn),
     }
 }

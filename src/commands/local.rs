@@ -1,31 +1,31 @@
 //! `local`: a review of the working tree, for the person who sits before it. Sidecar, sandbox, passes and desk are those of
 //! a pull request; where the change comes from and where the findings go is different, and GitHub is not asked.
 
-use super::change::Change;
-use super::concluding::{first, left_out, of_change, why_incomplete};
-use super::draft::Draft;
-use super::session::{self, Talk};
-use super::{
-    Engine, Setup, Stop, both, configured, finish, settings, sidecar, tell_confinement, web,
-};
 use crate::actions::Actions;
 use crate::config::file;
-use crate::context::brief::Brief;
-use crate::domain::CommitSha;
-use crate::git::{Repository, WorkTree};
+use crate::gather::change::Change;
+use crate::gather::local_change::{self, LocalChange};
+use crate::gather::{settings, web_guard};
+use crate::host::sidecar::Running;
+use crate::host::{Failure, Host, Setup, both, configured};
 use crate::opencode::Keeper;
 use crate::publish::comment;
 use crate::random;
-use crate::report::document::{PassReport, Said, SuspicionReport};
+use crate::report::document::{Said, SuspicionReport};
 use crate::report::summary::{self, Page};
 use crate::report::text::{self, Code};
 use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::report::{Report, sarif};
 use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Entry, Fate};
-use crate::review::run::{End, Outcome};
+use crate::review::run::{End, Outcome as Held};
+use crate::run::draft::Draft;
+use crate::run::exits;
+use crate::run::outcome::{add_session, first, left_out, of_change, why_incomplete};
+use crate::run::review_session::{self, Matter, Talk};
 use crate::state::spending::{self, Allowances};
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 /// How the result is printed.
@@ -50,15 +50,11 @@ pub struct Order {
     pub out: Actions,
 }
 
-/// What is reviewed, and how it is called.
-struct Work {
-    base: String,
-    merge_base: CommitSha,
-    head: CommitSha,
-    title: String,
-    author: String,
-    commits: Vec<(String, String)>,
-    nested: Vec<String>,
+/// How the command ended.
+enum Ended {
+    /// There was nothing to review, and that is right.
+    Nothing(String),
+    Reviewed(Box<Reviewed>),
 }
 
 /// A review that came to its end.
@@ -73,22 +69,22 @@ pub async fn local(setup: &Setup, order: &Order) -> u8 {
     let draft = Draft::default();
     tokio::select! {
         ended = Box::pin(reviewed(setup, order, &draft)) => tell(setup, order, ended),
-        signal = finish::stop_signal() => interrupted(setup, order, &draft, signal),
+        signal = exits::stop_signal() => interrupted(setup, order, &draft, signal),
     }
 }
 
-fn tell(setup: &Setup, order: &Order, ended: Result<Reviewed, Stop>) -> u8 {
+fn tell(setup: &Setup, order: &Order, ended: Result<Ended, Failure>) -> u8 {
     match ended {
-        Ok(reviewed) => {
+        Ok(Ended::Reviewed(reviewed)) => {
             setup.actions.settle();
             print(order, &reviewed.report, &reviewed.code);
             reviewed.verdict.exit_code(true, true)
         }
-        Err(Stop::Skip(sentence)) => {
+        Ok(Ended::Nothing(sentence)) => {
             setup.actions.line(&sentence);
             Verdict::Skipped.exit_code(true, true)
         }
-        Err(Stop::Fail(sentences)) => {
+        Err(Failure(sentences)) => {
             for sentence in sentences {
                 setup.actions.error(&sentence);
             }
@@ -126,154 +122,77 @@ fn print(order: &Order, report: &Report, code: &Code) {
     }
 }
 
-async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Reviewed, Stop> {
-    let mut engine = Engine::new(setup, configured(setup, true)?, None)?;
-    let (work, repository) = taken(&engine, order).await?;
-    let own = repository.file(&work.merge_base, file::PATH, file::MOST_BYTES);
+async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, Failure> {
+    let mut host = Host::new(setup, configured(setup, true)?, None)?;
+    let base = order.base.as_deref();
+    let (local, repository) = match local_change::take(&host, &order.directory, base).await? {
+        ControlFlow::Continue(taken) => taken,
+        ControlFlow::Break(sentence) => return Ok(Ended::Nothing(sentence)),
+    };
+    let own = repository.file(&local.merge_base, file::PATH, file::MOST_BYTES);
     if let Some(text) = own.await?
-        && let Some(unread) = settings::apply(&mut engine, &text)?
+        && let Some(unread) = settings::apply(&mut host, &text)?
     {
-        return Err(Stop::fail(unread));
+        return Err(Failure::new(unread));
     }
     setup.actions.glimpse("Starting OpenCode");
-    let (tools, model) = sidecar::serve(&engine).await?;
-    let snapshot = engine.scratch.directory("snapshot")?;
-    let commits = [&work.merge_base, &work.head];
-    let (sidecar, change) = tokio::join!(
-        sidecar::start(&engine, &tools, &model, &snapshot),
-        Change::of(&engine, repository, commits, &snapshot),
+    let snapshot = host.scratch.directory("snapshot")?;
+    let commits = [&local.merge_base, &local.head];
+    let (running, change) = tokio::join!(
+        Running::start(&host, &snapshot),
+        Change::of(&host, repository, commits, &snapshot),
     );
-    let (mut sidecar, change) = both(sidecar, change)?;
+    let (mut running, change) = both(running, change)?;
     if change.owed().next().is_none() {
-        sidecar.stop().await;
+        running.stop().await;
         let excused = change.excused().map(|(_, excuse)| excuse);
         let unreadable: Vec<String> = change.unreadable().collect();
-        return Err(Stop::Skip(comment::nothing_to_show(excused, &unreadable)));
+        return Ok(Ended::Nothing(comment::nothing_to_show(
+            excused,
+            &unreadable,
+        )));
     }
-    tell_confinement(&engine, &sidecar);
-    let no_web = web::open(&engine, &change).await?;
-    let mut reviewed = Box::pin(review(&engine, &mut sidecar, &work, &change, draft)).await;
+    running.tell_confinement(&host);
+    let no_web = web_guard::open(&host, &change).await?;
+    let sidecar = &mut running.sidecar;
+    let mut reviewed = Box::pin(review(&host, sidecar, &local, &change, draft)).await;
     if let Ok(reviewed) = &mut reviewed {
         reviewed.report.sandbox = Some(sidecar.confinement().into());
         reviewed.report.notes.extend(no_web);
     }
-    sidecar.stop().await;
-    reviewed
-}
-
-/// The working tree as a commit, and the one that it is compared with.
-async fn taken(engine: &Engine<'_>, order: &Order) -> Result<(Work, Repository), Stop> {
-    let environment = &engine.setup.environment;
-    let objects = engine.scratch.directory("objects")?;
-    let home = environment.home.as_deref();
-    let directory = &order.directory;
-    let tree = WorkTree::find(&objects, directory, home, &environment.for_git()).await?;
-    let Some(tree) = tree else {
-        return Err(Stop::fail(format!(
-            "{} is in no git working tree; run this command in the repository that is to be reviewed.",
-            directory.display()
-        )));
-    };
-    let (base, target) = base(&tree, order.base.as_deref()).await?;
-    let Some(own) = tree.commit("HEAD").await? else {
-        return Err(Stop::fail(
-            "The branch has no commit yet; there is nothing to compare with.",
-        ));
-    };
-    let Some(merge_base) = tree.merge_base(&own, &target).await? else {
-        return Err(Stop::fail(format!(
-            "HEAD and {base} have no commit in common; name another --base, or fetch more of the history."
-        )));
-    };
-    let branch = tree.branch().await?;
-    let author = tree.person().await?;
-    let commits = tree.commits(&merge_base, &own).await?;
-    let taken = tree.take(&own, &merge_base).await?;
-    if !taken.changed {
-        return Err(Stop::Skip(format!(
-            "Nothing has changed since {base}; there is nothing to review."
-        )));
-    }
-    let repository = taken.repository;
-    if !repository.holds(&[&merge_base, &taken.head]).await? {
-        return Err(Stop::fail(format!(
-            "The repository does not hold everything of {}; it may be a shallow or partial clone: fetch the rest first.",
-            merge_base.short()
-        )));
-    }
-    let work = Work {
-        base,
-        merge_base,
-        head: taken.head,
-        title: branch.unwrap_or_else(|| own.short().to_owned()),
-        author: author.unwrap_or_else(|| "you".to_owned()),
-        commits,
-        nested: taken.nested,
-    };
-    Ok((work, repository))
-}
-
-/// What to compare with, as it is called and as a commit.
-async fn base(tree: &WorkTree, given: Option<&str>) -> Result<(String, CommitSha), Stop> {
-    if let Some(name) = given {
-        let commit = tree.commit(name).await?.ok_or_else(|| {
-            Stop::fail(format!(
-                "--base {name} names no commit of this repository; accepted is a branch, a tag or a commit, for \
-                 example main, origin/main or HEAD~3."
-            ))
-        })?;
-        return Ok((name.to_owned(), commit));
-    }
-    let usual = ["main", "master"].map(str::to_owned);
-    for name in tree.default_branch().await?.into_iter().chain(usual) {
-        if let Some(commit) = tree.commit(&name).await? {
-            return Ok((name, commit));
-        }
-    }
-    Err(Stop::fail(
-        "There is neither a branch main nor a branch master, and the default branch of origin is not known; name a \
-         branch, a tag or a commit with --base.",
-    ))
+    running.stop().await;
+    Ok(Ended::Reviewed(Box::new(reviewed?)))
 }
 
 async fn review(
-    engine: &Engine<'_>,
+    host: &Host<'_>,
     sidecar: &mut Keeper,
-    work: &Work,
+    local: &LocalChange,
     change: &Change,
     draft: &Draft,
-) -> Result<Reviewed, Stop> {
-    let diffs = session::diff_files(change).await?;
-    engine.desk.open(Desk::new(
-        session::subject(change, [&work.merge_base, &work.head]),
-        session::weights(engine, change.sensitivity),
+) -> Result<Reviewed, Failure> {
+    let diffs = review_session::diff_files(change).await?;
+    host.desk.open(Desk::new(
+        review_session::subject(change, [&local.merge_base, &local.head]),
+        review_session::weights(host, change.sensitivity),
         REVIEWERS[0].id,
         random::hex(16)?,
     ));
-    watch(engine, work, change, draft);
+    watch(host, local, change, draft);
     let opened = sidecar.open("Review of the working tree").await;
-    opened.map_err(Stop::fail)?;
-    let left_out = session::left_out(&change.snapshot);
-    let parts = session::parts(engine, sidecar, change, (&diffs, None)).await;
-    let brief = Brief {
-        fence: &engine.fence,
-        folder: change.snapshot.own_folder(),
-        left_out: &left_out,
-        title: &work.title,
+    opened.map_err(Failure::new)?;
+    let matter = Matter {
+        title: &local.title,
         body: "",
-        author: &work.author,
-        base_ref: &work.base,
-        head: &work.head,
-        commits: &work.commits,
+        author: &local.author,
+        base_ref: &local.base,
+        head: &local.head,
+        commits: &local.commits,
+        change,
         diffs: &diffs,
-        parts: &parts,
-        excused: change.hidden(),
-        unreadable: change.unreadable().count(),
         since: None,
-        rules: &change.rules,
         threads: &[],
         conversation: &[],
-        sensitivity: change.sensitivity,
     };
     let talk = Talk {
         sidecar,
@@ -281,57 +200,55 @@ async fn review(
         questions: &[],
         reviews: true,
     };
-    let config = &engine.config;
+    let config = &host.config;
     let allowances = Allowances {
         usd: spending::allowance("max_cost_usd", Some(config.max_cost_usd), None, 0.0),
         tokens: spending::allowance("max_tokens", config.max_tokens, None, 0),
     };
-    let (outcome, suspicions) = session::hold(engine, talk, &brief, allowances).await?;
-    if let End::Refused(why) = &outcome.end {
-        return Err(Stop::fail(session::refusal(engine, why)));
+    let (held, suspicions) = review_session::hold(host, talk, &matter, allowances).await?;
+    if let End::Refused(why) = &held.end {
+        return Err(Failure::new(review_session::refusal(host, why)));
     }
     draft.take();
-    let mut reviewed = concluded(engine, work, change, &outcome);
+    let mut reviewed = concluded(host, local, change, &held);
     let suspicions = suspicions.iter().map(SuspicionReport::from);
     reviewed.report.suspicions = suspicions.collect();
     Ok(reviewed)
 }
 
 /// From the first finding on, there is something to print.
-fn watch(engine: &Engine<'_>, work: &Work, change: &Change, draft: &Draft) {
-    let commits = [&work.merge_base, &work.head];
-    let mut report = of_change(engine, change, commits, &[], &HashMap::new());
+fn watch(host: &Host<'_>, local: &LocalChange, change: &Change, draft: &Draft) {
+    let commits = [&local.merge_base, &local.head];
+    let mut report = of_change(host, change, commits, &[], &HashMap::new());
     report.set_verdict(Verdict::Incomplete, &Tally::default());
-    let veil = engine.setup.actions.veil().clone();
-    engine.desk.watch(draft.watcher(report, None, veil));
+    let veil = host.setup.actions.veil().clone();
+    host.desk.watch(draft.watcher(report, None, veil));
 }
 
-fn concluded(engine: &Engine<'_>, work: &Work, change: &Change, outcome: &Outcome) -> Reviewed {
-    let entries = engine.desk.with(|desk| desk.entries().to_vec());
+fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held) -> Reviewed {
+    let entries = host.desk.with(|desk| desk.entries().to_vec());
     let entries: Vec<Entry> = entries.unwrap_or_default();
     let findings = entries.iter().filter(|entry| entry.fate == Fate::Staged);
     let findings: Vec<_> = findings.map(|entry| &entry.finding).collect();
-    let left_out = left_out(change, &outcome.beyond);
+    let left_out = left_out(change, &held.beyond);
     let evidence = Evidence {
-        complete: outcome.end == End::Complete,
+        complete: held.end == End::Complete,
         left_out: left_out.len(),
         unpublished: 0,
         tally: Tally::of(
             findings.iter().map(|finding| finding.assessment.score),
-            engine.config.policy.blocking,
+            host.config.policy.blocking,
         ),
     };
     let verdict = Verdict::of(&evidence);
     let said = findings.iter().map(|one| (one.id.to_string(), Said::Here));
-    let commits = [&work.merge_base, &work.head];
-    let mut report = of_change(engine, change, commits, &entries, &said.collect());
+    let commits = [&local.merge_base, &local.head];
+    let mut report = of_change(host, change, commits, &entries, &said.collect());
     report.set_verdict(verdict, &evidence.tally);
     report.left_out.clone_from(&left_out);
-    report.passes = outcome.passes.iter().map(PassReport::from).collect();
-    report.set_used(&outcome.used);
-    report.reasons = why_incomplete(outcome, &first(left_out));
-    report.warnings.clone_from(&outcome.restarts);
-    report.notes.extend(not_part(&work.nested));
+    add_session(&mut report, held);
+    report.reasons = why_incomplete(held, &first(left_out));
+    report.notes.extend(not_part(&local.nested));
     let code = findings.iter().filter_map(|finding| {
         let diff = change.diffs.iter().find(|diff| diff.path == finding.file)?;
         let code = text::excerpt(diff, finding.anchor);

@@ -1,13 +1,13 @@
 //! `state`: the threads of a pull request as a run would rebuild them, without a run.
 
-use super::memory::Memory;
-use super::reading;
-use super::{Setup, Stop};
 use crate::config::inputs;
 use crate::context::prose::Prose;
 use crate::domain::diff::visible;
 use crate::domain::{PrKey, Thread};
+use crate::gather::Memory;
+use crate::gather::pull_request;
 use crate::github::GitHub;
+use crate::host::{Failure, Setup};
 use crate::state::rebuild::Rebuilt;
 use crate::state::signature::Keys;
 use crate::tools::thread_json;
@@ -23,11 +23,7 @@ pub async fn state(setup: &Setup, pr: &PrKey, form: Form) -> u8 {
             print(setup, &rebuilt.threads, form);
             0
         }
-        Err(Stop::Skip(sentence)) => {
-            setup.actions.error(&sentence);
-            2
-        }
-        Err(Stop::Fail(sentences)) => {
+        Err(Failure(sentences)) => {
             for sentence in sentences {
                 setup.actions.error(&sentence);
             }
@@ -36,19 +32,19 @@ pub async fn state(setup: &Setup, pr: &PrKey, form: Form) -> u8 {
     }
 }
 
-async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<Rebuilt, Stop> {
+async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<Rebuilt, Failure> {
     let inputs = inputs::memory(&setup.inputs)
-        .map_err(|errors| Stop::Fail(errors.iter().map(ToString::to_string).collect()))?;
+        .map_err(|errors| Failure(errors.iter().map(ToString::to_string).collect()))?;
     let environment = &setup.environment;
     let (api, graphql) = (&environment.api_url, &environment.graphql_url);
     let (token, network) = (&inputs.github_token, &environment.network);
-    let github = GitHub::new(api, graphql, token, setup.clock, network).map_err(Stop::fail)?;
+    let github = GitHub::new(api, graphql, token, setup.clock, network).map_err(Failure::new)?;
     let keys = Keys::derive(
         &inputs.state_keys,
         inputs.model_key.as_ref(),
         &pr.repo.to_string(),
     );
-    let pull = reading::found(&github, pr).await?;
+    let pull = pull_request::found(&github, pr).await?;
     let memory = Memory {
         github: &github,
         pr,
@@ -59,7 +55,7 @@ async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<Rebuilt, Stop> {
         blocking: inputs.blocking,
     };
     let (reviews, files) =
-        tokio::try_join!(github.reviews(pr), github.files(pr)).map_err(Stop::fail)?;
+        tokio::try_join!(github.reviews(pr), github.files(pr)).map_err(Failure::new)?;
     memory.rebuild(pull.author.as_ref(), &reviews, &files).await
 }
 

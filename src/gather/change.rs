@@ -1,6 +1,6 @@
 //! What git says about the change: the diffs, the rules that the base has for it, and the snapshot that the model reads.
 
-use super::{Engine, Stop, coverage};
+use super::file_contents;
 use crate::config::Instruction;
 use crate::config::file::PATH;
 use crate::context::coverage::{Cover, Excuse};
@@ -10,6 +10,7 @@ use crate::context::sensitivity::{self, MANIFESTS};
 use crate::domain::diff::visible;
 use crate::domain::{CommitSha, FileDiff, Sensitivity};
 use crate::git::{Repository, TreeEntry};
+use crate::host::{Failure, Host};
 use crate::snapshot::{self, Caps, Snapshot, Source};
 use std::collections::HashSet;
 use std::path::Path;
@@ -29,18 +30,18 @@ pub struct Change {
 
 impl Change {
     pub async fn of(
-        engine: &Engine<'_>,
+        host: &Host<'_>,
         repository: Repository,
         [merge_base, head]: [&CommitSha; 2],
         snapshot: &Path,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, Failure> {
         let diffs = repository.diff(merge_base, head).await?;
         let base = repository.tree(merge_base).await?;
-        let covers = covers(engine, &repository, &base, &diffs).await?;
+        let covers = covers(host, &repository, &base, &diffs).await?;
         let reviewed: Vec<&FileDiff> = shown(&diffs, &covers).collect();
         let mut rules = rule_files(&repository, &base, &reviewed).await?;
-        rules.extend(instructions(&engine.config.instructions, &reviewed));
-        let (sensitivity, evidence) = match engine.config.policy.sensitivity {
+        rules.extend(instructions(&host.config.instructions, &reviewed));
+        let (sensitivity, evidence) = match host.config.policy.sensitivity {
             Some(set) => (set, vec!["set by the sensitivity input".into()]),
             None => sensitivity::judge(&manifests(&repository, &base).await?),
         };
@@ -103,12 +104,12 @@ impl Change {
     /// changed any more.
     pub async fn shown_before(
         &self,
-        engine: &Engine<'_>,
+        host: &Host<'_>,
         merge_base: &CommitSha,
         before: Vec<FileDiff>,
-    ) -> Result<Vec<FileDiff>, Stop> {
+    ) -> Result<Vec<FileDiff>, Failure> {
         let base = self.repository.tree(merge_base).await?;
-        let covers = covers(engine, &self.repository, &base, &before).await?;
+        let covers = covers(host, &self.repository, &base, &before).await?;
         let owed: HashSet<&str> = self.owed().map(|diff| diff.path.as_str()).collect();
         let all: HashSet<&str> = self.diffs.iter().map(|diff| diff.path.as_str()).collect();
         let counts = |path: &str| owed.contains(path) || !all.contains(path);
@@ -120,16 +121,16 @@ impl Change {
 
 /// What a review owes to each file of a change, by what its base says.
 async fn covers(
-    engine: &Engine<'_>,
+    host: &Host<'_>,
     repository: &Repository,
     base: &[TreeEntry],
     diffs: &[FileDiff],
-) -> Result<Vec<Cover>, Stop> {
+) -> Result<Vec<Cover>, Failure> {
     let attributes = attributes(repository, base, diffs).await?;
     let paths = base.iter().filter_map(named);
     let paths = BasePaths::new(paths.map(|(path, _)| path.to_owned()).collect());
-    let ignore = Ignore::new(&engine.config.ignore, &attributes, paths);
-    coverage::covers(repository, base, &ignore, diffs).await
+    let ignore = Ignore::new(&host.config.ignore, &attributes, paths);
+    file_contents::covers(repository, base, &ignore, diffs).await
 }
 
 fn shown<'a>(diffs: &'a [FileDiff], covers: &'a [Cover]) -> impl Iterator<Item = &'a FileDiff> {
@@ -169,7 +170,7 @@ async fn rule_files(
     repository: &Repository,
     base: &[TreeEntry],
     diffs: &[&FileDiff],
-) -> Result<Vec<RuleFile>, Stop> {
+) -> Result<Vec<RuleFile>, Failure> {
     let changed: Vec<&str> = diffs.iter().map(|diff| diff.path.as_str()).collect();
     let mut rules = Vec::new();
     // One that is too large is left out of the snapshot as well, and named there.
@@ -197,7 +198,7 @@ async fn attributes(
     repository: &Repository,
     base: &[TreeEntry],
     diffs: &[FileDiff],
-) -> Result<Vec<Attributes>, Stop> {
+) -> Result<Vec<Attributes>, Failure> {
     let above = base.iter().filter_map(named).filter_map(|(path, entry)| {
         let folder = path.strip_suffix(".gitattributes")?;
         let holds = |diff: &FileDiff| diff.path.starts_with(folder);
@@ -216,7 +217,7 @@ async fn attributes(
 async fn manifests(
     repository: &Repository,
     base: &[TreeEntry],
-) -> Result<Vec<(String, String)>, Stop> {
+) -> Result<Vec<(String, String)>, Failure> {
     let mut found = Vec::new();
     for name in MANIFESTS {
         if let Some(entry) = base.iter().find(|entry| entry.path == name.as_bytes())

@@ -1,21 +1,21 @@
 //! What people said, made ready for the brief: who said it with which standing, and what looks suspicious.
 
-use super::reading::Reading;
-use super::{Engine, Run};
+use super::Facts;
 use crate::context::brief::{Brief, Words};
 use crate::context::prose::Prose;
 use crate::context::speakers::Speakers;
 use crate::context::suspicion::Suspicions;
 use crate::domain::Thread;
+use crate::host::{Host, Job};
 use crate::plan::Question;
 use crate::state::block;
 use crate::state::signature::{Signed, Verdict};
 use serde_json::Value;
 
 /// The comments below the description, but for those of bots.
-pub fn conversation<'a>(run: &Run<'_>, reading: &'a Reading) -> Vec<Words<'a>> {
-    let speakers = speakers(reading);
-    let comments = reading.conversation.iter();
+pub fn conversation<'a>(job: &Job<'_>, facts: &'a Facts) -> Vec<Words<'a>> {
+    let speakers = speakers(facts);
+    let comments = facts.conversation.iter();
     let of_people = comments.filter(|comment| {
         let author = comment.author.as_ref();
         author.is_some_and(|author| !author.is_bot())
@@ -23,17 +23,17 @@ pub fn conversation<'a>(run: &Run<'_>, reading: &'a Reading) -> Vec<Words<'a>> {
     let words = of_people.map(|comment| Words {
         who: speakers.who(comment.author.as_ref(), comment.association),
         body: &comment.body,
-        ours: is_ours(run, &comment.body),
+        ours: is_ours(job, &comment.body),
     });
     words.collect()
 }
 
-pub fn speakers(reading: &Reading) -> Speakers<'_> {
-    Speakers::new(reading.pull.author.as_ref(), &reading.threads)
+pub fn speakers(facts: &Facts) -> Speakers<'_> {
+    Speakers::new(facts.pull.author.as_ref(), &facts.threads)
 }
 
 /// Under a person's token our answers are that person's comments.
-fn is_ours(run: &Run<'_>, body: &str) -> bool {
+fn is_ours(job: &Job<'_>, body: &str) -> bool {
     let Some(hidden) = block::parse(body).hidden else {
         return false;
     };
@@ -41,13 +41,13 @@ fn is_ours(run: &Run<'_>, body: &str) -> bool {
         return false;
     };
     let signed = Signed {
-        pr: &run.pr,
+        pr: &job.pr,
         root: None,
         visible: &Value::Null,
         hidden: &value,
     };
     let (kid, sig) = (hidden.kid.as_deref(), hidden.sig.as_deref());
-    run.keys.verify(&signed, kid, sig) == Verdict::Ours
+    job.keys.verify(&signed, kid, sig) == Verdict::Ours
 }
 
 /// The threads as the tools tell the model about them.
@@ -60,9 +60,9 @@ pub fn shown_threads(threads: &[Thread]) -> Vec<Thread> {
 }
 
 /// Looks for what may be meant for the model, and tells the log. The places are names that others chose.
-pub fn suspicions(engine: &Engine<'_>, brief: &Brief<'_>, questions: &[Question]) -> Suspicions {
+pub fn suspicions(host: &Host<'_>, brief: &Brief<'_>, questions: &[Question]) -> Suspicions {
     let found = brief.suspicions(questions);
-    let actions = &engine.setup.actions;
+    let actions = &host.setup.actions;
     if !found.is_empty()
         && let Err(error) = actions.foreign(&found.to_string())
     {

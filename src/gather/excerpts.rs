@@ -1,34 +1,43 @@
 //! What has become of the code that threads hang on: how their files are called now, which files changed since each
 //! finding was made, and the anchored lines then and now. Read from git objects; a head that cannot be fetched any more is left out.
 
-use super::Run;
-use super::reading::Reading;
+use super::change::Change;
 use crate::context::brief::Excerpt;
 use crate::domain::diff::Mask;
 use crate::domain::{Anchor, CommentId, CommitSha, FileDiff, LineKind, Side, Thread};
 use crate::git::CHANGE_ROOM;
+use crate::host::Job;
 use std::collections::HashMap;
 
 /// Lines shown on each side of an anchored one.
 const AROUND: usize = 4;
 const MAX_FILE: usize = 1024 * 1024;
 
-pub struct Past {
+/// The change as it is now, which is compared with what it was.
+#[derive(Clone, Copy)]
+pub struct Code<'a> {
+    pub change: &'a Change,
+    pub merge_base: &'a CommitSha,
+    pub head: &'a CommitSha,
+}
+
+/// What the threads to judge hang on, then and now.
+pub struct Excerpts {
     pub changed_since: HashMap<CommitSha, Vec<FileDiff>>,
     /// The removed lines that findings hang on, where they are known.
     pub removed_lines: HashMap<CommentId, Vec<String>>,
     pub excerpts: Vec<Excerpt>,
 }
 
-impl Past {
-    pub async fn of(run: &Run<'_>, reading: &Reading, threads: &[&Thread]) -> Self {
+impl Excerpts {
+    pub async fn read(job: &Job<'_>, code: &Code<'_>, threads: &[&Thread]) -> Self {
         let mut since: HashMap<CommitSha, Vec<FileDiff>> = HashMap::new();
         let mut room = CHANGE_ROOM;
         for head in threads.iter().filter_map(|thread| thread.head.as_ref()) {
-            if *head == reading.pull.head_sha || since.contains_key(head) {
+            if head == code.head || since.contains_key(head) {
                 continue;
             }
-            match changes(run, reading, head).await {
+            match changes(job, code, head).await {
                 Ok(diffs) => {
                     let size = diffs.iter().map(FileDiff::size).sum();
                     if let Some(left) = room.checked_sub(size) {
@@ -41,10 +50,10 @@ impl Past {
         }
         let mut excerpts = Vec::new();
         for thread in threads {
-            excerpts.push(excerpt(reading, thread, &since).await);
+            excerpts.push(excerpt(code, thread, &since).await);
         }
         Self {
-            removed_lines: removed_lines(reading, threads, &since).await,
+            removed_lines: removed_lines(code, threads, &since).await,
             changed_since: since,
             excerpts,
         }
@@ -53,8 +62,8 @@ impl Past {
 
 /// Gives each thread the present name of its file. GitHub lists a file that the pull request adds under its present
 /// name only, so a rename by a later push is known from the head that the finding was made on.
-pub async fn follow_renames(run: &Run<'_>, reading: &Reading, threads: &mut [Thread]) {
-    let here = |file: &str| reading.change.diffs.iter().any(|diff| diff.path == file);
+pub async fn follow_renames(job: &Job<'_>, code: &Code<'_>, threads: &mut [Thread]) {
+    let here = |file: &str| code.change.diffs.iter().any(|diff| diff.path == file);
     let mut since: HashMap<CommitSha, Vec<FileDiff>> = HashMap::new();
     for thread in threads.iter_mut().filter(|thread| !here(&thread.file)) {
         let Some(head) = thread.head.as_ref() else {
@@ -62,7 +71,7 @@ pub async fn follow_renames(run: &Run<'_>, reading: &Reading, threads: &mut [Thr
         };
         if !since.contains_key(head) {
             // A head that is gone tells nothing, and is asked for once.
-            let mut diffs = changes(run, reading, head).await.unwrap_or_default();
+            let mut diffs = changes(job, code, head).await.unwrap_or_default();
             for diff in &mut diffs {
                 diff.hunks = Vec::new(); // Only the names are asked for.
             }
@@ -77,20 +86,20 @@ pub async fn follow_renames(run: &Run<'_>, reading: &Reading, threads: &mut [Thr
 }
 
 async fn changes(
-    run: &Run<'_>,
-    reading: &Reading,
+    job: &Job<'_>,
+    code: &Code<'_>,
     head: &CommitSha,
 ) -> anyhow::Result<Vec<FileDiff>> {
-    let repository = &reading.change.repository;
-    repository.ensure(&[head], &run.remote()).await?;
+    let repository = &code.change.repository;
+    repository.ensure(&[head], &job.remote()).await?;
     // Neither of the two heads says what is binary.
-    let (trusted, now) = (&reading.merge_base, &reading.pull.head_sha);
+    let (trusted, now) = (code.merge_base, code.head);
     repository.diff_under(trusted, head, now).await
 }
 
 /// The lines of the base that a finding on removed lines hangs on, found by its anchor in the change as it was then.
 async fn removed_lines(
-    reading: &Reading,
+    code: &Code<'_>,
     threads: &[&Thread],
     since: &HashMap<CommitSha, Vec<FileDiff>>,
 ) -> HashMap<CommentId, Vec<String>> {
@@ -100,7 +109,7 @@ async fn removed_lines(
         let (Some(head), Some(hash)) = (head, &thread.anchor_hash) else {
             continue;
         };
-        let (repository, base) = (&reading.change.repository, &reading.merge_base);
+        let (repository, base) = (&code.change.repository, code.merge_base);
         let Ok(diffs) = repository.diff_under(base, base, head).await else {
             continue;
         };
@@ -134,7 +143,7 @@ fn anchored(diff: &FileDiff, thread: &Thread, hash: &str) -> Option<Vec<String>>
 }
 
 async fn excerpt(
-    reading: &Reading,
+    code: &Code<'_>,
     thread: &Thread,
     since: &HashMap<CommitSha, Vec<FileDiff>>,
 ) -> Excerpt {
@@ -149,27 +158,27 @@ async fn excerpt(
         _ => thread.line,
     };
     // A secret by any name that the file has or had is one under all of them.
-    let whole = reading.change.diffs.iter();
+    let whole = code.change.diffs.iter();
     let whole = whole.filter(|diff| diff.path == thread.file);
     let masks = diff.into_iter().chain(whole).filter_map(FileDiff::mask);
     let mask = masks.chain(Mask::of(&thread.file)).max();
-    let now = Some(&reading.pull.head_sha);
+    let now = Some(code.head);
     Excerpt {
         thread: thread.id,
-        then: lines(reading, thread.head.as_ref(), old_path, then_line, mask).await,
-        now: lines(reading, now, &thread.file, now_line, mask).await,
+        then: lines(code, thread.head.as_ref(), old_path, then_line, mask).await,
+        now: lines(code, now, &thread.file, now_line, mask).await,
     }
 }
 
 /// The lines around one, numbered.
 async fn lines(
-    reading: &Reading,
+    code: &Code<'_>,
     commit: Option<&CommitSha>,
     path: &str,
     line: Option<u32>,
     mask: Option<Mask>,
 ) -> Option<String> {
-    let repository = &reading.change.repository;
+    let repository = &code.change.repository;
     let text = repository.file(commit?, path, MAX_FILE).await.ok()??;
     let text = mask.map_or(text.clone(), |mask| mask.text(&text));
     let line = usize::try_from(line?).ok()?;

@@ -1,20 +1,23 @@
-//! Everything a run reads before it works: the pull request and its discussion from GitHub, the change and the
-//! rules from git objects. The two sources are read side by side.
+//! Everything a run knows before it decides: the pull request and its discussion from GitHub, the change and the rules from
+//! git objects. The two sources are read side by side. One value, never changed: what is read again is another one.
 
-use super::carried::Carried;
 use super::change::Change;
-use super::earlier::{self, Earlier};
-use super::{Run, Stop, dismissing, past};
-use crate::config::ForkReviews;
+use super::excerpts;
+use super::memory::{Memory, may_write};
+use super::mentions;
+use super::prior_reviews::{self, Prior};
+use crate::context::coverage::Excuse;
 use crate::context::rules::RuleFile;
 use crate::context::since::Since;
-use crate::domain::{CommitSha, FindingId, Login, PrKey, Score, Thread};
-use crate::event::EventKind;
+use crate::domain::{Awaiting, CommentId, CommitSha, Resolution, Status, Thread};
+use crate::event::{Command, EventKind};
 use crate::git::Repository;
-use crate::github::{
-    ApiError, ChangedFile, CommitInfo, GitHub, IssueComment, PullRequest, PullState, Review,
-};
-use crate::plan::{self, Means, NotNow, Payer, Plan, Situation};
+use crate::github::{ApiError, ChangedFile, CommitInfo, IssueComment, PullRequest, Review};
+use crate::host::{Failure, Job, both};
+use crate::plan::agenda::{self, Acceptor, Agenda, Given, HeadRecord, Inquiries, Obstacle};
+use crate::plan::{self, Means, Request};
+use crate::publish::comment;
+use crate::state::lease::CHECK_NAME;
 use crate::state::rebuild::{Lost, Rebuilt, Remark};
 use crate::state::record::{self, Record};
 use crate::state::spending::Account;
@@ -22,342 +25,309 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// The pull request as the run found it.
-pub struct Reading {
+pub struct Facts {
     pub pull: PullRequest,
     pub merge_base: CommitSha,
+    pub change: Change,
+    /// Hash of what a review depends on besides the code.
+    pub rules_hash: String,
     pub files: Vec<ChangedFile>,
     pub commits: Vec<CommitInfo>,
     pub threads: Vec<Thread>,
-    pub lost: Vec<Lost>,
+    lost: Vec<Lost>,
     pub others: Vec<Remark>,
     pub conversation: Vec<IssueComment>,
     pub reviews: Vec<Review>,
     pub warnings: Vec<String>,
-    pub change: Change,
-    /// Hash of what a review depends on besides the code.
-    pub rules_hash: String,
-    pub plan: Plan,
-    /// What the newest run on this head has left, whether it was done or not.
-    pub on_head: Option<OnHead>,
-    /// The check runs of ours on this head that were concluded before the discussion was read.
-    pub concluded: Vec<u64>,
-    /// What is new since the change was reviewed; `None`: all of it.
-    pub since: Option<Since>,
-    /// How much of the model the run may use.
-    pub means: Means,
+    /// What runs before have left on this head, newest first.
+    on_head: Vec<HeadRecord>,
+    /// These, and what is left in manifests and on other heads.
+    records: Vec<Record>,
+    /// What an earlier review says about the change as it is now.
+    prior: Option<Prior>,
     /// What the pull request had cost before this run.
     pub account: Account,
-    /// What runs before have found and could not post.
-    pub carried: Carried,
+    inquiries: Inquiries,
+    request: Option<Request>,
+    /// Whether the person who asks for an acceptance has write access.
+    acceptor_may_write: bool,
+    unreadable: Vec<String>,
+    scope: Means,
+    obstacle: Option<Obstacle>,
 }
 
-impl Reading {
-    pub async fn of(
-        run: &Run<'_>,
-        pull: PullRequest,
-        means: Means,
-        snapshot: &Path,
-    ) -> Result<Self, Stop> {
-        let merge_base = run
+/// What is known of a run before its pull request is read.
+pub struct Frame {
+    pub pull: PullRequest,
+    pub scope: Means,
+    pub obstacle: Option<Obstacle>,
+}
+
+impl Facts {
+    pub async fn gather(job: &Job<'_>, frame: Frame, snapshot: &Path) -> Result<Self, Failure> {
+        let pull = &frame.pull;
+        let merge_base = job
             .github
-            .merge_base(&run.pr.repo, &pull.base_sha, &pull.head_sha)
+            .merge_base(&job.pr.repo, &pull.base_sha, &pull.head_sha)
             .await
-            .map_err(Stop::fail)?;
-        let (talk, change) = tokio::join!(
-            Talk::of(run, &pull),
-            change(run, &pull, &merge_base, snapshot)
+            .map_err(Failure::new)?;
+        let (discussion, change) = tokio::join!(
+            Discussion::read(job, pull),
+            change(job, pull, &merge_base, snapshot)
         );
-        let (talk, change) = super::both(talk, change)?;
-        let mut reading = Self {
-            plan: Plan::Review,
-            on_head: None,
-            concluded: Vec::new(),
-            since: None,
-            means,
-            account: Account::default(),
-            carried: Carried::default(),
-            rules_hash: rules_hash(run, &change.rules),
+        let (discussion, change) = both(discussion, change)?;
+        Self::complete(job, frame, merge_base, change, discussion).await
+    }
+
+    /// The discussion once more, after another run has worked on this head.
+    pub async fn again(self, job: &Job<'_>) -> Result<Self, Failure> {
+        let discussion = Discussion::read(job, &self.pull).await?;
+        let frame = Frame {
+            pull: self.pull,
+            scope: self.scope,
+            obstacle: self.obstacle,
+        };
+        Self::complete(job, frame, self.merge_base, self.change, discussion).await
+    }
+
+    async fn complete(
+        job: &Job<'_>,
+        frame: Frame,
+        merge_base: CommitSha,
+        change: Change,
+        mut discussion: Discussion,
+    ) -> Result<Self, Failure> {
+        let pull = frame.pull;
+        let code = excerpts::Code {
+            change: &change,
+            merge_base: &merge_base,
+            head: &pull.head_sha,
+        };
+        excerpts::follow_renames(job, &code, &mut discussion.rebuilt.threads).await;
+        let rebuilt = discussion.rebuilt;
+        let on_head = discussion.on_head;
+        let mut records: Vec<Record> = on_head.iter().map(|one| one.record.clone()).collect();
+        records.extend(discussion.of_manifests);
+        records.extend(prior_reviews::records(job, &pull, &rebuilt).await?);
+        let mut facts = Self {
+            account: Account::of(&records),
+            rules_hash: rules_hash(job, &change.rules),
+            unreadable: change.unreadable().collect(),
+            prior: None,
+            inquiries: Inquiries::default(),
+            request: job.request(),
+            acceptor_may_write: false,
+            files: discussion.files,
+            commits: discussion.commits,
+            threads: rebuilt.threads,
+            lost: rebuilt.lost,
+            others: rebuilt.others,
+            warnings: rebuilt.warnings,
+            conversation: discussion.conversation,
+            reviews: discussion.reviews,
+            scope: frame.scope,
+            obstacle: frame.obstacle,
+            on_head,
+            records,
             merge_base,
-            files: Vec::new(),
-            commits: Vec::new(),
-            threads: Vec::new(),
-            lost: Vec::new(),
-            others: Vec::new(),
-            conversation: Vec::new(),
-            reviews: Vec::new(),
-            warnings: Vec::new(),
             change,
             pull,
         };
-        reading.hear(run, talk).await?;
-        Ok(reading)
-    }
-
-    /// The discussion and the plan once more, after another run has worked on this head.
-    pub async fn again(&mut self, run: &Run<'_>) -> Result<(), Stop> {
-        let talk = Talk::of(run, &self.pull).await?;
-        self.hear(run, talk).await
-    }
-
-    /// Takes in what was said, and decides by it what is to be done.
-    async fn hear(&mut self, run: &Run<'_>, mut talk: Talk) -> Result<(), Stop> {
-        past::follow_renames(run, self, &mut talk.rebuilt.threads).await;
-        let mut records: Vec<Record> = talk.on_head.iter().map(|one| one.record.clone()).collect();
-        records.extend(talk.of_manifests);
-        records.extend(earlier::records(run, &self.pull, &talk.rebuilt).await?);
-        self.account = Account::of(&records);
-        let unread = records.is_empty() && talk.rebuilt.has_reviews;
-        talk.rebuilt
-            .warnings
-            .extend(unread.then(|| self.assume_half(run)).flatten());
-        let knows = |record: &Record| record.knows_of_fixes(&talk.rebuilt.threads);
-        let (records, outdated): (Vec<Record>, Vec<Record>) = records.into_iter().partition(knows);
-        let change = plan::Change {
-            merge_base: &self.merge_base,
-            head: &self.pull.head_sha,
-            files: self.change.diffs.len(),
-            owed: self.change.owed().count(),
-            unreadable: &self.change.unreadable().collect::<Vec<_>>(),
-        };
-        let is_about = |one: &OnHead| {
-            let record = &one.record;
-            record.is_about(change.merge_base, change.head, &self.rules_hash) && knows(record)
-        };
-        let concluded = talk.on_head.iter().filter(|one| one.concluded_at.is_some());
-        self.concluded = concluded.map(|one| one.id).collect();
-        self.on_head = talk.on_head.into_iter().find(is_about);
-        self.plan = plan::plan(records.clone(), &change, &self.rules_hash);
-        (self.files, self.commits) = (talk.files, talk.commits);
-        (self.conversation, self.reviews) = (talk.conversation, talk.reviews);
-        (self.threads, self.lost) = (talk.rebuilt.threads, talk.rebuilt.lost);
-        (self.others, self.warnings) = (talk.rebuilt.others, talk.rebuilt.warnings);
-        let all: Vec<Record> = records.iter().chain(&outdated).cloned().collect();
-        self.carried = Carried::of(run, self, &all);
-        self.since = None;
-        if self.plan == Plan::Review {
-            match earlier::review(run, self, records).await {
-                Some(Earlier::Same(record)) => self.plan = Plan::Known(record),
-                Some(Earlier::Since(since)) => self.since = Some(since),
-                None => {}
-            }
+        if facts.records.is_empty() && rebuilt.has_reviews {
+            facts.assume_half(job);
         }
-        self.remember_findings();
-        Ok(())
+        facts.prior = facts.compared(job).await;
+        if facts.obstacle.is_none() {
+            facts.acceptor_may_write = facts.may_accept(job).await?;
+            facts.inquiries = mentions::inquiries(job, &facts).await?;
+        }
+        Ok(facts)
     }
-}
 
-/// The record of a check run on the head.
-#[derive(Debug, Clone)]
-pub struct OnHead {
-    pub id: u64,
-    pub record: Record,
-    /// RFC 3339, as GitHub gave it; `None` while the check is in progress.
-    pub concluded_at: Option<String>,
-}
-
-/// The pull request to review. Who may not even read it is told what a review takes, and not only the first step of it.
-pub async fn to_review(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Stop> {
-    match github.pull_request(pr).await {
-        Ok(pull) => Ok(pull),
-        Err(error) if error.is_permission() => Err(Stop::fail(
-            "The token may not read the pull request; a review is posted, too, so add `pull-requests: write` to the \
-             job's permissions.",
-        )),
-        Err(error) => Err(not_found(pr, &error)),
+    async fn compared(&self, job: &Job<'_>) -> Option<Prior> {
+        let records: Vec<Record> = {
+            let excused = self.excused_paths();
+            let given = self.given(job, &excused);
+            if !agenda::asks_for_prior(&given) {
+                return None;
+            }
+            agenda::continuable(&given).collect()
+        };
+        prior_reviews::compare(job, self, records).await
     }
-}
 
-/// The pull request, or a sentence about why there is none.
-pub async fn found(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Stop> {
-    let found = github.pull_request(pr).await;
-    found.map_err(|error| not_found(pr, &error))
-}
-
-fn not_found(pr: &PrKey, error: &ApiError) -> Stop {
-    if error.is_not_found() {
-        return Stop::fail(format!(
-            "The pull request {pr} was not found; check its number, and that github_token may read {}.",
-            pr.repo
-        ));
+    async fn may_accept(&self, job: &Job<'_>) -> Result<bool, Failure> {
+        let accepts = self.request.as_ref().map(|one| &one.command) == Some(&Command::Accept);
+        match job.event.speaker() {
+            Some(speaker) if accepts => may_write(&job.github, &job.pr.repo, speaker).await,
+            _ => Ok(false),
+        }
     }
-    Stop::fail(error)
-}
 
-impl Reading {
-    /// What earlier reviews have cost cannot be read: half of the day's limits counts. Returns the warning.
-    fn assume_half(&mut self, run: &Run<'_>) -> Option<String> {
-        let config = &run.engine.config;
+    /// What earlier reviews have cost cannot be read: half of the day's limits counts.
+    fn assume_half(&mut self, job: &Job<'_>) {
+        let config = &job.host.config;
         let (usd, tokens) = (config.max_cost_usd_per_day, config.max_tokens_per_day);
-        self.account.assume_half(run.today, usd, tokens);
+        self.account.assume_half(job.today, usd, tokens);
         let limited = usd.is_some() || tokens.is_some();
         // Without keys no record is ever read, which is told by itself.
-        (limited && run.keys.can_sign()).then(|| {
-            "The pull request has reviews of ours, but no record of what they cost can be read; half of the day's \
-             limits counts as spent. Keep an old key as a second state_key to have its records read."
-                .into()
-        })
+        if limited && job.keys.can_sign() {
+            self.warnings.push(comment::half_counts_as_spent().into());
+        }
+    }
+}
+
+impl Facts {
+    /// What this run does.
+    pub fn agenda(&self, job: &Job<'_>) -> Agenda {
+        Agenda::decide(&self.given(job, &self.excused_paths()))
     }
 
-    /// Where a record stands in for the review, its findings count as it has them, whatever became of the comments and
-    /// of the manifest that listed them.
-    fn remember_findings(&mut self) {
-        let (Plan::Recompute(record) | Plan::Known(record)) = &self.plan else {
-            return;
-        };
-        let missing = record.missing(&self.threads);
-        for (id, score) in missing.filter(|(id, _)| !self.carried.has(id)) {
-            let head = self.pull.head_sha.clone();
-            if let Some(lost) = self.lost.iter_mut().find(|lost| lost.id == id) {
-                lost.head = head;
-            } else {
-                let lost = Lost { id, score, head };
-                self.warnings.push(lost.to_string());
-                self.lost.push(lost);
-            }
+    fn given<'a>(&'a self, job: &'a Job<'_>, excused: &'a [&'a str]) -> Given<'a> {
+        let config = &job.host.config;
+        Given {
+            change: plan::Change {
+                merge_base: &self.merge_base,
+                head: &self.pull.head_sha,
+                files: self.change.diffs.len(),
+                owed: self.change.owed().count(),
+                unreadable: &self.unreadable,
+            },
+            diffs: &self.change.diffs,
+            excused,
+            rules: &self.rules_hash,
+            on_head: &self.on_head,
+            records: &self.records,
+            same_change: self.prior.as_ref().and_then(Prior::same_change),
+            threads: &self.threads,
+            lost: &self.lost,
+            inquiries: &self.inquiries,
+            scope: &self.scope,
+            from_fork: self.pull.from_fork,
+            draft: self.pull.draft && config.skip.drafts,
+            request: self.request.as_ref(),
+            acceptor: self.acceptor(&job.event.kind),
+            obstacle: self.obstacle.as_ref(),
+            mention: &config.mention,
+            threshold: config.policy.threshold,
+            blocking: config.policy.blocking,
         }
     }
 
-    /// Scores of the findings of this head whose comments somebody deleted.
-    pub fn missed(&self) -> Vec<Score> {
-        let lost = self
-            .lost
-            .iter()
-            .filter(|lost| lost.head == self.pull.head_sha);
-        lost.map(|lost| lost.score).collect()
-    }
-
-    /// Whether a run that does not review has something to post all the same: a reply in a thread, or a finding that an
-    /// earlier run could not post.
-    pub fn owes_words(&self) -> bool {
-        self.carried.is_due() || !self.to_judge(false).is_empty()
-    }
-
-    /// The open threads that this run judges, with the change if it `reviews` that: none where nobody pays for it.
-    pub fn to_judge(&self, reviews: bool) -> Vec<&Thread> {
-        if !self.means.allow_discussion() {
-            return Vec::new();
+    fn acceptor<'a>(&self, kind: &'a EventKind) -> Option<Acceptor<'a>> {
+        match kind {
+            EventKind::Mention {
+                author, created_at, ..
+            } => Some(Acceptor {
+                login: author,
+                may_write: self.acceptor_may_write,
+                written_at: created_at,
+            }),
+            _ => None,
         }
-        plan::to_judge(&self.threads, &self.pull.head_sha, |thread| {
-            reviews || self.may_be_fixed(thread)
-        })
     }
-}
 
-impl Reading {
-    /// Whether a push that is not reviewed may have fixed a finding: one in an excused file, or one that the review which
-    /// stands in for this head does not know, because what it was about was taken back. Looked at once for each head.
-    fn may_be_fixed(&self, thread: &Thread) -> bool {
-        let (Plan::Known(record), None) = (&self.plan, &self.on_head) else {
-            return false;
-        };
-        let lists = |id: &FindingId| record.findings.iter().any(|one| one.id == id.as_str());
-        let is_listed = thread.finding_id.as_ref().is_some_and(lists);
-        let mut excused = self.change.excused();
-        !is_listed || excused.any(|(path, _)| path == thread.file)
+    fn excused_paths(&self) -> Vec<&str> {
+        self.change.excused().map(|(path, _)| path).collect()
     }
-}
 
-/// How much of the model the run may use; nothing at all where the pull request is to be left alone.
-pub async fn means(run: &Run<'_>, pull: &PullRequest) -> Result<Means, Stop> {
-    let situation = Situation {
-        kind: &run.event.kind,
-        open: pull.state == PullState::Open,
-        draft: pull.draft,
-        from_fork: pull.from_fork,
-        forks: run.engine.config.fork_reviews,
-        labels: &pull.labels,
-        skip_label: &run.engine.config.skip_label,
-        skip: &run.engine.config.skip,
-        author: pull.author.as_ref(),
-        files: pull.changed_files,
-        lines: pull.changed_lines,
-        mention: &run.engine.config.mention,
-    };
-    if let Some(reason) = situation.not_now() {
-        return Err(Stop::Skip(reason.to_string()));
+    /// Why the files of the change are excused, where they are.
+    pub fn excuses(&self) -> impl Iterator<Item = Excuse> {
+        self.change.excused().map(|(_, excuse)| excuse)
     }
-    let means = by_cause(run, pull).await?;
-    super::reactions::seen(run).await;
-    Ok(means)
-}
 
-/// Words cost money, so they are heard from people with write access, and from the author of a pull request that does
-/// not come from a fork.
-pub async fn is_heard(run: &Run<'_>, pull: &PullRequest, login: &Login) -> Result<bool, Stop> {
-    if login.is_bot() {
-        return Ok(false);
+    /// What is new since the change was reviewed; `None`: all of it.
+    pub fn since(&self, agenda: &Agenda) -> Option<&Since> {
+        let since = self.prior.as_ref().and_then(Prior::since);
+        since.filter(|_| agenda.only_new)
     }
-    let own_work = pull.author.as_ref() == Some(login) && !pull.from_fork;
-    Ok(own_work || run.memory().may_write(login).await?)
-}
 
-/// How much of the model the run may use, by what caused it.
-async fn by_cause(run: &Run<'_>, pull: &PullRequest) -> Result<Means, Stop> {
-    let (kind, forks) = (&run.event.kind, run.engine.config.fork_reviews);
-    let mention = &run.engine.config.mention;
-    match plan::payer(kind, pull.from_fork, forks) {
-        Payer::Event => return Ok(Means::Everything),
-        Payer::Nobody => return Ok(Means::Nothing(NotNow::fork(mention))),
-        Payer::Person => {}
-    }
-    let Some(speaker) = run.event.speaker() else {
-        return Ok(Means::Nothing(NotNow::Unheard(Login::new("ghost"))));
-    };
-    let dismisses = dismissing::is_asked(run);
-    if is_heard(run, pull, speaker).await? {
-        // Who closes a finding of a fork's pull request does not ask for a review.
-        if dismisses && pull.from_fork && forks != ForkReviews::Always {
-            return Ok(Means::Discussion(NotNow::fork(mention)));
+    /// The change, to compare it with what it was.
+    pub fn code(&self) -> excerpts::Code<'_> {
+        excerpts::Code {
+            change: &self.change,
+            merge_base: &self.merge_base,
+            head: &self.pull.head_sha,
         }
-        return Ok(Means::of_person(kind, pull.from_fork, forks, mention));
     }
-    // An author who dismisses is told who can.
-    let is_author = pull.author.as_ref() == Some(speaker);
-    if matches!(kind, EventKind::Mention { .. }) && !(dismisses && is_author) {
-        return Err(Stop::Skip(format!(
-            "{speaker} addressed the reviewer without write access to {}; nothing was started.",
-            run.pr.repo
-        )));
+
+    pub fn thread(&self, id: CommentId) -> Option<&Thread> {
+        self.threads.iter().find(|thread| thread.id == id)
     }
-    Ok(Means::Nothing(NotNow::Unheard(speaker.clone())))
+
+    /// The threads that an agenda has judged, in its order.
+    pub fn to_judge(&self, agenda: &Agenda) -> Vec<&Thread> {
+        let ids = agenda.judge.iter();
+        ids.filter_map(|id| self.thread(*id)).collect()
+    }
+
+    pub fn open_threads(&self) -> impl Iterator<Item = &Thread> {
+        let threads = self.threads.iter();
+        threads.filter(|thread| thread.status.is_open())
+    }
+
+    pub fn allows_discussion(&self) -> bool {
+        self.scope.allow_discussion()
+    }
+
+    pub fn can_ask_model(&self) -> bool {
+        self.obstacle.is_none()
+    }
+
+    /// Whether a check run of ours on this head was concluded before the discussion was read.
+    pub fn has_read(&self, check: u64) -> bool {
+        let mut read = self.on_head.iter();
+        read.any(|one| one.id == check && one.concluded_at.is_some())
+    }
+
+    /// The same facts after a person has closed a thread through us.
+    pub fn with_closed(mut self, thread: CommentId, warnings: Vec<String>) -> Self {
+        self.warnings.extend(warnings);
+        let mut threads = self.threads.iter_mut();
+        if let Some(thread) = threads.find(|one| one.id == thread) {
+            thread.status = Status::Resolved;
+            thread.awaiting = Awaiting::Nobody;
+            thread.resolution = Some(Resolution::ByPerson);
+        }
+        self
+    }
 }
 
 /// What GitHub holds of the discussion.
-struct Talk {
+struct Discussion {
     files: Vec<ChangedFile>,
     commits: Vec<CommitInfo>,
     rebuilt: Rebuilt,
     conversation: Vec<IssueComment>,
     reviews: Vec<Review>,
-    /// What runs before have left on this head, newest first.
-    on_head: Vec<OnHead>,
-    /// The same in the manifests of reviews.
+    on_head: Vec<HeadRecord>,
     of_manifests: Vec<Record>,
 }
 
-impl Talk {
-    async fn of(run: &Run<'_>, pull: &PullRequest) -> Result<Self, Stop> {
-        let github = &run.github;
+impl Discussion {
+    async fn read(job: &Job<'_>, pull: &PullRequest) -> Result<Self, Failure> {
+        let github = &job.github;
         // First, so that whatever a run posted before it concluded its check is in what is read after it.
-        let checks = on_head(run, &pull.head_sha).await.map_err(Stop::fail)?;
+        let on_head = head_records(job, &pull.head_sha)
+            .await
+            .map_err(Failure::new)?;
         let (files, commits, conversation, reviews) = tokio::try_join!(
-            github.files(&run.pr),
-            github.commits(&run.pr),
-            github.issue_comments(&run.pr),
-            github.reviews(&run.pr),
+            github.files(&job.pr),
+            github.commits(&job.pr),
+            github.issue_comments(&job.pr),
+            github.reviews(&job.pr),
         )
-        .map_err(Stop::fail)?;
-        let rebuilt = run
-            .memory()
+        .map_err(Failure::new)?;
+        let rebuilt = Memory::of_job(job)
             .rebuild(pull.author.as_ref(), &reviews, &files)
             .await?;
-        let from_reviews = reviews
+        let of_manifests = reviews
             .iter()
             .rev()
-            .filter_map(|review| record::from_manifest(&review.body, &run.pr, &run.keys));
+            .filter_map(|review| record::from_manifest(&review.body, &job.pr, &job.keys));
         Ok(Self {
-            of_manifests: from_reviews.collect(),
-            on_head: checks,
+            of_manifests: of_manifests.collect(),
+            on_head,
             files,
             commits,
             rebuilt,
@@ -367,19 +337,15 @@ impl Talk {
     }
 }
 
-/// The records of our check runs on this head, newest first. Without the right to read them there is no memory there.
-pub async fn on_head(run: &Run<'_>, head: &CommitSha) -> Result<Vec<OnHead>, ApiError> {
-    let runs = run
-        .github
-        .check_runs(&run.pr.repo, head, super::check::NAME)
-        .await;
-    match runs {
+/// The records of our check runs on a head, newest first. Without the right to read them there is no memory there.
+pub async fn head_records(job: &Job<'_>, head: &CommitSha) -> Result<Vec<HeadRecord>, ApiError> {
+    match job.github.check_runs(&job.pr.repo, head, CHECK_NAME).await {
         Ok(mut runs) => {
             runs.sort_by_key(|check| std::cmp::Reverse(check.id));
             let records = runs.into_iter().filter_map(|check| {
-                Some(OnHead {
+                Some(HeadRecord {
                     id: check.id,
-                    record: record::read(check.text.as_deref()?, &run.pr, &run.keys)?,
+                    record: record::read(check.text.as_deref()?, &job.pr, &job.keys)?,
                     concluded_at: check.completed_at,
                 })
             });
@@ -392,23 +358,23 @@ pub async fn on_head(run: &Run<'_>, head: &CommitSha) -> Result<Vec<OnHead>, Api
 
 /// The commits are fetched where the workspace does not have them.
 async fn change(
-    run: &Run<'_>,
+    job: &Job<'_>,
     pull: &PullRequest,
     merge_base: &CommitSha,
     snapshot: &Path,
-) -> Result<Change, Stop> {
-    let environment = &run.engine.setup.environment;
-    let directory = run.engine.scratch.directory("objects")?;
+) -> Result<Change, Failure> {
+    let environment = &job.host.setup.environment;
+    let directory = job.host.scratch.directory("objects")?;
     let workspace = environment.workspace.as_deref();
     let repository = Repository::open(&directory, workspace, &environment.for_git())?;
     let commits = [merge_base, &pull.head_sha];
-    repository.ensure(&commits, &run.remote()).await?;
-    Change::of(&run.engine, repository, commits, snapshot).await
+    repository.ensure(&commits, &job.remote()).await?;
+    Change::of(&job.host, repository, commits, snapshot).await
 }
 
-fn rules_hash(run: &Run<'_>, rules: &[RuleFile]) -> String {
+fn rules_hash(job: &Job<'_>, rules: &[RuleFile]) -> String {
     let mut hash = Sha256::new();
-    hash.update(run.engine.config.fingerprint());
+    hash.update(job.host.config.fingerprint());
     for rule in rules {
         hash.update(format!("\n{}\n{}\n", rule.path, rule.text.len()));
         hash.update(&rule.text);

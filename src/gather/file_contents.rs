@@ -1,12 +1,12 @@
 //! Looks into the changed files as far as it takes to say what a review owes to each: the beginning of binary files, and
 //! the sources that lock files name.
 
-use super::Stop;
 use crate::context::coverage::{self, Content, Cover};
 use crate::context::ignore::Ignore;
 use crate::context::locks::{self, Sources};
 use crate::domain::{FileDiff, FileStatus};
 use crate::git::{Repository, TreeEntry};
+use crate::host::Failure;
 use std::collections::BTreeMap;
 
 /// Larger files are not looked into.
@@ -20,7 +20,7 @@ pub async fn covers(
     base: &[TreeEntry],
     ignore: &Ignore,
     diffs: &[FileDiff],
-) -> Result<Vec<Cover>, Stop> {
+) -> Result<Vec<Cover>, Failure> {
     let assets = assets(repository, diffs).await?;
     let known = known_sources(repository, base, diffs).await?;
     let content = assets.into_iter().zip(known);
@@ -38,7 +38,7 @@ pub async fn covers(
 async fn assets(
     repository: &Repository,
     diffs: &[FileDiff],
-) -> Result<Vec<Option<coverage::Excuse>>, Stop> {
+) -> Result<Vec<Option<coverage::Excuse>>, Failure> {
     let mut assets = vec![None; diffs.len()];
     let binary: Vec<usize> = (0..diffs.len()).filter(|at| diffs[*at].binary).collect();
     let ids = binary.iter().map(|at| diffs[*at].objects.new_id.clone());
@@ -64,7 +64,7 @@ async fn known_sources(
     repository: &Repository,
     base: &[TreeEntry],
     diffs: &[FileDiff],
-) -> Result<Vec<bool>, Stop> {
+) -> Result<Vec<bool>, Failure> {
     let mut known = vec![false; diffs.len()];
     let locks = (0..diffs.len()).filter(|at| locks::is_lock(&diffs[*at].path));
     let mut kinds: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -105,7 +105,7 @@ async fn sources(
     repository: &Repository,
     path: &str,
     ids: &[String],
-) -> Result<Vec<Option<Sources>>, Stop> {
+) -> Result<Vec<Option<Sources>>, Failure> {
     let mut named = vec![None; ids.len()];
     let mut found = Vec::new();
     repository

@@ -1,9 +1,9 @@
 //! The memory of a pull request, read from GitHub: what it takes to rebuild the threads, with or without a run.
 
-use super::Stop;
-use crate::domain::{CommentId, Login, PrKey, Score, Standing};
+use crate::domain::{CommentId, Login, PrKey, RepoName, Score, Standing};
 use crate::event::{self, Command};
 use crate::github::{ChangedFile, GitHub, Review, ReviewComment, ReviewThread};
+use crate::host::{Failure, Job};
 use crate::state::block;
 use crate::state::rebuild::{self, Comment, Conversation, Rebuilt, ReviewBody, Sources};
 use crate::state::signature::Keys;
@@ -26,6 +26,21 @@ pub struct Memory<'a> {
     pub blocking: Option<Score>,
 }
 
+impl<'a> Memory<'a> {
+    pub fn of_job(job: &'a Job<'_>) -> Self {
+        let config = &job.host.config;
+        Self {
+            github: &job.github,
+            pr: &job.pr,
+            keys: &job.keys,
+            trusted_bots: &config.trusted_bots,
+            human_reviewers: &config.human_reviewers,
+            mention: &config.mention,
+            blocking: config.policy.blocking,
+        }
+    }
+}
+
 impl Memory<'_> {
     /// Our threads on the pull request, rebuilt from its comments.
     pub async fn rebuild(
@@ -33,12 +48,12 @@ impl Memory<'_> {
         author: Option<&Login>,
         reviews: &[Review],
         files: &[ChangedFile],
-    ) -> Result<Rebuilt, Stop> {
+    ) -> Result<Rebuilt, Failure> {
         let (comments, (viewer, conversations)) = tokio::try_join!(
             self.github.review_comments(self.pr),
             self.github.review_threads(self.pr),
         )
-        .map_err(Stop::fail)?;
+        .map_err(Failure::new)?;
         let mut ours = self.trusted_bots.to_vec();
         ours.push(viewer);
         let standings = self
@@ -75,9 +90,9 @@ impl Memory<'_> {
     }
 
     /// The names that we have spoken under: our own identity, as GitHub tells it, and the trusted bots.
-    pub async fn ours(&self) -> Result<Vec<Login>, Stop> {
+    pub async fn ours(&self) -> Result<Vec<Login>, Failure> {
         let mut ours = self.trusted_bots.to_vec();
-        ours.push(self.github.viewer().await.map_err(Stop::fail)?);
+        ours.push(self.github.viewer().await.map_err(Failure::new)?);
         Ok(ours)
     }
 
@@ -89,7 +104,7 @@ impl Memory<'_> {
         ours: &[Login],
         comments: &[ReviewComment],
         conversations: &[ReviewThread],
-    ) -> Result<HashMap<Login, Standing>, Stop> {
+    ) -> Result<HashMap<Login, Standing>, Failure> {
         let mut standings = HashMap::new();
         for login in people(author, ours, comments, conversations) {
             if ours.contains(login) || login.is_bot() || standings.contains_key(login) {
@@ -111,10 +126,10 @@ impl Memory<'_> {
         &self,
         author: Option<&Login>,
         reviews: &[Review],
-    ) -> Result<Vec<String>, Stop> {
+    ) -> Result<Vec<String>, Failure> {
         let requested = self.github.requested_reviewers(self.pr).await;
         let mut names = self.human_reviewers.to_vec();
-        names.extend(requested.map_err(Stop::fail)?);
+        names.extend(requested.map_err(Failure::new)?);
         let mut asked: Vec<&Login> = Vec::new();
         for login in reviews.iter().filter_map(|review| review.author.as_ref()) {
             if login.is_bot() || asked.contains(&login) {
@@ -136,12 +151,17 @@ impl Memory<'_> {
         Ok(people)
     }
 
-    pub async fn may_write(&self, login: &Login) -> Result<bool, Stop> {
-        match self.github.permission(&self.pr.repo, login).await {
-            Ok(permission) => Ok(permission.may_write()),
-            Err(error) if error.is_not_found() || error.is_permission() => Ok(false),
-            Err(error) => Err(Stop::fail(error)),
-        }
+    async fn may_write(&self, login: &Login) -> Result<bool, Failure> {
+        may_write(self.github, &self.pr.repo, login).await
+    }
+}
+
+/// Whether a person has write access. Whom GitHub does not know has none.
+pub async fn may_write(github: &GitHub, repo: &RepoName, login: &Login) -> Result<bool, Failure> {
+    match github.permission(repo, login).await {
+        Ok(permission) => Ok(permission.may_write()),
+        Err(error) if error.is_not_found() || error.is_permission() => Ok(false),
+        Err(error) => Err(Failure::new(error)),
     }
 }
 

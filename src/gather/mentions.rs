@@ -1,281 +1,121 @@
-//! People who address us: what they asked, which questions wait for an answer, and the replies that they
-//! get. Separate from the review, which goes on without any of it.
+//! People who address us: what they asked, which questions wait for an answer, and where the replies go.
 
-use super::finish::Finished;
-use super::reading::{self, Reading};
-use super::reviewing;
-use super::session::{self, Talk};
-use super::{Run, Stop, words};
+use super::facts::Facts;
+use super::memory::Memory;
+use super::{discussion, spend_scope};
 use crate::context::speakers::Speakers;
-use crate::domain::{CommentId, CommitSha, Login};
-use crate::event::{self, CommentPlace, EventKind};
-use crate::github::{ApiError, IssueComment, ReviewComment};
-use crate::opencode::Keeper;
-use crate::plan::{self, Asking, MOST_QUESTIONS, Question, Request, Said};
-use crate::publish::comment::{self, Voice};
-use crate::review::run::{End, Outcome};
+use crate::domain::{CommentId, Login};
+use crate::event::{CommentPlace, EventKind};
+use crate::github::{IssueComment, ReviewComment};
+use crate::host::{Failure, Job};
+use crate::plan::agenda::{Inquiries, ReplyTo};
+use crate::plan::{self, Asking, MOST_QUESTIONS, Question, Said};
 use crate::state::answers;
 use std::collections::HashMap;
 
 /// What people want of this run besides the review.
-#[derive(Default)]
-pub struct Agenda {
-    pub questions: Vec<Question>,
-    /// Where the reply to the event's own comment goes; `None` once it has one.
-    reply_to: Option<ReplyTo>,
+pub async fn inquiries(job: &Job<'_>, facts: &Facts) -> Result<Inquiries, Failure> {
+    if !facts.allows_discussion() {
+        return Ok(Inquiries::default());
+    }
+    let mut words: Vec<Said<'_>> = facts.conversation.iter().map(said).collect();
+    let asked = asked(job);
+    if let Some((asked, CommentPlace::IssueComment)) = &asked
+        && !words.iter().any(|said| said.id == asked.id)
+    {
+        // The list can be older than the event.
+        words.push(*asked);
+    }
+    let any = !plan::unanswered(&words, &[], &job.host.config.mention).is_empty();
+    if asked.is_none() && !any {
+        return Ok(Inquiries::default());
+    }
+    let us = Us::load(job).await?;
+    let answered = us.answered(&words, None);
+    let mut inquiries = Inquiries {
+        questions: pending(job, facts, &words, &answered).await?,
+        ..Inquiries::default()
+    };
+    match asked {
+        Some((asked, CommentPlace::IssueComment)) => {
+            inquiries.reply_to = (!answered.contains(&asked.id)).then_some(ReplyTo {
+                comment: asked.id,
+                root: None,
+                seq: 0,
+            });
+        }
+        Some((asked, CommentPlace::ReviewComment)) => {
+            if let Some((reply_to, question)) = in_thread(&us, facts, &asked).await? {
+                inquiries.reply_to = Some(reply_to);
+                inquiries.in_thread = question;
+            }
+        }
+        None => {}
+    }
+    Ok(inquiries)
 }
 
-/// A comment, and where in which thread the reply to it stands.
-#[derive(Debug, Clone, Copy)]
-struct ReplyTo {
-    comment: CommentId,
-    /// `None`: below the description.
+/// A mention in a review thread that has no reply yet, and the question in it, if it is one.
+async fn in_thread(
+    us: &Us<'_>,
+    facts: &Facts,
+    asked: &Said<'_>,
+) -> Result<Option<(ReplyTo, Option<Question>)>, Failure> {
+    let comments = us.job.github.review_comments(&us.job.pr).await;
+    let comments = comments.map_err(Failure::new)?;
+    let found = comments.iter().find(|comment| comment.id == asked.id);
+    let root = found.and_then(|c| c.in_reply_to).unwrap_or(asked.id);
+    let thread: Vec<&ReviewComment> = comments
+        .iter()
+        .filter(|comment| comment.id == root || comment.in_reply_to == Some(root))
+        .collect();
+    let words: Vec<Said<'_>> = thread.iter().map(|c| said_in_review(c)).collect();
+    let ours = facts.thread(root);
+    let replied = ours.is_some() && us.spoke_after(&words, asked.id);
+    if replied || us.answered(&words, Some(root)).contains(&asked.id) {
+        return Ok(None);
+    }
+    let reply_to = ReplyTo {
+        comment: asked.id,
+        root: Some(root),
+        seq: 0,
+    };
+    let seq = ours.map_or(0, |thread| thread.seq.saturating_add(1));
+    let speakers = discussion::speakers(facts);
+    let questions = plan::unanswered(&[*asked], &[], &us.job.host.config.mention);
+    let question = questions.into_iter().next().map(|question| Question {
+        thread: Some(asking(&speakers, (root, seq), &thread, asked.id)),
+        ..question
+    });
+    Ok(Some((reply_to, question)))
+}
+
+/// The comments that ours answer: in the thread of `root`, or below the description.
+pub async fn answered_in(
+    job: &Job<'_>,
+    facts: &Facts,
     root: Option<CommentId>,
-    /// The reply's number in a thread of ours.
-    seq: u32,
-}
-
-/// What the event's own comment asks for. A mention in the middle of a line is no command.
-pub fn request(run: &Run<'_>) -> Option<Request> {
-    let EventKind::Mention {
-        comment_id, body, ..
-    } = &run.event.kind
-    else {
-        return None;
-    };
-    Some(Request {
-        comment: *comment_id,
-        command: event::command(body, &run.engine.config.mention)?,
-    })
-}
-
-impl Agenda {
-    /// `judges`: turn 0 is held, and replies in the threads that wait for it.
-    pub async fn of(run: &Run<'_>, reading: &Reading, judges: bool) -> Result<Self, Stop> {
-        if !reading.means.allow_discussion() {
-            return Ok(Self::default());
-        }
-        let mut words: Vec<Said<'_>> = reading.conversation.iter().map(said).collect();
-        let asked = asked(run);
-        if let Some((asked, CommentPlace::IssueComment)) = &asked
-            && !words.iter().any(|said| said.id == asked.id)
-        {
-            // The list can be older than the event.
-            words.push(*asked);
-        }
-        let any = !plan::unanswered(&words, &[], &run.engine.config.mention).is_empty();
-        if asked.is_none() && !any {
-            return Ok(Self::default());
-        }
-        let us = Us {
-            run,
-            names: run.memory().ours().await?,
-        };
-        let answered = us.answered(&words, None);
-        let mut agenda = Self {
-            questions: pending(run, reading, &words, &answered).await?,
-            reply_to: None,
-        };
-        match asked {
-            Some((asked, CommentPlace::IssueComment)) => {
-                agenda.reply_to = (!answered.contains(&asked.id)).then_some(ReplyTo {
-                    comment: asked.id,
-                    root: None,
-                    seq: 0,
-                });
-            }
-            Some((asked, CommentPlace::ReviewComment)) => {
-                agenda.in_thread(&us, reading, judges, &asked).await?;
-            }
-            None => {}
-        }
-        Ok(agenda)
-    }
-
-    /// A mention in a review thread. In a thread of ours that waits for a judgement, turn 0 gives the reply.
-    async fn in_thread(
-        &mut self,
-        us: &Us<'_>,
-        reading: &Reading,
-        judges: bool,
-        asked: &Said<'_>,
-    ) -> Result<(), Stop> {
-        let comments = us.run.github.review_comments(&us.run.pr).await;
-        let comments = comments.map_err(Stop::fail)?;
-        let found = comments.iter().find(|comment| comment.id == asked.id);
-        let root = found.and_then(|c| c.in_reply_to).unwrap_or(asked.id);
-        let thread: Vec<&ReviewComment> = comments
-            .iter()
-            .filter(|comment| comment.id == root || comment.in_reply_to == Some(root))
-            .collect();
-        let words: Vec<Said<'_>> = thread.iter().map(|c| said_in_review(c)).collect();
-        let ours = reading.threads.iter().find(|thread| thread.id == root);
-        let replied = ours.is_some() && us.spoke_after(&words, asked.id);
-        if replied || us.answered(&words, Some(root)).contains(&asked.id) {
-            return Ok(());
-        }
-        self.reply_to = Some(ReplyTo {
-            comment: asked.id,
-            root: Some(root),
-            seq: 0,
-        });
-        let waits = reading.to_judge(false);
-        if judges && waits.iter().any(|thread| thread.id == root) {
-            return Ok(());
-        }
-        let seq = ours.map_or(0, |thread| thread.seq.saturating_add(1));
-        let speakers = words::speakers(reading);
-        let questions = plan::unanswered(&[*asked], &[], &us.run.engine.config.mention);
-        self.questions
-            .extend(questions.into_iter().map(|question| Question {
-                thread: Some(asking(&speakers, (root, seq), &thread, asked.id)),
-                ..question
-            }));
-        Ok(())
-    }
-
-    /// Lists the commands. The end of the run, as a stop.
-    pub async fn help(&self, run: &Run<'_>, reading: &Reading) -> Stop {
-        let text = comment::help(&run.engine.config.mention);
-        match self.reply(run, &reading.pull.head_sha, &text).await {
-            Ok(()) => Stop::Skip("Somebody asked for help and got the list of commands.".into()),
-            Err(error) => Stop::fail(error),
-        }
-    }
-
-    /// Replies why something is not done. The end of the run, as a stop.
-    pub async fn decline(&self, run: &Run<'_>, reading: &Reading, why: &str) -> Stop {
-        match self.reply(run, &reading.pull.head_sha, why).await {
-            Ok(()) => Stop::Skip(why.to_owned()),
-            Err(error) => Stop::fail(error),
-        }
-    }
-
-    /// Says where a head stands that was reviewed before.
-    pub async fn tell_state(&self, run: &Run<'_>, head: &CommitSha, finished: &mut Finished) {
-        let mention = &run.engine.config.mention;
-        let state = voice(run, head).state(finished.verdict, &finished.tally, mention);
-        let text = match &finished.headline {
-            Some(headline) => format!("{headline}. {state}"),
-            None => state,
-        };
-        if let Err(error) = self.reply(run, head, &text).await {
-            let sentence = comment::untold(&error.to_string());
-            finished.leave_unanswered(vec![sentence]);
-        }
-    }
-
-    async fn reply(&self, run: &Run<'_>, head: &CommitSha, text: &str) -> Result<(), ApiError> {
-        match self.reply_to {
-            Some(to) => post(run, head, to, text).await,
-            None => Ok(()),
-        }
-    }
-
-    /// Answers the questions about a pull request that is not reviewed now.
-    pub async fn answer_alone(
-        &self,
-        run: &Run<'_>,
-        sidecar: &mut Keeper,
-        reading: &Reading,
-    ) -> Result<(), Stop> {
-        let diffs = session::diff_files(&reading.change).await?;
-        let title = format!("Questions about {}", run.pr);
-        sidecar.open(&title).await.map_err(Stop::fail)?;
-        let talk = Talk {
-            sidecar,
-            to_judge: &[],
-            questions: &self.questions,
-            reviews: false,
-        };
-        let (outcome, _) = reviewing::passes(run, talk, reading, &diffs).await?;
-        if let End::Refused(why) = &outcome.end {
-            return Err(Stop::fail(session::refusal(&run.engine, why)));
-        }
-        let unanswered = send(run, reading, &outcome).await;
-        if unanswered.is_empty() {
-            return Ok(());
-        }
-        Err(Stop::Fail(unanswered))
-    }
-}
-
-/// Posts the answers of a session. Returns a sentence for each question without one.
-pub async fn send(run: &Run<'_>, reading: &Reading, outcome: &Outcome) -> Vec<String> {
-    let mut unanswered = outcome.unanswered.clone();
-    for answer in &outcome.answers {
-        let question = &answer.question;
-        let to = ReplyTo {
-            comment: question.comment,
-            root: question.thread.as_ref().map(|thread| thread.root),
-            seq: question.thread.as_ref().map_or(0, |thread| thread.seq),
-        };
-        let text = run.engine.secrets.redactor.clean(&answer.text);
-        if let Err(error) = post(run, &reading.pull.head_sha, to, &text).await {
-            unanswered.push(comment::unanswered(question.comment, &error.to_string()));
-        }
-    }
-    unanswered
-}
-
-/// Tells somebody something about their comment, once.
-pub async fn tell(
-    run: &Run<'_>,
-    reading: &Reading,
-    (comment, root): (CommentId, Option<CommentId>),
-    text: &str,
-) -> Result<(), Stop> {
-    let us = Us {
-        run,
-        names: run.memory().ours().await?,
-    };
-    let answered = if root.is_some() {
-        let comments = run.github.review_comments(&run.pr).await;
-        let comments = comments.map_err(Stop::fail)?;
+) -> Result<Vec<CommentId>, Failure> {
+    let us = Us::load(job).await?;
+    if root.is_some() {
+        let comments = job.github.review_comments(&job.pr).await;
+        let comments = comments.map_err(Failure::new)?;
         let words: Vec<Said<'_>> = comments.iter().map(said_in_review).collect();
-        us.answered(&words, root)
-    } else {
-        let words: Vec<Said<'_>> = reading.conversation.iter().map(said).collect();
-        us.answered(&words, None)
-    };
-    if answered.contains(&comment) {
-        return Ok(());
+        return Ok(us.answered(&words, root));
     }
-    let seq = 0;
-    let to = ReplyTo { comment, root, seq };
-    let posted = post(run, &reading.pull.head_sha, to, text).await;
-    posted.map_err(Stop::fail)
-}
-
-async fn post(run: &Run<'_>, head: &CommitSha, to: ReplyTo, text: &str) -> Result<(), ApiError> {
-    let body = voice(run, head).answer(to.comment, to.root, to.seq, text);
-    match to.root {
-        Some(root) => run.github.reply(&run.pr, root, &body).await.map(drop),
-        None => run.github.comment(&run.pr, &body).await.map(drop),
-    }
-}
-
-fn voice<'a>(run: &'a Run<'_>, head: &'a CommitSha) -> Voice<'a> {
-    Voice {
-        pr: &run.pr,
-        keys: &run.keys,
-        head,
-        run: &run.id,
-        // An answer says nothing about disagreeing.
-        fork: false,
-        mention: &run.engine.config.mention,
-    }
+    let words: Vec<Said<'_>> = facts.conversation.iter().map(said).collect();
+    Ok(us.answered(&words, None))
 }
 
 /// The event's own comment, if it addresses us.
-fn asked<'a>(run: &'a Run<'_>) -> Option<(Said<'a>, CommentPlace)> {
+fn asked<'a>(job: &'a Job<'_>) -> Option<(Said<'a>, CommentPlace)> {
     let EventKind::Mention {
         comment_id,
         on,
         body,
         author,
         ..
-    } = &run.event.kind
+    } = &job.event.kind
     else {
         return None;
     };
@@ -289,19 +129,19 @@ fn asked<'a>(run: &'a Run<'_>) -> Option<(Said<'a>, CommentPlace)> {
 
 /// The newest questions below the description that wait, by people who are heard; oldest first.
 async fn pending(
-    run: &Run<'_>,
-    reading: &Reading,
+    job: &Job<'_>,
+    facts: &Facts,
     conversation: &[Said<'_>],
     answered: &[CommentId],
-) -> Result<Vec<Question>, Stop> {
+) -> Result<Vec<Question>, Failure> {
     let mut heard: HashMap<Login, bool> = HashMap::new();
     let mut questions = Vec::new();
-    let waiting = plan::unanswered(conversation, answered, &run.engine.config.mention);
+    let waiting = plan::unanswered(conversation, answered, &job.host.config.mention);
     for question in waiting.into_iter().rev() {
         let author = &question.author;
         let is_heard = match heard.get(author) {
             Some(known) => *known,
-            None => reading::is_heard(run, &reading.pull, author).await?,
+            None => spend_scope::is_heard(job, &facts.pull, author).await?,
         };
         heard.insert(author.clone(), is_heard);
         if is_heard {
@@ -317,11 +157,16 @@ async fn pending(
 
 /// Who we are on this pull request.
 struct Us<'a> {
-    run: &'a Run<'a>,
+    job: &'a Job<'a>,
     names: Vec<Login>,
 }
 
-impl Us<'_> {
+impl<'a> Us<'a> {
+    async fn load(job: &'a Job<'a>) -> Result<Self, Failure> {
+        let names = Memory::of_job(job).ours().await?;
+        Ok(Self { job, names })
+    }
+
     fn wrote(&self, said: &Said<'_>) -> bool {
         said.author
             .is_some_and(|author| self.names.contains(author))
@@ -329,7 +174,7 @@ impl Us<'_> {
 
     /// What comments of ours among these answer.
     fn answered(&self, comments: &[Said<'_>], root: Option<CommentId>) -> Vec<CommentId> {
-        let (pr, keys) = (&self.run.pr, &self.run.keys);
+        let (pr, keys) = (&self.job.pr, &self.job.keys);
         let ours = comments.iter().filter(|said| self.wrote(said));
         ours.filter_map(|said| answers::answered(said.body, pr, keys, root))
             .collect()

@@ -1,50 +1,50 @@
 //! Takes the repository's own settings into a run's configuration, before anything depends on it.
 
-use super::{Engine, Run, Stop};
 use crate::config::file::{PATH, RepositoryFile};
 use crate::config::inputs;
 use crate::github::{FileAt, PullRequest};
+use crate::host::{Failure, Host, Job};
 
 /// From the base branch, never from the head: a pull request must not say how it is judged. Returns why a gate cannot be
 /// judged, if its settings cannot be read. Without a gate that is a warning, and the review goes on without them.
-pub async fn take(run: &mut Run<'_>, pull: &PullRequest) -> Result<Option<String>, Stop> {
-    let read = run.github.file(&run.pr.repo, &pull.base_sha, PATH).await;
+pub async fn take(job: &mut Job<'_>, pull: &PullRequest) -> Result<Option<String>, Failure> {
+    let read = job.github.file(&job.pr.repo, &pull.base_sha, PATH).await;
     let unread = match read {
-        Ok(FileAt::Text(text)) => return apply(&mut run.engine, &text),
+        Ok(FileAt::Text(text)) => return apply(&mut job.host, &text),
         Ok(FileAt::Missing) => return Ok(None),
         Ok(FileAt::Unreadable) => {
             unread("it is too large or not text; replace it there by a YAML file.")
         }
         Err(error) => unread(&format!("{error} Run again.")),
     };
-    if has_gate(&run.engine) {
+    if has_gate(&job.host) {
         return Ok(Some(closed(&unread)));
     }
-    run.engine.setup.actions.warning(&unread);
+    job.host.setup.actions.warning(&unread);
     Ok(None)
 }
 
 /// Tells what is wrong with the file, and takes the rest. Returns why a gate cannot be judged, if there is no rest.
-pub fn apply(engine: &mut Engine<'_>, text: &str) -> Result<Option<String>, Stop> {
-    let (setup, file) = (engine.setup, RepositoryFile::parse(text));
+pub fn apply(host: &mut Host<'_>, text: &str) -> Result<Option<String>, Failure> {
+    let (setup, file) = (host.setup, RepositoryFile::parse(text));
     for problem in &file.problems {
         let actions = &setup.actions;
         actions.warning_at(PATH, problem.line, &problem.sentence);
     }
-    if let ([problem, ..], true) = (&*file.problems, file.unreadable && has_gate(engine)) {
+    if let ([problem, ..], true) = (&*file.problems, file.unreadable && has_gate(host)) {
         let problem = problem.sentence.trim_end_matches('.');
         let unread = unread(&format!("{problem}; correct the file there."));
         return Ok(Some(closed(&unread)));
     }
     let merged = inputs::config(&file.under(&setup.inputs));
     // Each value was judged by itself, and none depends on another.
-    let mut config = merged.map_err(|errors| Stop::fail_all(&errors))?;
+    let mut config = merged.map_err(|errors| Failure::all(&errors))?;
     if let Some(globs) = file.ignore(&setup.inputs) {
         config.ignore = globs.clone();
     }
     config.instructions = file.instructions;
     config.skip = file.skip;
-    engine.config = config;
+    host.config = config;
     Ok(None)
 }
 
@@ -57,6 +57,6 @@ fn closed(unread: &str) -> String {
 }
 
 /// Whether open findings can fail the check, as far as the workflow says.
-fn has_gate(engine: &Engine<'_>) -> bool {
-    engine.config.policy.blocking.is_some()
+fn has_gate(host: &Host<'_>) -> bool {
+    host.config.policy.blocking.is_some()
 }

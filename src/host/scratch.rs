@@ -1,6 +1,6 @@
 //! The run's temporary folder, gone with it.
 
-use super::Stop;
+use super::Failure;
 use crate::config::environment::Environment;
 use crate::opencode::premises;
 use std::fs::Permissions;
@@ -12,7 +12,7 @@ pub struct Scratch(PathBuf);
 
 impl Scratch {
     /// One that the sidecar's user may pass through, and not list.
-    pub fn new(environment: &Environment) -> Result<Self, Stop> {
+    pub fn new(environment: &Environment) -> Result<Self, Failure> {
         let parent = premises::passable(environment.temporary.as_deref());
         let made = tempfile::Builder::new()
             .prefix("opencode-reviewer-")
@@ -21,17 +21,17 @@ impl Scratch {
         made.map(|directory| Self(directory.keep()))
             .map_err(|error| {
                 let parent = parent.display();
-                Stop::fail(format!(
+                Failure::new(format!(
                     "No temporary folder could be made in {parent}: {error}"
                 ))
             })
     }
 
     /// A folder of its own in it.
-    pub fn directory(&self, name: &str) -> Result<PathBuf, Stop> {
+    pub fn directory(&self, name: &str) -> Result<PathBuf, Failure> {
         let path = self.0.join(name);
         std::fs::create_dir(&path)
-            .map_err(|error| Stop::fail(format!("No temporary folder could be made: {error}")))?;
+            .map_err(|error| Failure::new(format!("No temporary folder could be made: {error}")))?;
         Ok(path)
     }
 }

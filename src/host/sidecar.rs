@@ -1,7 +1,7 @@
 //! Starts the sidecar for a run, with our tools and our gateway as all that it can reach.
 
 use super::secrets::Secrets;
-use super::{Engine, Setup, Stop};
+use super::{Failure, Host, Setup};
 use crate::config::Config;
 use crate::context::brief;
 use crate::gateway::{Gateway, Limits};
@@ -26,15 +26,59 @@ pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gate
     Gateway::new(&config.model, placeholder, network, limits, tools)
 }
 
+/// A sidecar at work, and the server that it reaches us by.
+pub struct Running {
+    pub sidecar: Keeper,
+    /// Serves as long as it is there.
+    _tools: ToolServer,
+}
+
+impl Running {
+    pub async fn start(host: &Host<'_>, snapshot: &Path) -> Result<Self, Failure> {
+        let (tools, model) = serve(host).await?;
+        let sidecar = start(host, &tools, &model, snapshot).await?;
+        Ok(Self {
+            sidecar,
+            _tools: tools,
+        })
+    }
+
+    /// The same where a model may be asked.
+    pub async fn start_if(
+        asks_model: bool,
+        host: &Host<'_>,
+        snapshot: &Path,
+    ) -> Result<Option<Self>, Failure> {
+        if !asks_model {
+            return Ok(None);
+        }
+        Self::start(host, snapshot).await.map(Some)
+    }
+
+    /// Before anything is asked of the model: who wants the whole sandbox or nothing learns it in time.
+    pub fn tell_confinement(&self, host: &Host<'_>) {
+        let actions = &host.setup.actions;
+        let confinement = self.sidecar.confinement();
+        match confinement.missing() {
+            Some(missing) => actions.warning(&missing),
+            None => actions.progress(&confinement.to_string()),
+        }
+    }
+
+    pub async fn stop(self) {
+        self.sidecar.stop().await;
+    }
+}
+
 /// The loopback server with everything that the sidecar may use: the tools, and the way to its model.
-pub async fn serve(engine: &Engine<'_>) -> Result<(ToolServer, ModelEndpoint), Stop> {
-    let gateway = engine.gateway()?;
+async fn serve(host: &Host<'_>) -> Result<(ToolServer, ModelEndpoint), Failure> {
+    let gateway = host.gateway()?;
     let offer = Offer {
-        desk: engine.desk.clone(),
-        bearer: engine.secrets.bearer.clone(),
-        redactor: Arc::clone(&engine.secrets.redactor),
+        desk: host.desk.clone(),
+        bearer: host.secrets.bearer.clone(),
+        redactor: Arc::clone(&host.secrets.redactor),
         gateway: Some(gateway),
-        web: engine.web.clone(),
+        web: host.web.clone(),
     };
     let tools = ToolServer::start(offer).await?;
     let endpoint = ModelEndpoint {
@@ -45,49 +89,49 @@ pub async fn serve(engine: &Engine<'_>) -> Result<(ToolServer, ModelEndpoint), S
 }
 
 /// The sidecar of a run.
-pub async fn start(
-    engine: &Engine<'_>,
+async fn start(
+    host: &Host<'_>,
     tools: &ToolServer,
     model: &ModelEndpoint,
     snapshot: &Path,
-) -> Result<Keeper, Stop> {
-    let prompt = brief::system_prompt(&engine.fence).map_err(anyhow::Error::from)?;
+) -> Result<Keeper, Failure> {
+    let prompt = brief::system_prompt(&host.fence).map_err(anyhow::Error::from)?;
     let endpoint = ToolEndpoint {
         base_url: tools.base_url().to_owned(),
-        bearer: engine.secrets.bearer.clone(),
+        bearer: host.secrets.bearer.clone(),
     };
-    let profile = Profile::reviewer(engine.web.is_some());
-    let config = profile::config(profile, engine.model(), &prompt, &endpoint, model);
-    let environment = &engine.setup.environment;
-    let roots = &engine.setup.roots;
+    let profile = Profile::reviewer(host.web.is_some());
+    let config = profile::config(profile, host.model(), &prompt, &endpoint, model);
+    let environment = &host.setup.environment;
+    let roots = &host.setup.roots;
     let given = environment.opencode_bin.as_deref().and_then(Path::to_str);
     let executable = find_opencode(given, roots, &environment.path).ok_or_else(|| {
-        Stop::fail(
+        Failure::new(
             "OpenCode was not found; install it with `npm ci`, or set OPENCODE_BIN to the path of an `opencode` \
              executable of major version 1",
         )
     })?;
     if is_script(&executable) {
         let path = executable.display();
-        return Err(Stop::fail(format!(
+        return Err(Failure::new(format!(
             "OpenCode at {path} is a script, and the sandbox executes no interpreter; set OPENCODE_BIN to the executable \
              in OpenCode's platform package, for example node_modules/opencode-linux-x64/bin/opencode"
         )));
     }
     let spec = Spec {
-        launcher: engine.setup.launcher.clone(),
+        launcher: host.setup.launcher.clone(),
         executable,
         programs: find_ripgrep(roots, &environment.path).into_iter().collect(),
-        home: engine.scratch.directory("home")?,
+        home: host.scratch.directory("home")?,
         directory: snapshot.to_owned(),
         config,
         profile: Profile::Reviewer,
-        password: engine.secrets.password.clone(),
+        password: host.secrets.password.clone(),
         server: tools.port(),
-        require_walls: engine.config.require_sandbox,
+        require_walls: host.config.require_sandbox,
         quota: Quota::USUAL,
     };
-    Keeper::start(spec, engine.setup.clock)
+    Keeper::start(spec, host.setup.clock)
         .await
-        .map_err(Stop::fail)
+        .map_err(Failure::new)
 }

@@ -5,10 +5,12 @@ use super::sanitize::{begins_with_words, clean, without_dumps};
 use crate::context::coverage::{self, Excuse};
 use crate::context::since::Since;
 use crate::domain::diff::visible;
-use crate::domain::{Assessment, CommentId, CommitSha, Finding, Login, PrKey, Status, Thread};
+use crate::domain::{Assessment, CommentId, CommitSha, Finding, PrKey, Status, Thread};
+use crate::plan::agenda::NotAccepted;
 use crate::plan::neighbours::Neighbour;
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::desk::{Effect, Fix, StagedReply};
+use crate::state::backlog::Dropped;
 use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Unanchored, Visible};
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
 use crate::state::record::Record;
@@ -455,23 +457,20 @@ pub fn only_what_is_new(since: &Since) -> String {
     )
 }
 
-/// A finding that was made and not posted, about code that is not there any more.
+/// Why a finding of an earlier run is not posted any more.
 #[must_use]
-pub fn code_has_changed(finding: &Finding) -> String {
-    format!(
-        "Not posted by an earlier run, and not now, as its code at {} has changed since: {}",
-        finding.place(),
-        finding.assessment.finding
-    )
-}
-
-/// A finding that was made and not posted, and that was said in other words since.
-#[must_use]
-pub fn said_since(finding: &Finding, thread: &Thread) -> String {
-    format!(
-        "Not posted by an earlier run, and not now, as thread {} says it: {}",
-        thread.id, finding.assessment.finding
-    )
+pub fn dropped(finding: &Finding, why: &Dropped) -> String {
+    let text = &finding.assessment.finding;
+    match why {
+        Dropped::CodeChanged => format!(
+            "Not posted by an earlier run, and not now, as its code at {} has changed since: {text}",
+            finding.place(),
+        ),
+        Dropped::SaidIn(thread) => format!(
+            "Not posted by an earlier run, and not now, as thread {} says it: {text}",
+            thread.id
+        ),
+    }
 }
 
 /// Two runs on one head take turns.
@@ -545,45 +544,53 @@ pub fn how_to_accept(mention: &str) -> String {
     )
 }
 
-/// Replies to `accept` where nothing is accepted.
+/// The reply to `accept` where nothing is accepted.
 #[must_use]
-pub fn may_not_accept(login: &Login) -> String {
-    format!(
-        "`{login}` has no write access to this repository. Only people with write access can accept what was not done."
-    )
+pub fn not_accepted(why: &NotAccepted, head: &CommitSha) -> String {
+    let head = head.short();
+    match why {
+        NotAccepted::NoWriteAccess(login) => format!(
+            "`{login}` has no write access to this repository. Only people with write access can accept what was not done."
+        ),
+        NotAccepted::NothingReviewed => format!(
+            "There is no review of `{head}` to accept yet. Wait until the check is concluded, or ask for a review."
+        ),
+        NotAccepted::NothingToAccept => format!(
+            "The review of `{head}` is complete, so there is nothing to accept. Findings are closed in their own threads."
+        ),
+        NotAccepted::ConcludedSince => format!(
+            "The check of `{head}` was concluded after this comment was written. Look at its page, and accept it again."
+        ),
+        NotAccepted::FindingsToPost => format!(
+            "The review of `{head}` has findings or replies that are not posted yet. Run it again to post them, then accept."
+        ),
+    }
+}
+
+/// The reason of a verdict that rests on an earlier review.
+#[must_use]
+pub fn reviewed_before() -> &'static str {
+    "This change was reviewed before; the verdict follows from its threads as they are now."
 }
 
 #[must_use]
-pub fn nothing_reviewed(head: &CommitSha) -> String {
-    format!(
-        "There is no review of `{}` to accept yet. Wait until the check is concluded, or ask for a review.",
-        head.short()
-    )
+pub fn not_shown(file: &str) -> String {
+    format!("Not shown to the model: {file}.")
 }
 
+/// The warning where reviews of ours are there and no record of what they cost.
 #[must_use]
-pub fn nothing_to_accept(head: &CommitSha) -> String {
-    format!(
-        "The review of `{}` is complete, so there is nothing to accept. Findings are closed in their own threads.",
-        head.short()
-    )
+pub fn half_counts_as_spent() -> &'static str {
+    "The pull request has reviews of ours, but no record of what they cost can be read; half of the day's \
+     limits counts as spent. Keep an old key as a second state_key to have its records read."
 }
 
-#[must_use]
-pub fn concluded_since(head: &CommitSha) -> String {
-    format!(
-        "The check of `{}` was concluded after this comment was written. Look at its page, and accept it again.",
-        head.short()
-    )
-}
+/// A run that was to ask a model has no sidecar; only a mistake of ours leads here.
+pub const NO_SIDECAR: &str =
+    "The model was to be asked, but OpenCode was not started; please report this.";
 
-#[must_use]
-pub fn findings_to_post(head: &CommitSha) -> String {
-    format!(
-        "The review of `{}` has findings or replies that are not posted yet. Run it again to post them, then accept.",
-        head.short()
-    )
-}
+/// How a run ends that listed the commands.
+pub const HELPED: &str = "Somebody asked for help and got the list of commands.";
 
 /// The check run's title: the verdict in a few words.
 #[must_use]

@@ -94,7 +94,7 @@ impl Said {
 }
 
 /// What held the sidecar.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SandboxReport {
     pub complete: bool,
     /// One entry for each wall that the kernel did not offer.

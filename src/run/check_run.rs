@@ -1,58 +1,54 @@
 //! The check run of a review: progress while it works, the gate when it is done. Once opened it is concluded on
 //! every way out.
 
-use super::neighbours::{Company, Look};
-use super::reading::Reading;
-use super::{Run, Stop};
+use super::same_head::{Company, Look};
 use crate::domain::{CommitSha, PrKey, RepoName, Thread};
+use crate::gather::Facts;
 use crate::github::{CheckOutput, CheckRunInfo, Conclusion, GitHub, NewCheckRun};
+use crate::host::{Failure, Job};
 use crate::plan::lease::{self, Lease};
 use crate::plan::neighbours::OnHead;
 use crate::plan::rights::{self, Right};
 use crate::publish::comment;
 use crate::report::verdict::{Tally, Verdict};
 use crate::review::limits::Meter;
-use crate::state::lease::{self as mark, Place};
+use crate::state::lease::{self as mark, CHECK_NAME, Place};
 use crate::state::record::{self, Record};
 use crate::state::signature::Keys;
 use crate::state::spending::{Account, Spent};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-/// What the check is called on the pull request.
-pub const NAME: &str = "OpenCode review";
 
 const BETWEEN_LOOKS: Duration = Duration::from_secs(15);
 /// What a run takes beside the model's time, at most.
 const BESIDES: Duration = Duration::from_mins(10);
 
 /// The check runs of our name on this head. A list that fails is no reason to wait.
-async fn checks(run: &Run<'_>, head: &CommitSha) -> Vec<CheckRunInfo> {
-    let runs = run.github.check_runs(&run.pr.repo, head, NAME).await;
+async fn checks(job: &Job<'_>, head: &CommitSha) -> Vec<CheckRunInfo> {
+    let runs = job.github.check_runs(&job.pr.repo, head, CHECK_NAME).await;
     runs.unwrap_or_default()
 }
 
 /// Those that we signed for this pull request: nobody waits for a check that only has our name.
-fn leased(run: &Run<'_>, head: &CommitSha, checks: &[CheckRunInfo]) -> Vec<CheckRunInfo> {
+fn leased(job: &Job<'_>, head: &CommitSha, checks: &[CheckRunInfo]) -> Vec<CheckRunInfo> {
     let on_head = OnHead {
-        repo: &run.pr.repo,
+        repo: &job.pr.repo,
         head,
-        keys: &run.keys,
+        keys: &job.keys,
         checks: &[],
     };
-    let ours = checks.iter().filter(|check| on_head.leases(check, &run.pr));
+    let ours = checks.iter().filter(|check| on_head.leases(check, &job.pr));
     ours.cloned().collect()
 }
 
 /// Whether a run has concluded its check after the discussion was read: what it posted was not read.
-fn has_overtaken(run: &Run<'_>, reading: &Reading, checks: &[CheckRunInfo]) -> bool {
+fn has_overtaken(job: &Job<'_>, facts: &Facts, checks: &[CheckRunInfo]) -> bool {
     let mut unread = checks
         .iter()
-        .filter(|check| check.conclusion.is_some() && !reading.concluded.contains(&check.id));
+        .filter(|check| check.conclusion.is_some() && !facts.has_read(check.id));
     unread.any(|check| {
         let text = check.text.as_deref().unwrap_or_default();
-        record::read(text, &run.pr, &run.keys).is_some()
+        record::read(text, &job.pr, &job.keys).is_some()
     })
 }
 
@@ -66,41 +62,40 @@ fn leases(checks: &[CheckRunInfo]) -> Vec<Lease> {
 }
 
 /// The longest that a run can be at work.
-fn longest(run: &Run<'_>) -> Duration {
-    run.engine.config.timeout + BESIDES
+fn longest(job: &Job<'_>) -> Duration {
+    job.host.config.timeout + BESIDES
 }
 
 /// The check run of an older run that still works on this head.
-async fn holder(run: &Run<'_>, head: &CommitSha, own: u64) -> Option<u64> {
-    let ours = leased(run, head, &checks(run, head).await);
-    lease::holder(&leases(&ours), own, longest(run))
+async fn holder(job: &Job<'_>, head: &CommitSha, own: u64) -> Option<u64> {
+    let ours = leased(job, head, &checks(job, head).await);
+    lease::holder(&leases(&ours), own, longest(job))
 }
 
 /// Concludes what runs have left in progress that GitHub did not let conclude it, or that were killed. Nobody else
 /// would. What they remember stays.
-async fn conclude_abandoned(run: &Run<'_>, checks: &[CheckRunInfo], own: u64) {
+async fn conclude_abandoned(job: &Job<'_>, checks: &[CheckRunInfo], own: u64) {
     let (title, summary) = comment::check_abandoned();
-    for id in lease::abandoned(&leases(checks), own, longest(run)) {
+    for id in lease::abandoned(&leases(checks), own, longest(job)) {
         let check = checks.iter().find(|check| check.id == id);
         let output = CheckOutput {
             title: title.into(),
             summary: summary.into(),
             text: check.and_then(|check| check.text.clone()),
         };
-        let (repo, cancelled) = (&run.pr.repo, Conclusion::Cancelled);
-        if let Err(error) = run.github.conclude(repo, id, cancelled, &output).await {
+        let (repo, cancelled) = (&job.pr.repo, Conclusion::Cancelled);
+        if let Err(error) = job.github.conclude(repo, id, cancelled, &output).await {
             tracing::debug!("check run {id} is still in progress: {error}");
         }
     }
 }
 
 /// Told before the model is asked, once: a mistake as a warning, what may be a choice as a line of the log.
-fn tell_lacking(run: &Run<'_>, reading: &Reading, check: Option<Right>) {
-    let mut open = reading.threads.iter().filter(|t| t.status.is_open());
-    let stays_open = open.any(Thread::must_stay_open);
+fn tell_lacking(job: &Job<'_>, facts: &Facts, check: Option<Right>) {
+    let stays_open = facts.open_threads().any(Thread::must_stay_open);
     let resolve = stays_open.then_some(Right::Resolve);
     let missing: Vec<Right> = check.into_iter().chain(resolve).collect();
-    let actions = &run.engine.setup.actions;
+    let actions = &job.host.setup.actions;
     match rights::lacking(&missing) {
         Some(message) if check.is_some() => actions.warning(&message),
         Some(message) => message.lines().for_each(|line| actions.line(line)),
@@ -112,7 +107,6 @@ fn tell_lacking(run: &Run<'_>, reading: &Reading, check: Option<Right>) {
 #[derive(Default)]
 pub struct CheckRun {
     open: Mutex<Option<Open>>,
-    forbidden: AtomicBool,
 }
 
 #[derive(Clone)]
@@ -158,13 +152,13 @@ struct Bill {
 }
 
 impl Bill {
-    fn of(run: &Run<'_>, reading: &Reading) -> Self {
+    fn new(job: &Job<'_>, facts: &Facts) -> Self {
         Self {
-            pr: run.pr.clone(),
-            keys: run.keys.clone(),
-            account: reading.account.clone(),
-            spent: run.spent(0.0, 0),
-            meter: Arc::clone(&run.engine.meter),
+            pr: job.pr.clone(),
+            keys: job.keys.clone(),
+            account: facts.account.clone(),
+            spent: job.spent(0.0, 0),
+            meter: Arc::clone(&job.host.meter),
         }
     }
 
@@ -183,25 +177,22 @@ impl Bill {
 }
 
 impl CheckRun {
-    /// Opens it, if it is not, and says what the run has to go on without. Without permission the review goes on, and
+    /// Opens it, and says what the run has to go on without. Without permission the review goes on, and
     /// the job's exit code is the gate.
-    pub async fn open(&self, run: &Run<'_>, reading: &Reading) {
-        if self.is_open() || self.is_forbidden() {
-            return;
-        }
-        let head = &reading.pull.head_sha;
+    pub async fn open(&self, job: &Job<'_>, facts: &Facts) {
+        let head = &facts.pull.head_sha;
         let place = Place {
             head: head.clone(),
-            base_ref: reading.pull.base_ref.clone(),
-            merge_base: reading.merge_base.clone(),
+            base_ref: facts.pull.base_ref.clone(),
+            merge_base: facts.merge_base.clone(),
         };
         let (title, summary) = comment::check_in_progress();
-        let lease = mark::render(&run.pr, head, &run.id, &run.keys);
+        let lease = mark::render(&job.pr, head, &job.id, &job.keys);
         let check = NewCheckRun {
-            name: NAME.into(),
+            name: CHECK_NAME.into(),
             head_sha: head.clone(),
-            external_id: place.external_id(&run.id, run.pr.number),
-            details_url: run.url(),
+            external_id: place.external_id(&job.id, job.pr.number),
+            details_url: job.url(),
             output: CheckOutput {
                 title: title.into(),
                 summary: summary.into(),
@@ -209,65 +200,60 @@ impl CheckRun {
             },
             conclusion: None,
         };
-        match run.github.create_check_run(&run.pr.repo, &check).await {
+        match job.github.create_check_run(&job.pr.repo, &check).await {
             Ok(id) => {
                 *self.slot() = Some(Open {
-                    github: Arc::clone(&run.github),
-                    repo: run.pr.repo.clone(),
+                    github: Arc::clone(&job.github),
+                    repo: job.pr.repo.clone(),
                     id,
-                    bill: Bill::of(run, reading),
+                    bill: Bill::new(job, facts),
                     promise: None,
                     place,
-                    run: run.id.clone(),
+                    run: job.id.clone(),
                     url: check.details_url,
                     lease,
                     holder: None,
                     overtaken: false,
                 });
-                let checks = checks(run, head).await;
-                let ours = leased(run, head, &checks);
-                conclude_abandoned(run, &ours, id).await;
+                let checks = checks(job, head).await;
+                let ours = leased(job, head, &checks);
+                conclude_abandoned(job, &ours, id).await;
                 if let Some(open) = self.slot().as_mut() {
-                    open.holder = lease::holder(&leases(&ours), id, longest(run));
-                    open.overtaken = has_overtaken(run, reading, &checks);
+                    open.holder = lease::holder(&leases(&ours), id, longest(job));
+                    open.overtaken = has_overtaken(job, facts, &checks);
                 }
-                tell_lacking(run, reading, None);
+                tell_lacking(job, facts, None);
             }
             Err(error) if error.is_permission() => {
-                self.forbidden.store(true, Ordering::Relaxed);
-                tell_lacking(run, reading, Some(Right::Check));
+                tell_lacking(job, facts, Some(Right::Check));
             }
-            Err(error) => run.engine.setup.actions.warning(&format!(
+            Err(error) => job.host.setup.actions.warning(&format!(
                 "No check run could be opened ({error}); blocking findings fail the job instead."
             )),
         }
     }
 
-    fn is_forbidden(&self) -> bool {
-        self.forbidden.load(Ordering::Relaxed)
-    }
-
     /// Waits while an older run works on the same head. Says whether another run may have posted something since the
     /// discussion was read. Without a check of our own there is no queue to stand in.
-    pub async fn wait_for_turn(&self, run: &Run<'_>, head: &CommitSha) -> Result<bool, Stop> {
+    pub async fn wait_for_turn(&self, job: &Job<'_>, head: &CommitSha) -> Result<bool, Failure> {
         let opened = self.slot().clone();
         let Some((own, mut waits_for, overtaken)) =
             opened.map(|open| (open.id, open.holder, open.overtaken))
         else {
             return Ok(false);
         };
-        let clock = &run.engine.setup.clock;
+        let clock = &job.host.setup.clock;
         let mut waited = Duration::ZERO;
         while let Some(holder) = waits_for {
             if waited.is_zero() {
-                run.engine.setup.actions.line(&comment::waiting_for(holder));
+                job.host.setup.actions.line(&comment::waiting_for(holder));
             }
-            if waited >= run.engine.config.timeout {
-                return Err(Stop::fail(comment::waited_in_vain(holder)));
+            if waited >= job.host.config.timeout {
+                return Err(Failure::new(comment::waited_in_vain(holder)));
             }
             clock.sleep(BETWEEN_LOOKS).await;
             waited += BETWEEN_LOOKS;
-            waits_for = self::holder(run, head, own).await;
+            waits_for = self::holder(job, head, own).await;
         }
         Ok(overtaken || !waited.is_zero())
     }

@@ -1,38 +1,52 @@
 //! `dismiss`: a person closes a finding of ours. Who may is decided here, by code; the model is not asked.
 
-use super::reading::Reading;
-use super::{Run, Stop, asking};
-use crate::domain::{Awaiting, CommentId, Login, Resolution, Status, Thread};
+use super::replies;
+use crate::domain::{CommentId, Login, Status, Thread};
 use crate::event::{Command, CommentPlace, EventKind};
+use crate::gather::{Facts, Memory, may_write};
 use crate::github::{ReviewComment, ReviewEvent};
+use crate::host::{Failure, Job};
 use crate::publish::comment::NotDismissed;
 use crate::publish::outbox::Outbox;
 use crate::review::desk::{Effect, StagedReply};
 use crate::review::ledger::Stage;
+use std::ops::ControlFlow;
 
-/// Whether the event's own comment dismisses something.
-pub fn is_asked(run: &Run<'_>) -> bool {
-    let request = asking::request(run);
-    request.is_some_and(|request| matches!(request.command, Command::Dismiss(_)))
+/// The facts after what the event's own comment dismisses is closed, if it dismisses something and a model may be asked. It
+/// breaks with a sentence where the run may not write.
+pub async fn as_asked(job: &Job<'_>, facts: Facts) -> Result<ControlFlow<String, Facts>, Failure> {
+    let request = job.request().filter(|_| facts.can_ask_model());
+    let Some(Command::Dismiss(named)) = request.map(|request| request.command) else {
+        return Ok(ControlFlow::Continue(facts));
+    };
+    if let Some(reason) = replies::may_not_comment(job, &facts.pull).await? {
+        return Ok(ControlFlow::Break(reason));
+    }
+    let closed = dismiss(job, &facts, named).await?;
+    Ok(ControlFlow::Continue(match closed {
+        Some((thread, warnings)) => facts.with_closed(thread, warnings),
+        None => facts,
+    }))
 }
 
-/// Closes the finding that is meant, or says why not. Threads that are closed already are left alone.
-pub async fn dismiss(
-    run: &Run<'_>,
-    reading: &mut Reading,
+/// Closes the finding that is meant, or says why not. Threads that are closed already are left alone. Returns what it closed,
+/// with warnings.
+async fn dismiss(
+    job: &Job<'_>,
+    facts: &Facts,
     named: Option<CommentId>,
-) -> Result<(), Stop> {
+) -> Result<Option<(CommentId, Vec<String>)>, Failure> {
     let EventKind::Mention {
         comment_id,
         on,
         author,
         ..
-    } = &run.event.kind
+    } = &job.event.kind
     else {
-        return Ok(());
+        return Ok(None);
     };
-    let comments = run.github.review_comments(&run.pr).await;
-    let comments = comments.map_err(Stop::fail)?;
+    let comments = job.github.review_comments(&job.pr).await;
+    let comments = comments.map_err(Failure::new)?;
     let asked_in = match on {
         CommentPlace::ReviewComment => root_of(&comments, *comment_id),
         CommentPlace::IssueComment => None,
@@ -41,12 +55,10 @@ pub async fn dismiss(
         Some(named) => root_of(&comments, named),
         None => asked_in,
     };
-    let mut threads = reading.threads.iter();
-    let found = threads.find(|thread| Some(thread.id) == meant);
-    let judged = match found {
+    let judged = match meant.and_then(|meant| facts.thread(meant)) {
         None => Err(NotDismissed::NoThread),
-        Some(thread) if thread.status == Status::Resolved => return Ok(()),
-        Some(thread) => match refusal(run, reading, thread, author).await? {
+        Some(thread) if thread.status == Status::Resolved => return Ok(None),
+        Some(thread) => match refusal(job, facts, thread, author).await? {
             None => Ok(thread.clone()),
             Some(why) => Err(why),
         },
@@ -61,47 +73,50 @@ pub async fn dismiss(
                 body: String::new(),
                 stage: Stage::TurnZero,
             };
-            close(run, reading, &reply).await
+            let warnings = close(job, facts, &reply).await?;
+            Ok(Some((reply.thread.id, warnings)))
         }
         Err(why) => {
-            let text = run.voice(&reading.pull).not_dismissed(&why);
-            asking::tell(run, reading, (*comment_id, asked_in), &text).await
+            let text = job.voice(&facts.pull).not_dismissed(&why);
+            replies::tell(job, facts, (*comment_id, asked_in), &text).await?;
+            Ok(None)
         }
     }
 }
 
 /// Why this person may not close the thread, if they may not.
 async fn refusal(
-    run: &Run<'_>,
-    reading: &Reading,
+    job: &Job<'_>,
+    facts: &Facts,
     thread: &Thread,
     who: &Login,
-) -> Result<Option<NotDismissed>, Stop> {
-    let blocking = run.engine.config.policy.blocking;
+) -> Result<Option<NotDismissed>, Failure> {
+    let blocking = job.host.config.policy.blocking;
     let blocks = blocking.is_some_and(|blocking| thread.assessment.score >= blocking);
-    let author = reading.pull.author.as_ref();
+    let author = facts.pull.author.as_ref();
     let is_author = author == Some(who);
-    let memory = run.memory();
-    if !(memory.may_write(who).await? || is_author && !blocks) {
+    let writes = may_write(&job.github, &job.pr.repo, who).await?;
+    if !(writes || is_author && !blocks) {
         return Ok(Some(NotDismissed::NoRight));
     }
     if !blocks {
         return Ok(None);
     }
-    if !run.keys.can_sign() {
+    if !job.keys.can_sign() {
         return Ok(Some(NotDismissed::Unsigned));
     }
     if is_author && thread.status == Status::Escalated {
-        let people = memory.human_reviewers(author, &reading.reviews).await?;
+        let memory = Memory::of_job(job);
+        let people = memory.human_reviewers(author, &facts.reviews).await?;
         return Ok((!people.is_empty()).then_some(NotDismissed::ForOthers(people)));
     }
     Ok(None)
 }
 
-/// Says so in the thread, and closes the conversation where the token may.
-async fn close(run: &Run<'_>, reading: &mut Reading, reply: &StagedReply) -> Result<(), Stop> {
+/// Says so in the thread, and closes the conversation where the token may. Returns warnings.
+async fn close(job: &Job<'_>, facts: &Facts, reply: &StagedReply) -> Result<Vec<String>, Failure> {
     let outbox = Outbox {
-        voice: run.voice(&reading.pull),
+        voice: job.voice(&facts.pull),
         diffs: &[],
         findings: Vec::new(),
         replies: vec![reply],
@@ -109,18 +124,11 @@ async fn close(run: &Run<'_>, reading: &mut Reading, reply: &StagedReply) -> Res
         partial: false,
         record: None,
     };
-    let sent = outbox.send(&run.github).await;
+    let sent = outbox.send(&job.github).await;
     if !sent.failed.is_empty() {
-        return Err(Stop::Fail(sent.failed));
+        return Err(Failure(sent.failed));
     }
-    reading.warnings.extend(sent.warnings);
-    let mut threads = reading.threads.iter_mut();
-    if let Some(thread) = threads.find(|thread| thread.id == reply.thread.id) {
-        thread.status = Status::Resolved;
-        thread.awaiting = Awaiting::Nobody;
-        thread.resolution = Some(Resolution::ByPerson);
-    }
-    Ok(())
+    Ok(sent.warnings)
 }
 
 /// The first comment of the thread that a comment stands in.

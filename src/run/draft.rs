@@ -1,7 +1,7 @@
 //! What a run would leave if it ended now: the report so far, written to its file as findings are staged, so that a run
 //! that is cut off or cannot publish has lost nothing.
 
-use super::finish;
+use super::exits;
 use crate::actions::{self, Veil};
 use crate::report::Report;
 use crate::report::document::FindingReport;
@@ -28,7 +28,7 @@ impl Draft {
             let findings = entries.map(|entry| FindingReport::new(entry, &nowhere));
             report.findings = findings.collect();
             let Some(file) = &file else { return };
-            if let Err(error) = actions::write_file(file, &finish::json(report, &veil)) {
+            if let Err(error) = actions::write_file(file, &exits::json(report, &veil)) {
                 tracing::debug!("the report could not be written yet: {error}");
             }
         }))

@@ -1,136 +1,56 @@
 //! The ways out: a verdict, a skip, a failure, a signal. Each tells the runner, the check run and the log.
 
-use super::check::CheckRun;
+use super::check_run::CheckRun;
 use super::draft::Draft;
-use super::reading::Reading;
-use super::{Run, Setup, concluding};
+use super::outcome::Outcome;
 use crate::actions::{self, Veil};
-use crate::domain::{PrKey, Thread};
 use crate::github::{CheckOutput, Conclusion, Rehearsal};
+use crate::host::{Failure, Setup};
 use crate::publish::comment;
-use crate::report::document::LedgerReport;
 use crate::report::summary::Page;
-use crate::report::verdict::{Evidence, Tally, Verdict};
+use crate::report::verdict::Verdict;
 use crate::report::{Report, rehearsal, sarif, summary};
-use crate::state::record::{self, Record};
-use crate::state::signature::Keys;
-use std::collections::HashMap;
+use crate::state::record;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// A run that reached a verdict.
-pub struct Finished {
-    pub report: Report,
-    pub verdict: Verdict,
-    pub tally: Tally,
-    /// What the check is titled with, where there is more to say than the verdict.
-    pub headline: Option<String>,
-    /// New in this run, and on the pull request.
-    pub issues_found: usize,
-    pub record: Record,
-    /// A sentence for each question without an answer. They fail the job and not the check, which is about the
-    /// change alone.
-    pub unanswered: Vec<String>,
-    pub pr: PrKey,
-    pub keys: Keys,
-    pub fail_job: bool,
+/// How a run ended.
+pub enum Ended {
+    /// Nothing was to be done, and that is right.
+    Skipped(String),
+    /// It reached a verdict.
+    Concluded(Box<Outcome>),
 }
 
-impl Finished {
-    /// The check's title. What blocks is said first, whatever else there is to say.
-    fn title(&self) -> String {
-        let words = comment::check_title(self.verdict, &self.tally);
-        match (&self.headline, self.verdict) {
-            (Some(headline), Verdict::Clean) => headline.clone(),
-            (Some(headline), Verdict::Findings) => format!("{headline}; {words}"),
-            _ => words,
+/// Tells the runner, the check run and the log how a run ended. Returns the exit code.
+pub async fn ended(
+    setup: &Setup,
+    check: &CheckRun,
+    draft: &Draft,
+    ended: Result<Ended, Failure>,
+) -> u8 {
+    match ended {
+        Ok(Ended::Concluded(outcome)) => concluded(setup, check, *outcome).await,
+        Ok(Ended::Skipped(reason)) => skipped(setup, &reason),
+        Err(Failure(sentences)) => {
+            check.fail(&sentences).await;
+            broken(setup, draft, &sentences)
         }
     }
-
-    pub fn leave_unanswered(&mut self, sentences: Vec<String>) {
-        self.report.reasons.extend_from_slice(&sentences);
-        self.unanswered.extend(sentences);
-    }
-}
-
-/// The verdict of a head that was reviewed before, from the threads as they are now.
-pub fn recomputed(run: &Run<'_>, reading: &Reading, record: Record) -> Finished {
-    let open: Vec<&Thread> = reading
-        .threads
-        .iter()
-        .filter(|thread| thread.status.is_open())
-        .collect();
-    let policy = &run.engine.config.policy;
-    let scores = concluding::open_scores(&open, &[], policy.threshold);
-    let tally = Tally::of(scores.chain(reading.missed()), policy.blocking);
-    let verdict = Verdict::of(&Evidence {
-        complete: true,
-        left_out: record.unexcused(),
-        unpublished: 0,
-        tally,
-    });
-    let mut report = concluding::report(run, reading, &[], &HashMap::new(), &open);
-    report.set_verdict(verdict, &tally);
-    report.left_out.clone_from(&record.left_out);
-    let headline = headline(reading, &record);
-    let reason = match &headline {
-        Some(headline) => format!("{headline}."),
-        None => {
-            "This change was reviewed before; the verdict follows from its threads as they are now."
-                .into()
-        }
-    };
-    report.reasons.push(reason);
-    report.reasons.extend(record.ended.clone());
-    let unseen = record.left_out.iter();
-    report
-        .reasons
-        .extend(unseen.map(|file| format!("Not shown to the model: {file}.")));
-    // Nothing is left to be posted, or the record would not be enough.
-    let record = Record {
-        unsent: 0,
-        ..reading.account.entered_in(record, run.today)
-    };
-    report.ledger = LedgerReport::from(&record);
-    report
-        .notes
-        .extend(concluding::way_out(run, verdict, &record));
-    Finished {
-        report,
-        verdict,
-        tally,
-        headline,
-        issues_found: 0,
-        record,
-        unanswered: Vec::new(),
-        pr: run.pr.clone(),
-        keys: run.keys.clone(),
-        fail_job: run.engine.config.fail_job,
-    }
-}
-
-/// What a check says besides its verdict: who accepted the head, or that nothing of it had to be shown.
-pub fn headline(reading: &Reading, record: &Record) -> Option<String> {
-    if let Some(accepted) = &record.accepted {
-        return Some(comment::accepted(&accepted.by, &record.undone()));
-    }
-    let nothing_owed = reading.change.owed().next().is_none() && record.left_out.is_empty();
-    let excused = reading.change.excused().map(|(_, excuse)| excuse);
-    nothing_owed.then(|| comment::nothing_to_review(excused))
 }
 
 /// What the head's other pull requests make of a verdict: one that is blocked holds this one back, as both share a
 /// check. The record keeps the verdict of its own. Returns the check's title.
-async fn in_company(check: &CheckRun, finished: &mut Finished) -> String {
-    let own = finished.verdict;
-    finished.record.verdict = own.to_string();
-    let title = finished.title();
+async fn in_company(check: &CheckRun, outcome: &mut Outcome) -> String {
+    let own = outcome.verdict;
+    outcome.record.verdict = own.to_string();
+    let title = outcome.title();
     let Some((place, company)) = check.company(own).await else {
         return title;
     };
-    finished.record.base_ref = place.base_ref;
-    let report = &mut finished.report;
+    outcome.record.base_ref = place.base_ref;
+    let report = &mut outcome.report;
     report.warnings.extend(company.unknown.clone());
     if !company.strangers.is_empty() {
         let strangers = comment::another_check(&company.strangers);
@@ -140,40 +60,36 @@ async fn in_company(check: &CheckRun, finished: &mut Finished) -> String {
     report.notes.extend(unreviewed.map(comment::shares_head));
     if let (Some(why), Conclusion::Success) = (&company.failed, own.conclusion()) {
         report.reasons.push(why.clone());
-        finished.verdict = Verdict::Incomplete;
-        report.set_verdict(finished.verdict, &finished.tally);
-        return comment::check_title(finished.verdict, &finished.tally);
+        outcome.verdict = Verdict::Incomplete;
+        report.set_verdict(outcome.verdict, &outcome.tally);
+        return comment::check_title(outcome.verdict, &outcome.tally);
     }
-    let holders = company.holders(finished.pr.number);
+    let holders = company.holders(outcome.pr.number);
     if holders.is_empty() || own.conclusion() != Conclusion::Success {
         return title;
     }
     let sentences = holders.iter().map(|one| comment::held_back(one));
     report.warnings.extend(sentences);
-    finished.verdict = Verdict::Blocking;
-    report.set_verdict(finished.verdict, &finished.tally);
+    outcome.verdict = Verdict::Blocking;
+    report.set_verdict(outcome.verdict, &outcome.tally);
     let numbers: Vec<u64> = holders.iter().map(|one| one.number).collect();
     comment::check_held_back(&numbers)
 }
 
 /// Concludes the check, writes summary, outputs and report. Returns the exit code.
-pub async fn finished(setup: &Setup, check: &CheckRun, mut finished: Finished) -> u8 {
-    let headline = in_company(check, &mut finished).await;
-    let finished = &finished;
-    let markdown = summary::markdown(&finished.report, Page::Step);
+async fn concluded(setup: &Setup, check: &CheckRun, mut outcome: Outcome) -> u8 {
+    let headline = in_company(check, &mut outcome).await;
+    let outcome = &outcome;
+    let markdown = summary::markdown(&outcome.report, Page::Step);
     let output = CheckOutput {
         title: headline.clone(),
         summary: setup
             .actions
-            .clean(&summary::markdown(&finished.report, Page::Check))
+            .clean(&summary::markdown(&outcome.report, Page::Check))
             .into_owned(),
-        text: Some(record::render(
-            &finished.record,
-            &finished.pr,
-            &finished.keys,
-        )),
+        text: Some(record::render(&outcome.record, &outcome.pr, &outcome.keys)),
     };
-    let written = match check.conclude(finished.verdict.conclusion(), &output).await {
+    let written = match check.conclude(outcome.verdict.conclusion(), &output).await {
         Ok(written) => written,
         Err(error) => {
             setup
@@ -183,29 +99,29 @@ pub async fn finished(setup: &Setup, check: &CheckRun, mut finished: Finished) -
         }
     };
     told(setup, setup.actions.append_summary(&markdown));
-    set_outputs(setup, finished);
-    write_report(setup, &finished.report);
-    for warning in &finished.report.warnings {
+    set_outputs(setup, outcome);
+    write_report(setup, &outcome.report);
+    for warning in &outcome.report.warnings {
         setup.actions.warning(warning);
     }
-    match finished.verdict {
+    match outcome.verdict {
         Verdict::Incomplete | Verdict::Error => {
-            for reason in &finished.report.reasons {
+            for reason in &outcome.report.reasons {
                 setup.actions.error(reason);
             }
             setup.actions.error(&headline);
         }
         _ => {
-            for sentence in &finished.unanswered {
+            for sentence in &outcome.unanswered {
                 setup.actions.error(sentence);
             }
             setup.actions.line(&headline);
         }
     }
-    if !finished.unanswered.is_empty() {
+    if !outcome.unanswered.is_empty() {
         return Verdict::Incomplete.exit_code(false, written);
     }
-    finished.verdict.exit_code(finished.fail_job, written)
+    outcome.verdict.exit_code(outcome.fail_job, written)
 }
 
 /// A merge group was judged, and its check says how. Returns the exit code.
@@ -218,14 +134,14 @@ pub fn judged(setup: &Setup, title: &str, verdict: Verdict, fail_job: bool) -> u
     verdict.exit_code(fail_job, true)
 }
 
-fn set_outputs(setup: &Setup, finished: &Finished) {
+fn set_outputs(setup: &Setup, outcome: &Outcome) {
     let outputs = [
-        ("review_status", finished.verdict.to_string()),
-        ("issues_found", finished.issues_found.to_string()),
-        ("open_issues", finished.tally.open.to_string()),
-        ("blocking_issues", finished.tally.blocking.to_string()),
-        ("cost_usd", format!("{:.4}", finished.report.cost_usd)),
-        ("tokens", finished.report.tokens.to_string()),
+        ("review_status", outcome.verdict.to_string()),
+        ("issues_found", outcome.issues_found.to_string()),
+        ("open_issues", outcome.tally.open.to_string()),
+        ("blocking_issues", outcome.tally.blocking.to_string()),
+        ("cost_usd", format!("{:.4}", outcome.report.cost_usd)),
+        ("tokens", outcome.report.tokens.to_string()),
     ];
     for (name, value) in outputs {
         told(setup, setup.actions.set_output(name, &value));
@@ -311,7 +227,7 @@ pub fn skipped(setup: &Setup, reason: &str) -> u8 {
 }
 
 /// Could not review to the end: one line for each reason, and what there was.
-pub fn broken(setup: &Setup, draft: &Draft, sentences: &[String]) -> u8 {
+fn broken(setup: &Setup, draft: &Draft, sentences: &[String]) -> u8 {
     leave(setup, draft, &sentences.join(" "));
     failed(setup, sentences)
 }

@@ -1,23 +1,215 @@
-//! What a review has come to: its verdict, its report, and what the next run is to know.
+//! What a run has come to: its verdict, its report, and what the next run is to know. One constructor, whether the model was
+//! asked or a record stands in for it.
 
-use super::change::Change;
-use super::finish::{Finished, headline};
-use super::reading::Reading;
 use super::staged::Staged;
-use super::{Engine, Run};
 use crate::domain::diff::visible;
-use crate::domain::{CommentId, CommitSha, Finding, Score, Thread};
+use crate::domain::{CommentId, CommitSha, Finding, PrKey, Score, Thread};
+use crate::gather::Facts;
+use crate::gather::change::Change;
+use crate::host::{Host, Job};
+use crate::plan::agenda::Agenda;
 use crate::publish::comment;
 use crate::publish::outbox::Sent;
 use crate::report::Report;
 use crate::report::document::{
-    ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, ThreadReport,
+    ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, SandboxReport,
+    SuspicionReport, ThreadReport,
 };
 use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::review::desk::Entry;
-use crate::review::run::{End, Outcome};
+use crate::review::run::{End, Outcome as Held};
 use crate::state::record::Record;
+use crate::state::signature::Keys;
 use std::collections::HashMap;
+
+/// What a report says about the circumstances of its run.
+#[derive(Default)]
+pub struct Surroundings {
+    /// `None` where no sidecar was needed.
+    pub sandbox: Option<SandboxReport>,
+    pub notes: Vec<String>,
+}
+
+/// What a session has left, and what became of it.
+pub struct Published<'a> {
+    pub held: &'a Held,
+    pub staged: Staged<'a>,
+    pub sent: Sent,
+    /// Whether the check run can hold what is still to be posted.
+    pub can_owe: bool,
+    pub suspicions: Vec<SuspicionReport>,
+    /// A sentence for each question without an answer.
+    pub unanswered: Vec<String>,
+}
+
+/// A run that reached a verdict.
+pub struct Outcome {
+    pub report: Report,
+    pub verdict: Verdict,
+    pub tally: Tally,
+    /// What the check is titled with, where there is more to say than the verdict.
+    pub headline: Option<String>,
+    /// New in this run, and on the pull request.
+    pub issues_found: usize,
+    pub record: Record,
+    /// A sentence for each question without an answer. They fail the job and not the check, which is about the
+    /// change alone.
+    pub unanswered: Vec<String>,
+    pub pr: PrKey,
+    pub keys: Keys,
+    pub fail_job: bool,
+}
+
+impl Outcome {
+    /// From what a session published, or, without one, from the record and the threads as they are now.
+    pub fn new(
+        job: &Job<'_>,
+        facts: &Facts,
+        agenda: &Agenda,
+        record: Record,
+        published: Option<Published<'_>>,
+        around: &Surroundings,
+    ) -> Self {
+        let mut outcome = match published {
+            Some(published) => Self::of_session(job, facts, agenda, record, published),
+            None => Self::of_record(job, facts, agenda, record),
+        };
+        let report = &mut outcome.report;
+        report.sandbox.clone_from(&around.sandbox);
+        report.notes.extend_from_slice(&around.notes);
+        outcome
+    }
+
+    fn of_record(job: &Job<'_>, facts: &Facts, agenda: &Agenda, record: Record) -> Self {
+        let staged = Staged::without_session(facts, agenda);
+        // Nothing is left to be posted, or the record would not be enough.
+        let record = Record {
+            unsent: 0,
+            ..facts.account.entered_in(record, job.today)
+        };
+        let evidence = evidence(job, None, &record, &staged, &Sent::default(), 0);
+        let mut outcome = Self::judged(
+            job,
+            facts,
+            agenda,
+            (&staged, &Sent::default()),
+            (record, evidence),
+        );
+        let (report, record) = (&mut outcome.report, &outcome.record);
+        report.left_out.clone_from(&record.left_out);
+        report.reasons.push(match &outcome.headline {
+            Some(headline) => format!("{headline}."),
+            None => comment::reviewed_before().into(),
+        });
+        report.reasons.extend(record.ended.clone());
+        report
+            .reasons
+            .extend(record.left_out.iter().map(|file| comment::not_shown(file)));
+        outcome
+    }
+
+    fn of_session(
+        job: &Job<'_>,
+        facts: &Facts,
+        agenda: &Agenda,
+        mut record: Record,
+        published: Published<'_>,
+    ) -> Self {
+        let Published {
+            held, staged, sent, ..
+        } = &published;
+        let is_said = |finding: &&Finding| sent.said.contains_key(finding.id.as_str());
+        let issues_found = staged.said().filter(is_said).count();
+        let unpublished = staged.said().count() - issues_found + sent.failed.len();
+        record.unsent = unpublished;
+        let evidence = evidence(job, Some(&held.end), &record, staged, sent, unpublished);
+        // What was not said must be said: by the next run, which reviews this head again unless the record holds it all.
+        let fits = agenda.backlog.settle(&mut record, &staged.unposted(sent));
+        let answered = sent.unanswered == 0;
+        if unpublished > 0 && !(fits && published.can_owe && answered) {
+            record.passes.clear();
+        }
+        let mut outcome = Self::judged(job, facts, agenda, (staged, sent), (record, evidence));
+        outcome.issues_found = issues_found;
+        let (report, record) = (&mut outcome.report, &outcome.record);
+        add_session(report, held);
+        report.left_out = left_out(&facts.change, &held.beyond);
+        report.reasons = why_incomplete(held, &record.left_out);
+        report.reasons.extend_from_slice(&sent.failed);
+        if outcome.verdict != Verdict::Incomplete {
+            report.warnings.extend(why_ended(held));
+        }
+        let since = facts.since(agenda);
+        report.reviewed_since = since.map(|since| since.head.to_string());
+        report.notes.extend(since.map(comment::only_what_is_new));
+        let dropped = agenda.backlog.dropped.iter();
+        report
+            .notes
+            .extend(dropped.map(|(finding, why)| comment::dropped(finding, why)));
+        report.warnings.extend_from_slice(&sent.warnings);
+        let left_open = sent.left_open.then(comment::conversations_stay_open);
+        report.notes.extend(left_open);
+        report.review_url.clone_from(&sent.review_url);
+        report.suspicions = published.suspicions;
+        outcome.leave_unanswered(published.unanswered);
+        let later = (agenda.judge_later > 0).then(|| comment::left_for_later(agenda.judge_later));
+        outcome.report.notes.extend(later);
+        outcome
+    }
+
+    /// The verdict that follows from the evidence, with the report of the pull request as it is then.
+    fn judged(
+        job: &Job<'_>,
+        facts: &Facts,
+        agenda: &Agenda,
+        (staged, sent): (&Staged<'_>, &Sent),
+        (record, evidence): (Record, Evidence),
+    ) -> Self {
+        let verdict = Verdict::of(&evidence);
+        let mut still_open = staged.open();
+        still_open.retain(|thread| !sent.resolved.contains(&thread.id));
+        let mut report = report(job, facts, agenda, &staged.entries, &sent.said, &still_open);
+        report.set_verdict(verdict, &evidence.tally);
+        report.ledger = LedgerReport::from(&record);
+        report.notes.extend(way_out(job, verdict, &record));
+        Self {
+            report,
+            verdict,
+            tally: evidence.tally,
+            headline: headline(facts, &record),
+            issues_found: 0,
+            record,
+            unanswered: Vec::new(),
+            pr: job.pr.clone(),
+            keys: job.keys.clone(),
+            fail_job: job.host.config.fail_job,
+        }
+    }
+
+    /// The check's title. What blocks is said first, whatever else there is to say.
+    pub fn title(&self) -> String {
+        let words = comment::check_title(self.verdict, &self.tally);
+        match (&self.headline, self.verdict) {
+            (Some(headline), Verdict::Clean) => headline.clone(),
+            (Some(headline), Verdict::Findings) => format!("{headline}; {words}"),
+            _ => words,
+        }
+    }
+
+    pub fn leave_unanswered(&mut self, sentences: Vec<String>) {
+        self.report.reasons.extend_from_slice(&sentences);
+        self.unanswered.extend(sentences);
+    }
+}
+
+/// What a check says besides its verdict: who accepted the head, or that nothing of it had to be shown.
+fn headline(facts: &Facts, record: &Record) -> Option<String> {
+    if let Some(accepted) = &record.accepted {
+        return Some(comment::accepted(&accepted.by, &record.undone()));
+    }
+    let nothing_owed = facts.change.owed().next().is_none() && record.left_out.is_empty();
+    nothing_owed.then(|| comment::nothing_to_review(facts.excuses()))
+}
 
 /// Changed files that the model had to see and could not: those that nobody can show, and those beyond its context.
 pub fn left_out(change: &Change, beyond: &[String]) -> Vec<String> {
@@ -37,23 +229,24 @@ pub fn first(mut left_out: Vec<String>) -> Vec<String> {
     left_out
 }
 
-/// What the verdict rests on, given what was sent.
+/// What the verdict rests on, given how the session ended, if there was one, and what was sent.
 pub fn evidence(
-    run: &Run<'_>,
-    outcome: &Outcome,
+    job: &Job<'_>,
+    end: Option<&End>,
     record: &Record,
     staged: &Staged<'_>,
     sent: &Sent,
     unpublished: usize,
 ) -> Evidence {
-    let policy = &run.engine.config.policy;
+    let policy = &job.host.config.policy;
     let open = staged.open();
     let old = open_scores(&open, &sent.resolved, policy.threshold);
     let new = staged.said().map(|finding| finding.assessment.score);
     // On a head that was reviewed, a thread that could not be judged stays open, and that is all.
-    let unjudged = matches!(outcome.end, End::NotJudged(_) | End::NotAsked(_));
+    let unjudged = matches!(end, Some(End::NotJudged(_) | End::NotAsked(_)));
     Evidence {
-        complete: outcome.end == End::Complete || (unjudged && record.stands_by_itself()),
+        complete: end.is_none_or(|end| *end == End::Complete)
+            || (unjudged && record.stands_by_itself()),
         left_out: record.unexcused(),
         unpublished,
         tally: Tally::of(
@@ -63,66 +256,8 @@ pub fn evidence(
     }
 }
 
-pub fn conclude(
-    run: &Run<'_>,
-    reading: &Reading,
-    outcome: &Outcome,
-    staged: &Staged<'_>,
-    sent: Sent,
-    mut record: Record,
-    can_owe: bool,
-) -> Finished {
-    let is_said = |finding: &&Finding| sent.said.contains_key(finding.id.as_str());
-    let issues_found = staged.said().filter(is_said).count();
-    let unpublished = staged.said().count() - issues_found + sent.failed.len();
-    record.unsent = unpublished;
-    let evidence = evidence(run, outcome, &record, staged, &sent, unpublished);
-    // What was not said must be said: by the next run, which reviews this head again unless the record holds it all.
-    let held = reading.carried.settle(&mut record, &staged.unposted(&sent));
-    let answered = sent.unanswered == 0;
-    if unpublished > 0 && !(held && can_owe && answered) {
-        record.passes.clear();
-    }
-    let verdict = Verdict::of(&evidence);
-    let mut still_open = staged.open();
-    still_open.retain(|thread| !sent.resolved.contains(&thread.id));
-    let mut report = report(run, reading, &staged.entries, &sent.said, &still_open);
-    report.set_verdict(verdict, &evidence.tally);
-    report.passes = outcome.passes.iter().map(PassReport::from).collect();
-    report.set_used(&outcome.used);
-    report.ledger = LedgerReport::from(&record);
-    report.left_out = left_out(&reading.change, &outcome.beyond);
-    report.reasons = reasons(outcome, &record, &sent);
-    report.notes.extend(way_out(run, verdict, &record));
-    report.warnings.extend(outcome.restarts.iter().cloned());
-    if verdict != Verdict::Incomplete {
-        report.warnings.extend(why_ended(outcome));
-    }
-    let since = reading.since.as_ref();
-    report.reviewed_since = since.map(|since| since.head.to_string());
-    report.notes.extend(since.map(comment::only_what_is_new));
-    report.notes.extend(reading.carried.dropped.iter().cloned());
-    report.warnings.extend(sent.warnings);
-    report
-        .notes
-        .extend(sent.left_open.then(comment::conversations_stay_open));
-    report.review_url = sent.review_url;
-    Finished {
-        report,
-        verdict,
-        tally: evidence.tally,
-        headline: headline(reading, &record),
-        issues_found,
-        record,
-        unanswered: Vec::new(),
-        pr: run.pr.clone(),
-        keys: run.keys.clone(),
-        fail_job: run.engine.config.fail_job,
-    }
-}
-
 /// The scores of open threads that count: not closed in this run, and at or above the threshold that is set now.
-pub fn open_scores<'a>(
+fn open_scores<'a>(
     threads: &'a [&Thread],
     resolved: &'a [CommentId],
     threshold: Score,
@@ -135,21 +270,15 @@ pub fn open_scores<'a>(
 }
 
 /// What people can do about an incomplete review that is not just to be posted.
-pub fn way_out(run: &Run<'_>, verdict: Verdict, record: &Record) -> Option<String> {
-    let acceptable = run.keys.can_sign() && record.unsent == 0 && !record.undone().is_empty();
+fn way_out(job: &Job<'_>, verdict: Verdict, record: &Record) -> Option<String> {
+    let acceptable = job.keys.can_sign() && record.unsent == 0 && !record.undone().is_empty();
     let incomplete = verdict == Verdict::Incomplete && acceptable;
-    incomplete.then(|| comment::how_to_accept(&run.engine.config.mention))
-}
-
-fn reasons(outcome: &Outcome, record: &Record, sent: &Sent) -> Vec<String> {
-    let mut reasons = why_incomplete(outcome, &record.left_out);
-    reasons.extend_from_slice(&sent.failed);
-    reasons
+    incomplete.then(|| comment::how_to_accept(&job.host.config.mention))
 }
 
 /// Why a review ended early.
-pub fn why_ended(outcome: &Outcome) -> Option<String> {
-    match &outcome.end {
+pub fn why_ended(held: &Held) -> Option<String> {
+    match &held.end {
         End::Complete | End::Refused(_) => None,
         End::NotAsked(why) => Some(format!("Nothing was asked of the model: {why}.")),
         End::NotJudged(why) => Some(format!("The open threads were not judged: {why}")),
@@ -166,41 +295,50 @@ pub fn why_ended(outcome: &Outcome) -> Option<String> {
     }
 }
 
+/// What the model took and did, wherever the change comes from.
+pub fn add_session(report: &mut Report, held: &Held) {
+    report.passes = held.passes.iter().map(PassReport::from).collect();
+    report.set_used(&held.used);
+    report.warnings.extend_from_slice(&held.restarts);
+}
+
 /// What keeps a review from being whole.
-pub fn why_incomplete(outcome: &Outcome, left_out: &[String]) -> Vec<String> {
+pub fn why_incomplete(held: &Held, left_out: &[String]) -> Vec<String> {
     let left_out = left_out.iter();
-    let left_out = left_out.map(|file| format!("Not shown to the model: {file}."));
-    why_ended(outcome).into_iter().chain(left_out).collect()
+    let left_out = left_out.map(|file| comment::not_shown(file));
+    why_ended(held).into_iter().chain(left_out).collect()
 }
 
 /// The report of a run, without its verdict and its costs.
 pub fn report(
-    run: &Run<'_>,
-    reading: &Reading,
+    job: &Job<'_>,
+    facts: &Facts,
+    agenda: &Agenda,
     entries: &[Entry],
     said: &HashMap<String, Said>,
     still_open: &[&Thread],
 ) -> Report {
-    let mut warnings = reading.warnings.clone();
-    if !run.keys.can_sign() {
-        let has_gate = run.engine.config.policy.blocking.is_some();
+    let mut warnings = facts.warnings.clone();
+    warnings.extend_from_slice(&agenda.warnings);
+    if !job.keys.can_sign() {
+        let has_gate = job.host.config.policy.blocking.is_some();
         warnings.push(comment::unsigned(has_gate).into());
     }
-    let commits = [&reading.merge_base, &reading.pull.head_sha];
+    let commits = [&facts.merge_base, &facts.pull.head_sha];
     Report {
-        pull_request: Some(run.pr.to_string()),
+        pull_request: Some(job.pr.to_string()),
         threads: still_open
             .iter()
             .map(|thread| ThreadReport::from(*thread))
             .collect(),
         warnings,
-        ..of_change(&run.engine, &reading.change, commits, entries, said)
+        ..of_change(&job.host, &facts.change, commits, entries, said)
     }
 }
 
 /// The same of a change, wherever it comes from.
 pub fn of_change(
-    engine: &Engine<'_>,
+    host: &Host<'_>,
     change: &Change,
     [merge_base, head]: [&CommitSha; 2],
     entries: &[Entry],
@@ -216,7 +354,7 @@ pub fn of_change(
         reasons: Vec::new(),
         open_issues: 0,
         blocking_issues: 0,
-        model: engine.model().to_string(),
+        model: host.model().to_string(),
         sandbox: None,
         tokens: 0,
         tokens_estimated: false,

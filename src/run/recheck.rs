@@ -1,16 +1,18 @@
 //! What has happened to the pull request while the model worked, looked up just before anything is posted: a head that
 //! moved, and findings that another run has said.
 
-use super::reading::Reading;
-use super::{Run, past};
-use crate::domain::{CommentId, CommitSha, FileDiff, Finding, Score, Thread, Trust};
+use crate::domain::{CommentId, CommitSha, FileDiff, Finding, Thread};
+use crate::gather::excerpts;
+use crate::gather::{Facts, Memory};
 use crate::github::PullRequest;
+use crate::host::Job;
 use crate::publish::comment;
-use crate::state::repeats::{Claim, Likeness};
+use crate::publish::outbox::Sent;
+use crate::state::repeats::said_in;
 
 /// What is not posted, and why.
 #[derive(Default)]
-pub struct Meanwhile {
+pub struct Recheck {
     /// Left to the next run: a sentence each.
     pub left_behind: Vec<(Finding, String)>,
     /// Said by another run: the finding and the reason.
@@ -21,20 +23,28 @@ pub struct Meanwhile {
     pub answered: Vec<CommentId>,
 }
 
-impl Meanwhile {
-    pub async fn of(run: &Run<'_>, reading: &Reading, findings: &[Finding]) -> Self {
-        let mut meanwhile = Self::default();
+impl Recheck {
+    pub async fn look(job: &Job<'_>, facts: &Facts, findings: &[Finding]) -> Self {
+        let mut recheck = Self::default();
         // A look that fails is no reason to withhold a review: GitHub judges what is sent by itself.
-        let Ok(pull) = run.github.pull_request(&run.pr).await else {
-            return meanwhile;
+        let Ok(pull) = job.github.pull_request(&job.pr).await else {
+            return recheck;
         };
-        if pull.review_comments != reading.pull.review_comments {
-            meanwhile.hear(run, reading, findings).await;
+        if pull.review_comments != facts.pull.review_comments {
+            recheck.hear(job, facts, findings).await;
         }
-        if pull.head_sha != reading.pull.head_sha {
-            meanwhile.leave_behind(run, reading, &pull, findings).await;
+        if pull.head_sha != facts.pull.head_sha {
+            recheck.leave_behind(job, facts, &pull, findings).await;
         }
-        meanwhile
+        recheck
+    }
+
+    /// What was sent, with a sentence for each finding that is left to the next run.
+    pub fn left_out_of(&self, mut sent: Sent) -> Sent {
+        let left = self.left_behind.iter();
+        sent.failed
+            .extend(left.map(|(_, sentence)| sentence.clone()));
+        sent
     }
 
     /// Whether a finding is to be posted.
@@ -44,24 +54,24 @@ impl Meanwhile {
     }
 
     /// What was said since.
-    async fn hear(&mut self, run: &Run<'_>, reading: &Reading, findings: &[Finding]) {
-        let author = reading.pull.author.as_ref();
-        let memory = run.memory();
-        let rebuilt = match run.github.reviews(&run.pr).await {
-            Ok(reviews) => memory.rebuild(author, &reviews, &reading.files).await,
+    async fn hear(&mut self, job: &Job<'_>, facts: &Facts, findings: &[Finding]) {
+        let author = facts.pull.author.as_ref();
+        let memory = Memory::of_job(job);
+        let rebuilt = match job.github.reviews(&job.pr).await {
+            Ok(reviews) => memory.rebuild(author, &reviews, &facts.files).await,
             Err(_) => return,
         };
         let Ok(mut rebuilt) = rebuilt else { return };
-        past::follow_renames(run, reading, &mut rebuilt.threads).await;
+        excerpts::follow_renames(job, &facts.code(), &mut rebuilt.threads).await;
         for thread in rebuilt.threads {
-            match reading.threads.iter().find(|old| old.id == thread.id) {
+            match facts.threads.iter().find(|old| old.id == thread.id) {
                 None => self.threads.push(thread),
                 Some(old) if old.seq < thread.seq => self.answered.push(thread.id),
                 Some(_) => {}
             }
         }
         for finding in findings {
-            if let Some(thread) = said_in(run, &self.threads, finding) {
+            if let Some(thread) = said_in(&self.threads, finding, job.host.config.policy.blocking) {
                 let reason = comment::said_meanwhile(thread);
                 self.said.push((finding.clone(), reason));
             }
@@ -72,12 +82,12 @@ impl Meanwhile {
     /// the pull request; GitHub follows their lines.
     async fn leave_behind(
         &mut self,
-        run: &Run<'_>,
-        reading: &Reading,
+        job: &Job<'_>,
+        facts: &Facts,
         pull: &PullRequest,
         findings: &[Finding],
     ) {
-        let changed = changed_since(run, reading, &pull.head_sha).await;
+        let changed = changed_since(job, facts, &pull.head_sha).await;
         let stands = |finding: &&Finding| {
             let changed = changed.as_ref();
             changed.is_some_and(|files| !files.contains(&finding.file))
@@ -89,39 +99,16 @@ impl Meanwhile {
     }
 }
 
-/// The thread that says the same. One that we did not sign may be anybody's, and anybody's word silences nothing that
-/// blocks.
-pub fn said_in<'t>(run: &Run<'_>, threads: &'t [Thread], finding: &Finding) -> Option<&'t Thread> {
-    let blocks = |score: Score| {
-        run.engine
-            .config
-            .policy
-            .blocking
-            .is_some_and(|from| score >= from)
-    };
-    let trusted =
-        |thread: &&Thread| thread.trust == Trust::Signed || !blocks(finding.assessment.score);
-    let mut threads = threads.iter().filter(trusted);
-    threads.find(|thread| is_same(finding, thread))
-}
-
-/// Nobody can be asked any more, so at the same place a likeness is enough: two runs of ours looked at the same code at
-/// the same time.
-fn is_same(finding: &Finding, thread: &Thread) -> bool {
-    let (new, said) = (Claim::from(finding).mark(), Claim::from(thread).mark());
-    finding.file == thread.file && new.is_near(&said) && new.likeness(&said) != Likeness::Different
-}
-
 /// The files that differ between the reviewed commit and the new head; `None` where the reviewed commit is not part of
 /// the pull request any more, or nobody can tell.
-async fn changed_since(run: &Run<'_>, reading: &Reading, now: &CommitSha) -> Option<Vec<String>> {
-    let reviewed = &reading.pull.head_sha;
-    let commits = run.github.commits(&run.pr).await.ok()?;
+async fn changed_since(job: &Job<'_>, facts: &Facts, now: &CommitSha) -> Option<Vec<String>> {
+    let reviewed = &facts.pull.head_sha;
+    let commits = job.github.commits(&job.pr).await.ok()?;
     commits.iter().find(|commit| commit.sha == *reviewed)?;
-    let repository = &reading.change.repository;
-    repository.ensure(&[now], &run.remote()).await.ok()?;
+    let repository = &facts.change.repository;
+    repository.ensure(&[now], &job.remote()).await.ok()?;
     let diffs = repository
-        .diff_under(&reading.merge_base, reviewed, now)
+        .diff_under(&facts.merge_base, reviewed, now)
         .await
         .ok()?;
     let both = |diff: FileDiff| [Some(diff.path), diff.previous_path];

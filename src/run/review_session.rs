@@ -1,14 +1,15 @@
 //! A session with the model about a change, wherever the change comes from: what it is given, and how it is led.
 
-use super::change::Change;
-use super::{Engine, Stop, words};
 use crate::config::ModelChoice;
-use crate::context::brief::{Brief, Excerpt};
+use crate::context::brief::{Brief, Excerpt, Words};
 use crate::context::parts::{self, Parts};
 use crate::context::since::Since;
 use crate::context::suspicion::Suspicions;
 use crate::domain::diff::visible;
-use crate::domain::{CommitSha, FileDiff, Sensitivity};
+use crate::domain::{CommitSha, FileDiff, Sensitivity, Thread};
+use crate::gather::change::Change;
+use crate::gather::discussion;
+use crate::host::{Failure, Host};
 use crate::opencode::{Keeper, profile};
 use crate::plan::Question;
 use crate::review::desk::Subject;
@@ -29,28 +30,68 @@ pub struct Talk<'a> {
     pub reviews: bool,
 }
 
+/// The change under review and what is said about it, wherever it comes from.
+pub struct Matter<'a> {
+    pub title: &'a str,
+    pub body: &'a str,
+    pub author: &'a str,
+    pub base_ref: &'a str,
+    pub head: &'a CommitSha,
+    /// Abbreviated id and first line of each commit.
+    pub commits: &'a [(String, String)],
+    pub change: &'a Change,
+    /// Each changed file that is shown, with the path of its diff in the snapshot.
+    pub diffs: &'a [(FileDiff, String)],
+    pub since: Option<&'a Since>,
+    pub threads: &'a [Thread],
+    pub conversation: &'a [Words<'a>],
+}
+
 /// Leads it to its end.
 pub async fn hold(
-    engine: &Engine<'_>,
+    host: &Host<'_>,
     talk: Talk<'_>,
-    brief: &Brief<'_>,
+    matter: &Matter<'_>,
     allowances: Allowances,
-) -> Result<(Outcome, Suspicions), Stop> {
-    let suspicions = words::suspicions(engine, brief, talk.questions);
-    let (setup, config) = (engine.setup, &engine.config);
+) -> Result<(Outcome, Suspicions), Failure> {
+    let change = matter.change;
+    let left_out = left_out(&change.snapshot);
+    let parts = parts(host, talk.sidecar, matter).await;
+    let brief = Brief {
+        fence: &host.fence,
+        folder: change.snapshot.own_folder(),
+        left_out: &left_out,
+        title: matter.title,
+        body: matter.body,
+        author: matter.author,
+        base_ref: matter.base_ref,
+        head: matter.head,
+        commits: matter.commits,
+        diffs: matter.diffs,
+        parts: &parts,
+        excused: change.hidden(),
+        unreadable: change.unreadable().count(),
+        since: matter.since,
+        rules: &change.rules,
+        threads: matter.threads,
+        conversation: matter.conversation,
+        sensitivity: change.sensitivity,
+    };
+    let suspicions = discussion::suspicions(host, &brief, talk.questions);
+    let (setup, config) = (host.setup, &host.config);
     let passes = Passes {
         sidecar: talk.sidecar,
-        brief,
+        brief: &brief,
         to_judge: talk.to_judge,
         questions: talk.questions,
         reviews: talk.reviews,
-        desk: &engine.desk,
+        desk: &host.desk,
         limits: Limits {
-            deadline: engine.started + setup.clock.limit(config.timeout),
+            deadline: host.started + setup.clock.limit(config.timeout),
             allowances,
         },
-        gateway: engine.gateway()?,
-        meter: &engine.meter,
+        gateway: host.gateway()?,
+        meter: &host.meter,
         actions: &setup.actions,
         clock: setup.clock,
         state: State::default(),
@@ -59,12 +100,8 @@ pub async fn hold(
 }
 
 /// The diffs as the prompts show them: what is new of them, in parts that fit the model's context.
-pub async fn parts(
-    engine: &Engine<'_>,
-    sidecar: &Keeper,
-    change: &Change,
-    (diffs, since): (&[(FileDiff, String)], Option<&Since>),
-) -> Parts {
+async fn parts(host: &Host<'_>, sidecar: &Keeper, matter: &Matter<'_>) -> Parts {
+    let (diffs, since) = (matter.diffs, matter.since);
     let is_new = |diff: &FileDiff| !since.is_some_and(|since| since.is_known(diff));
     let new = diffs
         .iter()
@@ -74,15 +111,15 @@ pub async fn parts(
         .map(|diff| since.map_or(Cow::Borrowed(diff), |since| since.new_in(diff)))
         .collect();
     let new: Vec<&FileDiff> = new.iter().map(AsRef::as_ref).collect();
-    let room = match engine.model().context {
+    let room = match host.model().context {
         Some(declared) => parts::room(declared),
-        None if parts::is_large(&new) => parts::room(context(engine.model(), sidecar).await),
+        None if parts::is_large(&new) => parts::room(context(host.model(), sidecar).await),
         None => usize::MAX,
     };
     let mut parts = parts::cut(&new, room);
     parts
         .beyond
-        .retain(|path| change.owed().any(|diff| diff.path == *path));
+        .retain(|path| matter.change.owed().any(|diff| diff.path == *path));
     parts
 }
 
@@ -101,7 +138,7 @@ async fn context(model: &ModelChoice, sidecar: &Keeper) -> u64 {
 }
 
 /// Writes the numbered diffs that are shown into the snapshot. Returns each diff with its file below our folder.
-pub async fn diff_files(change: &Change) -> Result<Vec<(FileDiff, String)>, Stop> {
+pub async fn diff_files(change: &Change) -> Result<Vec<(FileDiff, String)>, Failure> {
     let snapshot = &change.snapshot;
     let diffs: Vec<&FileDiff> = change.shown().collect();
     let files = diffs.iter().map(|diff| {
@@ -135,15 +172,15 @@ pub fn subject(change: &Change, [base, head]: [&CommitSha; 2]) -> Subject {
 }
 
 /// Why files are not in the snapshot, and how many.
-pub fn left_out(snapshot: &Snapshot) -> Vec<(String, usize)> {
+fn left_out(snapshot: &Snapshot) -> Vec<(String, usize)> {
     let reasons = snapshot.left_out_by_reason().into_iter();
     reasons
         .map(|(reason, files)| (reason.to_string(), files.len()))
         .collect()
 }
 
-pub fn weights(engine: &Engine<'_>, sensitivity: Sensitivity) -> Weights {
-    let policy = &engine.config.policy;
+pub fn weights(host: &Host<'_>, sensitivity: Sensitivity) -> Weights {
+    let policy = &host.config.policy;
     Weights {
         threshold: policy.threshold,
         elevation: policy.elevation,
@@ -153,8 +190,8 @@ pub fn weights(engine: &Engine<'_>, sensitivity: Sensitivity) -> Weights {
 }
 
 /// What a 401 means to the person who configured the run.
-pub fn refusal(engine: &Engine<'_>, why: &str) -> String {
-    let model = engine.model();
+pub fn refusal(host: &Host<'_>, why: &str) -> String {
+    let model = host.model();
     match &model.base_url {
         Some(url) => format!(
             "The model endpoint {url} (model_base_url) refused the request: {why}. Check opencode_api_key."

@@ -1,12 +1,11 @@
 //! The other pull requests of a head: looked up when a check is about to be concluded, and concluded anew when what
 //! holds them back has changed.
 
-use super::check;
 use crate::domain::{CommitSha, PrKey};
 use crate::github::{ApiError, CheckOutput, Conclusion, GitHub, NewCheckRun};
 use crate::plan::neighbours::{Neighbour, OnHead};
 use crate::publish::comment;
-use crate::state::lease::Place;
+use crate::state::lease::{CHECK_NAME, Place};
 use crate::state::record;
 use crate::state::signature::Keys;
 
@@ -59,7 +58,7 @@ impl Look<'_> {
 
     async fn found(&self) -> Result<Company, ApiError> {
         let (github, repo) = (self.github, &self.pr.repo);
-        let checks = github.check_runs(repo, self.head, check::NAME).await?;
+        let checks = github.check_runs(repo, self.head, CHECK_NAME).await?;
         let on_head = OnHead {
             repo,
             head: self.head,
@@ -103,7 +102,7 @@ impl Look<'_> {
             (false, false) => (comment::check_title_of(record), Conclusion::Failure),
         };
         let check = NewCheckRun {
-            name: check::NAME.into(),
+            name: CHECK_NAME.into(),
             head_sha: self.head.clone(),
             external_id: place.external_id(self.run, other.number),
             details_url: self.url.map(str::to_owned),

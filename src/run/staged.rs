@@ -1,10 +1,11 @@
 //! What a run has left on the desk, with what was open before it: the ground of the verdict, and what the record keeps
 //! of it for the next run.
 
-use super::Run;
-use super::meanwhile::Meanwhile;
-use super::reading::Reading;
+use super::recheck::Recheck;
 use crate::domain::{Anchor, Awaiting, Finding, Score, Status, Thread};
+use crate::gather::Facts;
+use crate::host::Job;
+use crate::plan::agenda::Agenda;
 use crate::publish::comment::Voice;
 use crate::publish::outbox::Sent;
 use crate::review::desk::{Effect, Entry, Fate, StagedReply};
@@ -29,10 +30,10 @@ pub struct Staged<'a> {
 
 /// The findings of finished passes, where GitHub takes them, in the order of the diff: calls that were made at once
 /// arrive in any.
-pub fn publishable(run: &Run<'_>, reading: &Reading) -> Vec<Finding> {
-    let findings = run.engine.desk.with(|desk| {
+pub fn publishable(job: &Job<'_>, facts: &Facts) -> Vec<Finding> {
+    let findings = job.host.desk.with(|desk| {
         let entries = desk.publishable().0.into_iter();
-        let placed = entries.map(|entry| placed(&entry.finding, reading));
+        let placed = entries.map(|entry| placed(&entry.finding, facts));
         placed.collect()
     });
     let mut findings: Vec<Finding> = findings.unwrap_or_default();
@@ -41,21 +42,41 @@ pub fn publishable(run: &Run<'_>, reading: &Reading) -> Vec<Finding> {
 }
 
 impl<'a> Staged<'a> {
-    pub fn of(run: &Run<'_>, reading: &'a Reading, meanwhile: &'a Meanwhile, misses: bool) -> Self {
-        let on_desk = run.engine.desk.with(|desk| {
+    /// What there is where the model was not asked: the threads as they are.
+    pub fn without_session(facts: &'a Facts, agenda: &Agenda) -> Self {
+        Self {
+            entries: Vec::new(),
+            findings: Vec::new(),
+            due: Vec::new(),
+            replies: Vec::new(),
+            open: facts.open_threads().collect(),
+            reopened: Vec::new(),
+            lost: agenda.missed(&facts.pull.head_sha),
+        }
+    }
+
+    /// What is left of a session. `missed`: scores of lost findings that the session did not look at again; `None`: the desk
+    /// knows which of them it found again.
+    pub fn after_session(
+        job: &Job<'_>,
+        facts: &'a Facts,
+        recheck: &'a Recheck,
+        missed: Option<Vec<Score>>,
+    ) -> Self {
+        let on_desk = job.host.desk.with(|desk| {
             let (due, replies) = desk.publishable();
             let due: Vec<u32> = due.into_iter().map(|entry| entry.id).collect();
             let replies: Vec<StagedReply> = replies.into_iter().cloned().collect();
             (desk.entries().to_vec(), due, replies)
         });
         let (mut entries, due, mut replies) = on_desk.unwrap_or_default();
-        for (said, reason) in &meanwhile.said {
+        for (said, reason) in &recheck.said {
             let same = entries.iter_mut().filter(|one| one.finding.id == said.id);
             same.for_each(|entry| entry.fate = Fate::Withdrawn(reason.clone()));
         }
-        replies.retain(|reply| !meanwhile.answered.contains(&reply.thread.id));
-        let mut findings = publishable(run, reading);
-        findings.retain(|finding| meanwhile.lets(finding));
+        replies.retain(|reply| !recheck.answered.contains(&reply.thread.id));
+        let mut findings = publishable(job, facts);
+        findings.retain(|finding| recheck.lets(finding));
         let back = replies
             .iter()
             .filter(|reply| reply.effect == Effect::Reopen);
@@ -66,7 +87,7 @@ impl<'a> Staged<'a> {
             ..reply.thread.clone()
         });
         let reopened = reopened.collect();
-        let threads = reading.threads.iter().chain(&meanwhile.threads);
+        let threads = facts.threads.iter().chain(&recheck.threads);
         Self {
             entries,
             findings,
@@ -74,12 +95,10 @@ impl<'a> Staged<'a> {
             replies,
             open: threads.filter(|thread| thread.status.is_open()).collect(),
             reopened,
-            lost: if misses {
-                reading.missed()
-            } else {
-                let still_said = run.engine.desk.with(|desk| desk.still_said().collect());
+            lost: missed.unwrap_or_else(|| {
+                let still_said = job.host.desk.with(|desk| desk.still_said().collect());
                 still_said.unwrap_or_default()
-            },
+            }),
         }
     }
 
@@ -89,7 +108,7 @@ impl<'a> Staged<'a> {
     }
 
     /// What the next run can hold against whoever edits comments, and against a fix that is taken back.
-    pub fn enter_in(&self, record: &mut Record, reading: &Reading) {
+    pub fn enter_in(&self, record: &mut Record, facts: &Facts) {
         let said = self.findings.iter();
         let said = said.map(|finding| (&finding.id, finding.assessment.score));
         let open = self.open().into_iter();
@@ -104,7 +123,7 @@ impl<'a> Staged<'a> {
         let is_fix = |reply: &&StagedReply| matches!(reply.effect, Effect::Fixed { .. });
         let now = self.replies.iter().filter(is_fix);
         let now = now.map(|reply| reply.thread.id);
-        let fixed = record::fixed(&reading.threads).chain(now);
+        let fixed = record::fixed(&facts.threads).chain(now);
         record.fixed = fixed.map(|thread| thread.0).collect();
     }
 
@@ -129,9 +148,9 @@ impl<'a> Staged<'a> {
 }
 
 /// GitHub takes line comments only in files whose patch it shows.
-fn placed(finding: &Finding, reading: &Reading) -> Finding {
+fn placed(finding: &Finding, facts: &Facts) -> Finding {
     let mut finding = finding.clone();
-    let file = reading.files.iter().find(|file| file.path == finding.file);
+    let file = facts.files.iter().find(|file| file.path == finding.file);
     if file.is_some_and(|file| !file.has_patch) && finding.anchor != Anchor::File {
         finding.body = format!("{}{}", Voice::moved_note(&finding.place()), finding.body);
         finding.anchor = Anchor::File;

@@ -6,6 +6,8 @@ use crate::domain::{CommitSha, PrKey};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+/// The name of our check on a pull request.
+pub const CHECK_NAME: &str = "OpenCode review";
 /// What the external id of our check runs begins with.
 const OURS: &str = "opencode-reviewer";
 /// So much of a branch's name is shown.

@@ -2,6 +2,7 @@
 //! every thread from them. Pure, so that the memory of the product can be tested without GitHub.
 
 pub mod answers;
+pub mod backlog;
 pub mod block;
 pub mod lease;
 pub mod owed;

@@ -6,7 +6,7 @@ mod fingerprint;
 
 pub use fingerprint::Fingerprint;
 
-use crate::domain::{Finding, Thread};
+use crate::domain::{Finding, Score, Thread, Trust};
 
 /// How alike two findings are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,6 +125,27 @@ impl<'a> Claim<'a> {
             anchor_hash: self.anchor_hash,
         }
     }
+}
+
+/// The thread that says the same as a finding. One that we did not sign may be anybody's, and anybody's word silences nothing
+/// that blocks.
+#[must_use]
+pub fn said_in<'t>(
+    threads: &'t [Thread],
+    finding: &Finding,
+    blocking: Option<Score>,
+) -> Option<&'t Thread> {
+    let blocks = blocking.is_some_and(|from| finding.assessment.score >= from);
+    let trusted = |thread: &&Thread| thread.trust == Trust::Signed || !blocks;
+    let mut threads = threads.iter().filter(trusted);
+    threads.find(|thread| is_same(finding, thread))
+}
+
+/// Nobody can be asked any more, so at the same place a likeness is enough: two runs of ours looked at the same code at
+/// the same time.
+fn is_same(finding: &Finding, thread: &Thread) -> bool {
+    let (new, said) = (Claim::from(finding).mark(), Claim::from(thread).mark());
+    finding.file == thread.file && new.is_near(&said) && new.likeness(&said) != Likeness::Different
 }
 
 /// Lines this close are the same place after small edits.

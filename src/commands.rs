@@ -1,0 +1,15 @@
+//! The subcommands: each parses what it was given, calls, prints, and returns the exit code.
+
+mod action;
+mod closed;
+mod doctor;
+mod local;
+mod merge_group;
+mod state;
+
+pub use action::{action, review};
+pub use doctor::doctor;
+pub use local::{Format, Order, local};
+pub use state::{Form, state};
+
+pub use crate::host::Setup;

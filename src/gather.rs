@@ -1,0 +1,20 @@
+//! Network and git in, `Facts` out. Nothing is decided here: what a run does follows from the facts in `plan::agenda`.
+
+pub mod change;
+pub mod discussion;
+pub mod excerpts;
+mod facts;
+mod file_contents;
+pub mod human_reviewers;
+pub mod local_change;
+mod memory;
+mod mentions;
+mod prior_reviews;
+pub mod pull_request;
+pub mod settings;
+pub mod spend_scope;
+pub mod web_guard;
+
+pub use facts::{Facts, Frame, head_records};
+pub use memory::{Memory, may_write};
+pub use mentions::answered_in;

@@ -1,0 +1,96 @@
+//! The change in a person's working tree: the tree as a commit of ours, and the commit that it is compared with.
+
+use crate::domain::CommitSha;
+use crate::git::{Repository, WorkTree};
+use crate::host::{Failure, Host};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// What is reviewed, and how it is called.
+pub struct LocalChange {
+    pub base: String,
+    pub merge_base: CommitSha,
+    pub head: CommitSha,
+    pub title: String,
+    pub author: String,
+    pub commits: Vec<(String, String)>,
+    pub nested: Vec<String>,
+}
+
+/// The working tree as a commit, and the one that it is compared with. It breaks with a sentence where nothing has changed.
+pub async fn take(
+    host: &Host<'_>,
+    directory: &Path,
+    base_name: Option<&str>,
+) -> Result<ControlFlow<String, (LocalChange, Repository)>, Failure> {
+    let environment = &host.setup.environment;
+    let objects = host.scratch.directory("objects")?;
+    let home = environment.home.as_deref();
+    let tree = WorkTree::find(&objects, directory, home, &environment.for_git()).await?;
+    let Some(tree) = tree else {
+        return Err(Failure::new(format!(
+            "{} is in no git working tree; run this command in the repository that is to be reviewed.",
+            directory.display()
+        )));
+    };
+    let (base, target) = base(&tree, base_name).await?;
+    let Some(own) = tree.commit("HEAD").await? else {
+        return Err(Failure::new(
+            "The branch has no commit yet; there is nothing to compare with.",
+        ));
+    };
+    let Some(merge_base) = tree.merge_base(&own, &target).await? else {
+        return Err(Failure::new(format!(
+            "HEAD and {base} have no commit in common; name another --base, or fetch more of the history."
+        )));
+    };
+    let branch = tree.branch().await?;
+    let author = tree.person().await?;
+    let commits = tree.commits(&merge_base, &own).await?;
+    let taken = tree.take(&own, &merge_base).await?;
+    if !taken.changed {
+        return Ok(ControlFlow::Break(format!(
+            "Nothing has changed since {base}; there is nothing to review."
+        )));
+    }
+    let repository = taken.repository;
+    if !repository.holds(&[&merge_base, &taken.head]).await? {
+        return Err(Failure::new(format!(
+            "The repository does not hold everything of {}; it may be a shallow or partial clone: fetch the rest first.",
+            merge_base.short()
+        )));
+    }
+    let change = LocalChange {
+        base,
+        merge_base,
+        head: taken.head,
+        title: branch.unwrap_or_else(|| own.short().to_owned()),
+        author: author.unwrap_or_else(|| "you".to_owned()),
+        commits,
+        nested: taken.nested,
+    };
+    Ok(ControlFlow::Continue((change, repository)))
+}
+
+/// What to compare with, as it is called and as a commit.
+async fn base(tree: &WorkTree, given: Option<&str>) -> Result<(String, CommitSha), Failure> {
+    if let Some(name) = given {
+        let commit = tree.commit(name).await?.ok_or_else(|| {
+            Failure::new(format!(
+                "--base {name} names no commit of this repository; accepted is a branch, a tag or a commit, for \
+                 example main, origin/main or HEAD~3."
+            ))
+        })?;
+        return Ok((name.to_owned(), commit));
+    }
+    let usual = ["main", "master"].map(str::to_owned);
+    for name in tree.default_branch().await?.into_iter().chain(usual) {
+        if let Some(commit) = tree.commit(&name).await? {
+            return Ok((name, commit));
+        }
+    }
+    Err(Failure::new(
+        "There is neither a branch main nor a branch master, and the default branch of origin is not known; name a \
+         branch, a tag or a commit with --base.",
+    ))
+}

@@ -1,0 +1,158 @@
+//! What sessions run on: the setup that came from outside, secrets, the scratch folder, the sidecar, the web. It knows of
+//! no pull request but by its `Job`.
+
+mod job;
+pub mod scratch;
+pub mod secrets;
+pub mod sidecar;
+pub mod web;
+
+pub use job::{Job, run_id, run_url};
+
+use crate::actions::Actions;
+use crate::clock::Clock;
+use crate::config::environment::Environment;
+use crate::config::inputs::{self, InputError, RawInputs};
+use crate::config::{Config, ModelChoice};
+use crate::context::fence::Fence;
+use crate::gateway::{self, Gateway, Taken};
+use crate::random;
+use crate::review::limits::Meter;
+use crate::tools::server::SharedDesk;
+use crate::web::Web;
+use scratch::Scratch;
+use secrecy::{ExposeSecret, SecretString};
+use secrets::Secrets;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What `main` hands over: the only things that came from outside.
+#[derive(Debug)]
+pub struct Setup {
+    pub environment: Environment,
+    pub inputs: RawInputs,
+    pub actions: Actions,
+    pub clock: Clock,
+    /// Where this program is installed, to find its sidecar beside it.
+    pub roots: Vec<PathBuf>,
+    /// This program itself, as which the sidecar begins.
+    pub launcher: PathBuf,
+}
+
+/// Why nothing could be done. Each line is a sentence for the person who can change that.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Failure(pub Vec<String>);
+
+impl Failure {
+    pub fn new(sentence: impl Display) -> Self {
+        Self(vec![format!("{sentence}")])
+    }
+
+    pub fn all(sentences: &[impl Display]) -> Self {
+        Self(sentences.iter().map(ToString::to_string).collect())
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self(vec![format!("{error:#}")])
+    }
+}
+
+/// Two results that were awaited together; their failures are told together, too.
+pub fn both<A, B>(a: Result<A, Failure>, b: Result<B, Failure>) -> Result<(A, B), Failure> {
+    match (a, b) {
+        (Ok(a), Ok(b)) => Ok((a, b)),
+        (Err(Failure(mut a)), Err(Failure(b))) => {
+            a.extend(b);
+            Err(Failure(a))
+        }
+        (Err(failure), _) | (_, Err(failure)) => Err(failure),
+    }
+}
+
+/// Everything that a review works with, besides GitHub.
+pub struct Host<'a> {
+    pub setup: &'a Setup,
+    pub config: Config,
+    pub fence: Fence,
+    pub secrets: Secrets,
+    pub desk: SharedDesk,
+    /// The way to the model, or why there is none.
+    gateway: Result<Gateway, String>,
+    /// `None`: the web is not asked.
+    pub web: Option<Arc<Web>>,
+    /// Private to the run, gone with it.
+    pub scratch: Scratch,
+    pub started: Instant,
+    pub meter: Arc<Meter>,
+}
+
+impl<'a> Host<'a> {
+    pub fn new(
+        setup: &'a Setup,
+        config: Config,
+        token: Option<&SecretString>,
+    ) -> Result<Self, Failure> {
+        mask(&setup.actions, &config, token);
+        let fence = Fence::new(random::hex(8)?);
+        let secrets = Secrets::of(&config, token, fence.nonce())?;
+        setup.actions.hide(&secrets.redactor);
+        Ok(Self {
+            setup,
+            web: web::access(setup, &config, &fence)?,
+            gateway: sidecar::gateway(setup, &config, &secrets),
+            scratch: Scratch::new(&setup.environment)?,
+            config,
+            fence,
+            secrets,
+            desk: SharedDesk::default(),
+            started: setup.clock.instant(),
+            meter: Arc::default(),
+        })
+    }
+
+    pub fn gateway(&self) -> Result<&Gateway, Failure> {
+        self.gateway.as_ref().map_err(Failure::new)
+    }
+
+    /// What the run has asked of its model so far.
+    pub fn taken(&self) -> Taken {
+        let gateway = self.gateway.as_ref();
+        gateway.map(Gateway::taken).unwrap_or_default()
+    }
+
+    pub fn model(&self) -> &ModelChoice {
+        &self.config.model
+    }
+}
+
+/// The runner hides the secrets in everything that is printed from here on.
+fn mask(actions: &Actions, config: &Config, token: Option<&SecretString>) {
+    for secret in secrets::given(config, token) {
+        actions.mask(secret.expose_secret());
+    }
+}
+
+/// The configuration, or every wrong input at once, those included that only OpenCode's catalogue can tell.
+pub fn configured(setup: &Setup, asks_model: bool) -> Result<Config, Failure> {
+    let config = inputs::config(&setup.inputs);
+    let errors = config.as_ref().err().into_iter().flatten();
+    let mut sentences: Vec<String> = errors.map(ToString::to_string).collect();
+    if asks_model && let Ok(model) = inputs::model_choice(&setup.inputs) {
+        sentences.extend(gateway::problems(&model));
+    }
+    match config {
+        Ok(config) if sentences.is_empty() => Ok(config),
+        _ => Err(Failure(sentences)),
+    }
+}
+
+/// The same for a run that speaks with GitHub, and needs a token for it.
+pub fn admitted(setup: &Setup, asks_model: bool) -> Result<(Config, SecretString), Failure> {
+    let told = |errors: Vec<InputError>| errors.iter().map(ToString::to_string).collect();
+    let token = inputs::github_token(&setup.inputs).map_err(|errors| Failure(told(errors)));
+    both(configured(setup, asks_model), token)
+}

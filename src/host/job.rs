@@ -1,0 +1,140 @@
+//! A run for one pull request: who asked for it, how GitHub is reached, under which name and keys it writes.
+
+use super::{Failure, Host, Setup};
+use crate::config::Config;
+use crate::config::environment::Environment;
+use crate::domain::PrKey;
+use crate::event::{self, Event, EventKind};
+use crate::git::Remote;
+use crate::github::{GitHub, PullRequest, Rehearsal};
+use crate::plan::Request;
+use crate::publish::comment::Voice;
+use crate::random;
+use crate::state::signature::Keys;
+use crate::state::spending::{Day, Spent};
+use secrecy::SecretString;
+use std::sync::Arc;
+
+pub struct Job<'a> {
+    pub host: Host<'a>,
+    pub event: &'a Event,
+    pub pr: PrKey,
+    pub github: Arc<GitHub>,
+    token: SecretString,
+    pub keys: Keys,
+    pub id: String,
+    /// What it costs is entered under this name and on this day.
+    receipt: String,
+    pub today: Day,
+}
+
+impl<'a> Job<'a> {
+    /// With a rehearsal, nothing is written to GitHub.
+    pub fn new(
+        setup: &'a Setup,
+        event: &'a Event,
+        (config, token): (Config, SecretString),
+        rehearsal: &Rehearsal,
+    ) -> Result<Self, Failure> {
+        let environment = &setup.environment;
+        let host = Host::new(setup, config, Some(&token))?;
+        let config = &host.config;
+        let github = GitHub::new(
+            &environment.api_url,
+            &environment.graphql_url,
+            &token,
+            setup.clock,
+            &environment.network,
+        )
+        .map_err(Failure::new)?;
+        let github = github.guarded(&host.secrets.redactor);
+        let keys = Keys::derive(
+            &config.state_keys,
+            config.model.key.as_ref(),
+            &event.repo.to_string(),
+        );
+        Ok(Self {
+            event,
+            pr: PrKey {
+                repo: event.repo.clone(),
+                number: event.number,
+            },
+            github: Arc::new(if config.dry_run {
+                github.rehearsing(rehearsal)
+            } else {
+                github
+            }),
+            token,
+            keys,
+            id: run_id(environment)?,
+            receipt: random::hex(8)?,
+            today: Day::of(setup.clock.now()),
+            host,
+        })
+    }
+
+    /// What the event's own comment asks for. A mention in the middle of a line is no command.
+    pub fn request(&self) -> Option<Request> {
+        let EventKind::Mention {
+            comment_id, body, ..
+        } = &self.event.kind
+        else {
+            return None;
+        };
+        Some(Request {
+            comment: *comment_id,
+            command: event::command(body, &self.host.config.mention)?,
+        })
+    }
+
+    /// The workflow run's page, where there is one.
+    pub fn url(&self) -> Option<String> {
+        run_url(&self.host.setup.environment, &self.pr.repo.to_string())
+    }
+
+    /// How the run speaks about a head of the pull request.
+    pub fn voice<'r>(&'r self, pull: &'r PullRequest) -> Voice<'r> {
+        Voice {
+            pr: &self.pr,
+            keys: &self.keys,
+            head: &pull.head_sha,
+            run: &self.id,
+            fork: pull.from_fork,
+            mention: &self.host.config.mention,
+        }
+    }
+
+    /// Where the commits can be fetched.
+    pub fn remote(&self) -> Remote {
+        let server = &self.host.setup.environment.server_url;
+        Remote {
+            url: format!("{server}/{}.git", self.pr.repo),
+            token: Some(self.token.clone()),
+        }
+    }
+
+    /// The run's line in the pull request's account.
+    pub fn spent(&self, cost_usd: f64, tokens: u64) -> Spent {
+        Spent {
+            run: self.receipt.clone(),
+            day: self.today,
+            cost_usd,
+            tokens,
+        }
+    }
+}
+
+pub fn run_url(environment: &Environment, repo: &str) -> Option<String> {
+    let id = environment.run_id.as_deref()?;
+    let server = &environment.server_url;
+    Some(format!("{server}/{repo}/actions/runs/{id}"))
+}
+
+/// The workflow run that this is, or a random name from a shell.
+pub fn run_id(environment: &Environment) -> Result<String, Failure> {
+    match (&environment.run_id, &environment.run_attempt) {
+        (Some(id), Some(attempt)) => Ok(format!("{id}.{attempt}")),
+        (Some(id), None) => Ok(id.clone()),
+        (None, _) => Ok(random::hex(8)?),
+    }
+}

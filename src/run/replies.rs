@@ -1,0 +1,178 @@
+//! Replies to people who address us: help, answers, where a head stands, why something is not done.
+
+use super::outcome::Outcome;
+use super::review_session::{self, Talk};
+use super::sessions;
+use crate::domain::{CommentId, CommitSha};
+use crate::event::SkipReason;
+use crate::gather::{Facts, answered_in};
+use crate::github::{ApiError, PullRequest};
+use crate::host::sidecar::Running;
+use crate::host::{Failure, Job};
+use crate::plan::agenda::{Agenda, ReplyTo, Task};
+use crate::publish::comment::{self, Voice};
+use crate::review::run::{End, Outcome as Held};
+
+/// Does what an agenda asks for that has no check: help, a reply, answers. Returns why the run ends with that; `None` where
+/// it goes on.
+pub async fn only(
+    job: &Job<'_>,
+    facts: &Facts,
+    agenda: &Agenda,
+    running: Option<&mut Running>,
+) -> Result<Option<String>, Failure> {
+    let head = &facts.pull.head_sha;
+    match &agenda.task {
+        Task::Help => {
+            let text = comment::help(&job.host.config.mention);
+            reply(job, head, agenda.reply_to, &text).await?;
+            Ok(Some(comment::HELPED.into()))
+        }
+        Task::Decline(why) => {
+            let text = comment::not_accepted(why, head);
+            reply(job, head, agenda.reply_to, &text).await?;
+            Ok(Some(text))
+        }
+        Task::Skip(reason) => {
+            if let (Some(running), false) = (running, agenda.questions.is_empty()) {
+                answer_alone(job, facts, agenda, running).await?;
+            }
+            Ok(Some(reason.clone()))
+        }
+        Task::Fail(_) | Task::Conclude(_) | Task::Session { .. } => Ok(None),
+    }
+}
+
+/// Answers the questions about a pull request that is not reviewed now.
+async fn answer_alone(
+    job: &Job<'_>,
+    facts: &Facts,
+    agenda: &Agenda,
+    running: &mut Running,
+) -> Result<(), Failure> {
+    let diffs = review_session::diff_files(&facts.change).await?;
+    let sidecar = &mut running.sidecar;
+    let title = format!("Questions about {}", job.pr);
+    sidecar.open(&title).await.map_err(Failure::new)?;
+    let talk = Talk {
+        sidecar,
+        to_judge: &[],
+        questions: &agenda.questions,
+        reviews: false,
+    };
+    let (held, _) = sessions::talk(job, facts, agenda, talk, &diffs).await?;
+    if let End::Refused(why) = &held.end {
+        return Err(Failure::new(review_session::refusal(&job.host, why)));
+    }
+    let unanswered = send(job, &facts.pull.head_sha, &held).await;
+    if unanswered.is_empty() {
+        return Ok(());
+    }
+    Err(Failure(unanswered))
+}
+
+/// Posts the answers of a session. Returns a sentence for each question without one.
+pub async fn send(job: &Job<'_>, head: &CommitSha, held: &Held) -> Vec<String> {
+    let mut unanswered = held.unanswered.clone();
+    for answer in &held.answers {
+        let question = &answer.question;
+        let to = ReplyTo {
+            comment: question.comment,
+            root: question.thread.as_ref().map(|thread| thread.root),
+            seq: question.thread.as_ref().map_or(0, |thread| thread.seq),
+        };
+        let text = job.host.secrets.redactor.clean(&answer.text);
+        if let Err(error) = post(job, head, to, &text).await {
+            unanswered.push(comment::unanswered(question.comment, &error.to_string()));
+        }
+    }
+    unanswered
+}
+
+/// Says where a head stands that was reviewed before.
+pub async fn tell_state(job: &Job<'_>, facts: &Facts, agenda: &Agenda, outcome: &mut Outcome) {
+    let (head, mention) = (&facts.pull.head_sha, &job.host.config.mention);
+    let state = voice(job, head).state(outcome.verdict, &outcome.tally, mention);
+    let text = match &outcome.headline {
+        Some(headline) => format!("{headline}. {state}"),
+        None => state,
+    };
+    if let Err(Failure(sentences)) = reply(job, head, agenda.reply_to, &text).await {
+        let sentence = comment::untold(&sentences.join(" "));
+        outcome.leave_unanswered(vec![sentence]);
+    }
+}
+
+async fn reply(
+    job: &Job<'_>,
+    head: &CommitSha,
+    to: Option<ReplyTo>,
+    text: &str,
+) -> Result<(), Failure> {
+    match to {
+        Some(to) => post(job, head, to, text).await.map_err(Failure::new),
+        None => Ok(()),
+    }
+}
+
+/// Tells somebody something about their comment, once.
+pub async fn tell(
+    job: &Job<'_>,
+    facts: &Facts,
+    (comment, root): (CommentId, Option<CommentId>),
+    text: &str,
+) -> Result<(), Failure> {
+    if answered_in(job, facts, root).await?.contains(&comment) {
+        return Ok(());
+    }
+    let seq = 0;
+    let to = ReplyTo { comment, root, seq };
+    reply(job, &facts.pull.head_sha, Some(to), text).await
+}
+
+async fn post(job: &Job<'_>, head: &CommitSha, to: ReplyTo, text: &str) -> Result<(), ApiError> {
+    let body = voice(job, head).answer(to.comment, to.root, to.seq, text);
+    match to.root {
+        Some(root) => job.github.reply(&job.pr, root, &body).await.map(drop),
+        None => job.github.comment(&job.pr, &body).await.map(drop),
+    }
+}
+
+fn voice<'a>(job: &'a Job<'_>, head: &'a CommitSha) -> Voice<'a> {
+    Voice {
+        pr: &job.pr,
+        keys: &job.keys,
+        head,
+        run: &job.id,
+        // An answer says nothing about disagreeing.
+        fork: false,
+        mention: &job.host.config.mention,
+    }
+}
+
+/// Why the run ends before it posts something; `None`: it may. A review that cannot be posted is not begun: nobody pays for
+/// words that nobody reads. Of a fork's own events this is no mistake: GitHub gives them a token that only reads.
+pub async fn may_not_comment(job: &Job<'_>, pull: &PullRequest) -> Result<Option<String>, Failure> {
+    const RESTRICTED: [&str; 3] = [
+        "pull_request",
+        "pull_request_review",
+        "pull_request_review_comment",
+    ];
+    if job
+        .github
+        .may_comment(&job.pr)
+        .await
+        .map_err(Failure::new)?
+    {
+        return Ok(None);
+    }
+    let event = job.host.setup.environment.event_name.as_deref();
+    if pull.from_fork && event.is_some_and(|name| RESTRICTED.contains(&name)) {
+        let mention = job.host.config.mention.clone();
+        return Ok(Some(SkipReason::Fork { mention }.to_string()));
+    }
+    Err(Failure::new(
+        "Input github_token may not comment on the pull request; add `pull-requests: write` to the job's \
+         permissions.",
+    ))
+}

@@ -1,0 +1,264 @@
+//! The session of a run, from the first prompt to the last comment: desk, passes, recheck, outbox.
+
+use super::outcome::{self, Outcome, Published, Surroundings, evidence, first, left_out};
+use super::recheck::Recheck;
+use super::review_session::{self, Matter, Talk};
+use super::staged::{Staged, publishable};
+use super::{CheckRun, Remains, exits, replies};
+use crate::context::suspicion::Suspicions;
+use crate::domain::{CommentId, CommitSha, FileDiff, Finding};
+use crate::event::Command;
+use crate::gather::excerpts::Excerpts;
+use crate::gather::{Facts, discussion, human_reviewers};
+use crate::host::sidecar::Running;
+use crate::host::{Failure, Job};
+use crate::plan::agenda::Agenda;
+use crate::publish::outbox::{Outbox, Sent};
+use crate::random;
+use crate::report::document::SuspicionReport;
+use crate::report::verdict::{Tally, Verdict};
+use crate::review::REVIEWERS;
+use crate::review::desk::{Desk, Subject};
+use crate::review::run::{End, Outcome as Held};
+use crate::state::record::Record;
+use crate::state::spending::{self, Allowances};
+use std::collections::HashMap;
+
+/// Judges the open threads that wait for it, answers the questions, and reviews the change unless a record covers it.
+pub async fn hold(
+    job: &Job<'_>,
+    facts: &Facts,
+    agenda: &Agenda,
+    covered: Option<Record>,
+    running: &mut Running,
+    around: &Surroundings,
+    remains: &Remains,
+) -> Result<Outcome, Failure> {
+    let check = &remains.check;
+    let (held, suspicions) = ask(job, facts, agenda, covered.is_none(), running, remains).await?;
+    let unanswered = replies::send(job, &facts.pull.head_sha, &held).await;
+    let recheck = Recheck::look(job, facts, &publishable(job, facts)).await;
+    let looked_again = covered.is_none() && held.end == End::Complete;
+    let missed = (!looked_again).then(|| agenda.missed(&facts.pull.head_sha));
+    let staged = Staged::after_session(job, facts, &recheck, missed);
+    let mut record = record(job, facts, &held, covered);
+    staged.enter_in(&mut record, facts);
+    let can_owe = check.is_open();
+    let sent = publish(job, facts, agenda, &held, &staged, &record, check).await;
+    let published = Published {
+        sent: recheck.left_out_of(sent),
+        held: &held,
+        staged,
+        can_owe,
+        suspicions: suspicions.iter().map(SuspicionReport::from).collect(),
+        unanswered,
+    };
+    let outcome = Outcome::new(job, facts, agenda, record, Some(published), around);
+    remains.draft.take();
+    Ok(outcome)
+}
+
+/// Opens the desk and asks the model, until the session ends.
+async fn ask(
+    job: &Job<'_>,
+    facts: &Facts,
+    agenda: &Agenda,
+    reviews: bool,
+    running: &mut Running,
+    remains: &Remains,
+) -> Result<(Held, Suspicions), Failure> {
+    let diffs = review_session::diff_files(&facts.change).await?;
+    let to_judge = facts.to_judge(agenda);
+    let excerpts = Excerpts::read(job, &facts.code(), &to_judge).await;
+    let people = human_reviewers::who_decides(job, facts, &to_judge).await?;
+    job.host.desk.open(Desk::new(
+        subject(
+            facts,
+            excerpts.changed_since,
+            excerpts.removed_lines,
+            people,
+        ),
+        review_session::weights(&job.host, facts.change.sensitivity),
+        REVIEWERS[0].id,
+        random::hex(16)?,
+    ));
+    job.host.desk.with(|desk| {
+        let findings = agenda.backlog.findings.iter();
+        findings.for_each(|finding| desk.carry(finding.clone()));
+    });
+    watch(job, facts, agenda, remains);
+    let sidecar = &mut running.sidecar;
+    let title = format!("Review of {}", job.pr);
+    sidecar.open(&title).await.map_err(Failure::new)?;
+    let session = Talk {
+        sidecar,
+        to_judge: &excerpts.excerpts,
+        questions: &agenda.questions,
+        reviews,
+    };
+    let (mut held, suspicions) = talk(job, facts, agenda, session, &diffs).await?;
+    if !reviews {
+        held.beyond.clear();
+    }
+    if let End::Refused(why) = &held.end {
+        return Err(Failure::new(review_session::refusal(&job.host, why)));
+    }
+    Ok((held, suspicions))
+}
+
+/// Writes down what is about to be posted, and posts it.
+async fn publish(
+    job: &Job<'_>,
+    facts: &Facts,
+    agenda: &Agenda,
+    held: &Held,
+    staged: &Staged<'_>,
+    record: &Record,
+    check: &CheckRun,
+) -> Sent {
+    let all_said = evidence(job, Some(&held.end), record, staged, &Sent::default(), 0);
+    let outbox = Outbox {
+        voice: job.voice(&facts.pull),
+        diffs: &facts.change.diffs,
+        findings: staged.findings.iter().collect(),
+        replies: staged.replies.iter().collect(),
+        event: Verdict::of(&all_said).review_event(),
+        partial: held.end != End::Complete,
+        record: (!check.is_open()).then(|| serde_json::to_value(record).unwrap_or_default()),
+    };
+    promise(agenda, staged, record, check).await;
+    outbox.send(&job.github).await
+}
+
+/// What is about to be posted stands in the check run first. Replies cannot be owed: where there are some, a run that is
+/// cut off has to be repeated.
+async fn promise(agenda: &Agenda, staged: &Staged<'_>, record: &Record, check: &CheckRun) {
+    let unposted: Vec<&Finding> = staged.unposted(&Sent::default());
+    if unposted.is_empty() {
+        return;
+    }
+    let mut promised = Record {
+        unsent: unposted.len() + staged.replies.len(),
+        ..record.clone()
+    };
+    if !agenda.backlog.settle(&mut promised, &unposted) || !staged.replies.is_empty() {
+        promised.passes.clear();
+    }
+    check.promise(&promised).await;
+}
+
+/// From the first finding on, the report says what there is.
+fn watch(job: &Job<'_>, facts: &Facts, agenda: &Agenda, remains: &Remains) {
+    let open: Vec<_> = facts.open_threads().collect();
+    let mut report = outcome::report(job, facts, agenda, &[], &HashMap::new(), &open);
+    report.set_verdict(Verdict::Incomplete, &Tally::default());
+    let setup = job.host.setup;
+    let file = exits::report_file(setup);
+    let veil = setup.actions.veil().clone();
+    let watcher = remains.draft.watcher(report, file, veil);
+    job.host.desk.watch(watcher);
+}
+
+fn subject(
+    facts: &Facts,
+    changed_since: HashMap<CommitSha, Vec<FileDiff>>,
+    removed_lines: HashMap<CommentId, Vec<String>>,
+    human_reviewers: Vec<String>,
+) -> Subject {
+    let commits = [&facts.merge_base, &facts.pull.head_sha];
+    Subject {
+        threads: discussion::shown_threads(&facts.threads),
+        changed_since,
+        removed_lines,
+        human_reviewers,
+        others: facts.others.clone(),
+        ..review_session::subject(&facts.change, commits)
+    }
+}
+
+/// Leads a session about the pull request to its end.
+pub async fn talk(
+    job: &Job<'_>,
+    facts: &Facts,
+    agenda: &Agenda,
+    talk: Talk<'_>,
+    diffs: &[(FileDiff, String)],
+) -> Result<(Held, Suspicions), Failure> {
+    let pull = &facts.pull;
+    let commits: Vec<(String, String)> = facts
+        .commits
+        .iter()
+        .map(|commit| {
+            (
+                commit.sha.short().to_owned(),
+                commit.message.lines().next().unwrap_or_default().to_owned(),
+            )
+        })
+        .collect();
+    let conversation = discussion::conversation(job, facts);
+    let author = pull.author.as_ref();
+    let matter = Matter {
+        title: &pull.title,
+        body: &pull.body,
+        author: author.map_or("a deleted account", |author| author.as_str()),
+        base_ref: &pull.base_ref,
+        head: &pull.head_sha,
+        commits: &commits,
+        change: &facts.change,
+        diffs,
+        since: facts.since(agenda),
+        threads: &facts.threads,
+        conversation: &conversation,
+    };
+    review_session::hold(&job.host, talk, &matter, allowances(job, facts)).await
+}
+
+/// What this run may take, given what the pull request has taken today.
+fn allowances(job: &Job<'_>, facts: &Facts) -> Allowances {
+    let config = &job.host.config;
+    let usd = facts.account.cost_on(job.today);
+    if usd > 0.0 {
+        let line = format!("The pull request has cost ${usd:.4} today, before this run.");
+        job.host.setup.actions.line(&line);
+    }
+    let (most, per_day) = (Some(config.max_cost_usd), config.max_cost_usd_per_day);
+    let tokens = facts.account.tokens_on(job.today);
+    Allowances {
+        usd: spending::allowance("max_cost_usd", most, per_day, usd),
+        tokens: spending::allowance(
+            "max_tokens",
+            config.max_tokens,
+            config.max_tokens_per_day,
+            tokens,
+        ),
+    }
+}
+
+/// What the next run finds: the record that covers this head, or a new one, with what this run has cost.
+fn record(job: &Job<'_>, facts: &Facts, held: &Held, covered: Option<Record>) -> Record {
+    let used = &held.used;
+    let spent = job.spent(used.told.cost, used.tokens().number);
+    let account = facts.account.plus(spent);
+    let record = covered.unwrap_or_else(|| made(job, facts, held));
+    account.entered_in(record, job.today)
+}
+
+/// What this run has reviewed.
+fn made(job: &Job<'_>, facts: &Facts, held: &Held) -> Record {
+    let finished = held.passes.iter().filter(|pass| pass.summary.is_some());
+    let passes = finished.map(|pass| pass.number).filter(|n| *n > 0);
+    let again = job
+        .request()
+        .filter(|request| request.command == Command::ReviewFull);
+    Record {
+        head: facts.pull.head_sha.to_string(),
+        merge_base: facts.merge_base.to_string(),
+        rules: facts.rules_hash.clone(),
+        passes: passes.collect(),
+        left_out: first(left_out(&facts.change, &held.beyond)),
+        unshown: Some(held.beyond.len()),
+        ended: outcome::why_ended(held),
+        asked: again.map(|request| request.comment.0),
+        ..Record::default()
+    }
+}

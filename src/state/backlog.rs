@@ -1,0 +1,123 @@
+//! The backlog: findings that a run before this one has made and could not post. They are posted now, in the same words,
+//! if their code still stands and nobody has said the same since.
+
+use super::owed::{self, Owed};
+use super::rebuild::Lost;
+use super::record::Record;
+use super::repeats::said_in;
+use crate::domain::{CommitSha, FileDiff, Finding, FindingId, Score, Thread};
+use std::collections::BTreeSet;
+
+/// The pull request as it is now, as far as the backlog depends on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Now<'a> {
+    pub head: &'a CommitSha,
+    pub merge_base: &'a CommitSha,
+    pub diffs: &'a [FileDiff],
+    pub threads: &'a [Thread],
+    pub lost: &'a [Lost],
+    pub threshold: Score,
+    pub blocking: Option<Score>,
+}
+
+/// What the records of a pull request owe.
+#[derive(Debug, Clone, Default)]
+pub struct Backlog {
+    /// To be posted.
+    pub findings: Vec<Finding>,
+    /// Those that are not posted any more, and why.
+    pub dropped: Vec<(Finding, Dropped)>,
+    /// The ids of both.
+    ids: Vec<FindingId>,
+    /// Ids that earlier runs were done with.
+    settled: BTreeSet<String>,
+}
+
+/// Why a finding of the backlog is not posted.
+#[derive(Debug, Clone)]
+pub enum Dropped {
+    CodeChanged,
+    SaidIn(Box<Thread>),
+}
+
+impl Backlog {
+    #[must_use]
+    pub fn from_records<'r>(
+        records: impl Iterator<Item = &'r Record> + Clone,
+        now: &Now<'_>,
+    ) -> Self {
+        let settled = records.clone().flat_map(|one| one.settled.iter().cloned());
+        let mut backlog = Self {
+            settled: settled.collect(),
+            ..Self::default()
+        };
+        for record in records {
+            for finding in record.owed.iter().filter_map(Owed::finding) {
+                let is_new = !backlog.settled.contains(finding.id.as_str());
+                if is_new && !backlog.ids.contains(&finding.id) && !now.has_posted(&finding.id) {
+                    backlog.ids.push(finding.id.clone());
+                    backlog.take(now, record, finding);
+                }
+            }
+        }
+        backlog
+    }
+
+    fn take(&mut self, now: &Now<'_>, record: &Record, mut finding: Finding) {
+        if finding.assessment.score < now.threshold {
+            return;
+        }
+        let same_change =
+            record.head == now.head.as_str() && record.merge_base == now.merge_base.as_str();
+        if !same_change {
+            let diff = now.diffs.iter().find(|diff| diff.path == finding.file);
+            let Some(anchor) = diff.and_then(|diff| diff.place_of(&finding.anchor_hash)) else {
+                self.dropped.push((finding, Dropped::CodeChanged));
+                return;
+            };
+            finding.anchor = anchor;
+        }
+        match said_in(now.threads, &finding, now.blocking) {
+            Some(thread) => {
+                let said = Dropped::SaidIn(Box::new(thread.clone()));
+                self.dropped.push((finding, said));
+            }
+            None => self.findings.push(finding),
+        }
+    }
+
+    /// Whether there is something to post.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        !self.findings.is_empty()
+    }
+
+    /// Whether a record lists a finding that nobody could read yet.
+    #[must_use]
+    pub fn has(&self, id: &FindingId) -> bool {
+        self.ids.contains(id)
+    }
+
+    /// Leaves in the record what is owed now, and that the rest of what was owed is done with. Says whether the record
+    /// could hold it.
+    #[must_use]
+    pub fn settle(&self, record: &mut Record, unposted: &[&Finding]) -> bool {
+        let owed = owed::all(unposted.iter().copied());
+        let fits = owed.is_some();
+        record.owe(owed.unwrap_or_default());
+        let is_owed = |id: &String| record.owed.iter().any(|one| one.id == *id);
+        let ids = self.ids.iter().map(ToString::to_string);
+        let settled = self.settled.iter().cloned().chain(ids);
+        record.settled = settled.filter(|id| !is_owed(id)).collect();
+        fits
+    }
+}
+
+impl Now<'_> {
+    /// On a line, on a file or in the text of a review; or it was, and somebody deleted it.
+    fn has_posted(&self, id: &FindingId) -> bool {
+        let threads = self.threads.iter();
+        let mut ids = threads.filter_map(|thread| thread.finding_id.as_ref());
+        ids.any(|one| one == id) || self.lost.iter().any(|lost| lost.id == *id)
+    }
+}
