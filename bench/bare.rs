@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use opencode_reviewer::config::ModelChoice;
 use opencode_reviewer::context::brief;
-use opencode_reviewer::context::fence::Fence;
+use opencode_reviewer::text::fence::Fence;
 use opencode_reviewer::domain::{CommitSha, FileDiff, PassNumber, Score};
 use opencode_reviewer::git::{Remote, Repository};
 use opencode_reviewer::opencode::find_ripgrep;

@@ -41,7 +41,7 @@ use crate::clock::Clock;
 use crate::config::environment::Environment;
 use crate::config::inputs::{self, InputError, RawInputs};
 use crate::config::{Config, ModelChoice};
-use crate::context::fence::Fence;
+use crate::text::fence::Fence;
 use crate::domain::PrKey;
 use crate::event::{self, Command, Event, SkipReason, Trigger, TriggerRules};
 use crate::gateway::{self, Gateway, Taken};

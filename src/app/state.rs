@@ -4,7 +4,7 @@ use super::memory::Memory;
 use super::reading;
 use super::{Setup, Stop};
 use crate::config::inputs;
-use crate::context::prose::Prose;
+use crate::text::prose::Prose;
 use crate::domain::diff::visible;
 use crate::domain::{PrKey, Thread};
 use crate::github::GitHub;

@@ -2,8 +2,8 @@
 use super::change::Change;
 use super::{Engine, Setup, Stop};
 use crate::config::Config;
-use crate::context::fence::Fence;
-use crate::domain::encoding;
+use crate::text::fence::Fence;
+use crate::text::encoding;
 use crate::git::{Repository, TreeEntry};
 use crate::outbound;
 use crate::snapshot::Caps;

@@ -3,7 +3,7 @@
 use super::reading::Reading;
 use super::{Engine, Run};
 use crate::context::brief::{Brief, Words};
-use crate::context::prose::Prose;
+use crate::text::prose::Prose;
 use crate::context::speakers::Speakers;
 use crate::context::suspicion::Suspicions;
 use crate::domain::Thread;

@@ -10,13 +10,13 @@ pub use discussion::{Excerpt, Words};
 pub use fixes::FixToCheck;
 pub use task::{Task, nudge};
 
-use super::fence::Fence;
+use crate::text::fence::Fence;
 use super::parts::Parts;
-use super::prose::Prose;
+use crate::text::prose::Prose;
 use super::rules::RuleFile;
 use super::since::Since;
 use super::suspicion::Suspicions;
-use super::template::{self, TemplateError};
+use crate::text::template::{self, TemplateError};
 use crate::domain::diff::visible;
 use crate::domain::{CommitSha, FileDiff, FileStatus, LineKind, Sensitivity, Thread};
 use crate::plan::Question;

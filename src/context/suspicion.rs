@@ -2,7 +2,7 @@
 //! Separate because it decides nothing. It never stops or changes a review; it tells those who run the reviewer
 //! where somebody may be trying.
 
-use super::prose::{Prose, strip};
+use crate::text::prose::{Prose, strip};
 use crate::domain::diff::visible;
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
 use std::fmt;

@@ -4,7 +4,7 @@
 use super::Repository;
 use super::command::Access;
 use super::compare::OPTIONS;
-use crate::domain::encoding::decoded;
+use crate::text::encoding::decoded;
 use crate::domain::{FileDiff, FileStatus};
 use anyhow::{Context as _, Result};
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Every sentence that a person reads on a pull request, and the blocks below it. All words are here, so that
 //! the voice of the product is one file to read.
 
-use super::sanitize::{begins_with_words, clean, without_dumps};
+use crate::text::sanitize::{begins_with_words, clean, without_dumps};
 use crate::context::coverage::{self, Excuse};
 use crate::context::since::Since;
 use crate::domain::diff::visible;

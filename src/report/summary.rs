@@ -2,7 +2,7 @@
 
 use super::document::{FindingReport, Report};
 use crate::publish::comment::plural;
-use crate::publish::sanitize::clean;
+use crate::text::sanitize::clean;
 use std::fmt::Write as _;
 
 /// Who reads it. The step's page is for those who run the reviewer, the check's for everybody on the pull

@@ -7,7 +7,7 @@ use crate::domain::{
     Thread, Trust,
 };
 use crate::publish::comment::Voice;
-use crate::publish::sanitize::{clean, is_allowed};
+use crate::text::sanitize::{clean, is_allowed};
 use crate::review::desk::{Effect, StagedReply};
 use crate::review::ledger::Stage;
 use crate::state::block::{self, Block, Conversation};

@@ -2,10 +2,10 @@
 //! has an author: each stands in a fence of its own, so that nobody speaks in another's name.
 
 use super::{Brief, cut};
-use crate::context::prose::Prose;
+use crate::text::prose::Prose;
 use crate::context::speakers;
 use crate::context::suspicion::Suspicions;
-use crate::context::template::{self, TemplateError};
+use crate::text::template::{self, TemplateError};
 use crate::domain::diff::visible;
 use crate::domain::{Awaiting, CommentId, Status, Thread};
 use crate::plan::Question;

@@ -3,7 +3,7 @@
 
 use super::{Brief, cut, place};
 use crate::context::risk;
-use crate::context::template::{self, TemplateError};
+use crate::text::template::{self, TemplateError};
 use crate::domain::diff::visible;
 use crate::domain::{DiffLine, FileDiff, Thread};
 use crate::review::desk::Fix;
