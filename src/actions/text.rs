@@ -2,8 +2,8 @@
 //! or a runner would obey. Pure, so that it can be tried against hostile text.
 
 use crate::text::fence::without;
+use crate::text::line::{Line, Style};
 use crate::text::prose::strip;
-use crate::report::text::{Line, Style};
 use serde_json::Value;
 use std::fmt::Write as _;
 

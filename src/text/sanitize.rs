@@ -6,7 +6,7 @@ mod prose;
 
 pub use links::is_allowed;
 
-use crate::domain::diff::is_hidden;
+use crate::text::hidden::is_hidden;
 use links::{parser, unlinked};
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
