@@ -5,13 +5,12 @@ use super::check::NAME;
 use super::neighbours::Look;
 use super::{Setup, Stop, finish, reading, run_id, run_url};
 use crate::config::inputs;
-use crate::domain::PrKey;
+use crate::domain::{PrKey, Verdict};
 use crate::event::MergeGroup;
 use crate::github::{CheckOutput, GitHub, NewCheckRun, Rehearsal};
 use crate::plan::neighbours::OnHead;
 use crate::plan::queue::{self, Member};
 use crate::publish::comment;
-use crate::report::verdict::Verdict;
 use crate::state::signature::Keys;
 use secrecy::ExposeSecret as _;
 

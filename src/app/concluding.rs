@@ -5,14 +5,13 @@ use super::finish::{Finished, headline};
 use super::reading::Reading;
 use super::staged::Staged;
 use super::{Engine, Run};
-use crate::domain::{CommentId, CommitSha, Finding, Score, Thread};
+use crate::domain::{CommentId, CommitSha, Evidence, Finding, Score, Tally, Thread, Verdict};
 use crate::publish::comment;
 use crate::publish::outbox::Sent;
 use crate::report::Report;
 use crate::report::document::{
     ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, ThreadReport,
 };
-use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::review::desk::Entry;
 use crate::review::run::{End, Outcome};
 use crate::state::record::Record;

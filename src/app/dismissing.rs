@@ -2,9 +2,9 @@
 
 use super::reading::Reading;
 use super::{Run, Stop, asking};
-use crate::domain::{Awaiting, CommentId, Login, Resolution, Status, Thread};
+use crate::domain::{Awaiting, CommentId, Login, Resolution, ReviewEvent, Status, Thread};
 use crate::event::{Command, CommentPlace, EventKind};
-use crate::github::{ReviewComment, ReviewEvent};
+use crate::github::ReviewComment;
 use crate::publish::comment::NotDismissed;
 use crate::publish::outbox::Outbox;
 use crate::review::desk::{Effect, StagedReply};

@@ -11,7 +11,7 @@ use super::{
 use crate::actions::Actions;
 use crate::config::file;
 use crate::context::brief::Brief;
-use crate::domain::CommitSha;
+use crate::domain::{CommitSha, Evidence, Tally, Verdict};
 use crate::git::{Repository, WorkTree};
 use crate::opencode::Keeper;
 use crate::publish::comment;
@@ -19,7 +19,6 @@ use crate::random;
 use crate::report::document::{PassReport, Said, SuspicionReport};
 use crate::report::summary::{self, Page};
 use crate::report::text::{self, Code};
-use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::report::{Report, sarif};
 use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Entry, Fate};

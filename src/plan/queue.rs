@@ -1,9 +1,8 @@
 //! Which pull requests a merge group brings, and whether each of them may be merged. The merged tree is not compared.
 
 use super::neighbours::OnHead;
-use crate::domain::CommitSha;
+use crate::domain::{CommitSha, QueueEntry};
 use crate::event::MergeGroup;
-use crate::github::QueueEntry;
 use crate::publish::comment;
 
 /// A pull request of the group, at the head that was queued.

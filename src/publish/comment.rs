@@ -3,9 +3,10 @@
 
 use crate::context::coverage::{self, Excuse};
 use crate::context::since::Since;
-use crate::domain::{Assessment, CommentId, CommitSha, Finding, Login, PrKey, Status, Thread};
+use crate::domain::{
+    Assessment, CommentId, CommitSha, Finding, Login, PrKey, Status, Tally, Thread, Verdict,
+};
 use crate::plan::neighbours::Neighbour;
-use crate::report::verdict::{Tally, Verdict};
 use crate::review::desk::{Effect, Fix, StagedReply};
 use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Unanchored, Visible};
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};

@@ -1,9 +1,8 @@
 //! The report file: everything a run found and did, said or not, as JSON for machines.
 
-use super::verdict::{Tally, Verdict};
 use crate::context::coverage::Excuse;
 use crate::context::suspicion::Suspicion;
-use crate::domain::Thread;
+use crate::domain::{Tally, Thread, Verdict};
 use crate::opencode::sandbox::Confinement;
 use crate::review::desk::{Entry, Fate};
 use crate::review::limits::Used;
