@@ -1,8 +1,7 @@
 //! What a run may take, and what it has taken so far. Separate from the passes, because a run that is cut off must
 //! still be able to tell what it has cost.
 
-use crate::gateway::Taken;
-use crate::opencode::session::Usage;
+use crate::review::session::Usage;
 use crate::state::spending::Allowances;
 use crate::text::count::tokens;
 use std::fmt;
@@ -59,13 +58,31 @@ impl Limits {
     }
 }
 
+/// Everything that has passed the gateway so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    pub requests: u64,
+    /// Bytes of requests.
+    pub sent: u64,
+    /// Bytes of answers.
+    pub answered: u64,
+}
+
+impl Traffic {
+    /// At four bytes each, for endpoints that do not count.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.sent.saturating_add(self.answered) / 4
+    }
+}
+
 /// What the model has taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Used {
     /// By the endpoint's own account, as OpenCode was told it.
     pub told: Usage,
     /// By what passed the gateway.
-    pub passed: Taken,
+    pub passed: Traffic,
 }
 
 impl Used {
@@ -121,7 +138,7 @@ impl Meter {
 mod tests {
     use super::*;
     use crate::clock::Clock;
-    use crate::opencode::session::Tokens;
+    use crate::review::session::Tokens;
     use crate::state::spending::allowance;
 
     #[test]
@@ -160,7 +177,7 @@ mod tests {
                 },
                 ..Usage::default()
             },
-            passed: Taken {
+            passed: Traffic {
                 requests: 1,
                 sent,
                 answered: 0,
