@@ -169,7 +169,8 @@ async fn judge(aside: &Aside, group: &MergeGroup) -> Result<Judged, Stop> {
             keys: &aside.keys,
             checks: &checks,
         };
-        lacking.extend(queue::lacks(group, member, &on_head));
+        let obstacle = queue::obstacle(group, member, &on_head);
+        lacking.extend(obstacle.map(|why| comment::queue_obstacle(member, &why)));
     }
     Ok(Judged {
         members: members.iter().map(|member| member.number).collect(),

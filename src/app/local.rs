@@ -22,7 +22,7 @@ use crate::report::text::{self, Code};
 use crate::report::{Report, sarif};
 use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Entry, Fate};
-use crate::review::run::{End, Outcome};
+use crate::review::outcome::{End, Outcome};
 use crate::state::spending::{self, Allowances};
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -21,7 +21,7 @@ use crate::random;
 use crate::report::document::SuspicionReport;
 use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Subject};
-use crate::review::run::{End, Outcome};
+use crate::review::outcome::{End, Outcome};
 use crate::state::record::Record;
 use crate::state::spending::{self, Allowances};
 use std::collections::HashMap;

@@ -5,6 +5,7 @@ pub mod attempts;
 pub mod desk;
 pub mod ledger;
 pub mod limits;
+pub mod outcome;
 pub mod passes;
 pub mod policy;
 pub mod run;
