@@ -6,8 +6,8 @@ use super::reading::Reading;
 use super::staged::Staged;
 use super::{Engine, Run};
 use crate::domain::{CommentId, CommitSha, Evidence, Finding, Score, Tally, Thread, Verdict};
+use crate::outbox::Sent;
 use crate::publish::comment;
-use crate::publish::outbox::Sent;
 use crate::report::Report;
 use crate::report::document::{
     ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, ThreadReport,

@@ -137,7 +137,6 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
     use crate::review::session::Tokens;
     use crate::state::spending::allowance;
 
@@ -161,9 +160,10 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "any instant will do")]
     fn tokens_that_nobody_counts_are_counted_by_size() {
         let limits = Limits {
-            deadline: Clock::scaled(1.0).instant(),
+            deadline: Instant::now(),
             allowances: Allowances {
                 usd: allowance("max_cost_usd", Some(5.0), None, 0.0),
                 tokens: allowance("max_tokens", Some(100), None, 0),
