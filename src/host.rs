@@ -14,11 +14,11 @@ use crate::clock::Clock;
 use crate::config::environment::Environment;
 use crate::config::inputs::{self, InputError, RawInputs};
 use crate::config::{Config, ModelChoice};
-use crate::context::fence::Fence;
-use crate::gateway::{self, Gateway, Taken};
+use crate::gateway::{self, Gateway};
 use crate::random;
-use crate::review::limits::Meter;
-use crate::tools::server::SharedDesk;
+use crate::review::desk::SharedDesk;
+use crate::review::limits::{Meter, Traffic};
+use crate::text::fence::Fence;
 use crate::web::Web;
 use scratch::Scratch;
 use secrecy::{ExposeSecret, SecretString};
@@ -119,7 +119,7 @@ impl<'a> Host<'a> {
     }
 
     /// What the run has asked of its model so far.
-    pub fn taken(&self) -> Taken {
+    pub fn taken(&self) -> Traffic {
         let gateway = self.gateway.as_ref();
         gateway.map(Gateway::taken).unwrap_or_default()
     }

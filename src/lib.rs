@@ -16,6 +16,7 @@ pub mod github;
 mod host;
 pub mod opencode;
 pub mod outbound;
+pub mod outbox;
 pub mod plan;
 pub mod publish;
 pub mod random;
@@ -26,7 +27,9 @@ mod run;
 pub mod sealed;
 pub mod snapshot;
 pub mod state;
+pub mod text;
 pub mod tools;
+pub mod turns;
 pub mod web;
 
 #[cfg(test)]

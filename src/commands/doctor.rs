@@ -10,9 +10,9 @@ use crate::github::{ApiError, PullRequest, Rehearsal};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job, Setup, admitted};
 use crate::opencode::Keeper;
-use crate::opencode::session::Turn;
 use crate::plan::rights::{self, Right};
 use crate::review::limits::Used;
+use crate::review::session::Turn;
 use crate::run::{exits, review_session};
 use std::time::Duration;
 

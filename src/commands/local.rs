@@ -3,6 +3,7 @@
 
 use crate::actions::Actions;
 use crate::config::file;
+use crate::domain::{Evidence, Tally, Verdict};
 use crate::gather::change::Change;
 use crate::gather::local_change::{self, LocalChange};
 use crate::gather::{settings, web_guard};
@@ -14,11 +15,10 @@ use crate::random;
 use crate::report::document::{Said, SuspicionReport};
 use crate::report::summary::{self, Page};
 use crate::report::text::{self, Code};
-use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::report::{Report, sarif};
 use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Entry, Fate};
-use crate::review::run::{End, Outcome as Held};
+use crate::review::outcome::{End, Outcome as Held};
 use crate::run::draft::Draft;
 use crate::run::exits;
 use crate::run::outcome::{add_session, first, left_out, of_change, why_incomplete};

@@ -1,7 +1,7 @@
 //! A merge group: the queue asks for a check, which follows from what reviews have left. No model is asked.
 
 use super::closed::Aside;
-use crate::domain::PrKey;
+use crate::domain::{PrKey, Verdict};
 use crate::event::MergeGroup;
 use crate::gather::pull_request;
 use crate::github::{CheckOutput, NewCheckRun, Rehearsal};
@@ -9,7 +9,6 @@ use crate::host::{Failure, Setup};
 use crate::plan::neighbours::OnHead;
 use crate::plan::queue::{self, Member};
 use crate::publish::comment;
-use crate::report::verdict::Verdict;
 use crate::run::exits;
 use crate::state::lease::CHECK_NAME;
 
@@ -90,7 +89,8 @@ async fn judge(aside: &Aside, group: &MergeGroup) -> Result<Judged, Failure> {
             keys: &aside.keys,
             checks: &checks,
         };
-        lacking.extend(queue::lacks(group, member, &on_head));
+        let obstacle = queue::obstacle(group, member, &on_head);
+        lacking.extend(obstacle.map(|why| comment::queue_obstacle(member, &why)));
     }
     Ok(Judged {
         members: members.iter().map(|member| member.number).collect(),

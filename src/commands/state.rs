@@ -1,8 +1,6 @@
 //! `state`: the threads of a pull request as a run would rebuild them, without a run.
 
 use crate::config::inputs;
-use crate::context::prose::Prose;
-use crate::domain::diff::visible;
 use crate::domain::{PrKey, Thread};
 use crate::gather::Memory;
 use crate::gather::pull_request;
@@ -10,6 +8,8 @@ use crate::github::GitHub;
 use crate::host::{Failure, Setup};
 use crate::state::rebuild::Rebuilt;
 use crate::state::signature::Keys;
+use crate::text::hidden::visible;
+use crate::text::prose::Prose;
 use crate::tools::thread_json;
 use serde_json::Value;
 

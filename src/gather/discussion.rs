@@ -2,7 +2,6 @@
 
 use super::Facts;
 use crate::context::brief::{Brief, Words};
-use crate::context::prose::Prose;
 use crate::context::speakers::Speakers;
 use crate::context::suspicion::Suspicions;
 use crate::domain::Thread;
@@ -10,6 +9,7 @@ use crate::host::{Host, Job};
 use crate::plan::Question;
 use crate::state::block;
 use crate::state::signature::{Signed, Verdict};
+use crate::text::prose::Prose;
 use serde_json::Value;
 
 /// The comments below the description, but for those of bots.

@@ -1,10 +1,10 @@
 //! Tells the guard of the web what the repository says, so that no question carries it out.
 
 use super::change::Change;
-use crate::domain::encoding;
 use crate::git::{Repository, TreeEntry};
 use crate::host::{Failure, Host};
 use crate::snapshot::Caps;
+use crate::text::encoding;
 use crate::web::leak::{Guard, RepositoryText};
 use anyhow::Context as _;
 use std::borrow::Cow;

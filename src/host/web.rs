@@ -2,8 +2,8 @@
 
 use super::{Failure, Setup};
 use crate::config::Config;
-use crate::context::fence::Fence;
 use crate::outbound;
+use crate::text::fence::Fence;
 use crate::web::Web;
 use crate::web::fetch::Fetcher;
 use crate::web::search::Search;

@@ -2,15 +2,14 @@
 //! every way out.
 
 use super::same_head::{Company, Look};
-use crate::domain::{CommitSha, PrKey, RepoName, Thread};
+use crate::domain::{CheckRunInfo, CommitSha, Conclusion, PrKey, RepoName, Tally, Thread, Verdict};
 use crate::gather::Facts;
-use crate::github::{CheckOutput, CheckRunInfo, Conclusion, GitHub, NewCheckRun};
+use crate::github::{CheckOutput, GitHub, NewCheckRun};
 use crate::host::{Failure, Job};
 use crate::plan::lease::{self, Lease};
 use crate::plan::neighbours::OnHead;
 use crate::plan::rights::{self, Right};
 use crate::publish::comment;
-use crate::report::verdict::{Tally, Verdict};
 use crate::review::limits::Meter;
 use crate::state::lease::{self as mark, CHECK_NAME, Place};
 use crate::state::record::{self, Record};

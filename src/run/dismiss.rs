@@ -1,13 +1,13 @@
 //! `dismiss`: a person closes a finding of ours. Who may is decided here, by code; the model is not asked.
 
 use super::replies;
-use crate::domain::{CommentId, Login, Status, Thread};
+use crate::domain::{CommentId, Login, ReviewEvent, Status, Thread};
 use crate::event::{Command, CommentPlace, EventKind};
 use crate::gather::{Facts, Memory, may_write};
-use crate::github::{ReviewComment, ReviewEvent};
+use crate::github::ReviewComment;
 use crate::host::{Failure, Job};
+use crate::outbox::Outbox;
 use crate::publish::comment::NotDismissed;
-use crate::publish::outbox::Outbox;
 use crate::review::desk::{Effect, StagedReply};
 use crate::review::ledger::Stage;
 use std::ops::ControlFlow;

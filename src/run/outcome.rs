@@ -2,24 +2,27 @@
 //! asked or a record stands in for it.
 
 use super::staged::Staged;
-use crate::domain::diff::visible;
-use crate::domain::{CommentId, CommitSha, Finding, PrKey, Score, Thread};
+use crate::domain::{
+    CommentId, CommitSha, Evidence, Finding, PrKey, Score, Tally, Thread, Verdict,
+};
 use crate::gather::Facts;
 use crate::gather::change::Change;
 use crate::host::{Host, Job};
+use crate::outbox::Sent;
 use crate::plan::agenda::Agenda;
 use crate::publish::comment;
-use crate::publish::outbox::Sent;
 use crate::report::Report;
 use crate::report::document::{
     ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, SandboxReport,
     SuspicionReport, ThreadReport,
 };
-use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::review::desk::Entry;
-use crate::review::run::{End, Outcome as Held};
+use crate::review::outcome::{End, Outcome as Held};
+use crate::snapshot::Snapshot;
 use crate::state::record::Record;
 use crate::state::signature::Keys;
+use crate::text::count::plural;
+use crate::text::hidden::visible;
 use std::collections::HashMap;
 
 /// What a report says about the circumstances of its run.
@@ -222,7 +225,7 @@ pub fn left_out(change: &Change, beyond: &[String]) -> Vec<String> {
 pub fn first(mut left_out: Vec<String>) -> Vec<String> {
     const MOST: usize = 50;
     if left_out.len() > MOST {
-        let more = comment::plural(left_out.len() - MOST, "more file");
+        let more = plural(left_out.len() - MOST, "more file");
         left_out.truncate(MOST);
         left_out.push(format!("{more}, listed in the report"));
     }
@@ -371,11 +374,22 @@ pub fn of_change(
         reviewed_since: None,
         excused: change.excused().map(ExcusedReport::from).collect(),
         left_out: left_out(change, &[]),
-        left_out_unchanged: LeftOutReport::of(&change.snapshot),
+        left_out_unchanged: left_out_unchanged(&change.snapshot),
         masked: masked.map(|diff| diff.path.clone()).collect(),
         suspicions: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
         review_url: None,
     }
+}
+
+/// The unchanged files that the snapshot is without, by reason.
+fn left_out_unchanged(snapshot: &Snapshot) -> Vec<LeftOutReport> {
+    let reasons = snapshot.left_out_by_reason().into_iter();
+    let reports = reasons.filter_map(|(reason, files)| {
+        let unchanged = files.iter().filter(|file| !file.changed);
+        let paths: Vec<&str> = unchanged.map(|file| file.path.as_str()).collect();
+        LeftOutReport::new(reason.to_string(), &paths)
+    });
+    reports.collect()
 }

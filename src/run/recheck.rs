@@ -2,12 +2,11 @@
 //! moved, and findings that another run has said.
 
 use crate::domain::{CommentId, CommitSha, FileDiff, Finding, Thread};
-use crate::gather::excerpts;
-use crate::gather::{Facts, Memory};
+use crate::gather::{Facts, Memory, excerpts};
 use crate::github::PullRequest;
 use crate::host::Job;
+use crate::outbox::Sent;
 use crate::publish::comment;
-use crate::publish::outbox::Sent;
 use crate::state::repeats::said_in;
 
 /// What is not posted, and why.

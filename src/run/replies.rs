@@ -11,7 +11,7 @@ use crate::host::sidecar::Running;
 use crate::host::{Failure, Job};
 use crate::plan::agenda::{Agenda, ReplyTo, Task};
 use crate::publish::comment::{self, Voice};
-use crate::review::run::{End, Outcome as Held};
+use crate::review::outcome::{End, Outcome as Held};
 
 /// Does what an agenda asks for that has no check: help, a reply, answers. Returns why the run ends with that; `None` where
 /// it goes on.

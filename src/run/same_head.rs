@@ -1,8 +1,8 @@
 //! The other pull requests of a head: looked up when a check is about to be concluded, and concluded anew when what
 //! holds them back has changed.
 
-use crate::domain::{CommitSha, PrKey};
-use crate::github::{ApiError, CheckOutput, Conclusion, GitHub, NewCheckRun};
+use crate::domain::{CommitSha, Conclusion, PrKey};
+use crate::github::{ApiError, CheckOutput, GitHub, NewCheckRun};
 use crate::plan::neighbours::{Neighbour, OnHead};
 use crate::publish::comment;
 use crate::state::lease::{CHECK_NAME, Place};
