@@ -1,6 +1,9 @@
 //! An example to take from, for unit tests.
 
-use super::{Assessment, Awaiting, CommentId, Score, Side, Status, Thread, Trust};
+use super::{
+    Anchor, Assessment, Awaiting, CommentId, Finding, PassNumber, Score, Side, Status, Thread,
+    Trust,
+};
 
 /// A finding of ours that nobody has replied to yet.
 pub(crate) fn thread() -> Thread {
@@ -34,5 +37,20 @@ pub(crate) fn thread() -> Thread {
         viewer_can_resolve: false,
         viewer_can_unresolve: false,
         url: String::new(),
+    }
+}
+
+/// A finding about a file, before it is posted.
+pub(crate) fn finding() -> Finding {
+    Finding {
+        id: "0123456789abcdef".parse().unwrap(),
+        file: "src/page.ts".into(),
+        anchor: Anchor::File,
+        anchor_hash: "689c49197975c92d".into(),
+        body: "The last page is lost.".into(),
+        assessment: thread().assessment,
+        category: None,
+        pass: PassNumber::FIRST,
+        reviewer: "reviewer-1".into(),
     }
 }

@@ -374,3 +374,6 @@ pub fn asks_for_prior(given: &Given<'_>) -> bool {
 pub fn continuable(given: &Given<'_>) -> impl Iterator<Item = Record> {
     super::finished_under(given.current_records(), given.rules)
 }
+
+#[cfg(test)]
+mod tests;
