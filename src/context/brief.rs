@@ -18,11 +18,11 @@ use super::since::Since;
 use super::suspicion::Suspicions;
 use super::template::{self, TemplateError};
 use crate::domain::diff::visible;
+use crate::domain::passes::Pass;
 use crate::domain::{CommitSha, FileDiff, FileStatus, LineKind, Sensitivity, Thread};
 use crate::plan::Question;
 use crate::publish::comment::plural;
 use crate::review::desk::Entry;
-use crate::review::passes::Pass;
 use std::fmt::Write as _;
 
 const SYSTEM: &str = include_str!("../prompts/system.md");

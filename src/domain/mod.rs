@@ -7,6 +7,7 @@ pub mod finding;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod ids;
+pub mod passes;
 pub mod score;
 pub mod thread;
 

@@ -5,7 +5,6 @@ pub mod attempts;
 pub mod desk;
 pub mod ledger;
 pub mod limits;
-pub mod passes;
 pub mod policy;
 pub mod run;
 pub mod watch;

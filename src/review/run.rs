@@ -8,11 +8,11 @@ mod turn;
 
 use super::attempts::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
 use super::limits::{self, Count, Limits, Meter, Used};
-use super::passes::{self, Pass};
 use crate::actions::Actions;
 use crate::clock::Clock;
 use crate::context::brief::{self, Brief, Excerpt, Task};
 use crate::domain::PassNumber;
+use crate::domain::passes::{self, Pass};
 use crate::gateway::Gateway;
 use crate::opencode::session::{Turn, Usage};
 use crate::opencode::{Keeper, Kept};

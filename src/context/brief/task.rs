@@ -3,9 +3,9 @@
 
 use super::{Brief, Excerpt, FixToCheck};
 use crate::context::template::{self, TemplateError};
+use crate::domain::passes::Pass;
 use crate::plan::Question;
 use crate::review::desk::Entry;
-use crate::review::passes::Pass;
 
 const NUDGE: &str = include_str!("../../prompts/nudge.md");
 const NUDGE_OTHER: &str = include_str!("../../prompts/nudge-other.md");

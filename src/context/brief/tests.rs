@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::context::parts;
+use crate::domain::passes;
 use crate::domain::{
     Anchor, Assessment, Awaiting, CommentId, Finding, Login, PassNumber, Reply, Score, Side,
     Standing, Status, fixture,
 };
 use crate::plan::Asking;
 use crate::review::desk::Fate;
-use crate::review::passes;
 
 fn score(n: u64) -> Score {
     Score::new(n).unwrap()

@@ -1,6 +1,6 @@
 //! The table of passes. Adding one is a prompt and a line.
 
-use crate::domain::PassNumber;
+use super::PassNumber;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Pass {
