@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use opencode_reviewer::config::ModelChoice;
 use opencode_reviewer::context::brief;
 use opencode_reviewer::context::fence::Fence;
-use opencode_reviewer::domain::{CommitSha, FileDiff, PassNumber, Score};
+use opencode_reviewer::domain::{CommitSha, FileDiff, PASSES, PassNumber, Score};
 use opencode_reviewer::git::{Remote, Repository};
 use opencode_reviewer::opencode::find_ripgrep;
 use opencode_reviewer::opencode::profile::{
@@ -59,7 +59,7 @@ pub fn prompts(ours: &Measured) -> Result<Prompts> {
         })
         .collect();
     ensure!(
-        texts.len() >= PassNumber::all().count(),
+        texts.len() >= PASSES.all().count(),
         "the review had {} prompts",
         texts.len()
     );
@@ -258,10 +258,10 @@ impl Bare {
         let session = self.post("/session").json(&json!({ "title": "Review" }));
         let session: Value = session.send().await?.error_for_status()?.json().await?;
         let id = session["id"].as_str().context("a session without an id")?;
-        let extra = prompts.len() - PassNumber::all().count();
+        let extra = prompts.len() - PASSES.all().count();
         let parts = u32::try_from(extra)? + 1;
         let first = (1..=parts).map(|part| (PassNumber::FIRST, (part, parts)));
-        let others = PassNumber::all().skip(1).map(|pass| (pass, (1, 1)));
+        let others = PASSES.all().skip(1).map(|pass| (pass.number, (1, 1)));
         for ((pass, part), text) in first.chain(others).zip(prompts) {
             desk.with(|desk| desk.ledger.begin_part(pass, part));
             let body = json!({

@@ -6,7 +6,7 @@ use super::reading::Reading;
 use super::staged::Staged;
 use super::{Engine, Run};
 use crate::domain::diff::visible;
-use crate::domain::{CommentId, CommitSha, Finding, Score, Thread};
+use crate::domain::{CommentId, CommitSha, Finding, PASSES, PassNumber, Score, Thread};
 use crate::publish::comment;
 use crate::publish::outbox::Sent;
 use crate::report::Report;
@@ -149,20 +149,24 @@ fn reasons(outcome: &Outcome, record: &Record, sent: &Sent) -> Vec<String> {
 
 /// Why a review ended early.
 pub fn why_ended(outcome: &Outcome) -> Option<String> {
+    let place = |pass: &PassNumber| PASSES.place(*pass);
     match &outcome.end {
         End::Complete | End::Refused(_) => None,
         End::NotAsked(why) => Some(format!("Nothing was asked of the model: {why}.")),
         End::NotJudged(why) => Some(format!("The open threads were not judged: {why}")),
         End::NotSubmitted(pass, why) => Some(format!(
-            "Pass {pass} of 4 was never submitted by the model{why}."
+            "Pass {} was never submitted by the model{why}.",
+            place(pass)
         )),
         End::OutOfTime(pass) => Some(format!(
-            "The time ran out in pass {pass} of 4; review_timeout_minutes sets it."
+            "The time ran out in pass {}; review_timeout_minutes sets it.",
+            place(pass)
         )),
         End::OverBudget(pass, why) => Some(format!(
-            "The review was stopped in pass {pass} of 4: {why}."
+            "The review was stopped in pass {}: {why}.",
+            place(pass)
         )),
-        End::Failed(pass, why) => Some(format!("Pass {pass} of 4 failed: {why}")),
+        End::Failed(pass, why) => Some(format!("Pass {} failed: {why}", place(pass))),
     }
 }
 

@@ -14,5 +14,6 @@ pub mod thread;
 pub use diff::{Anchor, DiffLine, FileDiff, FileStatus, Hunk, LineKind, Objects, Side};
 pub use finding::{Assessment, Category, Finding};
 pub use ids::{CommentId, CommitSha, FindingId, Login, PassNumber, PrKey, RepoName, ThreadId};
+pub use passes::{PASSES, Pass, Passes, Role};
 pub use score::{Score, Sensitivity};
 pub use thread::{Awaiting, Reply, Resolution, Standing, Status, Thread, Trust};
