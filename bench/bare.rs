@@ -22,7 +22,8 @@ use opencode_reviewer::review::REVIEWERS;
 use opencode_reviewer::review::desk::{Desk, Subject};
 use opencode_reviewer::review::policy::Weights;
 use opencode_reviewer::snapshot::{self, Caps, Source};
-use opencode_reviewer::tools::server::{Offer, SharedDesk, ToolServer};
+use opencode_reviewer::tools::server::{Offer, SessionName, SharedDesk, ToolServer};
+use opencode_reviewer::tools::{review_names, review_tools};
 use reqwest::{Client, RequestBuilder};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -138,13 +139,12 @@ async fn prepare(world: &World, scratch: &Path, desk: &SharedDesk) -> Result<Too
     snapshot.write_own(files.collect()).await?;
     desk.open(open_desk(base, head, diffs)?);
     let offer = Offer {
-        desk: desk.clone(),
+        session: SESSION,
         bearer: BEARER.into(),
         redactor: Arc::new(Redactor::new(&[])),
-        gateway: None,
-        web: None,
+        tools: review_tools(desk, None),
     };
-    ToolServer::start(offer).await
+    ToolServer::start(vec![offer], None).await
 }
 
 fn open_desk(base: CommitSha, head: CommitSha, diffs: Vec<FileDiff>) -> Result<Desk> {
@@ -179,6 +179,7 @@ struct Bare {
 }
 
 const PASSWORD: &str = "bench";
+const SESSION: SessionName = SessionName::Review(1);
 
 impl Bare {
     fn new(world: &World, tools: &ToolServer, scratch: &Path, system: &str) -> Result<Self> {
@@ -192,8 +193,9 @@ impl Bare {
             context: Some(1_000_000),
         };
         let endpoint = ToolEndpoint {
-            base_url: tools.base_url().to_owned(),
+            base_url: tools.tools_url(SESSION),
             bearer: BEARER.into(),
+            tools: review_names(false),
         };
         let direct = ModelEndpoint {
             base_url: world.model.url().to_owned(),

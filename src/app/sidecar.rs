@@ -9,9 +9,13 @@ use crate::opencode::{
     Keeper, ModelEndpoint, Profile, Quota, Spec, ToolEndpoint, find_opencode, find_ripgrep,
     is_script, profile,
 };
-use crate::tools::server::{Offer, ToolServer};
+use crate::tools::server::{Offer, SessionName, ToolServer};
+use crate::tools::{review_names, review_tools};
 use std::path::Path;
 use std::sync::Arc;
+
+/// A run has one session so far.
+const SESSION: SessionName = SessionName::Review(1);
 
 /// The way from the sidecar to its model.
 pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gateway, String> {
@@ -22,7 +26,7 @@ pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gate
     };
     let placeholder = secrets.placeholder.clone();
     let network = &setup.environment.network;
-    let tools = Profile::reviewer(config.web.is_some()).tools();
+    let tools = Profile::Reviewer.tools(&review_names(config.web.is_some()));
     Gateway::new(&config.model, placeholder, network, limits, tools)
 }
 
@@ -30,13 +34,12 @@ pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gate
 pub async fn serve(engine: &Engine<'_>) -> Result<(ToolServer, ModelEndpoint), Stop> {
     let gateway = engine.gateway()?;
     let offer = Offer {
-        desk: engine.desk.clone(),
+        session: SESSION,
         bearer: engine.secrets.bearer.clone(),
         redactor: Arc::clone(&engine.secrets.redactor),
-        gateway: Some(gateway),
-        web: engine.web.clone(),
+        tools: review_tools(&engine.desk, engine.web.as_ref()),
     };
-    let tools = ToolServer::start(offer).await?;
+    let tools = ToolServer::start(vec![offer], Some(gateway)).await?;
     let endpoint = ModelEndpoint {
         base_url: format!("{}/model", tools.base_url()),
         placeholder: gateway.placeholder().clone(),
@@ -53,10 +56,11 @@ pub async fn start(
 ) -> Result<Keeper, Stop> {
     let prompt = brief::system_prompt(&engine.fence).map_err(anyhow::Error::from)?;
     let endpoint = ToolEndpoint {
-        base_url: tools.base_url().to_owned(),
+        base_url: tools.tools_url(SESSION),
         bearer: engine.secrets.bearer.clone(),
+        tools: review_names(engine.web.is_some()),
     };
-    let profile = Profile::reviewer(engine.web.is_some());
+    let profile = Profile::Reviewer;
     let config = profile::config(profile, engine.model(), &prompt, &endpoint, model);
     let environment = &engine.setup.environment;
     let roots = &engine.setup.roots;
@@ -81,7 +85,7 @@ pub async fn start(
         home: engine.scratch.directory("home")?,
         directory: snapshot.to_owned(),
         config,
-        profile: Profile::Reviewer,
+        profile,
         password: engine.secrets.password.clone(),
         server: tools.port(),
         require_walls: engine.config.require_sandbox,
