@@ -14,12 +14,12 @@ mod upstream;
 mod wire;
 
 pub(crate) use door::same;
-pub use meter::{Limits, Taken};
-pub use refusal::OPENING;
+pub use meter::Limits;
 pub use upstream::problems;
 
 use crate::config::ModelChoice;
 use crate::outbound;
+use crate::review::limits::Traffic;
 use adapters::{Call, ModelIn};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -127,7 +127,7 @@ impl Gateway {
 
     /// What the run has asked of its model so far, counted where no sidecar can lie about it.
     #[must_use]
-    pub fn taken(&self) -> Taken {
+    pub fn taken(&self) -> Traffic {
         self.0.meter.taken()
     }
 

@@ -14,6 +14,7 @@ pub mod git;
 pub mod github;
 pub mod opencode;
 pub mod outbound;
+pub mod outbox;
 pub mod plan;
 pub mod publish;
 pub mod random;
@@ -23,7 +24,9 @@ pub mod review;
 pub mod sealed;
 pub mod snapshot;
 pub mod state;
+pub mod text;
 pub mod tools;
+pub mod turns;
 pub mod web;
 
 #[cfg(test)]

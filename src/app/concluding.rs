@@ -5,18 +5,21 @@ use super::finish::{Finished, headline};
 use super::reading::Reading;
 use super::staged::Staged;
 use super::{Engine, Run};
-use crate::domain::diff::visible;
-use crate::domain::{CommentId, CommitSha, Finding, PASSES, PassNumber, Score, Thread};
+use crate::domain::{
+    CommentId, CommitSha, Evidence, Finding, PASSES, PassNumber, Score, Tally, Thread, Verdict,
+};
+use crate::outbox::Sent;
 use crate::publish::comment;
-use crate::publish::outbox::Sent;
 use crate::report::Report;
 use crate::report::document::{
     ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, ThreadReport,
 };
-use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::review::desk::Entry;
-use crate::review::run::{End, Outcome};
+use crate::review::outcome::{End, Outcome};
+use crate::snapshot::Snapshot;
 use crate::state::record::Record;
+use crate::text::count::plural;
+use crate::text::hidden::visible;
 use std::collections::HashMap;
 
 /// Changed files that the model had to see and could not: those that nobody can show, and those beyond its context.
@@ -30,7 +33,7 @@ pub fn left_out(change: &Change, beyond: &[String]) -> Vec<String> {
 pub fn first(mut left_out: Vec<String>) -> Vec<String> {
     const MOST: usize = 50;
     if left_out.len() > MOST {
-        let more = comment::plural(left_out.len() - MOST, "more file");
+        let more = plural(left_out.len() - MOST, "more file");
         left_out.truncate(MOST);
         left_out.push(format!("{more}, listed in the report"));
     }
@@ -237,11 +240,22 @@ pub fn of_change(
         reviewed_since: None,
         excused: change.excused().map(ExcusedReport::from).collect(),
         left_out: left_out(change, &[]),
-        left_out_unchanged: LeftOutReport::of(&change.snapshot),
+        left_out_unchanged: left_out_unchanged(&change.snapshot),
         masked: masked.map(|diff| diff.path.clone()).collect(),
         suspicions: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
         review_url: None,
     }
+}
+
+/// The unchanged files that the snapshot is without, by reason.
+fn left_out_unchanged(snapshot: &Snapshot) -> Vec<LeftOutReport> {
+    let reasons = snapshot.left_out_by_reason().into_iter();
+    let reports = reasons.filter_map(|(reason, files)| {
+        let unchanged = files.iter().filter(|file| !file.changed);
+        let paths: Vec<&str> = unchanged.map(|file| file.path.as_str()).collect();
+        LeftOutReport::new(reason.to_string(), &paths)
+    });
+    reports.collect()
 }

@@ -1,20 +1,22 @@
 //! Every sentence that a person reads on a pull request, and the blocks below it. All words are here, so that
 //! the voice of the product is one file to read.
 
-use super::sanitize::{begins_with_words, clean, without_dumps};
 use crate::context::coverage::{self, Excuse};
 use crate::context::since::Since;
-use crate::domain::diff::visible;
 use crate::domain::{
-    Assessment, CommentId, CommitSha, Finding, Login, PASSES, Passes, PrKey, Status, Thread,
+    Assessment, CommentId, CommitSha, Finding, Login, PASSES, Passes, PrKey, Status, Tally, Thread,
+    Verdict,
 };
 use crate::plan::neighbours::Neighbour;
-use crate::report::verdict::{Tally, Verdict};
+use crate::plan::queue::{Member, Obstacle};
 use crate::review::desk::{Effect, Fix, StagedReply};
 use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Unanchored, Visible};
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
 use crate::state::record::Record;
 use crate::state::signature::{Keys, Signed};
+use crate::text::count::plural;
+use crate::text::hidden::visible;
+use crate::text::sanitize::{begins_with_words, clean, without_dumps};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -711,26 +713,22 @@ pub fn queue_advice() -> &'static str {
     "Take the pull requests that are named here out of the queue, let them be reviewed, and queue them again."
 }
 
+/// Why a pull request of the group must not be merged.
 #[must_use]
-pub fn queue_unreviewed(number: u64, head: &CommitSha) -> String {
-    format!(
-        "#{number} has no finished review of {} that this run can verify.",
-        head.short()
-    )
-}
-
-#[must_use]
-pub fn queue_concluded(number: u64, head: &CommitSha, verdict: &str) -> String {
-    format!(
-        "The review of #{number} concluded {verdict} on {}.",
-        head.short()
-    )
-}
-
-#[must_use]
-pub fn queue_other_base(number: u64, reviewed: &str, wanted: &str) -> String {
-    let (reviewed, wanted) = (code(reviewed), code(wanted));
-    format!("#{number} was reviewed against {reviewed}, not {wanted}.")
+pub fn queue_obstacle(member: &Member, obstacle: &Obstacle) -> String {
+    let (number, head) = (member.number, member.head.short());
+    match obstacle {
+        Obstacle::Unreviewed => {
+            format!("#{number} has no finished review of {head} that this run can verify.")
+        }
+        Obstacle::Concluded(verdict) => {
+            format!("The review of #{number} concluded {verdict} on {head}.")
+        }
+        Obstacle::OtherBase { reviewed, wanted } => {
+            let (reviewed, wanted) = (code(reviewed), code(wanted));
+            format!("#{number} was reviewed against {reviewed}, not {wanted}.")
+        }
+    }
 }
 
 /// Nobody can tell what a group is made of.
@@ -809,13 +807,6 @@ pub fn unsigned(has_gate: bool) -> &'static str {
         "Comments are not signed, because there is neither a state_key nor a model key of at least 20 characters: \
          every run reviews anew, and max_cost_usd_per_day and max_tokens_per_day do not hold."
     }
-}
-
-/// "1 finding", "2 findings".
-#[must_use]
-pub fn plural(count: usize, noun: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{s}")
 }
 
 fn cut(text: &str, most: usize) -> String {

@@ -18,13 +18,13 @@ pub use tool::{Answer, BoundTool, Redaction, Tool, bind};
 
 use crate::domain::ThreadId;
 use crate::opencode::ToolName;
+use crate::review::desk::SharedDesk;
 use crate::web::Web;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use server::SharedDesk;
 use std::sync::Arc;
 
 /// The tools of a review.

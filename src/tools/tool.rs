@@ -2,8 +2,7 @@
 //! server offers all of them.
 
 use crate::opencode::ToolName;
-use crate::review::desk::Desk;
-use crate::tools::server::SharedDesk;
+use crate::review::desk::{Desk, SharedDesk};
 use futures_util::FutureExt as _;
 use futures_util::future::{self, BoxFuture};
 use rmcp::model::JsonObject;

@@ -6,10 +6,9 @@ use crate::domain::{
     Anchor, Assessment, Awaiting, CommentId, CommitSha, FileDiff, Login, PassNumber, Reply,
     Resolution, Score, Side, Standing, Status, Thread, Trust,
 };
-use crate::review::desk::{Desk, Effect, Subject};
+use crate::review::desk::{Desk, Effect, SharedDesk, Subject};
 use crate::review::policy::Weights;
 use crate::state::rebuild::Remark;
-use crate::tools::server::SharedDesk;
 use crate::tools::{Answer, REVIEW_TOOLS};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
