@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use opencode_reviewer::config::ModelChoice;
 use opencode_reviewer::context::brief;
-use opencode_reviewer::domain::{CommitSha, FileDiff, PassNumber, Score};
+use opencode_reviewer::domain::{CommitSha, FileDiff, PASSES, PassNumber, Score};
 use opencode_reviewer::git::{Remote, Repository};
 use opencode_reviewer::opencode::find_ripgrep;
 use opencode_reviewer::opencode::profile::{
@@ -23,7 +23,8 @@ use opencode_reviewer::review::desk::{Desk, Subject};
 use opencode_reviewer::review::policy::Weights;
 use opencode_reviewer::snapshot::{self, Caps, Source};
 use opencode_reviewer::text::fence::Fence;
-use opencode_reviewer::tools::server::{Offer, ToolServer};
+use opencode_reviewer::tools::server::{Offer, SessionName, ToolServer};
+use opencode_reviewer::tools::{review_names, review_tools};
 use reqwest::{Client, RequestBuilder};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ pub fn prompts(ours: &Measured) -> Result<Prompts> {
         })
         .collect();
     ensure!(
-        texts.len() >= PassNumber::all().count(),
+        texts.len() >= PASSES.all().count(),
         "the review had {} prompts",
         texts.len()
     );
@@ -139,13 +140,12 @@ async fn prepare(world: &World, scratch: &Path, desk: &SharedDesk) -> Result<Too
     snapshot.write_own(files.collect()).await?;
     desk.open(open_desk(base, head, diffs)?);
     let offer = Offer {
-        desk: desk.clone(),
+        session: SESSION,
         bearer: BEARER.into(),
         redactor: Arc::new(Redactor::new(&[])),
-        gateway: None,
-        web: None,
+        tools: review_tools(desk, None),
     };
-    ToolServer::start(offer).await
+    ToolServer::start(vec![offer], None).await
 }
 
 fn open_desk(base: CommitSha, head: CommitSha, diffs: Vec<FileDiff>) -> Result<Desk> {
@@ -180,6 +180,7 @@ struct Bare {
 }
 
 const PASSWORD: &str = "bench";
+const SESSION: SessionName = SessionName::Review(1);
 
 impl Bare {
     fn new(world: &World, tools: &ToolServer, scratch: &Path, system: &str) -> Result<Self> {
@@ -193,8 +194,9 @@ impl Bare {
             context: Some(1_000_000),
         };
         let endpoint = ToolEndpoint {
-            base_url: tools.base_url().to_owned(),
+            base_url: tools.tools_url(SESSION),
             bearer: BEARER.into(),
+            tools: review_names(false),
         };
         let direct = ModelEndpoint {
             base_url: world.model.url().to_owned(),
@@ -259,10 +261,10 @@ impl Bare {
         let session = self.post("/session").json(&json!({ "title": "Review" }));
         let session: Value = session.send().await?.error_for_status()?.json().await?;
         let id = session["id"].as_str().context("a session without an id")?;
-        let extra = prompts.len() - PassNumber::all().count();
+        let extra = prompts.len() - PASSES.all().count();
         let parts = u32::try_from(extra)? + 1;
         let first = (1..=parts).map(|part| (PassNumber::FIRST, (part, parts)));
-        let others = PassNumber::all().skip(1).map(|pass| (pass, (1, 1)));
+        let others = PASSES.all().skip(1).map(|pass| (pass.number, (1, 1)));
         for ((pass, part), text) in first.chain(others).zip(prompts) {
             desk.with(|desk| desk.ledger.begin_part(pass, part));
             let body = json!({

@@ -54,8 +54,8 @@ struct Inner {
     door: Door,
     spellings: Spellings,
     meter: Meter,
-    /// The names of the tools that requests may offer; a `*` at the end stands for any end.
-    tools: Vec<&'static str>,
+    /// The names of the tools that requests may offer.
+    tools: Vec<String>,
     /// A sidecar that is refused once may be refused a thousand times; the log needs one line.
     warned: AtomicBool,
 }
@@ -96,7 +96,7 @@ impl Gateway {
         placeholder: SecretString,
         network: &[(String, String)],
         limits: Limits,
-        tools: Vec<&'static str>,
+        tools: Vec<String>,
     ) -> Result<Self, String> {
         let upstream = Upstream::of(model)?;
         let http = outbound::client(network)

@@ -9,7 +9,7 @@ mod turn;
 use crate::actions::Actions;
 use crate::clock::Clock;
 use crate::context::brief::{self, Brief, Excerpt, Task};
-use crate::domain::PassNumber;
+use crate::domain::{PASSES, Pass, Role};
 use crate::gateway::Gateway;
 use crate::opencode::{Keeper, Kept};
 use crate::plan::Question;
@@ -19,7 +19,6 @@ use crate::review::desk::Entry;
 use crate::review::desk::SharedDesk;
 use crate::review::limits::{self, Limits, Meter, Used};
 use crate::review::outcome::{Answer, End, Outcome, PassLog};
-use crate::review::passes::{self, Pass};
 use crate::review::session::{Turn, Usage};
 use crate::text::count::plural;
 use anyhow::{Context, Result};
@@ -97,7 +96,7 @@ impl Run<'_> {
 
     fn tasks(&self) -> u32 {
         let passes = if self.reviews {
-            passes::all().count() + self.brief.parts.texts.len().saturating_sub(1)
+            PASSES.all().count() + self.brief.parts.texts.len().saturating_sub(1)
         } else {
             0
         };
@@ -147,11 +146,11 @@ impl Run<'_> {
     }
 
     async fn passes(&mut self, outcome: &mut Outcome) -> Result<()> {
-        for pass in passes::all() {
-            let title = format!("Pass {} of 4: {}", pass.number, pass.title);
+        for pass in PASSES.all() {
+            let title = format!("Pass {}: {}", pass.place(), pass.row.title);
             self.actions.group(&title);
             let began = self.clock.instant();
-            let stage = format!("pass {} of 4", pass.number);
+            let stage = format!("pass {}", pass.place());
             let mut progress = Progress::new(stage.clone(), outcome.used.told);
             let carried_out = self.parts_of(&pass, &stage, &mut progress).await?;
             self.tell(&progress);
@@ -171,16 +170,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Carries a pass out, part after part. Only the first pass has several: it is the one that reads the diffs.
+    /// Carries a pass out, part after part. Only the pass that reads the diffs has several.
     async fn parts_of(
         &mut self,
         pass: &Pass,
         stage: &str,
         progress: &mut Progress,
     ) -> Result<Result<(), GivenUp>> {
-        let parts = match pass.number {
-            PassNumber::FIRST => self.brief.parts.texts.len().max(1),
-            _ => 1,
+        let parts = match pass.row.role {
+            Role::Diffs => self.brief.parts.texts.len().max(1),
+            Role::Structure | Role::Security | Role::Consolidation => 1,
         };
         for part in 1..=parts {
             let of = u32::try_from(parts).unwrap_or(u32::MAX);
@@ -206,7 +205,7 @@ impl Run<'_> {
         });
         PassLog {
             number: pass.number.get(),
-            title: pass.title,
+            title: pass.row.title,
             summary: finished.flatten(),
             tool_calls,
             tokens: after.since(before),

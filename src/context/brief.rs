@@ -14,10 +14,11 @@ use super::parts::Parts;
 use super::rules::RuleFile;
 use super::since::Since;
 use super::suspicion::Suspicions;
-use crate::domain::{CommitSha, FileDiff, FileStatus, LineKind, Sensitivity, Thread};
+use crate::domain::{
+    CommitSha, FileDiff, FileStatus, LineKind, PASSES, Pass, Passes, Role, Sensitivity, Thread,
+};
 use crate::plan::Question;
 use crate::review::desk::Entry;
-use crate::review::passes::Pass;
 use crate::text::count::plural;
 use crate::text::fence::Fence;
 use crate::text::hidden::visible;
@@ -76,7 +77,20 @@ pub struct Brief<'a> {
 
 /// The system prompt: ours alone, no foreign byte in it.
 pub fn system_prompt(fence: &Fence) -> Result<String, TemplateError> {
-    template::render(SYSTEM, &[("nonce", fence.nonce())])
+    system(PASSES, fence)
+}
+
+fn system(passes: Passes, fence: &Fence) -> Result<String, TemplateError> {
+    let listed: Vec<String> = passes
+        .all()
+        .map(|pass| format!("{}. {}: {}", pass.number, pass.row.title, pass.row.gist))
+        .collect();
+    let values = [
+        ("nonce", fence.nonce()),
+        ("total", &passes.total().to_string()),
+        ("passes", &listed.join("\n")),
+    ];
+    template::render(SYSTEM, &values)
 }
 
 impl Brief<'_> {
@@ -84,35 +98,54 @@ impl Brief<'_> {
     fn pass(&self, pass: &Pass, part: usize, entries: &[Entry]) -> Result<String, TemplateError> {
         let staged = self.staged(entries);
         let sensitivity = self.sensitivity.to_string();
-        let parts = self.parts.texts.len();
-        let of_parts = match parts {
-            0 | 1 => String::new(),
-            parts => format!(", part {part} of {parts}"),
+        let [number, total] = task::numbers(pass);
+        let numbers = [("number", number.as_str()), ("total", total.as_str())];
+        let of_parts = self.of_parts(part);
+        let render = |text: &str, values: &[(&str, &str)]| {
+            template::render(text, &[&numbers, values].concat())
         };
-        match pass.number.get() {
-            1 if part > 1 => {
+        match pass.row.role {
+            Role::Diffs if part > 1 => {
                 let text = self.parts.texts.get(part - 1).map_or("", String::as_str);
-                let diffs = self.fence.code("diffs", text);
                 let values = [
                     ("part", of_parts.as_str()),
-                    ("diffs", &diffs),
+                    ("diffs", &self.fence.code("diffs", text)),
                     ("staged", &staged),
                 ];
-                template::render(FURTHER_PART, &values)
+                render(FURTHER_PART, &values)
             }
-            1 => {
-                let coverage = self.coverage();
-                template::render(pass.prompt, &[("part", &of_parts), ("coverage", &coverage)])
+            Role::Diffs => {
+                let other = |role| pass.passes.first(role).map(|number| number.to_string());
+                let values = [
+                    ("part", of_parts),
+                    ("coverage", self.coverage()),
+                    ("structure", other(Role::Structure).unwrap_or_default()),
+                    ("security", other(Role::Security).unwrap_or_default()),
+                ];
+                let values = values
+                    .each_ref()
+                    .map(|(name, value)| (*name, value.as_str()));
+                render(pass.row.prompt, &values)
             }
-            3 => template::render(
-                pass.prompt,
-                &[
-                    ("sensitivity", &sensitivity),
+            Role::Security => {
+                let values = [
+                    ("sensitivity", sensitivity.as_str()),
                     ("rigour", rigour(self.sensitivity)),
                     ("staged", &staged),
-                ],
-            ),
-            _ => template::render(pass.prompt, &[("staged", &staged)]),
+                ];
+                render(pass.row.prompt, &values)
+            }
+            Role::Structure | Role::Consolidation => {
+                render(pass.row.prompt, &[("staged", &staged)])
+            }
+        }
+    }
+
+    /// Which part of the diffs it is, where there are several.
+    fn of_parts(&self, part: usize) -> String {
+        match self.parts.texts.len() {
+            0 | 1 => String::new(),
+            parts => format!(", part {part} of {parts}"),
         }
     }
 

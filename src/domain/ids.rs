@@ -242,34 +242,22 @@ impl fmt::Display for Login {
     }
 }
 
-/// One of the four passes.
+/// The number of a pass, counted from 1. The table of passes says which there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PassNumber(u8);
 
 impl PassNumber {
     pub const FIRST: Self = Self(1);
-    pub const LAST: Self = Self(4);
 
     #[must_use]
     pub fn new(number: u64) -> Option<Self> {
-        u8::try_from(number)
-            .ok()
-            .filter(|n| (1..=Self::LAST.0).contains(n))
-            .map(Self)
+        let number = u8::try_from(number).ok();
+        number.filter(|number| *number > 0).map(Self)
     }
 
     #[must_use]
     pub fn get(self) -> u8 {
         self.0
-    }
-
-    #[must_use]
-    pub fn next(self) -> Option<Self> {
-        Self::new(u64::from(self.0) + 1)
-    }
-
-    pub fn all() -> impl Iterator<Item = Self> {
-        (1..=Self::LAST.0).map(Self)
     }
 }
 
@@ -334,10 +322,9 @@ mod tests {
     }
 
     #[test]
-    fn there_are_four_passes() {
-        assert_eq!(PassNumber::all().count(), 4);
-        assert_eq!(PassNumber::LAST.next(), None);
+    fn passes_are_counted_from_one() {
         assert_eq!(PassNumber::new(0), None);
-        assert_eq!(PassNumber::new(5), None);
+        assert_eq!(PassNumber::new(1), Some(PassNumber::FIRST));
+        assert_eq!(PassNumber::new(256), None);
     }
 }

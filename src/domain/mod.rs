@@ -7,6 +7,7 @@ pub mod finding;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod ids;
+pub mod passes;
 pub mod pull;
 pub mod score;
 pub mod thread;
@@ -16,6 +17,7 @@ pub use check::{CheckRunInfo, Conclusion};
 pub use diff::{Anchor, DiffLine, FileDiff, FileStatus, Hunk, LineKind, Objects, Side};
 pub use finding::{Assessment, Category, Finding};
 pub use ids::{CommentId, CommitSha, FindingId, Login, PassNumber, PrKey, RepoName, ThreadId};
+pub use passes::{PASSES, Pass, Passes, Role};
 pub use pull::{HeadPull, QueueEntry};
 pub use score::{Score, Sensitivity};
 pub use thread::{Awaiting, Reply, Resolution, Standing, Status, Thread, Trust};

@@ -65,8 +65,8 @@ pub(super) struct Wanted<'a> {
     /// `None`: the model is named elsewhere, and must not be named here.
     pub(super) model: Option<&'a str>,
     pub(super) wire: &'static Wire,
-    /// The tools of the run. A `*` at the end stands for any end.
-    pub(super) tools: &'a [&'static str],
+    /// The tools of the run.
+    pub(super) tools: &'a [String],
 }
 
 /// Judges a whole body.
@@ -351,12 +351,8 @@ fn is_alike(name: &str, key: &str) -> bool {
     name.len().abs_diff(key.len()) <= 4 && letters(name) == letters(key)
 }
 
-fn is_offered(name: &str, tools: &[&str]) -> bool {
-    let matches = |tool: &&str| match tool.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == *tool,
-    };
-    name == NOOP || tools.iter().any(matches)
+fn is_offered(name: &str, tools: &[String]) -> bool {
+    name == NOOP || tools.iter().any(|tool| tool == name)
 }
 
 impl<'de> DeserializeSeed<'de> for Spot<'_> {

@@ -9,9 +9,13 @@ use crate::opencode::{
     Keeper, ModelEndpoint, Profile, Quota, Spec, ToolEndpoint, find_opencode, find_ripgrep,
     is_script, profile,
 };
-use crate::tools::server::{Offer, ToolServer};
+use crate::tools::server::{Offer, SessionName, ToolServer};
+use crate::tools::{review_names, review_tools};
 use std::path::Path;
 use std::sync::Arc;
+
+/// A run has one session so far.
+const SESSION: SessionName = SessionName::Review(1);
 
 /// The way from the sidecar to its model.
 pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gateway, String> {
@@ -22,7 +26,7 @@ pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gate
     };
     let placeholder = secrets.placeholder.clone();
     let network = &setup.environment.network;
-    let tools = Profile::reviewer(config.web.is_some()).tools();
+    let tools = Profile::Reviewer.tools(&review_names(config.web.is_some()));
     Gateway::new(&config.model, placeholder, network, limits, tools)
 }
 
@@ -74,13 +78,12 @@ impl Running {
 async fn serve(host: &Host<'_>) -> Result<(ToolServer, ModelEndpoint), Failure> {
     let gateway = host.gateway()?;
     let offer = Offer {
-        desk: host.desk.clone(),
+        session: SESSION,
         bearer: host.secrets.bearer.clone(),
         redactor: Arc::clone(&host.secrets.redactor),
-        gateway: Some(gateway),
-        web: host.web.clone(),
+        tools: review_tools(&host.desk, host.web.as_ref()),
     };
-    let tools = ToolServer::start(offer).await?;
+    let tools = ToolServer::start(vec![offer], Some(gateway)).await?;
     let endpoint = ModelEndpoint {
         base_url: format!("{}/model", tools.base_url()),
         placeholder: gateway.placeholder().clone(),
@@ -97,10 +100,11 @@ async fn start(
 ) -> Result<Keeper, Failure> {
     let prompt = brief::system_prompt(&host.fence).map_err(anyhow::Error::from)?;
     let endpoint = ToolEndpoint {
-        base_url: tools.base_url().to_owned(),
+        base_url: tools.tools_url(SESSION),
         bearer: host.secrets.bearer.clone(),
+        tools: review_names(host.web.is_some()),
     };
-    let profile = Profile::reviewer(host.web.is_some());
+    let profile = Profile::Reviewer;
     let config = profile::config(profile, host.model(), &prompt, &endpoint, model);
     let environment = &host.setup.environment;
     let roots = &host.setup.roots;
@@ -125,7 +129,7 @@ async fn start(
         home: host.scratch.directory("home")?,
         directory: snapshot.to_owned(),
         config,
-        profile: Profile::Reviewer,
+        profile,
         password: host.secrets.password.clone(),
         server: tools.port(),
         require_walls: host.config.require_sandbox,

@@ -22,5 +22,5 @@ pub use client::{Client, ClientError};
 pub use keeper::{Keeper, Kept};
 pub use locate::{find_opencode, find_ripgrep, is_script};
 pub use process::{Sidecar, Spec, StartError};
-pub use profile::{ModelEndpoint, Profile, ToolEndpoint};
+pub use profile::{ModelEndpoint, Profile, ToolEndpoint, ToolName};
 pub use usage::Quota;

@@ -4,71 +4,60 @@
 use crate::config::ModelChoice;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Who works in the sidecar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
-    /// Reads, and says what it found through our tools.
+    /// Reads, and says what it found through our tools. OpenCode's own web tools stay denied.
     Reviewer,
-    /// The same, and may ask the web through ours; OpenCode's own web tools stay denied.
-    ReviewerWithWeb,
 }
 
 impl Profile {
-    /// The reviewer's, with the web where the run has it.
-    #[must_use]
-    pub fn reviewer(with_web: bool) -> Self {
-        if with_web {
-            Self::ReviewerWithWeb
-        } else {
-            Self::Reviewer
-        }
-    }
-
     /// The agent's name in OpenCode.
     #[must_use]
     pub fn agent(self) -> &'static str {
         match self {
-            Self::Reviewer | Self::ReviewerWithWeb => "reviewer",
+            Self::Reviewer => "reviewer",
         }
     }
 
-    /// The tools that are allowed; everything else is denied. A `*` at the end stands for any end. `list` and `todoread`
-    /// are names of other versions.
-    #[must_use]
-    pub fn tools(self) -> Vec<&'static str> {
-        let mut allowed = vec![
-            "read",
-            "grep",
-            "glob",
-            "list",
-            "todowrite",
-            "todoread",
-            "github_*",
-            "submit_*",
-        ];
-        if self == Self::ReviewerWithWeb {
-            allowed.extend(["web_search", "web_fetch"]);
-        }
-        allowed
-    }
-
-    /// Our tool servers that it is told of.
-    fn servers(self) -> &'static [&'static str] {
+    /// The tools of OpenCode that are allowed. `list` and `todoread` are names of other versions.
+    fn own(self) -> &'static [&'static str] {
         match self {
-            Self::Reviewer => &["github", "submit"],
-            Self::ReviewerWithWeb => &["github", "submit", "web"],
+            Self::Reviewer => &["read", "grep", "glob", "list", "todowrite", "todoread"],
         }
+    }
+
+    /// The tools that are allowed, with ours; everything else is denied.
+    #[must_use]
+    pub fn tools(self, ours: &[ToolName]) -> Vec<String> {
+        let own = self.own().iter().map(|&name| name.to_owned());
+        own.chain(ours.iter().map(ToolName::to_string)).collect()
     }
 }
 
-/// Our tool server, as the sidecar reaches it.
+/// One of our tools. OpenCode and the model call it `<server>_<name>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolName {
+    pub server: &'static str,
+    pub name: &'static str,
+}
+
+impl fmt::Display for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}_{}", self.server, self.name)
+    }
+}
+
+/// The tools of a session on our server, as the sidecar reaches them.
 #[derive(Debug, Clone)]
 pub struct ToolEndpoint {
-    /// Without a slash at the end.
+    /// Of the session; each tool server is below it by its name. Without a slash at the end.
     pub base_url: String,
     pub bearer: SecretString,
+    pub tools: Vec<ToolName>,
 }
 
 /// The model, as the sidecar reaches it: through our gateway.
@@ -112,7 +101,7 @@ pub fn config(
             "description": "Reviews one pull request.",
             "model": model_name,
             "prompt": system_prompt,
-            "permission": permissions(&profile.tools()),
+            "permission": permissions(&profile.tools(&tools.tools)),
         }),
     );
     json!({
@@ -125,36 +114,37 @@ pub fn config(
         "default_agent": profile.agent(),
         "permission": permissions(&[]),
         "agent": agents,
-        "mcp": tool_servers(profile, tools),
+        "mcp": tool_servers(tools),
         "provider": { model.provider.as_str(): provider(model, endpoint) },
     })
 }
 
 /// OpenCode takes the last rule that matches, so `*` stands first (which it also does in sorted order), and
 /// the names that it sets to `ask` by default are denied by name: an `ask` waits for ever without a person.
-fn permissions(allowed: &[&str]) -> Value {
+fn permissions(allowed: &[String]) -> Value {
     let mut rules = serde_json::Map::new();
     rules.insert("*".to_owned(), json!("deny"));
     for denied in ["doom_loop", "external_directory", "question"] {
         rules.insert(denied.to_owned(), json!("deny"));
     }
     for name in allowed {
-        rules.insert((*name).to_owned(), json!("allow"));
+        rules.insert(name.clone(), json!("allow"));
     }
     Value::Object(rules)
 }
 
-fn tool_servers(profile: Profile, tools: &ToolEndpoint) -> Value {
-    let servers = profile.servers().iter();
+/// Each tool server that has a tool of the session.
+fn tool_servers(tools: &ToolEndpoint) -> Value {
+    let servers = tools.tools.iter().map(|tool| tool.server);
     servers
-        .map(|name| ((*name).to_owned(), tool_server(tools, name)))
+        .map(|name| (name.to_owned(), tool_server(tools, name)))
         .collect()
 }
 
 fn tool_server(tools: &ToolEndpoint, name: &str) -> Value {
     json!({
         "type": "remote",
-        "url": format!("{}/mcp/{name}", tools.base_url),
+        "url": format!("{}/{name}", tools.base_url),
         "headers": { "Authorization": format!("Bearer {}", tools.bearer.expose_secret()) },
         "oauth": false,
         "enabled": true,
@@ -258,20 +248,26 @@ mod tests {
     }
 
     fn made(base_url: Option<&str>) -> Value {
-        made_for(Profile::Reviewer, base_url)
+        made_with(&[RECORD], base_url)
     }
 
-    fn made_for(profile: Profile, base_url: Option<&str>) -> Value {
+    const RECORD: ToolName = ToolName {
+        server: "github",
+        name: "post_review_comment",
+    };
+
+    fn made_with(tools: &[ToolName], base_url: Option<&str>) -> Value {
         let tools = ToolEndpoint {
-            base_url: "http://127.0.0.1:7".into(),
+            base_url: "http://127.0.0.1:7/mcp/r1".into(),
             bearer: "b-1".into(),
+            tools: tools.to_vec(),
         };
         let endpoint = ModelEndpoint {
             base_url: "http://127.0.0.1:7/model".into(),
             placeholder: "placeholder-1".into(),
         };
         let model = model(base_url);
-        config(profile, &model, "You review.", &tools, &endpoint)
+        config(Profile::Reviewer, &model, "You review.", &tools, &endpoint)
     }
 
     #[test]
@@ -291,8 +287,22 @@ mod tests {
     }
 
     #[test]
+    fn a_tool_of_ours_is_allowed_by_its_whole_name() {
+        let config = made(None);
+        let agent = &config["agent"]["reviewer"]["permission"];
+        assert_eq!(agent["github_post_review_comment"], "allow");
+        assert_eq!(agent["github_*"], Value::Null);
+        let servers: Vec<&String> = config["mcp"].as_object().unwrap().keys().collect();
+        assert_eq!(servers, ["github"]);
+    }
+
+    #[test]
     fn the_web_is_there_only_where_it_was_asked_for() {
-        let with_web = made_for(Profile::ReviewerWithWeb, None);
+        let web = |name| ToolName {
+            server: "web",
+            name,
+        };
+        let with_web = made_with(&[RECORD, web("search"), web("fetch")], None);
         let agent = &with_web["agent"]["reviewer"]["permission"];
         assert_eq!(
             (&agent["web_search"], &agent["web_fetch"]),
@@ -303,7 +313,10 @@ mod tests {
             Value::Null,
             "OpenCode's own stays under the general rule"
         );
-        assert_eq!(with_web["mcp"]["web"]["url"], "http://127.0.0.1:7/mcp/web");
+        assert_eq!(
+            with_web["mcp"]["web"]["url"],
+            "http://127.0.0.1:7/mcp/r1/web"
+        );
         assert!(
             !made(None).to_string().contains("web"),
             "off: not a word of it"

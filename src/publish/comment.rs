@@ -4,7 +4,8 @@
 use crate::context::coverage::{self, Excuse};
 use crate::context::since::Since;
 use crate::domain::{
-    Assessment, CommentId, CommitSha, Finding, PrKey, Status, Tally, Thread, Verdict,
+    Assessment, CommentId, CommitSha, Finding, PASSES, Passes, PrKey, Status, Tally, Thread,
+    Verdict,
 };
 use crate::plan::agenda::NotAccepted;
 use crate::plan::neighbours::Neighbour;
@@ -758,11 +759,21 @@ fn numbers(numbers: &[u64]) -> String {
 
 /// What the check run shows while the review is under way.
 #[must_use]
-pub fn check_in_progress() -> (&'static str, &'static str) {
-    (
-        "Review in progress",
-        "Four passes: the diff, the structure around it, security and rules, consolidation.",
-    )
+pub fn check_in_progress() -> (&'static str, String) {
+    ("Review in progress", listed(PASSES))
+}
+
+/// How many passes there are, and what each is about.
+fn listed(passes: Passes) -> String {
+    const WORDS: [&str; 9] = [
+        "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine",
+    ];
+    let total = usize::from(passes.total());
+    let count = WORDS.get(total.wrapping_sub(1));
+    let count = count.map_or_else(|| total.to_string(), |word| (*word).to_owned());
+    let noun = if total == 1 { "pass" } else { "passes" };
+    let topics: Vec<&str> = passes.all().map(|pass| pass.row.topic).collect();
+    format!("{count} {noun}: {}.", topics.join(", "))
 }
 
 /// What a token without `contents: write` costs, and what that would cost.
@@ -842,6 +853,17 @@ mod tests {
             pass: PassNumber::FIRST,
             reviewer: "reviewer-1".into(),
         }
+    }
+
+    #[test]
+    fn the_check_lists_the_passes_of_the_table() {
+        assert_eq!(
+            check_in_progress().1,
+            "Four passes: the diff, the structure around it, security and rules, consolidation."
+        );
+        assert!(
+            listed(crate::domain::passes::FIVE).starts_with("Five passes: the diff, the tests, ")
+        );
     }
 
     fn with_voice<T>(speak: impl FnOnce(&Voice<'_>) -> T) -> T {

@@ -349,7 +349,7 @@ impl Desk {
         let case = Case {
             score: finding.assessment.score,
             category: finding.category,
-            pass: finding.pass,
+            role: self.ledger.passes().role(finding.pass),
             combines,
         };
         let (score, fate) = match self.weights.decide(&case) {

@@ -1,7 +1,7 @@
 //! The ledger of passes: which one is under way, which are finished and with what words. It decides whether a
 //! submission counts; only what stands here is evidence that a review took place.
 
-use crate::domain::PassNumber;
+use crate::domain::{PassNumber, Passes};
 
 /// How often a turn that ends without a submission is nudged before the pass counts as incomplete.
 pub const NUDGES: u32 = 2;
@@ -23,6 +23,8 @@ pub enum Stage {
 
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
+    /// The table that says which passes there are.
+    passes: Passes,
     current: Option<Stage>,
     /// Turn 0 came to its end.
     turn_zero: bool,
@@ -46,6 +48,12 @@ pub struct Submission<'a> {
 }
 
 impl Ledger {
+    /// The passes of the review.
+    #[must_use]
+    pub fn passes(&self) -> Passes {
+        self.passes
+    }
+
     /// Opens a pass. From here on, findings belong to it.
     pub fn begin(&mut self, pass: PassNumber) {
         self.begin_part(pass, (1, 1));
@@ -117,7 +125,8 @@ impl Ledger {
 
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        PassNumber::all().all(|pass| self.is_finished(pass))
+        let mut passes = self.passes.all();
+        passes.all(|pass| self.is_finished(pass.number))
     }
 
     /// Takes a submission, or says what the model should do instead.
@@ -127,8 +136,10 @@ impl Ledger {
                 "No pass is under way; end your turn and wait for the prompt of a pass.".into(),
             );
         };
-        let number = PassNumber::new(submission.number)
-            .ok_or_else(|| format!("pass_number is 1 to 4; the pass under way is {current}."))?;
+        let number = self.passes.number(submission.number).ok_or_else(|| {
+            let total = self.passes.total();
+            format!("pass_number is 1 to {total}; the pass under way is {current}.")
+        })?;
         if self.is_finished(number) || (number == current && self.is_part_submitted()) {
             return Ok(format!(
                 "Pass {number} is already recorded. End your turn now."
@@ -161,11 +172,14 @@ impl Ledger {
             number,
             summary: self.parts.join(" "),
         });
-        Ok(match number.next() {
+        let place = self.passes.place(number);
+        Ok(match self.passes.after(number) {
             Some(next) => format!(
-                "Pass {number} of 4 is recorded. End your turn now; the prompt of pass {next} follows."
+                "Pass {place} is recorded. End your turn now; the prompt of pass {next} follows."
             ),
-            None => "Pass 4 of 4 is recorded and the review is complete. End your turn now.".into(),
+            None => {
+                format!("Pass {place} is recorded and the review is complete. End your turn now.")
+            }
         })
     }
 }
@@ -263,6 +277,30 @@ mod tests {
             assert!(!ledger.is_complete());
             ledger.begin(pass(number));
             ledger.submit(&submission(number)).unwrap();
+        }
+        assert!(ledger.is_complete());
+    }
+
+    #[test]
+    fn numbers_and_totals_follow_from_the_table() {
+        let mut ledger = Ledger {
+            passes: crate::domain::passes::FIVE,
+            ..Ledger::default()
+        };
+        ledger.begin(pass(4));
+        assert_eq!(
+            ledger.submit(&submission(6)).unwrap_err(),
+            "pass_number is 1 to 5; the pass under way is 4."
+        );
+        assert_eq!(
+            ledger.submit(&submission(4)).unwrap(),
+            "Pass 4 of 5 is recorded. End your turn now; the prompt of pass 5 follows."
+        );
+        for number in [1, 2, 3, 5] {
+            assert!(!ledger.is_complete());
+            ledger.begin(pass(number));
+            let said = ledger.submit(&submission(number)).unwrap();
+            assert!(said.starts_with(&format!("Pass {number} of 5 is recorded")));
         }
         assert!(ledger.is_complete());
     }

@@ -6,7 +6,6 @@ pub mod desk;
 pub mod ledger;
 pub mod limits;
 pub mod outcome;
-pub mod passes;
 pub mod policy;
 pub mod session;
 pub mod watch;

@@ -1,7 +1,7 @@
 //! What a score is worth. Code, not the prompt, applies the threshold, the promotion of security findings and
 //! the elevation of combined ones, so that no wording of the model moves them.
 
-use crate::domain::{Category, PassNumber, Score};
+use crate::domain::{Category, Role, Score};
 use std::fmt;
 
 /// The weights of a run.
@@ -42,20 +42,18 @@ pub enum Decision {
 pub struct Case {
     pub score: Score,
     pub category: Option<Category>,
-    pub pass: PassNumber,
+    /// Of the pass that made it.
+    pub role: Option<Role>,
     /// How many suppressed findings it combines.
     pub combines: usize,
 }
-
-/// The pass whose findings are security findings unless they say otherwise.
-const SECURITY_PASS: u8 = 3;
 
 impl Weights {
     #[must_use]
     pub fn decide(&self, case: &Case) -> Decision {
         let security = match case.category {
             Some(category) => category == Category::Security,
-            None => case.pass.get() == SECURITY_PASS,
+            None => case.role == Some(Role::Security),
         };
         let mut score = case.score;
         if security && self.sensitive {
@@ -123,7 +121,7 @@ mod tests {
         Case {
             score: score(n),
             category: None,
-            pass: PassNumber::FIRST,
+            role: Some(Role::Diffs),
             combines: 0,
         }
     }
@@ -167,7 +165,7 @@ mod tests {
             ..weights()
         };
         let third = Case {
-            pass: PassNumber::new(3).unwrap(),
+            role: Some(Role::Security),
             ..case(3)
         };
         assert_eq!(posted(&sensitive, &third), Some(5));

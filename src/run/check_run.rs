@@ -276,7 +276,7 @@ impl CheckRun {
         let (title, summary) = comment::check_in_progress();
         let output = CheckOutput {
             title: title.into(),
-            summary: summary.into(),
+            summary,
             text: Some(
                 [open.lease, open.promise]
                     .into_iter()

@@ -3,7 +3,8 @@
 
 use super::staged::Staged;
 use crate::domain::{
-    CommentId, CommitSha, Evidence, Finding, PrKey, Score, Tally, Thread, Verdict,
+    CommentId, CommitSha, Evidence, Finding, PASSES, PassNumber, PrKey, Score, Tally, Thread,
+    Verdict,
 };
 use crate::gather::Facts;
 use crate::gather::change::Change;
@@ -281,20 +282,24 @@ fn way_out(job: &Job<'_>, verdict: Verdict, record: &Record) -> Option<String> {
 
 /// Why a review ended early.
 pub fn why_ended(held: &Held) -> Option<String> {
+    let place = |pass: &PassNumber| PASSES.place(*pass);
     match &held.end {
         End::Complete | End::Refused(_) => None,
         End::NotAsked(why) => Some(format!("Nothing was asked of the model: {why}.")),
         End::NotJudged(why) => Some(format!("The open threads were not judged: {why}")),
         End::NotSubmitted(pass, why) => Some(format!(
-            "Pass {pass} of 4 was never submitted by the model{why}."
+            "Pass {} was never submitted by the model{why}.",
+            place(pass)
         )),
         End::OutOfTime(pass) => Some(format!(
-            "The time ran out in pass {pass} of 4; review_timeout_minutes sets it."
+            "The time ran out in pass {}; review_timeout_minutes sets it.",
+            place(pass)
         )),
         End::OverBudget(pass, why) => Some(format!(
-            "The review was stopped in pass {pass} of 4: {why}."
+            "The review was stopped in pass {}: {why}.",
+            place(pass)
         )),
-        End::Failed(pass, why) => Some(format!("Pass {pass} of 4 failed: {why}")),
+        End::Failed(pass, why) => Some(format!("Pass {} failed: {why}", place(pass))),
     }
 }
 

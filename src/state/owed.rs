@@ -1,7 +1,7 @@
 //! Findings that a review has made and could not post, in the record that it leaves: the next run posts them in the
 //! same words, without asking the model again.
 
-use crate::domain::{Anchor, Assessment, Finding, PassNumber, Score, Side};
+use crate::domain::{Anchor, Assessment, Finding, PASSES, Score, Side};
 use serde::{Deserialize, Serialize};
 
 /// A check run's text takes 65,535 characters, and the record has to hold its account, too.
@@ -85,7 +85,7 @@ impl Owed {
                 score: Score::new(self.score.into())?,
             },
             category: self.category.as_deref().and_then(|name| name.parse().ok()),
-            pass: PassNumber::new(self.pass.into())?,
+            pass: PASSES.number(self.pass.into())?,
             reviewer: self.reviewer.clone(),
         })
     }
@@ -125,7 +125,7 @@ mod tests {
                 score: Score::new(7).unwrap(),
             },
             category: Some(Category::Logic),
-            pass: PassNumber::LAST,
+            pass: PASSES.number(4).unwrap(),
             reviewer: "senior".into(),
         }
     }

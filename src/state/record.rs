@@ -5,7 +5,9 @@ use super::block::{self, Kind, Listed};
 use super::owed::Owed;
 use super::signature::{Keys, Signed, Verdict};
 use super::spending::Spent;
-use crate::domain::{CommentId, CommitSha, FindingId, PrKey, Resolution, Score, Thread};
+use crate::domain::{
+    CommentId, CommitSha, FindingId, PASSES, Passes, PrKey, Resolution, Score, Thread,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -87,7 +89,7 @@ impl Record {
 
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.passes == [1, 2, 3, 4]
+        self.passes.iter().copied().eq(1..=PASSES.total())
     }
 
     /// Whether a review of a later head can go on from it: what nobody can show is judged anew with each head, and what there
@@ -123,14 +125,20 @@ impl Record {
             1 => Some("1 file not read".to_owned()),
             n => Some(format!("{n} files not read")),
         };
-        let passes = (1..=4).filter(|pass| !self.passes.contains(pass));
-        let passes: Vec<String> = passes.map(|pass| pass.to_string()).collect();
-        let passes = self.ended.as_ref().map(|why| match passes.as_slice() {
-            [] => why.clone(),
-            [one] => format!("pass {one} of 4 not finished"),
-            more => format!("passes {} of 4 not finished", more.join(", ")),
-        });
+        let passes = self.ended.as_ref().map(|why| self.unfinished(PASSES, why));
         files.into_iter().chain(passes).collect()
+    }
+
+    /// The passes of a table that were not finished, or, if all were, why the review ended.
+    fn unfinished(&self, passes: Passes, why: &str) -> String {
+        let total = passes.total();
+        let missing = (1..=total).filter(|pass| !self.passes.contains(pass));
+        let missing: Vec<String> = missing.map(|pass| pass.to_string()).collect();
+        match missing.as_slice() {
+            [] => why.to_owned(),
+            [one] => format!("pass {one} of {total} not finished"),
+            more => format!("passes {} of {total} not finished", more.join(", ")),
+        }
     }
 
     /// Whether the review looked at the change after everything that is fixed now was fixed. One from before proves
@@ -367,6 +375,20 @@ mod tests {
             "2 files not read; passes 3, 4 of 4 not finished"
         );
         assert_eq!(undone(&[], &[1, 2, 3], budget), "pass 4 of 4 not finished");
+    }
+
+    #[test]
+    fn the_passes_that_were_not_finished_follow_from_the_table() {
+        let five = |passes: &[u8]| {
+            let record = Record {
+                passes: passes.to_vec(),
+                ..record()
+            };
+            record.unfinished(crate::domain::passes::FIVE, "cancelled")
+        };
+        assert_eq!(five(&[1, 2, 3, 4]), "pass 5 of 5 not finished");
+        assert_eq!(five(&[1, 3]), "passes 2, 4, 5 of 5 not finished");
+        assert_eq!(five(&[1, 2, 3, 4, 5]), "cancelled");
     }
 
     #[test]

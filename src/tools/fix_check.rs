@@ -1,6 +1,7 @@
 //! `submit_fix_check`: says whether a finding is fixed, in the session that checks fixes.
 
-use super::{GivenThread, Tool, arguments};
+use super::tool::{Answer, Redaction, Tool, at_desk};
+use super::{GivenThread, SharedDesk, arguments};
 use crate::review::desk::Desk;
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
@@ -18,15 +19,17 @@ struct Arguments {
     reason: String,
 }
 
-pub const TOOL: Tool = Tool {
+pub const TOOL: Tool<SharedDesk> = Tool {
     server: "submit",
     name: "fix_check",
     description: "Says whether the code fixes a finding. Only for the task that checks fixes; once for each thread.",
     schema: schema_for_type::<Arguments>,
-    call,
+    is_offered: |_| true,
+    redaction: Redaction::WordsAndAnswer,
+    call: |desk, given| at_desk(&desk, |desk| call(desk, given)),
 };
 
-fn call(desk: &mut Desk, given: JsonObject) -> Result<String, String> {
+fn call(desk: &mut Desk, given: JsonObject) -> Answer {
     let usage = "{thread_id: string, is_fixed: boolean, reason: string}";
     let given: Arguments = arguments(given, usage)?;
     desk.check_fix(given.thread_id.parse()?, given.is_fixed, &given.reason)

@@ -1,6 +1,7 @@
 //! `github_get_run_state`: the threads on the pull request and what this review has recorded.
 
-use super::Tool;
+use super::SharedDesk;
+use super::tool::{Answer, Redaction, Tool, at_desk};
 use crate::domain::Thread;
 use crate::review::desk::{self, Desk};
 use crate::review::ledger::Stage;
@@ -13,16 +14,18 @@ use serde_json::{Value, json};
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
 
-pub const TOOL: Tool = Tool {
+pub const TOOL: Tool<SharedDesk> = Tool {
     server: "github",
     name: "get_run_state",
     description: "Your threads on this pull request with their status and replies, and in metadata the head, the \
                   pass, the changed files and the findings recorded in this review.",
     schema: schema_for_type::<Nothing>,
-    call,
+    is_offered: |_| true,
+    redaction: Redaction::WordsAndAnswer,
+    call: |desk, given| at_desk(&desk, |desk| call(desk, given)),
 };
 
-fn call(desk: &mut Desk, _: JsonObject) -> Result<String, String> {
+fn call(desk: &mut Desk, _: JsonObject) -> Answer {
     if desk.ledger.current() == Some(Stage::FixCheck) {
         // Whoever checks a fix hears none of the discussion.
         return Err(desk::ONLY_FIX_CHECKS.into());

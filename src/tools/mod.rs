@@ -1,22 +1,25 @@
-//! The model's only effects: one file a tool, listed in one table, and the loopback server that offers them over
-//! MCP. A tool parses its arguments and asks the desk; deciding is the desk's work.
+//! The model's only effects: one file a tool, one table a set of them, and the loopback server that offers them over
+//! MCP. A tool of a review parses its arguments and asks the desk; deciding is the desk's work.
 
 mod fix_check;
 mod get_run_state;
+mod handler;
 mod pass_results;
 mod post_review_comment;
 mod reply_to_thread;
 mod resolve_thread;
 pub mod server;
-pub mod web;
+mod tool;
 mod web_fetch;
 mod web_search;
 
 pub use get_run_state::thread_json;
+pub use tool::{Answer, BoundTool, Redaction, Tool, bind};
 
 use crate::domain::ThreadId;
-use crate::redact::Redactor;
-use crate::review::desk::Desk;
+use crate::opencode::ToolName;
+use crate::review::desk::SharedDesk;
+use crate::web::Web;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,19 +27,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A tool as the model meets it: `<server>_<name>`.
-#[derive(Debug, Clone, Copy)]
-pub struct Tool {
-    pub server: &'static str,
-    pub name: &'static str,
-    pub description: &'static str,
-    pub schema: fn() -> Arc<JsonObject>,
-    /// The answer, or a refusal that tells the model what to do next.
-    pub call: fn(&mut Desk, JsonObject) -> Result<String, String>,
-}
-
-/// Every tool that works on the desk; `web::WEB_TOOLS` are the others.
-pub const TOOLS: &[Tool] = &[
+/// The tools of a review.
+pub const REVIEW_TOOLS: &[Tool<SharedDesk>] = &[
     get_run_state::TOOL,
     post_review_comment::TOOL,
     reply_to_thread::TOOL,
@@ -45,32 +37,31 @@ pub const TOOLS: &[Tool] = &[
     fix_check::TOOL,
 ];
 
-/// The servers the tools are grouped under.
-pub const SERVERS: &[&str] = &["github", "submit"];
+/// The tools that ask the web. They touch no desk: a slow page must not keep a finding from being recorded.
+pub const WEB_TOOLS: &[Tool<Arc<Web>>] = &[web_search::TOOL, web_fetch::TOOL];
+
+/// The names of a review's tools. OpenCode's permissions and the gateway's list follow from them.
+#[must_use]
+pub fn review_names(with_web: bool) -> Vec<ToolName> {
+    let web = WEB_TOOLS.iter().filter(|_| with_web);
+    let names = REVIEW_TOOLS.iter().map(Tool::full_name);
+    names.chain(web.map(Tool::full_name)).collect()
+}
+
+/// The tools of a review, with what they work on. Without access to the web, its tools do not exist.
+#[must_use]
+pub fn review_tools(desk: &SharedDesk, web: Option<&Arc<Web>>) -> Vec<BoundTool> {
+    let web = web.map(|web| tool::bind(WEB_TOOLS, web));
+    let mut tools = tool::bind(REVIEW_TOOLS, desk);
+    tools.extend(web.into_iter().flatten());
+    tools
+}
 
 /// Arguments as a type; OpenCode does not check them, so this is the only check there is.
 fn arguments<T: DeserializeOwned>(given: JsonObject, usage: &str) -> Result<T, String> {
     serde_json::from_value(Value::Object(given)).map_err(|error| {
         format!("Wrong arguments: {error}. Expected {usage}. Correct them and call again.")
     })
-}
-
-/// Arguments that name something rather than say it: they are compared with what is there, and repeated to the model
-/// alone.
-const NAMES: [&str; 5] = ["file", "quote", "thread_id", "distinct_from", "combines"];
-
-/// The arguments with the secrets in their words replaced. Everything that is said about a change, in comments, report
-/// and log, comes through here.
-fn without_secrets(given: JsonObject, redactor: &Redactor) -> JsonObject {
-    let clean = |(name, value): (String, Value)| {
-        let value = match value {
-            value if NAMES.contains(&name.as_str()) => value,
-            Value::Object(inner) => Value::Object(without_secrets(inner, redactor)),
-            other => redactor.clean_value(other),
-        };
-        (name, value)
-    };
-    given.into_iter().map(clean).collect()
 }
 
 /// A thread id as models write it: a string, or the bare number.
@@ -95,33 +86,32 @@ impl GivenThread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
-    fn r7_a_secret_is_taken_out_of_what_is_said_and_not_out_of_names() {
-        let key = "sk-standin-0123456789abcdef0123456789abcdef";
-        let redactor = Redactor::new(&[key.into()]);
-        let given = json!({
-            "file": key,
-            "line": 3,
-            "quote": format!("key = {key}"),
-            "body": format!("The key {key} is committed in src/a.ts."),
-            "assessment": { "finding": format!("{key} leaks"), "score": 9 },
-        });
-        let Value::Object(given) = given else {
-            panic!("an object");
+    fn the_model_meets_the_tools_by_these_names() {
+        let names = |with_web| {
+            let names = review_names(with_web).into_iter();
+            names.map(|name| name.to_string()).collect::<Vec<_>>()
         };
-        let cleaned = Value::Object(without_secrets(given, &redactor));
-        assert_eq!(cleaned["file"], key);
-        assert_eq!(cleaned["quote"], format!("key = {key}"));
+        let of_review = [
+            "github_get_run_state",
+            "github_post_review_comment",
+            "github_reply_to_thread",
+            "github_resolve_thread",
+            "submit_pass_results",
+            "submit_fix_check",
+        ];
+        assert_eq!(names(false), of_review);
         assert_eq!(
-            cleaned["body"],
-            "The key [redacted: secret of this run] is committed in src/a.ts."
+            names(true),
+            [&of_review[..], &["web_search", "web_fetch"]].concat()
         );
-        assert_eq!(
-            cleaned["assessment"],
-            json!({ "finding": "[redacted: secret of this run] leaks", "score": 9 })
-        );
-        assert_eq!(cleaned["line"], 3);
+    }
+
+    #[test]
+    fn what_is_bound_is_what_is_named() {
+        let bound = review_tools(&SharedDesk::default(), None);
+        let bound: Vec<ToolName> = bound.iter().map(|tool| tool.name).collect();
+        assert_eq!(bound, review_names(false));
     }
 }

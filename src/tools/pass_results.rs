@@ -1,6 +1,8 @@
 //! `submit_pass_results`: marks the pass under way as complete.
 
-use super::{Tool, arguments};
+use super::tool::{Answer, Redaction, Tool, at_desk};
+use super::{SharedDesk, arguments};
+use crate::domain::PASSES;
 use crate::review::desk::Desk;
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
@@ -10,7 +12,7 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The pass that is complete, 1 to 4.
+    #[schemars(description = format!("The pass that is complete, 1 to {}.", PASSES.total()))]
     pass_number: u64,
     /// What was checked and found, in one or two sentences, or "Nothing to report.".
     summary: String,
@@ -18,16 +20,35 @@ struct Arguments {
     has_blocking_issues: bool,
 }
 
-pub const TOOL: Tool = Tool {
+pub const TOOL: Tool<SharedDesk> = Tool {
     server: "submit",
     name: "pass_results",
     description: "Ends the pass under way. Call it once per pass, after its findings are recorded, then end your turn.",
     schema: schema_for_type::<Arguments>,
-    call,
+    is_offered: |_| true,
+    redaction: Redaction::WordsAndAnswer,
+    call: |desk, given| at_desk(&desk, |desk| call(desk, given)),
 };
 
-fn call(desk: &mut Desk, given: JsonObject) -> Result<String, String> {
-    let usage = "{pass_number: integer 1-4, summary: string, has_blocking_issues: boolean}";
-    let given: Arguments = arguments(given, usage)?;
+fn call(desk: &mut Desk, given: JsonObject) -> Answer {
+    let usage = format!(
+        "{{pass_number: integer 1-{}, summary: string, has_blocking_issues: boolean}}",
+        PASSES.total()
+    );
+    let given: Arguments = arguments(given, &usage)?;
     desk.submit(given.pass_number, &given.summary, given.has_blocking_issues)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_told_which_passes_there_are() {
+        let schema = (TOOL.schema)();
+        assert_eq!(
+            schema["properties"]["pass_number"]["description"],
+            "The pass that is complete, 1 to 4."
+        );
+    }
 }

@@ -1,6 +1,7 @@
 //! `github_post_review_comment`: a new finding.
 
-use super::{GivenThread, Tool, arguments};
+use super::tool::{Answer, Redaction, Tool, at_desk};
+use super::{GivenThread, SharedDesk, arguments};
 use crate::domain::{Assessment, Category, Score, ThreadId};
 use crate::review::desk::{Desk, Draft};
 use rmcp::handler::server::tool::schema_for_type;
@@ -51,16 +52,18 @@ const USAGE: &str = "{file: string, line: integer, body: string, assessment: {fi
                      score: integer 1-10}, category?: string, quote?: string, distinct_from?: {thread_id, reason}, \
                      combines?: [thread ids]}";
 
-pub const TOOL: Tool = Tool {
+pub const TOOL: Tool<SharedDesk> = Tool {
     server: "github",
     name: "post_review_comment",
     description: "Records a finding at a line of the diff. Returns its thread id, such as new-1. Nothing is \
                   published before the review is complete.",
     schema: schema_for_type::<Arguments>,
-    call,
+    is_offered: |_| true,
+    redaction: Redaction::WordsAndAnswer,
+    call: |desk, given| at_desk(&desk, |desk| call(desk, given)),
 };
 
-fn call(desk: &mut Desk, given: JsonObject) -> Result<String, String> {
+fn call(desk: &mut Desk, given: JsonObject) -> Answer {
     let given: Arguments = arguments(given, USAGE)?;
     desk.post(draft(given)?)
 }

@@ -1,6 +1,7 @@
 //! `github_reply_to_thread`: a word in a discussion, or an addition to a recorded finding.
 
-use super::{GivenThread, Tool, arguments};
+use super::tool::{Answer, Redaction, Tool, at_desk};
+use super::{GivenThread, SharedDesk, arguments};
 use crate::review::desk::{Desk, Word};
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
@@ -19,16 +20,18 @@ struct Arguments {
     is_answer: Option<bool>,
 }
 
-pub const TOOL: Tool = Tool {
+pub const TOOL: Tool<SharedDesk> = Tool {
     server: "github",
     name: "reply_to_thread",
     description: "Answers in one of your threads: keeps the finding with an argument, or concedes it. On a finding \
                   of this review, adds to its text.",
     schema: schema_for_type::<Arguments>,
-    call,
+    is_offered: |_| true,
+    redaction: Redaction::WordsAndAnswer,
+    call: |desk, given| at_desk(&desk, |desk| call(desk, given)),
 };
 
-fn call(desk: &mut Desk, given: JsonObject) -> Result<String, String> {
+fn call(desk: &mut Desk, given: JsonObject) -> Answer {
     let given: Arguments = arguments(
         given,
         "{thread_id: string, body: string, is_concession: boolean, is_answer?: boolean}",

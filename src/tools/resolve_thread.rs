@@ -1,6 +1,7 @@
 //! `github_resolve_thread`: closes a thread that is fixed or explained, or withdraws a recorded finding.
 
-use super::{GivenThread, Tool, arguments};
+use super::tool::{Answer, Redaction, Tool, at_desk};
+use super::{GivenThread, SharedDesk, arguments};
 use crate::review::desk::{Claim, Desk};
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
@@ -29,16 +30,18 @@ struct FixedBy {
     quote: Option<String>,
 }
 
-pub const TOOL: Tool = Tool {
+pub const TOOL: Tool<SharedDesk> = Tool {
     server: "github",
     name: "resolve_thread",
     description: "Closes one of your threads because the code fixes it (give fixed_by) or the developer's \
                   explanation holds. On a finding of this review, withdraws it.",
     schema: schema_for_type::<Arguments>,
-    call,
+    is_offered: |_| true,
+    redaction: Redaction::WordsAndAnswer,
+    call: |desk, given| at_desk(&desk, |desk| call(desk, given)),
 };
 
-fn call(desk: &mut Desk, given: JsonObject) -> Result<String, String> {
+fn call(desk: &mut Desk, given: JsonObject) -> Answer {
     let usage = "{thread_id: string, reason: string, \
                  fixed_by?: {file: string, commit?: string, quote?: string}}";
     let given: Arguments = arguments(given, usage)?;

@@ -1,55 +1,122 @@
-//! The loopback server through which OpenCode reaches the tools and, through the gateway, its model. Bound before its
-//! address is told, closed to everybody without the run's secrets.
+//! The loopback server through which OpenCode reaches the tools of its sessions and, through the gateway, its model.
+//! Bound before its address is told, closed to everybody without the secret of a session.
 
-use super::web::WebHandler;
-use super::{SERVERS, TOOLS, Tool, without_secrets};
+use super::handler::Handler;
+use super::tool::BoundTool;
 use crate::gateway::{Gateway, same};
 use crate::redact::Redactor;
-use crate::review::desk::SharedDesk;
-use crate::web::Web;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use axum::Router;
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
-use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use axum::routing::any;
 use axum::serve::ListenerExt;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
-};
-use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use rmcp::{ErrorData, RoleServer, ServerHandler};
 use secrecy::{ExposeSecret as _, SecretString};
+use std::collections::HashMap;
+use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 /// No argument of our tools is larger.
 const MAX_REQUEST: usize = 1 << 20;
 
-/// What the server offers, and to whom.
+/// A session's name in the paths of its tools: `r1` is the first that reviews.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionName {
+    Review(u8),
+}
+
+impl fmt::Display for SessionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Review(number) => write!(f, "r{number}"),
+        }
+    }
+}
+
+/// What the server offers to a session.
 #[derive(Debug)]
-pub struct Offer<'a> {
-    pub desk: SharedDesk,
-    /// Admits to the tools.
+pub struct Offer {
+    pub session: SessionName,
+    /// Admits to the tools of this session, and of no other.
     pub bearer: SecretString,
     /// Takes secrets out of whatever the model says.
     pub redactor: Arc<Redactor>,
-    /// The way to the model.
-    pub gateway: Option<&'a Gateway>,
-    /// Without it, the tools of the web do not exist.
-    pub web: Option<Arc<Web>>,
+    pub tools: Vec<BoundTool>,
+}
+
+/// One MCP server of a session.
+type Mcp = StreamableHttpService<Handler, LocalSessionManager>;
+
+/// A session that is served.
+struct Served {
+    /// The one value of the header that admits.
+    authorization: String,
+    servers: HashMap<&'static str, Mcp>,
+}
+
+impl Served {
+    fn new(offer: Offer, address: SocketAddr) -> Self {
+        let mut grouped: HashMap<&'static str, Vec<BoundTool>> = HashMap::new();
+        for tool in offer.tools {
+            grouped.entry(tool.name.server).or_default().push(tool);
+        }
+        let servers = grouped.into_iter().map(|(server, tools)| {
+            let handler = Handler {
+                tools: tools.into(),
+                redactor: Arc::clone(&offer.redactor),
+            };
+            (server, mcp(address, handler))
+        });
+        Self {
+            authorization: format!("Bearer {}", offer.bearer.expose_secret()),
+            servers: servers.collect(),
+        }
+    }
+}
+
+/// The sessions by their names in paths.
+#[derive(Clone, Default)]
+struct Sessions(Arc<RwLock<HashMap<String, Arc<Served>>>>);
+
+impl Sessions {
+    fn get(&self, name: &str) -> Option<Arc<Served>> {
+        let sessions = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        sessions.get(name).cloned()
+    }
+
+    /// Whether the name was free.
+    fn add(&self, name: SessionName, served: Served) -> bool {
+        let mut sessions = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let name = name.to_string();
+        let is_free = !sessions.contains_key(&name);
+        if is_free {
+            sessions.insert(name, Arc::new(served));
+        }
+        is_free
+    }
 }
 
 /// The running server.
-#[derive(Debug)]
 pub struct ToolServer {
     base_url: String,
-    port: u16,
+    address: SocketAddr,
+    sessions: Sessions,
     task: JoinHandle<()>,
+}
+
+impl fmt::Debug for ToolServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolServer")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Drop for ToolServer {
@@ -59,15 +126,18 @@ impl Drop for ToolServer {
 }
 
 impl ToolServer {
-    pub async fn start(offer: Offer<'_>) -> Result<Self> {
+    /// With the tools of some sessions, and with the way to the model.
+    pub async fn start(offers: Vec<Offer>, gateway: Option<&Gateway>) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))
             .await
             .context("The tool server could not listen on the loopback interface")?;
         let address = listener
             .local_addr()
             .context("the tool server has no address")?;
-        let gateway = offer.gateway;
-        let mut router = tools(offer, address);
+        let sessions = Sessions::default();
+        let mut router = Router::new()
+            .route("/mcp/{*path}", any(admit))
+            .with_state(sessions.clone());
         if let Some(gateway) = gateway {
             // The gateway has an admission of its own, and no limit but its own on what it passes.
             router = router.merge(gateway.router(address));
@@ -83,11 +153,24 @@ impl ToolServer {
                 tracing::error!("the tool server stopped: {error}");
             }
         });
-        Ok(Self {
+        let server = Self {
             base_url: format!("http://{address}"),
-            port: address.port(),
+            address,
+            sessions,
             task,
-        })
+        };
+        for offer in offers {
+            server.add(offer)?;
+        }
+        Ok(server)
+    }
+
+    /// Serves one more session. A name is given once, so that no session takes the place of another.
+    pub fn add(&self, offer: Offer) -> Result<()> {
+        let name = offer.session;
+        let is_new = self.sessions.add(name, Served::new(offer, self.address));
+        ensure!(is_new, "the session {name} is served already");
+        Ok(())
     }
 
     #[must_use]
@@ -95,41 +178,22 @@ impl ToolServer {
         &self.base_url
     }
 
+    /// Where the tool servers of a session are, each below it by its name.
+    #[must_use]
+    pub fn tools_url(&self, session: SessionName) -> String {
+        format!("{}/mcp/{session}", self.base_url)
+    }
+
     #[must_use]
     pub fn port(&self) -> u16 {
-        self.port
+        self.address.port()
     }
-}
-
-/// The tools, each server at its path, for whoever has the bearer secret.
-fn tools(offer: Offer<'_>, address: SocketAddr) -> axum::Router {
-    let mut router = axum::Router::new();
-    for server in SERVERS {
-        let handler = Handler {
-            server,
-            desk: offer.desk.clone(),
-            redactor: Arc::clone(&offer.redactor),
-        };
-        let service = mcp(address, move || handler.clone());
-        router = router.nest_service(&format!("/mcp/{server}"), service);
-    }
-    if let Some(web) = offer.web {
-        let handler = move || WebHandler(Arc::clone(&web));
-        router = router.nest_service("/mcp/web", mcp(address, handler));
-    }
-    router.layer(middleware::from_fn_with_state(
-        Arc::<str>::from(format!("Bearer {}", offer.bearer.expose_secret())),
-        authorised,
-    ))
 }
 
 /// One MCP server below our address.
-fn mcp<H: ServerHandler>(
-    address: SocketAddr,
-    handler: impl Fn() -> H + Send + Sync + 'static,
-) -> StreamableHttpService<H, LocalSessionManager> {
+fn mcp(address: SocketAddr, handler: Handler) -> Mcp {
     StreamableHttpService::new(
-        move || Ok(handler()),
+        move || Ok(handler.clone()),
         Arc::new(LocalSessionManager::default()),
         StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
@@ -140,76 +204,28 @@ fn mcp<H: ServerHandler>(
     )
 }
 
-/// A refusal is a result, too: the model can act on it.
-pub(super) fn tool_result(answer: Result<String, String>) -> CallToolResponse {
-    let result = match answer {
-        Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
-        Err(text) => CallToolResult::error(vec![ContentBlock::text(text)]),
+/// Stands where the secret of a session would, as long as one of ours, if there is no such session.
+const NOBODY: &str = "Bearer 0000000000000000000000000000000000000000000000000000000000000000";
+
+/// Hands a request to `/mcp/<session>/<server>` on, for whoever has the secret of that session. Others learn nothing,
+/// not even which sessions there are.
+async fn admit(State(sessions): State<Sessions>, request: Request) -> Response {
+    let path = request.uri().path().strip_prefix("/mcp/");
+    let (session, server) = path
+        .and_then(|path| path.split_once('/'))
+        .unwrap_or_default();
+    let served = sessions.get(session);
+    let expected = match &served {
+        Some(served) => served.authorization.as_bytes(),
+        None => NOBODY.as_bytes(),
     };
-    result.into()
-}
-
-async fn authorised(State(expected): State<Arc<str>>, request: Request, next: Next) -> Response {
     let given = request.headers().get(header::AUTHORIZATION);
-    let matches = given.is_some_and(|given| same(given.as_bytes(), expected.as_bytes()));
-    if matches {
-        next.run(request).await
-    } else {
-        StatusCode::UNAUTHORIZED.into_response()
-    }
-}
-
-#[derive(Debug, Clone)]
-struct Handler {
-    server: &'static str,
-    desk: SharedDesk,
-    redactor: Arc<Redactor>,
-}
-
-impl Handler {
-    fn tools(&self) -> impl Iterator<Item = &'static Tool> {
-        let server = self.server;
-        TOOLS.iter().filter(move |tool| tool.server == server)
-    }
-
-    fn call(&self, request: CallToolRequestParams) -> Result<String, String> {
-        let tool = self
-            .tools()
-            .find(|tool| tool.name == request.name)
-            .ok_or_else(|| format!("There is no tool {}.", request.name))?;
-        let arguments = without_secrets(request.arguments.unwrap_or_default(), &self.redactor);
-        let answer = self
-            .desk
-            .work(|desk| (tool.call)(desk, arguments))
-            .unwrap_or_else(|| Err("The review has not begun; wait for the first prompt.".into()));
-        // A refusal quotes the name that it refuses.
-        let clean = |text: String| self.redactor.clean_own(&text).into_owned();
-        answer.map(clean).map_err(clean)
-    }
-}
-
-impl ServerHandler for Handler {
-    fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-    }
-
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self
-            .tools()
-            .map(|tool| rmcp::model::Tool::new(tool.name, tool.description, (tool.schema)()))
-            .collect();
-        Ok(ListToolsResult::with_all_items(tools))
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        Ok(tool_result(self.call(request)))
+    let matches = given.is_some_and(|given| same(given.as_bytes(), expected));
+    let Some(served) = served.filter(|_| matches) else {
+        return StatusCode::UNAUTHORIZED.into_response();
+    };
+    match served.servers.get(server) {
+        Some(mcp) => mcp.handle(request).await.map(Body::new),
+        None => StatusCode::NOT_FOUND.into_response(),
     }
 }

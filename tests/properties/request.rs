@@ -5,6 +5,7 @@ use super::draw::Draw;
 use crate::config::ModelChoice;
 use crate::gateway::{Gateway, Limits};
 use crate::opencode::Profile;
+use crate::tools::review_names;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -39,7 +40,7 @@ static GATEWAYS: LazyLock<[Gateway; 3]> = LazyLock::new(|| {
             key: Some("key".into()),
             context: None,
         };
-        let tools = Profile::Reviewer.tools();
+        let tools = Profile::Reviewer.tools(&review_names(false));
         Gateway::new(&model, "placeholder".into(), &[], Limits::default(), tools)
             .expect("a gateway")
     })

@@ -6,13 +6,15 @@ use crate::domain::{
     Anchor, Assessment, Awaiting, CommentId, CommitSha, FileDiff, Login, PassNumber, Reply,
     Resolution, Score, Side, Standing, Status, Thread, Trust,
 };
-use crate::review::desk::{Desk, Effect, Subject};
+use crate::review::desk::{Desk, Effect, SharedDesk, Subject};
 use crate::review::policy::Weights;
 use crate::state::rebuild::Remark;
-use crate::tools::TOOLS;
+use crate::tools::{Answer, REVIEW_TOOLS};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::pin::Pin;
 use std::sync::LazyLock;
+use std::task::{Context, Poll, Waker};
 
 #[rustfmt::skip]
 const PIECES: &[&str] = &[
@@ -56,18 +58,20 @@ static ARGUMENTS: LazyLock<HashMap<&str, Value>> = LazyLock::new(|| {
 
 pub fn hold(bytes: &[u8]) {
     let mut draw = Draw::new(bytes);
-    let mut desk = desk(&mut draw);
+    let shared = SharedDesk::default();
+    let desk = desk(&mut draw);
     let mut before = recorded(&desk);
+    shared.open(desk);
     for _ in 0..=draw.below(8) {
-        stage(&mut draw, &mut desk);
-        let tool = draw.pick(TOOLS);
+        shared.with(|desk| stage(&mut draw, desk));
+        let tool = &REVIEW_TOOLS[draw.below(REVIEW_TOOLS.len())];
         let template = ARGUMENTS[tool.name].clone();
         let Value::Object(given) = varied(&mut draw, template) else {
             continue;
         };
         let shown = Value::Object(given.clone()).to_string();
-        let answer = (tool.call)(&mut desk, given);
-        let after = recorded(&desk);
+        let answer = now((tool.call)(shared.clone(), given));
+        let after = shared.with(|desk| recorded(desk)).expect("a desk");
         let text = answer.as_deref().unwrap_or_else(String::as_str);
         assert!(!text.trim().is_empty(), "{} {shown}", tool.name);
         assert!(
@@ -83,7 +87,16 @@ pub fn hold(bytes: &[u8]) {
             let state: Value = serde_json::from_str(text).expect("JSON");
             assert!(state["threads"].is_array(), "{state}");
         }
-        publishable(&desk);
+        shared.with(|desk| publishable(desk));
+    }
+}
+
+/// What a future that is ready holds: these tools wait for nothing.
+fn now(mut answer: impl Future<Output = Answer> + Unpin) -> Answer {
+    let mut context = Context::from_waker(Waker::noop());
+    match Pin::new(&mut answer).poll(&mut context) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => panic!("a tool of the desk waits"),
     }
 }
 

@@ -2,9 +2,9 @@
 //! from the brief, because what they say is about the conversation and not about the pull request.
 
 use super::{Brief, Excerpt, FixToCheck};
+use crate::domain::Pass;
 use crate::plan::Question;
 use crate::review::desk::Entry;
-use crate::review::passes::Pass;
 use crate::text::template::{self, TemplateError};
 
 const NUDGE: &str = include_str!("../../prompts/nudge.md");
@@ -27,13 +27,23 @@ pub enum Task<'a> {
 pub fn nudge(task: Task<'_>, reproach: &str) -> Result<String, TemplateError> {
     match task {
         Task::Pass(pass, _) => {
-            let number = pass.number.to_string();
-            template::render(NUDGE, &[("reproach", reproach), ("number", &number)])
+            let [number, total] = numbers(pass);
+            let values = [
+                ("reproach", reproach),
+                ("number", &number),
+                ("total", &total),
+            ];
+            template::render(NUDGE, &values)
         }
         Task::Threads(_) | Task::Fixes(_) | Task::Question(_) => {
             template::render(NUDGE_OTHER, &[("reproach", reproach)])
         }
     }
+}
+
+/// The number of a pass, and how many there are.
+pub(super) fn numbers(pass: &Pass) -> [String; 2] {
+    [pass.number.to_string(), pass.passes.total().to_string()]
 }
 
 impl Brief<'_> {

@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::context::parts;
+use crate::domain::passes::FIVE;
 use crate::domain::{
     Anchor, Assessment, Awaiting, CommentId, Finding, Login, PassNumber, Reply, Score, Side,
     Standing, Status, fixture,
 };
 use crate::plan::Asking;
 use crate::review::desk::Fate;
-use crate::review::passes;
 
 fn score(n: u64) -> Score {
     Score::new(n).unwrap()
@@ -138,7 +138,7 @@ fn prompts_of(brief: &Brief<'_>) -> String {
     };
     let asked = Task::Question(&question);
     let asked = brief.task(asked, &[], false).unwrap();
-    let texts = passes::all().map(|pass| {
+    let texts = PASSES.all().map(|pass| {
         let begins = pass.number.get() == 1;
         brief
             .task(Task::Pass(&pass, 1), &[entry()], begins)
@@ -156,16 +156,44 @@ fn the_prompts_say_what_they_should() {
     let fence = Fence::new("c0ffee".into());
     insta::assert_snapshot!("system", system_prompt(&fence).unwrap());
     insta::assert_snapshot!("passes", prompts(&[diff("src/page.ts", 3)]));
-    let nudges = passes::all().map(|pass| nudge(Task::Pass(&pass, 1), "").unwrap());
+    let nudges = PASSES
+        .all()
+        .map(|pass| nudge(Task::Pass(&pass, 1), "").unwrap());
     insta::assert_snapshot!("nudge", nudges.last().unwrap());
     let reproach = "Your last answer was empty. ";
     insta::assert_snapshot!("nudge-other", nudge(Task::Threads(&[]), reproach).unwrap());
 }
 
 #[test]
+fn numbers_and_totals_follow_from_the_table_of_passes() {
+    let system = system(FIVE, &Fence::new("c0ffee".into())).unwrap();
+    assert!(system.contains("The review has 5 passes") && system.contains("\"Pass N of 5\""));
+    assert!(
+        system.contains("\n2. Tests: what is not tested.\n3. Structural"),
+        "{system}"
+    );
+    with_brief(&[diff("src/page.ts", 3)], |brief| {
+        for pass in FIVE.all() {
+            let number = pass.number;
+            let text = brief.task(Task::Pass(&pass, 1), &[], false).unwrap();
+            assert!(text.starts_with(&format!("Pass {number} of 5: ")), "{text}");
+            let nudged = nudge(Task::Pass(&pass, 1), "").unwrap();
+            assert!(nudged.starts_with(&format!("Pass {number} of 5 is not submitted")));
+            if pass.row.role == Role::Diffs {
+                assert!(text.contains("to pass 2 what depends"), "{text}");
+                assert!(text.contains("to pass 4 what is about security"), "{text}");
+            }
+            if pass.row.role == Role::Security {
+                assert!(text.contains("with pass_number 4."), "{text}");
+            }
+        }
+    });
+}
+
+#[test]
 fn who_was_interrupted_is_told_what_stands() {
     hostile(|brief| {
-        let pass = passes::all().next().unwrap();
+        let pass = PASSES.all().next().unwrap();
         let entries = [entry()];
         let first = brief.task(Task::Pass(&pass, 1), &entries, true).unwrap();
         let resumed = brief.resumed(Task::Pass(&pass, 1), &entries).unwrap();
@@ -206,7 +234,7 @@ fn what_does_not_fit_the_first_prompt_comes_in_further_parts_of_pass_one() {
     );
     assert!(texts.contains(&format!("come in {parts} parts")) && !texts.contains("line 19999"));
     with_brief(&diffs, |brief| {
-        let pass = passes::all().next().unwrap();
+        let pass = PASSES.all().next().unwrap();
         let last = brief
             .task(Task::Pass(&pass, parts), &[entry()], false)
             .unwrap();

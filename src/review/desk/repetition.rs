@@ -2,7 +2,7 @@
 //! never said twice.
 
 use super::{Answer, Desk, Entry, Finding};
-use crate::domain::{PassNumber, Status, Thread, ThreadId, Trust};
+use crate::domain::{Role, Status, Thread, ThreadId, Trust};
 use crate::state::rebuild::Remark;
 use crate::state::repeats::{Claim, Likeness};
 
@@ -32,10 +32,11 @@ impl Desk {
         )))
     }
 
-    /// The first score stands, unless pass 4 argues a higher one for a finding of this run.
+    /// The first score stands, unless the consolidation argues a higher one for a finding of this run.
     fn restated(&mut self, id: ThreadId, finding: &Finding, text: &str) -> Answer {
         let given = finding.assessment.score;
-        let argued = |entry: &&Entry| finding.pass == PassNumber::LAST && given > entry.given;
+        let consolidates = self.ledger.passes().role(finding.pass) == Some(Role::Consolidation);
+        let argued = |entry: &&Entry| consolidates && given > entry.given;
         let Some(index) = self.position(id).filter(|i| argued(&&self.entries[*i])) else {
             return Err(format!(
                 "Already said in thread {id}: \"{text}\". Nothing was recorded. To add to it, use \

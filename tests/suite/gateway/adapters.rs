@@ -9,6 +9,7 @@ use axum::response::IntoResponse;
 use opencode_reviewer::config::ModelChoice;
 use opencode_reviewer::gateway::Limits;
 use opencode_reviewer::opencode::ToolEndpoint;
+use opencode_reviewer::tools::review_names;
 use serde_json::{Value, json};
 
 /// Provider and model; the host that has to be asked; the model in the body, if it belongs there.
@@ -86,6 +87,7 @@ async fn every_adapter_asks_for_what_the_gateway_lets_through() {
     let tools = ToolEndpoint {
         base_url: "http://127.0.0.1:9".into(),
         bearer: "none".into(),
+        tools: review_names(false),
     };
     let mut config = config(&tools, &models);
     config["mcp"] = json!({});

@@ -10,7 +10,8 @@ use opencode_reviewer::gateway::{Gateway, Limits};
 use opencode_reviewer::opencode::Profile;
 use opencode_reviewer::redact::Redactor;
 use opencode_reviewer::review::desk::SharedDesk;
-use opencode_reviewer::tools::server::{Offer, ToolServer};
+use opencode_reviewer::tools::server::{Offer, SessionName, ToolServer};
+use opencode_reviewer::tools::{review_names, review_tools};
 use reqwest::RequestBuilder;
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
@@ -113,16 +114,15 @@ impl Bench {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let tools = Profile::Reviewer.tools();
+        let tools = Profile::Reviewer.tools(&review_names(false));
         let gateway = Gateway::new(model, PLACEHOLDER.into(), &network, limits, tools).unwrap();
-        let desk = SharedDesk::default();
-        let server = ToolServer::start(Offer {
-            desk,
+        let offer = Offer {
+            session: SessionName::Review(1),
             bearer: "bearer".into(),
             redactor: Arc::new(Redactor::new(&[])),
-            gateway: Some(&gateway),
-            web: None,
-        });
+            tools: review_tools(&SharedDesk::default(), None),
+        };
+        let server = ToolServer::start(vec![offer], Some(&gateway));
         Self {
             server: server.await.unwrap(),
             http: reqwest::Client::builder().no_proxy().build().unwrap(),

@@ -13,7 +13,8 @@ use opencode_reviewer::gateway::Limits;
 use opencode_reviewer::opencode::ToolEndpoint;
 use opencode_reviewer::redact::Redactor;
 use opencode_reviewer::review::desk::SharedDesk;
-use opencode_reviewer::tools::server::{Offer, ToolServer};
+use opencode_reviewer::tools::server::{Offer, SessionName, ToolServer};
+use opencode_reviewer::tools::{review_names, review_tools};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -92,8 +93,9 @@ async fn whole_conversations_of_opencode_pass_the_gateway() {
     let (model, turns) = model().await;
     let server = tools().await;
     let endpoint = ToolEndpoint {
-        base_url: server.base_url().to_owned(),
+        base_url: server.tools_url(SESSION),
         bearer: "bearer".into(),
+        tools: review_names(false),
     };
     let mut models: Vec<(ModelChoice, String)> = CASES
         .iter()
@@ -134,16 +136,17 @@ async fn whole_conversations_of_opencode_pass_the_gateway() {
     }
 }
 
+const SESSION: SessionName = SessionName::Review(1);
+
 /// Our tools, so that their schemas are in the requests.
 async fn tools() -> ToolServer {
-    let server = ToolServer::start(Offer {
-        desk: SharedDesk::default(),
+    let offer = Offer {
+        session: SESSION,
         bearer: "bearer".into(),
         redactor: Arc::new(Redactor::new(&[])),
-        gateway: None,
-        web: None,
-    });
-    server.await.unwrap()
+        tools: review_tools(&SharedDesk::default(), None),
+    };
+    ToolServer::start(vec![offer], None).await.unwrap()
 }
 
 /// What the conversations read.

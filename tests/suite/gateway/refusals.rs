@@ -33,7 +33,7 @@ async fn a_request_without_the_placeholder_causes_nothing() {
 async fn the_two_secrets_of_the_server_open_one_door_each() {
     let provider = Provider::says("ok").await;
     let bench = Bench::at(&provider.url()).await;
-    let tools = bench.plain(Method::POST, "/mcp/github");
+    let tools = bench.plain(Method::POST, "/mcp/r1/github");
     let answer = tools.bearer_auth(PLACEHOLDER).body("{}").send().await;
     assert_eq!(answer.unwrap().status(), 401);
 }

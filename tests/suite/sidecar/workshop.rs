@@ -16,6 +16,7 @@ use opencode_reviewer::opencode::{
     ModelEndpoint, Profile, Quota, Sidecar, Spec, ToolEndpoint, find_opencode, find_ripgrep,
     profile,
 };
+use opencode_reviewer::tools::review_names;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -171,18 +172,19 @@ impl Tools {
             )
         };
         let router = Router::new()
-            .route("/mcp/github", server("post_review_comment"))
-            .route("/mcp/submit", server("pass_results"))
+            .route("/mcp/r1/github", server("post_review_comment"))
+            .route("/mcp/r1/submit", server("pass_results"))
             .fallback(pass_on);
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
             .await
             .unwrap();
-        let base_url = format!("http://{}", listener.local_addr().unwrap());
+        let base_url = format!("http://{}/mcp/r1", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self {
             endpoint: ToolEndpoint {
                 base_url,
                 bearer: BEARER.into(),
+                tools: review_names(false),
             },
             calls,
         }

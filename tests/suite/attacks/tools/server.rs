@@ -6,13 +6,16 @@ use opencode_reviewer::redact::Redactor;
 use opencode_reviewer::review::desk::SharedDesk;
 use opencode_reviewer::review::desk::{Desk, Subject};
 use opencode_reviewer::review::policy::Weights;
-use opencode_reviewer::tools::server::{Offer, ToolServer};
+use opencode_reviewer::tools::review_tools;
+use opencode_reviewer::tools::server::{Offer, SessionName, ToolServer};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 const BEARER: &str = "4f1d6b0c9a8e7d5c3b2a190807f6e5d4";
+/// Of another session.
+const OTHER: &str = "9a8e7d5c3b2a190807f6e5d44f1d6b0c";
 
 /// The server with a desk in its first pass.
 struct Open {
@@ -53,20 +56,25 @@ fn desk() -> Desk {
     desk
 }
 
+/// A session of its own: its desk, and what the server is told of it.
+fn offer(number: u8, bearer: &str) -> (SharedDesk, Offer) {
+    let shared = SharedDesk::default();
+    shared.open(desk());
+    let offer = Offer {
+        session: SessionName::Review(number),
+        bearer: bearer.into(),
+        redactor: Arc::new(Redactor::new(&[])),
+        tools: review_tools(&shared, None),
+    };
+    (shared, offer)
+}
+
 impl Open {
     async fn new() -> Self {
-        let shared = SharedDesk::default();
-        shared.open(desk());
-        let server = ToolServer::start(Offer {
-            desk: shared.clone(),
-            bearer: BEARER.into(),
-            redactor: Arc::new(Redactor::new(&[])),
-            gateway: None,
-            web: None,
-        });
+        let (desk, offer) = offer(1, BEARER);
         Self {
-            server: server.await.unwrap(),
-            desk: shared,
+            server: ToolServer::start(vec![offer], None).await.unwrap(),
+            desk,
             http: reqwest::Client::builder().no_proxy().build().unwrap(),
         }
     }
@@ -79,7 +87,11 @@ impl Open {
 
     /// Without the secret.
     fn stranger(&self, method: Method) -> RequestBuilder {
-        let url = format!("{}/mcp/github", self.server.base_url());
+        self.stranger_at(method, "/mcp/r1/github")
+    }
+
+    fn stranger_at(&self, method: Method, path: &str) -> RequestBuilder {
+        let url = format!("{}{path}", self.server.base_url());
         self.http
             .request(method, url)
             .header("accept", "application/json, text/event-stream")
@@ -144,15 +156,68 @@ turned_away! {
     t9_the_secret_and_more_is_not_the_secret: 401, |open| open.stranger(Method::POST).bearer_auth(format!("{BEARER}0"));
     t9_the_secret_without_its_scheme_is_none: 401, |open| open.stranger(Method::POST).header("authorization", BEARER);
     t9_the_secret_as_a_password_is_none: 401, |open| open.stranger(Method::POST).basic_auth("opencode", Some(BEARER));
-    t9_the_secret_in_the_address_is_none: 401, |open| open.at("/mcp/github?authorization=Bearer%204f1d6b0c9a8e7d5c3b2a190807f6e5d4");
+    t9_the_secret_in_the_address_is_none: 401, |open| open.at("/mcp/r1/github?authorization=Bearer%204f1d6b0c9a8e7d5c3b2a190807f6e5d4");
     t9_a_name_that_leads_here_is_not_our_host: 403, |open| open.sidecar().header("host", "rebound.example");
     t9_localhost_is_not_our_host: 403, |open| open.sidecar().header("host", format!("localhost:{}", open.server.port()));
     t9_a_page_of_another_origin_is_refused: 403, |open| open.sidecar().header("origin", "http://evil.example");
     t9_a_page_without_an_origin_is_refused: 403, |open| open.sidecar().header("origin", "null");
     t9_reading_is_no_call: 405, |open| open.stranger(Method::GET).bearer_auth(BEARER);
     t9_putting_is_no_call: 405, |open| open.stranger(Method::PUT).bearer_auth(BEARER);
-    t9_a_form_is_no_call: 415, |open| open.at("/mcp/github").bearer_auth(BEARER).header("content-type", "text/plain");
+    t9_a_form_is_no_call: 415, |open| open.at("/mcp/r1/github").bearer_auth(BEARER).header("content-type", "text/plain");
+    t9_a_server_that_is_not_there_is_not_found: 404, |open| open.stranger_at(Method::POST, "/mcp/r1/web").bearer_auth(BEARER);
+    t9_the_secret_needs_its_session: 401, |open| open.stranger_at(Method::POST, "/mcp/github").bearer_auth(BEARER);
+    t9_a_session_is_not_named_in_another_spelling: 401, |open| open.stranger_at(Method::POST, "/mcp/r%31/github").bearer_auth(BEARER);
     t9_a_second_client_with_a_session_of_its_own_needs_the_secret_too: 401, |open| open.stranger(Method::POST).header("mcp-session-id", "1");
+}
+
+#[tokio::test]
+async fn t9_the_secret_of_a_session_opens_no_other() {
+    let open = Open::new().await;
+    let (second, offer) = offer(2, OTHER);
+    open.server.add(offer).unwrap();
+    for (path, bearer) in [("/mcp/r2/github", BEARER), ("/mcp/r1/github", OTHER)] {
+        let request = open.stranger_at(Method::POST, path).bearer_auth(bearer);
+        assert_eq!(status(request.body(call(&finding()))).await, 401, "{path}");
+    }
+    open.nothing_is_recorded();
+    assert_eq!(second.with(|desk| desk.entries().len()), Some(0));
+    let own = open.stranger_at(Method::POST, "/mcp/r2/github");
+    let own = own.bearer_auth(OTHER).body(call(&finding()));
+    assert_eq!(status(own).await, 200);
+    assert_eq!(second.with(|desk| desk.entries().len()), Some(1));
+    open.nothing_is_recorded();
+}
+
+#[tokio::test]
+async fn t9_nobody_learns_which_sessions_there_are() {
+    let open = Open::new().await;
+    open.server.add(offer(2, OTHER).1).unwrap();
+    let mut answers = Vec::new();
+    for path in ["/mcp/r2/github", "/mcp/r2/none", "/mcp/r3/github", "/mcp/r"] {
+        // Of a session that is there, but not of this one; and of none.
+        for bearer in [BEARER, &"0".repeat(64)] {
+            let request = open.stranger_at(Method::POST, path).bearer_auth(bearer);
+            let answer = request.body(call(&finding())).send().await.unwrap();
+            let mut headers = answer.headers().clone();
+            headers.remove("date");
+            let status = answer.status();
+            answers.push((status, headers, answer.bytes().await.unwrap()));
+        }
+    }
+    assert_eq!(answers[0].0, 401);
+    assert!(
+        answers.iter().all(|answer| *answer == answers[0]),
+        "{answers:?}"
+    );
+}
+
+#[tokio::test]
+async fn t9_no_session_takes_the_place_of_another() {
+    let open = Open::new().await;
+    let error = open.server.add(offer(1, OTHER).1).unwrap_err();
+    assert_eq!(error.to_string(), "the session r1 is served already");
+    assert_eq!(status(open.sidecar().body(call(&finding()))).await, 200);
+    assert_eq!(open.recorded(), 1);
 }
 
 #[tokio::test]
