@@ -4,11 +4,9 @@ pub mod environment;
 pub mod file;
 mod globs;
 pub mod inputs;
-mod nearest;
 mod values;
 
 pub use globs::Globs;
-pub use nearest::nearest;
 
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
@@ -167,4 +165,14 @@ impl Config {
             instructions.map(|one| format!("\ninstruction={}\n{}", one.shown, one.text));
         ignore.chain(instructions).collect()
     }
+}
+
+/// The known name that is closest to what was typed, if one is close.
+#[must_use]
+pub fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|name| (strsim::levenshtein(typed, name), name))
+        .filter(|(distance, _)| *distance <= 3 && *distance < typed.len())
+        .min()
+        .map(|(_, name)| name)
 }
