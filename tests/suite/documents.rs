@@ -78,7 +78,7 @@ fn the_readme_lists_the_inputs_that_there_are() {
     let expected: Vec<String> = INPUTS
         .iter()
         .map(|input| {
-            let default = match (input.required, input.default) {
+            let default = match (input.is_required(), input.default) {
                 (true, _) => "required".to_owned(),
                 (false, "") => "none".to_owned(),
                 (false, default) => format!("`{default}`"),
