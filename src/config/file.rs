@@ -127,17 +127,16 @@ impl RepositoryFile {
 
     fn entry(&mut self, key: &Spanned<String>, value: Spanned<Node>) {
         let line = key.referenced.line();
-        match (key.value.as_str(), Input::named(&key.value)) {
+        let input = Input::named(&key.value).map(|input| (input, input.in_file));
+        match (key.value.as_str(), input) {
             (INSTRUCTIONS, _) => self.instructions(value),
             (SKIP, _) => self.skip(value),
-            (name, Some(input)) => match input.in_file {
-                Some(shape) => self.input(input, shape, &value),
-                None => {
-                    let sentence =
-                        format!("{name} is set in the workflow only, as an input of the action.");
-                    self.problem(line, sentence);
-                }
-            },
+            (_, Some((input, Some(shape)))) => self.input(input, shape, &value),
+            (name, Some((_, None))) => {
+                let sentence =
+                    format!("{name} is set in the workflow only, as an input of the action.");
+                self.problem(line, sentence);
+            }
             (name, None) => self.problem(line, unknown(name, keys())),
         }
     }

@@ -19,14 +19,14 @@ pub struct Input {
     pub name: &'static str,
     /// The empty string: none. An expression (`${{ … }}`) is filled in by the runner, never by us.
     pub default: &'static str,
-    /// What to do where it is missing; `None`: nothing, it may be.
+    /// The advice where it is missing; `None`: it may be.
     missing: Option<&'static str>,
     pub secret: bool,
-    /// How it stands in the repository's own settings; `None`: only the workflow has it.
+    /// Its shape in the repository's own settings; `None`: only the workflow has it.
     pub in_file: Option<Shape>,
-    /// What it is for, in one line of the documentation.
+    /// The line of the documentation.
     pub help: &'static str,
-    /// Writes what a value means, or says what is accepted instead.
+    /// The parser: writes the meaning of a value, or says what is accepted instead.
     read: fn(&mut Draft, &str) -> Result<(), Refusal>,
 }
 
@@ -36,13 +36,13 @@ impl Input {
         INPUTS.iter().find(|input| input.name == name)
     }
 
-    /// Whether every workflow has to give it.
+    /// True where every workflow has to give it.
     #[must_use]
     pub fn is_required(&self) -> bool {
         self.missing.is_some() && self.default.is_empty()
     }
 
-    /// What is wrong with a value, as what follows the input's name.
+    /// The problem with a value, as what follows the input's name.
     pub(super) fn problem(&self, value: &str) -> Option<String> {
         let given = Some(value.trim()).filter(|value| !value.is_empty())?;
         self.write(&mut Draft::default(), given).err()

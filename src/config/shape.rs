@@ -1,15 +1,15 @@
-//! The shape of a value in the repository's settings file: what its JSON Schema says, and how the file's reader takes it.
+//! The shape of a value in the repository's settings file, for its JSON Schema and for the reader of the file.
 
 use serde_json::{Value, json};
 
-/// What may stand behind a key of the file.
+/// The values that may stand behind a key of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     Flag,
     Text,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// At least, at most.
+    /// A whole number: at least, at most.
     Whole(u64, Option<u64>),
     Dollars,
     /// `off`, too. YAML has it as a word or as `false`.
@@ -24,7 +24,7 @@ impl Shape {
     pub(super) const SCORE: Self = Self::Whole(1, Some(10));
     pub(super) const TOKENS: Self = Self::Whole(1, None);
 
-    /// Whether the file gives it as a list, where the input has a comma or newline.
+    /// True where the file gives a list, and the input has a comma or newline.
     #[must_use]
     pub fn is_list(self) -> bool {
         matches!(self, Self::Texts | Self::Globs)
