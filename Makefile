@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test lint deny advisories locked image image-test soak fuzz demo bench schema published-schemas providers mutants coverage
+.PHONY: check fmt clippy test lint deny advisories locked image image-test soak fuzz demo bench schema docs providers mutants coverage
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -134,9 +134,10 @@ bench: $(installed)
 schema:
 	node tests/schema/make.mjs
 
-# Writes the schemas that we publish anew, after a change of src/report/document.rs or src/config/file.rs.
-published-schemas:
-	UPDATE_SCHEMA=1 cargo test --test suite the_published_schema
+# Writes what follows from the code: action.yml's inputs, the README's tables, the schemas that we publish. After a change of
+# src/config/inputs/table.rs, src/config/file/schema.rs, src/report/document.rs or action.yml's outputs.
+docs:
+	UPDATE_DOCS=1 cargo test --test suite documents::generated -- --test-threads=1
 
 # Takes the table of providers anew from the catalogue of the pinned OpenCode.
 providers: $(installed)

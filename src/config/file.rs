@@ -10,8 +10,8 @@ mod tests;
 
 pub use schema::schema;
 
-use super::inputs::{self, RawInputs};
-use super::{Globs, Instruction, Skip, nearest};
+use super::inputs::{INPUTS, Input, RawInputs};
+use super::{Globs, Instruction, Shape, Skip, nearest};
 use crate::domain::Login;
 use node::Node;
 use serde_yaml::Spanned;
@@ -20,22 +20,6 @@ use serde_yaml::Spanned;
 pub const MOST_BYTES: usize = 256 * 1024;
 pub const PATH: &str = ".github/opencode-reviewer.yml";
 
-/// Inputs that the file takes as one value.
-const SINGLE: &[&str] = &[
-    "problem_score_threshold",
-    "score_elevation_threshold",
-    "blocking_score_threshold",
-    "fail_job",
-    "skip_label",
-    "sensitivity",
-    "review_timeout_minutes",
-    "max_cost_usd",
-    "max_cost_usd_per_day",
-    "max_tokens",
-    "max_tokens_per_day",
-];
-const HUMAN_REVIEWERS: &str = "human_reviewers";
-const IGNORE: &str = "ignore";
 const INSTRUCTIONS: &str = "instructions";
 const SKIP: &str = "skip";
 const OF_INSTRUCTION: &[&str] = &["paths", "text"];
@@ -50,10 +34,15 @@ const OF_SKIP: &[&str] = &[
 const LONGEST_TEXT: usize = 8_000;
 const MOST_INSTRUCTIONS: usize = 100;
 
-/// All keys of the top level.
+/// All keys of the top level: inputs of one value, those that are lists, and what no input has.
 fn keys() -> impl Iterator<Item = &'static str> + Clone {
-    let others = [HUMAN_REVIEWERS, IGNORE, INSTRUCTIONS, SKIP];
-    SINGLE.iter().copied().chain(others)
+    let inputs = |lists| {
+        let takes = move |shape: Shape| shape.is_list() == lists;
+        let inputs = INPUTS.iter();
+        inputs.filter(move |input| input.in_file.is_some_and(takes))
+    };
+    let names = inputs(false).chain(inputs(true)).map(|input| input.name);
+    names.chain([INSTRUCTIONS, SKIP])
 }
 
 /// What is wrong, and where.
@@ -67,7 +56,7 @@ pub struct Problem {
 #[derive(Debug, Default)]
 pub struct RepositoryFile {
     /// For inputs that the workflow does not give.
-    values: Vec<(String, String)>,
+    values: Vec<(&'static str, String)>,
     ignore: Option<Globs>,
     pub instructions: Vec<Instruction>,
     pub skip: Skip,
@@ -108,7 +97,7 @@ impl RepositoryFile {
     /// The globs of the file, unless the workflow has its own.
     #[must_use]
     pub fn ignore(&self, inputs: &RawInputs) -> Option<&Globs> {
-        self.ignore.as_ref().filter(|_| !inputs.is_given(IGNORE))
+        self.ignore.as_ref().filter(|_| !inputs.is_given("ignore"))
     }
 
     fn problem(&mut self, line: u64, sentence: impl Into<String>) {
@@ -137,39 +126,46 @@ impl RepositoryFile {
     }
 
     fn entry(&mut self, key: &Spanned<String>, value: Spanned<Node>) {
-        match key.value.as_str() {
-            name if SINGLE.contains(&name) => self.single(name, &value),
-            HUMAN_REVIEWERS => {
-                if let Some(people) = self.texts(HUMAN_REVIEWERS, &value) {
-                    self.input(HUMAN_REVIEWERS, people.join("\n"), value.referenced.line());
-                }
+        let line = key.referenced.line();
+        let input = Input::named(&key.value).map(|input| (input, input.in_file));
+        match (key.value.as_str(), input) {
+            (INSTRUCTIONS, _) => self.instructions(value),
+            (SKIP, _) => self.skip(value),
+            (_, Some((input, Some(shape)))) => self.input(input, shape, &value),
+            (name, Some((_, None))) => {
+                let sentence =
+                    format!("{name} is set in the workflow only, as an input of the action.");
+                self.problem(line, sentence);
             }
-            IGNORE => {
-                if let Some(patterns) = self.texts(IGNORE, &value) {
-                    self.ignore = Some(self.globs(IGNORE, patterns, value.referenced.line()));
-                }
-            }
-            INSTRUCTIONS => self.instructions(value),
-            SKIP => self.skip(value),
-            name => {
-                let sentence = if inputs::INPUTS.iter().any(|input| input.name == name) {
-                    format!("{name} is set in the workflow only, as an input of the action.")
-                } else {
-                    unknown(name, keys())
-                };
-                self.problem(key.referenced.line(), sentence);
-            }
+            (name, None) => self.problem(line, unknown(name, keys())),
         }
     }
 
-    fn single(&mut self, name: &str, value: &Spanned<Node>) {
+    fn input(&mut self, input: &Input, shape: Shape, value: &Spanned<Node>) {
         let line = value.referenced.line();
+        match shape {
+            Shape::Globs => {
+                if let Some(patterns) = self.texts(input.name, value) {
+                    self.ignore = Some(self.globs(input.name, patterns, line));
+                }
+            }
+            Shape::Texts => {
+                if let Some(texts) = self.texts(input.name, value) {
+                    self.value(input, texts.join("\n"), line);
+                }
+            }
+            _ => self.single(input, shape, value),
+        }
+    }
+
+    fn single(&mut self, input: &Input, shape: Shape, value: &Spanned<Node>) {
+        let (name, line) = (input.name, value.referenced.line());
         match &value.value {
             // `off` is a truth value to some readers of YAML.
-            Node::Text(text) if text == "false" && inputs::takes_off(name) => {
-                self.input(name, "off".into(), line);
+            Node::Text(text) if text == "false" && shape.takes_off() => {
+                self.value(input, "off".into(), line);
             }
-            Node::Text(text) => self.input(name, text.clone(), line),
+            Node::Text(text) => self.value(input, text.clone(), line),
             Node::Nothing => {}
             Node::List(_) | Node::Map(_) => {
                 self.problem(line, format!("{name} takes one value, not several."));
@@ -177,11 +173,11 @@ impl RepositoryFile {
         }
     }
 
-    /// Judged as the input of the same name is.
-    fn input(&mut self, name: &str, text: String, line: u64) {
-        match inputs::problem_of(name, &text) {
-            Some(problem) => self.problem(line, format!("{name} {problem}")),
-            None => self.values.push((name.to_owned(), text)),
+    /// Judged as the input is.
+    fn value(&mut self, input: &Input, text: String, line: u64) {
+        match input.problem(&text) {
+            Some(problem) => self.problem(line, format!("{} {problem}", input.name)),
+            None => self.values.push((input.name, text)),
         }
     }
 

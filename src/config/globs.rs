@@ -1,5 +1,10 @@
 //! Globs as `.gitignore` has them: a name without a slash stands anywhere, a folder stands for what is in it, `!` takes
 //! back, and the last that matches decides.
+//!
+//! On globset and not on the `ignore` crate, whose patterns mean something else where one takes back: a property test
+//! against `GitignoreBuilder` (0.4.34, `matched_path_or_any_parents`) found that a pattern for a file beats one for its folder,
+//! whichever is last. With `*.md` and then `!docs/`, `docs/x.md` would be left out; with `!docs/x.md` and then `docs/` it would
+//! be reviewed. `#x` would be a comment, and nothing lists all patterns that match a path, as `matching` does.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -136,6 +141,16 @@ mod tests {
         assert!(!globs.take("README.md") && globs.decide("README.md") == Some(false));
         assert!(globs.take("old/README.md"));
         assert_eq!(globs.decide("a.rs"), None);
+    }
+
+    #[test]
+    fn a_folder_that_comes_last_decides_about_its_files() {
+        let back = globs(&["*.md", "!docs/"]);
+        assert_eq!(back.decide("docs/x.md"), Some(false));
+        assert_eq!(back.decide("x.md"), Some(true));
+        let out = globs(&["!docs/x.md", "docs/"]);
+        assert_eq!(out.decide("docs/x.md"), Some(true));
+        assert_eq!(globs(&["#x"]).decide("#x"), Some(true));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::config::ForkReviews;
 use crate::domain::Login;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
+use std::time::Duration;
 
 fn raw(inputs: &[(&str, &str)]) -> RawInputs {
     let vars = inputs.iter().map(|(name, value)| {
@@ -71,6 +72,42 @@ fn a_workflow_that_names_only_the_model_gets_the_documented_defaults() {
     assert_eq!(config.max_tokens, None);
     assert_eq!(config.max_tokens_per_day, None);
     assert!(config.state_keys.is_empty());
+}
+
+#[test]
+fn the_table_names_each_input_once_and_takes_its_own_defaults() {
+    for input in INPUTS {
+        let same = INPUTS.iter().filter(|other| other.name == input.name);
+        assert_eq!(same.count(), 1, "{}", input.name);
+        if !input.default.starts_with("${{") {
+            assert_eq!(input.problem(input.default), None, "{}", input.name);
+        }
+    }
+    for name in OF_MODEL.iter().chain(OF_MEMORY).chain([&GITHUB_TOKEN]) {
+        assert!(Input::named(name).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn what_rebuilds_the_threads_is_read_without_the_model() {
+    let read = memory(&raw(&[
+        ("github_token", "ghs_0123456789"),
+        ("opencode_api_key", "k"),
+        ("problem_score_threshold", "10"),
+        ("human_reviewers", "ada"),
+        ("dry_run", "true"),
+        ("fail_job", "true"),
+        ("state_key", "first-key-of-twenty-chars"),
+        ("max_tokens", "wrong, and of no matter here"),
+    ]))
+    .unwrap();
+    assert_eq!(read.github_token.expose_secret(), "ghs_0123456789");
+    assert_eq!(read.model_key.unwrap().expose_secret(), "k");
+    assert_eq!(read.blocking.map(Score::get), Some(10));
+    assert_eq!(read.human_reviewers, ["ada"]);
+    assert_eq!(read.trusted_bots.len(), 2);
+    assert_eq!(read.state_keys.len(), 1);
+    assert!(read.dry_run && read.fail_job);
 }
 
 #[test]
@@ -375,7 +412,7 @@ fn action_yml_says_what_the_table_says() {
             .get(input.name)
             .unwrap_or_else(|| panic!("{} is not in action.yml", input.name));
         assert_eq!(row.default, input.default, "{}", input.name);
-        assert_eq!(row.required, input.required, "{}", input.name);
+        assert_eq!(row.required, input.is_required(), "{}", input.name);
         assert_eq!(row.description, input.help, "{}", input.name);
     }
     assert_eq!(file.inputs.len(), INPUTS.len());

@@ -4,11 +4,11 @@ pub mod environment;
 pub mod file;
 mod globs;
 pub mod inputs;
-mod nearest;
+mod shape;
 mod values;
 
 pub use globs::Globs;
-pub use nearest::nearest;
+pub use shape::Shape;
 
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
@@ -17,7 +17,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// The model that reviews, and how it is reached.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ModelChoice {
     pub provider: String,
     pub name: String,
@@ -36,12 +36,13 @@ impl fmt::Display for ModelChoice {
 }
 
 /// Which pull requests from forks are reviewed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ForkReviews {
     /// When somebody with write access asks, for each head anew.
     OnMention,
     /// Like any other.
     Always,
+    #[default]
     Never,
 }
 
@@ -57,8 +58,20 @@ pub struct Policy {
     pub sensitivity: Option<Sensitivity>,
 }
 
+/// Nothing is said and nothing blocks, until the inputs say so.
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            threshold: Score::MAX,
+            elevation: 0,
+            blocking: None,
+            sensitivity: None,
+        }
+    }
+}
+
 /// How the web is asked, where it may be.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct WebChoice {
     /// The search endpoint, if not the default one.
     pub search_url: Option<String>,
@@ -96,7 +109,9 @@ impl Default for Skip {
     }
 }
 
-#[derive(Debug, Clone)]
+/// The meaning of the inputs and of the repository's settings. `Default` is the empty form that the table of inputs fills
+/// in (`inputs::config`), nothing to run with.
+#[derive(Debug, Clone, Default)]
 pub struct Config {
     pub model: ModelChoice,
     pub policy: Policy,
@@ -167,4 +182,14 @@ impl Config {
             instructions.map(|one| format!("\ninstruction={}\n{}", one.shown, one.text));
         ignore.chain(instructions).collect()
     }
+}
+
+/// The known name that is closest to what was typed, if one is close.
+#[must_use]
+pub fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|name| (strsim::levenshtein(typed, name), name))
+        .filter(|(distance, _)| *distance <= 3 && *distance < typed.len())
+        .min()
+        .map(|(_, name)| name)
 }

@@ -3,8 +3,9 @@
 
 use super::{ForkReviews, Globs};
 use crate::domain::{Login, Score, Sensitivity};
-use reqwest::Url;
 use secrecy::SecretString;
+use std::time::Duration;
+use url::Url;
 
 /// Longer than any provider's key; GitHub's newest tokens have about 520 characters.
 const LONGEST_SECRET: usize = 8_192;
@@ -59,7 +60,7 @@ fn shown(given: &str) -> String {
     }
 }
 
-pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
+fn whole(text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
     let accepted = match (least, most) {
         (1, 10) => "a whole number from 1 to 10",
         (1, 100) => "a whole number from 1 to 100",
@@ -74,6 +75,20 @@ pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
         .ok()
         .filter(|n| plain && (least..=most).contains(n));
     number.ok_or(Refusal::new(accepted))
+}
+
+/// How many tokens a model takes at once; no review fits into fewer.
+pub(super) fn context(text: &str) -> Result<u64, Refusal> {
+    whole(text, 8_000, 100_000_000)
+}
+
+pub(super) fn elevation(text: &str) -> Result<usize, Refusal> {
+    let number = whole(text, 1, 100)?;
+    usize::try_from(number).map_err(|_| Refusal::new("a whole number from 1 to 100"))
+}
+
+pub(super) fn minutes(text: &str) -> Result<Duration, Refusal> {
+    whole(text, 1, 360).map(|minutes| Duration::from_secs(minutes * 60))
 }
 
 pub(super) fn score(text: &str) -> Result<Score, Refusal> {

@@ -1,15 +1,14 @@
 //! The documents, held against the code: a table, a workflow, a message or a path that is no longer true fails here.
 //! Separate from the scenarios, because nothing runs; what is read is what a user or a contributor reads.
 
+mod generated;
 mod repository;
 mod statuses;
 mod workflows;
 
 use crate::standin::world::KEY;
-use opencode_reviewer::config::inputs::INPUTS;
 use opencode_reviewer::domain::PrKey;
 use opencode_reviewer::domain::Verdict;
-use opencode_reviewer::report::Report;
 use opencode_reviewer::state::block;
 use opencode_reviewer::state::signature::{self, Keys, Signed};
 use serde_json::Value;
@@ -73,59 +72,6 @@ fn files_below(folder: &str) -> Vec<String> {
     files
 }
 
-#[test]
-fn the_readme_lists_the_inputs_that_there_are() {
-    let expected: Vec<String> = INPUTS
-        .iter()
-        .map(|input| {
-            let default = match (input.required, input.default) {
-                (true, _) => "required".to_owned(),
-                (false, "") => "none".to_owned(),
-                (false, default) => format!("`{default}`"),
-            };
-            format!("| `{}` | {default} | {} |", input.name, input.help)
-        })
-        .collect();
-    let readme = text("README.md");
-    let listed: Vec<&str> = section(&readme, "Inputs")
-        .lines()
-        .filter(|line| line.starts_with("| `"))
-        .collect();
-    assert_eq!(listed, expected);
-}
-
-/// A schema in the repository, held against the code that it is made of. `UPDATE_SCHEMA=1` writes it anew.
-fn is_published(path: &str, made: &Value) {
-    let made = serde_json::to_string_pretty(made).expect("JSON") + "\n";
-    if std::env::var_os("UPDATE_SCHEMA").is_some() {
-        std::fs::write(root().join(path), &made).expect("the schema");
-    }
-    assert_eq!(text(path), made, "make published-schemas writes {path}");
-}
-
-#[test]
-fn the_published_schema_of_the_settings_is_the_readers() {
-    let schema = opencode_reviewer::config::file::schema();
-    is_published("schema/opencode-reviewer.schema.json", &schema);
-}
-
-#[test]
-fn the_readme_lists_the_outputs_that_there_are() {
-    let action = yaml("action.yml");
-    let outputs = action["outputs"].as_object().expect("outputs");
-    let described: BTreeSet<String> = outputs
-        .iter()
-        .map(|(name, output)| format!("| `{name}` | {} |", output["description"].as_str().unwrap()))
-        .collect();
-    let readme = text("README.md");
-    let listed: BTreeSet<String> = section(&readme, "Outputs")
-        .lines()
-        .filter(|line| line.starts_with("| `"))
-        .map(str::to_owned)
-        .collect();
-    assert_eq!(listed, described);
-}
-
 /// What a report must be, whoever made it.
 pub fn assert_is_report(report: &Value) {
     let schema: Value = serde_json::from_str(&text("schema/report.schema.json")).expect("JSON");
@@ -161,12 +107,6 @@ fn the_tests_that_the_security_page_names_are_there() {
             "no such test: {name}"
         );
     }
-}
-
-#[test]
-fn the_published_schema_of_the_report_is_that_of_its_code() {
-    let schema = serde_json::to_value(Report::schema()).expect("JSON");
-    is_published("schema/report.schema.json", &schema);
 }
 
 #[test]

@@ -107,13 +107,25 @@ fn what_is_no_settings_at_all_is_one_problem() {
 
 #[test]
 fn every_input_is_in_the_file_or_in_the_workflow_only() {
-    for input in inputs::INPUTS {
+    for input in INPUTS {
         let told = problems(&format!("{}: x\n", input.name));
         let only = told
             .iter()
             .any(|(_, sentence)| sentence.contains("in the workflow only"));
         let takes = keys().any(|key| key == input.name);
         assert_ne!(only, takes, "{}: {told:?}", input.name);
+    }
+}
+
+#[test]
+fn the_defaults_of_inputs_may_stand_in_the_file() {
+    let schema = jsonschema::validator_for(&schema()).unwrap();
+    for input in INPUTS.iter().filter(|input| input.in_file.is_some()) {
+        let text = format!("{}: {}\n", input.name, input.default);
+        assert_eq!(problems(&text), [], "{text}");
+        let value: Value = serde_yaml::from_str(&text).unwrap();
+        let valid = input.default.is_empty() || schema.is_valid(&value);
+        assert!(valid, "{text}");
     }
 }
 

@@ -83,7 +83,7 @@ fn the_examples_use_inputs_that_there_are_and_no_others() {
                     .is_some_and(|v| v.starts_with("${{ secrets."));
                 assert_eq!(from_secrets, input.secret, "{path}: {name}");
             }
-            for input in INPUTS.iter().filter(|input| input.required) {
+            for input in INPUTS.iter().filter(|input| input.is_required()) {
                 assert!(with.contains_key(input.name), "{path}: {}", input.name);
             }
         }
