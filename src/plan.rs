@@ -2,12 +2,12 @@
 //! cancelled, and the next one must pick up what the last one dropped.
 
 pub mod lease;
-mod means;
 pub mod neighbours;
 pub mod queue;
 pub mod rights;
+mod spend_scope;
 
-pub use means::{Means, Payer, payer};
+pub use spend_scope::{Means, Payer, payer};
 
 use crate::config::{ForkReviews, Skip};
 use crate::domain::{Awaiting, CommentId, CommitSha, Login, Thread};
