@@ -3,6 +3,7 @@
 
 pub mod actions;
 pub mod app;
+pub mod authority;
 pub mod clock;
 pub mod config;
 pub mod context;
