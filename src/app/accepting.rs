@@ -6,6 +6,7 @@ use super::check::CheckRun;
 use super::finish::{self, Finished};
 use super::reading::Reading;
 use super::{Run, Stop};
+use crate::authority::{Action, judge};
 use crate::event::EventKind;
 use crate::publish::comment;
 use crate::state::record::{Accepted, Record};
@@ -26,7 +27,9 @@ pub async fn accept(
     else {
         return Err(Stop::fail("Only a comment can accept a head."));
     };
-    if !run.memory().may_write(author).await? {
+    let (memory, opened_by) = (run.memory(), reading.pull.author.as_ref());
+    let person = memory.person(author, opened_by, Action::Accept).await?;
+    if judge(person, Action::Accept).is_err() {
         let reply = comment::may_not_accept(author);
         return Err(agenda.decline(run, &reading, &reply).await);
     }

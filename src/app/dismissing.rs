@@ -1,7 +1,8 @@
-//! `dismiss`: a person closes a finding of ours. Who may is decided here, by code; the model is not asked.
+//! `dismiss`: a person closes a finding of ours, if they may. The model is not asked.
 
 use super::reading::Reading;
 use super::{Run, Stop, asking};
+use crate::authority::{Action, Stake, judge};
 use crate::domain::{Awaiting, CommentId, Login, Resolution, Status, Thread};
 use crate::event::{Command, CommentPlace, EventKind};
 use crate::github::{ReviewComment, ReviewEvent};
@@ -79,23 +80,22 @@ async fn refusal(
 ) -> Result<Option<NotDismissed>, Stop> {
     let blocking = run.engine.config.policy.blocking;
     let blocks = blocking.is_some_and(|blocking| thread.assessment.score >= blocking);
-    let author = reading.pull.author.as_ref();
-    let is_author = author == Some(who);
-    let memory = run.memory();
-    if !(memory.may_write(who).await? || is_author && !blocks) {
+    let escalated = thread.status == Status::Escalated;
+    let dismissal = |reviewed| Action::Dismiss(Stake::new(blocks, escalated, reviewed));
+    let (memory, author) = (run.memory(), reading.pull.author.as_ref());
+    let person = memory.person(who, author, dismissal(false)).await?;
+    if judge(person, dismissal(false)).is_err() {
         return Ok(Some(NotDismissed::NoRight));
     }
-    if !blocks {
-        return Ok(None);
-    }
-    if !run.keys.can_sign() {
+    if blocks && !run.keys.can_sign() {
         return Ok(Some(NotDismissed::Unsigned));
     }
-    if is_author && thread.status == Status::Escalated {
-        let people = memory.human_reviewers(author, &reading.reviews).await?;
-        return Ok((!people.is_empty()).then_some(NotDismissed::ForOthers(people)));
+    if judge(person, dismissal(true)).is_ok() {
+        return Ok(None);
     }
-    Ok(None)
+    let people = memory.human_reviewers(author, &reading.reviews).await?;
+    let judged = judge(person, dismissal(!people.is_empty()));
+    Ok(judged.err().map(|_| NotDismissed::ForOthers(people)))
 }
 
 /// Says so in the thread, and closes the conversation where the token may.

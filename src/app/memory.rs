@@ -1,6 +1,7 @@
 //! The memory of a pull request, read from GitHub: what it takes to rebuild the threads, with or without a run.
 
 use super::Stop;
+use crate::authority::{Action, Person, judge};
 use crate::domain::{CommentId, Login, PrKey, Score, Standing};
 use crate::event::{self, Command};
 use crate::github::{ChangedFile, GitHub, Review, ReviewComment, ReviewThread};
@@ -95,12 +96,9 @@ impl Memory<'_> {
             if ours.contains(login) || login.is_bot() || standings.contains_key(login) {
                 continue;
             }
-            let standing = match (self.may_write(login).await?, Some(login) == author) {
-                (true, _) => Standing::Writer,
-                (false, true) => Standing::Author,
-                (false, false) => Standing::Other,
-            };
-            standings.insert(login.clone(), standing);
+            let writes = self.may_write(login).await?;
+            let person = Person::new(login, author).with_access(writes);
+            standings.insert(login.clone(), person.standing());
         }
         Ok(standings)
     }
@@ -117,11 +115,12 @@ impl Memory<'_> {
         names.extend(requested.map_err(Stop::fail)?);
         let mut asked: Vec<&Login> = Vec::new();
         for login in reviews.iter().filter_map(|review| review.author.as_ref()) {
-            if login.is_bot() || asked.contains(&login) {
+            if asked.contains(&login) {
                 continue;
             }
             asked.push(login);
-            if self.may_write(login).await? {
+            let person = self.person(login, author, Action::BeCalled).await?;
+            if judge(person, Action::BeCalled).is_ok() {
                 names.push(login.to_string());
             }
         }
@@ -134,6 +133,18 @@ impl Memory<'_> {
             }
         }
         Ok(people)
+    }
+
+    /// The facts about a person on the pull request of `author` that an action depends on.
+    pub async fn person(
+        &self,
+        login: &Login,
+        author: Option<&Login>,
+        action: Action,
+    ) -> Result<Person, Stop> {
+        let person = Person::new(login, author);
+        let writes = person.needs_access(action) && self.may_write(login).await?;
+        Ok(person.with_access(writes))
     }
 
     pub async fn may_write(&self, login: &Login) -> Result<bool, Stop> {
@@ -170,7 +181,8 @@ fn people<'a>(
             .author
             .as_ref()
             .filter(|_| comment.in_reply_to.is_none());
-        let opened = opened.filter(|login| Some(*login) != author && !login.is_bot());
+        let opened =
+            opened.filter(|login| Person::new(login, author).needs_access(Action::Forestall));
         reviewers.extend(opened.filter(|login| !reviewers.contains(login)));
     }
     reviewers.truncate(MOST_REVIEWERS);
