@@ -262,22 +262,22 @@ async fn unjudged(run: &Run<'_>, pull: PullRequest, check: &CheckRun, why: &str)
 
 /// Reads the pull request for a run that asks no model, and says what is to be done.
 async fn read_alone(run: &Run<'_>, pull: PullRequest) -> Result<(Reading, Plan), Stop> {
-    let means = reading::means(run, &pull).await?;
+    let scope = reading::spend_scope(run, &pull).await?;
     let snapshot = run.engine.scratch.directory("snapshot")?;
-    let reading = Reading::of(run, pull, means, &snapshot).await?;
+    let reading = Reading::of(run, pull, scope, &snapshot).await?;
     let plan = reading
-        .means
+        .scope
         .limit(reading.plan.clone(), reading.pull.from_fork);
     Ok((reading, plan))
 }
 
 async fn started(run: &Run<'_>, pull: PullRequest, check: &CheckRun) -> Result<Finished, Stop> {
-    let means = reading::means(run, &pull).await?;
+    let scope = reading::spend_scope(run, &pull).await?;
     let (tools, model) = sidecar::serve(&run.engine).await?;
     let snapshot = run.engine.scratch.directory("snapshot")?;
     let (sidecar, reading) = tokio::join!(
         sidecar::start(&run.engine, &tools, &model, &snapshot),
-        Reading::of(run, pull, means, &snapshot),
+        Reading::of(run, pull, scope, &snapshot),
     );
     let (mut sidecar, reading) = both(sidecar, reading)?;
     tell_confinement(&run.engine, &sidecar);
@@ -313,7 +313,7 @@ async fn work(
         let draft = reading.pull.draft && config.skip.drafts;
         let plan = reading.plan.clone();
         let plan = plan::on_request(plan, request.as_ref(), draft, &config.mention);
-        reading.means.limit(plan, reading.pull.from_fork)
+        reading.scope.limit(plan, reading.pull.from_fork)
     };
     let plan = plan_by(&reading);
     let command = request.as_ref().map(|request| request.command.clone());
@@ -396,7 +396,9 @@ async fn may_comment(run: &Run<'_>, reading: &Reading) -> Result<(), Stop> {
     let event = run.engine.setup.environment.event_name.as_deref();
     if reading.pull.from_fork && event.is_some_and(|name| restricted.contains(&name)) {
         let mention = run.engine.config.mention.clone();
-        return Err(Stop::Skip(SkipReason::Fork { mention }.to_string()));
+        return Err(Stop::Skip(
+            SkipReason::ForkWithoutSecrets { mention }.to_string(),
+        ));
     }
     Err(Stop::fail(
         "Input github_token may not comment on the pull request; add `pull-requests: write` to the job's \

@@ -52,7 +52,7 @@ pub fn request(run: &Run<'_>) -> Option<Request> {
 impl Agenda {
     /// `judges`: turn 0 is held, and replies in the threads that wait for it.
     pub async fn of(run: &Run<'_>, reading: &Reading, judges: bool) -> Result<Self, Stop> {
-        if !reading.means.allow_discussion() {
+        if !reading.scope.allow_discussion() {
             return Ok(Self::default());
         }
         let mut words: Vec<Said<'_>> = reading.conversation.iter().map(said).collect();
@@ -287,24 +287,24 @@ fn asked<'a>(run: &'a Run<'_>) -> Option<(Said<'a>, CommentPlace)> {
     Some((said, *on))
 }
 
-/// The newest questions below the description that wait, by people who are heard; oldest first.
+/// The newest questions below the description that wait, by people who may spend; oldest first.
 async fn pending(
     run: &Run<'_>,
     reading: &Reading,
     conversation: &[Said<'_>],
     answered: &[CommentId],
 ) -> Result<Vec<Question>, Stop> {
-    let mut heard: HashMap<Login, bool> = HashMap::new();
+    let mut authorized: HashMap<Login, bool> = HashMap::new();
     let mut questions = Vec::new();
     let waiting = plan::unanswered(conversation, answered, &run.engine.config.mention);
     for question in waiting.into_iter().rev() {
         let author = &question.author;
-        let is_heard = match heard.get(author) {
+        let may_spend = match authorized.get(author) {
             Some(known) => *known,
-            None => reading::is_heard(run, &reading.pull, author).await?,
+            None => reading::may_spend(run, &reading.pull, author).await?,
         };
-        heard.insert(author.clone(), is_heard);
-        if is_heard {
+        authorized.insert(author.clone(), may_spend);
+        if may_spend {
             questions.push(question);
         }
         if questions.len() == MOST_QUESTIONS {

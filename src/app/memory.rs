@@ -147,7 +147,7 @@ impl Memory<'_> {
         Ok(person.with_access(writes))
     }
 
-    pub async fn may_write(&self, login: &Login) -> Result<bool, Stop> {
+    async fn may_write(&self, login: &Login) -> Result<bool, Stop> {
         match self.github.permission(&self.pr.repo, login).await {
             Ok(permission) => Ok(permission.may_write()),
             Err(error) if error.is_not_found() || error.is_permission() => Ok(false),

@@ -5,16 +5,15 @@ use super::carried::Carried;
 use super::change::Change;
 use super::earlier::{self, Earlier};
 use super::{Run, Stop, dismissing, past};
-use crate::config::ForkReviews;
+use crate::authority::{Action, judge};
 use crate::context::rules::RuleFile;
 use crate::context::since::Since;
 use crate::domain::{CommitSha, FindingId, Login, PrKey, Score, Thread};
-use crate::event::EventKind;
 use crate::git::Repository;
 use crate::github::{
     ApiError, ChangedFile, CommitInfo, GitHub, IssueComment, PullRequest, PullState, Review,
 };
-use crate::plan::{self, Means, NotNow, Payer, Plan, Situation};
+use crate::plan::{self, Cause, Plan, Situation, SpendScope};
 use crate::state::rebuild::{Lost, Rebuilt, Remark};
 use crate::state::record::{self, Record};
 use crate::state::spending::Account;
@@ -44,7 +43,7 @@ pub struct Reading {
     /// What is new since the change was reviewed; `None`: all of it.
     pub since: Option<Since>,
     /// How much of the model the run may use.
-    pub means: Means,
+    pub scope: SpendScope,
     /// What the pull request had cost before this run.
     pub account: Account,
     /// What runs before have found and could not post.
@@ -55,7 +54,7 @@ impl Reading {
     pub async fn of(
         run: &Run<'_>,
         pull: PullRequest,
-        means: Means,
+        scope: SpendScope,
         snapshot: &Path,
     ) -> Result<Self, Stop> {
         let merge_base = run
@@ -73,7 +72,7 @@ impl Reading {
             on_head: None,
             concluded: Vec::new(),
             since: None,
-            means,
+            scope,
             account: Account::default(),
             carried: Carried::default(),
             rules_hash: rules_hash(run, &change.rules),
@@ -234,7 +233,7 @@ impl Reading {
 
     /// The open threads that this run judges, with the change if it `reviews` that: none where nobody pays for it.
     pub fn to_judge(&self, reviews: bool) -> Vec<&Thread> {
-        if !self.means.allow_discussion() {
+        if !self.scope.allow_discussion() {
             return Vec::new();
         }
         plan::to_judge(&self.threads, &self.pull.head_sha, |thread| {
@@ -258,7 +257,7 @@ impl Reading {
 }
 
 /// How much of the model the run may use; nothing at all where the pull request is to be left alone.
-pub async fn means(run: &Run<'_>, pull: &PullRequest) -> Result<Means, Stop> {
+pub async fn spend_scope(run: &Run<'_>, pull: &PullRequest) -> Result<SpendScope, Stop> {
     let situation = Situation {
         kind: &run.event.kind,
         open: pull.state == PullState::Open,
@@ -273,53 +272,43 @@ pub async fn means(run: &Run<'_>, pull: &PullRequest) -> Result<Means, Stop> {
         lines: pull.changed_lines,
         mention: &run.engine.config.mention,
     };
-    if let Some(reason) = situation.not_now() {
+    if let Some(reason) = situation.skip_reason() {
         return Err(Stop::Skip(reason.to_string()));
     }
-    let means = by_cause(run, pull).await?;
+    let scope = by_cause(run, pull).await?;
     super::reactions::seen(run).await;
-    Ok(means)
+    Ok(scope)
 }
 
-/// Words cost money, so they are heard from people with write access, and from the author of a pull request that does
-/// not come from a fork.
-pub async fn is_heard(run: &Run<'_>, pull: &PullRequest, login: &Login) -> Result<bool, Stop> {
-    if login.is_bot() {
-        return Ok(false);
-    }
-    let own_work = pull.author.as_ref() == Some(login) && !pull.from_fork;
-    Ok(own_work || run.memory().may_write(login).await?)
+/// Whether words of this person may cost something.
+pub async fn may_spend(run: &Run<'_>, pull: &PullRequest, login: &Login) -> Result<bool, Stop> {
+    let action = Action::Spend {
+        from_fork: pull.from_fork,
+    };
+    let (memory, author) = (run.memory(), pull.author.as_ref());
+    let person = memory.person(login, author, action).await?;
+    Ok(judge(person, action).is_ok())
 }
 
 /// How much of the model the run may use, by what caused it.
-async fn by_cause(run: &Run<'_>, pull: &PullRequest) -> Result<Means, Stop> {
-    let (kind, forks) = (&run.event.kind, run.engine.config.fork_reviews);
-    let mention = &run.engine.config.mention;
-    match plan::payer(kind, pull.from_fork, forks) {
-        Payer::Event => return Ok(Means::Everything),
-        Payer::Nobody => return Ok(Means::Nothing(NotNow::fork(mention))),
-        Payer::Person => {}
-    }
-    let Some(speaker) = run.event.speaker() else {
-        return Ok(Means::Nothing(NotNow::Unheard(Login::new("ghost"))));
+async fn by_cause(run: &Run<'_>, pull: &PullRequest) -> Result<SpendScope, Stop> {
+    let cause = Cause {
+        kind: &run.event.kind,
+        dismisses: dismissing::is_asked(run),
+        repo: &run.pr.repo,
+        from_fork: pull.from_fork,
+        forks: run.engine.config.fork_reviews,
+        mention: &run.engine.config.mention,
     };
-    let dismisses = dismissing::is_asked(run);
-    if is_heard(run, pull, speaker).await? {
-        // Who closes a finding of a fork's pull request does not ask for a review.
-        if dismisses && pull.from_fork && forks != ForkReviews::Always {
-            return Ok(Means::Discussion(NotNow::fork(mention)));
+    let speaker = match cause.needs().zip(run.event.speaker()) {
+        Some((action, login)) => {
+            let (memory, author) = (run.memory(), pull.author.as_ref());
+            Some((login, memory.person(login, author, action).await?))
         }
-        return Ok(Means::of_person(kind, pull.from_fork, forks, mention));
-    }
-    // An author who dismisses is told who can.
-    let is_author = pull.author.as_ref() == Some(speaker);
-    if matches!(kind, EventKind::Mention { .. }) && !(dismisses && is_author) {
-        return Err(Stop::Skip(format!(
-            "{speaker} addressed the reviewer without write access to {}; nothing was started.",
-            run.pr.repo
-        )));
-    }
-    Ok(Means::Nothing(NotNow::Unheard(speaker.clone())))
+        None => None,
+    };
+    let scope = cause.scope(speaker);
+    scope.map_err(|reason| Stop::Skip(reason.to_string()))
 }
 
 /// What GitHub holds of the discussion.
