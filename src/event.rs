@@ -143,11 +143,6 @@ impl Association {
             _ => Self::Other,
         }
     }
-
-    #[must_use]
-    pub fn is_trusted(self) -> bool {
-        self != Self::Other
-    }
 }
 
 /// An event of ours that cannot be understood. Each is one sentence for the person who wrote the workflow.

@@ -1,5 +1,6 @@
 //! Network and git in, `Facts` out. Nothing is decided here: what a run does follows from the facts in `plan::agenda`.
 
+mod cause;
 pub mod change;
 pub mod discussion;
 pub mod excerpts;
@@ -12,9 +13,9 @@ mod mentions;
 mod prior_reviews;
 pub mod pull_request;
 pub mod settings;
-pub mod spend_scope;
 pub mod web_guard;
 
+pub use cause::spend_scope;
 pub use facts::{Facts, Frame, head_records};
-pub use memory::{Memory, may_write};
+pub use memory::Memory;
 pub use mentions::answered_in;

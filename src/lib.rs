@@ -2,6 +2,7 @@
 //! `ARCHITECTURE.md` says where things are and what always holds.
 
 pub mod actions;
+pub mod authority;
 pub mod clock;
 pub mod commands;
 pub mod config;

@@ -3,106 +3,29 @@
 
 pub mod agenda;
 pub mod lease;
-mod means;
 pub mod neighbours;
 pub mod queue;
 pub mod rights;
+mod spend_scope;
 
-pub use means::{Means, Payer, payer};
+pub use spend_scope::{Cause, SpendScope};
 
 use crate::config::{ForkReviews, Skip};
 use crate::domain::{Awaiting, CommentId, CommitSha, Login, Thread};
-use crate::event::{self, Command, EventKind};
+use crate::event::{self, Command, EventKind, SkipReason};
 use crate::state::block;
 use crate::state::record::Record;
-use std::fmt;
 
 /// What a run has to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Plan {
-    Skip(NotNow),
+    Skip(SkipReason),
     /// This head was reviewed under these rules: the verdict is recomputed from the threads, without a model.
     Recompute(Box<Record>),
     /// The same, but the change was reviewed on another head, or nothing of it has to be shown: a green check follows
     /// only where somebody may spend.
     Known(Box<Record>),
     Review,
-}
-
-/// Why the pull request, as it is now, is not reviewed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotNow {
-    Draft {
-        mention: String,
-    },
-    Closed,
-    Label(String),
-    NoChanges,
-    /// Of one whose pull requests the repository does not have reviewed.
-    Author {
-        author: Login,
-        mention: String,
-    },
-    /// Larger than what the repository has reviewed.
-    TooLarge {
-        changed: u64,
-        what: &'static str,
-        most: u64,
-        mention: String,
-    },
-    Fork {
-        mention: String,
-    },
-    NoForks,
-    /// Somebody without write access caused the run.
-    Unheard(Login),
-}
-
-impl NotNow {
-    /// A fork's pull request, for which nobody has asked.
-    #[must_use]
-    pub fn fork(mention: &str) -> Self {
-        let mention = mention.to_owned();
-        Self::Fork { mention }
-    }
-}
-
-impl fmt::Display for NotNow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Draft { mention } => write!(
-                f,
-                "The pull request is a draft; it is reviewed when it is marked ready or when somebody mentions {mention}."
-            ),
-            Self::Closed => f.write_str("The pull request is closed."),
-            Self::Label(label) => write!(f, "The pull request carries the label {label}."),
-            Self::NoChanges => f.write_str("The pull request changes nothing."),
-            Self::Author { author, mention } => write!(
-                f,
-                "Pull requests of {author} are not reviewed, as skip.authors says, unless somebody mentions {mention}."
-            ),
-            Self::TooLarge {
-                changed,
-                what,
-                most,
-                mention,
-            } => write!(
-                f,
-                "The pull request changes {changed} {what}, more than skip.max_changed_{what} ({most}); it is reviewed when somebody mentions {mention}."
-            ),
-            Self::Fork { mention } => write!(
-                f,
-                "The pull request comes from a fork; each of its heads is reviewed when somebody with write access mentions {mention}. Input fork_reviews decides this."
-            ),
-            Self::NoForks => {
-                f.write_str("The pull request comes from a fork, and input fork_reviews is never.")
-            }
-            Self::Unheard(login) => write!(
-                f,
-                "{login} caused this run without write access to the repository, so nothing was asked of the model."
-            ),
-        }
-    }
 }
 
 /// The pull request, as far as a plan depends on it.
@@ -126,16 +49,16 @@ pub struct Situation<'a> {
 impl Situation<'_> {
     /// Whether the pull request is to be left alone, before anything else is read of it.
     #[must_use]
-    pub fn not_now(&self) -> Option<NotNow> {
+    pub fn skip_reason(&self) -> Option<SkipReason> {
         if !self.open {
-            return Some(NotNow::Closed);
+            return Some(SkipReason::ClosedSince);
         }
         if self.from_fork && self.forks == ForkReviews::Never {
-            return Some(NotNow::NoForks);
+            return Some(SkipReason::NoForks);
         }
         if self.draft && self.skip.drafts && !self.kind.accepts_draft() {
             let mention = self.mention.to_owned();
-            return Some(NotNow::Draft { mention });
+            return Some(SkipReason::Draft { mention });
         }
         let skips = |label: &&String| {
             let labels = self.skip.labels.iter().map(String::as_str);
@@ -143,18 +66,18 @@ impl Situation<'_> {
             labels.any(|skip| label.eq_ignore_ascii_case(skip))
         };
         if let Some(label) = self.labels.iter().find(skips) {
-            return Some(NotNow::Label(label.clone()));
+            return Some(SkipReason::Label(label.clone()));
         }
         let asked = matches!(self.kind, EventKind::Mention { .. } | EventKind::Manual);
         if asked { None } else { self.unwanted() }
     }
 
     /// Whether the repository does not want it to be reviewed unless somebody asks.
-    fn unwanted(&self) -> Option<NotNow> {
+    fn unwanted(&self) -> Option<SkipReason> {
         let mention = self.mention.to_owned();
         if let Some(author) = self.author.filter(|one| self.skip.authors.contains(one)) {
             let author = author.clone();
-            return Some(NotNow::Author { author, mention });
+            return Some(SkipReason::Author { author, mention });
         }
         let sizes = [
             (self.files, self.skip.max_files, "files"),
@@ -163,7 +86,7 @@ impl Situation<'_> {
         sizes.into_iter().find_map(|(changed, most, what)| {
             let (changed, most) = changed.zip(most).filter(|(changed, most)| changed > most)?;
             let mention = mention.clone();
-            Some(NotNow::TooLarge {
+            Some(SkipReason::TooLarge {
                 changed,
                 what,
                 most,
@@ -191,7 +114,7 @@ pub struct Change<'a> {
 pub fn plan(records: Vec<Record>, change: &Change<'_>, rules: &str) -> Plan {
     let (base, head) = (change.merge_base, change.head);
     if change.files == 0 {
-        return Plan::Skip(NotNow::NoChanges);
+        return Plan::Skip(SkipReason::NoChanges);
     }
     if change.owed == 0 {
         let accepted = records
@@ -266,7 +189,7 @@ pub fn on_request(plan: Plan, request: Option<&Request>, draft: bool, mention: &
             Plan::Review
         }
         (Plan::Review, Command::Question(_) | Command::Dismiss(_)) if draft => {
-            Plan::Skip(NotNow::Draft {
+            Plan::Skip(SkipReason::Draft {
                 mention: mention.to_owned(),
             })
         }
@@ -356,7 +279,7 @@ mod tests {
         assert_eq!(asked(&Plan::Review, Some(&question), false), Plan::Review);
         assert!(matches!(
             asked(&Plan::Review, Some(&question), true),
-            Plan::Skip(NotNow::Draft { .. })
+            Plan::Skip(SkipReason::Draft { .. })
         ));
         let review = asked(&Plan::Review, Some(&Command::Review), true);
         assert_eq!(review, Plan::Review, "a request reviews drafts too");
@@ -455,7 +378,7 @@ mod tests {
             files: Some(301),
             ..situation(kind, &[])
         };
-        let told = |situation: Situation<'_>| situation.not_now().map(|why| why.to_string());
+        let told = |situation: Situation<'_>| situation.skip_reason().map(|why| why.to_string());
         let opened = &EventKind::Opened;
         assert_eq!(
             told(of_bot(opened)).as_deref(),
@@ -474,8 +397,8 @@ mod tests {
             assert_eq!(told(large(kind)), None);
         }
         let labels = ["WIP".to_owned()];
-        let labelled = situation(&mention(), &labels).not_now();
-        assert_eq!(labelled, Some(NotNow::Label("WIP".into())));
+        let labelled = situation(&mention(), &labels).skip_reason();
+        assert_eq!(labelled, Some(SkipReason::Label("WIP".into())));
         let ready = Skip {
             drafts: false,
             ..Skip::default()
@@ -485,7 +408,7 @@ mod tests {
             skip: &ready,
             ..situation(opened, &[])
         };
-        assert_eq!(draft.not_now(), None);
+        assert_eq!(draft.skip_reason(), None);
     }
 
     #[test]
@@ -496,11 +419,11 @@ mod tests {
                 draft: true,
                 ..situation(kind, &[])
             }
-            .not_now()
+            .skip_reason()
         };
         assert!(matches!(
             draft(&EventKind::Opened),
-            Some(NotNow::Draft { .. })
+            Some(SkipReason::Draft { .. })
         ));
         assert_eq!(draft(&mention), None);
     }
@@ -511,10 +434,10 @@ mod tests {
             open: false,
             ..situation(&EventKind::Pushed, &[])
         };
-        assert_eq!(closed.not_now(), Some(NotNow::Closed));
+        assert_eq!(closed.skip_reason(), Some(SkipReason::ClosedSince));
         let labels = ["Skip-Review".to_owned()];
-        let labelled = situation(&EventKind::Pushed, &labels).not_now();
-        assert_eq!(labelled, Some(NotNow::Label("Skip-Review".into())));
+        let labelled = situation(&EventKind::Pushed, &labels).skip_reason();
+        assert_eq!(labelled, Some(SkipReason::Label("Skip-Review".into())));
     }
 
     #[test]
@@ -525,9 +448,9 @@ mod tests {
                 forks: ForkReviews::Never,
                 ..situation(&EventKind::Dispatch, &[])
             }
-            .not_now()
+            .skip_reason()
         };
-        assert_eq!(never(true), Some(NotNow::NoForks));
+        assert_eq!(never(true), Some(SkipReason::NoForks));
         assert_eq!(never(false), None);
     }
 
@@ -591,7 +514,7 @@ mod tests {
         assert_eq!(found, Plan::Recompute(Box::new(record.clone())));
         assert_eq!(of(vec![record], "changed", 1, 1), Plan::Review);
         let nothing = of(vec![], "r", 0, 0);
-        assert_eq!(nothing, Plan::Skip(NotNow::NoChanges));
+        assert_eq!(nothing, Plan::Skip(SkipReason::NoChanges));
         let Plan::Known(excused) = of(vec![], "r", 2, 0) else {
             panic!("nothing has to be shown");
         };

@@ -15,8 +15,7 @@ mod staged;
 
 use crate::event::{Event, SkipReason};
 use crate::gather::pull_request;
-use crate::gather::spend_scope::spend_scope;
-use crate::gather::{Facts, Frame, settings, web_guard};
+use crate::gather::{Facts, Frame, settings, spend_scope, web_guard};
 use crate::github::Rehearsal;
 use crate::host::sidecar::Running;
 use crate::host::{self, Failure, Job, Setup, both};

@@ -155,7 +155,7 @@ impl Door<'_> {
             return Ok(Trigger::Skip(reason));
         }
         let without = self.without_secrets(&pull, payload.sender.as_ref());
-        if let Some(reason @ SkipReason::Fork { .. }) = without {
+        if let Some(reason @ SkipReason::ForkWithoutSecrets { .. }) = without {
             return Ok(Trigger::Skip(reason));
         }
         let before = payload.before.and_then(|sha| sha.parse().ok());
@@ -185,7 +185,7 @@ impl Door<'_> {
         let mention = self.rules.mention.to_owned();
         let fork = self.name != "pull_request_target" && pull.is_from_fork();
         if fork {
-            return Some(SkipReason::Fork { mention });
+            return Some(SkipReason::ForkWithoutSecrets { mention });
         }
         let dependabot = wire::is_dependabot(sender) || wire::is_dependabot(pull.user.as_ref());
         dependabot.then_some(SkipReason::Dependabot { mention })

@@ -3,9 +3,10 @@
 
 use super::change::Change;
 use super::excerpts;
-use super::memory::{Memory, may_write};
+use super::memory::Memory;
 use super::mentions;
 use super::prior_reviews::{self, Prior};
+use crate::authority::{Action, judge};
 use crate::context::coverage::Excuse;
 use crate::context::rules::RuleFile;
 use crate::context::since::Since;
@@ -15,7 +16,7 @@ use crate::git::Repository;
 use crate::github::{ApiError, ChangedFile, CommitInfo, IssueComment, PullRequest, Review};
 use crate::host::{Failure, Job, both};
 use crate::plan::agenda::{self, Acceptor, Agenda, Given, HeadRecord, Inquiries, Obstacle};
-use crate::plan::{self, Means, Request};
+use crate::plan::{self, Request, SpendScope};
 use crate::publish::comment;
 use crate::state::lease::CHECK_NAME;
 use crate::state::rebuild::{Lost, Rebuilt, Remark};
@@ -49,17 +50,17 @@ pub struct Facts {
     pub account: Account,
     inquiries: Inquiries,
     request: Option<Request>,
-    /// Whether the person who asks for an acceptance has write access.
-    acceptor_may_write: bool,
+    /// Whether the person who asks for an acceptance may accept.
+    may_accept: bool,
     unreadable: Vec<String>,
-    scope: Means,
+    scope: SpendScope,
     obstacle: Option<Obstacle>,
 }
 
 /// What is known of a run before its pull request is read.
 pub struct Frame {
     pub pull: PullRequest,
-    pub scope: Means,
+    pub scope: SpendScope,
     pub obstacle: Option<Obstacle>,
 }
 
@@ -116,7 +117,7 @@ impl Facts {
             prior: None,
             inquiries: Inquiries::default(),
             request: job.request(),
-            acceptor_may_write: false,
+            may_accept: false,
             files: discussion.files,
             commits: discussion.commits,
             threads: rebuilt.threads,
@@ -138,7 +139,7 @@ impl Facts {
         }
         facts.prior = facts.compared(job).await;
         if facts.obstacle.is_none() {
-            facts.acceptor_may_write = facts.may_accept(job).await?;
+            facts.may_accept = facts.accepts(job).await?;
             facts.inquiries = mentions::inquiries(job, &facts).await?;
         }
         Ok(facts)
@@ -156,12 +157,14 @@ impl Facts {
         prior_reviews::compare(job, self, records).await
     }
 
-    async fn may_accept(&self, job: &Job<'_>) -> Result<bool, Failure> {
+    async fn accepts(&self, job: &Job<'_>) -> Result<bool, Failure> {
         let accepts = self.request.as_ref().map(|one| &one.command) == Some(&Command::Accept);
-        match job.event.speaker() {
-            Some(speaker) if accepts => may_write(&job.github, &job.pr.repo, speaker).await,
-            _ => Ok(false),
-        }
+        let Some(speaker) = job.event.speaker().filter(|_| accepts) else {
+            return Ok(false);
+        };
+        let (memory, author) = (Memory::of_job(job), self.pull.author.as_ref());
+        let person = memory.person(speaker, author, Action::Accept).await?;
+        Ok(judge(person, Action::Accept).is_ok())
     }
 
     /// What earlier reviews have cost cannot be read: half of the day's limits counts.
@@ -220,7 +223,7 @@ impl Facts {
                 author, created_at, ..
             } => Some(Acceptor {
                 login: author,
-                may_write: self.acceptor_may_write,
+                may_accept: self.may_accept,
                 written_at: created_at,
             }),
             _ => None,

@@ -1,6 +1,7 @@
 //! The memory of a pull request, read from GitHub: what it takes to rebuild the threads, with or without a run.
 
-use crate::domain::{CommentId, Login, PrKey, RepoName, Score, Standing};
+use crate::authority::{Action, Person, judge};
+use crate::domain::{CommentId, Login, PrKey, Score, Standing};
 use crate::event::{self, Command};
 use crate::github::{ChangedFile, GitHub, Review, ReviewComment, ReviewThread};
 use crate::host::{Failure, Job};
@@ -110,12 +111,9 @@ impl Memory<'_> {
             if ours.contains(login) || login.is_bot() || standings.contains_key(login) {
                 continue;
             }
-            let standing = match (self.may_write(login).await?, Some(login) == author) {
-                (true, _) => Standing::Writer,
-                (false, true) => Standing::Author,
-                (false, false) => Standing::Other,
-            };
-            standings.insert(login.clone(), standing);
+            let writes = self.may_write(login).await?;
+            let person = Person::new(login, author).with_access(writes);
+            standings.insert(login.clone(), person.standing());
         }
         Ok(standings)
     }
@@ -132,11 +130,12 @@ impl Memory<'_> {
         names.extend(requested.map_err(Failure::new)?);
         let mut asked: Vec<&Login> = Vec::new();
         for login in reviews.iter().filter_map(|review| review.author.as_ref()) {
-            if login.is_bot() || asked.contains(&login) {
+            if asked.contains(&login) {
                 continue;
             }
             asked.push(login);
-            if self.may_write(login).await? {
+            let person = self.person(login, author, Action::BeCalled).await?;
+            if judge(person, Action::BeCalled).is_ok() {
                 names.push(login.to_string());
             }
         }
@@ -151,17 +150,24 @@ impl Memory<'_> {
         Ok(people)
     }
 
-    async fn may_write(&self, login: &Login) -> Result<bool, Failure> {
-        may_write(self.github, &self.pr.repo, login).await
+    /// The facts about a person on the pull request of `author` that an action depends on.
+    pub async fn person(
+        &self,
+        login: &Login,
+        author: Option<&Login>,
+        action: Action,
+    ) -> Result<Person, Failure> {
+        let person = Person::new(login, author);
+        let writes = person.needs_access(action) && self.may_write(login).await?;
+        Ok(person.with_access(writes))
     }
-}
 
-/// Whether a person has write access. Whom GitHub does not know has none.
-pub async fn may_write(github: &GitHub, repo: &RepoName, login: &Login) -> Result<bool, Failure> {
-    match github.permission(repo, login).await {
-        Ok(permission) => Ok(permission.may_write()),
-        Err(error) if error.is_not_found() || error.is_permission() => Ok(false),
-        Err(error) => Err(Failure::new(error)),
+    async fn may_write(&self, login: &Login) -> Result<bool, Failure> {
+        match self.github.permission(&self.pr.repo, login).await {
+            Ok(permission) => Ok(permission.may_write()),
+            Err(error) if error.is_not_found() || error.is_permission() => Ok(false),
+            Err(error) => Err(Failure::new(error)),
+        }
     }
 }
 
@@ -190,7 +196,8 @@ fn people<'a>(
             .author
             .as_ref()
             .filter(|_| comment.in_reply_to.is_none());
-        let opened = opened.filter(|login| Some(*login) != author && !login.is_bot());
+        let opened =
+            opened.filter(|login| Person::new(login, author).needs_access(Action::Forestall));
         reviewers.extend(opened.filter(|login| !reviewers.contains(login)));
     }
     reviewers.truncate(MOST_REVIEWERS);

@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use super::memory::Memory;
-use super::{discussion, spend_scope};
+use super::{cause, discussion};
 use crate::context::speakers::Speakers;
 use crate::domain::{CommentId, Login};
 use crate::event::{CommentPlace, EventKind};
@@ -127,24 +127,24 @@ fn asked<'a>(job: &'a Job<'_>) -> Option<(Said<'a>, CommentPlace)> {
     Some((said, *on))
 }
 
-/// The newest questions below the description that wait, by people who are heard; oldest first.
+/// The newest questions below the description that wait, by people who may spend; oldest first.
 async fn pending(
     job: &Job<'_>,
     facts: &Facts,
     conversation: &[Said<'_>],
     answered: &[CommentId],
 ) -> Result<Vec<Question>, Failure> {
-    let mut heard: HashMap<Login, bool> = HashMap::new();
+    let mut authorized: HashMap<Login, bool> = HashMap::new();
     let mut questions = Vec::new();
     let waiting = plan::unanswered(conversation, answered, &job.host.config.mention);
     for question in waiting.into_iter().rev() {
         let author = &question.author;
-        let is_heard = match heard.get(author) {
+        let may_spend = match authorized.get(author) {
             Some(known) => *known,
-            None => spend_scope::is_heard(job, &facts.pull, author).await?,
+            None => cause::may_spend(job, &facts.pull, author).await?,
         };
-        heard.insert(author.clone(), is_heard);
-        if is_heard {
+        authorized.insert(author.clone(), may_spend);
+        if may_spend {
             questions.push(question);
         }
         if questions.len() == MOST_QUESTIONS {

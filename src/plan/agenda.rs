@@ -1,7 +1,7 @@
 //! The agenda: what this run does. One value, decided from the facts and from nothing else, so that a run that was
 //! cancelled is made good by the next one, whatever its event was.
 
-use super::{Change, MOST_JUDGED, Means, Plan, Question, Request};
+use super::{Change, MOST_JUDGED, Plan, Question, Request, SpendScope};
 use crate::domain::{CommentId, CommitSha, FileDiff, FindingId, Login, Score, Thread};
 use crate::event::{Command, SkipReason};
 use crate::state::backlog::{Backlog, Now};
@@ -30,7 +30,7 @@ pub enum Obstacle {
 #[derive(Debug, Clone, Copy)]
 pub struct Acceptor<'a> {
     pub login: &'a Login,
-    pub may_write: bool,
+    pub may_accept: bool,
     /// When the comment was written; RFC 3339, as GitHub gave it.
     pub written_at: &'a str,
 }
@@ -74,7 +74,7 @@ pub struct Given<'a> {
     pub threads: &'a [Thread],
     pub lost: &'a [Lost],
     pub inquiries: &'a Inquiries,
-    pub scope: &'a Means,
+    pub scope: &'a SpendScope,
     pub from_fork: bool,
     /// A draft that is not reviewed as such.
     pub draft: bool,
@@ -337,7 +337,7 @@ impl Given<'_> {
         let (Some(acceptor), Some(request)) = (&self.acceptor, self.request) else {
             return Err(NotAccepted::NothingReviewed);
         };
-        if !acceptor.may_write {
+        if !acceptor.may_accept {
             return Err(NotAccepted::NoWriteAccess(acceptor.login.clone()));
         }
         let on_head = self.newest_on_head().ok_or(NotAccepted::NothingReviewed)?;

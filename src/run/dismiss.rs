@@ -1,9 +1,10 @@
-//! `dismiss`: a person closes a finding of ours. Who may is decided here, by code; the model is not asked.
+//! `dismiss`: a person closes a finding of ours, if they may. The model is not asked.
 
 use super::replies;
+use crate::authority::{Action, Stake, judge};
 use crate::domain::{CommentId, Login, ReviewEvent, Status, Thread};
 use crate::event::{Command, CommentPlace, EventKind};
-use crate::gather::{Facts, Memory, may_write};
+use crate::gather::{Facts, Memory};
 use crate::github::ReviewComment;
 use crate::host::{Failure, Job};
 use crate::outbox::Outbox;
@@ -93,24 +94,22 @@ async fn refusal(
 ) -> Result<Option<NotDismissed>, Failure> {
     let blocking = job.host.config.policy.blocking;
     let blocks = blocking.is_some_and(|blocking| thread.assessment.score >= blocking);
-    let author = facts.pull.author.as_ref();
-    let is_author = author == Some(who);
-    let writes = may_write(&job.github, &job.pr.repo, who).await?;
-    if !(writes || is_author && !blocks) {
+    let escalated = thread.status == Status::Escalated;
+    let dismissal = |reviewed| Action::Dismiss(Stake::new(blocks, escalated, reviewed));
+    let (memory, author) = (Memory::of_job(job), facts.pull.author.as_ref());
+    let person = memory.person(who, author, dismissal(false)).await?;
+    if judge(person, dismissal(false)).is_err() {
         return Ok(Some(NotDismissed::NoRight));
     }
-    if !blocks {
-        return Ok(None);
-    }
-    if !job.keys.can_sign() {
+    if blocks && !job.keys.can_sign() {
         return Ok(Some(NotDismissed::Unsigned));
     }
-    if is_author && thread.status == Status::Escalated {
-        let memory = Memory::of_job(job);
-        let people = memory.human_reviewers(author, &facts.reviews).await?;
-        return Ok((!people.is_empty()).then_some(NotDismissed::ForOthers(people)));
+    if judge(person, dismissal(true)).is_ok() {
+        return Ok(None);
     }
-    Ok(None)
+    let people = memory.human_reviewers(author, &facts.reviews).await?;
+    let judged = judge(person, dismissal(!people.is_empty()));
+    Ok(judged.err().map(|_| NotDismissed::ForOthers(people)))
 }
 
 /// Says so in the thread, and closes the conversation where the token may. Returns warnings.

@@ -169,7 +169,7 @@ pub async fn may_not_comment(job: &Job<'_>, pull: &PullRequest) -> Result<Option
     let event = job.host.setup.environment.event_name.as_deref();
     if pull.from_fork && event.is_some_and(|name| RESTRICTED.contains(&name)) {
         let mention = job.host.config.mention.clone();
-        return Ok(Some(SkipReason::Fork { mention }.to_string()));
+        return Ok(Some(SkipReason::ForkWithoutSecrets { mention }.to_string()));
     }
     Err(Failure::new(
         "Input github_token may not comment on the pull request; add `pull-requests: write` to the job's \

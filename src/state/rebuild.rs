@@ -7,6 +7,7 @@ mod tests;
 
 use super::block::{self, Block, Hidden, Kind};
 use super::signature::{Keys, Signed, Verdict};
+use crate::authority::{Action, Person, judge};
 use crate::domain::{
     Assessment, CommentId, CommitSha, FindingId, Login, PrKey, Score, Side, Standing, Thread, Trust,
 };
@@ -368,9 +369,13 @@ impl Folding<'_> {
         if self.sources.believed(&parsed, None).is_some() {
             return None;
         }
-        let reviewer = first.standing == Standing::Writer && Some(&author) != self.sources.author;
-        let theirs = !self.sources.is_ours(Some(&author)) && !author.is_bot();
-        (reviewer && theirs).then(|| Remark {
+        let is_author = Some(&author) == self.sources.author;
+        let person = Person {
+            is_bot: author.is_bot(),
+            ..Person::from_standing(first.standing, is_author)
+        };
+        let theirs = !self.sources.is_ours(Some(&author));
+        (theirs && judge(person, Action::Forestall).is_ok()).then(|| Remark {
             author,
             file: followed(&first.path, self.sources.renames),
             line: first.line.or(first.original_line),

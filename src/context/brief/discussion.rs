@@ -80,7 +80,7 @@ impl Brief<'_> {
             None => ("below the description", String::new()),
         };
         let login = question.author.as_str();
-        // Only these two are heard at all.
+        // Nobody else is authorized to ask.
         let standing = if login.eq_ignore_ascii_case(self.author) {
             "author of the pull request"
         } else {

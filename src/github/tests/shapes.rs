@@ -3,6 +3,7 @@
 use super::super::*;
 use super::{BASE, HEAD, Server, key, ok, refused};
 use crate::domain::{CommentId, Conclusion, Login, Side};
+use crate::event::Association;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
@@ -129,7 +130,8 @@ async fn outdated_and_orphaned_comments_are_read() {
         ),
         (None, Some(4), Side::Left)
     );
-    assert!(comments[0].association.is_trusted() && !comments[1].association.is_trusted());
+    assert_eq!(comments[0].association, Association::Member);
+    assert_eq!(comments[1].association, Association::Other);
     assert_eq!(
         (comments[1].in_reply_to, &comments[1].author),
         (Some(CommentId(1)), &None)

@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::{Assessment, Awaiting, Status, fixture};
-use crate::plan::{Asking, NotNow};
+use crate::plan::Asking;
 use crate::state::block::Listed;
 use crate::state::owed::Owed;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ struct World {
     threads: Vec<Thread>,
     lost: Vec<Lost>,
     inquiries: Inquiries,
-    scope: Means,
+    scope: SpendScope,
     from_fork: bool,
     draft: bool,
     request: Option<Request>,
@@ -41,7 +41,7 @@ impl World {
             threads: Vec::new(),
             lost: Vec::new(),
             inquiries: Inquiries::default(),
-            scope: Means::Everything,
+            scope: SpendScope::Everything,
             from_fork: false,
             draft: false,
             request: None,
@@ -79,9 +79,9 @@ impl World {
         self
     }
 
-    fn accepting(self, may_write: bool, written_at: &'static str) -> Self {
+    fn accepting(self, may_accept: bool, written_at: &'static str) -> Self {
         let mut world = self.asking(Command::Accept);
-        world.acceptor = Some((Login::new("dev"), may_write, written_at));
+        world.acceptor = Some((Login::new("dev"), may_accept, written_at));
         world
     }
 
@@ -114,9 +114,9 @@ impl World {
             from_fork: self.from_fork,
             draft: self.draft,
             request: self.request.as_ref(),
-            acceptor: acceptor.map(|(login, may_write, written_at)| Acceptor {
+            acceptor: acceptor.map(|(login, may_accept, written_at)| Acceptor {
                 login,
-                may_write: *may_write,
+                may_accept: *may_accept,
                 written_at,
             }),
             obstacle: self.obstacle.as_ref(),
@@ -188,7 +188,7 @@ fn a_thread_that_waits_for_us_is_judged_without_a_review() {
 fn where_nobody_pays_for_words_a_waiting_thread_stays() {
     let mut world = World::reviewed();
     world.threads = vec![waiting_thread()];
-    world.scope = Means::Nothing(NotNow::fork("@bot"));
+    world.scope = SpendScope::Nothing(SkipReason::fork("@bot"));
     let agenda = world.decide();
     assert!(matches!(agenda.task, Task::Conclude(_)));
     assert!(agenda.judge.is_empty());
@@ -197,12 +197,12 @@ fn where_nobody_pays_for_words_a_waiting_thread_stays() {
 #[test]
 fn a_fork_s_new_head_waits_for_a_mention_even_if_its_change_was_reviewed_elsewhere() {
     let mut world = World::new();
-    world.scope = Means::Nothing(NotNow::fork("@bot"));
+    world.scope = SpendScope::Nothing(SkipReason::fork("@bot"));
     world.from_fork = true;
     assert!(matches!(world.decide().task, Task::Skip(_)));
     world.same_change = World::reviewed().on_head.pop().map(|one| one.record);
     assert!(matches!(world.decide().task, Task::Skip(_)));
-    world.scope = Means::Everything;
+    world.scope = SpendScope::Everything;
     assert!(matches!(world.decide().task, Task::Conclude(_)));
 }
 
@@ -246,7 +246,7 @@ fn a_question_about_a_draft_is_answered_without_a_review() {
 #[test]
 fn without_a_key_only_what_needs_no_model_is_concluded() {
     let mut world = World::new();
-    world.obstacle = Some(Obstacle::NoKey(SkipReason::Fork {
+    world.obstacle = Some(Obstacle::NoKey(SkipReason::ForkWithoutSecrets {
         mention: "@bot".into(),
     }));
     assert!(matches!(world.decide().task, Task::Skip(_)));
@@ -363,7 +363,7 @@ proptest! {
         reviewed: bool, from_fork: bool, draft: bool, waiting: bool, asks: bool,
     ) {
         let mut world = if reviewed { World::reviewed() } else { World::new() };
-        world.scope = Means::Nothing(NotNow::fork("@bot"));
+        world.scope = SpendScope::Nothing(SkipReason::fork("@bot"));
         (world.from_fork, world.draft) = (from_fork, draft);
         world.threads = waiting.then(waiting_thread).into_iter().collect();
         // What may not be asked is not gathered.
@@ -381,7 +381,7 @@ proptest! {
     ) {
         let mut world = World::new();
         (world.owed, world.from_fork, world.draft) = (owed, from_fork, draft);
-        let reason = SkipReason::Fork { mention: "@bot".into() };
+        let reason = SkipReason::ForkWithoutSecrets { mention: "@bot".into() };
         world.obstacle = (!key).then_some(Obstacle::NoKey(reason));
         world.request = command.map(|command| Request { comment: CommentId(70), command });
         if matches!(world.decide().task, Task::Conclude(_)) {

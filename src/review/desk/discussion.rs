@@ -2,8 +2,9 @@
 //! code allows the model to do whatever its judgement was.
 
 use super::{Answer, Desk, Effect, Entry, Fate, Fix, MAX_BODY, StagedReply, fix};
+use crate::authority::{Action, Person, judge};
 use crate::domain::{
-    Awaiting, CommentId, Finding, Resolution, Standing, Status, Thread, ThreadId, Trust,
+    Awaiting, CommentId, Finding, Reply, Resolution, Status, Thread, ThreadId, Trust,
 };
 use crate::review::ledger::Stage;
 
@@ -81,27 +82,16 @@ impl Desk {
     }
 
     fn undecided(&self, thread: &Thread) -> Effect {
-        let developer_counts = thread
-            .replies
-            .iter()
-            .any(|reply| self.counts(thread, reply.standing));
         let people = &self.subject.human_reviewers;
         let blocks = self.weights.blocks(thread.assessment.score);
-        match (developer_counts, people.is_empty()) {
-            (true, true) if !blocks => Effect::DevelopersWord,
-            (true, _) => Effect::Escalate {
-                people: people.clone(),
-            },
-            (false, _) => Effect::Escalate { people: Vec::new() },
+        let reviewed = !people.is_empty();
+        let replies = &thread.replies;
+        if any_may(replies, Action::HaveLastWord { blocks, reviewed }) {
+            return Effect::DevelopersWord;
         }
-    }
-
-    /// Whether somebody of this standing may have the finding given up.
-    fn counts(&self, thread: &Thread, standing: Standing) -> bool {
-        match standing {
-            Standing::Writer => true,
-            Standing::Author => !self.weights.blocks(thread.assessment.score),
-            Standing::Other => false,
+        let is_called = any_may(replies, Action::GetConcession { blocks });
+        Effect::Escalate {
+            people: people.iter().filter(|_| is_called).cloned().collect(),
         }
     }
 
@@ -313,17 +303,15 @@ impl Desk {
     }
 
     fn needs_counted_reply(&self, thread: &Thread) -> Result<(), String> {
-        let mut replies = thread.replies.iter();
-        let heard = match thread.status {
-            // Only somebody else than the author decides what was escalated.
+        let blocks = self.weights.blocks(thread.assessment.score);
+        let action = Action::GetConcession { blocks };
+        let is_explained = match thread.status {
+            // Somebody who may decide what was escalated has replied.
             Status::Escalated => thread.awaiting == Awaiting::Us,
-            _ if self.weights.blocks(thread.assessment.score) => {
-                let mut since = thread.unanswered().iter();
-                since.any(|reply| reply.standing == Standing::Writer)
-            }
-            _ => replies.any(|reply| self.counts(thread, reply.standing)),
+            _ if blocks => any_may(thread.unanswered(), action),
+            _ => any_may(&thread.replies, action),
         };
-        if heard {
+        if is_explained {
             return Ok(());
         }
         Err(format!(
@@ -364,4 +352,12 @@ impl Desk {
             Err(unknown)
         }
     }
+}
+
+/// Whether one of those who replied may do something that is the same to a writer, author or not.
+fn any_may(replies: &[Reply], action: Action) -> bool {
+    let mut people = replies
+        .iter()
+        .map(|reply| Person::from_standing(reply.standing, false));
+    people.any(|person| judge(person, action).is_ok())
 }

@@ -1,7 +1,8 @@
 //! What was said below a finding, folded into where the discussion stands and whose turn it is.
 
 use super::{Comment, Conversation, ESCALATED_MARKER, RESOLVED_MARKER, Sources};
-use crate::domain::{Awaiting, CommentId, Login, Reply, Resolution, Standing, Status};
+use crate::authority::{Action, Person, Stake, judge};
+use crate::domain::{Awaiting, CommentId, Login, Reply, Resolution, Status};
 use crate::state::block::{self, Block, Conversation as Closing, Kind};
 use crate::state::signature::Verdict;
 
@@ -177,8 +178,7 @@ impl Discussion {
         }
     }
 
-    /// The person who closed the conversation, if it is one who may. What was escalated to human reviewers is not for the
-    /// author to close where it blocks.
+    /// The person who closed the conversation, if it is one who may.
     fn closer<'c>(
         &self,
         conversation: Option<&'c Conversation>,
@@ -187,9 +187,10 @@ impl Discussion {
         let conversation = conversation.filter(|c| c.is_resolved)?;
         let (login, standing) = conversation.resolved_by.as_ref()?;
         let escalated = self.decision.is_some_and(|one| one.kind == Kind::Escalate);
-        let for_others = escalated && sources.reviewed_by_people && sources.author == Some(login);
-        let may = *standing == Standing::Writer && !for_others;
-        (may || !self.gates).then_some(login)
+        let stake = Stake::new(self.gates, escalated, sources.reviewed_by_people);
+        let person = Person::from_standing(*standing, sources.author == Some(login));
+        let closes = judge(person, Action::CloseConversation(stake));
+        closes.is_ok().then_some(login)
     }
 
     fn status(
@@ -241,23 +242,18 @@ impl Discussion {
 
     fn awaiting(&self, status: Status, author: Option<&Login>) -> Awaiting {
         let unanswered = &self.replies[self.answered..];
-        let counted = |reply: &&Reply| reply.standing != Standing::Other;
+        let waits = |action| {
+            let mut people = unanswered.iter().map(|reply| {
+                Person::from_standing(reply.standing, reply.author.as_ref() == author)
+            });
+            people.any(|person| judge(person, action).is_ok())
+        };
         match status {
             Status::Resolved => Awaiting::Nobody,
-            Status::Escalated => {
-                // After an escalation only the word of somebody else than the author moves the thread.
-                let decides = |reply: &Reply| {
-                    reply.standing == Standing::Writer && reply.author.as_ref() != author
-                };
-                if unanswered.iter().any(decides) {
-                    Awaiting::Us
-                } else {
-                    Awaiting::People
-                }
-            }
+            Status::Escalated if waits(Action::Decide) => Awaiting::Us,
+            Status::Escalated => Awaiting::People,
             Status::Pending | Status::Disputed => {
-                let pending = unanswered.iter().any(|reply| counted(&reply));
-                if pending || self.unverified.is_some() {
+                if waits(Action::Discuss) || self.unverified.is_some() {
                     Awaiting::Us
                 } else {
                     Awaiting::Developer
