@@ -3,7 +3,7 @@
 
 use super::web::WebHandler;
 use super::{SERVERS, TOOLS, Tool, without_secrets};
-use crate::gateway::{Gateway, same};
+use crate::gateway::Gateway;
 use crate::redact::Redactor;
 use crate::review::desk::Desk;
 use crate::web::Web;
@@ -24,6 +24,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use subtle::ConstantTimeEq as _;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -199,7 +200,8 @@ pub(super) fn tool_result(answer: Result<String, String>) -> CallToolResponse {
 
 async fn authorised(State(expected): State<Arc<str>>, request: Request, next: Next) -> Response {
     let given = request.headers().get(header::AUTHORIZATION);
-    let matches = given.is_some_and(|given| same(given.as_bytes(), expected.as_bytes()));
+    // In constant time: how long a comparison takes must not tell how much was right.
+    let matches = given.is_some_and(|given| given.as_bytes().ct_eq(expected.as_bytes()).into());
     if matches {
         next.run(request).await
     } else {
