@@ -7,7 +7,6 @@ pub mod clock;
 pub mod config;
 pub mod context;
 pub mod domain;
-pub mod eval;
 pub mod event;
 pub mod gateway;
 pub mod git;

@@ -4,7 +4,7 @@
 mod realistic;
 
 use super::{percent, share, wire, without_place};
-use crate::redact::Redactor;
+use opencode_reviewer::redact::Redactor;
 use realistic::realistic;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
