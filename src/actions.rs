@@ -6,7 +6,7 @@ mod text;
 
 use crate::random;
 use crate::redact::Redactor;
-use crate::report::text::{Line, Piece};
+use crate::text::line::{Line, Piece};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fs::OpenOptions;

@@ -22,6 +22,7 @@ pub mod review;
 pub mod sealed;
 pub mod snapshot;
 pub mod state;
+pub mod text;
 pub mod tools;
 pub mod web;
 

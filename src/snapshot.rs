@@ -10,9 +10,9 @@ mod tree;
 
 pub use names::Reason;
 
-use crate::domain::diff::visible;
 use crate::domain::{CommitSha, FileDiff};
 use crate::git::{Repository, TreeEntry};
+use crate::text::hidden::visible;
 use anyhow::{Result, bail};
 use plan::{Content, Item, Plan};
 use std::collections::{BTreeMap, HashMap};

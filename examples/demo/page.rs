@@ -3,7 +3,7 @@
 
 use super::standin::github::state::{PullRequest, ReviewComment, State};
 use super::standin::world::{Ran, World};
-use opencode_reviewer::publish::comment::plural;
+use opencode_reviewer::text::count::plural;
 use opencode_reviewer::report::summary::grouped;
 use regex::Regex;
 use std::io::IsTerminal as _;

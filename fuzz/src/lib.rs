@@ -5,5 +5,5 @@
 pub mod properties;
 
 use opencode_reviewer::{
-    config, domain, event, gateway, opencode, publish, redact, review, state, tools,
+    config, domain, event, gateway, opencode, publish, redact, review, state, text, tools,
 };

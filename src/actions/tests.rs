@@ -8,7 +8,7 @@
 mod runner;
 
 use super::*;
-use crate::report::text::Style;
+use crate::text::line::Style;
 use proptest::prelude::*;
 use runner::CANARY;
 use serde_json::json;

@@ -7,10 +7,10 @@ use crate::context::coverage::{Cover, Excuse};
 use crate::context::ignore::{Attributes, BasePaths, Ignore};
 use crate::context::rules::{self, RuleFile};
 use crate::context::sensitivity::{self, MANIFESTS};
-use crate::domain::diff::visible;
 use crate::domain::{CommitSha, FileDiff, Sensitivity};
 use crate::git::{Repository, TreeEntry};
 use crate::snapshot::{self, Caps, Snapshot, Source};
+use crate::text::hidden::visible;
 use std::collections::HashSet;
 use std::path::Path;
 

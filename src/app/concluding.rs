@@ -5,7 +5,6 @@ use super::finish::{Finished, headline};
 use super::reading::Reading;
 use super::staged::Staged;
 use super::{Engine, Run};
-use crate::domain::diff::visible;
 use crate::domain::{CommentId, CommitSha, Finding, Score, Thread};
 use crate::publish::comment;
 use crate::publish::outbox::Sent;
@@ -17,6 +16,8 @@ use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::review::desk::Entry;
 use crate::review::run::{End, Outcome};
 use crate::state::record::Record;
+use crate::text::count::plural;
+use crate::text::hidden::visible;
 use std::collections::HashMap;
 
 /// Changed files that the model had to see and could not: those that nobody can show, and those beyond its context.
@@ -30,7 +31,7 @@ pub fn left_out(change: &Change, beyond: &[String]) -> Vec<String> {
 pub fn first(mut left_out: Vec<String>) -> Vec<String> {
     const MOST: usize = 50;
     if left_out.len() > MOST {
-        let more = comment::plural(left_out.len() - MOST, "more file");
+        let more = plural(left_out.len() - MOST, "more file");
         left_out.truncate(MOST);
         left_out.push(format!("{more}, listed in the report"));
     }

@@ -7,7 +7,6 @@ use crate::context::brief::{Brief, Excerpt};
 use crate::context::parts::{self, Parts};
 use crate::context::since::Since;
 use crate::context::suspicion::Suspicions;
-use crate::domain::diff::visible;
 use crate::domain::{CommitSha, FileDiff, Sensitivity};
 use crate::opencode::{Keeper, profile};
 use crate::plan::Question;
@@ -17,6 +16,7 @@ use crate::review::policy::Weights;
 use crate::review::run::{Outcome, Run as Passes, State};
 use crate::snapshot::Snapshot;
 use crate::state::spending::Allowances;
+use crate::text::hidden::visible;
 use std::borrow::Cow;
 use std::collections::HashMap;
 

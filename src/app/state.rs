@@ -4,12 +4,12 @@ use super::memory::Memory;
 use super::reading;
 use super::{Setup, Stop};
 use crate::config::inputs;
-use crate::context::prose::Prose;
-use crate::domain::diff::visible;
 use crate::domain::{PrKey, Thread};
 use crate::github::GitHub;
 use crate::state::rebuild::Rebuilt;
 use crate::state::signature::Keys;
+use crate::text::hidden::visible;
+use crate::text::prose::Prose;
 use crate::tools::thread_json;
 use serde_json::Value;
 

@@ -2,11 +2,11 @@
 use super::change::Change;
 use super::{Engine, Setup, Stop};
 use crate::config::Config;
-use crate::context::fence::Fence;
-use crate::domain::encoding;
 use crate::git::{Repository, TreeEntry};
 use crate::outbound;
 use crate::snapshot::Caps;
+use crate::text::encoding;
+use crate::text::fence::Fence;
 use crate::web::Web;
 use crate::web::fetch::Fetcher;
 use crate::web::leak::{Guard, RepositoryText};

@@ -3,13 +3,13 @@
 use super::reading::Reading;
 use super::{Engine, Run};
 use crate::context::brief::{Brief, Words};
-use crate::context::prose::Prose;
 use crate::context::speakers::Speakers;
 use crate::context::suspicion::Suspicions;
 use crate::domain::Thread;
 use crate::plan::Question;
 use crate::state::block;
 use crate::state::signature::{Signed, Verdict};
+use crate::text::prose::Prose;
 use serde_json::Value;
 
 /// The comments below the description, but for those of bots.

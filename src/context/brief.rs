@@ -10,19 +10,19 @@ pub use discussion::{Excerpt, Words};
 pub use fixes::FixToCheck;
 pub use task::{Task, nudge};
 
-use super::fence::Fence;
 use super::parts::Parts;
-use super::prose::Prose;
 use super::rules::RuleFile;
 use super::since::Since;
 use super::suspicion::Suspicions;
-use super::template::{self, TemplateError};
-use crate::domain::diff::visible;
 use crate::domain::{CommitSha, FileDiff, FileStatus, LineKind, Sensitivity, Thread};
 use crate::plan::Question;
-use crate::publish::comment::plural;
 use crate::review::desk::Entry;
 use crate::review::passes::Pass;
+use crate::text::count::plural;
+use crate::text::fence::Fence;
+use crate::text::hidden::visible;
+use crate::text::prose::Prose;
+use crate::text::template::{self, TemplateError};
 use std::fmt::Write as _;
 
 const SYSTEM: &str = include_str!("../prompts/system.md");

@@ -3,15 +3,12 @@
 
 pub mod brief;
 pub mod coverage;
-pub mod fence;
 pub mod ignore;
 pub mod locks;
 pub mod parts;
-pub mod prose;
 pub mod risk;
 pub mod rules;
 pub mod sensitivity;
 pub mod since;
 pub mod speakers;
 pub mod suspicion;
-pub mod template;

@@ -2,8 +2,8 @@
 //! other one in a turn of its own in pass 1: a line that stood in no prompt was not reviewed. Pure.
 
 use super::risk;
-use crate::domain::diff::visible;
 use crate::domain::{DiffLine, FileDiff, Hunk};
+use crate::text::hidden::visible;
 use std::borrow::Borrow;
 
 /// What the first prompt holds of the diffs, in bytes; three or four are about a token.

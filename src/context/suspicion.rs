@@ -2,9 +2,9 @@
 //! Separate because it decides nothing. It never stops or changes a review; it tells those who run the reviewer
 //! where somebody may be trying.
 
-use super::prose::{Prose, strip};
-use crate::domain::diff::visible;
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
+use crate::text::hidden::visible;
+use crate::text::prose::{Prose, strip};
 use std::fmt;
 
 /// How many places of a kind are named, and how much of each name.

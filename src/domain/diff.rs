@@ -9,7 +9,6 @@ mod walker;
 
 pub use anchor::AnchorError;
 pub use mask::Mask;
-pub(crate) use numbered::{is_hidden, is_selector, takes_selector, visible};
 pub use text::LineText;
 pub use walker::HunkError;
 pub(crate) use walker::{FILE_ROOM, Walker};

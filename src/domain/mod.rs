@@ -2,7 +2,6 @@
 
 pub mod code;
 pub mod diff;
-pub mod encoding;
 pub mod finding;
 #[cfg(test)]
 pub(crate) mod fixture;

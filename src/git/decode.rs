@@ -4,8 +4,8 @@
 use super::Repository;
 use super::command::Access;
 use super::compare::OPTIONS;
-use crate::domain::encoding::decoded;
 use crate::domain::{FileDiff, FileStatus};
+use crate::text::encoding::decoded;
 use anyhow::{Context as _, Result};
 use std::collections::HashMap;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

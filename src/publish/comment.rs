@@ -1,10 +1,8 @@
 //! Every sentence that a person reads on a pull request, and the blocks below it. All words are here, so that
 //! the voice of the product is one file to read.
 
-use super::sanitize::{begins_with_words, clean, without_dumps};
 use crate::context::coverage::{self, Excuse};
 use crate::context::since::Since;
-use crate::domain::diff::visible;
 use crate::domain::{Assessment, CommentId, CommitSha, Finding, Login, PrKey, Status, Thread};
 use crate::plan::neighbours::Neighbour;
 use crate::report::verdict::{Tally, Verdict};
@@ -13,6 +11,9 @@ use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Unanchored, 
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
 use crate::state::record::Record;
 use crate::state::signature::{Keys, Signed};
+use crate::text::count::plural;
+use crate::text::hidden::visible;
+use crate::text::sanitize::{begins_with_words, clean, without_dumps};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -797,13 +798,6 @@ pub fn unsigned(has_gate: bool) -> &'static str {
         "Comments are not signed, because there is neither a state_key nor a model key of at least 20 characters: \
          every run reviews anew, and max_cost_usd_per_day and max_tokens_per_day do not hold."
     }
-}
-
-/// "1 finding", "2 findings".
-#[must_use]
-pub fn plural(count: usize, noun: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{s}")
 }
 
 fn cut(text: &str, most: usize) -> String {

@@ -3,4 +3,3 @@
 
 pub mod comment;
 pub mod outbox;
-pub mod sanitize;

@@ -1,8 +1,8 @@
 //! The step summary and the check run's page: the verdict first, then what supports it.
 
 use super::document::{FindingReport, Report};
-use crate::publish::comment::plural;
-use crate::publish::sanitize::clean;
+use crate::text::count::{grouped, plural, tokens};
+use crate::text::sanitize::clean;
 use std::fmt::Write as _;
 
 /// Who reads it. The step's page is for those who run the reviewer, the check's for everybody on the pull
@@ -322,31 +322,6 @@ fn counted(report: &Report, tokens: u64) -> String {
     format!("{about}{}", grouped(tokens))
 }
 
-/// A number of tokens, and whether it is an estimate.
-#[must_use]
-pub fn tokens(number: u64, estimated: bool) -> String {
-    let number = grouped(number);
-    if estimated {
-        format!("about {number} tokens (estimated)")
-    } else {
-        format!("{number} tokens")
-    }
-}
-
-/// Digits in groups of three.
-#[must_use]
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// Text of others on one line, as words that do nothing.
 fn inline(text: &str) -> String {
     flat(&clean(&flat(text)))
@@ -376,12 +351,6 @@ pub(super) mod tests {
     use crate::report::document::{
         LedgerReport, LeftOutReport, PassReport, RunReport, SuspicionReport, ThreadReport,
     };
-
-    #[test]
-    fn thousands_are_grouped() {
-        let seen = [0, 12, 999, 1_000, 1_234_567].map(grouped);
-        assert_eq!(seen, ["0", "12", "999", "1,000", "1,234,567"]);
-    }
 
     pub fn finding(score: u8, fate: &'static str, reason: Option<&str>) -> FindingReport {
         FindingReport {

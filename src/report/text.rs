@@ -2,30 +2,10 @@
 //! looks where there are colours; whoever prints them takes out what a terminal would obey.
 
 use super::document::{FindingReport, Report};
-use super::summary::tokens;
 use crate::domain::{Anchor, FileDiff, Hunk, LineKind, Score, Side};
-use crate::publish::comment::plural;
+use crate::text::count::{plural, tokens};
+use crate::text::line::{Line, Piece, Style};
 use std::collections::BTreeMap;
-
-/// How a piece of a line looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
-    Plain,
-    Strong,
-    Faint,
-    Good,
-    Warning,
-    Bad,
-}
-
-/// A piece of a line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    pub style: Style,
-    pub text: String,
-}
-
-pub type Line = Vec<Piece>;
 
 fn piece(style: Style, text: impl Into<String>) -> Piece {
     let text = text.into();

@@ -10,12 +10,12 @@ pub use fix::Fix;
 
 use super::ledger::{Ledger, Stage, Submission};
 use super::policy::{self, Case, Decision, Reason, Weights};
-use crate::domain::diff::visible;
 use crate::domain::{
     Assessment, Category, CommentId, CommitSha, FileDiff, Finding, FindingId, Login, PassNumber,
     Score, Thread, ThreadId,
 };
 use crate::state::rebuild::Remark;
+use crate::text::hidden::visible;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -3,8 +3,8 @@
 
 use crate::gateway::Taken;
 use crate::opencode::session::Usage;
-use crate::report::summary::tokens;
 use crate::state::spending::Allowances;
+use crate::text::count::tokens;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -2,8 +2,8 @@
 //! because every trap of the file system and of OpenCode is a line here.
 
 use crate::context::rules;
-use crate::domain::diff::is_hidden;
 use crate::git::path_text;
+use crate::text::hidden::is_hidden;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use std::collections::{HashMap, HashSet};

@@ -1,7 +1,7 @@
 //! The directory being filled. Separate because it is all that touches the disk: nobody else writes there, and every
 //! file is made anew, so no link is followed.
 
-use crate::domain::diff::visible;
+use crate::text::hidden::visible;
 use anyhow::{Context as _, Result, bail};
 use std::collections::HashSet;
 use std::fs::{DirBuilder, OpenOptions, Permissions};

@@ -14,7 +14,7 @@ pub mod target;
 mod tests;
 mod wire;
 
-use crate::context::fence::Fence;
+use crate::text::fence::Fence;
 use fetch::Fetcher;
 use leak::Guard;
 use search::{Failure, Search};

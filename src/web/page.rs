@@ -2,7 +2,7 @@
 //! connection, so that it can be tested without one.
 
 use super::html;
-use crate::domain::diff::is_hidden;
+use crate::text::hidden::is_hidden;
 use encoding_rs::{Encoding, UTF_8};
 use reqwest::Url;
 

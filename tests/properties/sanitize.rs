@@ -7,11 +7,11 @@ use crate::domain::{
     Thread, Trust,
 };
 use crate::publish::comment::Voice;
-use crate::publish::sanitize::{clean, is_allowed};
 use crate::review::desk::{Effect, StagedReply};
 use crate::review::ledger::Stage;
 use crate::state::block::{self, Block, Conversation};
 use crate::state::signature::Keys;
+use crate::text::sanitize::{clean, is_allowed};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use regex::{Captures, Regex};
 use std::sync::LazyLock;

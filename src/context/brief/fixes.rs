@@ -3,10 +3,10 @@
 
 use super::{Brief, cut, place};
 use crate::context::risk;
-use crate::context::template::{self, TemplateError};
-use crate::domain::diff::visible;
 use crate::domain::{DiffLine, FileDiff, Thread};
 use crate::review::desk::Fix;
+use crate::text::hidden::visible;
+use crate::text::template::{self, TemplateError};
 
 const FIX_CHECK: &str = include_str!("../../prompts/fix-check.md");
 

@@ -2,10 +2,10 @@
 //! from the brief, because what they say is about the conversation and not about the pull request.
 
 use super::{Brief, Excerpt, FixToCheck};
-use crate::context::template::{self, TemplateError};
 use crate::plan::Question;
 use crate::review::desk::Entry;
 use crate::review::passes::Pass;
+use crate::text::template::{self, TemplateError};
 
 const NUDGE: &str = include_str!("../../prompts/nudge.md");
 const NUDGE_OTHER: &str = include_str!("../../prompts/nudge-other.md");

@@ -1,8 +1,9 @@
 //! Where a finding hangs: the model's line and quote against the diff. Separate because it forgives (a
 //! wrong line beside a right quote, a copied gutter) and refuses (code that is not in the change).
 
-use super::numbered::{CARRIAGE_RETURN, visible};
+use super::numbered::CARRIAGE_RETURN;
 use super::{Anchor, FileDiff, Hunk, LineKind, Side};
+use crate::text::hidden::visible;
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::cmp::Reverse;

@@ -2,8 +2,8 @@
 //! the model names. Pure; what a neighbouring line or a comment says shows nothing.
 
 use crate::domain::code;
-use crate::domain::diff::visible;
 use crate::domain::{DiffLine, FileDiff, FileStatus, LineKind, Side, Thread};
+use crate::text::hidden::visible;
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 

@@ -4,7 +4,7 @@
 use super::{End, GivenUp, Outcome, PassLog, Progress, Run};
 use crate::context::brief::{FixToCheck, Task};
 use crate::domain::FileDiff;
-use crate::publish::comment::plural;
+use crate::text::count::plural;
 use anyhow::Result;
 
 impl Run<'_> {

@@ -4,8 +4,9 @@
 use super::{Answer, End, GivenUp, Outcome, PassLog, Progress, Run};
 use crate::context::brief::Task;
 use crate::plan::Question;
-use crate::publish::comment::{plural, unanswered};
+use crate::publish::comment::unanswered;
 use crate::review::limits::Used;
+use crate::text::count::plural;
 use anyhow::Result;
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ mod prose;
 
 pub use links::is_allowed;
 
-use crate::domain::diff::is_hidden;
+use crate::text::hidden::is_hidden;
 use links::{parser, unlinked};
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
@@ -35,7 +35,7 @@ pub fn clean(text: &str) -> String {
 }
 
 /// Whether a cleaned text still means the same behind other words in the same line.
-pub(super) fn begins_with_words(cleaned: &str) -> bool {
+pub fn begins_with_words(cleaned: &str) -> bool {
     let words = matches!(parser(cleaned).next(), Some(Event::Start(Tag::Paragraph)));
     // What only the missing head keeps from being a table.
     let rule = |line: &str| !line.trim().is_empty() && !line.contains(char::is_alphanumeric);

@@ -2,7 +2,7 @@
 //! no text can close it. There is no third way in: text is prose or it is code.
 
 use super::prose::Prose;
-use crate::domain::diff::visible;
+use crate::text::hidden::visible;
 use std::borrow::Cow;
 
 /// Marks text as evidence.
