@@ -236,7 +236,7 @@ impl Gone {
 impl Ordinary {
     /// The share of the texts that changed; `None` where there are none.
     #[must_use]
-    pub fn changed_rate(&self) -> Option<f64> {
+    pub fn changed_rate(self) -> Option<f64> {
         share(self.changed, self.texts)
     }
 }
