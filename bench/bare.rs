@@ -18,11 +18,12 @@ use opencode_reviewer::opencode::profile::{
 };
 use opencode_reviewer::redact::Redactor;
 use opencode_reviewer::review::REVIEWERS;
+use opencode_reviewer::review::desk::SharedDesk;
 use opencode_reviewer::review::desk::{Desk, Subject};
 use opencode_reviewer::review::policy::Weights;
 use opencode_reviewer::snapshot::{self, Caps, Source};
 use opencode_reviewer::text::fence::Fence;
-use opencode_reviewer::tools::server::{Offer, SharedDesk, ToolServer};
+use opencode_reviewer::tools::server::{Offer, ToolServer};
 use reqwest::{Client, RequestBuilder};
 use secrecy::SecretString;
 use serde_json::{Value, json};

@@ -43,7 +43,7 @@ use crate::config::inputs::{self, InputError, RawInputs};
 use crate::config::{Config, ModelChoice};
 use crate::domain::PrKey;
 use crate::event::{self, Command, Event, SkipReason, Trigger, TriggerRules};
-use crate::gateway::{self, Gateway, Taken};
+use crate::gateway::{self, Gateway};
 use crate::git::Remote;
 use crate::github::{GitHub, PullRequest, ReactTo, Rehearsal};
 use crate::opencode::Keeper;
@@ -51,11 +51,11 @@ use crate::plan::{self, Plan};
 use crate::publish::comment::Voice;
 use crate::random;
 use crate::report::rehearsal;
-use crate::review::limits::Meter;
+use crate::review::desk::SharedDesk;
+use crate::review::limits::{Meter, Traffic};
 use crate::state::signature::Keys;
 use crate::state::spending::{Day, Spent};
 use crate::text::fence::Fence;
-use crate::tools::server::SharedDesk;
 use crate::web::Web;
 use asking::Agenda;
 use check::CheckRun;
@@ -463,7 +463,7 @@ impl<'a> Engine<'a> {
     }
 
     /// What the run has asked of its model so far.
-    fn taken(&self) -> Taken {
+    fn taken(&self) -> Traffic {
         let gateway = self.gateway.as_ref();
         gateway.map(Gateway::taken).unwrap_or_default()
     }

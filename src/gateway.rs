@@ -13,12 +13,12 @@ mod shapes;
 mod upstream;
 mod wire;
 
-pub use meter::{Limits, Taken};
-pub use refusal::OPENING;
+pub use meter::Limits;
 pub use upstream::problems;
 
 use crate::config::ModelChoice;
 use crate::outbound;
+use crate::review::limits::Traffic;
 use adapters::{Call, ModelIn};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -126,7 +126,7 @@ impl Gateway {
 
     /// What the run has asked of its model so far, counted where no sidecar can lie about it.
     #[must_use]
-    pub fn taken(&self) -> Taken {
+    pub fn taken(&self) -> Traffic {
         self.0.meter.taken()
     }
 

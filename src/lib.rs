@@ -13,6 +13,7 @@ pub mod git;
 pub mod github;
 pub mod opencode;
 pub mod outbound;
+pub mod outbox;
 pub mod plan;
 pub mod publish;
 pub mod random;
@@ -24,6 +25,7 @@ pub mod snapshot;
 pub mod state;
 pub mod text;
 pub mod tools;
+pub mod turns;
 pub mod web;
 
 #[cfg(test)]

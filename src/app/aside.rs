@@ -5,13 +5,12 @@ use super::check::NAME;
 use super::neighbours::Look;
 use super::{Setup, Stop, finish, reading, run_id, run_url};
 use crate::config::inputs;
-use crate::domain::PrKey;
+use crate::domain::{PrKey, Verdict};
 use crate::event::MergeGroup;
 use crate::github::{CheckOutput, GitHub, NewCheckRun, Rehearsal};
 use crate::plan::neighbours::OnHead;
 use crate::plan::queue::{self, Member};
 use crate::publish::comment;
-use crate::report::verdict::Verdict;
 use crate::state::signature::Keys;
 use secrecy::ExposeSecret as _;
 
@@ -170,7 +169,8 @@ async fn judge(aside: &Aside, group: &MergeGroup) -> Result<Judged, Stop> {
             keys: &aside.keys,
             checks: &checks,
         };
-        lacking.extend(queue::lacks(group, member, &on_head));
+        let obstacle = queue::obstacle(group, member, &on_head);
+        lacking.extend(obstacle.map(|why| comment::queue_obstacle(member, &why)));
     }
     Ok(Judged {
         members: members.iter().map(|member| member.number).collect(),

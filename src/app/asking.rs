@@ -13,7 +13,7 @@ use crate::github::{ApiError, IssueComment, ReviewComment};
 use crate::opencode::Keeper;
 use crate::plan::{self, Asking, MOST_QUESTIONS, Question, Request, Said};
 use crate::publish::comment::{self, Voice};
-use crate::review::run::{End, Outcome};
+use crate::review::outcome::{End, Outcome};
 use crate::state::answers;
 use std::collections::HashMap;
 

@@ -4,13 +4,12 @@
 use super::neighbours::{Company, Look};
 use super::reading::Reading;
 use super::{Run, Stop};
-use crate::domain::{CommitSha, PrKey, RepoName, Thread};
-use crate::github::{CheckOutput, CheckRunInfo, Conclusion, GitHub, NewCheckRun};
+use crate::domain::{CheckRunInfo, CommitSha, Conclusion, PrKey, RepoName, Tally, Thread, Verdict};
+use crate::github::{CheckOutput, GitHub, NewCheckRun};
 use crate::plan::lease::{self, Lease};
 use crate::plan::neighbours::OnHead;
 use crate::plan::rights::{self, Right};
 use crate::publish::comment;
-use crate::report::verdict::{Tally, Verdict};
 use crate::review::limits::Meter;
 use crate::state::lease::{self as mark, Place};
 use crate::state::record::{self, Record};

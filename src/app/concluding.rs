@@ -5,16 +5,16 @@ use super::finish::{Finished, headline};
 use super::reading::Reading;
 use super::staged::Staged;
 use super::{Engine, Run};
-use crate::domain::{CommentId, CommitSha, Finding, Score, Thread};
+use crate::domain::{CommentId, CommitSha, Evidence, Finding, Score, Tally, Thread, Verdict};
+use crate::outbox::Sent;
 use crate::publish::comment;
-use crate::publish::outbox::Sent;
 use crate::report::Report;
 use crate::report::document::{
     ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, ThreadReport,
 };
-use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::review::desk::Entry;
-use crate::review::run::{End, Outcome};
+use crate::review::outcome::{End, Outcome};
+use crate::snapshot::Snapshot;
 use crate::state::record::Record;
 use crate::text::count::plural;
 use crate::text::hidden::visible;
@@ -234,11 +234,22 @@ pub fn of_change(
         reviewed_since: None,
         excused: change.excused().map(ExcusedReport::from).collect(),
         left_out: left_out(change, &[]),
-        left_out_unchanged: LeftOutReport::of(&change.snapshot),
+        left_out_unchanged: left_out_unchanged(&change.snapshot),
         masked: masked.map(|diff| diff.path.clone()).collect(),
         suspicions: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
         review_url: None,
     }
+}
+
+/// The unchanged files that the snapshot is without, by reason.
+fn left_out_unchanged(snapshot: &Snapshot) -> Vec<LeftOutReport> {
+    let reasons = snapshot.left_out_by_reason().into_iter();
+    let reports = reasons.filter_map(|(reason, files)| {
+        let unchanged = files.iter().filter(|file| !file.changed);
+        let paths: Vec<&str> = unchanged.map(|file| file.path.as_str()).collect();
+        LeftOutReport::new(reason.to_string(), &paths)
+    });
+    reports.collect()
 }

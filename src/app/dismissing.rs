@@ -2,11 +2,11 @@
 
 use super::reading::Reading;
 use super::{Run, Stop, asking};
-use crate::domain::{Awaiting, CommentId, Login, Resolution, Status, Thread};
+use crate::domain::{Awaiting, CommentId, Login, Resolution, ReviewEvent, Status, Thread};
 use crate::event::{Command, CommentPlace, EventKind};
-use crate::github::{ReviewComment, ReviewEvent};
+use crate::github::ReviewComment;
+use crate::outbox::Outbox;
 use crate::publish::comment::NotDismissed;
-use crate::publish::outbox::Outbox;
 use crate::review::desk::{Effect, StagedReply};
 use crate::review::ledger::Stage;
 

@@ -10,9 +10,9 @@ use crate::event::{Event, EventKind};
 use crate::git::Repository;
 use crate::github::{ApiError, PullRequest};
 use crate::opencode::Keeper;
-use crate::opencode::session::Turn;
 use crate::plan::rights::{self, Right};
 use crate::review::limits::Used;
+use crate::review::session::Turn;
 use std::time::Duration;
 
 /// What the model gets for its word; a slow one that has to be loaded first, too.

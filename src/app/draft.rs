@@ -5,7 +5,7 @@ use super::finish;
 use crate::actions::{self, Veil};
 use crate::report::Report;
 use crate::report::document::FindingReport;
-use crate::tools::server::Watcher;
+use crate::review::desk::Watcher;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,8 +2,8 @@
 //! holds them back has changed.
 
 use super::check;
-use crate::domain::{CommitSha, PrKey};
-use crate::github::{ApiError, CheckOutput, Conclusion, GitHub, NewCheckRun};
+use crate::domain::{CommitSha, Conclusion, PrKey};
+use crate::github::{ApiError, CheckOutput, GitHub, NewCheckRun};
 use crate::plan::neighbours::{Neighbour, OnHead};
 use crate::publish::comment;
 use crate::state::lease::Place;

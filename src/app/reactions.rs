@@ -3,9 +3,9 @@
 
 use super::finish::Finished;
 use super::{Run, Stop};
+use crate::domain::Verdict;
 use crate::event::{CommentPlace, EventKind};
 use crate::github::{ReactTo, Reaction};
-use crate::report::verdict::Verdict;
 
 /// Tells the person who asked that they were heard.
 pub async fn seen(run: &Run<'_>) {

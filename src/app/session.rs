@@ -12,11 +12,12 @@ use crate::opencode::{Keeper, profile};
 use crate::plan::Question;
 use crate::review::desk::Subject;
 use crate::review::limits::Limits;
+use crate::review::outcome::Outcome;
 use crate::review::policy::Weights;
-use crate::review::run::{Outcome, Run as Passes, State};
 use crate::snapshot::Snapshot;
 use crate::state::spending::Allowances;
 use crate::text::hidden::visible;
+use crate::turns::{Run as Passes, State};
 use std::borrow::Cow;
 use std::collections::HashMap;
 

@@ -1,16 +1,22 @@
 //! The words of the product as types. Pure: no I/O, no clock, no serialisation formats.
 
+pub mod check;
 pub mod code;
 pub mod diff;
 pub mod finding;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod ids;
+pub mod pull;
 pub mod score;
 pub mod thread;
+pub mod verdict;
 
+pub use check::{CheckRunInfo, Conclusion};
 pub use diff::{Anchor, DiffLine, FileDiff, FileStatus, Hunk, LineKind, Objects, Side};
 pub use finding::{Assessment, Category, Finding};
 pub use ids::{CommentId, CommitSha, FindingId, Login, PassNumber, PrKey, RepoName, ThreadId};
+pub use pull::{HeadPull, QueueEntry};
 pub use score::{Score, Sensitivity};
 pub use thread::{Awaiting, Reply, Resolution, Standing, Status, Thread, Trust};
+pub use verdict::{Evidence, ReviewEvent, Tally, Verdict};

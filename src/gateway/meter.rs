@@ -2,6 +2,7 @@
 //! requests count one after the other.
 
 use super::refusal::Refusal;
+use crate::review::limits::Traffic;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,24 +23,6 @@ pub struct Limits {
     pub silence: Duration,
 }
 
-/// What a run has asked of its model so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Taken {
-    pub requests: u64,
-    /// Bytes of requests.
-    pub sent: u64,
-    /// Bytes of answers.
-    pub answered: u64,
-}
-
-impl Taken {
-    /// At four bytes each, for endpoints that do not count.
-    #[must_use]
-    pub fn tokens(&self) -> u64 {
-        self.sent.saturating_add(self.answered) / 4
-    }
-}
-
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -54,7 +37,7 @@ impl Default for Limits {
 
 #[derive(Debug, Default)]
 struct Counts {
-    taken: Taken,
+    taken: Traffic,
     silences: u64,
     /// Bytes of requests that are in memory.
     held: u64,
@@ -78,7 +61,7 @@ impl Meter {
         }
     }
 
-    pub(super) fn taken(&self) -> Taken {
+    pub(super) fn taken(&self) -> Traffic {
         self.with(|counts| counts.taken)
     }
 

@@ -7,9 +7,6 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::time::Duration;
 
-/// How every sentence begins, so that it can be told from a provider's.
-pub const OPENING: &str = "The model gateway";
-
 /// Why something is not passed on. The sentences must not contain the words by which OpenCode knows an error that
 /// passes, except where it does pass: it would ask again for a minute. A test holds them against its list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -126,6 +123,7 @@ impl IntoResponse for Refusal {
 mod tests {
     use super::*;
     use crate::gateway::meter::Limits;
+    use crate::review::session::GATEWAY_OPENING;
     use regex::Regex;
 
     /// From OpenCode's `session/retry.ts`: an error with one of these is asked again, whatever its status.
@@ -183,7 +181,7 @@ mod tests {
             assert_eq!(refusal.status(), StatusCode::FORBIDDEN);
             let sentence = refusal.to_string();
             assert!(
-                sentence.starts_with(&format!("{OPENING} refused")),
+                sentence.starts_with(&format!("{GATEWAY_OPENING} refused")),
                 "{sentence}"
             );
             for pattern in ASKED_AGAIN {

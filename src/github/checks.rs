@@ -4,7 +4,7 @@ use super::client::GitHub;
 use super::error::{ApiError, may};
 use super::exchange::{Call, encoded};
 use super::wire;
-use crate::domain::{CommitSha, PrKey, RepoName};
+use crate::domain::{CheckRunInfo, CommitSha, Conclusion, PrKey, RepoName};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -31,41 +31,6 @@ pub struct CheckOutput {
     pub summary: String,
     /// Sent whole, as it holds the record; at most 65535 characters.
     pub text: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Conclusion {
-    Success,
-    Failure,
-    Neutral,
-    Cancelled,
-}
-
-impl Conclusion {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Failure => "failure",
-            Self::Neutral => "neutral",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckRunInfo {
-    pub id: u64,
-    /// `queued`, `in_progress` or `completed`.
-    pub status: String,
-    /// `None` until it is completed.
-    pub conclusion: Option<String>,
-    pub external_id: Option<String>,
-    pub text: Option<String>,
-    pub app_slug: Option<String>,
-    /// RFC 3339, as GitHub gave it.
-    pub started_at: Option<String>,
-    pub completed_at: Option<String>,
 }
 
 impl GitHub {

@@ -5,7 +5,7 @@ use super::client::GitHub;
 use super::error::{ApiError, may};
 use super::exchange::Call;
 use super::wire;
-use crate::domain::{CommentId, CommitSha, Login, PrKey, RepoName, Side};
+use crate::domain::{CommentId, CommitSha, Login, PrKey, RepoName, ReviewEvent, Side};
 use crate::event::Association;
 use serde_json::json;
 
@@ -61,14 +61,6 @@ pub struct IssueComment {
     pub body: String,
     pub created_at: String,
     pub html_url: String,
-}
-
-/// What a review says about the pull request as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReviewEvent {
-    Comment,
-    RequestChanges,
-    Approve,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,14 +18,13 @@ mod tests;
 mod threads;
 pub mod wire;
 
-pub use checks::{CheckOutput, CheckRunInfo, Conclusion, NewCheckRun};
+pub use checks::{CheckOutput, NewCheckRun};
 pub use client::{GitHub, SetupError};
 pub use comments::{
     IssueComment, NewReview, NewReviewComment, PostedComment, ReactTo, Reaction, Review,
-    ReviewComment, ReviewEvent, ReviewRef,
+    ReviewComment, ReviewRef,
 };
 pub use error::ApiError;
 pub use pulls::{ChangeKind, ChangedFile, CommitInfo, FileAt, Permission, PullRequest, PullState};
-pub use queue::{HeadPull, QueueEntry};
-pub use rehearsal::{Rehearsal, Unsent};
+pub use rehearsal::Rehearsal;
 pub use threads::{Edit, QUERIES, ReviewThread};

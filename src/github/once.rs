@@ -3,12 +3,12 @@
 
 use super::client::GitHub;
 use super::comments::{
-    NewReview, NewReviewComment, PostedComment, ReviewComment, ReviewEvent, ReviewRef, posted, pull,
+    NewReview, NewReviewComment, PostedComment, ReviewComment, ReviewRef, posted, pull,
 };
 use super::error::ApiError;
 use super::exchange::{Call, not_understood};
 use super::wire;
-use crate::domain::{CommentId, CommitSha, PrKey, Side};
+use crate::domain::{CommentId, CommitSha, PrKey, ReviewEvent, Side};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -4,31 +4,9 @@ use super::client::GitHub;
 use super::error::ApiError;
 use super::exchange::Call;
 use super::wire;
-use crate::domain::{CommitSha, RepoName};
+use crate::domain::{CommitSha, HeadPull, QueueEntry, RepoName};
 use serde_json::json;
 use std::fmt::Write as _;
-
-/// A pull request that may have a commit as its head.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeadPull {
-    pub number: u64,
-    pub open: bool,
-    pub draft: bool,
-    pub from_fork: bool,
-    pub head: CommitSha,
-    pub base_ref: String,
-}
-
-/// A pull request in a merge queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueueEntry {
-    pub number: u64,
-    /// The head of the pull request.
-    pub pull_head: CommitSha,
-    /// The commit below, and the one that GitHub made of the entry.
-    pub base: CommitSha,
-    pub commit: CommitSha,
-}
 
 /// The pull requests of a commit. Of one that is in the default branch GitHub does not tell the open ones, so those
 /// whose numbers are known are asked for by these.

@@ -4,18 +4,10 @@
 use super::error::ApiError;
 use super::exchange::{Answer, Call, Class, without_own};
 use crate::redact::Redactor;
+use crate::report::rehearsal::Unsent;
 use http::HeaderMap;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// What would have been written, as it would have been sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unsent {
-    /// In words, such as "reply in a thread".
-    pub name: &'static str,
-    pub route: String,
-    pub body: Value,
-}
 
 /// Everything that a dry run would have written, in order. Its clones are one.
 #[derive(Debug, Clone, Default)]

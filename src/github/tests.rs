@@ -6,7 +6,7 @@ mod shapes;
 
 use super::*;
 use crate::clock::Clock;
-use crate::domain::{CommentId, Login, PrKey, Side};
+use crate::domain::{CommentId, Login, PrKey, ReviewEvent, Side};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};

@@ -3,8 +3,8 @@
 //! or have gaps, and the call itself may never be answered although the turn is over.
 
 use super::client::{Client, ClientError};
-use super::session::{SessionId, SidecarEvent, Turn, TurnError};
 use super::wire;
+use crate::review::session::{SessionId, SidecarEvent, Turn, TurnError};
 use futures_util::StreamExt;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -1,8 +1,8 @@
 //! The sidecar's HTTP API, as far as a review needs it. Separate from the process, because everything here
 //! works against any OpenCode that listens.
 
-use super::session::{ProviderInfo, SessionId, SidecarEvent, Tokens, Usage};
 use super::wire;
+use crate::review::session::{ProviderInfo, SessionId, SidecarEvent, Tokens, Usage};
 use eventsource_stream::Eventsource;
 use futures_util::{Stream, StreamExt};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};

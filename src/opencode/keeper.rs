@@ -4,8 +4,8 @@
 use super::client::{Client, ClientError};
 use super::process::{Sidecar, Spec, StartError};
 use super::sandbox::Confinement;
-use super::session::SessionId;
 use crate::clock::Clock;
+use crate::review::session::SessionId;
 use std::time::Duration;
 
 /// How often a run replaces its sidecar. One that dies again and again dies of what it is asked.

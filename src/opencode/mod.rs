@@ -11,17 +11,16 @@ pub mod premises;
 pub mod process;
 pub mod profile;
 pub mod sandbox;
-pub mod session;
 mod usage;
 mod wire;
 
+pub use crate::review::session::{
+    ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
+};
 pub use attend::Watched;
 pub use client::{Client, ClientError};
 pub use keeper::{Keeper, Kept};
 pub use locate::{find_opencode, find_ripgrep, is_script};
 pub use process::{Sidecar, Spec, StartError};
 pub use profile::{ModelEndpoint, Profile, ToolEndpoint};
-pub use session::{
-    ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
-};
 pub use usage::Quota;

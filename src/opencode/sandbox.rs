@@ -6,6 +6,7 @@ pub mod enter;
 pub(super) mod loader;
 pub mod sockets;
 
+use crate::report::document::SandboxReport;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -141,6 +142,17 @@ impl Confinement {
         }
         let gaps: Vec<String> = self.gaps.iter().map(ToString::to_string).collect();
         Some(format!("The sandbox lacks {}.", gaps.join("; ")))
+    }
+}
+
+impl From<&Confinement> for SandboxReport {
+    fn from(confinement: &Confinement) -> Self {
+        Self {
+            complete: confinement.is_complete(),
+            missing: confinement.gaps.iter().map(ToString::to_string).collect(),
+            user: confinement.user,
+            landlock_abi: confinement.landlock,
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! What else stands on a head: other pull requests of the same commit, whose check has the same name, and checks of
 //! this name that are not ours. GitHub shows one check of a name for a commit, whichever pull request it is about.
 
-use crate::domain::{CommitSha, PrKey, RepoName};
-use crate::github::{CheckRunInfo, HeadPull};
+use crate::domain::{CheckRunInfo, CommitSha, HeadPull, PrKey, RepoName};
 use crate::state::lease;
 use crate::state::record::{self, Record};
 use crate::state::signature::Keys;

@@ -1,10 +1,8 @@
 //! Which pull requests a merge group brings, and whether each of them may be merged. The merged tree is not compared.
 
 use super::neighbours::OnHead;
-use crate::domain::CommitSha;
+use crate::domain::{CommitSha, QueueEntry};
 use crate::event::MergeGroup;
-use crate::github::QueueEntry;
-use crate::publish::comment;
 
 /// A pull request of the group, at the head that was queued.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,18 +46,31 @@ pub fn named(group: &MergeGroup) -> Option<u64> {
     (below == group.base.as_str()).then_some(number)
 }
 
+/// Why a pull request must not be merged by a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    Unreviewed,
+    /// With this verdict.
+    Concluded(String),
+    OtherBase {
+        reviewed: String,
+        wanted: String,
+    },
+}
+
 /// Why a pull request must not be merged by this group; `None`: it may.
 #[must_use]
-pub fn lacks(group: &MergeGroup, member: &Member, on_head: &OnHead<'_>) -> Option<String> {
-    let (number, head) = (member.number, &member.head);
-    let Some((record, _)) = on_head.concluded(number) else {
-        return Some(comment::queue_unreviewed(number, head));
+pub fn obstacle(group: &MergeGroup, member: &Member, on_head: &OnHead<'_>) -> Option<Obstacle> {
+    let Some((record, _)) = on_head.concluded(member.number) else {
+        return Some(Obstacle::Unreviewed);
     };
     if !record.succeeded() {
-        return Some(comment::queue_concluded(number, head, &record.verdict));
+        return Some(Obstacle::Concluded(record.verdict));
     }
-    let same = record.base_ref == group.base_ref;
-    (!same).then(|| comment::queue_other_base(number, &record.base_ref, &group.base_ref))
+    (record.base_ref != group.base_ref).then(|| Obstacle::OtherBase {
+        reviewed: record.base_ref,
+        wanted: group.base_ref.clone(),
+    })
 }
 
 #[cfg(test)]

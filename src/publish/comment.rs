@@ -3,9 +3,11 @@
 
 use crate::context::coverage::{self, Excuse};
 use crate::context::since::Since;
-use crate::domain::{Assessment, CommentId, CommitSha, Finding, Login, PrKey, Status, Thread};
+use crate::domain::{
+    Assessment, CommentId, CommitSha, Finding, Login, PrKey, Status, Tally, Thread, Verdict,
+};
 use crate::plan::neighbours::Neighbour;
-use crate::report::verdict::{Tally, Verdict};
+use crate::plan::queue::{Member, Obstacle};
 use crate::review::desk::{Effect, Fix, StagedReply};
 use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Unanchored, Visible};
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
@@ -710,26 +712,22 @@ pub fn queue_advice() -> &'static str {
     "Take the pull requests that are named here out of the queue, let them be reviewed, and queue them again."
 }
 
+/// Why a pull request of the group must not be merged.
 #[must_use]
-pub fn queue_unreviewed(number: u64, head: &CommitSha) -> String {
-    format!(
-        "#{number} has no finished review of {} that this run can verify.",
-        head.short()
-    )
-}
-
-#[must_use]
-pub fn queue_concluded(number: u64, head: &CommitSha, verdict: &str) -> String {
-    format!(
-        "The review of #{number} concluded {verdict} on {}.",
-        head.short()
-    )
-}
-
-#[must_use]
-pub fn queue_other_base(number: u64, reviewed: &str, wanted: &str) -> String {
-    let (reviewed, wanted) = (code(reviewed), code(wanted));
-    format!("#{number} was reviewed against {reviewed}, not {wanted}.")
+pub fn queue_obstacle(member: &Member, obstacle: &Obstacle) -> String {
+    let (number, head) = (member.number, member.head.short());
+    match obstacle {
+        Obstacle::Unreviewed => {
+            format!("#{number} has no finished review of {head} that this run can verify.")
+        }
+        Obstacle::Concluded(verdict) => {
+            format!("The review of #{number} concluded {verdict} on {head}.")
+        }
+        Obstacle::OtherBase { reviewed, wanted } => {
+            let (reviewed, wanted) = (code(reviewed), code(wanted));
+            format!("#{number} was reviewed against {reviewed}, not {wanted}.")
+        }
+    }
 }
 
 /// Nobody can tell what a group is made of.

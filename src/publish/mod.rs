@@ -1,5 +1,3 @@
-//! What leaves for the pull request: every sentence we say, cleaned of what could do harm, and the outbox that
-//! sends it.
+//! Every sentence that leaves for the pull request. Pure; the outbox sends them.
 
 pub mod comment;
-pub mod outbox;

@@ -1,14 +1,11 @@
 //! The report file: everything a run found and did, said or not, as JSON for machines.
 
-use super::verdict::{Tally, Verdict};
 use crate::context::coverage::Excuse;
 use crate::context::suspicion::Suspicion;
-use crate::domain::Thread;
-use crate::opencode::sandbox::Confinement;
+use crate::domain::{Tally, Thread, Verdict};
 use crate::review::desk::{Entry, Fate};
 use crate::review::limits::Used;
-use crate::review::run::PassLog;
-use crate::snapshot::Snapshot;
+use crate::review::outcome::PassLog;
 use crate::state::record::Record;
 use crate::state::spending::Spent;
 use schemars::generate::SchemaSettings;
@@ -105,17 +102,6 @@ pub struct SandboxReport {
     pub landlock_abi: Option<i32>,
 }
 
-impl From<&Confinement> for SandboxReport {
-    fn from(confinement: &Confinement) -> Self {
-        Self {
-            complete: confinement.is_complete(),
-            missing: confinement.gaps.iter().map(ToString::to_string).collect(),
-            user: confinement.user,
-            landlock_abi: confinement.landlock,
-        }
-    }
-}
-
 /// One kind of what may be meant for the model.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SuspicionReport {
@@ -168,20 +154,15 @@ pub struct LeftOutReport {
 const NAMED_PER_REASON: usize = 20;
 
 impl LeftOutReport {
-    /// The unchanged files that a snapshot is without.
+    /// The unchanged files that one reason kept out; `None` if there are none.
     #[must_use]
-    pub fn of(snapshot: &Snapshot) -> Vec<Self> {
-        let reasons = snapshot.left_out_by_reason().into_iter();
-        let reports = reasons.map(|(reason, files)| {
-            let unchanged = || files.iter().filter(|file| !file.changed);
-            let first = unchanged().take(NAMED_PER_REASON);
-            Self {
-                reason: reason.to_string(),
-                count: unchanged().count(),
-                first: first.map(|file| file.path.clone()).collect(),
-            }
-        });
-        reports.filter(|report| report.count > 0).collect()
+    pub fn new(reason: String, paths: &[&str]) -> Option<Self> {
+        let first = paths.iter().take(NAMED_PER_REASON);
+        (!paths.is_empty()).then(|| Self {
+            reason,
+            count: paths.len(),
+            first: first.map(|path| (*path).to_owned()).collect(),
+        })
     }
 }
 

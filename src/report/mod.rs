@@ -6,6 +6,5 @@ pub mod rehearsal;
 pub mod sarif;
 pub mod summary;
 pub mod text;
-pub mod verdict;
 
 pub use document::Report;

@@ -1,8 +1,16 @@
 //! A dry run's result: what would have been posted, thing by thing, as people would read it. Pure; its words are for the
 //! log and go to no pull request.
 
-use crate::github::Unsent;
 use serde_json::Value;
+
+/// What would have been written, as it would have been sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsent {
+    /// In words, such as "reply in a thread".
+    pub name: &'static str,
+    pub route: String,
+    pub body: Value,
+}
 
 /// In the report of a dry run.
 pub const NOTE: &str = "This was a dry run: nothing was written to GitHub.";

@@ -4,9 +4,11 @@
 mod discussion;
 mod fix;
 mod repetition;
+mod shared;
 
 pub use discussion::{Claim, Word};
 pub use fix::Fix;
+pub use shared::{SharedDesk, Watcher};
 
 use super::ledger::{Ledger, Stage, Submission};
 use super::policy::{self, Case, Decision, Reason, Weights};

@@ -1,8 +1,7 @@
 //! What a run may take, and what it has taken so far. Separate from the passes, because a run that is cut off must
 //! still be able to tell what it has cost.
 
-use crate::gateway::Taken;
-use crate::opencode::session::Usage;
+use crate::review::session::Usage;
 use crate::state::spending::Allowances;
 use crate::text::count::tokens;
 use std::fmt;
@@ -59,13 +58,31 @@ impl Limits {
     }
 }
 
+/// Everything that has passed the gateway so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    pub requests: u64,
+    /// Bytes of requests.
+    pub sent: u64,
+    /// Bytes of answers.
+    pub answered: u64,
+}
+
+impl Traffic {
+    /// At four bytes each, for endpoints that do not count.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.sent.saturating_add(self.answered) / 4
+    }
+}
+
 /// What the model has taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Used {
     /// By the endpoint's own account, as OpenCode was told it.
     pub told: Usage,
     /// By what passed the gateway.
-    pub passed: Taken,
+    pub passed: Traffic,
 }
 
 impl Used {
@@ -120,8 +137,7 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
-    use crate::opencode::session::Tokens;
+    use crate::review::session::Tokens;
     use crate::state::spending::allowance;
 
     #[test]
@@ -144,9 +160,10 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "any instant will do")]
     fn tokens_that_nobody_counts_are_counted_by_size() {
         let limits = Limits {
-            deadline: Clock::scaled(1.0).instant(),
+            deadline: Instant::now(),
             allowances: Allowances {
                 usd: allowance("max_cost_usd", Some(5.0), None, 0.0),
                 tokens: allowance("max_tokens", Some(100), None, 0),
@@ -160,7 +177,7 @@ mod tests {
                 },
                 ..Usage::default()
             },
-            passed: Taken {
+            passed: Traffic {
                 requests: 1,
                 sent,
                 answered: 0,

@@ -1,13 +1,14 @@
 //! The review itself: which passes there are, what the model may do in them, and what becomes of its findings.
-//! `run` drives the sidecar; everything else here is pure.
+//! Pure; `turns` drives the sidecar.
 
 pub mod attempts;
 pub mod desk;
 pub mod ledger;
 pub mod limits;
+pub mod outcome;
 pub mod passes;
 pub mod policy;
-pub mod run;
+pub mod session;
 pub mod watch;
 
 /// A reviewer of the run. One today; the list is where others will stand.

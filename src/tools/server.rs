@@ -5,7 +5,7 @@ use super::web::WebHandler;
 use super::{SERVERS, TOOLS, Tool, without_secrets};
 use crate::gateway::Gateway;
 use crate::redact::Redactor;
-use crate::review::desk::Desk;
+use crate::review::desk::SharedDesk;
 use crate::web::Web;
 use anyhow::{Context, Result};
 use axum::extract::{Request, State};
@@ -23,58 +23,10 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 use subtle::ConstantTimeEq as _;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-
-/// The desk, shared between the tools and the run. Empty until the pull request has been read; the lock
-/// makes parallel tool calls take turns.
-#[derive(Debug, Clone, Default)]
-pub struct SharedDesk {
-    desk: Arc<Mutex<Option<Desk>>>,
-    watcher: Arc<OnceLock<Watcher>>,
-}
-
-/// Told of the desk after every call that may have changed it.
-pub struct Watcher(pub Box<dyn Fn(&Desk) + Send + Sync>);
-
-impl std::fmt::Debug for Watcher {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Watcher")
-    }
-}
-
-impl SharedDesk {
-    pub fn open(&self, desk: Desk) {
-        *self.desk.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk);
-    }
-
-    /// The first one stays.
-    pub fn watch(&self, watcher: Watcher) {
-        let _stays = self.watcher.set(watcher);
-    }
-
-    /// A tool's work on the desk, which the watcher sees the end of.
-    fn work<T>(&self, f: impl FnOnce(&mut Desk) -> T) -> Option<T> {
-        self.with(|desk| {
-            let answer = f(desk);
-            if let Some(Watcher(told)) = self.watcher.get() {
-                told(desk);
-            }
-            answer
-        })
-    }
-
-    /// Runs `f` on the desk, if there is one.
-    pub fn with<T>(&self, f: impl FnOnce(&mut Desk) -> T) -> Option<T> {
-        self.desk
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_mut()
-            .map(f)
-    }
-}
 
 /// No argument of our tools is larger.
 const MAX_REQUEST: usize = 1 << 20;

@@ -29,6 +29,7 @@ mod life;
 mod local;
 mod mentions;
 mod model_view;
+mod module_graph;
 mod publishing;
 mod queue;
 mod review;

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{BASE, HEAD, Server, key, ok, refused};
-use crate::domain::{CommentId, Login, Side};
+use crate::domain::{CommentId, Conclusion, Login, Side};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 

@@ -3,9 +3,10 @@
 
 use opencode_reviewer::domain::{FileDiff, FileStatus, PassNumber, Score};
 use opencode_reviewer::redact::Redactor;
+use opencode_reviewer::review::desk::SharedDesk;
 use opencode_reviewer::review::desk::{Desk, Subject};
 use opencode_reviewer::review::policy::Weights;
-use opencode_reviewer::tools::server::{Offer, SharedDesk, ToolServer};
+use opencode_reviewer::tools::server::{Offer, ToolServer};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use std::collections::HashMap;

@@ -4,9 +4,9 @@
 
 mod ladder;
 
-use super::comment::Voice;
-use crate::domain::{Anchor, FileDiff, Finding};
-use crate::github::{ApiError, GitHub, NewReview, NewReviewComment, ReviewEvent};
+use crate::domain::{Anchor, FileDiff, Finding, ReviewEvent};
+use crate::github::{ApiError, GitHub, NewReview, NewReviewComment};
+use crate::publish::comment::Voice;
 use crate::report::document::Said;
 use crate::review::desk::{Effect, StagedReply};
 use crate::state::block::{self, Conversation};

@@ -1,8 +1,7 @@
 //! The verdict of a run, and what it means for the check and the job. A green run that reviewed nothing is the
 //! worst defect this product can have: `Clean` needs positive evidence.
 
-use crate::domain::Score;
-use crate::github::{Conclusion, ReviewEvent};
+use super::{Conclusion, Score};
 use std::fmt;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +12,14 @@ pub enum Verdict {
     Incomplete,
     Skipped,
     Error,
+}
+
+/// What a review says about the pull request as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewEvent {
+    Comment,
+    RequestChanges,
+    Approve,
 }
 
 /// What is open on the pull request after the run.

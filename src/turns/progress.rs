@@ -1,8 +1,8 @@
 //! The live line of the log: what the finished turns took, and what the one under way has taken so far.
 
 use crate::actions::Actions;
-use crate::opencode::session::{SidecarEvent, ToolState, Turn, Usage};
 use crate::review::limits::Used;
+use crate::review::session::{SidecarEvent, ToolState, Turn, Usage};
 
 pub(super) struct Progress {
     stage: String,

@@ -6,97 +6,25 @@ mod progress;
 mod questions;
 mod turn;
 
-use super::attempts::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
-use super::limits::{self, Count, Limits, Meter, Used};
-use super::passes::{self, Pass};
 use crate::actions::Actions;
 use crate::clock::Clock;
 use crate::context::brief::{self, Brief, Excerpt, Task};
 use crate::domain::PassNumber;
 use crate::gateway::Gateway;
-use crate::opencode::session::{Turn, Usage};
 use crate::opencode::{Keeper, Kept};
 use crate::plan::Question;
 use crate::publish::comment::unanswered;
+use crate::review::attempts::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
 use crate::review::desk::Entry;
+use crate::review::desk::SharedDesk;
+use crate::review::limits::{self, Limits, Meter, Used};
+use crate::review::outcome::{Answer, End, Outcome, PassLog};
+use crate::review::passes::{self, Pass};
+use crate::review::session::{Turn, Usage};
 use crate::text::count::plural;
-use crate::tools::server::SharedDesk;
 use anyhow::{Context, Result};
 use progress::Progress;
 use std::time::Duration;
-
-/// What a pass took.
-#[derive(Debug, Clone)]
-pub struct PassLog {
-    /// 0 for the turns before the passes.
-    pub number: u8,
-    pub title: &'static str,
-    /// `None`: not submitted. Turn 0 ends without a submission.
-    pub summary: Option<String>,
-    pub tool_calls: usize,
-    pub tokens: Count,
-    pub cost_usd: f64,
-    pub took: Duration,
-}
-
-/// Why the passes ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
-    Complete,
-    /// With what kept it, if more is known than that.
-    NotSubmitted(PassNumber, String),
-    OutOfTime(PassNumber),
-    OverBudget(PassNumber, String),
-    /// The model's endpoint refused us; no prompt will change that.
-    Refused(String),
-    Failed(PassNumber, String),
-    /// The open threads could not be judged.
-    NotJudged(String),
-    /// There is no money left for anything.
-    NotAsked(String),
-}
-
-impl End {
-    fn of_pass(pass: PassNumber, given_up: GivenUp) -> Self {
-        match given_up {
-            GivenUp::Unfinished(why) => Self::NotSubmitted(pass, why.told()),
-            GivenUp::OutOfTime => Self::OutOfTime(pass),
-            GivenUp::OverBudget(why) => Self::OverBudget(pass, why),
-            GivenUp::Refused(why) => Self::Refused(why),
-            GivenUp::Failed(why) => Self::Failed(pass, why),
-        }
-    }
-
-    fn of_threads(given_up: GivenUp) -> Self {
-        match given_up {
-            GivenUp::Unfinished(why) => Self::NotJudged(format!("the model did not{}", why.told())),
-            GivenUp::OutOfTime => Self::NotJudged("the time ran out".into()),
-            GivenUp::Refused(why) => Self::Refused(why),
-            GivenUp::OverBudget(why) | GivenUp::Failed(why) => Self::NotJudged(why),
-        }
-    }
-}
-
-#[derive(Debug)]
-pub struct Outcome {
-    pub end: End,
-    pub passes: Vec<PassLog>,
-    pub used: Used,
-    pub answers: Vec<Answer>,
-    /// A sentence for each question without an answer.
-    pub unanswered: Vec<String>,
-    /// A sentence for each time that the sidecar was replaced.
-    pub restarts: Vec<String>,
-    /// Paths of the changed files that there was no room for.
-    pub beyond: Vec<String>,
-}
-
-/// What the model says to a question.
-#[derive(Debug)]
-pub struct Answer {
-    pub question: Question,
-    pub text: String,
-}
 
 /// A session under review.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 
 use super::Run;
 use super::progress::Progress;
-use crate::opencode::session::SidecarEvent;
 use crate::opencode::{ClientError, Watched};
 use crate::review::attempts::Ended;
 use crate::review::limits::Used;
+use crate::review::session::SidecarEvent;
 use crate::review::watch::{Stopped, Watch};
 use std::cell::RefCell;
 use std::pin::pin;

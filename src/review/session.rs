@@ -1,9 +1,11 @@
 //! What a session with the sidecar is made of, in our words. Pure, so that the passes can be decided
 //! without a sidecar.
 
-use crate::gateway;
 use std::fmt;
 use std::ops::AddAssign;
+
+/// The first words of every refusal by our own gateway.
+pub const GATEWAY_OPENING: &str = "The model gateway";
 
 /// A session as OpenCode names it. Only its own answers make one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -11,7 +13,8 @@ pub struct SessionId(String);
 
 impl SessionId {
     /// Refuses what could change the meaning of a path that it becomes part of.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         (!text.is_empty() && text.chars().all(plain)).then(|| Self(text.to_owned()))
     }
@@ -114,7 +117,7 @@ impl TurnError {
     /// The key was refused: no further request can succeed. A refusal of our own gateway says nothing of the key.
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
-        matches!(self.status, Some(401 | 403)) && !self.message.contains(gateway::OPENING)
+        matches!(self.status, Some(401 | 403)) && !self.message.contains(GATEWAY_OPENING)
     }
 
     #[must_use]
@@ -140,7 +143,8 @@ impl TurnError {
         self.name == "MessageOutputLengthError"
     }
 
-    pub(super) fn empty_answers(times: usize) -> Self {
+    #[must_use]
+    pub fn empty_answers(times: usize) -> Self {
         Self {
             name: Self::EMPTY_ANSWERS.to_owned(),
             message: format!(

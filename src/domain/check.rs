@@ -1,0 +1,38 @@
+//! A check run as GitHub tells it, and how one of ours can conclude.
+
+/// The conclusion of a check run of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Conclusion {
+    Success,
+    Failure,
+    Neutral,
+    Cancelled,
+}
+
+impl Conclusion {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+            Self::Neutral => "neutral",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// A check run of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckRunInfo {
+    pub id: u64,
+    /// `queued`, `in_progress` or `completed`.
+    pub status: String,
+    /// `None` until it is completed.
+    pub conclusion: Option<String>,
+    pub external_id: Option<String>,
+    pub text: Option<String>,
+    pub app_slug: Option<String>,
+    /// RFC 3339, as GitHub gave it.
+    pub started_at: Option<String>,
+    pub completed_at: Option<String>,
+}
