@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test lint deny advisories locked image image-test soak fuzz demo bench schema docs providers mutants coverage
+.PHONY: check fmt clippy test lint deny advisories locked image image-test soak fuzz demo bench eval schema docs providers mutants coverage
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -129,6 +129,15 @@ bench: $(installed)
 	cargo build --quiet --release --example lacking --example sidecar
 	python=$$(bench/pr_agent/install.sh target/bench/pr-agent) && \
 	    $${python:+env "PR_AGENT_PYTHON=$$python"} cargo bench --bench review
+
+# How well repetition is recognised and secrets are taken out, on published pairs, samples and comments. They are no part of
+# the project: DATA names the folder, and `make test` holds the same figures against bars where OPENCODE_REVIEWER_EVAL_DATA does.
+DATA = $(OPENCODE_REVIEWER_EVAL_DATA)
+eval:
+	@test -n "$(DATA)" || { echo "No figures without data: make eval DATA=folder" >&2; exit 1; }
+	cargo run --quiet --example eval -- dedupe "$(DATA)/dedupe-pairs.jsonl"
+	cargo run --quiet --example eval -- redact "$(DATA)/secret-samples.jsonl" \
+	    --ordinary "$(DATA)/dedupe-pairs.jsonl" --ordinary "$(DATA)/located-comments.jsonl"
 
 # Makes the test data that comes from GitHub's own descriptions anew (tests/schema/README.md).
 schema:

@@ -13,7 +13,6 @@ mod shapes;
 mod upstream;
 mod wire;
 
-pub(crate) use door::same;
 pub use meter::Limits;
 pub use upstream::problems;
 

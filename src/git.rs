@@ -14,7 +14,6 @@ pub(crate) mod fixture;
 mod tests;
 
 pub use compare::CHANGE_ROOM;
-pub(crate) use compare::path_text;
 pub use objects::{EntryKind, TreeEntry};
 pub use worktree::{Taken, WorkTree};
 

@@ -8,7 +8,6 @@ pub mod commands;
 pub mod config;
 pub mod context;
 pub mod domain;
-pub mod eval;
 pub mod event;
 pub mod gateway;
 mod gather;

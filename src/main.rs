@@ -1,7 +1,7 @@
 //! The command line: parses, hands over what came from outside, exits with the code that the pipeline gives.
 #![expect(
     clippy::disallowed_methods,
-    reason = "edge: reads files to measure on, and where it was started"
+    reason = "edge: asks the system where it was started"
 )]
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -11,7 +11,6 @@ use opencode_reviewer::commands::{self, Form, Format, Order, Setup};
 use opencode_reviewer::config::environment::Environment;
 use opencode_reviewer::config::inputs::RawInputs;
 use opencode_reviewer::domain::{PrKey, RepoName};
-use opencode_reviewer::eval;
 use opencode_reviewer::event::{Event, EventKind};
 use opencode_reviewer::opencode::sandbox::{Walls, enter};
 use opencode_reviewer::sealed;
@@ -41,12 +40,6 @@ enum Command {
         program: PathBuf,
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
-    },
-    /// Measure how well the reviewer judges
-    #[command(hide = true)]
-    Eval {
-        #[command(subcommand)]
-        what: Evaluation,
     },
 }
 
@@ -89,26 +82,6 @@ enum Work {
         /// Say which comment decided each status, and why
         #[arg(long, conflicts_with = "json")]
         explain: bool,
-    },
-}
-
-#[derive(Subcommand)]
-enum Evaluation {
-    /// Recall and false positives of recognised repetition, on a file of labelled pairs
-    Dedupe {
-        /// One JSON object a line, with "same" (true or false) and the texts "a" and "b"
-        file: PathBuf,
-    },
-    /// Recall and needless changes of redaction, on a file of samples
-    Redact {
-        /// One JSON object a line, with the "text" and its "spans", the list of secrets in it
-        file: PathBuf,
-        /// Also count how many distinct texts of a file change: JSON with a "text", or with "a" and "b"; repeatable
-        #[arg(long, value_name = "FILE")]
-        ordinary: Vec<PathBuf>,
-        /// Name the lines whose secrets stayed, and those that changed without one
-        #[arg(long)]
-        lines: bool,
     },
 }
 
@@ -171,7 +144,6 @@ fn main() -> ExitCode {
             program,
             arguments,
         } => return failed(&enter::become_confined(&walls, &program, &arguments)),
-        Command::Eval { what } => return evaluate(&what),
     };
     let launcher = match std::env::current_exe() {
         Ok(launcher) => launcher,
@@ -276,55 +248,6 @@ async fn local(
         out,
     };
     commands::local(setup, &order).await
-}
-
-fn evaluate(what: &Evaluation) -> ExitCode {
-    let report = match what {
-        Evaluation::Dedupe { file } => measured(file, "pair", |text| {
-            eval::dedupe(text).map(|counts| counts.to_string())
-        }),
-        Evaluation::Redact {
-            file,
-            ordinary,
-            lines,
-        } => measured(file, "sample", |text| {
-            eval::redact::redaction(text).map(|counts| match lines {
-                true => format!("{counts}{}", counts.lines()),
-                false => counts.to_string(),
-            })
-        })
-        .and_then(|report| {
-            let lines = ordinary.iter().map(|file| {
-                measured(file, "text", |text| {
-                    eval::redact::ordinary(text).map(|counts| counts.to_string())
-                })
-            });
-            std::iter::once(Ok(report)).chain(lines).collect()
-        }),
-    };
-    match report {
-        Ok(report) => {
-            print!("{report}");
-            ExitCode::SUCCESS
-        }
-        Err(sentence) => {
-            Errors::default().complain(&sentence);
-            ExitCode::from(2)
-        }
-    }
-}
-
-/// What a measurement says about a file, or why there is none.
-fn measured<E: std::fmt::Display>(
-    file: &Path,
-    line: &str,
-    measure: impl Fn(&str) -> Result<String, E>,
-) -> Result<String, String> {
-    let name = file.display();
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        format!("{name} cannot be read ({error}); give a text file in UTF-8 with one {line} a line")
-    })?;
-    measure(&text).map_err(|error| format!("{name} cannot be measured on: {error}"))
 }
 
 fn key(target: Target) -> PrKey {

@@ -1,5 +1,6 @@
 //! Reads a request's body: is it one JSON object, does it ask for the configured model, and does it hold nothing but
-//! what its wire format lists? Pure. It keeps nothing of what it reads but the keys of the objects that are open.
+//! what its wire format lists? Pure. serde_json parses, and a visitor follows the table of the wire format: it builds no
+//! tree, and keeps nothing of what it reads but the keys of the objects that are open.
 //!
 //! What passes is sent on byte for byte. Another parser cannot read it otherwise: no key stands twice in an object after
 //! unescaping, none differs from a listed one in its spelling only, and the JSON is strict, with nothing after it.

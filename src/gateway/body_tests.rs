@@ -449,6 +449,170 @@ fn what_is_no_object_is_refused() {
     assert_eq!(nested(300), Err(BodyFault::NotAnObject));
 }
 
+/// A body in which this stands where any JSON may stand: in the schema of a tool.
+fn with_schema(schema: &[u8]) -> Vec<u8> {
+    let (start, end) = (
+        r#"{"model":"m-1","tools":[{"function":{"parameters":"#,
+        "}}]}",
+    );
+    [start.as_bytes(), schema, end.as_bytes()].concat()
+}
+
+fn schema(schema: &[u8]) -> Result<(), BodyFault> {
+    let wanted = Wanted {
+        model: Some("m-1"),
+        wire: &shapes::CHAT,
+        tools: &[],
+    };
+    judge(&with_schema(schema), &wanted)
+}
+
+#[test]
+fn a_number_that_parsers_read_differently_is_refused_also_in_free_data() {
+    for number in [
+        "0",
+        "-0",
+        "-0.0",
+        "1e5",
+        "1E+5",
+        "1e-999",
+        "18446744073709551615",
+        "0.1",
+    ] {
+        assert_eq!(schema(number.as_bytes()), Ok(()), "{number}");
+    }
+    for number in [
+        "1e999",
+        "-1e999",
+        "[1e999]",
+        "NaN",
+        "nan",
+        "-NaN",
+        "Infinity",
+        "-Infinity",
+        "inf",
+        "0x10",
+        "1.",
+        "1.e5",
+        "1e",
+        "1e+",
+        "-",
+        "--1",
+        "- 1",
+        "00",
+        "-01",
+        "1_000",
+        "1,000",
+        "\u{661}",
+        "1f",
+    ] {
+        assert_eq!(
+            schema(number.as_bytes()),
+            Err(BodyFault::NotAnObject),
+            "{number}"
+        );
+    }
+}
+
+#[test]
+fn a_text_that_parsers_read_differently_is_refused_as_value_and_as_key() {
+    for text in [
+        r"\ud83d\ude00",
+        r"\uD83D\uDE00",
+        r"\u0000",
+        r"\/",
+        "\u{7f}",
+        "\u{feff}",
+    ] {
+        assert_eq!(schema(format!("[\"{text}\"]").as_bytes()), Ok(()), "{text}");
+        let key = format!("{{\"{text}\":1}}");
+        assert_eq!(schema(key.as_bytes()), Ok(()), "{text}");
+    }
+    for text in [
+        &br"\ud800"[..],
+        br"\udc00",
+        br"\udc00\ud800",
+        br"\ud800\ud800",
+        br"\ud800\u0041",
+        br"\ud800x",
+        br"\ud83d\",
+        br"\u{61}",
+        br"\u00",
+        br"\U0061",
+        br"\x61",
+        br"\0",
+        br"\'",
+        b"\0",
+        b"\t",
+        b"\x1f",
+        b"\x80",
+        b"\xc0\xaf",
+        b"\xed\xa0\xbd\xed\xb8\x80",
+        b"\xf4\x90\x80\x80",
+        b"\xe2\x82",
+    ] {
+        let value = [b"[\"", text, b"\"]"].concat();
+        assert_eq!(
+            schema(&value),
+            Err(BodyFault::NotAnObject),
+            "{}",
+            value.escape_ascii()
+        );
+        let key = [b"{\"", text, b"\":1}"].concat();
+        assert_eq!(
+            schema(&key),
+            Err(BodyFault::NotAnObject),
+            "{}",
+            key.escape_ascii()
+        );
+    }
+}
+
+#[test]
+fn keys_are_compared_after_unescaping_also_in_free_data() {
+    let path = |key: &str| format!("tools[].function.parameters.{key}");
+    for (keys, shown) in [
+        (r#"{"a/b":1,"a\/b":1}"#, "…"),
+        ("{\"\u{1f600}\":1,\"\\ud83d\\ude00\":1}", "…"),
+        (r#"{"\u0000":1,"\u0000":1}"#, "…"),
+        (r#"{"":1,"":1}"#, "…"),
+        (r#"{"a":{},"b":1,"\u0061":[]}"#, "a"),
+    ] {
+        let fault = BodyFault::Twice(path(shown));
+        assert_eq!(schema(keys.as_bytes()), Err(fault), "{keys}");
+    }
+    assert_eq!(schema(r#"[{"a":1},{"a":{"a":1}}]"#.as_bytes()), Ok(()));
+}
+
+#[test]
+fn nothing_but_plain_space_stands_around_the_object() {
+    for odd in [
+        "\u{feff}", "\0", "\u{b}", "\u{c}", "\u{a0}", "\u{2028}", "//", "#", ",", "1",
+    ] {
+        for body in [
+            format!(r#"{odd}{{"model":"m-1"}}"#),
+            format!(r#"{{"model":"m-1"}}{odd}"#),
+            format!(r#"{{"model"{odd}:"m-1"}}"#),
+        ] {
+            assert_eq!(of_m(&body), Err(BodyFault::NotAnObject), "{body:?}");
+        }
+    }
+    assert_eq!(of_m(" \t\r\n{\"model\":\"m-1\"}\n\r\t "), Ok(()));
+}
+
+#[test]
+fn a_body_may_be_nested_up_to_the_parsers_limit() {
+    // The body, the list of tools, the tool and its function are four levels.
+    let nested = |depth: usize| {
+        let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+        schema(format!("{open}{close}").as_bytes())
+    };
+    assert_eq!(nested(123), Ok(()));
+    for depth in [124, 125, 1_000_000] {
+        assert_eq!(nested(depth), Err(BodyFault::NotAnObject), "{depth}");
+    }
+}
+
 #[test]
 fn a_model_named_elsewhere_is_not_named_here() {
     assert_eq!(

@@ -9,6 +9,7 @@ use super::upstream::Upstream;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
+use subtle::ConstantTimeEq as _;
 
 /// Where adapters put the key. Only here is the placeholder exchanged: in another header the key might be shown,
 /// as OpenRouter shows titles.
@@ -191,7 +192,9 @@ impl Door {
     fn scheme(&self, given: &[u8]) -> Option<&'static str> {
         let bare = given.strip_prefix(b"Bearer ");
         let scheme = if bare.is_some() { "Bearer " } else { "" };
-        same(bare.unwrap_or(given), self.placeholder()).then_some(scheme)
+        // In constant time: how long a comparison takes must not tell how much was right.
+        let is_placeholder: bool = bare.unwrap_or(given).ct_eq(self.placeholder()).into();
+        is_placeholder.then_some(scheme)
     }
 
     fn placeholder(&self) -> &[u8] {
@@ -238,11 +241,6 @@ fn kept(headers: &HeaderMap, wanted: impl Fn(&str, &HeaderValue) -> bool) -> Hea
 
 fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len().max(1)).any(|window| window == part)
-}
-
-/// Compares without telling by time how much was right.
-pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
 
 #[cfg(test)]

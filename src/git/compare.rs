@@ -6,9 +6,9 @@ use super::Repository;
 use super::command::{Access, Running};
 use crate::domain::diff::{Beyond, FILE_ROOM, Walker};
 use crate::domain::{CommitSha, FileDiff, FileStatus, Hunk, Objects};
+use crate::text::encoding::utf8_text;
 use anyhow::{Context as _, Result, bail};
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 /// Fixed, so that the same commits give the same diff everywhere, and GitHub's where it matters: renames by
@@ -226,13 +226,13 @@ fn join(changes: Vec<Change>, sections: Vec<Section>) -> Result<Vec<FileDiff>> {
             section.hunks.extend(added.hunks);
             section.beyond += added.beyond;
         }
-        let mut path = path_text(&change.path);
+        let mut path = utf8_text(&change.path);
         while !taken.insert(path.clone()) {
             path.push('~');
         }
         files.push(FileDiff {
             path,
-            previous_path: change.previous.as_deref().map(path_text),
+            previous_path: change.previous.as_deref().map(utf8_text),
             status: status(change.letter, &change.objects),
             binary: section.binary,
             hunks: section.hunks,
@@ -255,17 +255,4 @@ fn status(letter: u8, objects: &Objects) -> FileStatus {
         b'M' if objects.old_id != objects.new_id => FileStatus::Modified,
         _ => FileStatus::Changed,
     }
-}
-
-/// A path as text: bytes that are not UTF-8 are spelled `\xNN`, so that two such names stay two names.
-pub(crate) fn path_text(path: &[u8]) -> String {
-    let mut text = String::with_capacity(path.len());
-    for chunk in path.utf8_chunks() {
-        text.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "\\x{byte:02x}");
-        }
-    }
-    text
 }

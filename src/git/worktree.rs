@@ -5,6 +5,7 @@
 use super::Repository;
 use super::command::{Access, Git, Theirs};
 use crate::domain::CommitSha;
+use crate::text::encoding::utf8_text;
 use anyhow::{Context as _, Result, bail};
 use std::ffi::OsString;
 use std::fs::File;
@@ -215,7 +216,7 @@ impl WorkTree {
         }
         for path in records(&others) {
             match path.strip_suffix(b"/") {
-                Some(path) => nested.push(super::path_text(path)),
+                Some(path) => nested.push(utf8_text(path)),
                 None => here.push(path),
             }
         }

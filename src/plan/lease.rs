@@ -1,6 +1,7 @@
 //! Whose turn it is on a head: a check run in progress is a lease, and of two the older one holds it. Pure; all times are
 //! GitHub's, so no clock of ours has to agree with another.
 
+use chrono::DateTime;
 use std::time::Duration;
 
 /// A check run of ours on the head.
@@ -43,18 +44,8 @@ fn older(leases: &[Lease], own: u64, is_wanted: impl Fn(Option<u64>) -> bool) ->
 
 /// `2026-11-16T16:48:00Z` as seconds since the epoch.
 fn seconds(time: &str) -> Option<u64> {
-    let number = |range: std::ops::Range<usize>| time.get(range)?.parse::<u64>().ok();
-    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
-    // Years begin in March here, so that a leap day is the last of its year.
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year.checked_sub(1)?, month + 9)
-    };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
-    let since_epoch = days.checked_sub(719_469)?;
-    Some(since_epoch * 86_400 + hour * 3_600 + minute * 60 + second)
+    let time = DateTime::parse_from_rfc3339(time).ok()?;
+    time.timestamp().try_into().ok()
 }
 
 #[cfg(test)]
@@ -77,6 +68,11 @@ mod tests {
             ("1970-01-01T00:00:00Z", Some(0)),
             ("2000-02-29T12:00:00Z", Some(951_825_600)),
             ("2026-11-16T16:48:00Z", Some(1_794_847_680)),
+            ("2026-11-16T16:48:00.250Z", Some(1_794_847_680)),
+            ("2026-11-16T17:48:00+01:00", Some(1_794_847_680)),
+            ("2026-11-16T16:48:00", None),
+            ("2026-02-30T00:00:00Z", None),
+            ("1969-12-31T23:59:59Z", None),
             ("yesterday", None),
             ("", None),
         ] {

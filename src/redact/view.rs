@@ -1,7 +1,10 @@
 //! Text as a search for secrets sees it: look-alikes folded, invisible characters gone, escapes undone, each byte with
-//! the place that it came from. Separate, because it is about writing and knows no secret.
+//! the place that it came from. Separate, because it is about writing and knows no secret. Its escapes are not those of
+//! `web/decode.rs`: here each byte keeps its place, so that a secret can be cut out, and base64 is undone nowhere, because
+//! the secret is known and is encoded instead (`own.rs`).
 
-use std::ops::{Range, RangeInclusive};
+use crate::text::hidden::{is_hidden, is_selector, tagged_ascii};
+use std::ops::Range;
 
 /// A byte that means something, and the stretch of the original that it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,9 +24,6 @@ pub(super) struct View {
     pub bytes: Vec<u8>,
     letters: Vec<Letter>,
 }
-
-/// ASCII that is not shown.
-const TAGS: RangeInclusive<char> = '\u{E0020}'..='\u{E007E}';
 
 impl View {
     /// Where in the original a stretch of the view stands.
@@ -48,7 +48,7 @@ impl Reading {
 
     /// The text without tags, which may spell a secret or stand between its letters; `None` where there are none.
     pub fn without_tags(text: &str) -> Option<Self> {
-        let is_tag = |start: usize| text[start..].starts_with(|c| TAGS.contains(&c));
+        let is_tag = |start: usize| text[start..].starts_with(|c| tagged_ascii(c).is_some());
         let mut reading = Self::new(text);
         let all = reading.0.len();
         reading.0.retain(|letter| !is_tag(letter.start));
@@ -193,32 +193,23 @@ fn push(letters: &mut Vec<Letter>, c: Option<char>, start: usize, end: usize) {
 
 /// The character that a reader takes it for; `None` for what nobody sees.
 fn fold(c: char) -> Option<char> {
+    if c.is_ascii_graphic() {
+        return Some(c);
+    }
+    if let Some(letter) = tagged_ascii(c) {
+        return Some(letter);
+    }
+    if c.is_whitespace() {
+        return Some(' ');
+    }
+    if is_hidden(c) || is_selector(c) {
+        return None;
+    }
     let code = u32::from(c);
     let ascii = |code: u32| char::from_u32(code);
     match code {
-        0xAD
-        | 0x034F
-        | 0x061C
-        | 0x115F
-        | 0x1160
-        | 0x17B4
-        | 0x17B5
-        | 0x180B..=0x180F
-        | 0x200B..=0x200F
-        | 0x202A..=0x202E
-        | 0x2060..=0x206F
-        | 0x3164
-        | 0xFE00..=0xFE0F
-        | 0xFEFF
-        | 0xFFA0
-        | 0xFFF9..=0xFFFB
-        | 0xE0000..=0xE001F
-        | 0xE007F
-        | 0xE0100..=0xE01EF
         // Combining marks change how a letter looks, not which it is.
-        | 0x0300..=0x036F => None,
-        // Tags.
-        0xE0020..=0xE007E => ascii(code - 0xE0000),
+        0x0300..=0x036F => None,
         // Full width.
         0xFF01..=0xFF5E => ascii(code - 0xFF01 + 0x21),
         // Circled letters.
@@ -230,7 +221,6 @@ fn fold(c: char) -> Option<char> {
             lower => ascii(u32::from(b'a') + lower - 26),
         },
         0x1D7CE..=0x1D7FF => ascii(u32::from(b'0') + (code - 0x1D7CE) % 10),
-        _ if c.is_whitespace() => Some(' '),
         _ => Some(c),
     }
 }
@@ -254,6 +244,19 @@ mod tests {
             "\u{24B6}b\u{0301}c\u{1D7D9}",
         ] {
             assert_eq!(words(&Reading::new(text)), "abc1", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_hidden_falls_away_or_is_a_tag() {
+        let is_nothing = |c: &char| {
+            let hidden = is_hidden(*c) || is_selector(*c);
+            hidden && tagged_ascii(*c).is_none()
+        };
+        for c in ('\0'..=char::MAX).filter(is_nothing) {
+            let reading = Reading::new(&format!("a{c}b{c}{c}c{c}1"));
+            assert_eq!(words(&reading), "abc1", "{c:?}");
+            assert_eq!(reading.symbols().bytes, b"abc1", "{c:?}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::document::{FindingReport, Report};
 use crate::text::count::{grouped, plural, tokens};
+use crate::text::hidden::is_line_break;
 use crate::text::sanitize::clean;
 use std::fmt::Write as _;
 
@@ -332,7 +333,7 @@ fn flat(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => out.push(' '),
+            c if c == '\t' || is_line_break(c) => out.push(' '),
             c if c.is_control() => {}
             '`' | '~' if out.ends_with(&format!("{c}{c}")) => {}
             c => out.push(c),

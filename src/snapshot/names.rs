@@ -2,7 +2,7 @@
 //! because every trap of the file system and of OpenCode is a line here.
 
 use crate::context::rules;
-use crate::git::path_text;
+use crate::text::encoding::utf8_text;
 use crate::text::hidden::is_hidden;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
@@ -242,7 +242,7 @@ fn fold(text: &str) -> String {
 
 /// A line break or an escape sequence in a name would be read as something else than a name.
 fn printable(component: &[u8]) -> String {
-    let text = path_text(component);
+    let text = utf8_text(component);
     if !text.contains(is_hidden) {
         return text;
     }

@@ -6,7 +6,8 @@ use super::{Caps, LeftOut, Source};
 use crate::context::rules;
 use crate::domain::FileDiff;
 use crate::domain::diff::Mask;
-use crate::git::{EntryKind, TreeEntry, path_text};
+use crate::git::{EntryKind, TreeEntry};
+use crate::text::encoding::utf8_text;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -72,7 +73,7 @@ impl Plan {
     }
 
     fn add_file(&mut self, entry: TreeEntry, shown: Result<String, Reason>, near: &Near<'_>) {
-        let path = path_text(&entry.path);
+        let path = utf8_text(&entry.path);
         let rank = near.rank(&path);
         let changed = rank == Rank::Changed;
         let content = match entry.kind {
@@ -121,7 +122,7 @@ impl Plan {
                 content: Content::Plain,
                 rank: Rank::Rules,
             }),
-            Err(reason) => self.leave_out(path_text(&entry.path), reason, false),
+            Err(reason) => self.leave_out(utf8_text(&entry.path), reason, false),
         }
     }
 
@@ -142,7 +143,7 @@ impl Plan {
                 kept.push(item);
                 continue;
             };
-            let path = path_text(&item.entry.path);
+            let path = utf8_text(&item.entry.path);
             self.leave_out(path, reason, item.rank == Rank::Changed);
         }
         self.items = kept;

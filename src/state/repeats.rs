@@ -25,7 +25,7 @@ pub struct Agreement {
     pub certainty: f64,
 }
 
-/// The share and the certainty from which texts count as alike; `eval dedupe` measures them.
+/// The share and the certainty from which texts count as alike; `make eval` measures them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bars {
     pub possible: f64,

@@ -2,6 +2,7 @@
 //! carries it, because the records of several heads, and of runs at the same time, make up one account.
 
 use super::record::Record;
+use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Sub;
@@ -24,22 +25,14 @@ impl Day {
     }
 }
 
-/// As `2026-11-16`.
+/// As `2026-11-16`. A number that is no date of the calendar is shown as it is: a record may hold any.
 impl fmt::Display for Day {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Years of 365.2425 days that begin in March, so that a leap day is the last of its year.
-        let days = self.0 + 719_468;
-        let (era, of_era) = (days / 146_097, days % 146_097);
-        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year + year / 4 - year / 100);
-        let month = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * month + 2) / 5 + 1;
-        let (month, turn) = if month < 10 {
-            (month + 3, 0)
-        } else {
-            (month - 9, 1)
-        };
-        write!(f, "{:04}-{month:02}-{day:02}", year + era * 400 + turn)
+        let days = i32::try_from(self.0).ok();
+        match days.and_then(NaiveDate::from_epoch_days) {
+            Some(date) => date.fmt(f),
+            None => write!(f, "day {}", self.0),
+        }
     }
 }
 
@@ -259,6 +252,13 @@ mod tests {
             "2026-11-16",
         ];
         assert_eq!(days, dates);
+    }
+
+    #[test]
+    fn a_day_is_a_number_in_a_record_whatever_the_number() {
+        assert_eq!(serde_json::to_string(&TODAY).unwrap(), "20000");
+        let beyond: Day = serde_json::from_str("18446744073709551615").unwrap();
+        assert_eq!(beyond.to_string(), "day 18446744073709551615");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Text that git calls binary: UTF-16, and text with NUL or odd bytes in it. What reads as code to a person or an
-//! interpreter must not pass as data.
+//! Bytes as text: UTF-8 with odd bytes spelled out, and text that git calls binary, which is UTF-16 or has NUL bytes in it.
+//! What reads as code to a person or an interpreter must not pass as data.
 
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 use std::fmt::Write as _;
@@ -14,8 +14,8 @@ pub fn decoded(bytes: &[u8]) -> Option<String> {
     let text = match bytes {
         [0xff, 0xfe, rest @ ..] if !is_ascii_in_pairs(rest) => utf16(UTF_16LE, rest),
         [0xfe, 0xff, rest @ ..] if !is_ascii_in_pairs(rest) => utf16(UTF_16BE, rest),
-        _ if is_ascii_in_pairs(bytes) => utf8(bytes),
-        _ => unmarked_utf16(bytes).or_else(|| utf8(bytes)),
+        _ if is_ascii_in_pairs(bytes) => mostly_utf8(bytes),
+        _ => unmarked_utf16(bytes).or_else(|| mostly_utf8(bytes)),
     };
     text.filter(|text| is_text(text))
 }
@@ -47,18 +47,23 @@ fn utf16(encoding: &'static Encoding, bytes: &[u8]) -> Option<String> {
     Some(text.into_owned())
 }
 
-fn utf8(bytes: &[u8]) -> Option<String> {
+/// UTF-8 as far as it is; bytes of another encoding are spelled `\xNN`, so that two names with such bytes stay two names.
+#[must_use]
+pub fn utf8_text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
-    let mut odd = 0;
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         for byte in chunk.invalid() {
-            odd += 1;
             // Writing to a String cannot fail.
             let _ = write!(text, "\\x{byte:02x}");
         }
     }
-    (odd * 10 <= bytes.len()).then_some(text)
+    text
+}
+
+fn mostly_utf8(bytes: &[u8]) -> Option<String> {
+    let odd: usize = bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
+    (odd * 10 <= bytes.len()).then(|| utf8_text(bytes))
 }
 
 /// Whether most of it is what people write. NUL bytes count neither way: padding must not turn code into data.

@@ -1,4 +1,5 @@
-//! Characters that a reader cannot see, and text with them spelled out.
+//! Characters that a reader cannot see, and text with them spelled out. The one list of them: a user that needs another set
+//! takes a named part of it from here, so that no two lists drift apart.
 
 use std::borrow::Cow;
 
@@ -35,6 +36,22 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// A character that ends a line, or that some reader takes for the end of one. All are hidden; where text has lines, they
+/// become line feeds rather than nothing, so that no two words join.
+#[must_use]
+pub fn is_line_break(c: char) -> bool {
+    matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// The ASCII character that a tag stands for. All are hidden; a search for secrets reads them, because a model does.
+#[must_use]
+pub fn tagged_ascii(c: char) -> Option<char> {
+    match c {
+        '\u{e0020}'..='\u{e007e}' => char::from_u32(u32::from(c) - 0xe0000),
+        _ => None,
+    }
+}
+
 /// Text or picture: what chooses the look of the one character before it.
 #[must_use]
 pub fn is_selector(c: char) -> bool {
@@ -50,6 +67,41 @@ pub fn takes_selector(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What Unicode calls `Default_Ignorable_Code_Point`, as `DerivedCoreProperties.txt` lists it.
+    #[rustfmt::skip]
+    const IGNORABLE: &[std::ops::RangeInclusive<char>] = &[
+        '\u{ad}'..='\u{ad}', '\u{34f}'..='\u{34f}', '\u{61c}'..='\u{61c}', '\u{115f}'..='\u{1160}',
+        '\u{17b4}'..='\u{17b5}', '\u{180b}'..='\u{180f}', '\u{200b}'..='\u{200f}', '\u{202a}'..='\u{202e}',
+        '\u{2060}'..='\u{206f}', '\u{3164}'..='\u{3164}', '\u{fe00}'..='\u{fe0f}', '\u{feff}'..='\u{feff}',
+        '\u{ffa0}'..='\u{ffa0}', '\u{fff0}'..='\u{fff8}', '\u{1bca0}'..='\u{1bca3}', '\u{1d173}'..='\u{1d17a}',
+        '\u{e0000}'..='\u{e0fff}',
+    ];
+
+    #[test]
+    fn hidden_are_controls_what_a_font_may_ignore_line_separators_and_interlinear_marks() {
+        for c in '\0'..=char::MAX {
+            let ignorable = IGNORABLE.iter().any(|range| range.contains(&c));
+            let other = matches!(c, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}');
+            let expected = c.is_control() || ignorable || other;
+            assert_eq!(is_hidden(c) || is_selector(c), expected, "{c:?}");
+            assert!(!(is_hidden(c) && is_selector(c)), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn the_named_parts_are_parts_of_the_list() {
+        let part = |is_in: fn(char) -> bool| -> String {
+            let inside = ('\0'..=char::MAX).filter(|c| is_in(*c));
+            inside
+                .inspect(|c| assert!(is_hidden(*c), "{c:?}"))
+                .collect()
+        };
+        assert_eq!(part(is_line_break), "\n\u{b}\u{c}\r\u{85}\u{2028}\u{2029}");
+        let tags = part(|c| tagged_ascii(c).is_some());
+        let ascii: String = tags.chars().filter_map(tagged_ascii).collect();
+        assert_eq!(ascii, (' '..='~').collect::<String>());
+    }
 
     #[test]
     fn p3_one_selector_belongs_to_an_emoji_and_a_row_of_them_is_a_message() {

@@ -1,7 +1,7 @@
 //! Words that people wrote, as the model reads them: what cannot be seen is gone, and what GitHub's page does not
 //! show is marked. Separate because it is about prose alone: code keeps every character and spells the hidden ones.
 
-use crate::text::hidden::{is_hidden, is_selector, takes_selector};
+use crate::text::hidden::{is_hidden, is_line_break, is_selector, takes_selector};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
@@ -75,8 +75,8 @@ pub fn strip(text: &str) -> (String, usize) {
         let next = rest.chars().next();
         match c {
             '\r' if next == Some('\n') => continue,
-            '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
-            '\n' | '\t' => out.push(c),
+            _ if is_line_break(c) => out.push('\n'),
+            '\t' => out.push(c),
             JOINER if base.is_some_and(is_picture) && next.is_some_and(is_picture) => out.push(c),
             _ if is_selector(c) && last.is_some_and(takes_selector) => {
                 out.push(c);

@@ -6,7 +6,7 @@ mod prose;
 
 pub use links::is_allowed;
 
-use crate::text::hidden::is_hidden;
+use crate::text::hidden::{is_hidden, is_line_break};
 use links::{parser, unlinked};
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
@@ -27,14 +27,15 @@ const SPECIAL_FENCES: &[&str] = &[
 pub fn clean(text: &str) -> String {
     let text: String = text
         .replace("\r\n", "\n")
-        .replace(['\r', '\u{2028}', '\u{2029}'], "\n")
+        .replace(is_line_break, "\n")
         .chars()
-        .filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c)))
+        .filter(|c| matches!(c, '\n' | '\t') || !is_hidden(*c))
         .collect();
     close_fences(settled(text.replace("<!--", "&lt;!--")))
 }
 
 /// Whether a cleaned text still means the same behind other words in the same line.
+#[must_use]
 pub fn begins_with_words(cleaned: &str) -> bool {
     let words = matches!(parser(cleaned).next(), Some(Event::Start(Tag::Paragraph)));
     // What only the missing head keeps from being a table.

@@ -3,7 +3,7 @@
 
 use super::handler::Handler;
 use super::tool::BoundTool;
-use crate::gateway::{Gateway, same};
+use crate::gateway::Gateway;
 use crate::redact::Redactor;
 use anyhow::{Context, Result, ensure};
 use axum::Router;
@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
+use subtle::ConstantTimeEq as _;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -220,7 +221,8 @@ async fn admit(State(sessions): State<Sessions>, request: Request) -> Response {
         None => NOBODY.as_bytes(),
     };
     let given = request.headers().get(header::AUTHORIZATION);
-    let matches = given.is_some_and(|given| same(given.as_bytes(), expected));
+    // In constant time: how long a comparison takes must not tell how much was right.
+    let matches = given.is_some_and(|given| given.as_bytes().ct_eq(expected).into());
     let Some(served) = served.filter(|_| matches) else {
         return StatusCode::UNAUTHORIZED.into_response();
     };

@@ -1,5 +1,6 @@
 //! The readings of a short text: as it stands, and with the encodings undone in which text is carried out unseen.
-//! Separate from the judgement, so that a reading is added without touching what is looked for.
+//! Separate from the judgement, so that a reading is added without touching what is looked for; and from `redact/view.rs`,
+//! because nothing is cut out here: what is looked for is not known beforehand, so whole texts are decoded, without places.
 
 use data_encoding::{BASE32_NOPAD, BASE64_NOPAD, Encoding, HEXLOWER};
 use percent_encoding::percent_decode_str;

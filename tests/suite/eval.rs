@@ -1,7 +1,9 @@
-//! Repetition and redaction, measured: the bars that they must clear on published pairs and samples, and the commands
-//! that print the figures. The data is not part of the project; OPENCODE_REVIEWER_EVAL_DATA names the folder that holds it.
+//! Repetition and redaction, measured: the bars that they must clear on published pairs and samples, and the program
+//! that prints the figures. The data is not part of the project; OPENCODE_REVIEWER_EVAL_DATA names the folder that holds it.
 
-use opencode_reviewer::eval;
+#[path = "../../bench/eval/mod.rs"]
+mod measures;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -21,12 +23,14 @@ fn published(name: &str) -> Result<String, String> {
 }
 
 fn eval(arguments: &[&OsStr]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_opencode-reviewer"))
-        .arg("eval")
+    let built = Path::new(env!("CARGO_BIN_EXE_opencode-reviewer"));
+    let program = built.with_file_name("examples").join("eval");
+    assert!(program.is_file(), "run `cargo build --examples` first");
+    Command::new(program)
         .args(arguments)
         .env_clear()
         .output()
-        .expect("the binary runs")
+        .expect("the program runs")
 }
 
 fn eval_dedupe(file: &Path) -> Output {
@@ -42,7 +46,7 @@ fn both_tiers_clear_their_bars_on_published_pairs() {
             return;
         }
     };
-    let report = eval::dedupe(&text).expect("the pairs are well-formed");
+    let report = measures::dedupe(&text).expect("the pairs are well-formed");
     println!("{report}");
     let unseen = report.unseen.expect("pairs that share no text").counts;
     for (on, counts) in [("all pairs", report.shipped), ("unseen pairs", unseen)] {
@@ -130,7 +134,7 @@ fn secrets_are_gone_and_ordinary_texts_untouched_on_published_samples() {
             return;
         }
     };
-    let counts = eval::redact::redaction(&samples).expect("the samples are well-formed");
+    let counts = measures::redact::redaction(&samples).expect("the samples are well-formed");
     println!("{counts}{}", counts.lines());
     let (all, held_out) = (counts.secrets(), counts.held_out);
     for (name, secrets, least) in [
@@ -145,7 +149,7 @@ fn secrets_are_gone_and_ordinary_texts_untouched_on_published_samples() {
     let changed = counts.changed_rate().expect("samples without a secret");
     assert!(changed <= 0.05, "changed {changed:.3}, allowed 0.05");
     for texts in ordinary {
-        let ordinary = eval::redact::ordinary(&texts).expect("the texts are well-formed");
+        let ordinary = measures::redact::ordinary(&texts).expect("the texts are well-formed");
         println!("{ordinary}");
         let disturbed = ordinary.changed_rate().expect("ordinary texts");
         assert!(

@@ -1,5 +1,5 @@
 //! What a text says, reduced to weighted words, and how much of it two texts share. Separate from the places of
-//! findings, because this part is measured on its own (`eval dedupe`).
+//! findings, because this part is measured on its own (`make eval`).
 //!
 //! The words of a pull request's subject stand in every finding about it, so rare words tell little here; what tells
 //! is that two texts name the same code and, early on, the same defect. Consequences and remedies come later in a text

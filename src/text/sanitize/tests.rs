@@ -263,3 +263,13 @@ fn ordinary_text_stays_as_it_is() {
         assert_eq!(clean(text), text);
     }
 }
+
+#[test]
+fn whatever_ends_a_line_is_a_line_feed_and_joins_no_words() {
+    for end in [
+        "\n", "\r", "\r\n", "\u{b}", "\u{c}", "\u{85}", "\u{2028}", "\u{2029}",
+    ] {
+        assert_eq!(clean(&format!("a{end}b")), "a\nb", "{end:?}");
+    }
+    assert_eq!(clean("a\u{7}\u{200b}\u{202e}\tb"), "a\tb");
+}

@@ -4,7 +4,7 @@
 mod realistic;
 
 use super::{percent, share, wire, without_place};
-use crate::redact::Redactor;
+use opencode_reviewer::redact::Redactor;
 use realistic::realistic;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -236,7 +236,7 @@ impl Gone {
 impl Ordinary {
     /// The share of the texts that changed; `None` where there are none.
     #[must_use]
-    pub fn changed_rate(&self) -> Option<f64> {
+    pub fn changed_rate(self) -> Option<f64> {
         share(self.changed, self.texts)
     }
 }

@@ -5,8 +5,8 @@ mod folds;
 pub mod redact;
 mod wire;
 
-use crate::state::repeats::{Bars, Fingerprint, Likeness};
 use folds::Scored;
+use opencode_reviewer::state::repeats::{Bars, Fingerprint, Likeness};
 use std::collections::BTreeSet;
 use std::fmt;
 
