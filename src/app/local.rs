@@ -302,8 +302,8 @@ fn watch(engine: &Engine<'_>, work: &Work, change: &Change, draft: &Draft) {
     let commits = [&work.merge_base, &work.head];
     let mut report = of_change(engine, change, commits, &[], &HashMap::new());
     report.set_verdict(Verdict::Incomplete, &Tally::default());
-    let veil = engine.setup.actions.veil().clone();
-    engine.desk.watch(draft.watcher(report, None, veil));
+    let redactor = engine.setup.actions.redactor().clone();
+    engine.desk.watch(draft.watcher(report, None, redactor));
 }
 
 fn concluded(engine: &Engine<'_>, work: &Work, change: &Change, outcome: &Outcome) -> Reviewed {

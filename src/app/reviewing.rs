@@ -129,7 +129,7 @@ fn watch(run: &Run<'_>, reading: &Reading) {
     let file = finish::report_file(setup);
     let watcher = run
         .draft
-        .watcher(report, file, setup.actions.veil().clone());
+        .watcher(report, file, setup.actions.redactor().clone());
     run.engine.desk.watch(watcher);
 }
 
