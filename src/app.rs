@@ -52,7 +52,7 @@ use crate::plan::{self, Plan};
 use crate::publish::comment::Voice;
 use crate::random;
 use crate::report::rehearsal;
-use crate::review::limits::Meter;
+use crate::review::usage::RunUsage;
 use crate::state::signature::Keys;
 use crate::state::spending::{Day, Spent};
 use crate::tools::server::SharedDesk;
@@ -123,7 +123,7 @@ struct Engine<'a> {
     /// Private to the run, gone with it.
     scratch: Scratch,
     started: Instant,
-    meter: Arc<Meter>,
+    usage: Arc<RunUsage>,
 }
 
 /// A run for a pull request.
@@ -454,7 +454,7 @@ impl<'a> Engine<'a> {
             secrets,
             desk: SharedDesk::default(),
             started: setup.clock.instant(),
-            meter: Arc::default(),
+            usage: Arc::default(),
         })
     }
 

@@ -11,7 +11,7 @@ use crate::plan::neighbours::OnHead;
 use crate::plan::rights::{self, Right};
 use crate::publish::comment;
 use crate::report::verdict::{Tally, Verdict};
-use crate::review::limits::Meter;
+use crate::review::usage::RunUsage;
 use crate::state::lease::{self as mark, Place};
 use crate::state::record::{self, Record};
 use crate::state::signature::Keys;
@@ -154,7 +154,7 @@ struct Bill {
     keys: Keys,
     account: Account,
     spent: Spent,
-    meter: Arc<Meter>,
+    usage: Arc<RunUsage>,
 }
 
 impl Bill {
@@ -164,15 +164,15 @@ impl Bill {
             keys: run.keys.clone(),
             account: reading.account.clone(),
             spent: run.spent(0.0, 0),
-            meter: Arc::clone(&run.engine.meter),
+            usage: Arc::clone(&run.engine.usage),
         }
     }
 
     fn text(&self) -> String {
-        let used = self.meter.used();
+        let total = self.usage.total();
         let spent = Spent {
-            cost_usd: used.told.cost,
-            tokens: used.tokens().number,
+            cost_usd: total.cost,
+            tokens: total.tokens.number,
             ..self.spent.clone()
         };
         let today = spent.day;

@@ -38,6 +38,7 @@ pub async fn hold(
 ) -> Result<(Outcome, Suspicions), Stop> {
     let suspicions = words::suspicions(engine, brief, talk.questions);
     let (setup, config) = (engine.setup, &engine.config);
+    let usage = engine.usage.open();
     let passes = Passes {
         sidecar: talk.sidecar,
         brief,
@@ -50,7 +51,8 @@ pub async fn hold(
             allowances,
         },
         gateway: engine.gateway()?,
-        meter: &engine.meter,
+        usage: &usage,
+        run_usage: &engine.usage,
         actions: &setup.actions,
         clock: setup.clock,
         state: State::default(),

@@ -33,6 +33,16 @@ pub struct Taken {
 }
 
 impl Taken {
+    /// The larger of both in every number.
+    #[must_use]
+    pub fn at_least(self, other: Self) -> Self {
+        Self {
+            requests: self.requests.max(other.requests),
+            sent: self.sent.max(other.sent),
+            answered: self.answered.max(other.answered),
+        }
+    }
+
     /// At four bytes each, for endpoints that do not count.
     #[must_use]
     pub fn tokens(&self) -> u64 {

@@ -8,6 +8,7 @@ pub mod limits;
 pub mod passes;
 pub mod policy;
 pub mod run;
+pub mod usage;
 pub mod watch;
 
 /// A reviewer of the run. One today; the list is where others will stand.

@@ -7,14 +7,15 @@ mod questions;
 mod turn;
 
 use super::attempts::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
-use super::limits::{self, Count, Limits, Meter, Used};
+use super::limits::{self, Count, Limits, Used};
 use super::passes::{self, Pass};
+use super::usage::{RunUsage, SessionUsage};
 use crate::actions::Actions;
 use crate::clock::Clock;
 use crate::context::brief::{self, Brief, Excerpt, Task};
 use crate::domain::PassNumber;
 use crate::gateway::Gateway;
-use crate::opencode::session::{Turn, Usage};
+use crate::opencode::session::Turn;
 use crate::opencode::{Keeper, Kept};
 use crate::plan::Question;
 use crate::publish::comment::{plural, unanswered};
@@ -112,7 +113,10 @@ pub struct Run<'a> {
     pub desk: &'a SharedDesk,
     pub limits: Limits,
     pub gateway: &'a Gateway,
-    pub meter: &'a Meter,
+    /// What this session takes.
+    pub usage: &'a SessionUsage,
+    /// What all sessions of the run take, which the limits are for.
+    pub run_usage: &'a RunUsage,
     pub actions: &'a Actions,
     pub clock: Clock,
     pub state: State,
@@ -138,7 +142,7 @@ impl Run<'_> {
         let mut outcome = Outcome {
             end: End::Complete,
             passes: Vec::new(),
-            used: Used::default(),
+            used: self.used(),
             answers: Vec::new(),
             unanswered: Vec::new(),
             restarts: Vec::new(),
@@ -191,8 +195,8 @@ impl Run<'_> {
     async fn turn_zero(&mut self, outcome: &mut Outcome) -> Result<()> {
         self.actions.group("Open threads");
         self.desk.with(|desk| desk.ledger.begin_turn_zero());
-        let began = self.clock.instant();
-        let mut progress = Progress::new("open threads".into(), Usage::default());
+        let (before, began) = (outcome.used, self.clock.instant());
+        let mut progress = Progress::new("open threads".into());
         let task = Task::Threads(self.to_judge);
         outcome.end = match self.carry_out(task, &mut progress).await? {
             Ok(_) => End::Complete,
@@ -204,14 +208,14 @@ impl Run<'_> {
         }
         self.tell(&progress);
         self.actions.end_group();
-        outcome.used = self.used(&progress);
+        outcome.used = self.used();
         outcome.passes.push(PassLog {
             number: 0,
             title: "Open threads",
             summary: judged.then(|| format!("{} judged.", plural(self.to_judge.len(), "thread"))),
             tool_calls: progress.tool_calls(),
-            tokens: outcome.used.tokens(),
-            cost_usd: outcome.used.told.cost,
+            tokens: outcome.used.since(&before),
+            cost_usd: outcome.used.cost_since(&before),
             took: self.clock.instant() - began,
         });
         Ok(())
@@ -223,11 +227,11 @@ impl Run<'_> {
             self.actions.group(&title);
             let began = self.clock.instant();
             let stage = format!("pass {} of 4", pass.number);
-            let mut progress = Progress::new(stage.clone(), outcome.used.told);
+            let mut progress = Progress::new(stage.clone());
             let carried_out = self.parts_of(&pass, &stage, &mut progress).await?;
             self.tell(&progress);
             self.actions.end_group();
-            let used = self.used(&progress);
+            let used = self.used();
             let log = self.log(&pass, progress.tool_calls(), &outcome.used, &used);
             outcome.passes.push(PassLog {
                 took: self.clock.instant() - began,
@@ -281,7 +285,7 @@ impl Run<'_> {
             summary: finished.flatten(),
             tool_calls,
             tokens: after.since(before),
-            cost_usd: (after.told.cost - before.told.cost).max(0.0),
+            cost_usd: after.cost_since(before),
             took: Duration::ZERO,
         }
     }
