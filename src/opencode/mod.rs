@@ -4,7 +4,7 @@
 
 mod attend;
 pub mod client;
-pub mod keeper;
+
 pub mod locate;
 mod output;
 pub mod premises;
@@ -12,16 +12,17 @@ pub mod process;
 pub mod profile;
 pub mod sandbox;
 pub mod session;
+pub mod supervisor;
 mod usage;
 mod wire;
 
 pub use attend::Watched;
 pub use client::{Client, ClientError};
-pub use keeper::{Keeper, Kept};
 pub use locate::{find_opencode, find_ripgrep, is_script};
 pub use process::{Sidecar, Spec, StartError};
 pub use profile::{ModelEndpoint, Profile, ToolEndpoint};
 pub use session::{
     ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
 };
+pub use supervisor::{Keeper, Kept};
 pub use usage::Quota;
