@@ -47,7 +47,7 @@ use crate::event::{self, Command, Event, SkipReason, Trigger, TriggerRules};
 use crate::gateway::{self, Gateway, Taken};
 use crate::git::Remote;
 use crate::github::{GitHub, PullRequest, ReactTo, Rehearsal};
-use crate::opencode::Keeper;
+use crate::opencode::Supervisor;
 use crate::plan::{self, Plan};
 use crate::publish::comment::Voice;
 use crate::random;
@@ -279,12 +279,12 @@ async fn started(run: &Run<'_>, pull: PullRequest, check: &CheckRun) -> Result<F
         sidecar::start(&run.engine, &tools, &model, &snapshot),
         Reading::of(run, pull, means, &snapshot),
     );
-    let (mut sidecar, reading) = both(sidecar, reading)?;
+    let (sidecar, reading) = both(sidecar, reading)?;
     tell_confinement(&run.engine, &sidecar);
     let no_web = web::open(&run.engine, &reading.change).await?;
-    let mut finished = Box::pin(work(run, &mut sidecar, reading, check)).await;
+    let mut finished = Box::pin(work(run, &sidecar, reading, check)).await;
     if let Ok(finished) = &mut finished {
-        finished.report.sandbox = Some(sidecar.confinement().into());
+        finished.report.sandbox = Some(sidecar.process().confinement().into());
         finished.report.notes.extend(no_web);
     }
     sidecar.stop().await;
@@ -292,9 +292,10 @@ async fn started(run: &Run<'_>, pull: PullRequest, check: &CheckRun) -> Result<F
 }
 
 /// Before anything is asked of the model: who wants the whole sandbox or nothing learns it in time.
-fn tell_confinement(engine: &Engine<'_>, sidecar: &Keeper) {
+fn tell_confinement(engine: &Engine<'_>, sidecar: &Supervisor) {
     let actions = &engine.setup.actions;
-    let confinement = sidecar.confinement();
+    let process = sidecar.process();
+    let confinement = process.confinement();
     match confinement.missing() {
         Some(missing) => actions.warning(&missing),
         None => actions.progress(&confinement.to_string()),
@@ -303,7 +304,7 @@ fn tell_confinement(engine: &Engine<'_>, sidecar: &Keeper) {
 
 async fn work(
     run: &Run<'_>,
-    sidecar: &mut Keeper,
+    sidecar: &Arc<Supervisor>,
     mut reading: Reading,
     check: &CheckRun,
 ) -> Result<Finished, Stop> {

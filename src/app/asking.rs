@@ -10,12 +10,13 @@ use crate::context::speakers::Speakers;
 use crate::domain::{CommentId, CommitSha, Login};
 use crate::event::{self, CommentPlace, EventKind};
 use crate::github::{ApiError, IssueComment, ReviewComment};
-use crate::opencode::Keeper;
+use crate::opencode::Supervisor;
 use crate::plan::{self, Asking, MOST_QUESTIONS, Question, Request, Said};
 use crate::publish::comment::{self, Voice};
 use crate::review::run::{End, Outcome};
 use crate::state::answers;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What people want of this run besides the review.
 #[derive(Default)]
@@ -176,14 +177,14 @@ impl Agenda {
     pub async fn answer_alone(
         &self,
         run: &Run<'_>,
-        sidecar: &mut Keeper,
+        sidecar: &Arc<Supervisor>,
         reading: &Reading,
     ) -> Result<(), Stop> {
         let diffs = session::diff_files(&reading.change).await?;
         let title = format!("Questions about {}", run.pr);
-        sidecar.open(&title).await.map_err(Stop::fail)?;
+        let mut conversation = session::open(&run.engine, sidecar, &title).await?;
         let talk = Talk {
-            sidecar,
+            conversation: &mut conversation,
             to_judge: &[],
             questions: &self.questions,
             reviews: false,

@@ -9,10 +9,11 @@ use crate::domain::PrKey;
 use crate::event::{Event, EventKind};
 use crate::git::Repository;
 use crate::github::{ApiError, PullRequest};
-use crate::opencode::Keeper;
 use crate::opencode::session::Turn;
+use crate::opencode::{Conversation, Profile, Supervisor};
 use crate::plan::rights::{self, Right};
 use crate::review::limits::Used;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What the model gets for its word; a slow one that has to be loaded first, too.
@@ -236,29 +237,30 @@ async fn at_home(run: &Run<'_>) -> Vec<Finding> {
         let sidecar = sidecar::start(&run.engine, &tools, &model, &snapshot).await?;
         Ok::<_, Stop>((tools, sidecar))
     };
-    let (_tools, mut sidecar) = match started.await {
+    let (_tools, sidecar) = match started.await {
         Ok(started) => started,
         Err(stop) => {
             let why = sentences(stop).join(" ");
             return vec![Finding::broken("OpenCode", &why)];
         }
     };
-    let walls = sidecar.confinement();
+    let process = sidecar.process();
+    let walls = process.confinement();
     let state = match walls.missing() {
         Some(_) => State::Lacking,
         None => State::Fine,
     };
     let sandbox = Finding::new("sandbox", state, walls.to_string());
-    let opencode = match sidecar.client().health(HEALTH_LIMIT).await {
+    let opencode = match process.client().health(HEALTH_LIMIT).await {
         Ok(version) => Finding::fine("OpenCode", format!("version {version}")),
         Err(error) => Finding::broken("OpenCode", &error),
     };
-    let model = model(run, &mut sidecar).await;
+    let model = model(run, &sidecar).await;
     sidecar.stop().await;
     vec![sandbox, opencode, model]
 }
 
-async fn model(run: &Run<'_>, sidecar: &mut Keeper) -> Finding {
+async fn model(run: &Run<'_>, sidecar: &Arc<Supervisor>) -> Finding {
     const ABOUT: &str = "model";
     let asked = tokio::time::timeout(run.engine.setup.clock.limit(PATIENCE), answer(run, sidecar));
     match asked.await {
@@ -287,12 +289,13 @@ async fn model(run: &Run<'_>, sidecar: &mut Keeper) -> Finding {
     }
 }
 
-async fn answer(run: &Run<'_>, sidecar: &mut Keeper) -> Result<Turn, String> {
-    sidecar.open("A word").await?;
-    let Some(session) = sidecar.session() else {
+async fn answer(run: &Run<'_>, sidecar: &Arc<Supervisor>) -> Result<Turn, String> {
+    let agent = Profile::reviewer(run.engine.web.is_some()).agent();
+    let conversation = Conversation::open(sidecar, agent, "A word").await?;
+    let Some(session) = conversation.session() else {
         return Err("OpenCode opened no session".into());
     };
-    let turn = sidecar.client().prompt(session, brief::READY).await;
+    let turn = conversation.client().prompt(session, brief::READY).await;
     let turn = turn.map_err(|error| error.to_string())?;
     match &turn.error {
         Some(error) if error.is_unauthorized() => {

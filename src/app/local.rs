@@ -13,7 +13,7 @@ use crate::config::file;
 use crate::context::brief::Brief;
 use crate::domain::CommitSha;
 use crate::git::{Repository, WorkTree};
-use crate::opencode::Keeper;
+use crate::opencode::Supervisor;
 use crate::publish::comment;
 use crate::random;
 use crate::report::document::{PassReport, Said, SuspicionReport};
@@ -27,6 +27,7 @@ use crate::review::run::{End, Outcome};
 use crate::state::spending::{self, Allowances};
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How the result is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +144,7 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Reviewe
         sidecar::start(&engine, &tools, &model, &snapshot),
         Change::of(&engine, repository, commits, &snapshot),
     );
-    let (mut sidecar, change) = both(sidecar, change)?;
+    let (sidecar, change) = both(sidecar, change)?;
     if change.owed().next().is_none() {
         sidecar.stop().await;
         let excused = change.excused().map(|(_, excuse)| excuse);
@@ -152,9 +153,9 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Reviewe
     }
     tell_confinement(&engine, &sidecar);
     let no_web = web::open(&engine, &change).await?;
-    let mut reviewed = Box::pin(review(&engine, &mut sidecar, &work, &change, draft)).await;
+    let mut reviewed = Box::pin(review(&engine, &sidecar, &work, &change, draft)).await;
     if let Ok(reviewed) = &mut reviewed {
-        reviewed.report.sandbox = Some(sidecar.confinement().into());
+        reviewed.report.sandbox = Some(sidecar.process().confinement().into());
         reviewed.report.notes.extend(no_web);
     }
     sidecar.stop().await;
@@ -238,7 +239,7 @@ async fn base(tree: &WorkTree, given: Option<&str>) -> Result<(String, CommitSha
 
 async fn review(
     engine: &Engine<'_>,
-    sidecar: &mut Keeper,
+    sidecar: &Arc<Supervisor>,
     work: &Work,
     change: &Change,
     draft: &Draft,
@@ -251,10 +252,9 @@ async fn review(
         random::hex(16)?,
     ));
     watch(engine, work, change, draft);
-    let opened = sidecar.open("Review of the working tree").await;
-    opened.map_err(Stop::fail)?;
+    let mut conversation = session::open(engine, sidecar, "Review of the working tree").await?;
     let left_out = session::left_out(&change.snapshot);
-    let parts = session::parts(engine, sidecar, change, (&diffs, None)).await;
+    let parts = session::parts(engine, conversation.client(), change, (&diffs, None)).await;
     let brief = Brief {
         fence: &engine.fence,
         folder: change.snapshot.own_folder(),
@@ -276,7 +276,7 @@ async fn review(
         sensitivity: change.sensitivity,
     };
     let talk = Talk {
-        sidecar,
+        conversation: &mut conversation,
         to_judge: &[],
         questions: &[],
         reviews: true,

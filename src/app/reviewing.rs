@@ -13,7 +13,7 @@ use crate::context::brief::Brief;
 use crate::context::suspicion::Suspicions;
 use crate::domain::{CommentId, CommitSha, FileDiff, Finding, Thread};
 use crate::event::Command;
-use crate::opencode::Keeper;
+use crate::opencode::Supervisor;
 use crate::plan::{self, Question};
 use crate::publish::comment;
 use crate::publish::outbox::{Outbox, Sent};
@@ -26,11 +26,12 @@ use crate::review::run::{End, Outcome};
 use crate::state::record::Record;
 use crate::state::spending::{self, Allowances};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Judges the open threads that wait for it, answers the questions, and reviews the change unless a record covers it.
 pub async fn review(
     run: &Run<'_>,
-    sidecar: &mut Keeper,
+    sidecar: &Arc<Supervisor>,
     reading: Reading,
     check: &CheckRun,
     covered: Option<Record>,
@@ -54,10 +55,13 @@ pub async fn review(
     });
     watch(run, &reading);
     let title = format!("Review of {}", run.pr);
-    let (opened, ()) = tokio::join!(sidecar.open(&title), check.open(run, &reading));
-    opened.map_err(Stop::fail)?;
+    let (opened, ()) = tokio::join!(
+        session::open(&run.engine, sidecar, &title),
+        check.open(run, &reading)
+    );
+    let mut conversation = opened?;
     let talk = Talk {
-        sidecar,
+        conversation: &mut conversation,
         to_judge: &past.excerpts,
         questions,
         reviews: covered.is_none(),
@@ -171,7 +175,13 @@ pub async fn passes(
     let (change, since) = (&reading.change, reading.since.as_ref());
     let snapshot = &change.snapshot;
     let left_out = session::left_out(snapshot);
-    let parts = session::parts(&run.engine, talk.sidecar, change, (diffs, since)).await;
+    let parts = session::parts(
+        &run.engine,
+        talk.conversation.client(),
+        change,
+        (diffs, since),
+    )
+    .await;
     let brief = Brief {
         fence: &run.engine.fence,
         folder: snapshot.own_folder(),

@@ -9,7 +9,7 @@ use crate::context::since::Since;
 use crate::context::suspicion::Suspicions;
 use crate::domain::diff::visible;
 use crate::domain::{CommitSha, FileDiff, Sensitivity};
-use crate::opencode::{Keeper, profile};
+use crate::opencode::{Client, Conversation, Profile, Supervisor, profile};
 use crate::plan::Question;
 use crate::review::desk::Subject;
 use crate::review::limits::Limits;
@@ -19,14 +19,25 @@ use crate::snapshot::Snapshot;
 use crate::state::spending::Allowances;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The session, and what it is for.
 pub struct Talk<'a> {
-    /// With the session open.
-    pub sidecar: &'a mut Keeper,
+    pub conversation: &'a mut Conversation,
     pub to_judge: &'a [Excerpt],
     pub questions: &'a [Question],
     pub reviews: bool,
+}
+
+/// Opens the session in the sidecar.
+pub async fn open(
+    engine: &Engine<'_>,
+    sidecar: &Arc<Supervisor>,
+    title: &str,
+) -> Result<Conversation, Stop> {
+    let agent = Profile::reviewer(engine.web.is_some()).agent();
+    let opened = Conversation::open(sidecar, agent, title).await;
+    opened.map_err(Stop::fail)
 }
 
 /// Leads it to its end.
@@ -40,7 +51,7 @@ pub async fn hold(
     let (setup, config) = (engine.setup, &engine.config);
     let usage = engine.usage.open();
     let passes = Passes {
-        sidecar: talk.sidecar,
+        conversation: talk.conversation,
         brief,
         to_judge: talk.to_judge,
         questions: talk.questions,
@@ -63,7 +74,7 @@ pub async fn hold(
 /// The diffs as the prompts show them: what is new of them, in parts that fit the model's context.
 pub async fn parts(
     engine: &Engine<'_>,
-    sidecar: &Keeper,
+    client: &Client,
     change: &Change,
     (diffs, since): (&[(FileDiff, String)], Option<&Since>),
 ) -> Parts {
@@ -78,7 +89,7 @@ pub async fn parts(
     let new: Vec<&FileDiff> = new.iter().map(AsRef::as_ref).collect();
     let room = match engine.model().context {
         Some(declared) => parts::room(declared),
-        None if parts::is_large(&new) => parts::room(context(engine.model(), sidecar).await),
+        None if parts::is_large(&new) => parts::room(context(engine.model(), client).await),
         None => usize::MAX,
     };
     let mut parts = parts::cut(&new, room);
@@ -89,9 +100,9 @@ pub async fn parts(
 }
 
 /// How many tokens the model takes at once, as far as OpenCode knows.
-async fn context(model: &ModelChoice, sidecar: &Keeper) -> u64 {
+async fn context(model: &ModelChoice, client: &Client) -> u64 {
     let providers = match &model.base_url {
-        None => sidecar.client().providers().await.unwrap_or_default(),
+        None => client.providers().await.unwrap_or_default(),
         Some(_) => Vec::new(),
     };
     let provider = providers.into_iter().find(|one| one.id == model.provider);

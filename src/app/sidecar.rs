@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::context::brief;
 use crate::gateway::{Gateway, Limits};
 use crate::opencode::{
-    Keeper, ModelEndpoint, Profile, Quota, Spec, ToolEndpoint, find_opencode, find_ripgrep,
+    ModelEndpoint, Profile, Quota, Spec, Supervisor, ToolEndpoint, find_opencode, find_ripgrep,
     is_script, profile,
 };
 use crate::tools::server::{Offer, ToolServer};
@@ -50,7 +50,7 @@ pub async fn start(
     tools: &ToolServer,
     model: &ModelEndpoint,
     snapshot: &Path,
-) -> Result<Keeper, Stop> {
+) -> Result<Arc<Supervisor>, Stop> {
     let prompt = brief::system_prompt(&engine.fence).map_err(anyhow::Error::from)?;
     let endpoint = ToolEndpoint {
         base_url: tools.base_url().to_owned(),
@@ -87,7 +87,7 @@ pub async fn start(
         require_walls: engine.config.require_sandbox,
         quota: Quota::USUAL,
     };
-    Keeper::start(spec, engine.setup.clock)
+    Supervisor::start(spec, engine.setup.clock)
         .await
         .map_err(Stop::fail)
 }

@@ -4,6 +4,7 @@
 
 mod attend;
 pub mod client;
+pub mod conversation;
 
 pub mod locate;
 mod output;
@@ -18,11 +19,12 @@ mod wire;
 
 pub use attend::Watched;
 pub use client::{Client, ClientError};
+pub use conversation::{Conversation, Kept};
 pub use locate::{find_opencode, find_ripgrep, is_script};
 pub use process::{Sidecar, Spec, StartError};
 pub use profile::{ModelEndpoint, Profile, ToolEndpoint};
 pub use session::{
     ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
 };
-pub use supervisor::{Keeper, Kept};
+pub use supervisor::{Process, Supervisor};
 pub use usage::Quota;

@@ -1,12 +1,14 @@
-//! Keeps a sidecar and one session alive: notices when the process has ended or answers nobody, and starts another
-//! one in the same home, where OpenCode finds its sessions again. Separate from the process, which is one of several.
+//! Supervises the sidecar's process: starts it, notices when it has ended or answers nobody, and starts another one in the
+//! same home, where OpenCode finds its sessions again. Shared by all sessions, which are apart from it (`conversation`).
 
-use super::client::{Client, ClientError};
+use super::client::Client;
 use super::process::{Sidecar, Spec, StartError};
 use super::sandbox::Confinement;
-use super::session::SessionId;
 use crate::clock::Clock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
+use tokio::sync::Mutex;
 
 /// How often a run replaces its sidecar. One that dies again and again dies of what it is asked.
 pub const MOST_RESTARTS: usize = 2;
@@ -17,38 +19,16 @@ const HEALTH_LIMIT: Duration = Duration::from_secs(4);
 /// However short a test makes its waits: a process needs some time to answer.
 const SHORTEST_LIMIT: Duration = Duration::from_secs(2);
 
-/// Which conversation goes on after a sidecar was replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
-    /// The same, but for the step that was under way.
-    Session,
-    /// None: the new session knows nothing.
-    Nothing,
-}
-
+/// One process of those that a run starts, one after the other.
 #[derive(Debug)]
-pub struct Keeper {
-    spec: Spec,
-    clock: Clock,
+pub struct Process {
+    /// How many were started before it.
+    generation: usize,
     sidecar: Sidecar,
-    /// How many took its place.
-    restarts: usize,
-    title: String,
-    session: Option<SessionId>,
+    clock: Clock,
 }
 
-impl Keeper {
-    pub async fn start(spec: Spec, clock: Clock) -> Result<Self, StartError> {
-        Ok(Self {
-            sidecar: Sidecar::start(&spec, &clock).await?,
-            spec,
-            clock,
-            restarts: 0,
-            title: String::new(),
-            session: None,
-        })
-    }
-
+impl Process {
     #[must_use]
     pub fn client(&self) -> &Client {
         self.sidecar.client()
@@ -59,54 +39,7 @@ impl Keeper {
         self.sidecar.confinement()
     }
 
-    #[must_use]
-    pub fn restarts(&self) -> usize {
-        self.restarts
-    }
-
-    /// The session that is kept, once one was opened.
-    #[must_use]
-    pub fn session(&self) -> Option<&SessionId> {
-        self.session.as_ref()
-    }
-
-    /// Opens the session. A sidecar that is gone by now is replaced.
-    pub async fn open(&mut self, title: &str) -> Result<(), String> {
-        title.clone_into(&mut self.title);
-        match self.renew().await {
-            Ok(()) => Ok(()),
-            Err(ClientError::Unreachable { .. }) => self.replace().await.map(drop),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
-    /// Whether nothing was said in the session, as far as the sidecar knows.
-    pub async fn is_blank(&self) -> bool {
-        let Some(session) = &self.session else {
-            return true;
-        };
-        let last = self.client().last_prompt(session).await;
-        last.unwrap_or_default().is_empty()
-    }
-
-    /// Another session in place of the one that was.
-    pub async fn renew(&mut self) -> Result<(), ClientError> {
-        self.session = None;
-        self.session = Some(self.client().create_session(&self.title).await?);
-        Ok(())
-    }
-
-    /// Leaves the session for another one. It is kept for `take_up`.
-    pub fn set_aside(&mut self) -> Option<SessionId> {
-        self.session.take()
-    }
-
-    /// Goes on in a session that was set aside.
-    pub fn take_up(&mut self, session: Option<SessionId>) {
-        self.session = session;
-    }
-
-    /// Waits until the sidecar is of no more use, and says why.
+    /// Waits until it is of no more use, and says why.
     pub async fn lost(&self) -> String {
         tokio::select! {
             how = self.sidecar.exited() => format!("OpenCode ended ({how})"),
@@ -120,33 +53,10 @@ impl Keeper {
         Some(format!("OpenCode ended ({how})"))
     }
 
-    /// Starts another one in its place, as often as a run may.
-    pub async fn replace(&mut self) -> Result<Kept, String> {
-        let mut why = None;
-        while self.restarts < MOST_RESTARTS {
-            self.restarts += 1;
-            self.sidecar.kill().await;
-            match self.started_again().await {
-                Ok(kept) => return Ok(kept),
-                Err(error) => why = Some(error),
-            }
-        }
-        Err(why.unwrap_or_else(|| format!("it was restarted {MOST_RESTARTS} times already")))
-    }
-
-    async fn started_again(&mut self) -> Result<Kept, String> {
-        let sidecar = Sidecar::start(&self.spec, &self.clock).await;
-        self.sidecar = sidecar.map_err(|error| error.to_string())?;
-        if !self.is_blank().await {
-            return Ok(Kept::Session);
-        }
-        let renewed = self.renew().await;
-        renewed.map_err(|error| error.to_string())?;
-        Ok(Kept::Nothing)
-    }
-
-    pub async fn stop(self) {
-        self.sidecar.stop().await;
+    /// Whether both are the same process.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.generation == other.generation
     }
 
     /// Waits until it was asked for its health in vain several times in a row. Once says nothing: it may be busy.
@@ -160,5 +70,80 @@ impl Keeper {
                 Err(_) => missed + 1,
             };
         }
+    }
+}
+
+#[derive(Debug)]
+pub struct Supervisor {
+    spec: Spec,
+    clock: Clock,
+    current: RwLock<Arc<Process>>,
+    /// Held by whoever replaces the process; the others wait, and see the new one.
+    replacing: Mutex<()>,
+    restarts: AtomicUsize,
+}
+
+impl Supervisor {
+    pub async fn start(spec: Spec, clock: Clock) -> Result<Arc<Self>, StartError> {
+        let first = Process {
+            generation: 0,
+            sidecar: Sidecar::start(&spec, &clock).await?,
+            clock,
+        };
+        Ok(Arc::new(Self {
+            spec,
+            clock,
+            current: RwLock::new(Arc::new(first)),
+            replacing: Mutex::default(),
+            restarts: AtomicUsize::default(),
+        }))
+    }
+
+    /// The process that there is now.
+    #[must_use]
+    pub fn process(&self) -> Arc<Process> {
+        let current = self.current.read();
+        Arc::clone(&current.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How many processes took the place of the first, those included that did not start.
+    #[must_use]
+    pub fn restarts(&self) -> usize {
+        self.restarts.load(Ordering::Relaxed)
+    }
+
+    /// The process in the place of one that is lost: the one that another session has started meanwhile, or a new one, as
+    /// often as a run may.
+    pub async fn replace(&self, lost: &Process) -> Result<Arc<Process>, String> {
+        let _alone = self.replacing.lock().await;
+        let current = self.process();
+        if !current.is(lost) {
+            return Ok(current);
+        }
+        let mut why = None;
+        while self.restarts() < MOST_RESTARTS {
+            let generation = 1 + self.restarts.fetch_add(1, Ordering::Relaxed);
+            lost.sidecar.kill().await;
+            match Sidecar::start(&self.spec, &self.clock).await {
+                Ok(sidecar) => return Ok(self.put(generation, sidecar)),
+                Err(error) => why = Some(error.to_string()),
+            }
+        }
+        Err(why.unwrap_or_else(|| format!("it was restarted {MOST_RESTARTS} times already")))
+    }
+
+    fn put(&self, generation: usize, sidecar: Sidecar) -> Arc<Process> {
+        let process = Arc::new(Process {
+            generation,
+            sidecar,
+            clock: self.clock,
+        });
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::clone(&process);
+        process
+    }
+
+    pub async fn stop(&self) {
+        self.process().sidecar.stop().await;
     }
 }

@@ -16,7 +16,7 @@ use crate::context::brief::{self, Brief, Excerpt, Task};
 use crate::domain::PassNumber;
 use crate::gateway::Gateway;
 use crate::opencode::session::Turn;
-use crate::opencode::{Keeper, Kept};
+use crate::opencode::{Conversation, Kept};
 use crate::plan::Question;
 use crate::publish::comment::{plural, unanswered};
 use crate::review::desk::Entry;
@@ -102,7 +102,7 @@ pub struct Answer {
 #[derive(Debug)]
 pub struct Run<'a> {
     /// With its session open.
-    pub sidecar: &'a mut Keeper,
+    pub conversation: &'a mut Conversation,
     pub brief: &'a Brief<'a>,
     /// The threads to judge before the passes.
     pub to_judge: &'a [Excerpt],
@@ -299,7 +299,8 @@ impl Run<'_> {
         const BROKEN: &str = "a prompt is broken";
         let mut attempts = Attempts::default();
         let mut until = self.clock.instant() + limits::share(self.left(), self.state.tasks);
-        let begins = self.sidecar.is_blank().await;
+        self.conversation.follow().await;
+        let begins = self.conversation.is_blank().await;
         let text = self.brief.task(task, &self.entries(), begins);
         let mut text = text.context(BROKEN)?;
         let carried_out = loop {
@@ -332,7 +333,7 @@ impl Run<'_> {
                 },
                 Next::BeginAnew => {
                     progress.say(self.actions, ": the conversation is begun anew");
-                    if let Err(error) = self.sidecar.renew().await {
+                    if let Err(error) = self.conversation.renew().await {
                         break Err(GivenUp::Failed(error.to_string()));
                     }
                     text = self.brief.anew(task, &self.entries()).context(BROKEN)?;
@@ -376,7 +377,7 @@ impl Run<'_> {
     /// Puts another sidecar in the place of one that is lost.
     async fn recover(&mut self, progress: &Progress, why: &str) -> Result<Kept, String> {
         progress.say(self.actions, &format!(": {why}; it is started again"));
-        let kept = self.sidecar.replace().await;
+        let kept = self.conversation.recover().await;
         let kept = kept.map_err(|error| format!("{why}, and {error}."))?;
         let session = match kept {
             Kept::Session => "the same session",

@@ -18,15 +18,16 @@ impl Run<'_> {
         self.actions.group("Check of fixes");
         let (before, began) = (outcome.used, self.clock.instant());
         let mut progress = Progress::new("check of fixes".into());
-        let review = self.sidecar.set_aside();
-        let checked = match self.sidecar.renew().await {
-            Ok(()) => {
+        let checked = match self.conversation.beside().await {
+            Ok(check) => {
                 self.state.tasks += 1;
-                self.carry_out(Task::Fixes(&fixes), &mut progress).await?
+                let review = std::mem::replace(self.conversation, check);
+                let checked = self.carry_out(Task::Fixes(&fixes), &mut progress).await;
+                *self.conversation = review;
+                checked?
             }
             Err(error) => Err(GivenUp::Failed(error.to_string())),
         };
-        self.sidecar.take_up(review);
         self.desk.with(|desk| desk.ledger.close());
         self.tell(&progress);
         self.actions.end_group();

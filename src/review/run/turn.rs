@@ -59,7 +59,7 @@ impl Run<'_> {
         mut watch: Watch,
         progress: &mut Progress,
     ) -> Ended {
-        let (client, session) = (self.sidecar.client(), self.sidecar.session());
+        let (client, session) = (self.conversation.client(), self.conversation.session());
         let Some(session) = session else {
             return Ended::Unreachable("there is no session".into());
         };
@@ -71,7 +71,7 @@ impl Run<'_> {
             over.or_else(|| watch.heed(event).map(Stop::Watch))
         };
         let mut prompt = pin!(client.prompt_watched(session, text, heed));
-        let mut lost = pin!(self.sidecar.lost());
+        let mut lost = pin!(self.conversation.lost());
         let mut deadline = pin!(tokio::time::sleep_until(until.into()));
         let mut tick = tokio::time::interval(TICK);
         tick.tick().await;
@@ -131,7 +131,7 @@ impl Run<'_> {
     /// Why a prompt could not be carried through. A connection that breaks is the first that is seen of a process that
     /// ends; one that lives and does not speak is no better.
     async fn failed(&self, error: &ClientError) -> Ended {
-        match (self.sidecar.is_lost().await, error) {
+        match (self.conversation.is_lost().await, error) {
             (Some(why), _) => Ended::Lost(why),
             (None, ClientError::Unreachable { .. }) => Ended::Lost(error.to_string()),
             (None, _) => Ended::Unreachable(error.to_string()),
