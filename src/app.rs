@@ -47,6 +47,7 @@ use crate::event::{self, Command, Event, SkipReason, Trigger, TriggerRules};
 use crate::gateway::{self, Gateway, Taken};
 use crate::git::Remote;
 use crate::github::{GitHub, PullRequest, ReactTo, Rehearsal};
+use crate::host::session::{Session, Sessions};
 use crate::opencode::Supervisor;
 use crate::plan::{self, Plan};
 use crate::publish::comment::Voice;
@@ -55,7 +56,6 @@ use crate::report::rehearsal;
 use crate::review::usage::RunUsage;
 use crate::state::signature::Keys;
 use crate::state::spending::{Day, Spent};
-use crate::tools::server::SharedDesk;
 use crate::web::Web;
 use asking::Agenda;
 use check::CheckRun;
@@ -115,9 +115,7 @@ struct Engine<'a> {
     config: Config,
     fence: Fence,
     secrets: Secrets,
-    desk: SharedDesk,
-    /// The way to the model, or why there is none.
-    gateway: Result<Gateway, String>,
+    sessions: Sessions,
     /// `None`: the web is not asked.
     web: Option<Arc<Web>>,
     /// Private to the run, gone with it.
@@ -443,29 +441,35 @@ impl<'a> Engine<'a> {
     fn new(setup: &'a Setup, config: Config, token: Option<&SecretString>) -> Result<Self, Stop> {
         mask(&setup.actions, &config, token);
         let fence = Fence::new(random::hex(8)?);
-        let secrets = Secrets::of(&config, token, fence.nonce())?;
+        let usage = Arc::<RunUsage>::default();
+        let sessions = sidecar::sessions(setup, &config, &usage)?;
+        let secrets = Secrets::of(&config, token, fence.nonce(), &sessions)?;
         setup.actions.hide(&secrets.redactor);
         Ok(Self {
             setup,
             web: web::access(setup, &config, &fence)?,
-            gateway: sidecar::gateway(setup, &config, &secrets),
             scratch: Scratch::new(&setup.environment)?,
             config,
             fence,
             secrets,
-            desk: SharedDesk::default(),
+            sessions,
             started: setup.clock.instant(),
-            usage: Arc::default(),
+            usage,
         })
     }
 
+    /// The session of a run that has one.
+    fn session(&self) -> &Session {
+        self.sessions.first()
+    }
+
     fn gateway(&self) -> Result<&Gateway, Stop> {
-        self.gateway.as_ref().map_err(Stop::fail)
+        self.session().gateway.as_ref().map_err(Stop::fail)
     }
 
     /// What the run has asked of its model so far.
     fn taken(&self) -> Taken {
-        let gateway = self.gateway.as_ref();
+        let gateway = self.session().gateway.as_ref();
         gateway.map(Gateway::taken).unwrap_or_default()
     }
 

@@ -12,6 +12,7 @@ pub mod event;
 pub mod gateway;
 pub mod git;
 pub mod github;
+mod host;
 pub mod opencode;
 pub mod outbound;
 pub mod plan;

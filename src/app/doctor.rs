@@ -9,8 +9,8 @@ use crate::domain::PrKey;
 use crate::event::{Event, EventKind};
 use crate::git::Repository;
 use crate::github::{ApiError, PullRequest};
+use crate::opencode::Supervisor;
 use crate::opencode::session::Turn;
-use crate::opencode::{Conversation, Profile, Supervisor};
 use crate::plan::rights::{self, Right};
 use crate::review::limits::Used;
 use std::sync::Arc;
@@ -290,8 +290,7 @@ async fn model(run: &Run<'_>, sidecar: &Arc<Supervisor>) -> Finding {
 }
 
 async fn answer(run: &Run<'_>, sidecar: &Arc<Supervisor>) -> Result<Turn, String> {
-    let agent = Profile::reviewer(run.engine.web.is_some()).agent();
-    let conversation = Conversation::open(sidecar, agent, "A word").await?;
+    let conversation = run.engine.session().converse(sidecar, "A word").await?;
     let Some(session) = conversation.session() else {
         return Err("OpenCode opened no session".into());
     };

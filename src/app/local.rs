@@ -21,7 +21,6 @@ use crate::report::summary::{self, Page};
 use crate::report::text::{self, Code};
 use crate::report::verdict::{Evidence, Tally, Verdict};
 use crate::report::{Report, sarif};
-use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Entry, Fate};
 use crate::review::run::{End, Outcome};
 use crate::state::spending::{self, Allowances};
@@ -245,10 +244,10 @@ async fn review(
     draft: &Draft,
 ) -> Result<Reviewed, Stop> {
     let diffs = session::diff_files(change).await?;
-    engine.desk.open(Desk::new(
+    engine.session().desk.open(Desk::new(
         session::subject(change, [&work.merge_base, &work.head]),
         session::weights(engine, change.sensitivity),
-        REVIEWERS[0].id,
+        engine.session().reviewer.id,
         random::hex(16)?,
     ));
     watch(engine, work, change, draft);
@@ -303,11 +302,14 @@ fn watch(engine: &Engine<'_>, work: &Work, change: &Change, draft: &Draft) {
     let mut report = of_change(engine, change, commits, &[], &HashMap::new());
     report.set_verdict(Verdict::Incomplete, &Tally::default());
     let redactor = engine.setup.actions.redactor().clone();
-    engine.desk.watch(draft.watcher(report, None, redactor));
+    engine
+        .session()
+        .desk
+        .watch(draft.watcher(report, None, redactor));
 }
 
 fn concluded(engine: &Engine<'_>, work: &Work, change: &Change, outcome: &Outcome) -> Reviewed {
-    let entries = engine.desk.with(|desk| desk.entries().to_vec());
+    let entries = engine.session().desk.with(|desk| desk.entries().to_vec());
     let entries: Vec<Entry> = entries.unwrap_or_default();
     let findings = entries.iter().filter(|entry| entry.fate == Fate::Staged);
     let findings: Vec<_> = findings.map(|entry| &entry.finding).collect();

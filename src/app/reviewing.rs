@@ -20,7 +20,6 @@ use crate::publish::outbox::{Outbox, Sent};
 use crate::random;
 use crate::report::document::SuspicionReport;
 use crate::report::verdict::{Tally, Verdict};
-use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Subject};
 use crate::review::run::{End, Outcome};
 use crate::state::record::Record;
@@ -43,13 +42,13 @@ pub async fn review(
     to_judge.truncate(plan::MOST_JUDGED);
     let past = Past::of(run, &reading, &to_judge).await;
     let people = people::who_decides(run, &reading, &to_judge).await?;
-    run.engine.desk.open(Desk::new(
+    run.engine.session().desk.open(Desk::new(
         subject(&reading, past.changed_since, past.removed_lines, people),
         session::weights(&run.engine, reading.change.sensitivity),
-        REVIEWERS[0].id,
+        run.engine.session().reviewer.id,
         random::hex(16)?,
     ));
-    run.engine.desk.with(|desk| {
+    run.engine.session().desk.with(|desk| {
         let findings = reading.carried.findings.iter();
         findings.for_each(|finding| desk.carry(finding.clone()));
     });
@@ -134,7 +133,7 @@ fn watch(run: &Run<'_>, reading: &Reading) {
     let watcher = run
         .draft
         .watcher(report, file, setup.actions.redactor().clone());
-    run.engine.desk.watch(watcher);
+    run.engine.session().desk.watch(watcher);
 }
 
 fn subject(

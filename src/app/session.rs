@@ -9,7 +9,7 @@ use crate::context::since::Since;
 use crate::context::suspicion::Suspicions;
 use crate::domain::diff::visible;
 use crate::domain::{CommitSha, FileDiff, Sensitivity};
-use crate::opencode::{Client, Conversation, Profile, Supervisor, profile};
+use crate::opencode::{Client, Conversation, Supervisor, profile};
 use crate::plan::Question;
 use crate::review::desk::Subject;
 use crate::review::limits::Limits;
@@ -35,8 +35,7 @@ pub async fn open(
     sidecar: &Arc<Supervisor>,
     title: &str,
 ) -> Result<Conversation, Stop> {
-    let agent = Profile::reviewer(engine.web.is_some()).agent();
-    let opened = Conversation::open(sidecar, agent, title).await;
+    let opened = engine.session().converse(sidecar, title).await;
     opened.map_err(Stop::fail)
 }
 
@@ -49,20 +48,20 @@ pub async fn hold(
 ) -> Result<(Outcome, Suspicions), Stop> {
     let suspicions = words::suspicions(engine, brief, talk.questions);
     let (setup, config) = (engine.setup, &engine.config);
-    let usage = engine.usage.open();
+    let session = engine.session();
     let passes = Passes {
         conversation: talk.conversation,
         brief,
         to_judge: talk.to_judge,
         questions: talk.questions,
         reviews: talk.reviews,
-        desk: &engine.desk,
+        desk: &session.desk,
         limits: Limits {
             deadline: engine.started + setup.clock.limit(config.timeout),
             allowances,
         },
         gateway: engine.gateway()?,
-        usage: &usage,
+        usage: &session.usage,
         run_usage: &engine.usage,
         actions: &setup.actions,
         clock: setup.clock,

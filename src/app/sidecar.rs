@@ -1,37 +1,66 @@
 //! Starts the sidecar for a run, with our tools and our gateway as all that it can reach.
 
-use super::secrets::Secrets;
 use super::{Engine, Setup, Stop};
-use crate::config::Config;
+use crate::config::{Config, ModelChoice};
 use crate::context::brief;
 use crate::gateway::{Gateway, Limits};
+use crate::host::session::{Session, Sessions};
 use crate::opencode::{
     ModelEndpoint, Profile, Quota, Spec, Supervisor, ToolEndpoint, find_opencode, find_ripgrep,
     is_script, profile,
 };
+use crate::review::usage::RunUsage;
+use crate::review::{REVIEWERS, Reviewer};
 use crate::tools::server::{Offer, ToolServer};
+use secrecy::SecretString;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The sessions of a run, one for each reviewer.
+pub fn sessions(setup: &Setup, config: &Config, usage: &RunUsage) -> anyhow::Result<Sessions> {
+    let profile = Profile::reviewer(config.web.is_some());
+    let open = |reviewer: &'static Reviewer| {
+        let gateway = |model: &ModelChoice, placeholder: &SecretString| {
+            gateway(setup, profile, model, placeholder)
+        };
+        Session::new(
+            reviewer,
+            profile,
+            config.model.clone(),
+            usage.open(),
+            gateway,
+        )
+    };
+    let [first, others @ ..] = REVIEWERS else {
+        anyhow::bail!("there is no reviewer");
+    };
+    let others = others.iter().map(open).collect::<anyhow::Result<_>>()?;
+    Ok(Sessions::new(open(first)?, others))
+}
+
 /// The way from the sidecar to its model.
-pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gateway, String> {
+fn gateway(
+    setup: &Setup,
+    profile: Profile,
+    model: &ModelChoice,
+    placeholder: &SecretString,
+) -> Result<Gateway, String> {
     let usual = Limits::default();
     let limits = Limits {
         silence: setup.clock.limit(usual.silence),
         ..usual
     };
-    let placeholder = secrets.placeholder.clone();
     let network = &setup.environment.network;
-    let tools = Profile::reviewer(config.web.is_some()).tools();
-    Gateway::new(&config.model, placeholder, network, limits, tools)
+    Gateway::new(model, placeholder.clone(), network, limits, profile.tools())
 }
 
 /// The loopback server with everything that the sidecar may use: the tools, and the way to its model.
 pub async fn serve(engine: &Engine<'_>) -> Result<(ToolServer, ModelEndpoint), Stop> {
+    let session = engine.session();
     let gateway = engine.gateway()?;
     let offer = Offer {
-        desk: engine.desk.clone(),
-        bearer: engine.secrets.bearer.clone(),
+        desk: session.desk.clone(),
+        bearer: session.secrets.bearer.clone(),
         redactor: Arc::clone(&engine.secrets.redactor),
         gateway: Some(gateway),
         web: engine.web.clone(),
@@ -52,12 +81,12 @@ pub async fn start(
     snapshot: &Path,
 ) -> Result<Arc<Supervisor>, Stop> {
     let prompt = brief::system_prompt(&engine.fence).map_err(anyhow::Error::from)?;
+    let session = engine.session();
     let endpoint = ToolEndpoint {
         base_url: tools.base_url().to_owned(),
-        bearer: engine.secrets.bearer.clone(),
+        bearer: session.secrets.bearer.clone(),
     };
-    let profile = Profile::reviewer(engine.web.is_some());
-    let config = profile::config(profile, engine.model(), &prompt, &endpoint, model);
+    let config = profile::config(session.profile, &session.model, &prompt, &endpoint, model);
     let environment = &engine.setup.environment;
     let roots = &engine.setup.roots;
     let given = environment.opencode_bin.as_deref().and_then(Path::to_str);
@@ -81,7 +110,7 @@ pub async fn start(
         home: engine.scratch.directory("home")?,
         directory: snapshot.to_owned(),
         config,
-        profile: Profile::Reviewer,
+        profile: session.profile,
         password: engine.secrets.password.clone(),
         server: tools.port(),
         require_walls: engine.config.require_sandbox,

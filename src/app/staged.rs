@@ -30,7 +30,7 @@ pub struct Staged<'a> {
 /// The findings of finished passes, where GitHub takes them, in the order of the diff: calls that were made at once
 /// arrive in any.
 pub fn publishable(run: &Run<'_>, reading: &Reading) -> Vec<Finding> {
-    let findings = run.engine.desk.with(|desk| {
+    let findings = run.engine.session().desk.with(|desk| {
         let entries = desk.publishable().0.into_iter();
         let placed = entries.map(|entry| placed(&entry.finding, reading));
         placed.collect()
@@ -42,7 +42,7 @@ pub fn publishable(run: &Run<'_>, reading: &Reading) -> Vec<Finding> {
 
 impl<'a> Staged<'a> {
     pub fn of(run: &Run<'_>, reading: &'a Reading, meanwhile: &'a Meanwhile, misses: bool) -> Self {
-        let on_desk = run.engine.desk.with(|desk| {
+        let on_desk = run.engine.session().desk.with(|desk| {
             let (due, replies) = desk.publishable();
             let due: Vec<u32> = due.into_iter().map(|entry| entry.id).collect();
             let replies: Vec<StagedReply> = replies.into_iter().cloned().collect();
@@ -77,7 +77,11 @@ impl<'a> Staged<'a> {
             lost: if misses {
                 reading.missed()
             } else {
-                let still_said = run.engine.desk.with(|desk| desk.still_said().collect());
+                let still_said = run
+                    .engine
+                    .session()
+                    .desk
+                    .with(|desk| desk.still_said().collect());
                 still_said.unwrap_or_default()
             },
         }

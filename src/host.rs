@@ -1,0 +1,3 @@
+//! What sessions run on, and the sessions themselves. It knows of no pull request.
+
+pub mod session;
