@@ -44,7 +44,7 @@ use crate::config::{Config, ModelChoice};
 use crate::context::fence::Fence;
 use crate::domain::PrKey;
 use crate::event::{self, Command, Event, SkipReason, Trigger, TriggerRules};
-use crate::gateway::{self, Gateway, Taken};
+use crate::gateway::{self, Gateway, SessionRoute, Taken};
 use crate::git::Remote;
 use crate::github::{GitHub, PullRequest, ReactTo, Rehearsal};
 use crate::host::session::{Session, Sessions};
@@ -116,6 +116,8 @@ struct Engine<'a> {
     fence: Fence,
     secrets: Secrets,
     sessions: Sessions,
+    /// The way to all models, or why there is none.
+    gateway: Result<Gateway, String>,
     /// `None`: the web is not asked.
     web: Option<Arc<Web>>,
     /// Private to the run, gone with it.
@@ -442,7 +444,8 @@ impl<'a> Engine<'a> {
         mask(&setup.actions, &config, token);
         let fence = Fence::new(random::hex(8)?);
         let usage = Arc::<RunUsage>::default();
-        let sessions = sidecar::sessions(setup, &config, &usage)?;
+        let gateway = sidecar::gateway(setup);
+        let sessions = sidecar::sessions(&config, &gateway, &usage)?;
         let secrets = Secrets::of(&config, token, fence.nonce(), &sessions)?;
         setup.actions.hide(&secrets.redactor);
         Ok(Self {
@@ -453,6 +456,7 @@ impl<'a> Engine<'a> {
             fence,
             secrets,
             sessions,
+            gateway,
             started: setup.clock.instant(),
             usage,
         })
@@ -464,12 +468,17 @@ impl<'a> Engine<'a> {
     }
 
     fn gateway(&self) -> Result<&Gateway, Stop> {
-        self.session().gateway.as_ref().map_err(Stop::fail)
+        self.gateway.as_ref().map_err(Stop::fail)
+    }
+
+    /// The session's way to its model.
+    fn route(&self) -> Result<&SessionRoute, Stop> {
+        self.session().route.as_ref().map_err(Stop::fail)
     }
 
     /// What the run has asked of its model so far.
     fn taken(&self) -> Taken {
-        let gateway = self.session().gateway.as_ref();
+        let gateway = self.gateway.as_ref();
         gateway.map(Gateway::taken).unwrap_or_default()
     }
 

@@ -60,7 +60,7 @@ pub async fn hold(
             deadline: engine.started + setup.clock.limit(config.timeout),
             allowances,
         },
-        gateway: engine.gateway()?,
+        route: engine.route()?,
         usage: &session.usage,
         run_usage: &engine.usage,
         actions: &setup.actions,

@@ -1,7 +1,7 @@
 //! Starts the sidecar for a run, with our tools and our gateway as all that it can reach.
 
 use super::{Engine, Setup, Stop};
-use crate::config::{Config, ModelChoice};
+use crate::config::Config;
 use crate::context::brief;
 use crate::gateway::{Gateway, Limits};
 use crate::host::session::{Session, Sessions};
@@ -12,52 +12,43 @@ use crate::opencode::{
 use crate::review::usage::RunUsage;
 use crate::review::{REVIEWERS, Reviewer};
 use crate::tools::server::{Offer, ToolServer};
-use secrecy::SecretString;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The sessions of a run, one for each reviewer.
-pub fn sessions(setup: &Setup, config: &Config, usage: &RunUsage) -> anyhow::Result<Sessions> {
+/// The sessions of a run, one for each reviewer, in their order: `r1`, `r2`, …
+pub fn sessions(
+    config: &Config,
+    gateway: &Result<Gateway, String>,
+    usage: &RunUsage,
+) -> anyhow::Result<Sessions> {
     let profile = Profile::reviewer(config.web.is_some());
-    let open = |reviewer: &'static Reviewer| {
-        let gateway = |model: &ModelChoice, placeholder: &SecretString| {
-            gateway(setup, profile, model, placeholder)
-        };
-        Session::new(
-            reviewer,
-            profile,
-            config.model.clone(),
-            usage.open(),
-            gateway,
-        )
+    let open = |(number, reviewer): (usize, &'static Reviewer)| {
+        let name = format!("r{number}");
+        let (model, usage) = (config.model.clone(), usage.open());
+        Session::new(name, reviewer, profile, model, usage, gateway)
     };
     let [first, others @ ..] = REVIEWERS else {
         anyhow::bail!("there is no reviewer");
     };
-    let others = others.iter().map(open).collect::<anyhow::Result<_>>()?;
-    Ok(Sessions::new(open(first)?, others))
+    let others = (2..).zip(others).map(open);
+    let others = others.collect::<anyhow::Result<_>>()?;
+    Ok(Sessions::new(open((1, first))?, others))
 }
 
-/// The way from the sidecar to its model.
-fn gateway(
-    setup: &Setup,
-    profile: Profile,
-    model: &ModelChoice,
-    placeholder: &SecretString,
-) -> Result<Gateway, String> {
+/// The way from the sidecar to its models.
+pub fn gateway(setup: &Setup) -> Result<Gateway, String> {
     let usual = Limits::default();
     let limits = Limits {
         silence: setup.clock.limit(usual.silence),
         ..usual
     };
-    let network = &setup.environment.network;
-    Gateway::new(model, placeholder.clone(), network, limits, profile.tools())
+    Gateway::new(&setup.environment.network, limits)
 }
 
 /// The loopback server with everything that the sidecar may use: the tools, and the way to its model.
 pub async fn serve(engine: &Engine<'_>) -> Result<(ToolServer, ModelEndpoint), Stop> {
     let session = engine.session();
-    let gateway = engine.gateway()?;
+    let (gateway, route) = (engine.gateway()?, engine.route()?);
     let offer = Offer {
         desk: session.desk.clone(),
         bearer: session.secrets.bearer.clone(),
@@ -67,8 +58,8 @@ pub async fn serve(engine: &Engine<'_>) -> Result<(ToolServer, ModelEndpoint), S
     };
     let tools = ToolServer::start(offer).await?;
     let endpoint = ModelEndpoint {
-        base_url: format!("{}/model", tools.base_url()),
-        placeholder: gateway.placeholder().clone(),
+        base_url: format!("{}{}", tools.base_url(), route.path()),
+        placeholder: route.placeholder().clone(),
     };
     Ok((tools, endpoint))
 }

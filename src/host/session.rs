@@ -2,7 +2,7 @@
 //! all sessions of a run share.
 
 use crate::config::ModelChoice;
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, SessionRoute};
 use crate::opencode::{Conversation, Profile, Supervisor};
 use crate::review::Reviewer;
 use crate::review::usage::SessionUsage;
@@ -31,6 +31,8 @@ impl SessionSecrets {
 
 #[derive(Debug)]
 pub struct Session {
+    /// In the paths of our server: `r1` is the first that reviews.
+    pub name: String,
     pub reviewer: &'static Reviewer,
     /// What it may do.
     pub profile: Profile,
@@ -39,23 +41,28 @@ pub struct Session {
     /// What its model has said.
     pub desk: SharedDesk,
     /// Its way to the model, or why there is none.
-    pub gateway: Result<Gateway, String>,
+    pub route: Result<SessionRoute, String>,
     /// What it has taken.
     pub usage: Arc<SessionUsage>,
 }
 
 impl Session {
-    /// `gateway` makes the way to this model, for whoever has this placeholder.
+    /// `name` is the session's in the paths of our server.
     pub fn new(
+        name: String,
         reviewer: &'static Reviewer,
         profile: Profile,
         model: ModelChoice,
         usage: Arc<SessionUsage>,
-        gateway: impl FnOnce(&ModelChoice, &SecretString) -> Result<Gateway, String>,
+        gateway: &Result<Gateway, String>,
     ) -> anyhow::Result<Self> {
         let secrets = SessionSecrets::random()?;
+        let placeholder = secrets.placeholder.clone();
+        let open = |gateway: &Gateway| gateway.open(&name, &model, placeholder, profile.tools());
+        let route = gateway.as_ref().map_err(Clone::clone).and_then(open);
         Ok(Self {
-            gateway: gateway(&model, &secrets.placeholder),
+            name,
+            route,
             reviewer,
             profile,
             model,
@@ -71,6 +78,8 @@ impl Session {
         sidecar: &Arc<Supervisor>,
         title: &str,
     ) -> Result<Conversation, String> {
+        let (session, reviewer) = (&self.name, self.reviewer.id);
+        tracing::debug!("the conversation of {session} ({reviewer}) is opened");
         Conversation::open(sidecar, self.profile.agent(), title).await
     }
 }

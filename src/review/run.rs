@@ -14,7 +14,7 @@ use crate::actions::Actions;
 use crate::clock::Clock;
 use crate::context::brief::{self, Brief, Excerpt, Task};
 use crate::domain::PassNumber;
-use crate::gateway::Gateway;
+use crate::gateway::SessionRoute;
 use crate::opencode::session::Turn;
 use crate::opencode::{Conversation, Kept};
 use crate::plan::Question;
@@ -112,7 +112,8 @@ pub struct Run<'a> {
     pub reviews: bool,
     pub desk: &'a SharedDesk,
     pub limits: Limits,
-    pub gateway: &'a Gateway,
+    /// The session's way to its model.
+    pub route: &'a SessionRoute,
     /// What this session takes.
     pub usage: &'a SessionUsage,
     /// What all sessions of the run take, which the limits are for.
@@ -357,7 +358,7 @@ impl Run<'_> {
             }
             _ => false,
         };
-        match (ended, self.gateway.exhausted()) {
+        match (ended, self.route.exhausted()) {
             (Ended::Turn(turn), _) if done => Judged::Done(Some(turn)),
             (_, _) if done => Judged::Done(None),
             (_, Some(why)) => Judged::Undone(Ended::OverBudget(why)),

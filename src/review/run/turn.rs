@@ -116,9 +116,9 @@ impl Run<'_> {
         }
     }
 
-    /// What the session has taken by now, with what has passed the gateway.
+    /// What the session has taken by now, with what has passed its route.
     pub(super) fn used(&self) -> Used {
-        self.usage.pass(self.gateway.taken());
+        self.usage.pass(self.route.taken());
         self.usage.used()
     }
 
