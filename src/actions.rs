@@ -2,7 +2,10 @@
 //! a line of the log can be a command, so every line we print goes through here.
 #![expect(clippy::disallowed_methods, reason = "edge: the runner's files")]
 
+mod log_redactor;
 mod text;
+
+pub use log_redactor::{LogRedactor, Registration};
 
 use crate::random;
 use crate::redact::Redactor;
@@ -12,7 +15,7 @@ use std::borrow::Cow;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// GitHub drops a summary above 1 MiB as a whole.
 const SUMMARY_LIMIT: usize = 1024 * 1024 - 4096;
@@ -30,7 +33,11 @@ pub struct Actions {
     live: bool,
     output: Option<PathBuf>,
     summary: Option<PathBuf>,
-    veil: Veil,
+    /// The secrets of the run.
+    redactor: LogRedactor,
+    /// Those of all runs in the process.
+    process: LogRedactor,
+    registrations: Mutex<Vec<Registration>>,
 }
 
 /// Where the lines go.
@@ -44,29 +51,6 @@ struct Log {
 const ERASE: &str = "\r\u{1b}[2K";
 /// Cut at the terminal's edge: of a line that goes on below, only the end could be replaced.
 const UNWRAPPED: (&str, &str) = ("\u{1b}[?7l", "\u{1b}[?7h");
-
-/// Takes secrets out of everything that is printed, once they are known. Its clones are one, so that whatever prints
-/// beside the run's own lines hides the same.
-#[derive(Debug, Clone, Default)]
-pub struct Veil(Arc<OnceLock<Arc<Redactor>>>);
-
-impl Veil {
-    /// A document without secrets.
-    #[must_use]
-    pub fn clean_value(&self, value: Value) -> Value {
-        match self.0.get() {
-            Some(redactor) => redactor.clean_value(value),
-            None => value,
-        }
-    }
-
-    fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match self.0.get() {
-            Some(redactor) => redactor.clean(text),
-            None => Cow::Borrowed(text),
-        }
-    }
-}
 
 impl std::fmt::Debug for Actions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -102,14 +86,23 @@ impl Actions {
             live: false,
             output,
             summary,
-            veil: Veil::default(),
+            redactor: LogRedactor::default(),
+            process: LogRedactor::default(),
+            registrations: Mutex::default(),
         }
     }
 
-    /// Hides secrets together with whoever else has this veil.
+    /// Hides the run's secrets in what the process prints beside its runs, too.
     #[must_use]
-    pub fn behind(mut self, veil: Veil) -> Self {
-        self.veil = veil;
+    pub fn within(mut self, process: &LogRedactor) -> Self {
+        self.process = process.clone();
+        self
+    }
+
+    /// Hides the same secrets as another log of the same run.
+    #[must_use]
+    pub fn beside(mut self, other: &Self) -> Self {
+        self.redactor = other.redactor.clone();
         self
     }
 
@@ -120,20 +113,23 @@ impl Actions {
         self
     }
 
-    /// From now on no secret leaves. The first redactor stays.
+    /// Hides the secrets that this redactor knows, for as long as the run has this log.
     pub fn hide(&self, redactor: &Arc<Redactor>) {
-        let _stays = self.veil.0.set(Arc::clone(redactor));
+        let both = [&self.redactor, &self.process].map(|set| set.register(redactor));
+        let registrations = self.registrations.lock();
+        let mut registrations = registrations.unwrap_or_else(PoisonError::into_inner);
+        registrations.extend(both);
     }
 
     /// A text without secrets.
     #[must_use]
     pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.veil.clean(text)
+        self.redactor.clean(text)
     }
 
     #[must_use]
-    pub fn veil(&self) -> &Veil {
-        &self.veil
+    pub fn redactor(&self) -> &LogRedactor {
+        &self.redactor
     }
 
     /// Sets an output of the step; without a runner's file it is a line of the log.
@@ -308,7 +304,7 @@ impl Actions {
 
     /// The data that a command was asked to print.
     pub fn answer_json(&self, value: Value) {
-        self.print(&text::json(&self.veil.clean_value(value)));
+        self.print(&text::json(&self.redactor.clean_value(value)));
     }
 
     fn print(&self, lines: &str) {
@@ -333,9 +329,9 @@ impl Log {
 }
 
 /// Standard error, for what is told outside of a run's own lines. A runner reads it too, so nothing that is written
-/// here is a command, and secrets are behind the veil. Each `write` is one message.
+/// here is a command, and the secrets of all runs are taken out. Each `write` is one message.
 #[derive(Debug, Clone, Default)]
-pub struct Errors(pub Veil);
+pub struct Errors(pub LogRedactor);
 
 impl Errors {
     /// Says what kept the program from its work.

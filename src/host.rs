@@ -4,6 +4,7 @@
 mod job;
 pub mod scratch;
 pub mod secrets;
+pub mod session;
 pub mod sidecar;
 pub mod web;
 
@@ -14,15 +15,16 @@ use crate::clock::Clock;
 use crate::config::environment::Environment;
 use crate::config::inputs::{self, InputError, RawInputs};
 use crate::config::{Config, ModelChoice};
-use crate::gateway::{self, Gateway};
+use crate::gateway::{self, Gateway, SessionRoute};
 use crate::random;
-use crate::review::desk::SharedDesk;
-use crate::review::limits::{Meter, Traffic};
+use crate::review::limits::Traffic;
+use crate::review::usage::RunUsage;
 use crate::text::fence::Fence;
 use crate::web::Web;
 use scratch::Scratch;
 use secrecy::{ExposeSecret, SecretString};
 use secrets::Secrets;
+use session::{Session, Sessions};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -79,15 +81,15 @@ pub struct Host<'a> {
     pub config: Config,
     pub fence: Fence,
     pub secrets: Secrets,
-    pub desk: SharedDesk,
-    /// The way to the model, or why there is none.
+    sessions: Sessions,
+    /// The way to all models, or why there is none.
     gateway: Result<Gateway, String>,
     /// `None`: the web is not asked.
     pub web: Option<Arc<Web>>,
     /// Private to the run, gone with it.
     pub scratch: Scratch,
     pub started: Instant,
-    pub meter: Arc<Meter>,
+    pub usage: Arc<RunUsage>,
 }
 
 impl<'a> Host<'a> {
@@ -98,20 +100,33 @@ impl<'a> Host<'a> {
     ) -> Result<Self, Failure> {
         mask(&setup.actions, &config, token);
         let fence = Fence::new(random::hex(8)?);
-        let secrets = Secrets::of(&config, token, fence.nonce())?;
+        let usage = Arc::<RunUsage>::default();
+        let gateway = sidecar::gateway(setup);
+        let sessions = sidecar::sessions(&config, &gateway, &usage)?;
+        let secrets = Secrets::of(&config, token, fence.nonce(), &sessions)?;
         setup.actions.hide(&secrets.redactor);
         Ok(Self {
             setup,
             web: web::access(setup, &config, &fence)?,
-            gateway: sidecar::gateway(setup, &config, &secrets),
             scratch: Scratch::new(&setup.environment)?,
             config,
             fence,
             secrets,
-            desk: SharedDesk::default(),
+            sessions,
+            gateway,
             started: setup.clock.instant(),
-            meter: Arc::default(),
+            usage,
         })
+    }
+
+    /// The session of a run that has one.
+    pub fn session(&self) -> &Session {
+        self.sessions.first()
+    }
+
+    /// The session's way to its model.
+    pub fn route(&self) -> Result<&SessionRoute, Failure> {
+        self.session().route.as_ref().map_err(Failure::new)
     }
 
     pub fn gateway(&self) -> Result<&Gateway, Failure> {

@@ -5,7 +5,7 @@
 )]
 
 use clap::{Parser, Subcommand, ValueEnum};
-use opencode_reviewer::actions::{Actions, Errors, Veil};
+use opencode_reviewer::actions::{Actions, Errors, LogRedactor};
 use opencode_reviewer::clock::Clock;
 use opencode_reviewer::commands::{self, Form, Format, Order, Setup};
 use opencode_reviewer::config::environment::Environment;
@@ -154,19 +154,18 @@ fn main() -> ExitCode {
         Err(error) => return failed(&format!("{error:#}")),
     };
     let environment = Environment::from_vars(vars.clone());
-    let veil = Veil::default();
-    logging(environment.debug, &veil);
+    let redactor = LogRedactor::default();
+    logging(environment.debug, &redactor);
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&format!("the runtime could not be started: {error}")),
     };
     let setup = setup(launcher, environment, &vars, &work).map(|setup| Setup {
-        actions: setup.actions.behind(veil.clone()),
+        actions: setup.actions.within(&redactor),
         ..setup
     });
-    let out = Actions::new(false, None, None).behind(veil);
     let colours = is_shown(&std::io::stdout(), &vars) && variable(&vars, "NO_COLOR").is_none();
-    let code = runtime.block_on(run(setup, work, out, colours));
+    let code = runtime.block_on(run(setup, work, colours));
     runtime.shutdown_background();
     ExitCode::from(code)
 }
@@ -189,7 +188,7 @@ fn is_shown(stream: &impl IsTerminal, vars: &[(String, String)]) -> bool {
     stream.is_terminal() && variable(vars, "TERM").is_some_and(|kind| kind != "dumb")
 }
 
-async fn run(setup: Result<Setup, Vec<String>>, work: Work, out: Actions, colours: bool) -> u8 {
+async fn run(setup: Result<Setup, Vec<String>>, work: Work, colours: bool) -> u8 {
     let setup = match setup {
         Ok(setup) => setup,
         Err(sentences) => {
@@ -202,7 +201,7 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work, out: Actions, colour
     match work {
         Work::Action => commands::action(&setup).await,
         Work::Review { target, .. } => commands::review(&setup, &manual(target)).await,
-        Work::Local { base, format, .. } => local(&setup, base, format, out, colours).await,
+        Work::Local { base, format, .. } => local(&setup, base, format, colours).await,
         Work::Doctor { target } => commands::doctor(&setup, &key(target)).await,
         Work::State {
             target,
@@ -219,13 +218,7 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work, out: Actions, colour
     }
 }
 
-async fn local(
-    setup: &Setup,
-    base: Option<String>,
-    format: Print,
-    out: Actions,
-    colours: bool,
-) -> u8 {
+async fn local(setup: &Setup, base: Option<String>, format: Print, colours: bool) -> u8 {
     let directory = match std::env::current_dir() {
         Ok(directory) => directory,
         Err(error) => {
@@ -245,7 +238,7 @@ async fn local(
         base,
         format,
         colours,
-        out,
+        out: Actions::new(false, None, None).beside(&setup.actions),
     };
     commands::local(setup, &order).await
 }
@@ -323,8 +316,8 @@ fn roots(launcher: &Path) -> Vec<PathBuf> {
 
 /// Whatever is told besides the run's own lines may quote foreign text, the words of a panic included. Libraries tell
 /// everything that passes through them when they are asked to debug, so only this crate is.
-fn logging(debug: bool, veil: &Veil) {
-    let errors = Errors(veil.clone());
+fn logging(debug: bool, redactor: &LogRedactor) {
+    let errors = Errors(redactor.clone());
     let of_panic = errors.clone();
     std::panic::set_hook(Box::new(move |panic| {
         of_panic.clone().complain(&panic.to_string());

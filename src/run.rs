@@ -90,11 +90,11 @@ async fn gather_and_act(job: &Job<'_>, frame: Frame, remains: &Remains) -> Resul
         Running::start_if(asks_model, &job.host, &snapshot),
         Facts::gather(job, frame, &snapshot),
     );
-    let (mut running, facts) = both(running, facts)?;
+    let (running, facts) = both(running, facts)?;
     let mut around = Surroundings::default();
     if let Some(running) = &running {
         running.tell_confinement(&job.host);
-        around.sandbox = Some(running.sidecar.confinement().into());
+        around.sandbox = Some(running.sidecar.process().confinement().into());
         around
             .notes
             .extend(web_guard::open(&job.host, &facts.change).await?);
@@ -102,7 +102,7 @@ async fn gather_and_act(job: &Job<'_>, frame: Frame, remains: &Remains) -> Resul
     if job.host.config.dry_run {
         around.notes.push(rehearsal::NOTE.into());
     }
-    let ended = Box::pin(act(job, facts, running.as_mut(), &around, remains)).await;
+    let ended = Box::pin(act(job, facts, running.as_ref(), &around, remains)).await;
     if let Some(running) = running {
         running.stop().await;
     }
@@ -113,7 +113,7 @@ async fn gather_and_act(job: &Job<'_>, frame: Frame, remains: &Remains) -> Resul
 async fn act(
     job: &Job<'_>,
     facts: Facts,
-    mut running: Option<&mut Running>,
+    running: Option<&Running>,
     around: &Surroundings,
     remains: &Remains,
 ) -> Result<Ended, Failure> {
@@ -128,7 +128,7 @@ async fn act(
     {
         return Ok(Ended::Skipped(reason));
     }
-    if let Some(reason) = replies::only(job, &facts, &agenda, running.as_deref_mut()).await? {
+    if let Some(reason) = replies::only(job, &facts, &agenda, running).await? {
         return Ok(Ended::Skipped(reason));
     }
     check.open(job, &facts).await;

@@ -10,16 +10,17 @@ use crate::actions::Actions;
 use crate::clock::Clock;
 use crate::context::brief::{self, Brief, Excerpt, Task};
 use crate::domain::{PASSES, Pass, Role};
-use crate::gateway::Gateway;
-use crate::opencode::{Keeper, Kept};
+use crate::gateway::SessionRoute;
+use crate::opencode::{Conversation, Kept};
 use crate::plan::Question;
 use crate::publish::comment::unanswered;
 use crate::review::attempts::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
 use crate::review::desk::Entry;
 use crate::review::desk::SharedDesk;
-use crate::review::limits::{self, Limits, Meter, Used};
+use crate::review::limits::{self, Limits, Used};
 use crate::review::outcome::{Answer, End, Outcome, PassLog};
-use crate::review::session::{Turn, Usage};
+use crate::review::session::Turn;
+use crate::review::usage::{RunUsage, SessionUsage};
 use crate::text::count::plural;
 use anyhow::{Context, Result};
 use progress::Progress;
@@ -29,7 +30,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Run<'a> {
     /// With its session open.
-    pub sidecar: &'a mut Keeper,
+    pub conversation: &'a mut Conversation,
     pub brief: &'a Brief<'a>,
     /// The threads to judge before the passes.
     pub to_judge: &'a [Excerpt],
@@ -39,8 +40,12 @@ pub struct Run<'a> {
     pub reviews: bool,
     pub desk: &'a SharedDesk,
     pub limits: Limits,
-    pub gateway: &'a Gateway,
-    pub meter: &'a Meter,
+    /// The session's way to its model.
+    pub route: &'a SessionRoute,
+    /// What this session takes.
+    pub usage: &'a SessionUsage,
+    /// What all sessions of the run take, which the limits are for.
+    pub run_usage: &'a RunUsage,
     pub actions: &'a Actions,
     pub clock: Clock,
     pub state: State,
@@ -66,7 +71,7 @@ impl Run<'_> {
         let mut outcome = Outcome {
             end: End::Complete,
             passes: Vec::new(),
-            used: Used::default(),
+            used: self.used(),
             answers: Vec::new(),
             unanswered: Vec::new(),
             restarts: Vec::new(),
@@ -119,8 +124,8 @@ impl Run<'_> {
     async fn turn_zero(&mut self, outcome: &mut Outcome) -> Result<()> {
         self.actions.group("Open threads");
         self.desk.with(|desk| desk.ledger.begin_turn_zero());
-        let began = self.clock.instant();
-        let mut progress = Progress::new("open threads".into(), Usage::default());
+        let (before, began) = (outcome.used, self.clock.instant());
+        let mut progress = Progress::new("open threads".into());
         let task = Task::Threads(self.to_judge);
         outcome.end = match self.carry_out(task, &mut progress).await? {
             Ok(_) => End::Complete,
@@ -132,14 +137,14 @@ impl Run<'_> {
         }
         self.tell(&progress);
         self.actions.end_group();
-        outcome.used = self.used(&progress);
+        outcome.used = self.used();
         outcome.passes.push(PassLog {
             number: 0,
             title: "Open threads",
             summary: judged.then(|| format!("{} judged.", plural(self.to_judge.len(), "thread"))),
             tool_calls: progress.tool_calls(),
-            tokens: outcome.used.tokens(),
-            cost_usd: outcome.used.told.cost,
+            tokens: outcome.used.since(&before),
+            cost_usd: outcome.used.cost_since(&before),
             took: self.clock.instant() - began,
         });
         Ok(())
@@ -151,11 +156,11 @@ impl Run<'_> {
             self.actions.group(&title);
             let began = self.clock.instant();
             let stage = format!("pass {}", pass.place());
-            let mut progress = Progress::new(stage.clone(), outcome.used.told);
+            let mut progress = Progress::new(stage.clone());
             let carried_out = self.parts_of(&pass, &stage, &mut progress).await?;
             self.tell(&progress);
             self.actions.end_group();
-            let used = self.used(&progress);
+            let used = self.used();
             let log = self.log(&pass, progress.tool_calls(), &outcome.used, &used);
             outcome.passes.push(PassLog {
                 took: self.clock.instant() - began,
@@ -209,7 +214,7 @@ impl Run<'_> {
             summary: finished.flatten(),
             tool_calls,
             tokens: after.since(before),
-            cost_usd: (after.told.cost - before.told.cost).max(0.0),
+            cost_usd: after.cost_since(before),
             took: Duration::ZERO,
         }
     }
@@ -223,7 +228,8 @@ impl Run<'_> {
         const BROKEN: &str = "a prompt is broken";
         let mut attempts = Attempts::default();
         let mut until = self.clock.instant() + limits::share(self.left(), self.state.tasks);
-        let begins = self.sidecar.is_blank().await;
+        self.conversation.follow().await;
+        let begins = self.conversation.is_blank().await;
         let text = self.brief.task(task, &self.entries(), begins);
         let mut text = text.context(BROKEN)?;
         let carried_out = loop {
@@ -256,7 +262,7 @@ impl Run<'_> {
                 },
                 Next::BeginAnew => {
                     progress.say(self.actions, ": the conversation is begun anew");
-                    if let Err(error) = self.sidecar.renew().await {
+                    if let Err(error) = self.conversation.renew().await {
                         break Err(GivenUp::Failed(error.to_string()));
                     }
                     text = self.brief.anew(task, &self.entries()).context(BROKEN)?;
@@ -280,7 +286,7 @@ impl Run<'_> {
             }
             _ => false,
         };
-        match (ended, self.gateway.exhausted()) {
+        match (ended, self.route.exhausted()) {
             (Ended::Turn(turn), _) if done => Judged::Done(Some(turn)),
             (_, _) if done => Judged::Done(None),
             (_, Some(why)) => Judged::Undone(Ended::OverBudget(why)),
@@ -300,7 +306,7 @@ impl Run<'_> {
     /// Puts another sidecar in the place of one that is lost.
     async fn recover(&mut self, progress: &Progress, why: &str) -> Result<Kept, String> {
         progress.say(self.actions, &format!(": {why}; it is started again"));
-        let kept = self.sidecar.replace().await;
+        let kept = self.conversation.recover().await;
         let kept = kept.map_err(|error| format!("{why}, and {error}."))?;
         let session = match kept {
             Kept::Session => "the same session",

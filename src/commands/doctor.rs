@@ -9,11 +9,12 @@ use crate::git::Repository;
 use crate::github::{ApiError, PullRequest, Rehearsal};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job, Setup, admitted};
-use crate::opencode::Keeper;
+use crate::opencode::Supervisor;
 use crate::plan::rights::{self, Right};
 use crate::review::limits::Used;
 use crate::review::session::Turn;
 use crate::run::{exits, review_session};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What the model gets for its word; a slow one that has to be loaded first, too.
@@ -229,30 +230,30 @@ async fn at_home(job: &Job<'_>) -> Vec<Finding> {
         Ok(snapshot) => Running::start(&job.host, &snapshot).await,
         Err(failure) => Err(failure),
     };
-    let mut running = match started {
+    let running = match started {
         Ok(running) => running,
         Err(Failure(sentences)) => {
             let why = sentences.join(" ");
             return vec![Finding::broken("OpenCode", &why)];
         }
     };
-    let sidecar = &mut running.sidecar;
-    let walls = sidecar.confinement();
+    let process = running.sidecar.process();
+    let walls = process.confinement();
     let state = match walls.missing() {
         Some(_) => State::Lacking,
         None => State::Fine,
     };
     let sandbox = Finding::new("sandbox", state, walls.to_string());
-    let opencode = match sidecar.client().health(HEALTH_LIMIT).await {
+    let opencode = match process.client().health(HEALTH_LIMIT).await {
         Ok(version) => Finding::fine("OpenCode", format!("version {version}")),
         Err(error) => Finding::broken("OpenCode", &error),
     };
-    let model = model(job, sidecar).await;
+    let model = model(job, &running.sidecar).await;
     running.stop().await;
     vec![sandbox, opencode, model]
 }
 
-async fn model(job: &Job<'_>, sidecar: &mut Keeper) -> Finding {
+async fn model(job: &Job<'_>, sidecar: &Arc<Supervisor>) -> Finding {
     const ABOUT: &str = "model";
     let asked = tokio::time::timeout(job.host.setup.clock.limit(PATIENCE), answer(job, sidecar));
     match asked.await {
@@ -281,12 +282,12 @@ async fn model(job: &Job<'_>, sidecar: &mut Keeper) -> Finding {
     }
 }
 
-async fn answer(job: &Job<'_>, sidecar: &mut Keeper) -> Result<Turn, String> {
-    sidecar.open("A word").await?;
-    let Some(session) = sidecar.session() else {
+async fn answer(job: &Job<'_>, sidecar: &Arc<Supervisor>) -> Result<Turn, String> {
+    let conversation = job.host.session().converse(sidecar, "A word").await?;
+    let Some(session) = conversation.session() else {
         return Err("OpenCode opened no session".into());
     };
-    let turn = sidecar.client().prompt(session, brief::READY).await;
+    let turn = conversation.client().prompt(session, brief::READY).await;
     let turn = turn.map_err(|error| error.to_string())?;
     match &turn.error {
         Some(error) if error.is_unauthorized() => {

@@ -9,14 +9,13 @@ use crate::gather::local_change::{self, LocalChange};
 use crate::gather::{settings, web_guard};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Host, Setup, both, configured};
-use crate::opencode::Keeper;
+use crate::opencode::Supervisor;
 use crate::publish::comment;
 use crate::random;
 use crate::report::document::{Said, SuspicionReport};
 use crate::report::summary::{self, Page};
 use crate::report::text::{self, Code};
 use crate::report::{Report, sarif};
-use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Entry, Fate};
 use crate::review::outcome::{End, Outcome as Held};
 use crate::run::draft::Draft;
@@ -27,6 +26,7 @@ use crate::state::spending::{self, Allowances};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How the result is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,7 +142,7 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
         Running::start(&host, &snapshot),
         Change::of(&host, repository, commits, &snapshot),
     );
-    let (mut running, change) = both(running, change)?;
+    let (running, change) = both(running, change)?;
     if change.owed().next().is_none() {
         running.stop().await;
         let excused = change.excused().map(|(_, excuse)| excuse);
@@ -154,10 +154,10 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
     }
     running.tell_confinement(&host);
     let no_web = web_guard::open(&host, &change).await?;
-    let sidecar = &mut running.sidecar;
+    let sidecar = &running.sidecar;
     let mut reviewed = Box::pin(review(&host, sidecar, &local, &change, draft)).await;
     if let Ok(reviewed) = &mut reviewed {
-        reviewed.report.sandbox = Some(sidecar.confinement().into());
+        reviewed.report.sandbox = Some(sidecar.process().confinement().into());
         reviewed.report.notes.extend(no_web);
     }
     running.stop().await;
@@ -166,21 +166,21 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
 
 async fn review(
     host: &Host<'_>,
-    sidecar: &mut Keeper,
+    sidecar: &Arc<Supervisor>,
     local: &LocalChange,
     change: &Change,
     draft: &Draft,
 ) -> Result<Reviewed, Failure> {
     let diffs = review_session::diff_files(change).await?;
-    host.desk.open(Desk::new(
+    host.session().desk.open(Desk::new(
         review_session::subject(change, [&local.merge_base, &local.head]),
         review_session::weights(host, change.sensitivity),
-        REVIEWERS[0].id,
+        host.session().reviewer.id,
         random::hex(16)?,
     ));
     watch(host, local, change, draft);
-    let opened = sidecar.open("Review of the working tree").await;
-    opened.map_err(Failure::new)?;
+    let title = "Review of the working tree";
+    let mut conversation = review_session::open(host, sidecar, title).await?;
     let matter = Matter {
         title: &local.title,
         body: "",
@@ -195,7 +195,7 @@ async fn review(
         conversation: &[],
     };
     let talk = Talk {
-        sidecar,
+        conversation: &mut conversation,
         to_judge: &[],
         questions: &[],
         reviews: true,
@@ -221,12 +221,14 @@ fn watch(host: &Host<'_>, local: &LocalChange, change: &Change, draft: &Draft) {
     let commits = [&local.merge_base, &local.head];
     let mut report = of_change(host, change, commits, &[], &HashMap::new());
     report.set_verdict(Verdict::Incomplete, &Tally::default());
-    let veil = host.setup.actions.veil().clone();
-    host.desk.watch(draft.watcher(report, None, veil));
+    let redactor = host.setup.actions.redactor().clone();
+    host.session()
+        .desk
+        .watch(draft.watcher(report, None, redactor));
 }
 
 fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held) -> Reviewed {
-    let entries = host.desk.with(|desk| desk.entries().to_vec());
+    let entries = host.session().desk.with(|desk| desk.entries().to_vec());
     let entries: Vec<Entry> = entries.unwrap_or_default();
     let findings = entries.iter().filter(|entry| entry.fate == Fate::Staged);
     let findings: Vec<_> = findings.map(|entry| &entry.finding).collect();

@@ -80,8 +80,10 @@ pub(super) struct Admitted {
     pub(super) call: Call,
 }
 
-/// The rules of one run.
+/// The rules of one session.
 pub(super) struct Door {
+    /// Where its paths begin, with a slash at the end.
+    pub(super) prefix: String,
     pub(super) upstream: Upstream,
     pub(super) placeholder: SecretString,
 }
@@ -95,9 +97,7 @@ impl Door {
         uri: &Uri,
         headers: &HeaderMap,
     ) -> Result<Admitted, Refusal> {
-        let mut hosts = headers.get_all(header::HOST).iter();
-        let ours = hosts.next().is_some_and(|given| given == host) && hosts.next().is_none();
-        if !ours || uri.authority().is_some() || headers.contains_key(header::ORIGIN) {
+        if is_elsewhere(host, uri, headers) {
             return Err(Refusal::Elsewhere);
         }
         let credentials = self.exchanged(headers)?;
@@ -134,7 +134,8 @@ impl Door {
 
     /// Exactly a route of ours, as it was sent: whatever is written otherwise is another path.
     fn address(&self, uri: &Uri) -> Result<(Url, Call), Refusal> {
-        let below = uri.path().strip_prefix("/model/").ok_or(Refusal::Path)?;
+        let below = uri.path().strip_prefix(&*self.prefix);
+        let below = below.ok_or(Refusal::Path)?;
         let mut routes = self.upstream.routes.iter();
         let route = routes.find(|route| route.path == below);
         let route = route.ok_or(Refusal::Path)?;
@@ -199,6 +200,22 @@ impl Door {
 
     fn placeholder(&self) -> &[u8] {
         self.placeholder.expose_secret().as_bytes()
+    }
+}
+
+/// Whether a request is for another host than ours, or comes from a browser.
+fn is_elsewhere(host: &str, uri: &Uri, headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let ours = hosts.next().is_some_and(|given| given == host) && hosts.next().is_none();
+    !ours || uri.authority().is_some() || headers.contains_key(header::ORIGIN)
+}
+
+/// Why a request to no session's route is refused.
+pub(super) fn stranger(host: &str, uri: &Uri, headers: &HeaderMap) -> Refusal {
+    if is_elsewhere(host, uri, headers) {
+        Refusal::Elsewhere
+    } else {
+        Refusal::NotAdmitted
     }
 }
 

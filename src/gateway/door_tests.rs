@@ -14,6 +14,7 @@ fn door(provider: &str, name: &str, key: Option<&str>, base_url: Option<&str>) -
         context: None,
     };
     Door {
+        prefix: "/model/".into(),
         upstream: Upstream::of(&choice).unwrap(),
         placeholder: PLACEHOLDER.into(),
     }

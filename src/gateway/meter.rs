@@ -1,9 +1,9 @@
-//! How much a run may ask of its model: requests and bytes, counted. Pure apart from its lock, which makes parallel
+//! How much a session and its run may ask of their models: requests and bytes, counted. Pure apart from its lock, which makes parallel
 //! requests count one after the other.
 
 use super::refusal::Refusal;
 use crate::review::limits::Traffic;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Requests are held in memory until they are sent: together no more than this many of the largest.
@@ -51,6 +51,8 @@ struct Counts {
 pub(super) struct Meter {
     limits: Limits,
     counts: Mutex<Counts>,
+    /// Counts along for the whole run, in the meter of a session.
+    run: Option<Arc<Meter>>,
 }
 
 impl Meter {
@@ -58,6 +60,15 @@ impl Meter {
         Self {
             limits,
             counts: Mutex::default(),
+            run: None,
+        }
+    }
+
+    /// The meter of a session: what it counts, its run's counts, too.
+    pub(super) fn of_session(limits: Limits, run: &Arc<Self>) -> Self {
+        Self {
+            run: Some(Arc::clone(run)),
+            ..Self::new(limits)
         }
     }
 
@@ -65,9 +76,10 @@ impl Meter {
         self.with(|counts| counts.taken)
     }
 
-    /// The first limit that was reached.
+    /// The first limit that was reached, by the session or by all of the run.
     pub(super) fn reached(&self) -> Option<Refusal> {
-        self.with(|counts| counts.reached.clone())
+        let reached = self.with(|counts| counts.reached.clone());
+        reached.or_else(|| self.run.as_ref()?.reached())
     }
 
     /// One more request, of this length if it says so.
@@ -89,7 +101,8 @@ impl Meter {
             }
             counts.taken.requests += 1;
             Ok(())
-        })
+        })?;
+        self.of_run(|run| run.request(length))
     }
 
     /// More bytes of a request, to be kept with those before them.
@@ -104,7 +117,8 @@ impl Meter {
                 return Err(Refusal::TotalBytes(limits.total_bytes));
             }
             Ok(())
-        })
+        })?;
+        self.of_run(|run| run.sends(bytes, so_far))
     }
 
     /// Room for one request's bytes, until it is dropped.
@@ -115,7 +129,11 @@ impl Meter {
         }
     }
 
+    /// The memory is that of the run, whichever session fills it.
     fn hold(&self, bytes: u64) -> Result<(), Refusal> {
+        if let Some(run) = &self.run {
+            return run.hold(bytes);
+        }
         let most = self.limits.request_bytes.saturating_mul(MOST_HELD);
         self.with(|counts| {
             if counts.held.saturating_add(bytes) > most {
@@ -137,10 +155,12 @@ impl Meter {
             let refusal = Refusal::AnswerBytes(most);
             counts.closed = Some(refusal.clone());
             Err(refusal)
-        })
+        })?;
+        // An answer that is too large closes the session that it is for, and no other.
+        self.of_run(|run| run.brings(bytes, bytes))
     }
 
-    /// The model said nothing for as long as it may.
+    /// The model of this session said nothing for as long as it may.
     pub(super) fn was_silent(&self) {
         let refusal = Refusal::Silent(self.limits.silence);
         let _told_later = self.within(|counts| {
@@ -151,6 +171,17 @@ impl Meter {
             counts.closed = Some(refusal.clone());
             Err(refusal)
         });
+    }
+
+    fn of_run(&self, count: impl FnOnce(&Self) -> Result<(), Refusal>) -> Result<(), Refusal> {
+        self.run.as_deref().map_or(Ok(()), count)
+    }
+
+    fn release(&self, bytes: u64) {
+        match &self.run {
+            Some(run) => run.release(bytes),
+            None => self.with(|counts| counts.held -= bytes),
+        }
     }
 
     /// Judges, and remembers the first limit that was reached.
@@ -194,7 +225,7 @@ impl Room<'_> {
 
 impl Drop for Room<'_> {
     fn drop(&mut self) {
-        self.meter.with(|counts| counts.held -= self.so_far);
+        self.meter.release(self.so_far);
     }
 }
 
@@ -265,6 +296,58 @@ mod tests {
         assert_eq!(meter.request(None), Err(Refusal::AnswerBytes(20)));
         assert_eq!(meter.reached(), Some(Refusal::AnswerBytes(20)));
         assert_eq!((meter.taken().answered, meter.taken().tokens()), (21, 5));
+    }
+
+    #[test]
+    fn the_limits_hold_for_each_session_and_for_all_of_a_run() {
+        let run = Arc::new(meter());
+        let sessions = [(); 2].map(|()| Meter::of_session(run.limits, &run));
+        let [one, two] = &sessions;
+        assert_eq!((one.request(None), one.request(None)), (Ok(()), Ok(())));
+        assert_eq!(two.request(None), Ok(()));
+        let requests = |meter: &Meter| meter.taken().requests;
+        assert_eq!((requests(one), requests(two), requests(&run)), (2, 1, 3));
+        assert_eq!(two.request(None), Err(Refusal::Requests(3)));
+        for session in &sessions {
+            assert_eq!(session.reached(), Some(Refusal::Requests(3)));
+        }
+        let run = Arc::new(meter());
+        let [one, two] = [(); 2].map(|()| Meter::of_session(run.limits, &run));
+        assert_eq!((one.sends(10, 10), two.sends(10, 10)), (Ok(()), Ok(())));
+        assert_eq!(one.sends(6, 6), Err(Refusal::TotalBytes(25)));
+        assert_eq!((one.taken().sent, two.taken().sent), (16, 10));
+    }
+
+    #[test]
+    fn the_memory_of_a_run_is_shared_by_its_sessions() {
+        let limits = Limits {
+            request_bytes: 10,
+            ..Limits::default()
+        };
+        let run = Arc::new(Meter::new(limits));
+        let [one, two] = [(); 2].map(|()| Meter::of_session(limits, &run));
+        let mut rooms = [one.room(), one.room(), two.room(), two.room()];
+        for room in &mut rooms {
+            assert_eq!(room.takes(10), Ok(()));
+        }
+        assert_eq!(one.room().takes(1), Err(Refusal::HeldBytes(40)));
+        drop(rooms);
+        assert_eq!(one.room().takes(10), Ok(()));
+        assert_eq!(run.with(|counts| counts.held), 0);
+    }
+
+    #[test]
+    fn what_closes_one_session_closes_no_other() {
+        let run = Arc::new(meter());
+        let [one, two] = [(); 2].map(|()| Meter::of_session(run.limits, &run));
+        assert_eq!(one.brings(11, 11), Ok(()));
+        assert_eq!(one.brings(11, 22), Err(Refusal::AnswerBytes(20)));
+        assert_eq!(one.request(None), Err(Refusal::AnswerBytes(20)));
+        assert_eq!((two.request(None), two.reached()), (Ok(()), None));
+        two.was_silent();
+        two.was_silent();
+        assert!(two.request(None).is_err());
+        assert_eq!((run.request(None), run.reached()), (Ok(()), None));
     }
 
     #[test]

@@ -2,40 +2,37 @@
 //! searched for all of them.
 
 use crate::config::Config;
+use crate::host::session::Sessions;
 use crate::redact::Redactor;
 use anyhow::Result;
 use secrecy::SecretString;
 use std::sync::Arc;
 
-/// What the run made for itself, and who knows all of it.
+/// What the run made for its sidecar, and who knows all secrets.
 #[derive(Debug)]
 pub struct Secrets {
-    /// Admits to the tools.
-    pub bearer: SecretString,
-    /// Stands in the sidecar for the model key, and admits to the gateway.
-    pub placeholder: SecretString,
     /// Admits to the sidecar.
     pub password: SecretString,
     pub redactor: Arc<Redactor>,
 }
 
 impl Secrets {
-    /// `token` is GitHub's, where there is one; `nonce` is that of the fence: who knew it could write the end of one.
-    pub fn of(config: &Config, token: Option<&SecretString>, nonce: &str) -> Result<Self> {
-        let made = || crate::random::hex(32).map(SecretString::from);
-        let (bearer, placeholder, password) = (made()?, made()?, made()?);
+    /// `token` is GitHub's, where there is one; `nonce` is that of the fence: who knew it could write the end of one. Each
+    /// session has secrets of its own, and the redactor knows them all.
+    pub fn of(
+        config: &Config,
+        token: Option<&SecretString>,
+        nonce: &str,
+        sessions: &Sessions,
+    ) -> Result<Self> {
+        let password = SecretString::from(crate::random::hex(32)?);
         let nonce = SecretString::from(nonce);
-        let given = given(config, token);
-        let all = given
-            .into_iter()
-            .chain([&bearer, &placeholder, &password, &nonce]);
+        let of_sessions = sessions.iter().map(|session| &session.secrets);
+        let of_sessions = of_sessions.flat_map(|one| [&one.bearer, &one.placeholder]);
+        let given = given(config, token).into_iter();
+        let all = given.chain([&password, &nonce]).chain(of_sessions);
         let redactor = Arc::new(Redactor::new(all));
-        Ok(Self {
-            bearer,
-            placeholder,
-            password,
-            redactor,
-        })
+        Ok(Self { password, redactor })
     }
 }
 

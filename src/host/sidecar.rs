@@ -1,38 +1,61 @@
 //! Starts the sidecar for a run, with our tools and our gateway as all that it can reach.
 
-use super::secrets::Secrets;
+use super::session::{Session, Sessions};
 use super::{Failure, Host, Setup};
 use crate::config::Config;
 use crate::context::brief;
 use crate::gateway::{Gateway, Limits};
 use crate::opencode::{
-    Keeper, ModelEndpoint, Profile, Quota, Spec, ToolEndpoint, find_opencode, find_ripgrep,
+    ModelEndpoint, Profile, Quota, Spec, Supervisor, ToolEndpoint, find_opencode, find_ripgrep,
     is_script, profile,
 };
+use crate::review::usage::RunUsage;
+use crate::review::{REVIEWERS, Reviewer};
 use crate::tools::server::{Offer, SessionName, ToolServer};
 use crate::tools::{review_names, review_tools};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A run has one session so far.
-const SESSION: SessionName = SessionName::Review(1);
+/// The sessions of a run, one for each reviewer, in their order: `r1`, `r2`, …
+pub fn sessions(
+    config: &Config,
+    gateway: &Result<Gateway, String>,
+    usage: &RunUsage,
+) -> anyhow::Result<Sessions> {
+    let tools = review_names(config.web.is_some());
+    let open = |(number, reviewer): (u8, &'static Reviewer)| {
+        let name = SessionName::Review(number);
+        let (model, usage) = (config.model.clone(), usage.open());
+        Session::new(
+            name,
+            reviewer,
+            (Profile::Reviewer, &tools),
+            model,
+            usage,
+            gateway,
+        )
+    };
+    let [first, others @ ..] = REVIEWERS else {
+        anyhow::bail!("there is no reviewer");
+    };
+    let others = (2..).zip(others).map(open);
+    let others = others.collect::<anyhow::Result<_>>()?;
+    Ok(Sessions::new(open((1, first))?, others))
+}
 
-/// The way from the sidecar to its model.
-pub fn gateway(setup: &Setup, config: &Config, secrets: &Secrets) -> Result<Gateway, String> {
+/// The way from the sidecar to its models.
+pub fn gateway(setup: &Setup) -> Result<Gateway, String> {
     let usual = Limits::default();
     let limits = Limits {
         silence: setup.clock.limit(usual.silence),
         ..usual
     };
-    let placeholder = secrets.placeholder.clone();
-    let network = &setup.environment.network;
-    let tools = Profile::Reviewer.tools(&review_names(config.web.is_some()));
-    Gateway::new(&config.model, placeholder, network, limits, tools)
+    Gateway::new(&setup.environment.network, limits)
 }
 
 /// A sidecar at work, and the server that it reaches us by.
 pub struct Running {
-    pub sidecar: Keeper,
+    pub sidecar: Arc<Supervisor>,
     /// Serves as long as it is there.
     _tools: ToolServer,
 }
@@ -62,7 +85,8 @@ impl Running {
     /// Before anything is asked of the model: who wants the whole sandbox or nothing learns it in time.
     pub fn tell_confinement(&self, host: &Host<'_>) {
         let actions = &host.setup.actions;
-        let confinement = self.sidecar.confinement();
+        let process = self.sidecar.process();
+        let confinement = process.confinement();
         match confinement.missing() {
             Some(missing) => actions.warning(&missing),
             None => actions.progress(&confinement.to_string()),
@@ -76,17 +100,18 @@ impl Running {
 
 /// The loopback server with everything that the sidecar may use: the tools, and the way to its model.
 async fn serve(host: &Host<'_>) -> Result<(ToolServer, ModelEndpoint), Failure> {
-    let gateway = host.gateway()?;
+    let session = host.session();
+    let (gateway, route) = (host.gateway()?, host.route()?);
     let offer = Offer {
-        session: SESSION,
-        bearer: host.secrets.bearer.clone(),
+        session: session.name,
+        bearer: session.secrets.bearer.clone(),
         redactor: Arc::clone(&host.secrets.redactor),
-        tools: review_tools(&host.desk, host.web.as_ref()),
+        tools: review_tools(&session.desk, host.web.as_ref()),
     };
     let tools = ToolServer::start(vec![offer], Some(gateway)).await?;
     let endpoint = ModelEndpoint {
-        base_url: format!("{}/model", tools.base_url()),
-        placeholder: gateway.placeholder().clone(),
+        base_url: format!("{}{}", tools.base_url(), route.path()),
+        placeholder: route.placeholder().clone(),
     };
     Ok((tools, endpoint))
 }
@@ -97,15 +122,15 @@ async fn start(
     tools: &ToolServer,
     model: &ModelEndpoint,
     snapshot: &Path,
-) -> Result<Keeper, Failure> {
+) -> Result<Arc<Supervisor>, Failure> {
+    let session = host.session();
     let prompt = brief::system_prompt(&host.fence).map_err(anyhow::Error::from)?;
     let endpoint = ToolEndpoint {
-        base_url: tools.tools_url(SESSION),
-        bearer: host.secrets.bearer.clone(),
+        base_url: tools.tools_url(session.name),
+        bearer: session.secrets.bearer.clone(),
         tools: review_names(host.web.is_some()),
     };
-    let profile = Profile::Reviewer;
-    let config = profile::config(profile, host.model(), &prompt, &endpoint, model);
+    let config = profile::config(session.profile, &session.model, &prompt, &endpoint, model);
     let environment = &host.setup.environment;
     let roots = &host.setup.roots;
     let given = environment.opencode_bin.as_deref().and_then(Path::to_str);
@@ -129,13 +154,13 @@ async fn start(
         home: host.scratch.directory("home")?,
         directory: snapshot.to_owned(),
         config,
-        profile,
+        profile: session.profile,
         password: host.secrets.password.clone(),
         server: tools.port(),
         require_walls: host.config.require_sandbox,
         quota: Quota::USUAL,
     };
-    Keeper::start(spec, host.setup.clock)
+    Supervisor::start(spec, host.setup.clock)
         .await
         .map_err(Failure::new)
 }

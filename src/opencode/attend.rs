@@ -78,6 +78,10 @@ impl Client {
                 () = &mut listening => {}
                 () = &mut rejecting => {}
                 Some(event) = told.recv() => {
+                    // Every session's events come in one stream.
+                    if !event.concerns(session) {
+                        continue;
+                    }
                     if heard.len() < MOST_HEARD && key(&event).is_some_and(|key| !heard.insert(key)) {
                         continue;
                     }

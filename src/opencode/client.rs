@@ -11,6 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// An answered call of the sidecar is a matter of milliseconds; but a request that connects just as the port
@@ -43,7 +44,8 @@ pub struct Client {
     http: reqwest::Client,
     base: String,
     password: SecretString,
-    agent: &'static str,
+    /// Answers the prompts.
+    agent: Arc<str>,
     /// The folder that it works in, as a header takes it.
     directory: String,
 }
@@ -53,7 +55,7 @@ impl Client {
     pub fn new(
         base: String,
         password: SecretString,
-        agent: &'static str,
+        agent: &str,
         directory: &Path,
     ) -> Result<Self, ClientError> {
         // No certificates: it is plain HTTP on this machine, and reading the system's takes time.
@@ -71,10 +73,24 @@ impl Client {
             http,
             base,
             password,
-            agent,
+            agent: agent.into(),
             directory: utf8_percent_encode(&directory.to_string_lossy(), NON_ALPHANUMERIC)
                 .to_string(),
         })
+    }
+
+    /// The same with another agent.
+    #[must_use]
+    pub fn as_agent(&self, agent: &str) -> Self {
+        Self {
+            agent: agent.into(),
+            ..self.clone()
+        }
+    }
+
+    #[must_use]
+    pub fn agent(&self) -> &str {
+        &self.agent
     }
 
     /// The version, if it is healthy. One attempt: the caller asks again and again.
@@ -199,7 +215,7 @@ impl Client {
         text: &str,
     ) -> Result<wire::Message, ClientError> {
         let path = format!("/session/{session}/message");
-        let body = json!({ "agent": self.agent, "parts": [{ "type": "text", "text": text }] });
+        let body = json!({ "agent": &*self.agent, "parts": [{ "type": "text", "text": text }] });
         read(self.request(Method::POST, &path).json(&body), &path).await
     }
 

@@ -4,13 +4,15 @@
 
 mod attend;
 pub mod client;
-pub mod keeper;
+pub mod conversation;
+
 pub mod locate;
 mod output;
 pub mod premises;
 pub mod process;
 pub mod profile;
 pub mod sandbox;
+pub mod supervisor;
 mod usage;
 mod wire;
 
@@ -19,8 +21,9 @@ pub use crate::review::session::{
 };
 pub use attend::Watched;
 pub use client::{Client, ClientError};
-pub use keeper::{Keeper, Kept};
+pub use conversation::{Conversation, Kept};
 pub use locate::{find_opencode, find_ripgrep, is_script};
 pub use process::{Sidecar, Spec, StartError};
 pub use profile::{ModelEndpoint, Profile, ToolEndpoint, ToolName};
+pub use supervisor::{Process, Supervisor};
 pub use usage::Quota;

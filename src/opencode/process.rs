@@ -147,7 +147,7 @@ impl Sidecar {
     }
 
     /// Ends it and everything that it started.
-    pub async fn stop(self) {
+    pub async fn stop(&self) {
         self.signal(Signal::SIGTERM);
         if tokio::time::timeout(STOP_GRACE, exit_of(self.ended.clone()))
             .await

@@ -1,11 +1,10 @@
-//! What a run may take, and what it has taken so far. Separate from the passes, because a run that is cut off must
-//! still be able to tell what it has cost.
+//! What a run may take, and how what it has taken is counted. Separate from the passes, which only ask.
 
 use crate::review::session::Usage;
 use crate::state::spending::Allowances;
 use crate::text::count::tokens;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 /// What a task gets that was told to come to an end.
@@ -41,14 +40,14 @@ impl Limits {
             .or(tokens.map(|tokens| tokens.why.as_str()))
     }
 
-    /// Why this much is too much.
+    /// Why this much, by all sessions of the run, is too much.
     #[must_use]
-    pub fn exceeded_by(&self, used: &Used) -> Option<String> {
+    pub fn exceeded_by(&self, total: &Total) -> Option<String> {
         let Allowances { usd, tokens } = &self.allowances;
-        if let Some(usd) = usd.as_ref().filter(|usd| used.told.cost > usd.most) {
+        if let Some(usd) = usd.as_ref().filter(|usd| total.cost > usd.most) {
             return Some(usd.why.clone());
         }
-        let (tokens, count) = (tokens.as_ref()?, used.tokens());
+        let (tokens, count) = (tokens.as_ref()?, total.tokens);
         let how = if count.estimated {
             " (estimated by the size of requests and answers, as the endpoint counts no tokens)"
         } else {
@@ -69,6 +68,16 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// The larger of both in every number.
+    #[must_use]
+    pub fn at_least(self, other: Self) -> Self {
+        Self {
+            requests: self.requests.max(other.requests),
+            sent: self.sent.max(other.sent),
+            answered: self.answered.max(other.answered),
+        }
+    }
+
     /// At four bytes each, for endpoints that do not count.
     #[must_use]
     pub fn tokens(&self) -> u64 {
@@ -76,7 +85,7 @@ impl Traffic {
     }
 }
 
-/// What the model has taken.
+/// What a session has taken from its model.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Used {
     /// By the endpoint's own account, as OpenCode was told it.
@@ -86,6 +95,14 @@ pub struct Used {
 }
 
 impl Used {
+    #[must_use]
+    pub fn total(&self) -> Total {
+        Total {
+            cost: self.told.cost,
+            tokens: self.tokens(),
+        }
+    }
+
     #[must_use]
     pub fn tokens(&self) -> Count {
         self.since(&Self::default())
@@ -104,6 +121,27 @@ impl Used {
             estimated: number > 0 && self.told.tokens.total() == 0,
         }
     }
+
+    /// The dollars that were spent since.
+    #[must_use]
+    pub fn cost_since(&self, before: &Self) -> f64 {
+        (self.told.cost - before.told.cost).max(0.0)
+    }
+}
+
+/// What it comes to, for one session or for all of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Total {
+    /// In US dollars.
+    pub cost: f64,
+    pub tokens: Count,
+}
+
+impl AddAssign for Total {
+    fn add_assign(&mut self, other: Self) {
+        self.cost += other.cost;
+        self.tokens += other.tokens;
+    }
 }
 
 /// A number of tokens.
@@ -113,24 +151,16 @@ pub struct Count {
     pub estimated: bool,
 }
 
-impl fmt::Display for Count {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&tokens(self.number, self.estimated))
+impl AddAssign for Count {
+    fn add_assign(&mut self, other: Self) {
+        self.number = self.number.saturating_add(other.number);
+        self.estimated |= other.estimated;
     }
 }
 
-/// What the model has taken so far. Shared with whatever ends the run.
-#[derive(Debug, Default)]
-pub struct Meter(Mutex<Used>);
-
-impl Meter {
-    pub fn set(&self, used: Used) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = used;
-    }
-
-    #[must_use]
-    pub fn used(&self) -> Used {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&tokens(self.number, self.estimated))
     }
 }
 
@@ -183,11 +213,11 @@ mod tests {
                 answered: 0,
             },
         };
-        assert_eq!(limits.exceeded_by(&used(0, 400)), None);
-        let why = limits.exceeded_by(&used(0, 404)).unwrap();
+        assert_eq!(limits.exceeded_by(&used(0, 400).total()), None);
+        let why = limits.exceeded_by(&used(0, 404).total()).unwrap();
         assert!(why.contains("the endpoint counts no tokens"), "{why}");
-        assert_eq!(limits.exceeded_by(&used(9, 9_000)), None);
-        let why = limits.exceeded_by(&used(101, 0)).unwrap();
+        assert_eq!(limits.exceeded_by(&used(9, 9_000).total()), None);
+        let why = limits.exceeded_by(&used(101, 0).total()).unwrap();
         assert_eq!(why, "max_tokens of 100 was reached");
         let told = |used: Used| used.tokens().to_string();
         assert_eq!(told(used(0, 48_000)), "about 12,000 tokens (estimated)");
@@ -199,7 +229,7 @@ mod tests {
         let mut dear = used(0, 0);
         dear.told.cost = 5.01;
         assert_eq!(
-            limits.exceeded_by(&dear).unwrap(),
+            limits.exceeded_by(&dear.total()).unwrap(),
             "max_cost_usd of 5 was reached"
         );
     }

@@ -8,6 +8,7 @@ pub mod limits;
 pub mod outcome;
 pub mod policy;
 pub mod session;
+pub mod usage;
 pub mod watch;
 
 /// A reviewer of the run. One today; the list is where others will stand.

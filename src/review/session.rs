@@ -232,6 +232,24 @@ pub enum SidecarEvent {
     Other,
 }
 
+impl SidecarEvent {
+    /// Whether it is about this session, or about none in particular.
+    #[must_use]
+    pub fn concerns(&self, session: &SessionId) -> bool {
+        let of = match self {
+            Self::ToolCall { session, .. }
+            | Self::Usage { session, .. }
+            | Self::Retrying { session, .. }
+            | Self::PermissionAsked { session, .. }
+            | Self::QuestionAsked { session, .. }
+            | Self::Idle { session } => session.as_str(),
+            Self::SessionError { session, .. } => session.as_deref().unwrap_or_default(),
+            Self::Other => "",
+        };
+        of.is_empty() || of == session.as_str()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,6 +260,22 @@ mod tests {
         for odd in ["", "../global", "a/b", "a?b", "a b"] {
             assert_eq!(SessionId::parse(odd), None, "{odd}");
         }
+    }
+
+    #[test]
+    fn an_event_of_another_session_is_not_heard() {
+        let session = SessionId::parse("ses_1").unwrap();
+        let told = |of: &str| SidecarEvent::Usage {
+            session: of.into(),
+            id: "prt_1".into(),
+            finish: "stop".into(),
+            tokens: Tokens::default(),
+            cost: 0.5,
+        };
+        assert!(told("ses_1").concerns(&session));
+        assert!(!told("ses_2").concerns(&session));
+        assert!(told("").concerns(&session), "nobody said whose it is");
+        assert!(SidecarEvent::Other.concerns(&session));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::plan::lease::{self, Lease};
 use crate::plan::neighbours::OnHead;
 use crate::plan::rights::{self, Right};
 use crate::publish::comment;
-use crate::review::limits::Meter;
+use crate::review::usage::RunUsage;
 use crate::state::lease::{self as mark, CHECK_NAME, Place};
 use crate::state::record::{self, Record};
 use crate::state::signature::Keys;
@@ -147,7 +147,7 @@ struct Bill {
     keys: Keys,
     account: Account,
     spent: Spent,
-    meter: Arc<Meter>,
+    usage: Arc<RunUsage>,
 }
 
 impl Bill {
@@ -157,15 +157,15 @@ impl Bill {
             keys: job.keys.clone(),
             account: facts.account.clone(),
             spent: job.spent(0.0, 0),
-            meter: Arc::clone(&job.host.meter),
+            usage: Arc::clone(&job.host.usage),
         }
     }
 
     fn text(&self) -> String {
-        let used = self.meter.used();
+        let total = self.usage.total();
         let spent = Spent {
-            cost_usd: used.told.cost,
-            tokens: used.tokens().number,
+            cost_usd: total.cost,
+            tokens: total.tokens.number,
             ..self.spent.clone()
         };
         let today = spent.day;

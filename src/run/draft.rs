@@ -2,7 +2,7 @@
 //! that is cut off or cannot publish has lost nothing.
 
 use super::exits;
-use crate::actions::{self, Veil};
+use crate::actions::{self, LogRedactor};
 use crate::report::Report;
 use crate::report::document::FindingReport;
 use crate::review::desk::Watcher;
@@ -16,7 +16,7 @@ pub struct Draft(Arc<Mutex<Option<Report>>>);
 
 impl Draft {
     /// Keeps this report up to date with the desk, in memory and in the workspace.
-    pub fn watcher(&self, report: Report, file: Option<PathBuf>, veil: Veil) -> Watcher {
+    pub fn watcher(&self, report: Report, file: Option<PathBuf>, redactor: LogRedactor) -> Watcher {
         *self.slot() = Some(report);
         let draft = self.clone();
         Watcher(Box::new(move |desk| {
@@ -28,7 +28,7 @@ impl Draft {
             let findings = entries.map(|entry| FindingReport::new(entry, &nowhere));
             report.findings = findings.collect();
             let Some(file) = &file else { return };
-            if let Err(error) = actions::write_file(file, &exits::json(report, &veil)) {
+            if let Err(error) = actions::write_file(file, &exits::json(report, &redactor)) {
                 tracing::debug!("the report could not be written yet: {error}");
             }
         }))

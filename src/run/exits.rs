@@ -3,7 +3,7 @@
 use super::check_run::CheckRun;
 use super::draft::Draft;
 use super::outcome::Outcome;
-use crate::actions::{self, Veil};
+use crate::actions::{self, LogRedactor};
 use crate::domain::{Conclusion, Verdict};
 use crate::github::{CheckOutput, Rehearsal};
 use crate::host::{Failure, Setup};
@@ -178,8 +178,8 @@ pub fn report_file(setup: &Setup) -> Option<PathBuf> {
 }
 
 /// The report as the file holds it.
-pub fn json(report: &Report, veil: &Veil) -> Vec<u8> {
-    let report = veil.clean_value(serde_json::to_value(report).unwrap_or_default());
+pub fn json(report: &Report, redactor: &LogRedactor) -> Vec<u8> {
+    let report = redactor.clean_value(serde_json::to_value(report).unwrap_or_default());
     serde_json::to_vec_pretty(&report).unwrap_or_default()
 }
 
@@ -187,11 +187,11 @@ fn write_report(setup: &Setup, report: &Report) {
     let Some(workspace) = &setup.environment.workspace else {
         return;
     };
-    let veil = setup.actions.veil();
-    let sarif = veil.clean_value(sarif::log(report));
+    let redactor = setup.actions.redactor();
+    let sarif = redactor.clean_value(sarif::log(report));
     let sarif = serde_json::to_vec_pretty(&sarif).unwrap_or_default();
     for (output, name, content) in [
-        ("report_file", REPORT_FILE, json(report, veil)),
+        ("report_file", REPORT_FILE, json(report, redactor)),
         ("sarif_file", SARIF_FILE, sarif),
     ] {
         match actions::write_file(&workspace.join(name), &content) {

@@ -19,7 +19,7 @@ pub async fn only(
     job: &Job<'_>,
     facts: &Facts,
     agenda: &Agenda,
-    running: Option<&mut Running>,
+    running: Option<&Running>,
 ) -> Result<Option<String>, Failure> {
     let head = &facts.pull.head_sha;
     match &agenda.task {
@@ -48,14 +48,13 @@ async fn answer_alone(
     job: &Job<'_>,
     facts: &Facts,
     agenda: &Agenda,
-    running: &mut Running,
+    running: &Running,
 ) -> Result<(), Failure> {
     let diffs = review_session::diff_files(&facts.change).await?;
-    let sidecar = &mut running.sidecar;
     let title = format!("Questions about {}", job.pr);
-    sidecar.open(&title).await.map_err(Failure::new)?;
+    let mut conversation = review_session::open(&job.host, &running.sidecar, &title).await?;
     let talk = Talk {
-        sidecar,
+        conversation: &mut conversation,
         to_judge: &[],
         questions: &agenda.questions,
         reviews: false,

@@ -9,7 +9,7 @@ use crate::domain::{CommitSha, FileDiff, Sensitivity, Thread};
 use crate::gather::change::Change;
 use crate::gather::discussion;
 use crate::host::{Failure, Host};
-use crate::opencode::{Keeper, profile};
+use crate::opencode::{Client, Conversation, Supervisor, profile};
 use crate::plan::Question;
 use crate::review::desk::Subject;
 use crate::review::limits::Limits;
@@ -21,14 +21,24 @@ use crate::text::hidden::visible;
 use crate::turns::{Run as Passes, State};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The session, and what it is for.
 pub struct Talk<'a> {
-    /// With the session open.
-    pub sidecar: &'a mut Keeper,
+    pub conversation: &'a mut Conversation,
     pub to_judge: &'a [Excerpt],
     pub questions: &'a [Question],
     pub reviews: bool,
+}
+
+/// Opens the session in the sidecar.
+pub async fn open(
+    host: &Host<'_>,
+    sidecar: &Arc<Supervisor>,
+    title: &str,
+) -> Result<Conversation, Failure> {
+    let opened = host.session().converse(sidecar, title).await;
+    opened.map_err(Failure::new)
 }
 
 /// The change under review and what is said about it, wherever it comes from.
@@ -57,7 +67,7 @@ pub async fn hold(
 ) -> Result<(Outcome, Suspicions), Failure> {
     let change = matter.change;
     let left_out = left_out(&change.snapshot);
-    let parts = parts(host, talk.sidecar, matter).await;
+    let parts = parts(host, &talk.conversation.client(), matter).await;
     let brief = Brief {
         fence: &host.fence,
         folder: change.snapshot.own_folder(),
@@ -80,19 +90,21 @@ pub async fn hold(
     };
     let suspicions = discussion::suspicions(host, &brief, talk.questions);
     let (setup, config) = (host.setup, &host.config);
+    let session = host.session();
     let passes = Passes {
-        sidecar: talk.sidecar,
+        conversation: talk.conversation,
         brief: &brief,
         to_judge: talk.to_judge,
         questions: talk.questions,
         reviews: talk.reviews,
-        desk: &host.desk,
+        desk: &session.desk,
         limits: Limits {
             deadline: host.started + setup.clock.limit(config.timeout),
             allowances,
         },
-        gateway: host.gateway()?,
-        meter: &host.meter,
+        route: host.route()?,
+        usage: &session.usage,
+        run_usage: &host.usage,
         actions: &setup.actions,
         clock: setup.clock,
         state: State::default(),
@@ -101,7 +113,7 @@ pub async fn hold(
 }
 
 /// The diffs as the prompts show them: what is new of them, in parts that fit the model's context.
-async fn parts(host: &Host<'_>, sidecar: &Keeper, matter: &Matter<'_>) -> Parts {
+async fn parts(host: &Host<'_>, client: &Client, matter: &Matter<'_>) -> Parts {
     let (diffs, since) = (matter.diffs, matter.since);
     let is_new = |diff: &FileDiff| !since.is_some_and(|since| since.is_known(diff));
     let new = diffs
@@ -114,7 +126,7 @@ async fn parts(host: &Host<'_>, sidecar: &Keeper, matter: &Matter<'_>) -> Parts 
     let new: Vec<&FileDiff> = new.iter().map(AsRef::as_ref).collect();
     let room = match host.model().context {
         Some(declared) => parts::room(declared),
-        None if parts::is_large(&new) => parts::room(context(host.model(), sidecar).await),
+        None if parts::is_large(&new) => parts::room(context(host.model(), client).await),
         None => usize::MAX,
     };
     let mut parts = parts::cut(&new, room);
@@ -125,9 +137,9 @@ async fn parts(host: &Host<'_>, sidecar: &Keeper, matter: &Matter<'_>) -> Parts 
 }
 
 /// How many tokens the model takes at once, as far as OpenCode knows.
-async fn context(model: &ModelChoice, sidecar: &Keeper) -> u64 {
+async fn context(model: &ModelChoice, client: &Client) -> u64 {
     let providers = match &model.base_url {
-        None => sidecar.client().providers().await.unwrap_or_default(),
+        None => client.providers().await.unwrap_or_default(),
         Some(_) => Vec::new(),
     };
     let provider = providers.into_iter().find(|one| one.id == model.provider);

@@ -16,7 +16,6 @@ use crate::outbox::{Outbox, Sent};
 use crate::plan::agenda::Agenda;
 use crate::random;
 use crate::report::document::SuspicionReport;
-use crate::review::REVIEWERS;
 use crate::review::desk::{Desk, Subject};
 use crate::review::outcome::{End, Outcome as Held};
 use crate::state::record::Record;
@@ -29,7 +28,7 @@ pub async fn hold(
     facts: &Facts,
     agenda: &Agenda,
     covered: Option<Record>,
-    running: &mut Running,
+    running: &Running,
     around: &Surroundings,
     remains: &Remains,
 ) -> Result<Outcome, Failure> {
@@ -63,14 +62,14 @@ async fn ask(
     facts: &Facts,
     agenda: &Agenda,
     reviews: bool,
-    running: &mut Running,
+    running: &Running,
     remains: &Remains,
 ) -> Result<(Held, Suspicions), Failure> {
     let diffs = review_session::diff_files(&facts.change).await?;
     let to_judge = facts.to_judge(agenda);
     let excerpts = Excerpts::read(job, &facts.code(), &to_judge).await;
     let people = human_reviewers::who_decides(job, facts, &to_judge).await?;
-    job.host.desk.open(Desk::new(
+    job.host.session().desk.open(Desk::new(
         subject(
             facts,
             excerpts.changed_since,
@@ -78,19 +77,18 @@ async fn ask(
             people,
         ),
         review_session::weights(&job.host, facts.change.sensitivity),
-        REVIEWERS[0].id,
+        job.host.session().reviewer.id,
         random::hex(16)?,
     ));
-    job.host.desk.with(|desk| {
+    job.host.session().desk.with(|desk| {
         let findings = agenda.backlog.findings.iter();
         findings.for_each(|finding| desk.carry(finding.clone()));
     });
     watch(job, facts, agenda, remains);
-    let sidecar = &mut running.sidecar;
     let title = format!("Review of {}", job.pr);
-    sidecar.open(&title).await.map_err(Failure::new)?;
+    let mut conversation = review_session::open(&job.host, &running.sidecar, &title).await?;
     let session = Talk {
-        sidecar,
+        conversation: &mut conversation,
         to_judge: &excerpts.excerpts,
         questions: &agenda.questions,
         reviews,
@@ -153,9 +151,9 @@ fn watch(job: &Job<'_>, facts: &Facts, agenda: &Agenda, remains: &Remains) {
     report.set_verdict(Verdict::Incomplete, &Tally::default());
     let setup = job.host.setup;
     let file = exits::report_file(setup);
-    let veil = setup.actions.veil().clone();
-    let watcher = remains.draft.watcher(report, file, veil);
-    job.host.desk.watch(watcher);
+    let redactor = setup.actions.redactor().clone();
+    let watcher = remains.draft.watcher(report, file, redactor);
+    job.host.session().desk.watch(watcher);
 }
 
 fn subject(

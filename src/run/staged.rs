@@ -31,7 +31,7 @@ pub struct Staged<'a> {
 /// The findings of finished passes, where GitHub takes them, in the order of the diff: calls that were made at once
 /// arrive in any.
 pub fn publishable(job: &Job<'_>, facts: &Facts) -> Vec<Finding> {
-    let findings = job.host.desk.with(|desk| {
+    let findings = job.host.session().desk.with(|desk| {
         let entries = desk.publishable().0.into_iter();
         let placed = entries.map(|entry| placed(&entry.finding, facts));
         placed.collect()
@@ -63,7 +63,7 @@ impl<'a> Staged<'a> {
         recheck: &'a Recheck,
         missed: Option<Vec<Score>>,
     ) -> Self {
-        let on_desk = job.host.desk.with(|desk| {
+        let on_desk = job.host.session().desk.with(|desk| {
             let (due, replies) = desk.publishable();
             let due: Vec<u32> = due.into_iter().map(|entry| entry.id).collect();
             let replies: Vec<StagedReply> = replies.into_iter().cloned().collect();
@@ -96,7 +96,11 @@ impl<'a> Staged<'a> {
             open: threads.filter(|thread| thread.status.is_open()).collect(),
             reopened,
             lost: missed.unwrap_or_else(|| {
-                let still_said = job.host.desk.with(|desk| desk.still_said().collect());
+                let still_said = job
+                    .host
+                    .session()
+                    .desk
+                    .with(|desk| desk.still_said().collect());
                 still_said.unwrap_or_default()
             }),
         }

@@ -17,20 +17,21 @@ impl Run<'_> {
         }
         self.actions.group("Check of fixes");
         let (before, began) = (outcome.used, self.clock.instant());
-        let mut progress = Progress::new("check of fixes".into(), before.told);
-        let review = self.sidecar.set_aside();
-        let checked = match self.sidecar.renew().await {
-            Ok(()) => {
+        let mut progress = Progress::new("check of fixes".into());
+        let checked = match self.conversation.beside().await {
+            Ok(check) => {
                 self.state.tasks += 1;
-                self.carry_out(Task::Fixes(&fixes), &mut progress).await?
+                let review = std::mem::replace(self.conversation, check);
+                let checked = self.carry_out(Task::Fixes(&fixes), &mut progress).await;
+                *self.conversation = review;
+                checked?
             }
             Err(error) => Err(GivenUp::Failed(error.to_string())),
         };
-        self.sidecar.take_up(review);
         self.desk.with(|desk| desk.ledger.close());
         self.tell(&progress);
         self.actions.end_group();
-        outcome.used = self.used(&progress);
+        outcome.used = self.used();
         let used = &outcome.used;
         outcome.passes.push(PassLog {
             number: 0,
@@ -40,7 +41,7 @@ impl Run<'_> {
                 .then(|| format!("{} checked.", plural(fixes.len(), "finding"))),
             tool_calls: progress.tool_calls(),
             tokens: used.since(&before),
-            cost_usd: (used.told.cost - before.told.cost).max(0.0),
+            cost_usd: used.cost_since(&before),
             took: self.clock.instant() - began,
         });
         if let Err(GivenUp::Refused(why)) = checked {

@@ -1,23 +1,19 @@
-//! The live line of the log: what the finished turns took, and what the one under way has taken so far.
+//! The live line of the log: the stage, its tool calls, and what the session has taken so far.
 
 use crate::actions::Actions;
 use crate::review::limits::Used;
-use crate::review::session::{SidecarEvent, ToolState, Turn, Usage};
+use crate::review::session::{SidecarEvent, ToolState, Turn};
 
 pub(super) struct Progress {
     stage: String,
-    settled: Usage,
-    running: Usage,
     settled_calls: usize,
     running_calls: usize,
 }
 
 impl Progress {
-    pub(super) fn new(stage: String, settled: Usage) -> Self {
+    pub(super) fn new(stage: String) -> Self {
         Self {
             stage,
-            settled,
-            running: Usage::default(),
             settled_calls: 0,
             running_calls: 0,
         }
@@ -41,51 +37,32 @@ impl Progress {
 
     /// Takes note of an event, each once.
     pub(super) fn heed(&mut self, event: &SidecarEvent) {
-        match event {
-            SidecarEvent::ToolCall {
-                state: ToolState::Completed | ToolState::Failed,
-                ..
-            } => {
-                self.running_calls += 1;
-            }
-            SidecarEvent::Usage { tokens, cost, .. } => {
-                self.running += Usage {
-                    tokens: *tokens,
-                    cost: *cost,
-                    requests: 1,
-                };
-            }
-            _ => {}
+        if let SidecarEvent::ToolCall {
+            state: ToolState::Completed | ToolState::Failed,
+            ..
+        } = event
+        {
+            self.running_calls += 1;
         }
     }
 
     /// The turn's own account replaces what the events told.
     pub(super) fn settle(&mut self, turn: &Turn) {
-        self.settled += turn.usage;
         self.settled_calls += turn.tool_calls;
-        self.running = Usage::default();
         self.running_calls = 0;
     }
 
-    /// The turn gives no account; what the events told was spent.
+    /// The turn gives no account; what the events told was done.
     pub(super) fn break_off(&mut self) {
-        self.settled += self.running;
         self.settled_calls += self.running_calls;
-        self.running = Usage::default();
         self.running_calls = 0;
-    }
-
-    pub(super) fn usage(&self) -> Usage {
-        let mut usage = self.settled;
-        usage += self.running;
-        usage
     }
 
     pub(super) fn tool_calls(&self) -> usize {
         self.settled_calls + self.running_calls
     }
 
-    /// `used`: by everything so far.
+    /// `used`: by the session so far.
     pub(super) fn line(&self, used: &Used) -> String {
         format!(
             "{} · {} tool calls · {} · ${:.4}",

@@ -26,7 +26,7 @@ impl Run<'_> {
         }
         self.actions.group("Questions");
         let (before, began) = (outcome.used, self.clock.instant());
-        let mut progress = Progress::new("questions".into(), before.told);
+        let mut progress = Progress::new("questions".into());
         for question in self.questions {
             match self.ask(question, &mut progress).await? {
                 Reply::Text(text) => outcome.answers.push(Answer {
@@ -42,7 +42,7 @@ impl Run<'_> {
         }
         self.tell(&progress);
         self.actions.end_group();
-        outcome.used = self.used(&progress);
+        outcome.used = self.used();
         let log = log(outcome, &before, progress.tool_calls());
         outcome.passes.push(PassLog {
             took: self.clock.instant() - began,
@@ -86,7 +86,7 @@ fn log(outcome: &Outcome, before: &Used, tool_calls: usize) -> PassLog {
         summary: done.then(|| format!("{} answered.", plural(answered, "question"))),
         tool_calls,
         tokens: used.since(before),
-        cost_usd: (used.told.cost - before.told.cost).max(0.0),
+        cost_usd: used.cost_since(before),
         took: Duration::ZERO,
     }
 }

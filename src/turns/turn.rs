@@ -6,7 +6,7 @@ use super::progress::Progress;
 use crate::opencode::{ClientError, Watched};
 use crate::review::attempts::Ended;
 use crate::review::limits::Used;
-use crate::review::session::SidecarEvent;
+use crate::review::session::{SidecarEvent, Usage};
 use crate::review::watch::{Stopped, Watch};
 use std::cell::RefCell;
 use std::pin::pin;
@@ -30,9 +30,8 @@ impl Run<'_> {
         calls: usize,
         progress: &mut Progress,
     ) -> Ended {
-        let used = self.used(progress);
-        self.meter.set(used);
-        if let Some(why) = self.limits.exceeded_by(&used) {
+        self.used();
+        if let Some(why) = self.limits.exceeded_by(&self.run_usage.total()) {
             return Ended::OverBudget(why);
         }
         if self.clock.instant() >= until {
@@ -40,10 +39,16 @@ impl Run<'_> {
         }
         let ended = self.watched(text, until, Watch::new(calls), progress).await;
         match &ended {
-            Ended::Turn(turn) => progress.settle(turn),
-            _ => progress.break_off(),
+            Ended::Turn(turn) => {
+                progress.settle(turn);
+                self.usage.settle(turn.usage);
+            }
+            _ => {
+                progress.break_off();
+                self.usage.break_off();
+            }
         }
-        self.meter.set(self.used(progress));
+        self.used();
         ended
     }
 
@@ -54,18 +59,19 @@ impl Run<'_> {
         mut watch: Watch,
         progress: &mut Progress,
     ) -> Ended {
-        let (client, session) = (self.sidecar.client(), self.sidecar.session());
+        let (client, session) = (self.conversation.client(), self.conversation.session());
         let Some(session) = session else {
             return Ended::Unreachable("there is no session".into());
         };
         let progress = RefCell::new(progress);
         let heed = |event: &SidecarEvent| {
-            let used = self.heed(event, &mut progress.borrow_mut());
-            let over = self.limits.exceeded_by(&used).map(Stop::Budget);
+            self.heed(event, &mut progress.borrow_mut());
+            let over = self.limits.exceeded_by(&self.run_usage.total());
+            let over = over.map(Stop::Budget);
             over.or_else(|| watch.heed(event).map(Stop::Watch))
         };
         let mut prompt = pin!(client.prompt_watched(session, text, heed));
-        let mut lost = pin!(self.sidecar.lost());
+        let mut lost = pin!(self.conversation.lost());
         let mut deadline = pin!(tokio::time::sleep_until(until.into()));
         let mut tick = tokio::time::interval(TICK);
         tick.tick().await;
@@ -89,11 +95,17 @@ impl Run<'_> {
         Ended::OutOfTime
     }
 
-    /// Takes note of an event; returns what was used by then.
-    fn heed(&self, event: &SidecarEvent, progress: &mut Progress) -> Used {
+    /// Takes note of an event.
+    fn heed(&self, event: &SidecarEvent, progress: &mut Progress) {
         progress.heed(event);
-        let used = self.used(progress);
-        self.actions.glimpse(&progress.line(&used));
+        if let SidecarEvent::Usage { tokens, cost, .. } = event {
+            self.usage.hear(Usage {
+                tokens: *tokens,
+                cost: *cost,
+                requests: 1,
+            });
+        }
+        self.actions.glimpse(&progress.line(&self.used()));
         if let SidecarEvent::Retrying {
             attempt, message, ..
         } = event
@@ -102,28 +114,24 @@ impl Run<'_> {
             let what = format!(": OpenCode asks the model again (attempt {attempt}): {message}");
             progress.say(self.actions, &what);
         }
-        self.meter.set(used);
-        used
     }
 
-    /// What the model has taken by now.
-    pub(super) fn used(&self, progress: &Progress) -> Used {
-        Used {
-            told: progress.usage(),
-            passed: self.gateway.taken(),
-        }
+    /// What the session has taken by now, with what has passed its route.
+    pub(super) fn used(&self) -> Used {
+        self.usage.pass(self.route.taken());
+        self.usage.used()
     }
 
     /// The live line of the log.
     pub(super) fn tell(&self, progress: &Progress) {
-        let line = progress.line(&self.used(progress));
+        let line = progress.line(&self.used());
         self.actions.progress(&line);
     }
 
     /// Why a prompt could not be carried through. A connection that breaks is the first that is seen of a process that
     /// ends; one that lives and does not speak is no better.
     async fn failed(&self, error: &ClientError) -> Ended {
-        match (self.sidecar.is_lost().await, error) {
+        match (self.conversation.is_lost().await, error) {
             (Some(why), _) => Ended::Lost(why),
             (None, ClientError::Unreachable { .. }) => Ended::Lost(error.to_string()),
             (None, _) => Ended::Unreachable(error.to_string()),

@@ -3,7 +3,7 @@
 
 use super::draw::Draw;
 use crate::config::ModelChoice;
-use crate::gateway::{Gateway, Limits};
+use crate::gateway::{Gateway, Limits, SessionRoute};
 use crate::opencode::Profile;
 use crate::tools::review_names;
 use serde::Deserialize;
@@ -31,7 +31,7 @@ const WIRES: [(&str, &str); 3] = [
     ("openai", "responses"),
 ];
 
-static GATEWAYS: LazyLock<[Gateway; 3]> = LazyLock::new(|| {
+static ROUTES: LazyLock<[SessionRoute; 3]> = LazyLock::new(|| {
     WIRES.map(|(provider, _)| {
         let model = ModelChoice {
             provider: provider.into(),
@@ -41,8 +41,9 @@ static GATEWAYS: LazyLock<[Gateway; 3]> = LazyLock::new(|| {
             context: None,
         };
         let tools = Profile::Reviewer.tools(&review_names(false));
-        Gateway::new(&model, "placeholder".into(), &[], Limits::default(), tools)
-            .expect("a gateway")
+        let gateway = Gateway::new(&[], Limits::default()).expect("a gateway");
+        let route = gateway.open("r1", &model, "placeholder".into(), tools);
+        route.expect("a route")
     })
 });
 
@@ -56,8 +57,8 @@ pub fn hold(bytes: &[u8]) {
         format!("{{\"model\":\"m-1\",\"store\":false{hostile}}}"),
         format!("{{\"model\":\"m-1\",\"store\":false,\"tools\":[{hostile}]}}"),
     ] {
-        for (gateway, (_, path)) in GATEWAYS.iter().zip(WIRES) {
-            let admitted = gateway.admits(path, body.as_bytes());
+        for (route, (_, path)) in ROUTES.iter().zip(WIRES) {
+            let admitted = route.admits(path, body.as_bytes());
             assert!(admitted || body != plain, "{path}");
             if admitted {
                 is_harmless(&body);

@@ -13,17 +13,19 @@ use data_encoding::BASE64;
 use futures_util::StreamExt as _;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::sync::{Notify, broadcast};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::broadcast;
 
 pub struct Server {
     agent: Agent,
     authorization: String,
     events: broadcast::Sender<Value>,
-    aborted: Notify,
-    busy: AtomicBool,
+    /// The sessions whose turn is to end.
+    aborted: broadcast::Sender<String>,
+    busy: Mutex<BTreeSet<String>>,
 }
 
 impl Server {
@@ -33,14 +35,18 @@ impl Server {
             agent: Agent::new(given.config),
             authorization: format!("Basic {}", BASE64.encode(credentials.as_bytes())),
             events: broadcast::channel(1024).0,
-            aborted: Notify::new(),
-            busy: AtomicBool::default(),
+            aborted: broadcast::channel(64).0,
+            busy: Mutex::default(),
         }
     }
 
     fn known(&self, id: &str) -> Result<(), StatusCode> {
-        let known = self.agent.store.turn_to(id);
+        let known = self.agent.store.knows(id);
         known.then_some(()).ok_or(StatusCode::NOT_FOUND)
+    }
+
+    fn busy(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tell(&self, kind: &str, properties: &Value) {
@@ -91,8 +97,8 @@ async fn create(State(server): State<Arc<Server>>) -> Json<Value> {
 
 async fn status(State(server): State<Arc<Server>>) -> Json<Value> {
     let mut busy = json!({});
-    if server.busy.load(Ordering::Relaxed) {
-        busy[server.agent.store.id()] = json!({ "type": "busy" });
+    for id in server.busy().iter() {
+        busy[id] = json!({ "type": "busy" });
     }
     Json(busy)
 }
@@ -113,7 +119,7 @@ async fn session(
     Path(id): Path<String>,
 ) -> Result<Json<Value>, StatusCode> {
     server.known(&id)?;
-    let messages = server.agent.store.messages();
+    let messages = server.agent.store.messages(&id);
     let sum = |pointer: &str| -> f64 {
         let numbers = messages
             .iter()
@@ -132,11 +138,12 @@ async fn list(
     Path(id): Path<String>,
 ) -> Result<Json<Value>, StatusCode> {
     server.known(&id)?;
-    Ok(Json(Value::Array(server.agent.store.messages())))
+    Ok(Json(Value::Array(server.agent.store.messages(&id))))
 }
 
-async fn abort(State(server): State<Arc<Server>>) -> Json<Value> {
-    server.aborted.notify_waiters();
+async fn abort(State(server): State<Arc<Server>>, Path(id): Path<String>) -> Json<Value> {
+    // Nothing has to be under way.
+    let _nothing = server.aborted.send(id);
     Json(json!(true))
 }
 
@@ -151,11 +158,13 @@ async fn prompt(
     let (store, quirks) = (&server.agent.store, &server.agent.quirks);
     let parts = body["parts"].as_array().into_iter().flatten();
     let text: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
-    let parent = format!("msg_{}", store.messages().len());
-    store.push(json!({ "info": { "role": "user", "id": parent }, "parts": body["parts"] }));
-    server.busy.store(true, Ordering::Relaxed);
+    let parent = format!("msg_{}", store.messages(&id).len());
+    let prompt = json!({ "info": { "role": "user", "id": parent }, "parts": body["parts"] });
+    store.push(&id, prompt);
+    let mut aborted = server.aborted.subscribe();
+    server.busy().insert(id.clone());
     let tell = |said: &Said| {
-        store.push(said.message(&parent));
+        store.push(&id, said.message(&parent));
         for part in said.parts() {
             let properties = json!({ "sessionID": id, "part": part });
             server.tell("message.part.updated", &properties);
@@ -163,17 +172,22 @@ async fn prompt(
     };
     let directory = directory(&headers);
     let text = text.join("\n");
-    let turn = server.agent.turn(&text, &directory, tell);
+    let turn = server.agent.turn(&id, &text, &directory, tell);
     let last = tokio::select! {
         last = turn => last,
-        () = server.aborted.notified() => Said::failed("MessageAbortedError", "Aborted", None),
+        () = told_of(&mut aborted, &id) => Said::failed("MessageAbortedError", "Aborted", None),
     };
-    server.busy.store(false, Ordering::Relaxed);
+    server.busy().remove(&id);
     server.tell("session.idle", &json!({ "sessionID": id }));
     if quirks.mute.swap(false, Ordering::Relaxed) {
         std::future::pending::<()>().await;
     }
     Ok(Json(last.message(&parent)))
+}
+
+/// Waits until this session is named.
+async fn told_of(aborted: &mut broadcast::Receiver<String>, id: &str) {
+    while aborted.recv().await.is_ok_and(|named| named != id) {}
 }
 
 fn directory(headers: &HeaderMap) -> PathBuf {

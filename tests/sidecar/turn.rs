@@ -92,14 +92,21 @@ impl Agent {
     }
 
     /// Returns the last answer, after telling of each.
-    pub async fn turn(&self, text: &str, directory: &Path, tell: impl Fn(&Said)) -> Said {
-        self.store.say(json!({ "role": "user", "content": text }));
+    pub async fn turn(
+        &self,
+        session: &str,
+        text: &str,
+        directory: &Path,
+        tell: impl Fn(&Said),
+    ) -> Said {
+        self.store
+            .say(session, json!({ "role": "user", "content": text }));
         let tools = match self.tools().await {
             Ok(tools) => tools,
             Err(error) => return Said::failed("UnknownError", &error.to_string(), None),
         };
         loop {
-            let said = match self.answer(&tools, directory).await {
+            let said = match self.answer(session, &tools, directory).await {
                 Ok(said) => said,
                 Err(error) => Said::failed("UnknownError", &error.to_string(), None),
             };
@@ -134,8 +141,13 @@ impl Agent {
             .await
     }
 
-    async fn answer(&self, tools: &Value, directory: &Path) -> Result<Said, reqwest::Error> {
-        let conversation = Value::Array(self.store.conversation());
+    async fn answer(
+        &self,
+        session: &str,
+        tools: &Value,
+        directory: &Path,
+    ) -> Result<Said, reqwest::Error> {
+        let conversation = Value::Array(self.store.conversation(session));
         let response = self.ask_model(&conversation, tools).await?;
         let status = response.status().as_u16();
         let body: Value = response.json().await?;
@@ -148,9 +160,9 @@ impl Agent {
         }
         let choice = &body["choices"][0];
         let message = choice["message"].clone();
-        self.store.say(message.clone());
+        self.store.say(session, message.clone());
         let mut said = Said {
-            id: format!("prt_{}", self.store.conversation().len()),
+            id: format!("prt_{session}_{}", self.store.conversation(session).len()),
             text: message["content"].as_str().unwrap_or_default().to_owned(),
             finish: choice["finish_reason"]
                 .as_str()
@@ -166,8 +178,8 @@ impl Agent {
         for call in message["tool_calls"].as_array().into_iter().flatten() {
             let name = call["function"]["name"].as_str().unwrap_or_default();
             let (text, failed) = self.carry_out(name, &call["function"], directory).await;
-            self.store
-                .say(json!({ "role": "tool", "tool_call_id": call["id"], "content": text }));
+            let result = json!({ "role": "tool", "tool_call_id": call["id"], "content": text });
+            self.store.say(session, result);
             said.calls.push(Called {
                 id: call["id"].clone(),
                 tool: name.to_owned(),

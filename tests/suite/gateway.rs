@@ -9,4 +9,5 @@ mod opencode;
 mod real;
 mod recorded;
 mod refusals;
+mod sessions;
 mod way;

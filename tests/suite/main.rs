@@ -41,6 +41,7 @@ mod signals;
 mod soak;
 mod spending;
 mod standin_github;
+mod together;
 mod unseen;
 mod walls;
 mod watch;

@@ -128,7 +128,7 @@ async fn put_to_gateway(choice: &ModelChoice, asked: &Got, proxy: &Provider) -> 
     let below = path
         .strip_prefix(&format!("/{}/", choice.provider))
         .unwrap();
-    let mut request = bench.plain(reqwest::Method::POST, &format!("/model/{below}"));
+    let mut request = bench.plain(reqwest::Method::POST, &format!("/model/r1/{below}"));
     for (name, value) in &asked.headers {
         if name != "host" && name != "content-length" {
             request = request.header(name, value);

@@ -38,7 +38,7 @@ impl Way {
     }
 
     fn asks(&self, body: String) -> reqwest::RequestBuilder {
-        let path = format!("/model/{}", self.of.2);
+        let path = format!("/model/r1/{}", self.of.2);
         let mut request = self.bench.plain(reqwest::Method::POST, &path);
         if self.of.0 == "vercel" {
             request = request.header("ai-language-model-id", self.of.1);

@@ -85,6 +85,7 @@ async fn hear(
 /// The server that the sidecar would reach.
 pub struct Bench {
     pub server: ToolServer,
+    pub gateway: Gateway,
     http: reqwest::Client,
 }
 
@@ -110,12 +111,25 @@ impl Bench {
     }
 
     pub async fn before(model: &ModelChoice, network: &[(&str, &str)], limits: Limits) -> Self {
+        Self::between(&[("r1", model, PLACEHOLDER)], network, limits).await
+    }
+
+    /// With a route for each session: its name, model and placeholder.
+    pub async fn between(
+        sessions: &[(&str, &ModelChoice, &str)],
+        network: &[(&str, &str)],
+        limits: Limits,
+    ) -> Self {
         let network: Vec<(String, String)> = network
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let tools = Profile::Reviewer.tools(&review_names(false));
-        let gateway = Gateway::new(model, PLACEHOLDER.into(), &network, limits, tools).unwrap();
+        let gateway = Gateway::new(&network, limits).unwrap();
+        for (session, model, placeholder) in sessions {
+            let tools = Profile::Reviewer.tools(&review_names(false));
+            let opened = gateway.open(session, model, placeholder.to_owned().into(), tools);
+            opened.unwrap();
+        }
         let offer = Offer {
             session: SessionName::Review(1),
             bearer: "bearer".into(),
@@ -125,6 +139,7 @@ impl Bench {
         let server = ToolServer::start(vec![offer], Some(&gateway));
         Self {
             server: server.await.unwrap(),
+            gateway,
             http: reqwest::Client::builder().no_proxy().build().unwrap(),
         }
     }
@@ -137,7 +152,7 @@ impl Bench {
 
     /// As OpenCode asks.
     pub fn asks(&self, body: impl Into<reqwest::Body>) -> RequestBuilder {
-        self.plain(reqwest::Method::POST, "/model/chat/completions")
+        self.plain(reqwest::Method::POST, "/model/r1/chat/completions")
             .bearer_auth(PLACEHOLDER)
             .header("content-type", "application/json")
             .body(body)

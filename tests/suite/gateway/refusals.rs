@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 async fn a_request_without_the_placeholder_causes_nothing() {
     let provider = Provider::says("ok").await;
     let bench = Bench::at(&provider.url()).await;
-    let path = "/model/chat/completions";
+    let path = "/model/r1/chat/completions";
     for request in [
         bench.plain(Method::POST, path).body(BODY),
         bench.plain(Method::POST, path).bearer_auth(KEY).body(BODY),
@@ -43,17 +43,17 @@ async fn another_method_path_or_origin_is_refused() {
     let provider = Provider::says("ok").await;
     let bench = Bench::at(&provider.url()).await;
     for method in [Method::GET, Method::PUT, Method::DELETE, Method::PATCH] {
-        let request = bench.plain(method, "/model/chat/completions");
+        let request = bench.plain(method, "/model/r1/chat/completions");
         let (status, message) = refused(request.bearer_auth(PLACEHOLDER)).await;
         assert_eq!(status, 403, "{message}");
     }
     for path in [
-        "/model/models",
-        "/model/files",
-        "/model/chat/completions/x",
-        "/model/chat/completions?key=1",
-        "/model/chat%2fcompletions",
-        "/model//chat/completions",
+        "/model/r1/models",
+        "/model/r1/files",
+        "/model/r1/chat/completions/x",
+        "/model/r1/chat/completions?key=1",
+        "/model/r1/chat%2fcompletions",
+        "/model/r1//chat/completions",
     ] {
         let request = bench.plain(Method::POST, path).bearer_auth(PLACEHOLDER);
         let (status, message) = refused(request.body(BODY)).await;
@@ -72,13 +72,13 @@ async fn a_request_for_another_host_is_refused() {
     let ours = bench.server.base_url().trim_start_matches("http://");
     let evil = &provider.address;
     for (target, host) in [
-        ("/model/chat/completions", evil.as_str()),
-        ("/model/chat/completions", "localhost"),
+        ("/model/r1/chat/completions", evil.as_str()),
+        ("/model/r1/chat/completions", "localhost"),
         (
-            &format!("http://{evil}/model/chat/completions") as &str,
+            &format!("http://{evil}/model/r1/chat/completions") as &str,
             ours,
         ),
-        ("/model/x/../chat/completions", ours),
+        ("/model/r1/x/../chat/completions", ours),
     ] {
         let mut stream = tokio::net::TcpStream::connect(ours).await.unwrap();
         let request = format!(

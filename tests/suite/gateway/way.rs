@@ -48,7 +48,7 @@ async fn the_provider_gets_the_length_of_the_judged_body_whatever_the_sidecar_sa
     let bench = Bench::at(&provider.url()).await;
     let host = bench.server.base_url().strip_prefix("http://").unwrap();
     let request = format!(
-        "POST /model/chat/completions HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {PLACEHOLDER}\r\n\
+        "POST /model/r1/chat/completions HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {PLACEHOLDER}\r\n\
          content-length: 2\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n{:x}\r\n{BODY}\r\n0\r\n\r\n",
         BODY.len()
     );

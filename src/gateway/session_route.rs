@@ -1,0 +1,192 @@
+//! The way of one session to its model: its placeholder, its upstream, its count. Separate from the gateway, which has one
+//! for each session of a run and only chooses among them.
+
+use super::adapters::{Call, ModelIn};
+use super::body::{self, BodyFault, Wanted};
+use super::door::{self, Door};
+use super::meter::{Meter, Room};
+use super::refusal::Refusal;
+use super::scrub::{Scrubber, Spellings};
+use crate::review::limits::Traffic;
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures_util::{Stream, StreamExt, TryStreamExt};
+use secrecy::SecretString;
+use std::fmt;
+use std::sync::Arc;
+
+/// The route of one session. Cheap to clone.
+#[derive(Clone)]
+pub struct SessionRoute(Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) http: reqwest::Client,
+    pub(super) door: Door,
+    pub(super) spellings: Spellings,
+    pub(super) meter: Meter,
+    /// The names of the tools that requests may offer; a `*` at the end stands for any end.
+    pub(super) tools: Vec<String>,
+}
+
+impl Inner {
+    /// A silence is counted; other errors pass or do not, and OpenCode finds out.
+    fn note(&self, error: &reqwest::Error) {
+        if error.is_timeout() && !error.is_connect() {
+            self.meter.was_silent();
+        }
+    }
+
+    fn judge(&self, call: &Call, body: &[u8]) -> Result<(), BodyFault> {
+        let upstream = &self.door.upstream;
+        let in_body = upstream.model_in == ModelIn::Body;
+        let wanted = Wanted {
+            model: in_body.then_some(upstream.model.as_str()),
+            wire: call.wire,
+            tools: &self.tools,
+        };
+        body::judge(body, &wanted)
+    }
+}
+
+impl fmt::Debug for SessionRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionRoute")
+            .field("path", &self.0.door.prefix)
+            .field("upstream", &self.0.door.upstream.host())
+            .finish_non_exhaustive()
+    }
+}
+
+impl SessionRoute {
+    pub(super) fn new(inner: Inner) -> Self {
+        Self(Arc::new(inner))
+    }
+
+    /// Where it begins on our server, without a slash at the end.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.0.door.prefix.trim_end_matches('/')
+    }
+
+    #[must_use]
+    pub fn placeholder(&self) -> &SecretString {
+        &self.0.door.placeholder
+    }
+
+    /// What the session has asked of its model so far, counted where no sidecar can lie about it.
+    #[must_use]
+    pub fn taken(&self) -> Traffic {
+        self.0.meter.taken()
+    }
+
+    /// Which limit of the session or of its run was reached, for a person.
+    #[must_use]
+    pub fn exhausted(&self) -> Option<String> {
+        self.0.meter.reached().and_then(|refusal| refusal.limit())
+    }
+
+    /// Whether a body may go to a path below the route's. Requests are held against the same rules.
+    #[must_use]
+    pub fn admits(&self, path: &str, body: &[u8]) -> bool {
+        let mut routes = self.0.door.upstream.routes.iter();
+        let route = routes.find(|route| route.path == path);
+        route.is_some_and(|route| self.0.judge(&route.call, body).is_ok())
+    }
+
+    pub(super) async fn forward(&self, host: &str, request: Request) -> Result<Response, Refusal> {
+        let (head, body) = request.into_parts();
+        let Inner {
+            http, door, meter, ..
+        } = &*self.0;
+        let admitted = door.judge(host, &head.method, &head.uri, &head.headers)?;
+        meter.request(admitted.length)?;
+        let mut room = meter.room();
+        let body = whole(body, admitted.length, &mut room).await?;
+        self.0.judge(&admitted.call, &body)?;
+        let request = http.post(admitted.url).headers(admitted.headers);
+        let sent = request.body(body).send().await;
+        drop(room);
+        let host = || door.upstream.host();
+        let answer = sent.map_err(|error| {
+            self.0.note(&error);
+            Refusal::Unreachable {
+                host: host(),
+                cause: cause(&error),
+            }
+        })?;
+        let status = answer.status();
+        if status.is_redirection() {
+            let status = status.as_u16();
+            let host = host();
+            return Err(Refusal::Redirect { host, status });
+        }
+        let encoding = answer.headers().get(header::CONTENT_ENCODING);
+        if encoding.is_some_and(|encoding| encoding != "identity") {
+            return Err(Refusal::Compressed { host: host() });
+        }
+        let headers = door::coming_back(answer.headers(), &self.0.spellings);
+        let body = Body::from_stream(scrubbed(Arc::clone(&self.0), answer));
+        Ok((status, headers, body).into_response())
+    }
+}
+
+/// What is reserved at once for a request that tells its length; a length may be a lie.
+const RESERVED: u64 = 1 << 20;
+
+/// A request's body, read to its end.
+async fn whole(body: Body, length: Option<u64>, room: &mut Room<'_>) -> Result<Bytes, Refusal> {
+    let reserved = length.unwrap_or_default().min(RESERVED);
+    let mut whole = Vec::with_capacity(usize::try_from(reserved).unwrap_or_default());
+    let mut pieces = body.into_data_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| Refusal::Incomplete)?;
+        room.takes(u64::try_from(piece.len()).unwrap_or(u64::MAX))?;
+        whole.extend_from_slice(&piece);
+    }
+    Ok(whole.into())
+}
+
+/// The answer's body as it passes, without the key, up to its limit.
+fn scrubbed(
+    route: Arc<Inner>,
+    answer: reqwest::Response,
+) -> impl Stream<Item = Result<Bytes, String>> {
+    let scrubber = Scrubber::new(route.spellings.clone());
+    let pieces = answer.bytes_stream().map(Some);
+    let end = futures_util::stream::iter([None]);
+    pieces
+        .chain(end)
+        .scan(
+            (route, scrubber, 0_u64),
+            |(route, scrubber, so_far), piece| {
+                let passed = match piece {
+                    None => Ok(scrubber.finish()),
+                    Some(Err(error)) => {
+                        route.note(&error);
+                        Err(cause(&error))
+                    }
+                    Some(Ok(piece)) => {
+                        let length = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+                        *so_far = so_far.saturating_add(length);
+                        let within = route.meter.brings(length, *so_far);
+                        within
+                            .map(|()| scrubber.push(&piece))
+                            .map_err(|refusal| refusal.to_string())
+                    }
+                };
+                std::future::ready(Some(passed.map(Bytes::from)))
+            },
+        )
+        .try_filter(|piece| std::future::ready(!piece.is_empty()))
+}
+
+/// The innermost cause says what happened; the outer ones say only that something did.
+pub(super) fn cause(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}

@@ -1,0 +1,112 @@
+//! A session of a run: one model at work in the sidecar, with everything that is its own. Separate from the process, which
+//! all sessions of a run share.
+
+use crate::config::ModelChoice;
+use crate::gateway::{Gateway, SessionRoute};
+use crate::opencode::ToolName;
+use crate::opencode::{Conversation, Profile, Supervisor};
+use crate::review::Reviewer;
+use crate::review::desk::SharedDesk;
+use crate::review::usage::SessionUsage;
+use crate::tools::server::SessionName;
+use secrecy::SecretString;
+use std::sync::Arc;
+
+/// The secrets that one session has for itself: those of another open nothing to it.
+#[derive(Debug, Clone)]
+pub struct SessionSecrets {
+    /// Admits to the session's tools.
+    pub bearer: SecretString,
+    /// Stands in the sidecar for the model key, and admits to the session's route of the gateway.
+    pub placeholder: SecretString,
+}
+
+impl SessionSecrets {
+    fn random() -> anyhow::Result<Self> {
+        let made = || crate::random::hex(32).map(SecretString::from);
+        Ok(Self {
+            bearer: made()?,
+            placeholder: made()?,
+        })
+    }
+}
+
+#[derive(Debug)]
+pub struct Session {
+    /// In the paths of our server.
+    pub name: SessionName,
+    pub reviewer: &'static Reviewer,
+    /// What it may do.
+    pub profile: Profile,
+    pub model: ModelChoice,
+    pub secrets: SessionSecrets,
+    /// What its model has said.
+    pub desk: SharedDesk,
+    /// Its way to the model, or why there is none.
+    pub route: Result<SessionRoute, String>,
+    /// What it has taken.
+    pub usage: Arc<SessionUsage>,
+}
+
+impl Session {
+    /// `tools` are those of ours that it may call.
+    pub fn new(
+        name: SessionName,
+        reviewer: &'static Reviewer,
+        (profile, tools): (Profile, &[ToolName]),
+        model: ModelChoice,
+        usage: Arc<SessionUsage>,
+        gateway: &Result<Gateway, String>,
+    ) -> anyhow::Result<Self> {
+        let secrets = SessionSecrets::random()?;
+        let placeholder = secrets.placeholder.clone();
+        let tools = profile.tools(tools);
+        let open = |gateway: &Gateway| gateway.open(&name.to_string(), &model, placeholder, tools);
+        let route = gateway.as_ref().map_err(Clone::clone).and_then(open);
+        Ok(Self {
+            name,
+            route,
+            reviewer,
+            profile,
+            model,
+            secrets,
+            desk: SharedDesk::default(),
+            usage,
+        })
+    }
+
+    /// Opens its conversation in the sidecar.
+    pub async fn converse(
+        &self,
+        sidecar: &Arc<Supervisor>,
+        title: &str,
+    ) -> Result<Conversation, String> {
+        let (session, reviewer) = (self.name, self.reviewer.id);
+        tracing::debug!("the conversation of {session} ({reviewer}) is opened");
+        Conversation::open(sidecar, self.profile.agent(), title).await
+    }
+}
+
+/// The sessions of a run: one, and any number beside it.
+#[derive(Debug)]
+pub struct Sessions {
+    first: Session,
+    others: Vec<Session>,
+}
+
+impl Sessions {
+    #[must_use]
+    pub fn new(first: Session, others: Vec<Session>) -> Self {
+        Self { first, others }
+    }
+
+    /// The one that handles what concerns the run and not a reviewer: open threads, disputes, questions.
+    #[must_use]
+    pub fn first(&self) -> &Session {
+        &self.first
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Session> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+}
