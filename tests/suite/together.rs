@@ -5,8 +5,8 @@ use crate::standin::github::Identity;
 use crate::standin::model::{Answer, Script};
 use crate::standin::world::World;
 use opencode_reviewer::actions::{Actions, LogRedactor};
-use opencode_reviewer::app::{self, Setup};
 use opencode_reviewer::clock::Clock;
+use opencode_reviewer::commands::{self, Setup};
 use opencode_reviewer::config::environment::Environment;
 use opencode_reviewer::config::inputs::RawInputs;
 use serde_json::json;
@@ -132,7 +132,8 @@ fn two_reviews_in_one_process_show_neither_their_own_secrets_nor_those_of_the_ot
     let codes = {
         let setup = |run: usize| setup(&command(&worlds[run], SECRETS[run]), &logs[run], &process);
         let (first, second) = (setup(0), setup(1));
-        runtime.block_on(async { tokio::join!(app::action(&first), app::action(&second)) })
+        runtime
+            .block_on(async { tokio::join!(commands::action(&first), commands::action(&second)) })
     };
     for (world, log) in worlds.into_iter().zip(&logs) {
         let log = log.text();
