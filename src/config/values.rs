@@ -3,8 +3,8 @@
 
 use super::{ForkReviews, Globs};
 use crate::domain::{Login, Score, Sensitivity};
-use reqwest::Url;
 use secrecy::SecretString;
+use url::Url;
 
 /// Longer than any provider's key; GitHub's newest tokens have about 520 characters.
 const LONGEST_SECRET: usize = 8_192;
