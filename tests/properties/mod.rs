@@ -2,10 +2,12 @@
 //! targets of `fuzz/` let coverage lead. Both supply bytes; `draw.rs` makes them into inputs, and a property panics.
 //! Names of the product are `crate::` names in both, because `fuzz/src/lib.rs` imports its modules.
 
+pub mod active;
 pub mod block;
 pub mod diff;
 pub mod draw;
 pub mod event;
+pub mod forms;
 pub mod redact;
 pub mod request;
 pub mod sanitize;

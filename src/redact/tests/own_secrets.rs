@@ -2,7 +2,7 @@
 //! these nothing may be left.
 
 use super::super::*;
-use crate::properties::redact::FORMS;
+use crate::properties::forms::FORMS;
 use proptest::prelude::*;
 
 fn redactor(secrets: &[&str]) -> Redactor {
