@@ -3,8 +3,7 @@
 
 use super::standin::github::state::{PullRequest, ReviewComment, State};
 use super::standin::world::{Ran, World};
-use opencode_reviewer::report::summary::grouped;
-use opencode_reviewer::text::count::plural;
+use opencode_reviewer::text::count::{grouped, plural};
 use regex::Regex;
 use std::io::IsTerminal as _;
 use std::time::Duration;
