@@ -203,7 +203,7 @@ impl CheckRun {
             details_url: run.url(),
             output: CheckOutput {
                 title: title.into(),
-                summary: summary.into(),
+                summary,
                 text: lease.clone(),
             },
             conclusion: None,
