@@ -35,6 +35,7 @@ pub fn clean(text: &str) -> String {
 }
 
 /// Whether a cleaned text still means the same behind other words in the same line.
+#[must_use]
 pub fn begins_with_words(cleaned: &str) -> bool {
     let words = matches!(parser(cleaned).next(), Some(Event::Start(Tag::Paragraph)));
     // What only the missing head keeps from being a table.

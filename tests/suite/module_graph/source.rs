@@ -8,13 +8,13 @@ use std::sync::LazyLock;
 
 /// Comments, then strings, characters and lifetimes, then what paths are made of.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    let token = r####"(?xs)
+    let token = r#"(?xs)
         (?<comment> //[^\n]* | /\*.*?\*/ )
-        | b?r"[^"]*" | b?r\#".*?"\# | b?r\#\#.*?"\#\# | b?r\#\#\#.*?"\#\#\#
+        | b?r"[^"]*" | b?r\#".*?"\# | b?r\#\#".*?"\#\# | b?r\#\#\#".*?"\#\#\#
         | b?"(?:\\.|[^"\\])*"
         | b?'(?:\\u\{[^}]*\}|\\x..|\\.|[^\\'])' | '\w+
         | \w+ | :: | \S
-    "####;
+    "#;
     Regex::new(token).unwrap()
 });
 
