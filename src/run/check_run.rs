@@ -194,7 +194,7 @@ impl CheckRun {
             details_url: job.url(),
             output: CheckOutput {
                 title: title.into(),
-                summary: summary.into(),
+                summary,
                 text: lease.clone(),
             },
             conclusion: None,

@@ -215,18 +215,18 @@ async fn admit(State(sessions): State<Sessions>, request: Request) -> Response {
     let (session, server) = path
         .and_then(|path| path.split_once('/'))
         .unwrap_or_default();
-    let served = sessions.get(session);
-    let expected = match &served {
-        Some(served) => served.authorization.as_bytes(),
+    let found = sessions.get(session);
+    let expected = match &found {
+        Some(found) => found.authorization.as_bytes(),
         None => NOBODY.as_bytes(),
     };
     let given = request.headers().get(header::AUTHORIZATION);
     // In constant time: how long a comparison takes must not tell how much was right.
     let matches = given.is_some_and(|given| given.as_bytes().ct_eq(expected).into());
-    let Some(served) = served.filter(|_| matches) else {
+    let Some(admitted) = found.filter(|_| matches) else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
-    match served.servers.get(server) {
+    match admitted.servers.get(server) {
         Some(mcp) => mcp.handle(request).await.map(Body::new),
         None => StatusCode::NOT_FOUND.into_response(),
     }

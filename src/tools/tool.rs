@@ -66,6 +66,7 @@ pub struct BoundTool {
 }
 
 impl BoundTool {
+    #[must_use]
     pub fn call(&self, arguments: JsonObject) -> BoxFuture<'static, Answer> {
         (self.call)(arguments)
     }

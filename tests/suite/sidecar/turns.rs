@@ -280,12 +280,16 @@ async fn opencode_itself_says_that_the_reviewer_only_reads() {
         .collect();
     allowed.sort_unstable();
     let expected = [
-        "github_*",
+        "github_get_run_state",
+        "github_post_review_comment",
+        "github_reply_to_thread",
+        "github_resolve_thread",
         "glob",
         "grep",
         "list",
         "read",
-        "submit_*",
+        "submit_fix_check",
+        "submit_pass_results",
         "todoread",
         "todowrite",
     ];
