@@ -6,11 +6,11 @@ use super::standin::github::Change;
 use super::standin::model::Script;
 use super::standin::world::{KEY, World};
 use anyhow::{Context as _, Result, ensure};
-use opencode_reviewer::domain::{
+use reviewer_core::domain::{
     Anchor, Assessment, Category, CommitSha, Finding, PassNumber, PrKey, Score, Side,
 };
-use opencode_reviewer::publish::comment::Voice;
-use opencode_reviewer::state::signature::Keys;
+use reviewer_core::publish::comment::Voice;
+use reviewer_core::state::signature::Keys;
 use std::fmt::Write as _;
 use std::io::{Read as _, Seek as _};
 use std::time::Duration;

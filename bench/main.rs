@@ -35,9 +35,9 @@ mod table;
 mod tools;
 
 use anyhow::{Context as _, Result, ensure};
-use opencode_reviewer::opencode::find_opencode;
-use opencode_reviewer::state::spending::Day;
 use pr_agent::PrAgent;
+use reviewer_agent::opencode::find_opencode;
+use reviewer_core::state::spending::Day;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::SystemTime;

@@ -3,18 +3,16 @@
 
 use super::measure;
 use anyhow::{Context as _, Result, ensure};
-use opencode_reviewer::domain::{
+use reviewer_core::domain::{
     Anchor, Assessment, Category, CommentId, CommitSha, Finding, Login, PassNumber, PrKey, Score,
     Side, Standing, Thread,
 };
-use opencode_reviewer::publish::comment::Voice;
-use opencode_reviewer::review::desk::{Effect, StagedReply};
-use opencode_reviewer::review::ledger::Stage;
-use opencode_reviewer::state::block::Conversation as Closing;
-use opencode_reviewer::state::rebuild::{
-    Comment, Conversation, Rebuilt, ReviewBody, Sources, rebuild,
-};
-use opencode_reviewer::state::signature::Keys;
+use reviewer_core::publish::comment::Voice;
+use reviewer_core::review::desk::{Effect, StagedReply};
+use reviewer_core::review::ledger::Stage;
+use reviewer_core::state::block::Conversation as Closing;
+use reviewer_core::state::rebuild::{Comment, Conversation, Rebuilt, ReviewBody, Sources, rebuild};
+use reviewer_core::state::signature::Keys;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;

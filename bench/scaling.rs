@@ -3,9 +3,9 @@
 
 use super::measure;
 use anyhow::Result;
-use opencode_reviewer::context::since::{Moves, Since};
-use opencode_reviewer::domain::{CommitSha, FileDiff};
-use opencode_reviewer::redact::Redactor;
+use reviewer_core::context::since::{Moves, Since};
+use reviewer_core::domain::{CommitSha, FileDiff};
+use reviewer_text::redact::Redactor;
 use secrecy::SecretString;
 use std::fmt::Write as _;
 use std::slice::from_ref;

@@ -7,9 +7,9 @@ mod text;
 
 pub use log_redactor::{LogRedactor, Registration};
 
-use crate::random;
-use crate::redact::Redactor;
-use crate::text::line::{Line, Piece};
+use reviewer_system::random;
+use reviewer_text::line::{Line, Piece};
+use reviewer_text::redact::Redactor;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fs::OpenOptions;

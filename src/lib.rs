@@ -2,36 +2,10 @@
 //! `ARCHITECTURE.md` says where things are and what always holds.
 
 pub mod actions;
-pub mod authority;
-pub mod clock;
 pub mod commands;
-pub mod config;
-pub mod context;
-pub mod domain;
-pub mod event;
-pub mod gateway;
 mod gather;
-pub mod git;
-pub mod github;
 mod host;
-pub mod opencode;
-pub mod outbound;
 pub mod outbox;
-pub mod plan;
-pub mod publish;
-pub mod random;
-pub mod redact;
-pub mod report;
-pub mod review;
 mod run;
 pub mod sealed;
-pub mod snapshot;
-pub mod state;
-pub mod text;
-pub mod tools;
 pub mod turns;
-pub mod web;
-
-#[cfg(test)]
-#[path = "../tests/properties/mod.rs"]
-mod properties;

@@ -6,14 +6,14 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 use opencode_reviewer::actions::{Actions, Errors, LogRedactor};
-use opencode_reviewer::clock::Clock;
 use opencode_reviewer::commands::{self, Form, Format, Order, Setup};
-use opencode_reviewer::config::environment::Environment;
-use opencode_reviewer::config::inputs::RawInputs;
-use opencode_reviewer::domain::{PrKey, RepoName};
-use opencode_reviewer::event::{Event, EventKind};
-use opencode_reviewer::opencode::sandbox::{Walls, enter};
 use opencode_reviewer::sealed;
+use reviewer_agent::opencode::sandbox::{Walls, enter};
+use reviewer_core::config::environment::Environment;
+use reviewer_core::config::inputs::RawInputs;
+use reviewer_core::domain::{PrKey, RepoName};
+use reviewer_core::event::{Event, EventKind};
+use reviewer_system::clock::Clock;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};

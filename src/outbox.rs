@@ -4,13 +4,13 @@
 
 mod ladder;
 
-use crate::domain::{Anchor, FileDiff, Finding, ReviewEvent};
-use crate::github::{ApiError, GitHub, NewReview, NewReviewComment};
-use crate::publish::comment::Voice;
-use crate::report::document::Said;
-use crate::review::desk::{Effect, StagedReply};
-use crate::state::block::{self, Conversation};
 use ladder::Places;
+use reviewer_core::domain::{Anchor, FileDiff, Finding, ReviewEvent};
+use reviewer_core::publish::comment::Voice;
+use reviewer_core::report::document::Said;
+use reviewer_core::review::desk::{Effect, StagedReply};
+use reviewer_core::state::block::{self, Conversation};
+use reviewer_github::{ApiError, GitHub, NewReview, NewReviewComment};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ pub struct Sent {
     /// Where each finding was said, by finding id.
     pub said: HashMap<String, Said>,
     /// Threads that a reply of this run has closed.
-    pub resolved: Vec<crate::domain::CommentId>,
+    pub resolved: Vec<reviewer_core::domain::CommentId>,
     /// A thread was closed whose conversation the token may not resolve.
     pub left_open: bool,
     pub warnings: Vec<String>,

@@ -13,20 +13,20 @@ pub mod same_head;
 mod sessions;
 mod staged;
 
-use crate::event::{Event, SkipReason};
 use crate::gather::pull_request;
 use crate::gather::{Facts, Frame, settings, spend_scope, web_guard};
-use crate::github::Rehearsal;
 use crate::host::sidecar::Running;
 use crate::host::{self, Failure, Job, Setup, both};
-use crate::plan::agenda::{Obstacle, Task};
-use crate::publish::comment;
-use crate::report::rehearsal;
-use crate::state::record::Record;
 use check_run::CheckRun;
 use draft::Draft;
 use exits::Ended;
 use outcome::{Outcome, Surroundings};
+use reviewer_core::event::{Event, SkipReason};
+use reviewer_core::plan::agenda::{Obstacle, Task};
+use reviewer_core::publish::comment;
+use reviewer_core::report::rehearsal;
+use reviewer_core::state::record::Record;
+use reviewer_github::Rehearsal;
 use std::ops::ControlFlow;
 
 /// What outlives the run itself, so that whatever ends it can conclude the check and leave the report so far.

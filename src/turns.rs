@@ -7,23 +7,23 @@ mod questions;
 mod turn;
 
 use crate::actions::Actions;
-use crate::clock::Clock;
-use crate::context::brief::{self, Brief, Excerpt, Task};
-use crate::domain::{PASSES, Pass, Role};
-use crate::gateway::SessionRoute;
-use crate::opencode::{Conversation, Kept};
-use crate::plan::Question;
-use crate::publish::comment::unanswered;
-use crate::review::attempts::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
-use crate::review::desk::Entry;
-use crate::review::desk::SharedDesk;
-use crate::review::limits::{self, Limits, Used};
-use crate::review::outcome::{Answer, End, Outcome, PassLog};
-use crate::review::session::Turn;
-use crate::review::usage::{RunUsage, SessionUsage};
-use crate::text::count::plural;
 use anyhow::{Context, Result};
 use progress::Progress;
+use reviewer_agent::gateway::SessionRoute;
+use reviewer_agent::opencode::{Conversation, Kept};
+use reviewer_core::context::brief::{self, Brief, Excerpt, Task};
+use reviewer_core::domain::{PASSES, Pass, Role};
+use reviewer_core::plan::Question;
+use reviewer_core::publish::comment::unanswered;
+use reviewer_core::review::attempts::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
+use reviewer_core::review::desk::Entry;
+use reviewer_core::review::desk::SharedDesk;
+use reviewer_core::review::limits::{self, Limits, Used};
+use reviewer_core::review::outcome::{Answer, End, Outcome, PassLog};
+use reviewer_core::review::session::Turn;
+use reviewer_core::review::usage::{RunUsage, SessionUsage};
+use reviewer_system::clock::Clock;
+use reviewer_text::count::plural;
 use std::time::Duration;
 
 /// A session under review.

@@ -2,7 +2,7 @@
 //! pair that shares a text with it. Separate from the counts, because it only says which pairs judge which.
 
 use super::wire::Pair;
-use opencode_reviewer::state::repeats::{Agreement, Bars};
+use reviewer_core::state::repeats::{Agreement, Bars};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 

@@ -6,7 +6,7 @@ pub mod redact;
 mod wire;
 
 use folds::Scored;
-use opencode_reviewer::state::repeats::{Bars, Fingerprint, Likeness};
+use reviewer_core::state::repeats::{Bars, Fingerprint, Likeness};
 use std::collections::BTreeSet;
 use std::fmt;
 

@@ -4,8 +4,8 @@
 mod realistic;
 
 use super::{percent, share, wire, without_place};
-use opencode_reviewer::redact::Redactor;
 use realistic::realistic;
+use reviewer_text::redact::Redactor;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;

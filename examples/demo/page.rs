@@ -3,8 +3,8 @@
 
 use super::standin::github::state::{PullRequest, ReviewComment, State};
 use super::standin::world::{Ran, World};
-use opencode_reviewer::text::count::{grouped, plural};
 use regex::Regex;
+use reviewer_text::count::{grouped, plural};
 use std::io::IsTerminal as _;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Takes the secrets of runs out of what is printed. A set and not one redactor, because a process may hold several runs,
 //! each with secrets of its own that must not show in what the process prints for all of them.
 
-use crate::redact::Redactor;
+use reviewer_text::redact::Redactor;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -8,8 +8,8 @@
 mod runner;
 
 use super::*;
-use crate::text::line::Style;
 use proptest::prelude::*;
+use reviewer_text::line::Style;
 use runner::CANARY;
 use serde_json::json;
 use std::sync::Arc;

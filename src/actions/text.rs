@@ -1,9 +1,9 @@
 //! Making text safe for the log and for the runner's files: the runner's escapes, and the removal of what a terminal
 //! or a runner would obey. Pure, so that it can be tried against hostile text.
 
-use crate::text::fence::without;
-use crate::text::line::{Line, Style};
-use crate::text::prose::strip;
+use reviewer_text::fence::without;
+use reviewer_text::line::{Line, Style};
+use reviewer_text::prose::strip;
 use serde_json::Value;
 use std::fmt::Write as _;
 

@@ -2,9 +2,9 @@
 
 use super::{closed, merge_group};
 use crate::actions;
-use crate::event::{self, Event, Trigger, TriggerRules};
 use crate::host::Setup;
 use crate::run::{exits, run};
+use reviewer_core::event::{self, Event, Trigger, TriggerRules};
 
 /// Does what the runner's event asks for. Returns the exit code.
 pub async fn action(setup: &Setup) -> u8 {

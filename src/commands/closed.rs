@@ -1,14 +1,14 @@
 //! A closed pull request: what it held back on the same head is computed anew. No model is asked.
 
-use crate::config::inputs;
-use crate::domain::PrKey;
 use crate::gather::pull_request;
-use crate::github::{GitHub, Rehearsal};
 use crate::host::{Failure, Setup, run_id, run_url};
-use crate::publish::comment;
 use crate::run::exits;
 use crate::run::same_head::Look;
-use crate::state::signature::Keys;
+use reviewer_core::config::inputs;
+use reviewer_core::domain::PrKey;
+use reviewer_core::publish::comment;
+use reviewer_core::state::signature::Keys;
+use reviewer_github::{GitHub, Rehearsal};
 use secrecy::ExposeSecret as _;
 
 /// What a run works with that reviews nothing.

@@ -1,19 +1,19 @@
 //! `doctor`: everything that a review needs, tried one by one without a review. Nothing is written to the pull request,
 //! and the model is asked for a single word.
 
-use crate::context::brief;
-use crate::domain::PrKey;
-use crate::event::{Event, EventKind};
 use crate::gather::{head_records, pull_request};
-use crate::git::Repository;
-use crate::github::{ApiError, PullRequest, Rehearsal};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job, Setup, admitted};
-use crate::opencode::Supervisor;
-use crate::plan::rights::{self, Right};
-use crate::review::limits::Used;
-use crate::review::session::Turn;
 use crate::run::{exits, review_session};
+use reviewer_agent::opencode::Supervisor;
+use reviewer_core::context::brief;
+use reviewer_core::domain::PrKey;
+use reviewer_core::event::{Event, EventKind};
+use reviewer_core::plan::rights::{self, Right};
+use reviewer_core::review::limits::Used;
+use reviewer_core::review::session::Turn;
+use reviewer_github::{ApiError, PullRequest, Rehearsal};
+use reviewer_repo::git::Repository;
 use std::sync::Arc;
 use std::time::Duration;
 

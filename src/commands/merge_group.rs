@@ -1,16 +1,16 @@
 //! A merge group: the queue asks for a check, which follows from what reviews have left. No model is asked.
 
 use super::closed::Aside;
-use crate::domain::{PrKey, Verdict};
-use crate::event::MergeGroup;
 use crate::gather::pull_request;
-use crate::github::{CheckOutput, NewCheckRun, Rehearsal};
 use crate::host::{Failure, Setup};
-use crate::plan::neighbours::OnHead;
-use crate::plan::queue::{self, Member};
-use crate::publish::comment;
 use crate::run::exits;
-use crate::state::lease::CHECK_NAME;
+use reviewer_core::domain::{PrKey, Verdict};
+use reviewer_core::event::MergeGroup;
+use reviewer_core::plan::neighbours::OnHead;
+use reviewer_core::plan::queue::{self, Member};
+use reviewer_core::publish::comment;
+use reviewer_core::state::lease::CHECK_NAME;
+use reviewer_github::{CheckOutput, NewCheckRun, Rehearsal};
 
 /// What became of a merge group: who is in it, and what each of them lacks.
 struct Judged {

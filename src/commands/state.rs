@@ -1,16 +1,16 @@
 //! `state`: the threads of a pull request as a run would rebuild them, without a run.
 
-use crate::config::inputs;
-use crate::domain::{PrKey, Thread};
 use crate::gather::Memory;
 use crate::gather::pull_request;
-use crate::github::GitHub;
 use crate::host::{Failure, Setup};
-use crate::state::rebuild::Rebuilt;
-use crate::state::signature::Keys;
-use crate::text::hidden::visible;
-use crate::text::prose::Prose;
-use crate::tools::thread_json;
+use reviewer_agent::tools::thread_json;
+use reviewer_core::config::inputs;
+use reviewer_core::domain::{PrKey, Thread};
+use reviewer_core::state::rebuild::Rebuilt;
+use reviewer_core::state::signature::Keys;
+use reviewer_github::GitHub;
+use reviewer_text::hidden::visible;
+use reviewer_text::prose::Prose;
 use serde_json::Value;
 
 /// Prints the threads. Returns the exit code.

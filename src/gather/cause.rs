@@ -1,12 +1,12 @@
 //! What caused a run, and how much of the model it may use for it: asks GitHub for the facts that the rules need.
 
 use super::memory::Memory;
-use crate::authority::{Action, judge};
-use crate::domain::Login;
-use crate::event::Command;
-use crate::github::{PullRequest, PullState};
 use crate::host::{Failure, Job};
-use crate::plan::{Cause, Situation, SpendScope};
+use reviewer_core::authority::{Action, judge};
+use reviewer_core::domain::Login;
+use reviewer_core::event::Command;
+use reviewer_core::plan::{Cause, Situation, SpendScope};
+use reviewer_github::{PullRequest, PullState};
 use std::ops::ControlFlow;
 
 /// How much of the model the run may use. It breaks with a sentence where the pull request is to be left alone.

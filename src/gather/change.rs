@@ -1,17 +1,17 @@
 //! What git says about the change: the diffs, the rules that the base has for it, and the snapshot that the model reads.
 
 use super::file_contents;
-use crate::config::Instruction;
-use crate::config::file::PATH;
-use crate::context::coverage::{Cover, Excuse};
-use crate::context::ignore::{Attributes, BasePaths, Ignore};
-use crate::context::rules::{self, RuleFile};
-use crate::context::sensitivity::{self, MANIFESTS};
-use crate::domain::{CommitSha, FileDiff, Sensitivity};
-use crate::git::{Repository, TreeEntry};
 use crate::host::{Failure, Host};
-use crate::snapshot::{self, Caps, Snapshot, Source};
-use crate::text::hidden::visible;
+use reviewer_core::config::Instruction;
+use reviewer_core::config::file::PATH;
+use reviewer_core::context::coverage::{Cover, Excuse};
+use reviewer_core::context::ignore::{Attributes, BasePaths, Ignore};
+use reviewer_core::context::rules::{self, RuleFile};
+use reviewer_core::context::sensitivity::{self, MANIFESTS};
+use reviewer_core::domain::{CommitSha, FileDiff, Sensitivity};
+use reviewer_repo::git::{Repository, TreeEntry};
+use reviewer_repo::snapshot::{self, Caps, Snapshot, Source};
+use reviewer_text::hidden::visible;
 use std::collections::HashSet;
 use std::path::Path;
 

@@ -1,15 +1,15 @@
 //! What people said, made ready for the brief: who said it with which standing, and what looks suspicious.
 
 use super::Facts;
-use crate::context::brief::{Brief, Words};
-use crate::context::speakers::Speakers;
-use crate::context::suspicion::Suspicions;
-use crate::domain::Thread;
 use crate::host::{Host, Job};
-use crate::plan::Question;
-use crate::state::block;
-use crate::state::signature::{Signed, Verdict};
-use crate::text::prose::Prose;
+use reviewer_core::context::brief::{Brief, Words};
+use reviewer_core::context::speakers::Speakers;
+use reviewer_core::context::suspicion::Suspicions;
+use reviewer_core::domain::Thread;
+use reviewer_core::plan::Question;
+use reviewer_core::state::block;
+use reviewer_core::state::signature::{Signed, Verdict};
+use reviewer_text::prose::Prose;
 use serde_json::Value;
 
 /// The comments below the description, but for those of bots.

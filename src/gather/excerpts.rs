@@ -2,11 +2,11 @@
 //! finding was made, and the anchored lines then and now. Read from git objects; a head that cannot be fetched any more is left out.
 
 use super::change::Change;
-use crate::context::brief::Excerpt;
-use crate::domain::diff::Mask;
-use crate::domain::{Anchor, CommentId, CommitSha, FileDiff, LineKind, Side, Thread};
-use crate::git::CHANGE_ROOM;
 use crate::host::Job;
+use reviewer_core::context::brief::Excerpt;
+use reviewer_core::domain::diff::Mask;
+use reviewer_core::domain::{Anchor, CommentId, CommitSha, FileDiff, LineKind, Side, Thread};
+use reviewer_repo::git::CHANGE_ROOM;
 use std::collections::HashMap;
 
 /// Lines shown on each side of an anchored one.

@@ -1,12 +1,12 @@
 //! Looks into the changed files as far as it takes to say what a review owes to each: the beginning of binary files, and
 //! the sources that lock files name.
 
-use crate::context::coverage::{self, Content, Cover};
-use crate::context::ignore::Ignore;
-use crate::context::locks::{self, Sources};
-use crate::domain::{FileDiff, FileStatus};
-use crate::git::{Repository, TreeEntry};
 use crate::host::Failure;
+use reviewer_core::context::coverage::{self, Content, Cover};
+use reviewer_core::context::ignore::Ignore;
+use reviewer_core::context::locks::{self, Sources};
+use reviewer_core::domain::{FileDiff, FileStatus};
+use reviewer_repo::git::{Repository, TreeEntry};
 use std::collections::BTreeMap;
 
 /// Larger files are not looked into.

@@ -1,8 +1,8 @@
 //! Who decides where the model and the developer do not agree. Asked of GitHub only when somebody may have to.
 
 use super::{Facts, Memory};
-use crate::domain::{Awaiting, Status, Thread};
 use crate::host::{Failure, Job};
+use reviewer_core::domain::{Awaiting, Status, Thread};
 
 /// People and teams as they are mentioned; none where no thread can be escalated in this run.
 pub async fn who_decides(

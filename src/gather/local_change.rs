@@ -1,8 +1,8 @@
 //! The change in a person's working tree: the tree as a commit of ours, and the commit that it is compared with.
 
-use crate::domain::CommitSha;
-use crate::git::{Repository, WorkTree};
 use crate::host::{Failure, Host};
+use reviewer_core::domain::CommitSha;
+use reviewer_repo::git::{Repository, WorkTree};
 use std::ops::ControlFlow;
 use std::path::Path;
 

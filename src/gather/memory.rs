@@ -1,13 +1,13 @@
 //! The memory of a pull request, read from GitHub: what it takes to rebuild the threads, with or without a run.
 
-use crate::authority::{Action, Person, judge};
-use crate::domain::{CommentId, Login, PrKey, Score, Standing};
-use crate::event::{self, Command};
-use crate::github::{ChangedFile, GitHub, Review, ReviewComment, ReviewThread};
 use crate::host::{Failure, Job};
-use crate::state::block;
-use crate::state::rebuild::{self, Comment, Conversation, Rebuilt, ReviewBody, Sources};
-use crate::state::signature::Keys;
+use reviewer_core::authority::{Action, Person, judge};
+use reviewer_core::domain::{CommentId, Login, PrKey, Score, Standing};
+use reviewer_core::event::{self, Command};
+use reviewer_core::state::block;
+use reviewer_core::state::rebuild::{self, Comment, Conversation, Rebuilt, ReviewBody, Sources};
+use reviewer_core::state::signature::Keys;
+use reviewer_github::{ChangedFile, GitHub, Review, ReviewComment, ReviewThread};
 use std::collections::{HashMap, HashSet};
 
 /// So many people who opened threads of their own are asked about, the latest first: what a reviewer with write access

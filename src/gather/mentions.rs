@@ -3,14 +3,14 @@
 use super::facts::Facts;
 use super::memory::Memory;
 use super::{cause, discussion};
-use crate::context::speakers::Speakers;
-use crate::domain::{CommentId, Login};
-use crate::event::{CommentPlace, EventKind};
-use crate::github::{IssueComment, ReviewComment};
 use crate::host::{Failure, Job};
-use crate::plan::agenda::{Inquiries, ReplyTo};
-use crate::plan::{self, Asking, MOST_QUESTIONS, Question, Said};
-use crate::state::answers;
+use reviewer_core::context::speakers::Speakers;
+use reviewer_core::domain::{CommentId, Login};
+use reviewer_core::event::{CommentPlace, EventKind};
+use reviewer_core::plan::agenda::{Inquiries, ReplyTo};
+use reviewer_core::plan::{self, Asking, MOST_QUESTIONS, Question, Said};
+use reviewer_core::state::answers;
+use reviewer_github::{IssueComment, ReviewComment};
 use std::collections::HashMap;
 
 /// What people want of this run besides the review.

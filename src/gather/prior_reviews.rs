@@ -3,13 +3,13 @@
 //! that changes it, what is new is.
 
 use super::facts::Facts;
-use crate::context::since::{Moves, Since};
-use crate::domain::{CommitSha, FileDiff};
-use crate::github::PullRequest;
 use crate::host::{Failure, Job};
-use crate::state::lease::CHECK_NAME;
-use crate::state::rebuild::Rebuilt;
-use crate::state::record::{self, Record};
+use reviewer_core::context::since::{Moves, Since};
+use reviewer_core::domain::{CommitSha, FileDiff};
+use reviewer_core::state::lease::CHECK_NAME;
+use reviewer_core::state::rebuild::Rebuilt;
+use reviewer_core::state::record::{self, Record};
+use reviewer_github::PullRequest;
 
 /// How many heads are looked at besides the last commits and those that a forced push replaced: the one before a push,
 /// and those that our reviews and threads name.

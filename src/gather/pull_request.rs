@@ -1,8 +1,8 @@
 //! The pull request itself, or a sentence about why there is none.
 
-use crate::domain::PrKey;
-use crate::github::{ApiError, GitHub, PullRequest};
 use crate::host::Failure;
+use reviewer_core::domain::PrKey;
+use reviewer_github::{ApiError, GitHub, PullRequest};
 
 /// The pull request to review. Who may not even read it is told what a review takes, and not only the first step of it.
 pub async fn to_review(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Failure> {

@@ -1,9 +1,9 @@
 //! Takes the repository's own settings into a run's configuration, before anything depends on it.
 
-use crate::config::file::{PATH, RepositoryFile};
-use crate::config::inputs;
-use crate::github::{FileAt, PullRequest};
 use crate::host::{Failure, Host, Job};
+use reviewer_core::config::file::{PATH, RepositoryFile};
+use reviewer_core::config::inputs;
+use reviewer_github::{FileAt, PullRequest};
 
 /// From the base branch, never from the head: a pull request must not say how it is judged. Returns why a gate cannot be
 /// judged, if its settings cannot be read. Without a gate that is a warning, and the review goes on without them.

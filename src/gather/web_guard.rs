@@ -1,12 +1,12 @@
 //! Tells the guard of the web what the repository says, so that no question carries it out.
 
 use super::change::Change;
-use crate::git::{Repository, TreeEntry};
 use crate::host::{Failure, Host};
-use crate::snapshot::Caps;
-use crate::text::encoding;
-use crate::web::leak::{Guard, RepositoryText};
 use anyhow::Context as _;
+use reviewer_repo::git::{Repository, TreeEntry};
+use reviewer_repo::snapshot::Caps;
+use reviewer_text::encoding;
+use reviewer_web::leak::{Guard, RepositoryText};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn files_are_read_in_batches_of_some_size() {
         let file = |size| TreeEntry {
-            kind: crate::git::EntryKind::File,
+            kind: reviewer_repo::git::EntryKind::File,
             id: String::new(),
             size: Some(size),
             path: Vec::new(),

@@ -1,17 +1,17 @@
 //! A run for one pull request: who asked for it, how GitHub is reached, under which name and keys it writes.
 
 use super::{Failure, Host, Setup};
-use crate::config::Config;
-use crate::config::environment::Environment;
-use crate::domain::PrKey;
-use crate::event::{self, Event, EventKind};
-use crate::git::Remote;
-use crate::github::{GitHub, PullRequest, Rehearsal};
-use crate::plan::Request;
-use crate::publish::comment::Voice;
-use crate::random;
-use crate::state::signature::Keys;
-use crate::state::spending::{Day, Spent};
+use reviewer_core::config::Config;
+use reviewer_core::config::environment::Environment;
+use reviewer_core::domain::PrKey;
+use reviewer_core::event::{self, Event, EventKind};
+use reviewer_core::plan::Request;
+use reviewer_core::publish::comment::Voice;
+use reviewer_core::state::signature::Keys;
+use reviewer_core::state::spending::{Day, Spent};
+use reviewer_github::{GitHub, PullRequest, Rehearsal};
+use reviewer_repo::git::Remote;
+use reviewer_system::random;
 use secrecy::SecretString;
 use std::sync::Arc;
 

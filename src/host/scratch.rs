@@ -1,8 +1,8 @@
 //! The run's temporary folder, gone with it.
 
 use super::Failure;
-use crate::config::environment::Environment;
-use crate::opencode::premises;
+use reviewer_agent::opencode::premises;
+use reviewer_core::config::environment::Environment;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;

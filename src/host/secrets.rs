@@ -1,10 +1,10 @@
 //! The secrets of a run: those that it was given and those that it makes. One place, so that whatever leaves can be
 //! searched for all of them.
 
-use crate::config::Config;
 use crate::host::session::Sessions;
-use crate::redact::Redactor;
 use anyhow::Result;
+use reviewer_core::config::Config;
+use reviewer_text::redact::Redactor;
 use secrecy::SecretString;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Secrets {
         nonce: &str,
         sessions: &Sessions,
     ) -> Result<Self> {
-        let password = SecretString::from(crate::random::hex(32)?);
+        let password = SecretString::from(reviewer_system::random::hex(32)?);
         let nonce = SecretString::from(nonce);
         let of_sessions = sessions.iter().map(|session| &session.secrets);
         let of_sessions = of_sessions.flat_map(|one| [&one.bearer, &one.placeholder]);

@@ -1,14 +1,14 @@
 //! A session of a run: one model at work in the sidecar, with everything that is its own. Separate from the process, which
 //! all sessions of a run share.
 
-use crate::config::ModelChoice;
-use crate::gateway::{Gateway, SessionRoute};
-use crate::opencode::ToolName;
-use crate::opencode::{Conversation, Profile, Supervisor};
-use crate::review::Reviewer;
-use crate::review::desk::SharedDesk;
-use crate::review::usage::SessionUsage;
-use crate::tools::server::SessionName;
+use reviewer_agent::gateway::{Gateway, SessionRoute};
+use reviewer_agent::opencode::ToolName;
+use reviewer_agent::opencode::{Conversation, Profile, Supervisor};
+use reviewer_agent::tools::server::SessionName;
+use reviewer_core::config::ModelChoice;
+use reviewer_core::review::Reviewer;
+use reviewer_core::review::desk::SharedDesk;
+use reviewer_core::review::usage::SessionUsage;
 use secrecy::SecretString;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct SessionSecrets {
 
 impl SessionSecrets {
     fn random() -> anyhow::Result<Self> {
-        let made = || crate::random::hex(32).map(SecretString::from);
+        let made = || reviewer_system::random::hex(32).map(SecretString::from);
         Ok(Self {
             bearer: made()?,
             placeholder: made()?,

@@ -2,17 +2,17 @@
 
 use super::session::{Session, Sessions};
 use super::{Failure, Host, Setup};
-use crate::config::Config;
-use crate::context::brief;
-use crate::gateway::{Gateway, Limits};
-use crate::opencode::{
+use reviewer_agent::gateway::{Gateway, Limits};
+use reviewer_agent::opencode::{
     ModelEndpoint, Profile, Quota, Spec, Supervisor, ToolEndpoint, find_opencode, find_ripgrep,
     is_script, profile,
 };
-use crate::review::usage::RunUsage;
-use crate::review::{REVIEWERS, Reviewer};
-use crate::tools::server::{Offer, SessionName, ToolServer};
-use crate::tools::{review_names, review_tools};
+use reviewer_agent::tools::server::{Offer, SessionName, ToolServer};
+use reviewer_agent::tools::{review_names, review_tools};
+use reviewer_core::config::Config;
+use reviewer_core::context::brief;
+use reviewer_core::review::usage::RunUsage;
+use reviewer_core::review::{REVIEWERS, Reviewer};
 use std::path::Path;
 use std::sync::Arc;
 

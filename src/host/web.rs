@@ -1,12 +1,12 @@
 //! Gives a run its access to the web, if it was asked for.
 
 use super::{Failure, Setup};
-use crate::config::Config;
-use crate::outbound;
-use crate::text::fence::Fence;
-use crate::web::Web;
-use crate::web::fetch::Fetcher;
-use crate::web::search::Search;
+use reviewer_core::config::Config;
+use reviewer_system::outbound;
+use reviewer_text::fence::Fence;
+use reviewer_web::Web;
+use reviewer_web::fetch::Fetcher;
+use reviewer_web::search::Search;
 use std::sync::Arc;
 
 /// `None`: the web is not asked, and its tools do not exist.

@@ -2,9 +2,9 @@
 //! nobody is told; and the next place for each: its line alone, the nearest line, the file, the review's text.
 
 use super::Outbox;
-use crate::domain::{Anchor, FileDiff, Finding};
-use crate::github::{ApiError, GitHub, NewReview};
-use crate::publish::comment::{self, Voice};
+use reviewer_core::domain::{Anchor, FileDiff, Finding};
+use reviewer_core::publish::comment::{self, Voice};
+use reviewer_github::{ApiError, GitHub, NewReview};
 
 /// Where each finding of a refused review goes.
 #[derive(Debug, Default)]

@@ -2,19 +2,21 @@
 //! every way out.
 
 use super::same_head::{Company, Look};
-use crate::domain::{CheckRunInfo, CommitSha, Conclusion, PrKey, RepoName, Tally, Thread, Verdict};
 use crate::gather::Facts;
-use crate::github::{CheckOutput, GitHub, NewCheckRun};
 use crate::host::{Failure, Job};
-use crate::plan::lease::{self, Lease};
-use crate::plan::neighbours::OnHead;
-use crate::plan::rights::{self, Right};
-use crate::publish::comment;
-use crate::review::usage::RunUsage;
-use crate::state::lease::{self as mark, CHECK_NAME, Place};
-use crate::state::record::{self, Record};
-use crate::state::signature::Keys;
-use crate::state::spending::{Account, Spent};
+use reviewer_core::domain::{
+    CheckRunInfo, CommitSha, Conclusion, PrKey, RepoName, Tally, Thread, Verdict,
+};
+use reviewer_core::plan::lease::{self, Lease};
+use reviewer_core::plan::neighbours::OnHead;
+use reviewer_core::plan::rights::{self, Right};
+use reviewer_core::publish::comment;
+use reviewer_core::review::usage::RunUsage;
+use reviewer_core::state::lease::{self as mark, CHECK_NAME, Place};
+use reviewer_core::state::record::{self, Record};
+use reviewer_core::state::signature::Keys;
+use reviewer_core::state::spending::{Account, Spent};
+use reviewer_github::{CheckOutput, GitHub, NewCheckRun};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 

@@ -1,16 +1,16 @@
 //! `dismiss`: a person closes a finding of ours, if they may. The model is not asked.
 
 use super::replies;
-use crate::authority::{Action, Stake, judge};
-use crate::domain::{CommentId, Login, ReviewEvent, Status, Thread};
-use crate::event::{Command, CommentPlace, EventKind};
 use crate::gather::{Facts, Memory};
-use crate::github::ReviewComment;
 use crate::host::{Failure, Job};
 use crate::outbox::Outbox;
-use crate::publish::comment::NotDismissed;
-use crate::review::desk::{Effect, StagedReply};
-use crate::review::ledger::Stage;
+use reviewer_core::authority::{Action, Stake, judge};
+use reviewer_core::domain::{CommentId, Login, ReviewEvent, Status, Thread};
+use reviewer_core::event::{Command, CommentPlace, EventKind};
+use reviewer_core::publish::comment::NotDismissed;
+use reviewer_core::review::desk::{Effect, StagedReply};
+use reviewer_core::review::ledger::Stage;
+use reviewer_github::ReviewComment;
 use std::ops::ControlFlow;
 
 /// The facts after what the event's own comment dismisses is closed, if it dismisses something and a model may be asked. It

@@ -3,9 +3,9 @@
 
 use super::exits;
 use crate::actions::{self, LogRedactor};
-use crate::report::Report;
-use crate::report::document::FindingReport;
-use crate::review::desk::Watcher;
+use reviewer_core::report::Report;
+use reviewer_core::report::document::FindingReport;
+use reviewer_core::review::desk::Watcher;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

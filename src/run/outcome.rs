@@ -2,28 +2,28 @@
 //! asked or a record stands in for it.
 
 use super::staged::Staged;
-use crate::domain::{
-    CommentId, CommitSha, Evidence, Finding, PASSES, PassNumber, PrKey, Score, Tally, Thread,
-    Verdict,
-};
 use crate::gather::Facts;
 use crate::gather::change::Change;
 use crate::host::{Host, Job};
 use crate::outbox::Sent;
-use crate::plan::agenda::Agenda;
-use crate::publish::comment;
-use crate::report::Report;
-use crate::report::document::{
+use reviewer_core::domain::{
+    CommentId, CommitSha, Evidence, Finding, PASSES, PassNumber, PrKey, Score, Tally, Thread,
+    Verdict,
+};
+use reviewer_core::plan::agenda::Agenda;
+use reviewer_core::publish::comment;
+use reviewer_core::report::Report;
+use reviewer_core::report::document::{
     ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, SandboxReport,
     SuspicionReport, ThreadReport,
 };
-use crate::review::desk::Entry;
-use crate::review::outcome::{End, Outcome as Held};
-use crate::snapshot::Snapshot;
-use crate::state::record::Record;
-use crate::state::signature::Keys;
-use crate::text::count::plural;
-use crate::text::hidden::visible;
+use reviewer_core::review::desk::Entry;
+use reviewer_core::review::outcome::{End, Outcome as Held};
+use reviewer_core::state::record::Record;
+use reviewer_core::state::signature::Keys;
+use reviewer_repo::snapshot::Snapshot;
+use reviewer_text::count::plural;
+use reviewer_text::hidden::visible;
 use std::collections::HashMap;
 
 /// What a report says about the circumstances of its run.

@@ -2,10 +2,10 @@
 //! decide how a run ends.
 
 use super::exits::Ended;
-use crate::domain::Verdict;
-use crate::event::{CommentPlace, EventKind};
-use crate::github::{ReactTo, Reaction};
 use crate::host::{Failure, Job};
+use reviewer_core::domain::Verdict;
+use reviewer_core::event::{CommentPlace, EventKind};
+use reviewer_github::{ReactTo, Reaction};
 
 /// Tells the person who asked that the run has begun. Returns their comment.
 pub async fn seen(job: &Job<'_>) -> Option<ReactTo> {

@@ -1,13 +1,13 @@
 //! What has happened to the pull request while the model worked, looked up just before anything is posted: a head that
 //! moved, and findings that another run has said.
 
-use crate::domain::{CommentId, CommitSha, FileDiff, Finding, Thread};
 use crate::gather::{Facts, Memory, excerpts};
-use crate::github::PullRequest;
 use crate::host::Job;
 use crate::outbox::Sent;
-use crate::publish::comment;
-use crate::state::repeats::said_in;
+use reviewer_core::domain::{CommentId, CommitSha, FileDiff, Finding, Thread};
+use reviewer_core::publish::comment;
+use reviewer_core::state::repeats::said_in;
+use reviewer_github::PullRequest;
 
 /// What is not posted, and why.
 #[derive(Default)]

@@ -3,15 +3,15 @@
 use super::outcome::Outcome;
 use super::review_session::{self, Talk};
 use super::sessions;
-use crate::domain::{CommentId, CommitSha};
-use crate::event::SkipReason;
 use crate::gather::{Facts, answered_in};
-use crate::github::{ApiError, PullRequest};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job};
-use crate::plan::agenda::{Agenda, ReplyTo, Task};
-use crate::publish::comment::{self, Voice};
-use crate::review::outcome::{End, Outcome as Held};
+use reviewer_core::domain::{CommentId, CommitSha};
+use reviewer_core::event::SkipReason;
+use reviewer_core::plan::agenda::{Agenda, ReplyTo, Task};
+use reviewer_core::publish::comment::{self, Voice};
+use reviewer_core::review::outcome::{End, Outcome as Held};
+use reviewer_github::{ApiError, PullRequest};
 
 /// Does what an agenda asks for that has no check: help, a reply, answers. Returns why the run ends with that; `None` where
 /// it goes on.

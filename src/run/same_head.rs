@@ -1,13 +1,13 @@
 //! The other pull requests of a head: looked up when a check is about to be concluded, and concluded anew when what
 //! holds them back has changed.
 
-use crate::domain::{CommitSha, Conclusion, PrKey};
-use crate::github::{ApiError, CheckOutput, GitHub, NewCheckRun};
-use crate::plan::neighbours::{Neighbour, OnHead};
-use crate::publish::comment;
-use crate::state::lease::{CHECK_NAME, Place};
-use crate::state::record;
-use crate::state::signature::Keys;
+use reviewer_core::domain::{CommitSha, Conclusion, PrKey};
+use reviewer_core::plan::neighbours::{Neighbour, OnHead};
+use reviewer_core::publish::comment;
+use reviewer_core::state::lease::{CHECK_NAME, Place};
+use reviewer_core::state::record;
+use reviewer_core::state::signature::Keys;
+use reviewer_github::{ApiError, CheckOutput, GitHub, NewCheckRun};
 
 /// Where to look, and as whose run.
 #[derive(Clone, Copy)]

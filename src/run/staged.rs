@@ -2,15 +2,15 @@
 //! of it for the next run.
 
 use super::recheck::Recheck;
-use crate::domain::{Anchor, Awaiting, Finding, Score, Status, Thread};
 use crate::gather::Facts;
 use crate::host::Job;
 use crate::outbox::Sent;
-use crate::plan::agenda::Agenda;
-use crate::publish::comment::Voice;
-use crate::review::desk::{Effect, Entry, Fate, StagedReply};
-use crate::state::block::Listed;
-use crate::state::record::{self, Record};
+use reviewer_core::domain::{Anchor, Awaiting, Finding, Score, Status, Thread};
+use reviewer_core::plan::agenda::Agenda;
+use reviewer_core::publish::comment::Voice;
+use reviewer_core::review::desk::{Effect, Entry, Fate, StagedReply};
+use reviewer_core::state::block::Listed;
+use reviewer_core::state::record::{self, Record};
 
 /// What the passes have left on the desk.
 pub struct Staged<'a> {

@@ -2,10 +2,10 @@
 //! the discussion; the review goes on in the session that it had.
 
 use super::{End, GivenUp, Outcome, PassLog, Progress, Run};
-use crate::context::brief::{FixToCheck, Task};
-use crate::domain::FileDiff;
-use crate::text::count::plural;
 use anyhow::Result;
+use reviewer_core::context::brief::{FixToCheck, Task};
+use reviewer_core::domain::FileDiff;
+use reviewer_text::count::plural;
 
 impl Run<'_> {
     /// Lets each fix of a finding that blocks be checked. What is not confirmed stays open, so a check that fails costs

@@ -1,8 +1,8 @@
 //! The live line of the log: the stage, its tool calls, and what the session has taken so far.
 
 use crate::actions::Actions;
-use crate::review::limits::Used;
-use crate::review::session::{SidecarEvent, ToolState, Turn};
+use reviewer_core::review::limits::Used;
+use reviewer_core::review::session::{SidecarEvent, ToolState, Turn};
 
 pub(super) struct Progress {
     stage: String,

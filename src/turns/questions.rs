@@ -2,12 +2,12 @@
 //! submitted here: the model's last words are the answer.
 
 use super::{Answer, End, GivenUp, Outcome, PassLog, Progress, Run};
-use crate::context::brief::Task;
-use crate::plan::Question;
-use crate::publish::comment::unanswered;
-use crate::review::limits::Used;
-use crate::text::count::plural;
 use anyhow::Result;
+use reviewer_core::context::brief::Task;
+use reviewer_core::plan::Question;
+use reviewer_core::publish::comment::unanswered;
+use reviewer_core::review::limits::Used;
+use reviewer_text::count::plural;
 use std::time::Duration;
 
 /// What became of a question.

@@ -3,11 +3,11 @@
 
 use super::Run;
 use super::progress::Progress;
-use crate::opencode::{ClientError, Watched};
-use crate::review::attempts::Ended;
-use crate::review::limits::Used;
-use crate::review::session::{SidecarEvent, Usage};
-use crate::review::watch::{Stopped, Watch};
+use reviewer_agent::opencode::{ClientError, Watched};
+use reviewer_core::review::attempts::Ended;
+use reviewer_core::review::limits::Used;
+use reviewer_core::review::session::{SidecarEvent, Usage};
+use reviewer_core::review::watch::{Stopped, Watch};
 use std::cell::RefCell;
 use std::pin::pin;
 use std::time::{Duration, Instant};

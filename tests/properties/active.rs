@@ -1,9 +1,9 @@
 //! What of a Markdown text GitHub would act on. Separate from the property, because the sanitiser's own tests judge by it,
 //! too.
 
-use crate::text::sanitize::is_allowed;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use regex::{Captures, Regex};
+use reviewer_text::sanitize::is_allowed;
 use std::sync::LazyLock;
 
 /// Everything that is active in a text, by what a reader sees: text outside code, links, images, tags.

@@ -2,8 +2,8 @@
 //! only looks like a block is none.
 
 use super::draw::Draw;
-use crate::domain::{Assessment, Score};
-use crate::state::block::{
+use reviewer_core::domain::{Assessment, Score};
+use reviewer_core::state::block::{
     Block, Conversation, Hidden, Kind, Listed, parse, render_hidden, render_visible,
 };
 

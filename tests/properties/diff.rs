@@ -2,8 +2,8 @@
 //! patch, an anchor is in the diff, and what the model reads has a line for each of ours.
 
 use super::draw::Draw;
-use crate::domain::diff::HunkError;
-use crate::domain::{Anchor, DiffLine, FileDiff, Hunk, LineKind, Side};
+use reviewer_core::domain::diff::HunkError;
+use reviewer_core::domain::{Anchor, DiffLine, FileDiff, Hunk, LineKind, Side};
 use std::fmt::Write as _;
 
 #[rustfmt::skip]

@@ -2,8 +2,10 @@
 //! what must never start a run does not.
 
 use super::draw::Draw;
-use crate::event::{CommentPlace, EventKind, Trigger, TriggerRules, command, mentions, parse};
-use crate::state::block;
+use reviewer_core::event::{
+    CommentPlace, EventKind, Trigger, TriggerRules, command, mentions, parse,
+};
+use reviewer_core::state::block;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 

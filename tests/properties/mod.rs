@@ -1,6 +1,5 @@
 //! What holds of any input, for the seven readers of foreign text. One place for two drivers: `cargo test` throws dice, the
 //! targets of `fuzz/` let coverage lead. Both supply bytes; `draw.rs` makes them into inputs, and a property panics.
-//! Names of the product are `crate::` names in both, because `fuzz/src/lib.rs` imports its modules.
 
 pub mod active;
 pub mod block;

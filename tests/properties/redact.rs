@@ -3,7 +3,7 @@
 
 use super::draw::Draw;
 use super::forms::FORMS;
-use crate::redact::Redactor;
+use reviewer_text::redact::Redactor;
 use secrecy::SecretString;
 use serde_json::Value;
 use std::borrow::Cow;

@@ -2,10 +2,10 @@
 //! object that names the configured model once, offers functions of the run only, and holds no address to fetch.
 
 use super::draw::Draw;
-use crate::config::ModelChoice;
-use crate::gateway::{Gateway, Limits, SessionRoute};
-use crate::opencode::Profile;
-use crate::tools::review_names;
+use reviewer_agent::gateway::{Gateway, Limits, SessionRoute};
+use reviewer_agent::opencode::Profile;
+use reviewer_agent::tools::review_names;
+use reviewer_core::config::ModelChoice;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;

@@ -3,16 +3,16 @@
 
 use super::active::active;
 use super::draw::Draw;
-use crate::domain::{
+use reviewer_core::domain::{
     Anchor, Assessment, Awaiting, CommentId, Finding, PassNumber, PrKey, Score, Side, Status,
     Thread, Trust,
 };
-use crate::publish::comment::Voice;
-use crate::review::desk::{Effect, StagedReply};
-use crate::review::ledger::Stage;
-use crate::state::block::{self, Block, Conversation};
-use crate::state::signature::Keys;
-use crate::text::sanitize::clean;
+use reviewer_core::publish::comment::Voice;
+use reviewer_core::review::desk::{Effect, StagedReply};
+use reviewer_core::review::ledger::Stage;
+use reviewer_core::state::block::{self, Block, Conversation};
+use reviewer_core::state::signature::Keys;
+use reviewer_text::sanitize::clean;
 
 /// What makes trouble in Markdown, and next to each other even more.
 #[rustfmt::skip]

@@ -2,14 +2,14 @@
 //! nothing, and what is recorded can be published.
 
 use super::draw::Draw;
-use crate::domain::{
+use reviewer_agent::tools::{Answer, REVIEW_TOOLS};
+use reviewer_core::domain::{
     Anchor, Assessment, Awaiting, CommentId, CommitSha, FileDiff, Login, PassNumber, Reply,
     Resolution, Score, Side, Standing, Status, Thread, Trust,
 };
-use crate::review::desk::{Desk, Effect, SharedDesk, Subject};
-use crate::review::policy::Weights;
-use crate::state::rebuild::Remark;
-use crate::tools::{Answer, REVIEW_TOOLS};
+use reviewer_core::review::desk::{Desk, Effect, SharedDesk, Subject};
+use reviewer_core::review::policy::Weights;
+use reviewer_core::state::rebuild::Remark;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::pin::Pin;

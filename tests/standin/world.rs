@@ -4,7 +4,7 @@
 use super::github::{Change, GitHub, events};
 use super::model::{Answer, Model, Request, Script};
 use super::{runner, shop};
-use opencode_reviewer::config::inputs::INPUTS;
+use reviewer_core::config::inputs::INPUTS;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::ffi::OsStr;

@@ -7,10 +7,10 @@ mod statuses;
 mod workflows;
 
 use crate::standin::world::KEY;
-use opencode_reviewer::domain::PrKey;
-use opencode_reviewer::domain::Verdict;
-use opencode_reviewer::state::block;
-use opencode_reviewer::state::signature::{self, Keys, Signed};
+use reviewer_core::domain::PrKey;
+use reviewer_core::domain::Verdict;
+use reviewer_core::state::block;
+use reviewer_core::state::signature::{self, Keys, Signed};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -6,9 +6,9 @@ use crate::standin::model::{Call, Script};
 use crate::standin::shop;
 use crate::standin::world::{KEY, Ran, Workflow, World};
 use http::Method;
-use opencode_reviewer::domain::{CommentId, PrKey};
-use opencode_reviewer::state::block;
-use opencode_reviewer::state::signature::{self, Keys, Signed};
+use reviewer_core::domain::{CommentId, PrKey};
+use reviewer_core::state::block;
+use reviewer_core::state::signature::{self, Keys, Signed};
 use serde_json::{Value, json};
 
 fn dry(mut workflow: Workflow) -> Workflow {

@@ -7,6 +7,8 @@
     reason = "tests stop at the first surprise, and are an edge"
 )]
 
+#[path = "../properties/mod.rs"]
+mod properties;
 #[path = "../standin/mod.rs"]
 mod standin;
 

@@ -6,10 +6,10 @@ use crate::standin::github::{Change, GitHub, Identity, Write, events};
 use crate::standin::model::{Answer, Script};
 use crate::standin::shop;
 use crate::standin::world::{KEY, Ran, Workflow, World};
-use opencode_reviewer::domain::PrKey;
-use opencode_reviewer::state::record::{self, Record};
-use opencode_reviewer::state::signature::Keys;
-use opencode_reviewer::state::spending::{Day, Spent};
+use reviewer_core::domain::PrKey;
+use reviewer_core::state::record::{self, Record};
+use reviewer_core::state::signature::Keys;
+use reviewer_core::state::spending::{Day, Spent};
 use serde_json::{Value, json};
 use std::time::SystemTime;
 

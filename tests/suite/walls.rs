@@ -4,8 +4,8 @@
 use crate::secrets::processes_below;
 use crate::standin::model::Script;
 use crate::standin::world::{Ran, Workflow, World, open_folder, through};
-use opencode_reviewer::opencode::sandbox::Walls;
-use opencode_reviewer::opencode::sandbox::sockets::{self, HeldPort};
+use reviewer_agent::opencode::sandbox::Walls;
+use reviewer_agent::opencode::sandbox::sockets::{self, HeldPort};
 use std::collections::HashMap;
 use std::fs::{self, Permissions};
 use std::io::Read as _;

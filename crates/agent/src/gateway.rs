@@ -18,15 +18,15 @@ pub use meter::Limits;
 pub use session_route::SessionRoute;
 pub use upstream::problems;
 
-use crate::config::ModelChoice;
-use crate::outbound;
-use crate::review::limits::Traffic;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use door::Door;
 use meter::Meter;
+use reviewer_core::config::ModelChoice;
+use reviewer_core::review::limits::Traffic;
+use reviewer_system::outbound;
 use scrub::Spellings;
 use secrecy::SecretString;
 use session_route::{Inner as Route, cause};

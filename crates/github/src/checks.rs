@@ -4,7 +4,7 @@ use super::client::GitHub;
 use super::error::{ApiError, may};
 use super::exchange::{Call, encoded};
 use super::wire;
-use crate::domain::{CheckRunInfo, CommitSha, Conclusion, PrKey, RepoName};
+use reviewer_core::domain::{CheckRunInfo, CommitSha, Conclusion, PrKey, RepoName};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

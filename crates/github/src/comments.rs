@@ -5,8 +5,8 @@ use super::client::GitHub;
 use super::error::{ApiError, may};
 use super::exchange::Call;
 use super::wire;
-use crate::domain::{CommentId, CommitSha, Login, PrKey, RepoName, ReviewEvent, Side};
-use crate::event::Association;
+use reviewer_core::domain::{CommentId, CommitSha, Login, PrKey, RepoName, ReviewEvent, Side};
+use reviewer_core::event::Association;
 use serde_json::json;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,14 +3,14 @@
 
 use super::client::SetupError;
 use super::error::ApiError;
-use crate::outbound;
-use crate::redact::Redactor;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use octocrab::service::middleware::{
     auth_header::AuthHeaderLayer, base_uri::BaseUriLayer, reqwest_connector::ReqwestConnector,
 };
 use octocrab::{AuthState, Octocrab, OctocrabBuilder};
 use reqwest::Url;
+use reviewer_system::outbound;
+use reviewer_text::redact::Redactor;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;

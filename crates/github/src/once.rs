@@ -8,7 +8,7 @@ use super::comments::{
 use super::error::ApiError;
 use super::exchange::{Call, not_understood};
 use super::wire;
-use crate::domain::{CommentId, CommitSha, PrKey, ReviewEvent, Side};
+use reviewer_core::domain::{CommentId, CommitSha, PrKey, ReviewEvent, Side};
 use serde_json::{Value, json};
 use std::time::Duration;
 

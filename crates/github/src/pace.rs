@@ -34,7 +34,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
+    use reviewer_system::clock::Clock;
 
     fn now() -> Instant {
         Clock::scaled(1.0).instant()

@@ -4,7 +4,7 @@ use super::client::GitHub;
 use super::error::ApiError;
 use super::exchange::{Call, encoded, not_understood};
 use super::wire;
-use crate::domain::{CommitSha, Login, PrKey, RepoName};
+use reviewer_core::domain::{CommitSha, Login, PrKey, RepoName};
 use serde_json::json;
 
 /// The pull request as it is now; an event's payload is older.

@@ -4,7 +4,7 @@ use super::client::GitHub;
 use super::error::ApiError;
 use super::exchange::Call;
 use super::wire;
-use crate::domain::{CommitSha, HeadPull, QueueEntry, RepoName};
+use reviewer_core::domain::{CommitSha, HeadPull, QueueEntry, RepoName};
 use serde_json::json;
 use std::fmt::Write as _;
 

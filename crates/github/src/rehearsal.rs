@@ -3,9 +3,9 @@
 
 use super::error::ApiError;
 use super::exchange::{Answer, Call, Class, without_own};
-use crate::redact::Redactor;
-use crate::report::rehearsal::Unsent;
 use http::HeaderMap;
+use reviewer_core::report::rehearsal::Unsent;
+use reviewer_text::redact::Redactor;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -5,12 +5,12 @@ mod lists;
 mod shapes;
 
 use super::*;
-use crate::clock::Clock;
-use crate::domain::{CommentId, Login, PrKey, ReviewEvent, Side};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use reviewer_core::domain::{CommentId, Login, PrKey, ReviewEvent, Side};
+use reviewer_system::clock::Clock;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};

@@ -5,7 +5,7 @@ use super::client::GitHub;
 use super::error::ApiError;
 use super::exchange::Call;
 use super::wire;
-use crate::domain::{CommentId, Login, PrKey};
+use reviewer_core::domain::{CommentId, Login, PrKey};
 use serde_json::json;
 use std::collections::HashSet;
 

@@ -17,9 +17,9 @@ pub use compare::CHANGE_ROOM;
 pub use objects::{EntryKind, TreeEntry};
 pub use worktree::{Taken, WorkTree};
 
-use crate::domain::CommitSha;
 use anyhow::{Context as _, Result, bail};
 use command::{Access, Git};
+use reviewer_core::domain::CommitSha;
 use secrecy::SecretString;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

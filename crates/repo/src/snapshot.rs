@@ -10,11 +10,11 @@ mod tree;
 
 pub use names::Reason;
 
-use crate::domain::{CommitSha, FileDiff};
 use crate::git::{Repository, TreeEntry};
-use crate::text::hidden::visible;
 use anyhow::{Result, bail};
 use plan::{Content, Item, Plan};
+use reviewer_core::domain::{CommitSha, FileDiff};
+use reviewer_text::hidden::visible;
 use std::collections::{BTreeMap, HashMap};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //! no text can close it. There is no third way in: text is prose or it is code.
 
 use super::prose::Prose;
-use crate::text::hidden::visible;
+use crate::hidden::visible;
 use std::borrow::Cow;
 
 /// Marks text as evidence.
@@ -46,7 +46,7 @@ impl Fence {
 
 /// The text with every copy of an ASCII word replaced, whatever its case: some readers do not mind the case.
 #[must_use]
-pub(crate) fn without(text: &str, word: &str, mark: &str) -> String {
+pub fn without(text: &str, word: &str, mark: &str) -> String {
     if word.is_empty() {
         return text.to_owned();
     }

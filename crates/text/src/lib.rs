@@ -6,5 +6,17 @@ pub mod fence;
 pub mod hidden;
 pub mod line;
 pub mod prose;
+pub mod redact;
 pub mod sanitize;
 pub mod template;
+
+#[cfg(test)]
+#[path = "../../../tests/properties/active.rs"]
+mod active;
+#[cfg(test)]
+#[path = "../../../tests/properties/forms.rs"]
+mod forms;
+
+// The properties name the crate as others do.
+#[cfg(test)]
+extern crate self as reviewer_text;

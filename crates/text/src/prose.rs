@@ -1,7 +1,7 @@
 //! Words that people wrote, as the model reads them: what cannot be seen is gone, and what GitHub's page does not
 //! show is marked. Separate because it is about prose alone: code keeps every character and spells the hidden ones.
 
-use crate::text::hidden::{is_hidden, is_line_break, is_selector, takes_selector};
+use crate::hidden::{is_hidden, is_line_break, is_selector, takes_selector};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 

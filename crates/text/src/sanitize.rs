@@ -6,7 +6,7 @@ mod prose;
 
 pub use links::is_allowed;
 
-use crate::text::hidden::{is_hidden, is_line_break};
+use crate::hidden::{is_hidden, is_line_break};
 use links::{parser, unlinked};
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 

@@ -7,7 +7,7 @@
 
 use super::decode;
 use super::filter::{self, Filter};
-use crate::redact::Redactor;
+use reviewer_text::redact::Redactor;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;

@@ -14,9 +14,9 @@ pub mod target;
 mod tests;
 mod wire;
 
-use crate::text::fence::Fence;
 use fetch::Fetcher;
 use leak::Guard;
+use reviewer_text::fence::Fence;
 use search::{Failure, Search};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};

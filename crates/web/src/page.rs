@@ -2,9 +2,9 @@
 //! connection, so that it can be tested without one.
 
 use super::html;
-use crate::text::hidden::is_hidden;
 use encoding_rs::{Encoding, UTF_8};
 use reqwest::Url;
+use reviewer_text::hidden::is_hidden;
 
 /// The kinds of content that are text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

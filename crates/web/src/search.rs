@@ -3,11 +3,11 @@
 
 use super::fetch::{USER_AGENT, read_up_to};
 use super::wire;
-use crate::outbound;
 use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect, retry};
+use reviewer_system::outbound;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use super::fetch::{Limits, Lookup};
 use super::leak::RepositoryText;
 use super::target::Reach;
 use super::*;
-use crate::redact::Redactor;
+use reviewer_text::redact::Redactor;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};

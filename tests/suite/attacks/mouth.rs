@@ -6,7 +6,7 @@ use crate::review::{finding, lost_page};
 use crate::standin::github::events;
 use crate::standin::model::Answer;
 use crate::standin::world::KEY;
-use opencode_reviewer::state::block;
+use reviewer_core::state::block;
 use serde_json::json;
 
 /// In every text, so that it is seen that the rest of it was said.

@@ -2,9 +2,9 @@
 //! `make docs` writes them; these tests fail where it was forgotten.
 
 use super::{root, text, yaml};
-use opencode_reviewer::config::Shape;
-use opencode_reviewer::config::inputs::{INPUTS, Input};
-use opencode_reviewer::report::Report;
+use reviewer_core::config::Shape;
+use reviewer_core::config::inputs::{INPUTS, Input};
+use reviewer_core::report::Report;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -154,7 +154,7 @@ fn published(schema: &Value) -> String {
 
 #[test]
 fn the_published_schema_of_the_settings_is_the_readers() {
-    let schema = opencode_reviewer::config::file::schema();
+    let schema = reviewer_core::config::file::schema();
     is_current("schema/opencode-reviewer.schema.json", &published(&schema));
 }
 

@@ -2,17 +2,17 @@
 //! and on GitHub's side, until nothing new comes of it; the table must tell exactly what was seen.
 
 use super::{quoted, rows, section, text};
-use opencode_reviewer::domain::{
+use reviewer_core::domain::{
     Assessment, CommentId, CommitSha, FileDiff, Login, PassNumber, PrKey, Reply, Score, Side,
     Standing, Status, Thread, ThreadId,
 };
-use opencode_reviewer::publish::comment::Voice;
-use opencode_reviewer::review::desk::{Claim, Desk, Draft, Effect, StagedReply, Subject, Word};
-use opencode_reviewer::review::ledger::Stage;
-use opencode_reviewer::review::policy::Weights;
-use opencode_reviewer::state::block::{self, Conversation as Closing, Kind};
-use opencode_reviewer::state::rebuild::{Comment, Conversation, Sources, rebuild};
-use opencode_reviewer::state::signature::Keys;
+use reviewer_core::publish::comment::Voice;
+use reviewer_core::review::desk::{Claim, Desk, Draft, Effect, StagedReply, Subject, Word};
+use reviewer_core::review::ledger::Stage;
+use reviewer_core::review::policy::Weights;
+use reviewer_core::state::block::{self, Conversation as Closing, Kind};
+use reviewer_core::state::rebuild::{Comment, Conversation, Sources, rebuild};
+use reviewer_core::state::signature::Keys;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 const BOT: &str = "github-actions[bot]";

@@ -2,8 +2,8 @@
 //! code that no compiler sees.
 
 use super::{files_below, quoted, rows, section, text, yaml};
-use opencode_reviewer::config::inputs::INPUTS;
-use opencode_reviewer::event::{self, SkipReason, Trigger, TriggerRules};
+use reviewer_core::config::inputs::INPUTS;
+use reviewer_core::event::{self, SkipReason, Trigger, TriggerRules};
 use serde_json::{Value, json};
 use std::path::Path;
 

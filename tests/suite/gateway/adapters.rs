@@ -6,10 +6,10 @@ use super::bench::{Bench, Got, Provider, refused};
 use super::opencode::{OpenCode, choice, config};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use opencode_reviewer::config::ModelChoice;
-use opencode_reviewer::gateway::Limits;
-use opencode_reviewer::opencode::ToolEndpoint;
-use opencode_reviewer::tools::review_names;
+use reviewer_agent::gateway::Limits;
+use reviewer_agent::opencode::ToolEndpoint;
+use reviewer_agent::tools::review_names;
+use reviewer_core::config::ModelChoice;
 use serde_json::{Value, json};
 
 /// Provider and model; the host that has to be asked; the model in the body, if it belongs there.

@@ -5,7 +5,7 @@ use super::bench::{Bench, PLACEHOLDER, Provider, refused};
 use super::opencode::choice;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use opencode_reviewer::gateway::Limits;
+use reviewer_agent::gateway::Limits;
 use serde_json::{Value, json};
 
 /// Provider, model and path: one for each wire format.

@@ -1,12 +1,10 @@
 //! The real OpenCode with several providers at once, each pointed where a test says, to see what it asks for.
 
 use super::bench::{KEY, PLACEHOLDER};
-use opencode_reviewer::config::ModelChoice;
-use opencode_reviewer::opencode::profile::{self, Surroundings};
-use opencode_reviewer::opencode::{
-    ModelEndpoint, Profile, ToolEndpoint, find_opencode, find_ripgrep,
-};
 use reqwest::Client;
+use reviewer_agent::opencode::profile::{self, Surroundings};
+use reviewer_agent::opencode::{ModelEndpoint, Profile, ToolEndpoint, find_opencode, find_ripgrep};
+use reviewer_core::config::ModelChoice;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use super::bench::{BODY, Bench, KEY, PLACEHOLDER, Provider, piecewise, refused};
 use axum::response::IntoResponse;
-use opencode_reviewer::gateway::Limits;
 use reqwest::Method;
+use reviewer_agent::gateway::Limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[tokio::test]

@@ -1,9 +1,9 @@
 //! Several sessions at one gateway: each has its own placeholder, model, key and count, and none of another's.
 
 use super::bench::{Bench, Provider, refused};
-use opencode_reviewer::config::ModelChoice;
-use opencode_reviewer::gateway::Limits;
 use reqwest::{Method, RequestBuilder};
+use reviewer_agent::gateway::Limits;
+use reviewer_core::config::ModelChoice;
 
 const SESSIONS: [[&str; 4]; 2] = [
     ["r1", "m-1", "placeholder-one", "key-of-the-first-model"],

@@ -1,7 +1,7 @@
 //! The way to the provider: the key, the path, the proxy.
 
 use super::bench::{BODY, Bench, KEY, PLACEHOLDER, Provider, refused};
-use opencode_reviewer::gateway::Limits;
+use reviewer_agent::gateway::Limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[tokio::test]

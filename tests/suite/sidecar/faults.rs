@@ -4,10 +4,8 @@ use super::workshop::{KEY, PASSWORD, Workshop, endpoint, processes_in};
 use crate::standin::model::{Answer, Call, Model};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use opencode_reviewer::clock::Clock;
-use opencode_reviewer::opencode::{
-    Client, ClientError, Quota, Sidecar, Spec, StartError, TurnError,
-};
+use reviewer_agent::opencode::{Client, ClientError, Quota, Sidecar, Spec, StartError, TurnError};
+use reviewer_system::clock::Clock;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;

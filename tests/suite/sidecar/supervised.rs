@@ -6,10 +6,8 @@ use crate::standin::model::{Answer, Model, Request};
 use crate::walls::program;
 use crate::watch::signal;
 use nix::sys::signal::Signal;
-use opencode_reviewer::clock::Clock;
-use opencode_reviewer::opencode::{
-    Conversation, Kept, SidecarEvent, Spec, Supervisor, Turn, Watched,
-};
+use reviewer_agent::opencode::{Conversation, Kept, SidecarEvent, Spec, Supervisor, Turn, Watched};
+use reviewer_system::clock::Clock;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,10 +3,10 @@
 use super::workshop::{KEY, Workshop, endpoint, processes_in};
 use crate::standin::model::{Answer, Call, Model, Request, Script};
 use futures_util::StreamExt;
-use opencode_reviewer::clock::Clock;
-use opencode_reviewer::config::ModelChoice;
-use opencode_reviewer::opencode::profile::{Surroundings, environment};
-use opencode_reviewer::opencode::{Sidecar, SidecarEvent, ToolState};
+use reviewer_agent::opencode::profile::{Surroundings, environment};
+use reviewer_agent::opencode::{Sidecar, SidecarEvent, ToolState};
+use reviewer_core::config::ModelChoice;
+use reviewer_system::clock::Clock;
 use serde_json::{Value, json};
 use std::time::Duration;
 

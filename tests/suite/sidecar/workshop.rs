@@ -10,13 +10,13 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use opencode_reviewer::clock::Clock;
-use opencode_reviewer::config::ModelChoice;
-use opencode_reviewer::opencode::{
+use reviewer_agent::opencode::{
     ModelEndpoint, Profile, Quota, Sidecar, Spec, ToolEndpoint, find_opencode, find_ripgrep,
     profile,
 };
-use opencode_reviewer::tools::review_names;
+use reviewer_agent::tools::review_names;
+use reviewer_core::config::ModelChoice;
+use reviewer_system::clock::Clock;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::ModelChoice;
+use reviewer_core::config::ModelChoice;
 
 const HOST: &str = "127.0.0.1:4000";
 const PLACEHOLDER: &str = "0123456789abcdef0123456789abcdef";

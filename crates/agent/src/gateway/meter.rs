@@ -2,7 +2,7 @@
 //! requests count one after the other.
 
 use super::refusal::Refusal;
-use crate::review::limits::Traffic;
+use reviewer_core::review::limits::Traffic;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 

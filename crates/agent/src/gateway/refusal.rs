@@ -123,8 +123,8 @@ impl IntoResponse for Refusal {
 mod tests {
     use super::*;
     use crate::gateway::meter::Limits;
-    use crate::review::session::GATEWAY_OPENING;
     use regex::Regex;
+    use reviewer_core::review::session::GATEWAY_OPENING;
 
     /// From OpenCode's `session/retry.ts`: an error with one of these is asked again, whatever its status.
     const ASKED_AGAIN: &[&str] = &[

@@ -3,8 +3,8 @@
 
 use super::adapters::{ADAPTERS, Adapter, Call, ENDPOINT, ModelIn, OF_AN_ACCOUNT, SIGNING};
 use super::wire;
-use crate::config::{self, ModelChoice};
 use reqwest::Url;
+use reviewer_core::config::{self, ModelChoice};
 use secrecy::SecretString;
 
 /// What OpenCode sends to a provider with free models when it has no key.

@@ -4,8 +4,8 @@
 
 use super::client::{Client, ClientError};
 use super::wire;
-use crate::review::session::{SessionId, SidecarEvent, Turn, TurnError};
 use futures_util::StreamExt;
+use reviewer_core::review::session::{SessionId, SidecarEvent, Turn, TurnError};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::pin::pin;

@@ -2,11 +2,11 @@
 //! works against any OpenCode that listens.
 
 use super::wire;
-use crate::review::session::{ProviderInfo, SessionId, SidecarEvent, Tokens, Usage};
 use eventsource_stream::Eventsource;
 use futures_util::{Stream, StreamExt};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder};
+use reviewer_core::review::session::{ProviderInfo, SessionId, SidecarEvent, Tokens, Usage};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};

@@ -16,14 +16,14 @@ pub mod supervisor;
 mod usage;
 mod wire;
 
-pub use crate::review::session::{
-    ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
-};
 pub use attend::Watched;
 pub use client::{Client, ClientError};
 pub use conversation::{Conversation, Kept};
 pub use locate::{find_opencode, find_ripgrep, is_script};
 pub use process::{Sidecar, Spec, StartError};
 pub use profile::{ModelEndpoint, Profile, ToolEndpoint, ToolName};
+pub use reviewer_core::review::session::{
+    ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
+};
 pub use supervisor::{Process, Supervisor};
 pub use usage::Quota;

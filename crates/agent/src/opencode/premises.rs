@@ -2,9 +2,9 @@
 //! to is no concern of starting a process.
 
 use super::sandbox;
-use crate::random;
 use anyhow::{Context as _, Result, ensure};
 use nix::unistd::geteuid;
+use reviewer_system::random;
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};

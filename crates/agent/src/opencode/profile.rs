@@ -1,7 +1,7 @@
 //! What the sidecar is allowed to do: the one place where permissions are written. Pure, so that a test can
 //! hold the real OpenCode against it.
 
-use crate::config::ModelChoice;
+use reviewer_core::config::ModelChoice;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use std::fmt;

@@ -6,7 +6,7 @@ pub mod enter;
 pub(super) mod loader;
 pub mod sockets;
 
-use crate::report::document::SandboxReport;
+use reviewer_core::report::document::SandboxReport;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;

@@ -4,7 +4,7 @@
 use super::client::Client;
 use super::process::{Sidecar, Spec, StartError};
 use super::sandbox::Confinement;
-use crate::clock::Clock;
+use reviewer_system::clock::Clock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;

@@ -2,9 +2,9 @@
 
 use super::SharedDesk;
 use super::tool::{Answer, Redaction, Tool, at_desk};
-use crate::domain::Thread;
-use crate::review::desk::{self, Desk};
-use crate::review::ledger::Stage;
+use reviewer_core::domain::Thread;
+use reviewer_core::review::desk::{self, Desk};
+use reviewer_core::review::ledger::Stage;
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;

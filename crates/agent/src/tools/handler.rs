@@ -1,7 +1,7 @@
 //! The one MCP server, whatever its tools work on. What the model says loses its secrets here, and so do the answers.
 
 use super::tool::{Answer, BoundTool, Redaction};
-use crate::redact::Redactor;
+use reviewer_text::redact::Redactor;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject,
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,

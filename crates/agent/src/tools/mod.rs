@@ -16,10 +16,10 @@ mod web_search;
 pub use get_run_state::thread_json;
 pub use tool::{Answer, BoundTool, Redaction, Tool, bind};
 
-use crate::domain::ThreadId;
 use crate::opencode::ToolName;
-use crate::review::desk::SharedDesk;
-use crate::web::Web;
+use reviewer_core::domain::ThreadId;
+use reviewer_core::review::desk::SharedDesk;
+use reviewer_web::Web;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;

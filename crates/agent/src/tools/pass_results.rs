@@ -2,8 +2,8 @@
 
 use super::tool::{Answer, Redaction, Tool, at_desk};
 use super::{SharedDesk, arguments};
-use crate::domain::PASSES;
-use crate::review::desk::Desk;
+use reviewer_core::domain::PASSES;
+use reviewer_core::review::desk::Desk;
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;

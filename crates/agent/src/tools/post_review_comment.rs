@@ -2,8 +2,8 @@
 
 use super::tool::{Answer, Redaction, Tool, at_desk};
 use super::{GivenThread, SharedDesk, arguments};
-use crate::domain::{Assessment, Category, Score, ThreadId};
-use crate::review::desk::{Desk, Draft};
+use reviewer_core::domain::{Assessment, Category, Score, ThreadId};
+use reviewer_core::review::desk::{Desk, Draft};
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;

@@ -2,7 +2,7 @@
 
 use super::tool::{Answer, Redaction, Tool, at_desk};
 use super::{GivenThread, SharedDesk, arguments};
-use crate::review::desk::{Desk, Word};
+use reviewer_core::review::desk::{Desk, Word};
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;

@@ -4,7 +4,6 @@
 use super::handler::Handler;
 use super::tool::BoundTool;
 use crate::gateway::Gateway;
-use crate::redact::Redactor;
 use anyhow::{Context, Result, ensure};
 use axum::Router;
 use axum::body::Body;
@@ -13,6 +12,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use axum::serve::ListenerExt;
+use reviewer_text::redact::Redactor;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use secrecy::{ExposeSecret as _, SecretString};

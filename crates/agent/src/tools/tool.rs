@@ -2,9 +2,9 @@
 //! server offers all of them.
 
 use crate::opencode::ToolName;
-use crate::review::desk::{Desk, SharedDesk};
 use futures_util::FutureExt as _;
 use futures_util::future::{self, BoxFuture};
+use reviewer_core::review::desk::{Desk, SharedDesk};
 use rmcp::model::JsonObject;
 use std::fmt;
 use std::sync::Arc;

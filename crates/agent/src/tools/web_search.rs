@@ -2,9 +2,9 @@
 
 use super::arguments;
 use super::tool::{Answer, Redaction, Tool};
-use crate::web::Web;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use reviewer_web::Web;
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;

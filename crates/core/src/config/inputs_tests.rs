@@ -404,7 +404,7 @@ struct Runs {
 
 #[test]
 fn action_yml_says_what_the_table_says() {
-    let text = include_str!("../../action.yml");
+    let text = include_str!("../../../../action.yml");
     let file: ActionFile = serde_yaml::from_str(text).unwrap();
     for input in INPUTS {
         let row = file

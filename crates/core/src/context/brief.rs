@@ -19,11 +19,11 @@ use crate::domain::{
 };
 use crate::plan::Question;
 use crate::review::desk::Entry;
-use crate::text::count::plural;
-use crate::text::fence::Fence;
-use crate::text::hidden::visible;
-use crate::text::prose::Prose;
-use crate::text::template::{self, TemplateError};
+use reviewer_text::count::plural;
+use reviewer_text::fence::Fence;
+use reviewer_text::hidden::visible;
+use reviewer_text::prose::Prose;
+use reviewer_text::template::{self, TemplateError};
 use std::fmt::Write as _;
 
 const SYSTEM: &str = include_str!("../prompts/system.md");

@@ -5,7 +5,7 @@ use super::ignore::Ignore;
 use super::locks;
 use crate::domain::diff::Hidden;
 use crate::domain::{FileDiff, FileStatus};
-use crate::text::count::plural;
+use reviewer_text::count::plural;
 use std::collections::BTreeMap;
 
 /// Why a file need not be seen.

@@ -3,7 +3,7 @@
 
 use super::risk;
 use crate::domain::{DiffLine, FileDiff, Hunk};
-use crate::text::hidden::visible;
+use reviewer_text::hidden::visible;
 use std::borrow::Borrow;
 
 /// What the first prompt holds of the diffs, in bytes; three or four are about a token.

@@ -3,8 +3,8 @@
 //! where somebody may be trying.
 
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
-use crate::text::hidden::visible;
-use crate::text::prose::{Prose, strip};
+use reviewer_text::hidden::visible;
+use reviewer_text::prose::{Prose, strip};
 use std::fmt;
 
 /// How many places of a kind are named, and how much of each name.

@@ -11,7 +11,7 @@ pub use anchor::AnchorError;
 pub use mask::Mask;
 pub use text::LineText;
 pub use walker::HunkError;
-pub(crate) use walker::{FILE_ROOM, Walker};
+pub use walker::{FILE_ROOM, Walker};
 
 use std::ops::RangeInclusive;
 
@@ -212,7 +212,7 @@ impl FileDiff {
     }
 
     /// Takes the hunks of a patch, as far as there is room for them.
-    pub(crate) fn take_patch(&mut self, patch: &[u8], room: &mut usize) -> Result<(), HunkError> {
+    pub fn take_patch(&mut self, patch: &[u8], room: &mut usize) -> Result<(), HunkError> {
         let walked = walker::parse(patch, FILE_ROOM.min(*room))?;
         *room -= walked.used.min(*room);
         (self.hunks, self.beyond) = (walked.hunks, walked.beyond);

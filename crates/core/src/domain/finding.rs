@@ -1,7 +1,7 @@
 //! A finding: a claim about the change, with its place and its score.
 
 use super::{Anchor, FindingId, PassNumber, Score, Side};
-use crate::text::hidden::visible;
+use reviewer_text::hidden::visible;
 use std::fmt;
 use std::str::FromStr;
 

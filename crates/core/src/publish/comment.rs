@@ -16,9 +16,9 @@ use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Unanchored, 
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
 use crate::state::record::Record;
 use crate::state::signature::{Keys, Signed};
-use crate::text::count::plural;
-use crate::text::hidden::visible;
-use crate::text::sanitize::{begins_with_words, clean, without_dumps};
+use reviewer_text::count::plural;
+use reviewer_text::hidden::visible;
+use reviewer_text::sanitize::{begins_with_words, clean, without_dumps};
 use serde_json::Value;
 use std::fmt::Write as _;
 

@@ -158,7 +158,7 @@ mod tests {
     use crate::report::summary::tests::sample;
 
     fn valid(log: &Value) {
-        let schema = include_str!("../../tests/schema/sarif.json");
+        let schema = include_str!("../../../../tests/schema/sarif.json");
         let schema: Value = serde_json::from_str(schema).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
         let problems: Vec<String> = validator.iter_errors(log).map(|e| e.to_string()).collect();

@@ -1,9 +1,9 @@
 //! The step summary and the check run's page: the verdict first, then what supports it.
 
 use super::document::{FindingReport, Report};
-use crate::text::count::{grouped, plural, tokens};
-use crate::text::hidden::is_line_break;
-use crate::text::sanitize::clean;
+use reviewer_text::count::{grouped, plural, tokens};
+use reviewer_text::hidden::is_line_break;
+use reviewer_text::sanitize::clean;
 use std::fmt::Write as _;
 
 /// Who reads it. The step's page is for those who run the reviewer, the check's for everybody on the pull

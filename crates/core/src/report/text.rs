@@ -3,8 +3,8 @@
 
 use super::document::{FindingReport, Report};
 use crate::domain::{Anchor, FileDiff, Hunk, LineKind, Score, Side};
-use crate::text::count::{plural, tokens};
-use crate::text::line::{Line, Piece, Style};
+use reviewer_text::count::{plural, tokens};
+use reviewer_text::line::{Line, Piece, Style};
 use std::collections::BTreeMap;
 
 fn piece(style: Style, text: impl Into<String>) -> Piece {

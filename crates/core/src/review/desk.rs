@@ -17,7 +17,7 @@ use crate::domain::{
     Score, Thread, ThreadId,
 };
 use crate::state::rebuild::Remark;
-use crate::text::hidden::visible;
+use reviewer_text::hidden::visible;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

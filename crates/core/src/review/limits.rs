@@ -2,7 +2,7 @@
 
 use crate::review::session::Usage;
 use crate::state::spending::Allowances;
-use crate::text::count::tokens;
+use reviewer_text::count::tokens;
 use std::fmt;
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};

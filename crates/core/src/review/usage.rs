@@ -92,8 +92,8 @@ impl RunUsage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::opencode::session::Tokens;
     use crate::review::limits::Count;
+    use crate::review::session::Tokens;
 
     fn usage(input: u64, cost: f64) -> Usage {
         Usage {

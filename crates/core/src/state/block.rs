@@ -276,7 +276,7 @@ fn read_object<T: serde::de::DeserializeOwned>(json: &str) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::sanitize::clean;
+    use reviewer_text::sanitize::clean;
 
     fn assessment(text: &str) -> Assessment {
         Assessment {

@@ -2,9 +2,9 @@
 
 use super::super::*;
 use super::{BASE, HEAD, Server, key, ok, refused};
-use crate::domain::{CommentId, Conclusion, Login, Side};
-use crate::event::Association;
 use axum::response::{IntoResponse, Response};
+use reviewer_core::domain::{CommentId, Conclusion, Login, Side};
+use reviewer_core::event::Association;
 use serde_json::{Value, json};
 
 #[tokio::test]

@@ -3,11 +3,11 @@
 #![expect(clippy::disallowed_methods, reason = "edge: starts git")]
 
 use super::Remote;
-use crate::domain::CommitSha;
 use anyhow::{Context as _, Result, anyhow, bail};
 use command_fds::{CommandFdExt as _, FdMapping};
 use data_encoding::BASE64;
 use nix::sys::memfd::{MFdFlags, memfd_create};
+use reviewer_core::domain::CommitSha;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -4,10 +4,10 @@
 
 use super::Repository;
 use super::command::{Access, Running};
-use crate::domain::diff::{Beyond, FILE_ROOM, Walker};
-use crate::domain::{CommitSha, FileDiff, FileStatus, Hunk, Objects};
-use crate::text::encoding::utf8_text;
 use anyhow::{Context as _, Result, bail};
+use reviewer_core::domain::diff::{Beyond, FILE_ROOM, Walker};
+use reviewer_core::domain::{CommitSha, FileDiff, FileStatus, Hunk, Objects};
+use reviewer_text::encoding::utf8_text;
 use std::collections::HashSet;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 

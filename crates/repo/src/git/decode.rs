@@ -4,9 +4,9 @@
 use super::Repository;
 use super::command::Access;
 use super::compare::OPTIONS;
-use crate::domain::{FileDiff, FileStatus};
-use crate::text::encoding::decoded;
 use anyhow::{Context as _, Result};
+use reviewer_core::domain::{FileDiff, FileStatus};
+use reviewer_text::encoding::decoded;
 use std::collections::HashMap;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 

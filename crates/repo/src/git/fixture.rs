@@ -3,9 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "edge: tests make repositories")]
 
 use super::Repository;
-use crate::domain::CommitSha;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use reviewer_core::domain::CommitSha;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};

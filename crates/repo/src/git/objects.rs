@@ -2,8 +2,8 @@
 
 use super::Repository;
 use super::command::{Access, Running};
-use crate::domain::CommitSha;
 use anyhow::{Context as _, Result, anyhow, bail};
+use reviewer_core::domain::CommitSha;
 use std::fmt::Write as _;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};

@@ -4,9 +4,9 @@
 
 use super::Repository;
 use super::command::{Access, Git, Theirs};
-use crate::domain::CommitSha;
-use crate::text::encoding::utf8_text;
 use anyhow::{Context as _, Result, bail};
+use reviewer_core::domain::CommitSha;
+use reviewer_text::encoding::utf8_text;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

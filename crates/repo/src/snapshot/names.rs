@@ -1,10 +1,10 @@
 //! Which name a repository path gets in the snapshot, or why it gets none. Separate because it is pure, and
 //! because every trap of the file system and of OpenCode is a line here.
 
-use crate::context::rules;
-use crate::text::encoding::utf8_text;
-use crate::text::hidden::is_hidden;
 use data_encoding::HEXLOWER;
+use reviewer_core::context::rules;
+use reviewer_text::encoding::utf8_text;
+use reviewer_text::hidden::is_hidden;
 use sha2::{Digest as _, Sha256};
 use std::collections::{HashMap, HashSet};
 

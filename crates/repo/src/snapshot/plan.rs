@@ -3,11 +3,11 @@
 
 use super::names::{Names, Reason};
 use super::{Caps, LeftOut, Source};
-use crate::context::rules;
-use crate::domain::FileDiff;
-use crate::domain::diff::Mask;
 use crate::git::{EntryKind, TreeEntry};
-use crate::text::encoding::utf8_text;
+use reviewer_core::context::rules;
+use reviewer_core::domain::FileDiff;
+use reviewer_core::domain::diff::Mask;
+use reviewer_text::encoding::utf8_text;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! The directory being filled. Separate because it is all that touches the disk: nobody else writes there, and every
 //! file is made anew, so no link is followed.
 
-use crate::text::hidden::visible;
 use anyhow::{Context as _, Result, bail};
+use reviewer_text::hidden::visible;
 use std::collections::HashSet;
 use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write as _};

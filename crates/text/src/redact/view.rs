@@ -3,7 +3,7 @@
 //! `web/decode.rs`: here each byte keeps its place, so that a secret can be cut out, and base64 is undone nowhere, because
 //! the secret is known and is encoded instead (`own.rs`).
 
-use crate::text::hidden::{is_hidden, is_selector, tagged_ascii};
+use crate::hidden::{is_hidden, is_selector, tagged_ascii};
 use std::ops::Range;
 
 /// A byte that means something, and the stretch of the original that it stands for.

@@ -1,7 +1,7 @@
 //! What people see of cleaning, by the names of the catalogue. What holds of any text is in `tests/properties/`.
 
 use super::*;
-use crate::properties::active::active;
+use crate::active::active;
 
 #[test]
 fn m1_images_are_words() {

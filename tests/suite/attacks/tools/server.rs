@@ -1,14 +1,14 @@
 //! T8 and T9 at the tool server itself: whoever reaches its port without the bearer secret of the run, or with it and a
 //! request that no sidecar makes, changes nothing on the desk.
 
-use opencode_reviewer::domain::{FileDiff, FileStatus, PassNumber, Score};
-use opencode_reviewer::redact::Redactor;
-use opencode_reviewer::review::desk::SharedDesk;
-use opencode_reviewer::review::desk::{Desk, Subject};
-use opencode_reviewer::review::policy::Weights;
-use opencode_reviewer::tools::review_tools;
-use opencode_reviewer::tools::server::{Offer, SessionName, ToolServer};
 use reqwest::{Method, RequestBuilder};
+use reviewer_agent::tools::review_tools;
+use reviewer_agent::tools::server::{Offer, SessionName, ToolServer};
+use reviewer_core::domain::{FileDiff, FileStatus, PassNumber, Score};
+use reviewer_core::review::desk::SharedDesk;
+use reviewer_core::review::desk::{Desk, Subject};
+use reviewer_core::review::policy::Weights;
+use reviewer_text::redact::Redactor;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -307,11 +307,11 @@ fn t8_ten_thousand_calls_leave_two_hundred_findings_and_no_more() {
     shared.open(desk());
     for n in 0..10_000 {
         let text = super::strange_words(n);
-        let draft = opencode_reviewer::review::desk::Draft {
+        let draft = reviewer_core::review::desk::Draft {
             file: "src/a.rs".into(),
             line: Some(1),
             body: text.clone(),
-            assessment: opencode_reviewer::domain::Assessment {
+            assessment: reviewer_core::domain::Assessment {
                 finding: text.clone(),
                 assessment: text,
                 score: Score::new(7).unwrap(),

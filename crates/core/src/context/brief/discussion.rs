@@ -6,10 +6,10 @@ use crate::context::speakers;
 use crate::context::suspicion::Suspicions;
 use crate::domain::{Awaiting, CommentId, Status, Thread};
 use crate::plan::Question;
-use crate::text::count::plural;
-use crate::text::hidden::visible;
-use crate::text::prose::Prose;
-use crate::text::template::{self, TemplateError};
+use reviewer_text::count::plural;
+use reviewer_text::hidden::visible;
+use reviewer_text::prose::Prose;
+use reviewer_text::template::{self, TemplateError};
 use std::fmt::Write as _;
 
 const TURN_ZERO: &str = include_str!("../../prompts/turn-0.md");

@@ -5,8 +5,8 @@ use super::{Brief, cut, place};
 use crate::context::risk;
 use crate::domain::{DiffLine, FileDiff, Thread};
 use crate::review::desk::Fix;
-use crate::text::hidden::visible;
-use crate::text::template::{self, TemplateError};
+use reviewer_text::hidden::visible;
+use reviewer_text::template::{self, TemplateError};
 
 const FIX_CHECK: &str = include_str!("../../prompts/fix-check.md");
 

@@ -5,7 +5,7 @@ use super::{Brief, Excerpt, FixToCheck};
 use crate::domain::Pass;
 use crate::plan::Question;
 use crate::review::desk::Entry;
-use crate::text::template::{self, TemplateError};
+use reviewer_text::template::{self, TemplateError};
 
 const NUDGE: &str = include_str!("../../prompts/nudge.md");
 const NUDGE_OTHER: &str = include_str!("../../prompts/nudge-other.md");

@@ -3,8 +3,8 @@
 
 use super::numbered::CARRIAGE_RETURN;
 use super::{Anchor, FileDiff, Hunk, LineKind, Side};
-use crate::text::hidden::visible;
 use data_encoding::HEXLOWER;
+use reviewer_text::hidden::visible;
 use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
 

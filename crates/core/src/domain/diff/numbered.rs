@@ -2,7 +2,7 @@
 //! format with a reader of its own: the model finds its line numbers here and nowhere else.
 
 use super::{DiffLine, FileDiff, FileStatus, LineKind};
-use crate::text::hidden::visible;
+use reviewer_text::hidden::visible;
 use std::fmt::Write as _;
 
 /// Stands for a carriage return where a change mixes line endings.
@@ -78,7 +78,7 @@ fn write_line(out: &mut String, line: &DiffLine, width: usize, show_returns: boo
 mod tests {
     use super::super::tests::file;
     use super::*;
-    use crate::text::hidden::is_hidden;
+    use reviewer_text::hidden::is_hidden;
 
     fn body(patch: &str) -> String {
         let shown = file(patch).numbered();

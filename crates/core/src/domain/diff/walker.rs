@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
 /// What is kept of one file's diff, in bytes. Ten million tokens of context, half of them for diffs, show as much.
-pub(crate) const FILE_ROOM: usize = 16 << 20;
+pub const FILE_ROOM: usize = 16 << 20;
 /// What a kept line and a kept hunk count beside their text.
 const A_LINE: usize = 64;
 const A_HUNK: usize = 192;
@@ -99,7 +99,7 @@ pub(super) fn size(hunk: &Hunk) -> usize {
 
 /// Reads the patch of one file.
 #[derive(Debug)]
-pub(crate) struct Walker {
+pub struct Walker {
     budget: Budget,
     hunks: Vec<Hunk>,
     /// All changed lines.
@@ -134,7 +134,7 @@ impl Budget {
 
 /// What one file's patch came to.
 #[derive(Debug)]
-pub(crate) struct Walked {
+pub struct Walked {
     pub hunks: Vec<Hunk>,
     /// The changed lines, where there was no room for them.
     pub beyond: Beyond,
@@ -195,7 +195,7 @@ impl Line {
 
 impl Walker {
     /// With room for so many bytes.
-    pub(crate) fn new(room: usize) -> Self {
+    pub fn new(room: usize) -> Self {
         Self {
             budget: Budget {
                 room,
@@ -212,12 +212,12 @@ impl Walker {
     }
 
     /// Whether the header of the hunk counts more lines than were read.
-    pub(crate) fn is_inside(&self) -> bool {
+    pub fn is_inside(&self) -> bool {
         self.open.is_some()
     }
 
     /// Goes on with the patch.
-    pub(crate) fn push(&mut self, patch: &[u8]) -> Result<(), HunkError> {
+    pub fn push(&mut self, patch: &[u8]) -> Result<(), HunkError> {
         // Only a line feed ends a line for git: a lone CR, U+2028 and the like are text.
         for piece in patch.split_inclusive(|byte| *byte == b'\n') {
             let text = piece.strip_suffix(b"\n");
@@ -240,7 +240,7 @@ impl Walker {
     }
 
     /// Call at the end of the patch, after its last line feed.
-    pub(crate) fn finish(self) -> Result<Walked, HunkError> {
+    pub fn finish(self) -> Result<Walked, HunkError> {
         match self.open {
             Some(open) => Err(HunkError::Short {
                 line: open.header_line,

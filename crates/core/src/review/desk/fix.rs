@@ -3,7 +3,7 @@
 
 use crate::domain::code;
 use crate::domain::{DiffLine, FileDiff, FileStatus, LineKind, Side, Thread};
-use crate::text::hidden::visible;
+use reviewer_text::hidden::visible;
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 

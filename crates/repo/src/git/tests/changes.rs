@@ -1,7 +1,7 @@
 //! Every kind of change that git knows, as the reviewer sees it.
 
 use super::*;
-use crate::domain::{FileDiff, FileStatus, LineKind, Side};
+use reviewer_core::domain::{FileDiff, FileStatus, LineKind, Side};
 use std::os::unix::fs::PermissionsExt as _;
 
 async fn diff(work: &Work, base: &CommitSha, head: &CommitSha) -> Vec<FileDiff> {

@@ -2,9 +2,9 @@
 //! that git shows. Separate because it needs git, and the walker is pure.
 #![expect(clippy::disallowed_methods, reason = "edge: tests run git diff")]
 
-use crate::domain::{FileDiff, Side};
 use crate::git::fixture;
 use proptest::prelude::*;
+use reviewer_core::domain::{FileDiff, Side};
 use std::collections::BTreeSet;
 use tempfile::TempDir;
 

@@ -2,7 +2,7 @@
 //! these nothing may be left.
 
 use super::super::*;
-use crate::properties::forms::FORMS;
+use crate::forms::FORMS;
 use proptest::prelude::*;
 
 fn redactor(secrets: &[&str]) -> Redactor {

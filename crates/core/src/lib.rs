@@ -1,0 +1,12 @@
+//! The pure core: no async, no I/O, no clock, no environment. Its `Cargo.toml` keeps it so.
+
+pub mod authority;
+pub mod config;
+pub mod context;
+pub mod domain;
+pub mod event;
+pub mod plan;
+pub mod publish;
+pub mod report;
+pub mod review;
+pub mod state;

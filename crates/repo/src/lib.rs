@@ -1,0 +1,4 @@
+//! Git objects without a checkout, and the snapshot that the model reads.
+
+pub mod git;
+pub mod snapshot;

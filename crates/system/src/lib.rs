@@ -1,0 +1,5 @@
+//! What the machine gives: time, randomness, HTTP clients that leave it.
+
+pub mod clock;
+pub mod outbound;
+pub mod random;
