@@ -38,15 +38,12 @@ impl Run<'_> {
             return Ended::OutOfTime;
         }
         let ended = self.watched(text, until, Watch::new(calls), progress).await;
-        match &ended {
-            Ended::Turn(turn) => {
-                progress.settle(turn);
-                self.usage.settle(turn.usage);
-            }
-            _ => {
-                progress.break_off();
-                self.usage.break_off();
-            }
+        if let Ended::Turn(turn) = &ended {
+            progress.settle(turn);
+            self.usage.settle(turn.usage);
+        } else {
+            progress.break_off();
+            self.usage.break_off();
         }
         self.used();
         ended

@@ -108,7 +108,7 @@ async fn whole_conversations_of_opencode_pass_the_gateway() {
     let url = format!("http://{}/own", model.address);
     let own = choice("own", "m-1", Some(&url));
     let bench = Bench::before(&own, &[], Limits::default()).await;
-    models.push((own.clone(), format!("{}/model", bench.server.base_url())));
+    models.push((own.clone(), format!("{}/model/r1", bench.server.base_url())));
     let scratch = tempfile::tempdir().unwrap();
     files(&scratch.path().join("work"));
     let opencode = OpenCode::start(scratch.path(), &config(&endpoint, &models)).await;

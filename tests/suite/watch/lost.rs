@@ -80,6 +80,37 @@ fn o3_without_its_memory_the_pass_begins_anew_and_nothing_is_said_twice() {
 }
 
 #[test]
+fn o3_what_a_lost_session_took_counts_with_what_the_new_one_takes() {
+    let (world, at) = world();
+    let kill = once(move || {
+        // What happened so far is told by then.
+        std::thread::sleep(Duration::from_millis(200));
+        signal(&at, Signal::SIGKILL);
+    });
+    let script = Script::new()
+        .pass(3, |_| call("sidecar_forget"))
+        .pass(3, kill);
+    world.model.becomes(script.into_behaviour());
+    let ran = world.run(&quick(&world));
+    complete(&ran, "clean");
+    assert!(ran.log.contains("went on in a new session"), "{}", ran.log);
+    // The stand-in counts a token for four bytes. Only the answer that the process died of was never heard.
+    let requests = world.model.requests();
+    let tokens = requests.iter().map(|request| request.to_string().len() / 4);
+    let tokens: Vec<usize> = tokens.collect();
+    let unheard = tokens.iter().max().unwrap();
+    let least = u64::try_from(tokens.iter().sum::<usize>() - unheard).unwrap();
+    let report = ran.report.unwrap();
+    let told = report["tokens"].as_u64().unwrap();
+    assert!(told >= least, "{told} of at least {least}: {tokens:?}");
+    let passes = report["passes"].as_array().unwrap().iter();
+    let passes: u64 = passes.filter_map(|pass| pass["tokens"].as_u64()).sum();
+    assert_eq!(passes, told);
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
 fn o3_one_that_dies_again_and_again_leaves_an_incomplete_review_with_what_was_finished() {
     let (world, at) = world();
     let mut script = Script::new()

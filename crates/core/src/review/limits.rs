@@ -153,8 +153,10 @@ pub struct Count {
 
 impl AddAssign for Count {
     fn add_assign(&mut self, other: Self) {
-        self.number = self.number.saturating_add(other.number);
-        self.estimated |= other.estimated;
+        *self = Self {
+            number: self.number.saturating_add(other.number),
+            estimated: self.estimated || other.estimated,
+        };
     }
 }
 
