@@ -182,6 +182,10 @@ pub fn judge(person: Person, action: Action) -> Result<(), Denial> {
         | Action::AskToDismiss
         | Action::Discuss
         | Action::GetConcession { blocks: false }
+        | Action::HaveLastWord {
+            blocks: false,
+            reviewed: false,
+        }
         | Action::Dismiss(Stake::Minor) => takes_part(person),
         Action::Spend { from_fork: true }
         | Action::Accept
@@ -190,7 +194,6 @@ pub fn judge(person: Person, action: Action) -> Result<(), Denial> {
         | Action::Dismiss(Stake::Blocking) => has_access(person),
         Action::HaveLastWord { blocks: true, .. } => Err(Denial::Blocks),
         Action::HaveLastWord { reviewed: true, .. } => Err(Denial::ForReviewers),
-        Action::HaveLastWord { .. } => takes_part(person),
         Action::CloseConversation(Stake::ForReviewers) | Action::Dismiss(Stake::ForReviewers) => {
             has_access(person)?;
             is_not_author(person, Denial::ForReviewers)
