@@ -6,12 +6,21 @@ WORKDIR /build
 # Writes into the executable which crates it is made of: an SBOM of the image would not know them otherwise.
 RUN cargo install --locked cargo-auditable@0.7.7
 COPY Cargo.toml Cargo.lock ./
-COPY crates crates
-# The dependencies in a layer of their own, which is built anew when they change and not when we do. Of the other targets
-# that Cargo.toml names, Cargo asks for no file as long as they are not built.
+COPY crates/agent/Cargo.toml crates/agent/
+COPY crates/core/Cargo.toml crates/core/
+COPY crates/github/Cargo.toml crates/github/
+COPY crates/repo/Cargo.toml crates/repo/
+COPY crates/seccomp-notify/Cargo.toml crates/seccomp-notify/
+COPY crates/system/Cargo.toml crates/system/
+COPY crates/text/Cargo.toml crates/text/
+COPY crates/web/Cargo.toml crates/web/
+# The dependencies in a layer of their own, which is built anew when they change and not when we do: our crates are empty
+# in it. Of the other targets that Cargo.toml names, Cargo asks for no file as long as they are not built.
 RUN mkdir src && touch src/lib.rs && echo 'fn main() {}' >src/main.rs \
+    && for crate in crates/*; do mkdir "$crate/src" && touch "$crate/src/lib.rs"; done \
     && cargo auditable build --locked --release --bin opencode-reviewer \
-    && cargo clean --locked --release --package opencode-reviewer
+    && cargo clean --locked --release --workspace
+COPY crates crates
 COPY src src
 RUN cargo auditable build --locked --release --bin opencode-reviewer
 

@@ -144,7 +144,7 @@ schema:
 	node tests/schema/make.mjs
 
 # Writes what follows from the code: action.yml's inputs, the README's tables, the schemas that we publish. After a change of
-# src/config/inputs/table.rs, src/config/file/schema.rs, src/report/document.rs or action.yml's outputs.
+# crates/core/src/config/inputs/table.rs, crates/core/src/config/file/schema.rs, crates/core/src/report/document.rs or action.yml's outputs.
 docs:
 	UPDATE_DOCS=1 cargo test --test suite documents::generated -- --test-threads=1
 

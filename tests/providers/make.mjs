@@ -1,4 +1,4 @@
-// Makes src/gateway/providers.json anew from the catalogue of the pinned OpenCode: where each provider is reached, and
+// Makes crates/agent/src/gateway/providers.json anew from the catalogue of the pinned OpenCode: where each provider is reached, and
 // which adapter speaks with it. `--check` compares instead of writing. Model lists are left out, except for models
 // that differ from their provider. Run by `make providers` after OpenCode's version has moved.
 import { spawn } from "node:child_process";
@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
-const target = join(root, "src/gateway/providers.json");
+const target = join(root, "crates/agent/src/gateway/providers.json");
 // No model has this name, so OpenCode gives it what it would give to any model that it does not know.
 const UNKNOWN = "a-model-that-no-catalogue-knows";
 
@@ -33,7 +33,7 @@ if (!process.argv.includes("--check")) {
   const made = Object.fromEntries(entries);
   const ids = new Set([...Object.keys(known), ...Object.keys(made)]);
   const differ = [...ids].filter((id) => JSON.stringify(known[id]) !== JSON.stringify(made[id]));
-  console.error(`src/gateway/providers.json is not OpenCode's catalogue any more (${differ.join(", ")}); run \`make providers\``);
+  console.error(`crates/agent/src/gateway/providers.json is not OpenCode's catalogue any more (${differ.join(", ")}); run \`make providers\``);
   process.exitCode = 1;
 } else {
   console.log(`${entries.length} providers agree`);

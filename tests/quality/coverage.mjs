@@ -1,4 +1,4 @@
-// How much of src/ the tests pass through, by lines: each folder, the pure files, all. Standard input is the summary that
+// How much of the product the tests pass through, by lines: each module, the pure files, all. Standard input is the summary that
 // `cargo llvm-cov report --json --summary-only` prints. Run by `make coverage`.
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
@@ -8,8 +8,9 @@ const pure = new Set(pureFiles());
 const sums = new Map();
 for (const { filename, summary } of JSON.parse(readFileSync(0, "utf8")).data[0].files) {
   const file = relative(root, filename);
-  if (!file.startsWith("src/")) continue;
-  const folder = file.split("/")[1].replace(/\.rs$/, "");
+  const [, crate, module] = /^(?:crates\/([a-z-]+)\/)?src\/([a-z_]+)/.exec(file) ?? [];
+  if (!module) continue;
+  const folder = crate ? `${crate}/${module}` : module;
   for (const name of [folder, pure.has(file) ? "(pure files)" : "(edges and drivers)", "(all)"]) {
     const sum = sums.get(name) ?? { covered: 0, count: 0 };
     sum.covered += summary.lines.covered;

@@ -1,5 +1,5 @@
-// Changes the pure files in a drawn sample of places, one at a time, and counts how often a unit test notices. Pure are
-// the files that the code map of ARCHITECTURE.md marks with P; cargo-mutants makes the changes, in a copy of the tree.
+// Changes the pure files in a drawn sample of places, one at a time, and counts how often a unit test of their crate notices.
+// Pure are the crates core and text; cargo-mutants makes the changes, in a copy of the tree.
 // Run by `make mutants`, which hands over cargo-mutants' path.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -7,11 +7,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { pureFiles, root } from "./map.mjs";
 
-// Unit tests that start git, serve HTTP, or hold a property against many inputs.
-const SLOW = [
-  ...["actions::", "git::", "github::", "properties::", "snapshot::", "web::"],
-  ...["a_long_discussion_is_told", "every_provider_is_either_reached", "hostile_lengths_are_passed_over"],
-];
+// Unit tests that hold a property against many inputs.
+const SLOW = ["a_long_discussion_is_told", "hostile_lengths_are_passed_over"];
 const folder = join(root, "target/mutants");
 const results = join(folder, "mutants.out");
 const tool = process.argv[2];
@@ -87,7 +84,7 @@ function run(tests) {
     PROPTEST_RNG_SEED: process.env.PROPTEST_RNG_SEED || "1",
   };
   const options = { cwd: root, env, stdio: "inherit" };
-  spawnSync("cargo", ["clean", "--quiet", "--profile", "mutants", "--package", "opencode-reviewer"], options);
+  spawnSync("cargo", ["clean", "--quiet", "--profile", "mutants", "--workspace"], options);
   const asked = [...pure, "--iterate", "--output", folder, "--profile", "mutants", "--cargo-arg=--lib", "--colors", "never"];
   const patience = ["--timeout-multiplier", "10", "--minimum-test-timeout", "120"];
   spawnSync(tool, [...asked, ...patience, ...tests], options);

@@ -72,6 +72,13 @@ fn files_below(folder: &str) -> Vec<String> {
     files
 }
 
+/// Every source file of the product.
+fn sources() -> Vec<String> {
+    let of_crates = files_below("crates").into_iter();
+    let of_crates = of_crates.filter(|path| path.contains("/src/"));
+    files_below("src").into_iter().chain(of_crates).collect()
+}
+
 /// What a report must be, whoever made it.
 pub fn assert_is_report(report: &Value) {
     let schema: Value = serde_json::from_str(&text("schema/report.schema.json")).expect("JSON");
@@ -184,7 +191,7 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn the_messages_that_the_readme_explains_are_messages_of_ours() {
     let mut source = String::new();
-    for path in files_below("src") {
+    for path in sources() {
         // A string that goes on in the next line is one sentence.
         for line in text(&path).lines() {
             source.push_str(line.trim().trim_end_matches('\\'));

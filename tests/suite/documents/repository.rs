@@ -1,33 +1,26 @@
-//! What holds for the repository as a whole: the code map, pure files, links, and nothing of one machine in it.
+//! What holds for the repository as a whole: the code map, the pure core, links, and nothing of one machine in it.
 
-use super::{files_below, quoted, root, rows, section, text};
+use super::{files_below, quoted, root, rows, section, sources, text};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn the_code_map_names_every_file_and_only_those() {
+fn the_code_map_names_every_module_and_only_those() {
     let architecture = text("ARCHITECTURE.md");
     let map = rows(section(&architecture, "Code map"));
     let named: BTreeSet<&str> = map.iter().flat_map(|row| quoted(row[0])).collect();
-    let is_test = |path: &str| {
-        let endings = ["tests.rs", "/fixture.rs", ".snap"];
-        path.contains("/tests/") || endings.iter().any(|ending| path.ends_with(ending))
-    };
-    for path in files_below("src") {
-        let in_folder = named
-            .iter()
-            .any(|name| name.ends_with('/') && path.starts_with(name));
-        assert!(
-            named.contains(path.as_str()) || in_folder || is_test(&path),
-            "{path} is not in the code map"
-        );
-    }
+    let modules: BTreeSet<String> = sources().iter().map(|path| module_of(path)).collect();
+    let modules: BTreeSet<&str> = modules.iter().map(String::as_str).collect();
+    let missing: Vec<_> = modules.difference(&named).collect();
+    assert!(missing.is_empty(), "not in the code map: {missing:?}");
+    let gone: Vec<_> = named.difference(&modules).collect();
+    assert!(gone.is_empty(), "in the code map, but not there: {gone:?}");
     for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
         let document = text(document);
-        let folders = ["src/", "tests/", "examples/"];
+        let folders = ["src/", "crates/", "tests/", "examples/"];
         let is_path = |word: &&str| {
-            let below = |folder: &&str| word.starts_with(*folder) && !word.contains(' ');
+            let below = |folder: &&str| word.starts_with(*folder) && !word.contains([' ', '*']);
             folders.iter().any(below)
         };
         // `src/page.ts` is the example's, in a comment that we show.
@@ -40,9 +33,19 @@ fn the_code_map_names_every_file_and_only_those() {
     }
 }
 
+/// The module at the top of a crate that a file belongs to: a folder where it has one, else the file.
+fn module_of(path: &str) -> String {
+    let (before, after) = path.split_at(path.find("src/").map_or(0, |at| at + 4));
+    let name = after.split(['/', '.']).next().unwrap_or_default();
+    let folder = format!("{before}{name}/");
+    if root().join(&folder).is_dir() {
+        return folder;
+    }
+    path.to_owned()
+}
+
 #[test]
-fn files_that_are_called_pure_are_pure() {
-    let architecture = text("ARCHITECTURE.md");
+fn the_core_is_pure() {
     let impure = [
         "async fn",
         "async move",
@@ -53,24 +56,50 @@ fn files_that_are_called_pure_are_pure() {
         "::now()",
     ];
     let is_rust = |path: &str| Path::new(path).extension().is_some_and(|ext| ext == "rs");
-    let mut pure = 0;
-    for row in rows(section(&architecture, "Code map")) {
-        assert!(["P", "E", "D"].contains(&row[1]), "{row:?}");
-        for path in quoted(row[0]).filter(|path| row[1] == "P" && is_rust(path)) {
-            let source = text(path);
-            let code = source
-                .split("#[cfg(test)]\nmod tests")
-                .next()
-                .unwrap_or_default();
-            let found = impure.iter().find(|word| code.contains(**word));
-            assert_eq!(found, None, "{path}");
-            pure += 1;
-        }
+    let is_pure = |path: &&String| {
+        let pure = ["crates/core/src/", "crates/text/src/"];
+        is_rust(path) && !is_test(path) && pure.iter().any(|folder| path.starts_with(folder))
+    };
+    let (sources, mut pure) = (sources(), 0);
+    for path in sources.iter().filter(is_pure) {
+        let source = text(path);
+        let code = source
+            .split("#[cfg(test)]\nmod tests")
+            .next()
+            .unwrap_or_default();
+        let found = impure.iter().find(|word| code.contains(**word));
+        assert_eq!(found, None, "{path}");
+        pure += 1;
     }
-    assert!(pure > 30, "{pure}");
-    for path in files_below("src/domain") {
+    assert!(pure > 80, "{pure}");
+    for path in files_below("crates/core/src/domain") {
         assert!(!text(&path).contains("Deserialize"), "{path}");
     }
+}
+
+/// The compiler keeps the core pure only as long as nothing in its tree can do I/O.
+#[test]
+fn the_core_depends_on_nothing_that_does_io() {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--package", "reviewer-core", "--edges", "normal"])
+        .args(["--prefix", "none", "--format", "{p}", "--offline", "--locked"])
+        .current_dir(root())
+        .output()
+        .expect("cargo");
+    assert!(tree.status.success(), "{tree:?}");
+    let tree = String::from_utf8(tree.stdout).expect("plain names");
+    let names: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.contains("reviewer-text"), "{names:?}");
+    for refused in [
+        "axum", "hyper", "mio", "nix", "octocrab", "reqwest", "rmcp", "rustix", "socket2", "tokio",
+    ] {
+        assert!(!names.contains(refused), "{refused} is in the tree of the core");
+    }
+}
+
+fn is_test(path: &str) -> bool {
+    let endings = ["tests.rs", "/fixture.rs"];
+    path.contains("/tests/") || endings.iter().any(|ending| path.ends_with(ending))
 }
 
 #[test]
