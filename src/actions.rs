@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "edge: the runner's files")]
 
 mod log_redactor;
-mod text;
+mod log_text;
 
 pub use log_redactor::{LogRedactor, Registration};
 
@@ -145,7 +145,7 @@ impl Actions {
             return Ok(());
         };
         let value = &self.clean(value);
-        let entry = text::output(name, value, &format!("end-{}", random_token()?));
+        let entry = log_text::output(name, value, &format!("end-{}", random_token()?));
         let entry =
             entry.ok_or_else(|| io::Error::other("the value of an output holds its delimiter"))?;
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
@@ -161,14 +161,14 @@ impl Actions {
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
         let used = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
         let room = SUMMARY_LIMIT.saturating_sub(used);
-        let markdown = text::visible(&self.clean(markdown));
+        let markdown = log_text::visible(&self.clean(markdown));
         if markdown.len() < room {
             return file.write_all(format!("{markdown}\n").as_bytes());
         }
         if room <= CUT_NOTE.len() {
             return Ok(());
         }
-        let kept = text::cut(&markdown, room - CUT_NOTE.len());
+        let kept = log_text::cut(&markdown, room - CUT_NOTE.len());
         file.write_all(format!("{kept}{CUT_NOTE}").as_bytes())
     }
 
@@ -187,7 +187,7 @@ impl Actions {
     /// About a line of a file in the repository, where GitHub shows it.
     pub fn warning_at(&self, file: &str, line: u64, message: &str) {
         if self.commands {
-            let place = format!("file={},line={line},", text::command_property(file));
+            let place = format!("file={},line={line},", log_text::command_property(file));
             self.annotate_at("warning", &place, message);
         } else {
             self.warning(&format!("{file}:{line}: {message}"));
@@ -201,22 +201,22 @@ impl Actions {
     fn annotate_at(&self, level: &str, place: &str, message: &str) {
         let message = &self.clean(message);
         if self.commands {
-            let message = text::command_data(text::cut(message, MESSAGE_LIMIT));
-            let title = text::command_property("OpenCode review");
+            let message = log_text::command_data(log_text::cut(message, MESSAGE_LIMIT));
+            let title = log_text::command_property("OpenCode review");
             self.print(&format!("::{level} {place}title={title}::{message}\n"));
         } else {
-            self.print(&format!("{level}: {}\n", text::one_line(message)));
+            self.print(&format!("{level}: {}\n", log_text::one_line(message)));
         }
     }
 
     /// Opens a foldable part of the log. Groups do not nest.
     pub fn group(&self, name: &str) {
         if self.commands {
-            self.print(&format!("::group::{}\n", text::command_data(name)));
+            self.print(&format!("::group::{}\n", log_text::command_data(name)));
         } else if self.live {
             self.glimpse(name);
         } else {
-            self.print(&format!("== {} ==\n", text::one_line(name)));
+            self.print(&format!("== {} ==\n", log_text::one_line(name)));
         }
     }
 
@@ -228,7 +228,7 @@ impl Actions {
 
     /// One line of our own. It may quote foreign text, so it is made unable to be a command.
     pub fn line(&self, line: &str) {
-        self.print(&format!("{}\n", text::one_line(&self.clean(line))));
+        self.print(&format!("{}\n", log_text::one_line(&self.clean(line))));
     }
 
     /// How far the run is: a line of the log, or the newest state of the one line on a terminal.
@@ -245,7 +245,7 @@ impl Actions {
         if !self.live {
             return;
         }
-        let line = text::one_line(&self.clean(line));
+        let line = log_text::one_line(&self.clean(line));
         let (before, after) = UNWRAPPED;
         let mut log = self.log();
         log.write(&format!("{ERASE}{before}{line}{after}"));
@@ -262,10 +262,10 @@ impl Actions {
     pub fn foreign(&self, foreign: &str) -> io::Result<()> {
         let foreign = &self.clean(foreign);
         if !self.commands {
-            self.print(&text::quoted(foreign));
+            self.print(&log_text::quoted(foreign));
             return Ok(());
         }
-        self.print(&text::stopped(foreign, &random_token()?));
+        self.print(&log_text::stopped(foreign, &random_token()?));
         Ok(())
     }
 
@@ -280,13 +280,13 @@ impl Actions {
             .filter(|line| line.chars().count() >= SHORTEST_MASK)
         {
             // To the byte: a mask that differs hides nothing.
-            self.print(&format!("::add-mask::{}\n", text::escape(line)));
+            self.print(&format!("::add-mask::{}\n", log_text::escape(line)));
         }
     }
 
     /// The table that a command was asked to print.
     pub fn answer(&self, table: &str) {
-        self.print(&text::table(&self.clean(table)));
+        self.print(&log_text::table(&self.clean(table)));
     }
 
     /// The page that a command was asked to print, in colours or not.
@@ -299,12 +299,12 @@ impl Actions {
             .iter()
             .map(|line| line.iter().map(cleaned).collect())
             .collect();
-        self.print(&text::page(&page, colours));
+        self.print(&log_text::page(&page, colours));
     }
 
     /// The data that a command was asked to print.
     pub fn answer_json(&self, value: Value) {
-        self.print(&text::json(&self.redactor.clean_value(value)));
+        self.print(&log_text::json(&self.redactor.clean_value(value)));
     }
 
     fn print(&self, lines: &str) {
@@ -344,7 +344,7 @@ impl Errors {
 impl Write for Errors {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        let message = text::message(&self.0.clean(&text));
+        let message = log_text::message(&self.0.clean(&text));
         io::stderr().write_all(message.as_bytes())?;
         Ok(bytes.len())
     }

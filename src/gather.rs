@@ -2,7 +2,6 @@
 
 mod cause;
 pub mod change;
-pub mod discussion;
 pub mod excerpts;
 mod facts;
 mod file_contents;
@@ -14,6 +13,7 @@ mod prior_reviews;
 pub mod pull_request;
 pub mod settings;
 pub mod web_guard;
+pub mod words;
 
 pub use cause::spend_scope;
 pub use facts::{Facts, Frame, head_records};

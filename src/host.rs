@@ -6,7 +6,7 @@ pub mod scratch;
 pub mod secrets;
 pub mod session;
 pub mod sidecar;
-pub mod web;
+pub mod web_access;
 
 pub use job::{Job, run_id, run_url};
 
@@ -107,7 +107,7 @@ impl<'a> Host<'a> {
         setup.actions.hide(&secrets.redactor);
         Ok(Self {
             setup,
-            web: web::access(setup, &config, &fence)?,
+            web: web_access::access(setup, &config, &fence)?,
             scratch: Scratch::new(&setup.environment)?,
             config,
             fence,

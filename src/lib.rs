@@ -6,6 +6,6 @@ pub mod commands;
 mod gather;
 mod host;
 pub mod outbox;
+pub mod process_env;
 mod run;
-pub mod sealed;
 pub mod turns;

@@ -7,7 +7,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use opencode_reviewer::actions::{Actions, Errors, LogRedactor};
 use opencode_reviewer::commands::{self, Form, Format, Order, Setup};
-use opencode_reviewer::sealed;
+use opencode_reviewer::process_env;
 use reviewer_agent::opencode::sandbox::{Walls, enter};
 use reviewer_core::config::environment::Environment;
 use reviewer_core::config::inputs::RawInputs;

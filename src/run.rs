@@ -24,7 +24,7 @@ use outcome::{Outcome, Surroundings};
 use reviewer_core::event::{Event, SkipReason};
 use reviewer_core::plan::agenda::{Obstacle, Task};
 use reviewer_core::publish::comment;
-use reviewer_core::report::rehearsal;
+use reviewer_core::report::dry_run;
 use reviewer_core::state::record::Record;
 use reviewer_github::Rehearsal;
 use std::ops::ControlFlow;

@@ -1,7 +1,7 @@
 //! Drives the passes: one task after the other, each until it is done or given up. What follows on a turn is decided
 //! by `attempts`; it decides nothing about findings.
 
-mod fixes;
+mod fix_check;
 mod progress;
 mod questions;
 mod turn;
@@ -15,12 +15,12 @@ use reviewer_core::context::brief::{self, Brief, Excerpt, Task};
 use reviewer_core::domain::{PASSES, Pass, Role};
 use reviewer_core::plan::Question;
 use reviewer_core::publish::comment::unanswered;
-use reviewer_core::review::attempts::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
 use reviewer_core::review::desk::Entry;
 use reviewer_core::review::desk::SharedDesk;
 use reviewer_core::review::limits::{self, Limits, Used};
-use reviewer_core::review::outcome::{Answer, End, Outcome, PassLog};
-use reviewer_core::review::session::Turn;
+use reviewer_core::review::nudges::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
+use reviewer_core::review::session_outcome::{Answer, End, Outcome, PassLog};
+use reviewer_core::review::sidecar_events::Turn;
 use reviewer_core::review::usage::{RunUsage, SessionUsage};
 use reviewer_system::clock::Clock;
 use reviewer_text::count::plural;

@@ -9,7 +9,7 @@ use reviewer_core::event::MergeGroup;
 use reviewer_core::plan::neighbours::OnHead;
 use reviewer_core::plan::queue::{self, Member};
 use reviewer_core::publish::comment;
-use reviewer_core::state::lease::CHECK_NAME;
+use reviewer_core::state::check_mark::CHECK_NAME;
 use reviewer_github::{CheckOutput, NewCheckRun, Rehearsal};
 
 /// What became of a merge group: who is in it, and what each of them lacks.

@@ -16,7 +16,7 @@ use reviewer_core::event::{Command, EventKind};
 use reviewer_core::plan::agenda::{self, Acceptor, Agenda, Given, HeadRecord, Inquiries, Obstacle};
 use reviewer_core::plan::{self, Request, SpendScope};
 use reviewer_core::publish::comment;
-use reviewer_core::state::lease::CHECK_NAME;
+use reviewer_core::state::check_mark::CHECK_NAME;
 use reviewer_core::state::rebuild::{Lost, Rebuilt, Remark};
 use reviewer_core::state::record::{self, Record};
 use reviewer_core::state::spending::Account;

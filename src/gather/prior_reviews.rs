@@ -6,7 +6,7 @@ use super::facts::Facts;
 use crate::host::{Failure, Job};
 use reviewer_core::context::since::{Moves, Since};
 use reviewer_core::domain::{CommitSha, FileDiff};
-use reviewer_core::state::lease::CHECK_NAME;
+use reviewer_core::state::check_mark::CHECK_NAME;
 use reviewer_core::state::rebuild::Rebuilt;
 use reviewer_core::state::record::{self, Record};
 use reviewer_github::PullRequest;

@@ -1,7 +1,7 @@
 //! The run's temporary folder, gone with it.
 
 use super::Failure;
-use reviewer_agent::opencode::premises;
+use reviewer_agent::opencode::workdir;
 use reviewer_core::config::environment::Environment;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;

@@ -9,10 +9,10 @@ use reviewer_core::domain::{
 };
 use reviewer_core::plan::lease::{self, Lease};
 use reviewer_core::plan::neighbours::OnHead;
-use reviewer_core::plan::rights::{self, Right};
+use reviewer_core::plan::permissions::{self, Right};
 use reviewer_core::publish::comment;
 use reviewer_core::review::usage::RunUsage;
-use reviewer_core::state::lease::{self as mark, CHECK_NAME, Place};
+use reviewer_core::state::check_mark::{self as mark, CHECK_NAME, Place};
 use reviewer_core::state::record::{self, Record};
 use reviewer_core::state::signature::Keys;
 use reviewer_core::state::spending::{Account, Spent};

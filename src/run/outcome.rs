@@ -18,7 +18,7 @@ use reviewer_core::report::document::{
     SuspicionReport, ThreadReport,
 };
 use reviewer_core::review::desk::Entry;
-use reviewer_core::review::outcome::{End, Outcome as Held};
+use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use reviewer_core::state::record::Record;
 use reviewer_core::state::signature::Keys;
 use reviewer_repo::snapshot::Snapshot;

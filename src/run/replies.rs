@@ -10,7 +10,7 @@ use reviewer_core::domain::{CommentId, CommitSha};
 use reviewer_core::event::SkipReason;
 use reviewer_core::plan::agenda::{Agenda, ReplyTo, Task};
 use reviewer_core::publish::comment::{self, Voice};
-use reviewer_core::review::outcome::{End, Outcome as Held};
+use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use reviewer_github::{ApiError, PullRequest};
 
 /// Does what an agenda asks for that has no check: help, a reply, answers. Returns why the run ends with that; `None` where

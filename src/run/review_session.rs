@@ -1,7 +1,7 @@
 //! A session with the model about a change, wherever the change comes from: what it is given, and how it is led.
 
 use crate::gather::change::Change;
-use crate::gather::discussion;
+use crate::gather::words;
 use crate::host::{Failure, Host};
 use crate::turns::{Run as Passes, State};
 use reviewer_agent::opencode::{Client, Conversation, Supervisor, profile};
@@ -14,8 +14,8 @@ use reviewer_core::domain::{CommitSha, FileDiff, Sensitivity, Thread};
 use reviewer_core::plan::Question;
 use reviewer_core::review::desk::Subject;
 use reviewer_core::review::limits::Limits;
-use reviewer_core::review::outcome::Outcome;
 use reviewer_core::review::policy::Weights;
+use reviewer_core::review::session_outcome::Outcome;
 use reviewer_core::state::spending::Allowances;
 use reviewer_repo::snapshot::Snapshot;
 use reviewer_text::hidden::visible;

@@ -4,7 +4,7 @@
 use reviewer_core::domain::{CommitSha, Conclusion, PrKey};
 use reviewer_core::plan::neighbours::{Neighbour, OnHead};
 use reviewer_core::publish::comment;
-use reviewer_core::state::lease::{CHECK_NAME, Place};
+use reviewer_core::state::check_mark::{CHECK_NAME, Place};
 use reviewer_core::state::record;
 use reviewer_core::state::signature::Keys;
 use reviewer_github::{ApiError, CheckOutput, GitHub, NewCheckRun};

@@ -16,7 +16,7 @@ use reviewer_core::event::Command;
 use reviewer_core::plan::agenda::Agenda;
 use reviewer_core::report::document::SuspicionReport;
 use reviewer_core::review::desk::{Desk, Subject};
-use reviewer_core::review::outcome::{End, Outcome as Held};
+use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use reviewer_core::state::record::Record;
 use reviewer_core::state::spending::{self, Allowances};
 use reviewer_system::random;

@@ -2,7 +2,7 @@
 
 use crate::actions::Actions;
 use reviewer_core::review::limits::Used;
-use reviewer_core::review::session::{SidecarEvent, ToolState, Turn};
+use reviewer_core::review::sidecar_events::{SidecarEvent, ToolState, Turn};
 
 pub(super) struct Progress {
     stage: String,

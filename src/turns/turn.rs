@@ -4,9 +4,9 @@
 use super::Run;
 use super::progress::Progress;
 use reviewer_agent::opencode::{ClientError, Watched};
-use reviewer_core::review::attempts::Ended;
 use reviewer_core::review::limits::Used;
-use reviewer_core::review::session::{SidecarEvent, Usage};
+use reviewer_core::review::nudges::Ended;
+use reviewer_core::review::sidecar_events::{SidecarEvent, Usage};
 use reviewer_core::review::watch::{Stopped, Watch};
 use std::cell::RefCell;
 use std::pin::pin;

@@ -8,7 +8,7 @@ use crate::standin::shop;
 use crate::standin::world::{KEY, Ran, World};
 use http::Method;
 use reviewer_core::domain::PrKey;
-use reviewer_core::state::lease::{self, Place};
+use reviewer_core::state::check_mark::{self, Place};
 use reviewer_core::state::signature::Keys;
 use secrecy::SecretString;
 use serde_json::{Value, json};

@@ -3,26 +3,26 @@
 //! leaves. Each session has a route of its own. An edge: it decides nothing itself, the files beside it do.
 
 mod adapters;
-mod address;
+mod admission;
 mod body;
-mod door;
 mod meter;
 mod refusal;
 mod scrub;
 mod session_route;
 mod shapes;
 mod upstream;
+mod url_like;
 mod wire;
 
 pub use meter::Limits;
 pub use session_route::SessionRoute;
 pub use upstream::problems;
 
+use admission::Admission;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
-use door::Door;
 use meter::Meter;
 use reviewer_core::config::ModelChoice;
 use reviewer_core::review::limits::Traffic;
@@ -101,7 +101,7 @@ impl Gateway {
             http: self.0.http.clone(),
             spellings: Spellings::of(model.key.as_ref()),
             meter: Meter::of_session(self.0.limits, &self.0.meter),
-            door: Door {
+            admission: Admission {
                 prefix: format!("{PREFIX}{session}/"),
                 upstream: Upstream::of(model)?,
                 placeholder,
@@ -144,7 +144,7 @@ async fn pass(State((gateway, host)): State<(Gateway, Arc<str>)>, request: Reque
     let passed = match gateway.route(request.uri().path()) {
         Some(route) => route.forward(&host, request).await,
         // As if the placeholder were wrong: nobody learns which sessions there are.
-        None => Err(door::stranger(&host, request.uri(), request.headers())),
+        None => Err(admission::stranger(&host, request.uri(), request.headers())),
     };
     match passed {
         Ok(answer) => answer,

@@ -2,11 +2,11 @@
 //! "not ours" is decided in one place, before anything is read, started or judged.
 
 mod command;
-mod door;
 mod mention;
 mod skip;
 #[cfg(test)]
 mod tests;
+mod triggers;
 mod wire;
 
 pub use command::{Command, command};
@@ -180,7 +180,7 @@ pub enum EventError {
 
 /// `name` is `GITHUB_EVENT_NAME`, `payload` the parsed event file.
 pub fn parse(name: &str, payload: &Value, rules: &TriggerRules<'_>) -> Result<Trigger, EventError> {
-    let door = door::Door { name, rules };
+    let door = triggers::Door { name, rules };
     match name {
         "pull_request" | "pull_request_target" => door.pull_request(door.read(payload)?),
         "pull_request_review" => door.review(door.read(payload)?),

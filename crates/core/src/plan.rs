@@ -4,8 +4,8 @@
 pub mod agenda;
 pub mod lease;
 pub mod neighbours;
+pub mod permissions;
 pub mod queue;
-pub mod rights;
 mod spend_scope;
 
 pub use spend_scope::{Cause, SpendScope};

@@ -2,12 +2,12 @@
 //! waits for rate limits as long as a run has patience, and spaces writes. octocrab's own retries are off: they send a
 //! comment again after a 502, and comments double. What must happen once is sent by `once`, in a file of its own.
 
+use super::dry_run::Rehearsal;
 use super::error::{self, ApiError};
+use super::etag_cache::Remembered;
 use super::exchange::{Answer, Call, Class, Endpoint, http_client, not_understood};
 use super::pace::{BETWEEN_WRITES, Pace};
 use super::paging;
-use super::rehearsal::Rehearsal;
-use super::remembered::Remembered;
 use super::wire::GraphQlAnswer;
 use http::{HeaderValue, StatusCode};
 use reviewer_system::clock::Clock;

@@ -4,7 +4,7 @@
 use super::error::ApiError;
 use super::exchange::{Answer, Call, Class, without_own};
 use http::HeaderMap;
-use reviewer_core::report::rehearsal::Unsent;
+use reviewer_core::report::dry_run::Unsent;
 use reviewer_text::redact::Redactor;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};

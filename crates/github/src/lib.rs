@@ -4,15 +4,15 @@
 mod checks;
 mod client;
 mod comments;
+mod dry_run;
 mod error;
+mod etag_cache;
 mod exchange;
 mod once;
 mod pace;
 mod paging;
 mod pulls;
 mod queue;
-mod rehearsal;
-mod remembered;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -24,7 +24,7 @@ pub use comments::{
     IssueComment, NewReview, NewReviewComment, PostedComment, ReactTo, Reaction, Review,
     ReviewComment, ReviewRef,
 };
+pub use dry_run::Rehearsal;
 pub use error::ApiError;
 pub use pulls::{ChangeKind, ChangedFile, CommitInfo, FileAt, Permission, PullRequest, PullState};
-pub use rehearsal::Rehearsal;
 pub use threads::{Edit, QUERIES, ReviewThread};

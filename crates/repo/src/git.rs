@@ -2,9 +2,9 @@
 //! fetches two commits. Separate because it is the one place that starts `git`, and it starts it so that
 //! nothing of the workspace (configuration, hooks, attributes) is ever run.
 
+mod binary_text;
 mod command;
 mod compare;
-mod decode;
 mod objects;
 mod worktree;
 

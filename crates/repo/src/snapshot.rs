@@ -2,8 +2,8 @@
 //! rules in their place. Separate because it is a wall: no link, no repository, no secret and no name that
 //! OpenCode obeys gets through from a pull request.
 
+mod layout;
 mod names;
-mod plan;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -12,7 +12,7 @@ pub use names::Reason;
 
 use crate::git::{Repository, TreeEntry};
 use anyhow::{Result, bail};
-use plan::{Content, Item, Plan};
+use layout::{Content, Item, Plan};
 use reviewer_core::domain::{CommitSha, FileDiff};
 use reviewer_text::hidden::visible;
 use std::collections::{BTreeMap, HashMap};

@@ -1,7 +1,7 @@
 //! Takes secrets out of text that leaves: the run's own in any usual encoding, others by their shape or by a word
 //! beside them. Separate and at the top, because comments, report, log and web all pass through it.
 
-mod context;
+mod assignment;
 mod judge;
 mod nearby;
 mod own;
@@ -157,7 +157,7 @@ impl Redactor {
     fn hits(&self, text: &str) -> Vec<Hit> {
         let mut hits: Vec<Hit> = self.own.find(text).map(own_hit).collect();
         shapes::find(text, &mut hits);
-        context::find(text, &mut hits);
+        assignment::find(text, &mut hits);
         nearby::find(text, &mut hits);
         merged(hits)
     }

@@ -2,7 +2,7 @@
 //! click, call or lead anybody anywhere, give an order to another bot, or hide from the reader.
 
 mod links;
-mod prose;
+mod references;
 
 pub use links::is_allowed;
 
@@ -47,7 +47,7 @@ pub fn begins_with_words(cleaned: &str) -> bool {
 /// done until nothing changes. A text that never settles is shown as it is written.
 fn settled(mut text: String) -> String {
     for _ in 0..4 {
-        let next = prose::inert(&unlinked(&plain_lines(&text)));
+        let next = references::inert(&unlinked(&plain_lines(&text)));
         if next == text {
             return text;
         }
@@ -147,7 +147,7 @@ fn close_fences(text: String) -> String {
 
 fn as_code(text: &str) -> String {
     let text = plain_lines(text).replace('\n', "\n    ");
-    prose::without_commands(&format!("    {text}"))
+    references::without_commands(&format!("    {text}"))
 }
 
 /// Whether a paragraph appended to the text would be a paragraph.

@@ -5,8 +5,8 @@
 //! Names, versions and error codes pass: they are what a question to the web is made of. What a model rewrites in
 //! its own words cannot be recognised; the limits on length and number bound that.
 
-use super::decode;
 use super::filter::{self, Filter};
+use super::leak_encodings;
 use reviewer_text::redact::Redactor;
 use std::collections::HashSet;
 use std::fmt;
@@ -284,7 +284,7 @@ impl Guard {
     }
 
     fn judge(&self, argument: &str, text: &str) -> Result<(), String> {
-        let readings = decode::readings(text);
+        let readings = leak_encodings::readings(text);
         let repeats = |reading: &String| self.repository.is_quoted_in(reading);
         if readings.iter().any(repeats) {
             return Err(format!(

@@ -1,13 +1,13 @@
 //! The web, as far as a review may ask it: a search and a fetch, guarded. Nothing is asked before the guard has judged
 //! the question, and what comes back stands between the run's fences.
 
-pub mod address;
-mod decode;
 pub mod fetch;
 mod filter;
 mod html;
 pub mod leak;
+mod leak_encodings;
 mod page;
+pub mod public_address;
 pub mod search;
 pub mod target;
 #[cfg(test)]

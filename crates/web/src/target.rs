@@ -1,7 +1,7 @@
 //! What may be fetched, judged by the look of its URL. Pure, and a value with one production setting: the tests
 //! bring a setting of their own instead of a switch in the product.
 
-use super::address;
+use super::public_address;
 use reqwest::Url;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -34,7 +34,7 @@ impl Reach {
     pub fn public() -> Self {
         Self {
             ports: vec![80, 443],
-            admits: address::is_public,
+            admits: public_address::is_public,
         }
     }
 

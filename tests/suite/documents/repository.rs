@@ -82,18 +82,31 @@ fn the_core_is_pure() {
 fn the_core_depends_on_nothing_that_does_io() {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--package", "reviewer-core", "--edges", "normal"])
-        .args(["--prefix", "none", "--format", "{p}", "--offline", "--locked"])
+        .args([
+            "--prefix",
+            "none",
+            "--format",
+            "{p}",
+            "--offline",
+            "--locked",
+        ])
         .current_dir(root())
         .output()
         .expect("cargo");
     assert!(tree.status.success(), "{tree:?}");
     let tree = String::from_utf8(tree.stdout).expect("plain names");
-    let names: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    let names: BTreeSet<&str> = tree
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
     assert!(names.contains("reviewer-text"), "{names:?}");
     for refused in [
         "axum", "hyper", "mio", "nix", "octocrab", "reqwest", "rmcp", "rustix", "socket2", "tokio",
     ] {
-        assert!(!names.contains(refused), "{refused} is in the tree of the core");
+        assert!(
+            !names.contains(refused),
+            "{refused} is in the tree of the core"
+        );
     }
 }
 

@@ -81,14 +81,14 @@ pub(super) struct Admitted {
 }
 
 /// The rules of one session.
-pub(super) struct Door {
+pub(super) struct Admission {
     /// Where its paths begin, with a slash at the end.
     pub(super) prefix: String,
     pub(super) upstream: Upstream,
     pub(super) placeholder: SecretString,
 }
 
-impl Door {
+impl Admission {
     /// `host` is our own address.
     pub(super) fn judge(
         &self,
@@ -261,5 +261,5 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-#[path = "door_tests.rs"]
+#[path = "admission_tests.rs"]
 mod tests;

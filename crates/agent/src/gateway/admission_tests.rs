@@ -5,7 +5,7 @@ const HOST: &str = "127.0.0.1:4000";
 const PLACEHOLDER: &str = "0123456789abcdef0123456789abcdef";
 const KEY: &str = "sk-real-0123456789abcdef";
 
-fn door(provider: &str, name: &str, key: Option<&str>, base_url: Option<&str>) -> Door {
+fn admission(provider: &str, name: &str, key: Option<&str>, base_url: Option<&str>) -> Admission {
     let choice = ModelChoice {
         provider: provider.into(),
         name: name.into(),
@@ -13,15 +13,15 @@ fn door(provider: &str, name: &str, key: Option<&str>, base_url: Option<&str>) -
         key: key.map(Into::into),
         context: None,
     };
-    Door {
+    Admission {
         prefix: "/model/".into(),
         upstream: Upstream::of(&choice).unwrap(),
         placeholder: PLACEHOLDER.into(),
     }
 }
 
-fn anthropic() -> Door {
-    door("anthropic", "claude-sonnet-4-5", Some(KEY), None)
+fn anthropic() -> Admission {
+    admission("anthropic", "claude-sonnet-4-5", Some(KEY), None)
 }
 
 fn headers(more: &[(&'static str, &str)]) -> HeaderMap {
@@ -33,9 +33,13 @@ fn headers(more: &[(&'static str, &str)]) -> HeaderMap {
     headers
 }
 
-fn judged(door: &Door, path: &str, more: &[(&'static str, &str)]) -> Result<Admitted, Refusal> {
+fn judged(
+    admission: &Admission,
+    path: &str,
+    more: &[(&'static str, &str)],
+) -> Result<Admitted, Refusal> {
     let uri: Uri = path.parse().unwrap();
-    door.judge(HOST, &Method::POST, &uri, &headers(more))
+    admission.judge(HOST, &Method::POST, &uri, &headers(more))
 }
 
 fn sent<'a>(admitted: &'a Admitted, name: &str) -> Option<&'a str> {
@@ -61,12 +65,12 @@ fn the_key_takes_the_placeholders_place_in_the_header_of_each_adapter() {
     );
 
     let bearer = format!("Bearer {PLACEHOLDER}");
-    let openai = door("openai", "gpt-5", Some(KEY), None);
+    let openai = admission("openai", "gpt-5", Some(KEY), None);
     let responses = judged(&openai, "/model/responses", &[("authorization", &bearer)]).unwrap();
     let expected = format!("Bearer {KEY}");
     assert_eq!(sent(&responses, "authorization"), Some(expected.as_str()));
 
-    let google = door("google", "gemini-2.5-pro", Some(KEY), None);
+    let google = admission("google", "gemini-2.5-pro", Some(KEY), None);
     let path = "/model/models/gemini-2.5-pro:streamGenerateContent?alt=sse";
     let stream = judged(&google, path, &[("x-goog-api-key", PLACEHOLDER)]).unwrap();
     assert_eq!(sent(&stream, "x-goog-api-key"), Some(KEY));
@@ -127,10 +131,10 @@ fn headers_that_no_adapter_sends_stay_here() {
 
 #[test]
 fn an_endpoint_without_a_key_gets_none() {
-    let door = door("local", "m", None, Some("http://127.0.0.1:9/v1"));
+    let admission = admission("local", "m", None, Some("http://127.0.0.1:9/v1"));
     let bearer = format!("Bearer {PLACEHOLDER}");
     let path = "/model/chat/completions";
-    let admitted = judged(&door, path, &[("authorization", &bearer)]).unwrap();
+    let admitted = judged(&admission, path, &[("authorization", &bearer)]).unwrap();
     assert_eq!(sent(&admitted, "authorization"), None);
 }
 
@@ -157,7 +161,7 @@ fn another_way_to_write_a_path_is_another_path() {
         let refusal = judged(&anthropic(), path, &[("x-api-key", PLACEHOLDER)]).unwrap_err();
         assert_eq!(refusal, Refusal::Path, "{path}");
     }
-    let google = door("google", "gemini-2.5-pro", Some(KEY), None);
+    let google = admission("google", "gemini-2.5-pro", Some(KEY), None);
     let other = "/model/models/gemini-2.5-flash:streamGenerateContent?alt=sse";
     let refusal = judged(&google, other, &[("x-goog-api-key", PLACEHOLDER)]).unwrap_err();
     assert_eq!(refusal, Refusal::Path, "the model is in the path");
@@ -195,7 +199,7 @@ fn another_host_and_a_browser_are_turned_away() {
 
 #[test]
 fn a_model_in_the_header_is_the_configured_one() {
-    let vercel = door("vercel", "anthropic/claude-sonnet-4.5", Some(KEY), None);
+    let vercel = admission("vercel", "anthropic/claude-sonnet-4.5", Some(KEY), None);
     let bearer = format!("Bearer {PLACEHOLDER}");
     let asked = |names: &[&'static str]| {
         let mut given = vec![("authorization", bearer.as_str())];

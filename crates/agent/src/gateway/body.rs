@@ -5,8 +5,8 @@
 //! What passes is sent on byte for byte. Another parser cannot read it otherwise: no key stands twice in an object after
 //! unescaping, none differs from a listed one in its spelling only, and the JSON is strict, with nothing after it.
 
-use super::address::{is_address, is_inline};
 use super::shapes::{NEVER_AT_TOP, Shape, Wire};
+use super::url_like::{is_address, is_inline};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::cell::RefCell;

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::gateway::meter::Limits;
     use regex::Regex;
-    use reviewer_core::review::session::GATEWAY_OPENING;
+    use reviewer_core::review::sidecar_events::GATEWAY_OPENING;
 
     /// From OpenCode's `session/retry.ts`: an error with one of these is asked again, whatever its status.
     const ASKED_AGAIN: &[&str] = &[

@@ -2,8 +2,8 @@
 //! for each session of a run and only chooses among them.
 
 use super::adapters::{Call, ModelIn};
+use super::admission::{self, Admission};
 use super::body::{self, BodyFault, Wanted};
-use super::door::{self, Door};
 use super::meter::{Meter, Room};
 use super::refusal::Refusal;
 use super::scrub::{Scrubber, Spellings};
@@ -23,7 +23,7 @@ pub struct SessionRoute(Arc<Inner>);
 
 pub(super) struct Inner {
     pub(super) http: reqwest::Client,
-    pub(super) door: Door,
+    pub(super) admission: Admission,
     pub(super) spellings: Spellings,
     pub(super) meter: Meter,
     /// The names of the tools that requests may offer; a `*` at the end stands for any end.
@@ -39,7 +39,7 @@ impl Inner {
     }
 
     fn judge(&self, call: &Call, body: &[u8]) -> Result<(), BodyFault> {
-        let upstream = &self.door.upstream;
+        let upstream = &self.admission.upstream;
         let in_body = upstream.model_in == ModelIn::Body;
         let wanted = Wanted {
             model: in_body.then_some(upstream.model.as_str()),
@@ -53,8 +53,8 @@ impl Inner {
 impl fmt::Debug for SessionRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionRoute")
-            .field("path", &self.0.door.prefix)
-            .field("upstream", &self.0.door.upstream.host())
+            .field("path", &self.0.admission.prefix)
+            .field("upstream", &self.0.admission.upstream.host())
             .finish_non_exhaustive()
     }
 }
@@ -67,12 +67,12 @@ impl SessionRoute {
     /// Where it begins on our server, without a slash at the end.
     #[must_use]
     pub fn path(&self) -> &str {
-        self.0.door.prefix.trim_end_matches('/')
+        self.0.admission.prefix.trim_end_matches('/')
     }
 
     #[must_use]
     pub fn placeholder(&self) -> &SecretString {
-        &self.0.door.placeholder
+        &self.0.admission.placeholder
     }
 
     /// What the session has asked of its model so far, counted where no sidecar can lie about it.
@@ -90,7 +90,7 @@ impl SessionRoute {
     /// Whether a body may go to a path below the route's. Requests are held against the same rules.
     #[must_use]
     pub fn admits(&self, path: &str, body: &[u8]) -> bool {
-        let mut routes = self.0.door.upstream.routes.iter();
+        let mut routes = self.0.admission.upstream.routes.iter();
         let route = routes.find(|route| route.path == path);
         route.is_some_and(|route| self.0.judge(&route.call, body).is_ok())
     }
@@ -98,9 +98,12 @@ impl SessionRoute {
     pub(super) async fn forward(&self, host: &str, request: Request) -> Result<Response, Refusal> {
         let (head, body) = request.into_parts();
         let Inner {
-            http, door, meter, ..
+            http,
+            admission,
+            meter,
+            ..
         } = &*self.0;
-        let admitted = door.judge(host, &head.method, &head.uri, &head.headers)?;
+        let admitted = admission.judge(host, &head.method, &head.uri, &head.headers)?;
         meter.request(admitted.length)?;
         let mut room = meter.room();
         let body = whole(body, admitted.length, &mut room).await?;
@@ -108,7 +111,7 @@ impl SessionRoute {
         let request = http.post(admitted.url).headers(admitted.headers);
         let sent = request.body(body).send().await;
         drop(room);
-        let host = || door.upstream.host();
+        let host = || admission.upstream.host();
         let answer = sent.map_err(|error| {
             self.0.note(&error);
             Refusal::Unreachable {
@@ -126,7 +129,7 @@ impl SessionRoute {
         if encoding.is_some_and(|encoding| encoding != "identity") {
             return Err(Refusal::Compressed { host: host() });
         }
-        let headers = door::coming_back(answer.headers(), &self.0.spellings);
+        let headers = admission::coming_back(answer.headers(), &self.0.spellings);
         let body = Body::from_stream(scrubbed(Arc::clone(&self.0), answer));
         Ok((status, headers, body).into_response())
     }

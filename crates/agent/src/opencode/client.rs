@@ -6,7 +6,7 @@ use eventsource_stream::Eventsource;
 use futures_util::{Stream, StreamExt};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder};
-use reviewer_core::review::session::{ProviderInfo, SessionId, SidecarEvent, Tokens, Usage};
+use reviewer_core::review::sidecar_events::{ProviderInfo, SessionId, SidecarEvent, Tokens, Usage};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};

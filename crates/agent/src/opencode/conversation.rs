@@ -3,7 +3,7 @@
 
 use super::client::{Client, ClientError};
 use super::supervisor::{Process, Supervisor};
-use reviewer_core::review::session::SessionId;
+use reviewer_core::review::sidecar_events::SessionId;
 use std::sync::Arc;
 
 /// Which conversation goes on after a sidecar was replaced.

@@ -2,28 +2,28 @@
 //! reads hostile text; so what it is given is decided in one place (`profile`), and what it answers is
 //! foreign JSON until `wire` has read it.
 
-mod attend;
 pub mod client;
 pub mod conversation;
+mod prompt;
 
 pub mod locate;
 mod output;
-pub mod premises;
 pub mod process;
 pub mod profile;
+mod resources;
 pub mod sandbox;
 pub mod supervisor;
-mod usage;
 mod wire;
+pub mod workdir;
 
-pub use attend::Watched;
 pub use client::{Client, ClientError};
 pub use conversation::{Conversation, Kept};
 pub use locate::{find_opencode, find_ripgrep, is_script};
 pub use process::{Sidecar, Spec, StartError};
 pub use profile::{ModelEndpoint, Profile, ToolEndpoint, ToolName};
-pub use reviewer_core::review::session::{
+pub use prompt::Watched;
+pub use resources::Quota;
+pub use reviewer_core::review::sidecar_events::{
     ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
 };
 pub use supervisor::{Process, Supervisor};
-pub use usage::Quota;

@@ -4,11 +4,11 @@
 
 use super::client::Client;
 use super::output::{Output, secrets};
-use super::premises::Premises;
 use super::profile::{self, Profile, Surroundings};
+use super::resources::Quota;
 use super::sandbox::sockets::{self, HeldPort};
 use super::sandbox::{Announcement, Confinement, Walls, loader};
-use super::usage::Quota;
+use super::workdir::Premises;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use reviewer_system::clock::Clock;

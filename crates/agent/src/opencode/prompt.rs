@@ -5,7 +5,7 @@
 use super::client::{Client, ClientError};
 use super::wire;
 use futures_util::StreamExt;
-use reviewer_core::review::session::{SessionId, SidecarEvent, Turn, TurnError};
+use reviewer_core::review::sidecar_events::{SessionId, SidecarEvent, Turn, TurnError};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::pin::pin;

@@ -1,9 +1,9 @@
 //! The walls around the sidecar: what it may reach, and what of that the kernel could enforce. Separate from
 //! starting it, because this is the promise, and `enter` keeps it.
 
-mod calls;
 pub mod enter;
 pub(super) mod loader;
+mod seccomp;
 pub mod sockets;
 
 use reviewer_core::report::document::SandboxReport;

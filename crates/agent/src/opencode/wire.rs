@@ -1,7 +1,7 @@
 //! OpenCode's JSON, read into our words. Only what we use is named, and nothing that is missing is an error
 //! unless there is no going on without it: the sidecar is another program, with versions of its own.
 
-use reviewer_core::review::session::{
+use reviewer_core::review::sidecar_events::{
     ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
 };
 use serde::Deserialize;

@@ -2,12 +2,12 @@
 //! because providers charge less for a prefix they have seen.
 
 mod discussion;
-mod fixes;
+mod fix_check;
 mod task;
 
 use discussion::place;
 pub use discussion::{Excerpt, Words};
-pub use fixes::FixToCheck;
+pub use fix_check::FixToCheck;
 pub use task::{Task, nudge};
 
 use super::parts::Parts;

@@ -2,14 +2,14 @@
 //! comment. Anchors are judged here, before anything is sent.
 
 mod anchor;
+mod line_text;
 mod mask;
 mod numbered;
-mod text;
 mod walker;
 
 pub use anchor::AnchorError;
+pub use line_text::LineText;
 pub use mask::Mask;
-pub use text::LineText;
 pub use walker::HunkError;
 pub use walker::{FILE_ROOM, Walker};
 

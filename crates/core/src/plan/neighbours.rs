@@ -2,7 +2,7 @@
 //! this name that are not ours. GitHub shows one check of a name for a commit, whichever pull request it is about.
 
 use crate::domain::{CheckRunInfo, CommitSha, HeadPull, PrKey, RepoName};
-use crate::state::lease;
+use crate::state::check_mark;
 use crate::state::record::{self, Record};
 use crate::state::signature::Keys;
 
@@ -62,7 +62,7 @@ impl OnHead<'_> {
     #[must_use]
     pub fn numbers(&self) -> Vec<u64> {
         let signed = self.checks.iter().filter_map(|check| {
-            let (_, number) = lease::named(check.external_id.as_deref()?)?;
+            let (_, number) = check_mark::named(check.external_id.as_deref()?)?;
             self.is_of(check, number).then_some(number)
         });
         let mut numbers: Vec<u64> = signed.collect();
@@ -83,7 +83,7 @@ impl OnHead<'_> {
     pub fn leases(&self, check: &CheckRunInfo, pr: &PrKey) -> bool {
         let (text, id) = (check.text.as_deref(), check.external_id.as_deref());
         text.zip(id)
-            .is_some_and(|(text, id)| lease::holds(text, id, pr, self.head, self.keys))
+            .is_some_and(|(text, id)| check_mark::holds(text, id, pr, self.head, self.keys))
     }
 
     /// The apps whose checks have our name and are not ours. An older version of ours named no pull request, so
@@ -95,7 +95,7 @@ impl OnHead<'_> {
         }
         let foreign = self.checks.iter().filter(|check| {
             let id = check.external_id.as_deref().unwrap_or_default();
-            let number = lease::named(id).map_or(pr.number, |(_, number)| number);
+            let number = check_mark::named(id).map_or(pr.number, |(_, number)| number);
             !self.is_of(check, number)
         });
         let slug = |check: &CheckRunInfo| check.app_slug.clone();
@@ -139,7 +139,7 @@ impl OnHead<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::lease::Place;
+    use crate::state::check_mark::Place;
     use secrecy::SecretString;
 
     fn head() -> CommitSha {

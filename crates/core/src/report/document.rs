@@ -5,7 +5,7 @@ use crate::context::suspicion::Suspicion;
 use crate::domain::{Tally, Thread, Verdict};
 use crate::review::desk::{Entry, Fate};
 use crate::review::limits::Used;
-use crate::review::outcome::PassLog;
+use crate::review::session_outcome::PassLog;
 use crate::state::record::Record;
 use crate::state::spending::Spent;
 use schemars::generate::SchemaSettings;

@@ -2,9 +2,9 @@
 //! terminal shows.
 
 pub mod document;
-pub mod rehearsal;
+pub mod dry_run;
 pub mod sarif;
 pub mod summary;
-pub mod text;
+pub mod terminal;
 
 pub use document::Report;

@@ -182,5 +182,5 @@ fn footer(report: &Report) -> String {
 }
 
 #[cfg(test)]
-#[path = "text_tests.rs"]
+#[path = "terminal_tests.rs"]
 mod tests;

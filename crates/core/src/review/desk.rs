@@ -1,13 +1,13 @@
 //! The desk: everything the model has said in this run, and what is to become of it. Each tool call is a typed
 //! request, a pure decision, at most one staged effect and a short answer. Nothing here reaches GitHub.
 
-mod discussion;
-mod fix;
+mod dispute;
+mod fix_evidence;
 mod repetition;
 mod shared;
 
-pub use discussion::{Claim, Word};
-pub use fix::Fix;
+pub use dispute::{Claim, Word};
+pub use fix_evidence::Fix;
 pub use shared::{SharedDesk, Watcher};
 
 use super::ledger::{Ledger, Stage, Submission};

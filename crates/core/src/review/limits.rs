@@ -1,6 +1,6 @@
 //! What a run may take, and how what it has taken is counted. Separate from the passes, which only ask.
 
-use crate::review::session::Usage;
+use crate::review::sidecar_events::Usage;
 use crate::state::spending::Allowances;
 use reviewer_text::count::tokens;
 use std::fmt;
@@ -169,7 +169,7 @@ impl fmt::Display for Count {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::review::session::Tokens;
+    use crate::review::sidecar_events::Tokens;
     use crate::state::spending::allowance;
 
     #[test]

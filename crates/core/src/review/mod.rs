@@ -1,13 +1,13 @@
 //! The review itself: which passes there are, what the model may do in them, and what becomes of its findings.
 //! Pure; `turns` drives the sidecar.
 
-pub mod attempts;
 pub mod desk;
 pub mod ledger;
 pub mod limits;
-pub mod outcome;
+pub mod nudges;
 pub mod policy;
-pub mod session;
+pub mod session_outcome;
+pub mod sidecar_events;
 pub mod usage;
 pub mod watch;
 

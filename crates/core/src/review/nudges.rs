@@ -3,7 +3,7 @@
 
 use super::ledger::NUDGES;
 use super::watch::{FEW_CALLS, MOST_CALLS, Stopped};
-use crate::review::session::{Turn, TurnError};
+use crate::review::sidecar_events::{Turn, TurnError};
 
 /// How a turn ended.
 #[derive(Debug)]
@@ -220,7 +220,7 @@ impl Shortfall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::review::session::Usage;
+    use crate::review::sidecar_events::Usage;
 
     fn turn(finish: &str, text: &str) -> Turn {
         Turn {

@@ -1,8 +1,8 @@
 //! The outcome of a session with the model: why the passes ended, what each of them took, what was answered. Separate from
 //! the driver, because the report is made of it.
 
-use super::attempts::GivenUp;
 use super::limits::{Count, Used};
+use super::nudges::GivenUp;
 use crate::domain::PassNumber;
 use crate::plan::Question;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 
 use super::limits::{Total, Used};
 use crate::review::limits::Traffic;
-use crate::review::session::Usage;
+use crate::review::sidecar_events::Usage;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What one session has taken, over all its turns, whichever process or conversation they were in.
@@ -93,7 +93,7 @@ impl RunUsage {
 mod tests {
     use super::*;
     use crate::review::limits::Count;
-    use crate::review::session::Tokens;
+    use crate::review::sidecar_events::Tokens;
 
     fn usage(input: u64, cost: f64) -> Usage {
         Usage {

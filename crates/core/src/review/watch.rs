@@ -1,7 +1,7 @@
 //! What a turn may do before it is stopped. Nobody else breaks a loop: OpenCode lets a model call the same tool for
 //! ever, and every call is paid for.
 
-use crate::review::session::{SidecarEvent, ToolState};
+use crate::review::sidecar_events::{SidecarEvent, ToolState};
 use std::fmt;
 
 /// The same tool with the same arguments, so many times in a row, gets no other answer.

@@ -4,7 +4,7 @@
 pub mod answers;
 pub mod backlog;
 pub mod block;
-pub mod lease;
+pub mod check_mark;
 pub mod owed;
 pub mod rebuild;
 pub mod record;

@@ -1,7 +1,7 @@
 //! The fold from comments to threads. Total: it answers with threads and warnings, and never with an error,
 //! because a comment that cannot be read must not cost the memory of all the others.
 
-mod discussion;
+mod status;
 #[cfg(test)]
 mod tests;
 
@@ -11,8 +11,8 @@ use crate::authority::{Action, Person, judge};
 use crate::domain::{
     Assessment, CommentId, CommitSha, FindingId, Login, PrKey, Score, Side, Standing, Thread, Trust,
 };
-use discussion::Discussion;
 use serde_json::Value;
+use status::Discussion;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 

@@ -4,7 +4,7 @@
 
 use super::{
     Announcement, Confinement, DESCRIPTOR_LIMIT, DEVICES, FILE_LIMIT, Gap, LIBRARY_FOLDERS,
-    PROCESS_LIMIT, SYSTEM, Walls, calls, sockets,
+    PROCESS_LIMIT, SYSTEM, Walls, seccomp, sockets,
 };
 use caps::CapSet;
 use landlock::{
@@ -130,8 +130,8 @@ fn listen_to_sockets() -> Result<Listener, String> {
         return Err("they need Linux 5.9".into());
     }
     let listener =
-        seccomp_notify::install(&calls::supervised()).map_err(|error| error.to_string())?;
-    calls::unbound(std::env::consts::ARCH)
+        seccomp_notify::install(&seccomp::supervised()).map_err(|error| error.to_string())?;
+    seccomp::unbound(std::env::consts::ARCH)
         .and_then(|filter| seccompiler::apply_filter(&filter))
         .map_err(|error| error.to_string())?;
     Ok(listener)
@@ -190,7 +190,7 @@ fn drop_capabilities() -> Option<Gap> {
 }
 
 fn filter_calls() -> Result<(), seccompiler::Error> {
-    for filter in calls::refusals(std::env::consts::ARCH)? {
+    for filter in seccomp::refusals(std::env::consts::ARCH)? {
         seccompiler::apply_filter(&filter)?;
     }
     Ok(())

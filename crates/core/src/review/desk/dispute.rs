@@ -1,7 +1,7 @@
 //! The desk's second half: words about what was said before. Replies, resolutions and withdrawals, with what
 //! code allows the model to do whatever its judgement was.
 
-use super::{Answer, Desk, Effect, Entry, Fate, Fix, MAX_BODY, StagedReply, fix};
+use super::{Answer, Desk, Effect, Entry, Fate, Fix, MAX_BODY, StagedReply, fix_evidence};
 use crate::authority::{Action, Person, judge};
 use crate::domain::{
     Awaiting, CommentId, Finding, Reply, Resolution, Status, Thread, ThreadId, Trust,
@@ -210,8 +210,8 @@ impl Desk {
         let removed = self.subject.removed_lines.get(&id);
         let removed = removed.map(Vec::as_slice).unwrap_or_default();
         let quote = quote.filter(|quote| !quote.trim().is_empty());
-        let named = quote.and_then(|quote| fix::quoted(file, quote, since));
-        let shown = named.or_else(|| fix::at_the_lines(thread, since, removed));
+        let named = quote.and_then(|quote| fix_evidence::quoted(file, quote, since));
+        let shown = named.or_else(|| fix_evidence::at_the_lines(thread, since, removed));
         shown.ok_or_else(|| match quote {
             Some(_) => format!(
                 "fixed_by.quote is no line of code that was added to {file} since thread {id} was opened. Quote one \
