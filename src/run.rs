@@ -100,7 +100,7 @@ async fn gather_and_act(job: &Job<'_>, frame: Frame, remains: &Remains) -> Resul
             .extend(web_guard::open(&job.host, &facts.change).await?);
     }
     if job.host.config.dry_run {
-        around.notes.push(rehearsal::NOTE.into());
+        around.notes.push(dry_run::NOTE.into());
     }
     let ended = Box::pin(act(job, facts, running.as_ref(), &around, remains)).await;
     if let Some(running) = running {

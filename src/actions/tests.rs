@@ -151,10 +151,10 @@ fn l1_foreign_text_commands_nothing() {
 
 #[test]
 fn l1_what_is_logged_beside_the_run_commands_nothing_either() {
-    let message = text::message(&format!(" WARN {HOSTILE}"));
+    let message = log_text::message(&format!(" WARN {HOSTILE}"));
     assert_eq!(runner::offences(&message, &[]), Vec::<String>::new());
     assert!(message.starts_with(" WARN ::add-mask::"), "{message}");
-    assert_eq!(text::message("::error::x"), "| ::error::x\n");
+    assert_eq!(log_text::message("::error::x"), "| ::error::x\n");
 }
 
 #[test]
@@ -173,24 +173,24 @@ fn l2_the_token_of_a_block_is_not_in_its_text() {
         "::{token}::\n##[{}]\nx\u{200b}{token}",
         token.to_uppercase()
     );
-    let block = text::stopped(&echoed, token);
+    let block = log_text::stopped(&echoed, token);
     assert_eq!(block.to_lowercase().matches(token).count(), 2, "{block}");
     assert_eq!(runner::offences(&block, &[]), Vec::<String>::new());
     let split = format!("{}\u{200b}{}", &token[..9], &token[9..]);
-    assert_eq!(text::stopped(&split, token).matches(token).count(), 2);
+    assert_eq!(log_text::stopped(&split, token).matches(token).count(), 2);
 }
 
 #[test]
 fn l3_a_value_that_holds_its_delimiter_is_refused() {
-    assert_eq!(text::output("a", "x\nend-1\nb=c", "end-1"), None);
-    let entry = text::output("a", "EOF\na<<x", "end-1").unwrap();
+    assert_eq!(log_text::output("a", "x\nend-1\nb=c", "end-1"), None);
+    let entry = log_text::output("a", "EOF\na<<x", "end-1").unwrap();
     assert_eq!(entry, "a<<end-1\nEOF\na<<x\nend-1\n");
 }
 
 #[test]
 fn l4_what_a_terminal_obeys_is_gone() {
     let text = "a\u{1b}[31mb\u{1b}]8;;https://x.test\u{1b}\\c\u{1b}]0;title\u{7}d\u{9b}2Je\u{9d}0;t\u{9c}f\u{8}\u{7}g\u{202e}\u{0}h\u{1b}(Bi";
-    assert_eq!(text::visible(text), "abcdefghBi");
+    assert_eq!(log_text::visible(text), "abcdefghBi");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("summary");
     let actions = Actions::new(true, None, Some(path.clone()));
@@ -220,7 +220,7 @@ proptest! {
             everything(&actions, &text);
             prop_assert_eq!(runner::offences(&log.text(), &[]), Vec::<String>::new());
         }
-        let beside = text::message(&text);
+        let beside = log_text::message(&text);
         prop_assert_eq!(runner::offences(&beside, &[]), Vec::<String>::new());
     }
 }

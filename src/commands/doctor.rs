@@ -314,7 +314,7 @@ fn table(found: &[Finding]) -> String {
         } else {
             "To mend it, write into the job:".into()
         });
-        lines.push(rights::block(&missing));
+        lines.push(permissions::block(&missing));
     }
     lines.join("\n")
 }

@@ -114,7 +114,7 @@ fn print(order: &Order, report: &Report, code: &Code) {
     match order.format {
         Format::Text => {
             let clean = |text: &str| out.clean(text).into_owned();
-            out.answer_page(&text::page(report, code, &clean), order.colours);
+            out.answer_page(&terminal::page(report, code, &clean), order.colours);
         }
         Format::Json => out.answer_json(serde_json::to_value(report).unwrap_or_default()),
         Format::Sarif => out.answer_json(sarif::log(report)),
@@ -253,7 +253,7 @@ fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held)
     report.notes.extend(not_part(&local.nested));
     let code = findings.iter().filter_map(|finding| {
         let diff = change.diffs.iter().find(|diff| diff.path == finding.file)?;
-        let code = text::excerpt(diff, finding.anchor);
+        let code = terminal::excerpt(diff, finding.anchor);
         Some((finding.id.to_string(), code))
     });
     Reviewed {

@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use super::memory::Memory;
-use super::{cause, discussion};
+use super::{cause, words};
 use crate::host::{Failure, Job};
 use reviewer_core::context::speakers::Speakers;
 use reviewer_core::domain::{CommentId, Login};
@@ -81,7 +81,7 @@ async fn in_thread(
         seq: 0,
     };
     let seq = ours.map_or(0, |thread| thread.seq.saturating_add(1));
-    let speakers = discussion::speakers(facts);
+    let speakers = words::speakers(facts);
     let questions = plan::unanswered(&[*asked], &[], &us.job.host.config.mention);
     let question = questions.into_iter().next().map(|question| Question {
         thread: Some(asking(&speakers, (root, seq), &thread, asked.id)),

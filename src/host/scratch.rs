@@ -13,7 +13,7 @@ pub struct Scratch(PathBuf);
 impl Scratch {
     /// One that the sidecar's user may pass through, and not list.
     pub fn new(environment: &Environment) -> Result<Self, Failure> {
-        let parent = premises::passable(environment.temporary.as_deref());
+        let parent = workdir::passable(environment.temporary.as_deref());
         let made = tempfile::Builder::new()
             .prefix("opencode-reviewer-")
             .permissions(Permissions::from_mode(0o711))

@@ -97,7 +97,7 @@ fn tell_lacking(job: &Job<'_>, facts: &Facts, check: Option<Right>) {
     let resolve = stays_open.then_some(Right::Resolve);
     let missing: Vec<Right> = check.into_iter().chain(resolve).collect();
     let actions = &job.host.setup.actions;
-    match rights::lacking(&missing) {
+    match permissions::lacking(&missing) {
         Some(message) if check.is_some() => actions.warning(&message),
         Some(message) => message.lines().for_each(|line| actions.line(line)),
         None => {}

@@ -8,7 +8,7 @@ use crate::host::{Failure, Setup};
 use reviewer_core::domain::{Conclusion, Verdict};
 use reviewer_core::publish::comment;
 use reviewer_core::report::summary::Page;
-use reviewer_core::report::{Report, rehearsal, sarif, summary};
+use reviewer_core::report::{Report, dry_run, sarif, summary};
 use reviewer_core::state::record;
 use reviewer_github::{CheckOutput, Rehearsal};
 use std::path::PathBuf;
@@ -155,10 +155,10 @@ pub fn rehearsed(setup: &Setup, rehearsal: &Rehearsal) {
         return;
     }
     let actions = &setup.actions;
-    let steps = rehearsal::steps(&unsent);
-    actions.line(rehearsal::TITLE);
+    let steps = dry_run::steps(&unsent);
+    actions.line(dry_run::TITLE);
     if steps.iter().all(|step| step.body.is_empty()) {
-        actions.line(rehearsal::NOTHING);
+        actions.line(dry_run::NOTHING);
     }
     for step in steps {
         actions.line(&step.heading);

@@ -88,7 +88,7 @@ pub async fn hold(
         conversation: matter.conversation,
         sensitivity: change.sensitivity,
     };
-    let suspicions = discussion::suspicions(host, &brief, talk.questions);
+    let suspicions = words::suspicions(host, &brief, talk.questions);
     let (setup, config) = (host.setup, &host.config);
     let session = host.session();
     let passes = Passes {

@@ -6,7 +6,7 @@ use super::review_session::{self, Matter, Talk};
 use super::staged::{Staged, publishable};
 use super::{CheckRun, Remains, exits, replies};
 use crate::gather::excerpts::Excerpts;
-use crate::gather::{Facts, discussion, human_reviewers};
+use crate::gather::{Facts, human_reviewers, words};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job};
 use crate::outbox::{Outbox, Sent};
@@ -164,7 +164,7 @@ fn subject(
 ) -> Subject {
     let commits = [&facts.merge_base, &facts.pull.head_sha];
     Subject {
-        threads: discussion::shown_threads(&facts.threads),
+        threads: words::shown_threads(&facts.threads),
         changed_since,
         removed_lines,
         human_reviewers,
@@ -192,7 +192,7 @@ pub async fn talk(
             )
         })
         .collect();
-    let conversation = discussion::conversation(job, facts);
+    let conversation = words::conversation(job, facts);
     let author = pull.author.as_ref();
     let matter = Matter {
         title: &pull.title,
