@@ -149,7 +149,7 @@ fn main() -> ExitCode {
         Ok(launcher) => launcher,
         Err(error) => return failed(&format!("this program cannot find itself: {error}")),
     };
-    let vars = match sealed::variables(&launcher) {
+    let vars = match process_env::variables(&launcher) {
         Ok(vars) => vars,
         Err(error) => return failed(&format!("{error:#}")),
     };

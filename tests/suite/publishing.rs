@@ -343,7 +343,7 @@ fn lease_of(world: &World, head: &str) -> (String, String) {
         base_ref: "main".into(),
         merge_base: head.parse().unwrap(),
     };
-    let text = lease::render(&pr, &place.head, "4710.1", &keys);
+    let text = check_mark::render(&pr, &place.head, "4710.1", &keys);
     (place.external_id("4710.1", pr.number), text.expect("a key"))
 }
 

@@ -3,8 +3,8 @@
 //! nothing of the workspace (configuration, hooks, attributes) is ever run.
 
 mod binary_text;
-mod command;
 mod compare;
+mod hardening;
 mod objects;
 mod worktree;
 
@@ -18,7 +18,7 @@ pub use objects::{EntryKind, TreeEntry};
 pub use worktree::{Taken, WorkTree};
 
 use anyhow::{Context as _, Result, bail};
-use command::{Access, Git};
+use hardening::{Access, Git};
 use reviewer_core::domain::CommitSha;
 use secrecy::SecretString;
 use std::path::Path;
@@ -83,7 +83,7 @@ impl Repository {
         let names: Vec<&str> = commits.iter().map(|commit| commit.short()).collect();
         bail!(
             "{} did not send all objects of {}; run again, or check out with fetch-depth: 0",
-            command::without_credentials(&remote.url),
+            hardening::without_credentials(&remote.url),
             names.join(" and ")
         );
     }
@@ -98,7 +98,7 @@ impl Repository {
     }
 
     async fn fetch(&self, commits: &[&CommitSha], remote: &Remote) -> Result<()> {
-        let url = command::without_credentials(&remote.url);
+        let url = hardening::without_credentials(&remote.url);
         if !remote.url.starts_with("https://") && !remote.url.starts_with("http://") {
             bail!("cannot fetch from {url:?}: the address must start with https:// or http://");
         }

@@ -5,7 +5,7 @@ mod assignment;
 mod judge;
 mod nearby;
 mod own;
-mod shapes;
+mod secret_shapes;
 mod view;
 
 #[cfg(test)]
@@ -156,7 +156,7 @@ impl Redactor {
     /// Everything to be replaced, in order and without overlap.
     fn hits(&self, text: &str) -> Vec<Hit> {
         let mut hits: Vec<Hit> = self.own.find(text).map(own_hit).collect();
-        shapes::find(text, &mut hits);
+        secret_shapes::find(text, &mut hits);
         assignment::find(text, &mut hits);
         nearby::find(text, &mut hits);
         merged(hits)

@@ -2,8 +2,8 @@
 //! because both sides are decoded first, and git compares them again.
 
 use super::Repository;
-use super::command::Access;
 use super::compare::OPTIONS;
+use super::hardening::Access;
 use anyhow::{Context as _, Result};
 use reviewer_core::domain::{FileDiff, FileStatus};
 use reviewer_text::encoding::decoded;

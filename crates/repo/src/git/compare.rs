@@ -3,7 +3,7 @@
 //! paths, the raw list has no lines.
 
 use super::Repository;
-use super::command::{Access, Running};
+use super::hardening::{Access, Running};
 use anyhow::{Context as _, Result, bail};
 use reviewer_core::domain::diff::{Beyond, FILE_ROOM, Walker};
 use reviewer_core::domain::{CommitSha, FileDiff, FileStatus, Hunk, Objects};

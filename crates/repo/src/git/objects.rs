@@ -1,7 +1,7 @@
 //! Trees and files as git stores them. Separate from the diff, because the snapshot reads these alone.
 
 use super::Repository;
-use super::command::{Access, Running};
+use super::hardening::{Access, Running};
 use anyhow::{Context as _, Result, anyhow, bail};
 use reviewer_core::domain::CommitSha;
 use std::fmt::Write as _;

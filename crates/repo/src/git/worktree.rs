@@ -3,7 +3,7 @@
 //! would ask submodules for their state and stumble over repositories within the tree, so the plumbing does it.
 
 use super::Repository;
-use super::command::{Access, Git, Theirs};
+use super::hardening::{Access, Git, Theirs};
 use anyhow::{Context as _, Result, bail};
 use reviewer_core::domain::CommitSha;
 use reviewer_text::encoding::utf8_text;

@@ -1,7 +1,7 @@
 //! Secrets that are known by the word beside them: `password = "…"`, `"api_key": "…"`, `--token …`. Separate from
 //! shapes, because here the value must be judged: most of what stands beside such a word is code.
 
-use super::shapes::compiled;
+use super::secret_shapes::compiled;
 use super::{Hit, Kind, Source, judge};
 use regex::{Captures, Regex};
 use std::ops::Range;

@@ -2,7 +2,7 @@
 //! `connect(…) // token`. Separate from context, because nothing says which value the word speaks of, and only what can
 //! be nothing else counts.
 
-use super::shapes::{compiled, goes_on};
+use super::secret_shapes::{compiled, goes_on};
 use super::{Hit, Kind, Source, judge};
 use regex::Regex;
 use std::sync::LazyLock;
