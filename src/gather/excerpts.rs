@@ -26,7 +26,7 @@ pub struct Excerpts {
     pub changed_since: HashMap<CommitSha, Vec<FileDiff>>,
     /// The removed lines that findings hang on, where they are known.
     pub removed_lines: HashMap<CommentId, Vec<String>>,
-    pub excerpts: Vec<Excerpt>,
+    pub code: Vec<Excerpt>,
 }
 
 impl Excerpts {
@@ -55,7 +55,7 @@ impl Excerpts {
         Self {
             removed_lines: removed_lines(code, threads, &since).await,
             changed_since: since,
-            excerpts,
+            code: excerpts,
         }
     }
 }

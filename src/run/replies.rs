@@ -71,9 +71,9 @@ async fn answer_alone(
 }
 
 /// Posts the answers of a session. Returns a sentence for each question without one.
-pub async fn send(job: &Job<'_>, head: &CommitSha, held: &Held) -> Vec<String> {
-    let mut unanswered = held.unanswered.clone();
-    for answer in &held.answers {
+pub async fn send(job: &Job<'_>, head: &CommitSha, session: &Held) -> Vec<String> {
+    let mut unanswered = session.unanswered.clone();
+    for answer in &session.answers {
         let question = &answer.question;
         let to = ReplyTo {
             comment: question.comment,

@@ -67,7 +67,7 @@ pub async fn hold(
 ) -> Result<(Outcome, Suspicions), Failure> {
     let change = matter.change;
     let left_out = left_out(&change.snapshot);
-    let parts = parts(host, &talk.conversation.client(), matter).await;
+    let parts = parts(host, talk.conversation.client(), matter).await;
     let brief = Brief {
         fence: &host.fence,
         folder: change.snapshot.own_folder(),

@@ -89,7 +89,7 @@ async fn ask(
     let mut conversation = review_session::open(&job.host, &running.sidecar, &title).await?;
     let session = Talk {
         conversation: &mut conversation,
-        to_judge: &excerpts.excerpts,
+        to_judge: &excerpts.code,
         questions: &agenda.questions,
         reviews,
     };

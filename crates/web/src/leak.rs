@@ -80,6 +80,7 @@ impl RepositoryText {
     pub const BYTES: usize = filter::BYTES;
 
     /// With room for other than the usual amount of text.
+    #[must_use]
     pub fn with_room(bytes: usize) -> Self {
         Self {
             filter: Filter::new(bytes),

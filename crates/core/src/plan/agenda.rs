@@ -180,7 +180,7 @@ impl Agenda {
             Plan::Review => None,
         };
         self.tells_state = covered.is_some() && given.command() == Some(&Command::Review);
-        let mut judge = given.to_judge(plan, covered.is_none());
+        let mut judge = given.waiting_threads(plan, covered.is_none());
         let speaks = self.backlog.is_due() || !judge.is_empty() || !self.questions.is_empty();
         self.judge_later = judge.len().saturating_sub(MOST_JUDGED);
         judge.truncate(MOST_JUDGED);
@@ -293,7 +293,7 @@ impl Given<'_> {
     /// The questions that are answered by themselves. In a thread that turn 0 judges, turn 0 gives the reply.
     fn questions(&self, plan: &Plan, limited: &Plan) -> Vec<Question> {
         let judges = !matches!(limited, Plan::Skip(_));
-        let waiting = self.to_judge(plan, false);
+        let waiting = self.waiting_threads(plan, false);
         let in_thread = self.inquiries.in_thread.as_ref().filter(|question| {
             let root = question.thread.as_ref().map(|thread| thread.root);
             !(judges && root.is_some_and(|root| waiting.contains(&root)))
@@ -303,7 +303,7 @@ impl Given<'_> {
     }
 
     /// The open threads that the model judges, with the change if it `reviews` that: none where nobody pays for it.
-    fn to_judge(&self, plan: &Plan, reviews: bool) -> Vec<CommentId> {
+    fn waiting_threads(&self, plan: &Plan, reviews: bool) -> Vec<CommentId> {
         if !self.scope.allow_discussion() {
             return Vec::new();
         }

@@ -195,6 +195,7 @@ impl Line {
 
 impl Walker {
     /// With room for so many bytes.
+    #[must_use]
     pub fn new(room: usize) -> Self {
         Self {
             budget: Budget {
@@ -212,6 +213,7 @@ impl Walker {
     }
 
     /// Whether the header of the hunk counts more lines than were read.
+    #[must_use]
     pub fn is_inside(&self) -> bool {
         self.open.is_some()
     }
