@@ -114,7 +114,7 @@ impl Actions {
     }
 
     /// Hides the secrets that this redactor knows, for as long as the run has this log.
-    pub fn hide(&self, redactor: &Arc<Redactor>) {
+    pub(crate) fn hide(&self, redactor: &Arc<Redactor>) {
         let both = [&self.redactor, &self.process].map(|set| set.register(redactor));
         let registrations = self.registrations.lock();
         let mut registrations = registrations.unwrap_or_else(PoisonError::into_inner);
@@ -128,12 +128,12 @@ impl Actions {
     }
 
     #[must_use]
-    pub fn redactor(&self) -> &LogRedactor {
+    pub(crate) fn redactor(&self) -> &LogRedactor {
         &self.redactor
     }
 
     /// Sets an output of the step; without a runner's file it is a line of the log.
-    pub fn set_output(&self, name: &str, value: &str) -> io::Result<()> {
+    pub(crate) fn set_output(&self, name: &str, value: &str) -> io::Result<()> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         if name.is_empty() || !name.chars().all(plain) {
             return Err(io::Error::other(format!(
@@ -154,7 +154,7 @@ impl Actions {
 
     /// Appends Markdown to the step's summary, as far as GitHub still shows it; without a runner's file it
     /// is printed.
-    pub fn append_summary(&self, markdown: &str) -> io::Result<()> {
+    pub(crate) fn append_summary(&self, markdown: &str) -> io::Result<()> {
         let Some(path) = &self.summary else {
             return self.foreign(markdown);
         };
@@ -172,20 +172,20 @@ impl Actions {
         file.write_all(format!("{kept}{CUT_NOTE}").as_bytes())
     }
 
-    pub fn notice(&self, message: &str) {
+    pub(crate) fn notice(&self, message: &str) {
         self.annotate("notice", message);
     }
 
-    pub fn warning(&self, message: &str) {
+    pub(crate) fn warning(&self, message: &str) {
         self.annotate("warning", message);
     }
 
-    pub fn error(&self, message: &str) {
+    pub(crate) fn error(&self, message: &str) {
         self.annotate("error", message);
     }
 
     /// About a line of a file in the repository, where GitHub shows it.
-    pub fn warning_at(&self, file: &str, line: u64, message: &str) {
+    pub(crate) fn warning_at(&self, file: &str, line: u64, message: &str) {
         if self.commands {
             let place = format!("file={},line={line},", log_text::command_property(file));
             self.annotate_at("warning", &place, message);
@@ -210,7 +210,7 @@ impl Actions {
     }
 
     /// Opens a foldable part of the log. Groups do not nest.
-    pub fn group(&self, name: &str) {
+    pub(crate) fn group(&self, name: &str) {
         if self.commands {
             self.print(&format!("::group::{}\n", log_text::command_data(name)));
         } else if self.live {
@@ -220,7 +220,7 @@ impl Actions {
         }
     }
 
-    pub fn end_group(&self) {
+    pub(crate) fn end_group(&self) {
         if self.commands {
             self.print("::endgroup::\n");
         }
@@ -232,7 +232,7 @@ impl Actions {
     }
 
     /// How far the run is: a line of the log, or the newest state of the one line on a terminal.
-    pub fn progress(&self, line: &str) {
+    pub(crate) fn progress(&self, line: &str) {
         if self.live {
             self.glimpse(line);
         } else {
@@ -241,7 +241,7 @@ impl Actions {
     }
 
     /// The same in between, where a log needs no line for it.
-    pub fn glimpse(&self, line: &str) {
+    pub(crate) fn glimpse(&self, line: &str) {
         if !self.live {
             return;
         }
@@ -259,7 +259,7 @@ impl Actions {
 
     /// Text that others wrote, the model among them: marked as such line by line, and read by the runner
     /// with its commands stopped.
-    pub fn foreign(&self, foreign: &str) -> io::Result<()> {
+    pub(crate) fn foreign(&self, foreign: &str) -> io::Result<()> {
         let foreign = &self.clean(foreign);
         if !self.commands {
             self.print(&log_text::quoted(foreign));
@@ -270,7 +270,7 @@ impl Actions {
     }
 
     /// Tells the runner to hide a secret in every later line.
-    pub fn mask(&self, secret: &str) {
+    pub(crate) fn mask(&self, secret: &str) {
         if !self.commands {
             return;
         }
@@ -285,12 +285,12 @@ impl Actions {
     }
 
     /// The table that a command was asked to print.
-    pub fn answer(&self, table: &str) {
+    pub(crate) fn answer(&self, table: &str) {
         self.print(&log_text::table(&self.clean(table)));
     }
 
     /// The page that a command was asked to print, in colours or not.
-    pub fn answer_page(&self, page: &[Line], colours: bool) {
+    pub(crate) fn answer_page(&self, page: &[Line], colours: bool) {
         let cleaned = |piece: &Piece| Piece {
             style: piece.style,
             text: self.clean(&piece.text).into_owned(),
@@ -303,7 +303,7 @@ impl Actions {
     }
 
     /// The data that a command was asked to print.
-    pub fn answer_json(&self, value: Value) {
+    pub(crate) fn answer_json(&self, value: Value) {
         self.print(&log_text::json(&self.redactor.clean_value(value)));
     }
 
@@ -355,7 +355,7 @@ impl Write for Errors {
 }
 
 /// The event that started the run, as the runner wrote it.
-pub fn read_event(path: Option<&Path>) -> Result<Value, String> {
+pub(crate) fn read_event(path: Option<&Path>) -> Result<Value, String> {
     let path = path
         .ok_or("GITHUB_EVENT_PATH is not set; it names the event file that the runner writes.")?;
     let shown = path.display();
@@ -369,7 +369,7 @@ pub fn read_event(path: Option<&Path>) -> Result<Value, String> {
 
 /// Writes a file into the workspace, for the steps after us. A link that a checkout put in its place is removed
 /// and not followed.
-pub fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(crate) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -2,13 +2,13 @@
 //! no pull request but by its `Job`.
 
 mod job;
-pub mod scratch;
-pub mod secrets;
+pub(crate) mod scratch;
+pub(crate) mod secrets;
 pub mod session;
-pub mod sidecar;
-pub mod web_access;
+pub(crate) mod sidecar;
+pub(crate) mod web_access;
 
-pub use job::{Job, run_id, run_url};
+pub(crate) use job::{Job, run_id, run_url};
 
 use crate::actions::Actions;
 use reviewer_agent::gateway::{self, Gateway, SessionRoute};
@@ -45,7 +45,7 @@ pub struct Setup {
 
 /// Why nothing could be done. Each line is a sentence for the person who can change that.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Failure(pub Vec<String>);
+pub(crate) struct Failure(pub Vec<String>);
 
 impl Failure {
     pub fn new(sentence: impl Display) -> Self {
@@ -64,7 +64,7 @@ impl From<anyhow::Error> for Failure {
 }
 
 /// Two results that were awaited together; their failures are told together, too.
-pub fn both<A, B>(a: Result<A, Failure>, b: Result<B, Failure>) -> Result<(A, B), Failure> {
+pub(crate) fn both<A, B>(a: Result<A, Failure>, b: Result<B, Failure>) -> Result<(A, B), Failure> {
     match (a, b) {
         (Ok(a), Ok(b)) => Ok((a, b)),
         (Err(Failure(mut a)), Err(Failure(b))) => {
@@ -76,7 +76,7 @@ pub fn both<A, B>(a: Result<A, Failure>, b: Result<B, Failure>) -> Result<(A, B)
 }
 
 /// Everything that a review works with, besides GitHub.
-pub struct Host<'a> {
+pub(crate) struct Host<'a> {
     pub setup: &'a Setup,
     pub config: Config,
     pub fence: Fence,
@@ -125,7 +125,7 @@ impl<'a> Host<'a> {
     }
 
     /// The session's way to its model.
-    pub fn route(&self) -> Result<&SessionRoute, Failure> {
+    pub(crate) fn route(&self) -> Result<&SessionRoute, Failure> {
         self.session().route.as_ref().map_err(Failure::new)
     }
 
@@ -134,12 +134,12 @@ impl<'a> Host<'a> {
     }
 
     /// What the run has asked of its model so far.
-    pub fn taken(&self) -> Traffic {
+    pub(crate) fn taken(&self) -> Traffic {
         let gateway = self.gateway.as_ref();
         gateway.map(Gateway::taken).unwrap_or_default()
     }
 
-    pub fn model(&self) -> &ModelChoice {
+    pub(crate) fn model(&self) -> &ModelChoice {
         &self.config.model
     }
 }
@@ -152,7 +152,7 @@ fn mask(actions: &Actions, config: &Config, token: Option<&SecretString>) {
 }
 
 /// The configuration, or every wrong input at once, those included that only OpenCode's catalogue can tell.
-pub fn configured(setup: &Setup, asks_model: bool) -> Result<Config, Failure> {
+pub(crate) fn configured(setup: &Setup, asks_model: bool) -> Result<Config, Failure> {
     let config = inputs::config(&setup.inputs);
     let errors = config.as_ref().err().into_iter().flatten();
     let mut sentences: Vec<String> = errors.map(ToString::to_string).collect();
@@ -166,7 +166,7 @@ pub fn configured(setup: &Setup, asks_model: bool) -> Result<Config, Failure> {
 }
 
 /// The same for a run that speaks with GitHub, and needs a token for it.
-pub fn admitted(setup: &Setup, asks_model: bool) -> Result<(Config, SecretString), Failure> {
+pub(crate) fn admitted(setup: &Setup, asks_model: bool) -> Result<(Config, SecretString), Failure> {
     let told = |errors: Vec<InputError>| errors.iter().map(ToString::to_string).collect();
     let token = inputs::github_token(&setup.inputs).map_err(|errors| Failure(told(errors)));
     both(configured(setup, asks_model), token)

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 /// What is to be sent.
 #[derive(Debug)]
-pub struct Outbox<'a> {
+pub(crate) struct Outbox<'a> {
     pub voice: Voice<'a>,
     /// What can be commented on, as far as we know.
     pub diffs: &'a [FileDiff],
@@ -31,7 +31,7 @@ pub struct Outbox<'a> {
 
 /// What became of it.
 #[derive(Debug, Default)]
-pub struct Sent {
+pub(crate) struct Sent {
     pub review_url: Option<String>,
     /// Where each finding was said, by finding id.
     pub said: HashMap<String, Said>,
@@ -47,7 +47,7 @@ pub struct Sent {
 
 impl Outbox<'_> {
     /// Sends everything. Failures are collected, not thrown: what could be said is said.
-    pub async fn send(&self, github: &GitHub) -> Sent {
+    pub(crate) async fn send(&self, github: &GitHub) -> Sent {
         let mut sent = Sent::default();
         for reply in &self.replies {
             if let Err(error) = self.send_reply(github, reply, &mut sent).await {

@@ -2,14 +2,14 @@
 
 mod check_run;
 mod dismiss;
-pub mod draft;
-pub mod exits;
-pub mod outcome;
+pub(crate) mod draft;
+pub(crate) mod exits;
+pub(crate) mod outcome;
 mod reactions;
 mod recheck;
 mod replies;
-pub mod review_session;
-pub mod same_head;
+pub(crate) mod review_session;
+pub(crate) mod same_head;
 mod sessions;
 mod staged;
 
@@ -38,7 +38,7 @@ struct Remains {
 }
 
 /// Does what an event asks for; `no_key`: as far as no model is needed for it. Returns the exit code.
-pub async fn run(setup: &Setup, event: &Event, no_key: Option<SkipReason>) -> u8 {
+pub(crate) async fn run(setup: &Setup, event: &Event, no_key: Option<SkipReason>) -> u8 {
     let remains = Remains::default();
     let whole = async {
         let ended = Box::pin(perform(setup, event, no_key, &remains)).await;

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 /// A session under review.
 #[derive(Debug)]
-pub struct Run<'a> {
+pub(crate) struct Run<'a> {
     /// With its session open.
     pub conversation: &'a mut Conversation,
     pub brief: &'a Brief<'a>,
@@ -53,7 +53,7 @@ pub struct Run<'a> {
 
 /// How far a run is.
 #[derive(Debug, Default)]
-pub struct State {
+pub(crate) struct State {
     /// How many tasks are left, the one under way included.
     tasks: u32,
     restarts: Vec<String>,

@@ -20,7 +20,7 @@ pub struct Registration {
 
 impl LogRedactor {
     /// Adds the redactor of a run.
-    pub fn register(&self, redactor: &Arc<Redactor>) -> Registration {
+    pub(crate) fn register(&self, redactor: &Arc<Redactor>) -> Registration {
         self.set().push(Arc::clone(redactor));
         Registration {
             set: self.clone(),
@@ -42,7 +42,7 @@ impl LogRedactor {
 
     /// A document without them.
     #[must_use]
-    pub fn clean_value(&self, value: Value) -> Value {
+    pub(crate) fn clean_value(&self, value: Value) -> Value {
         let registered = self.registered().into_iter();
         registered.fold(value, |value, redactor| redactor.clean_value(value))
     }

@@ -12,7 +12,7 @@ use reviewer_github::{GitHub, Rehearsal};
 use secrecy::ExposeSecret as _;
 
 /// What a run works with that reviews nothing.
-pub struct Aside {
+pub(crate) struct Aside {
     pub github: GitHub,
     pub keys: Keys,
     pub id: String,
@@ -47,7 +47,7 @@ impl Aside {
 }
 
 /// A pull request was closed: what it held back is computed anew. Returns the exit code.
-pub async fn closed(setup: &Setup, pr: &PrKey) -> u8 {
+pub(crate) async fn closed(setup: &Setup, pr: &PrKey) -> u8 {
     let rehearsal = Rehearsal::default();
     let code = match freed(setup, pr, &rehearsal).await {
         Ok(others) => exits::skipped(setup, &comment::closed(&others)),

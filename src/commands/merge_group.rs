@@ -19,7 +19,7 @@ struct Judged {
 }
 
 /// The merge queue wants a verdict on a group. Returns the exit code.
-pub async fn merge_group(setup: &Setup, group: &MergeGroup) -> u8 {
+pub(crate) async fn merge_group(setup: &Setup, group: &MergeGroup) -> u8 {
     let rehearsal = Rehearsal::default();
     let code = match decided(setup, group, &rehearsal).await {
         Ok(code) => code,

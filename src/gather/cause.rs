@@ -10,7 +10,7 @@ use reviewer_github::{PullRequest, PullState};
 use std::ops::ControlFlow;
 
 /// How much of the model the run may use. It breaks with a sentence where the pull request is to be left alone.
-pub async fn spend_scope(
+pub(crate) async fn spend_scope(
     job: &Job<'_>,
     pull: &PullRequest,
 ) -> Result<ControlFlow<String, SpendScope>, Failure> {
@@ -55,7 +55,11 @@ pub async fn spend_scope(
 }
 
 /// Whether words of this person may cost something.
-pub async fn may_spend(job: &Job<'_>, pull: &PullRequest, login: &Login) -> Result<bool, Failure> {
+pub(crate) async fn may_spend(
+    job: &Job<'_>,
+    pull: &PullRequest,
+    login: &Login,
+) -> Result<bool, Failure> {
     let action = Action::Spend {
         from_fork: pull.from_fork,
     };

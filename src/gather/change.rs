@@ -15,7 +15,7 @@ use reviewer_text::hidden::visible;
 use std::collections::HashSet;
 use std::path::Path;
 
-pub struct Change {
+pub(crate) struct Change {
     pub diffs: Vec<FileDiff>,
     /// What a review owes to each of them, in their order.
     covers: Vec<Cover>,
@@ -68,18 +68,18 @@ impl Change {
     }
 
     /// The files whose lines have to stand in a prompt.
-    pub fn owed(&self) -> impl Iterator<Item = &FileDiff> {
+    pub(crate) fn owed(&self) -> impl Iterator<Item = &FileDiff> {
         let owed = self.covered().filter(|(_, cover)| *cover == Cover::Owed);
         owed.map(|(diff, _)| diff)
     }
 
     /// These, and what is shown beside them.
-    pub fn shown(&self) -> impl Iterator<Item = &FileDiff> {
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &FileDiff> {
         shown(&self.diffs, &self.covers)
     }
 
     /// The files that are excused, with the reason.
-    pub fn excused(&self) -> impl Iterator<Item = (&str, Excuse)> {
+    pub(crate) fn excused(&self) -> impl Iterator<Item = (&str, Excuse)> {
         self.covered().filter_map(|(diff, cover)| match cover {
             Cover::Excused(excuse) => Some((diff.path.as_str(), excuse)),
             Cover::Owed | Cover::Unreadable(_) => None,
@@ -93,7 +93,7 @@ impl Change {
     }
 
     /// The files that nobody can show, each with the reason.
-    pub fn unreadable(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn unreadable(&self) -> impl Iterator<Item = String> {
         self.covered().filter_map(|(diff, cover)| match cover {
             Cover::Unreadable(why) => Some(format!("{} ({why})", visible(&diff.path))),
             Cover::Owed | Cover::Excused(_) => None,
@@ -102,7 +102,7 @@ impl Change {
 
     /// What an earlier change, from another base, has shown of the files that have to be shown now, and of those that are not
     /// changed any more.
-    pub async fn shown_before(
+    pub(crate) async fn shown_before(
         &self,
         host: &Host<'_>,
         merge_base: &CommitSha,

@@ -15,14 +15,14 @@ const MAX_FILE: usize = 1024 * 1024;
 
 /// The change as it is now, which is compared with what it was.
 #[derive(Clone, Copy)]
-pub struct Code<'a> {
+pub(crate) struct Code<'a> {
     pub change: &'a Change,
     pub merge_base: &'a CommitSha,
     pub head: &'a CommitSha,
 }
 
 /// What the threads to judge hang on, then and now.
-pub struct Excerpts {
+pub(crate) struct Excerpts {
     pub changed_since: HashMap<CommitSha, Vec<FileDiff>>,
     /// The removed lines that findings hang on, where they are known.
     pub removed_lines: HashMap<CommentId, Vec<String>>,
@@ -62,7 +62,7 @@ impl Excerpts {
 
 /// Gives each thread the present name of its file. GitHub lists a file that the pull request adds under its present
 /// name only, so a rename by a later push is known from the head that the finding was made on.
-pub async fn follow_renames(job: &Job<'_>, code: &Code<'_>, threads: &mut [Thread]) {
+pub(crate) async fn follow_renames(job: &Job<'_>, code: &Code<'_>, threads: &mut [Thread]) {
     let here = |file: &str| code.change.diffs.iter().any(|diff| diff.path == file);
     let mut since: HashMap<CommitSha, Vec<FileDiff>> = HashMap::new();
     for thread in threads.iter_mut().filter(|thread| !here(&thread.file)) {

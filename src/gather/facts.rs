@@ -26,7 +26,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// The pull request as the run found it.
-pub struct Facts {
+pub(crate) struct Facts {
     pub pull: PullRequest,
     pub merge_base: CommitSha,
     pub change: Change,
@@ -58,14 +58,18 @@ pub struct Facts {
 }
 
 /// What is known of a run before its pull request is read.
-pub struct Frame {
+pub(crate) struct Frame {
     pub pull: PullRequest,
     pub scope: SpendScope,
     pub obstacle: Option<Obstacle>,
 }
 
 impl Facts {
-    pub async fn gather(job: &Job<'_>, frame: Frame, snapshot: &Path) -> Result<Self, Failure> {
+    pub(crate) async fn gather(
+        job: &Job<'_>,
+        frame: Frame,
+        snapshot: &Path,
+    ) -> Result<Self, Failure> {
         let pull = &frame.pull;
         let merge_base = job
             .github
@@ -81,7 +85,7 @@ impl Facts {
     }
 
     /// The discussion once more, after another run has worked on this head.
-    pub async fn again(self, job: &Job<'_>) -> Result<Self, Failure> {
+    pub(crate) async fn again(self, job: &Job<'_>) -> Result<Self, Failure> {
         let discussion = Discussion::read(job, &self.pull).await?;
         let frame = Frame {
             pull: self.pull,
@@ -235,7 +239,7 @@ impl Facts {
     }
 
     /// Why the files of the change are excused, where they are.
-    pub fn excuses(&self) -> impl Iterator<Item = Excuse> {
+    pub(crate) fn excuses(&self) -> impl Iterator<Item = Excuse> {
         self.change.excused().map(|(_, excuse)| excuse)
     }
 
@@ -254,37 +258,37 @@ impl Facts {
         }
     }
 
-    pub fn thread(&self, id: CommentId) -> Option<&Thread> {
+    pub(crate) fn thread(&self, id: CommentId) -> Option<&Thread> {
         self.threads.iter().find(|thread| thread.id == id)
     }
 
     /// The threads that an agenda has judged, in its order.
-    pub fn to_judge(&self, agenda: &Agenda) -> Vec<&Thread> {
+    pub(crate) fn to_judge(&self, agenda: &Agenda) -> Vec<&Thread> {
         let ids = agenda.judge.iter();
         ids.filter_map(|id| self.thread(*id)).collect()
     }
 
-    pub fn open_threads(&self) -> impl Iterator<Item = &Thread> {
+    pub(crate) fn open_threads(&self) -> impl Iterator<Item = &Thread> {
         let threads = self.threads.iter();
         threads.filter(|thread| thread.status.is_open())
     }
 
-    pub fn allows_discussion(&self) -> bool {
+    pub(crate) fn allows_discussion(&self) -> bool {
         self.scope.allow_discussion()
     }
 
-    pub fn can_ask_model(&self) -> bool {
+    pub(crate) fn can_ask_model(&self) -> bool {
         self.obstacle.is_none()
     }
 
     /// Whether a check run of ours on this head was concluded before the discussion was read.
-    pub fn has_read(&self, check: u64) -> bool {
+    pub(crate) fn has_read(&self, check: u64) -> bool {
         let mut read = self.on_head.iter();
         read.any(|one| one.id == check && one.concluded_at.is_some())
     }
 
     /// The same facts after a person has closed a thread through us.
-    pub fn with_closed(mut self, thread: CommentId, warnings: Vec<String>) -> Self {
+    pub(crate) fn with_closed(mut self, thread: CommentId, warnings: Vec<String>) -> Self {
         self.warnings.extend(warnings);
         let mut threads = self.threads.iter_mut();
         if let Some(thread) = threads.find(|one| one.id == thread) {
@@ -341,7 +345,10 @@ impl Discussion {
 }
 
 /// The records of our check runs on a head, newest first. Without the right to read them there is no memory there.
-pub async fn head_records(job: &Job<'_>, head: &CommitSha) -> Result<Vec<HeadRecord>, ApiError> {
+pub(crate) async fn head_records(
+    job: &Job<'_>,
+    head: &CommitSha,
+) -> Result<Vec<HeadRecord>, ApiError> {
     match job.github.check_runs(&job.pr.repo, head, CHECK_NAME).await {
         Ok(mut runs) => {
             runs.sort_by_key(|check| std::cmp::Reverse(check.id));

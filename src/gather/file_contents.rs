@@ -15,7 +15,7 @@ const LARGEST: u64 = 32 * 1024 * 1024;
 const MOST_LOCKS: usize = 100;
 
 /// What a review owes to each changed file, in the order of the change.
-pub async fn covers(
+pub(crate) async fn covers(
     repository: &Repository,
     base: &[TreeEntry],
     ignore: &Ignore,

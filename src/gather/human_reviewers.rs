@@ -5,7 +5,7 @@ use crate::host::{Failure, Job};
 use reviewer_core::domain::{Awaiting, Status, Thread};
 
 /// People and teams as they are mentioned; none where no thread can be escalated in this run.
-pub async fn who_decides(
+pub(crate) async fn who_decides(
     job: &Job<'_>,
     facts: &Facts,
     to_judge: &[&Thread],

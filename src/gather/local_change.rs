@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 /// What is reviewed, and how it is called.
-pub struct LocalChange {
+pub(crate) struct LocalChange {
     pub base: String,
     pub merge_base: CommitSha,
     pub head: CommitSha,
@@ -18,7 +18,7 @@ pub struct LocalChange {
 }
 
 /// The working tree as a commit, and the one that it is compared with. It breaks with a sentence where nothing has changed.
-pub async fn take(
+pub(crate) async fn take(
     host: &Host<'_>,
     directory: &Path,
     base_name: Option<&str>,

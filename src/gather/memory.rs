@@ -28,7 +28,7 @@ pub struct Memory<'a> {
 }
 
 impl<'a> Memory<'a> {
-    pub fn of_job(job: &'a Job<'_>) -> Self {
+    pub(crate) fn of_job(job: &'a Job<'_>) -> Self {
         let config = &job.host.config;
         Self {
             github: &job.github,
@@ -91,7 +91,7 @@ impl Memory<'_> {
     }
 
     /// The names that we have spoken under: our own identity, as GitHub tells it, and the trusted bots.
-    pub async fn ours(&self) -> Result<Vec<Login>, Failure> {
+    pub(crate) async fn ours(&self) -> Result<Vec<Login>, Failure> {
         let mut ours = self.trusted_bots.to_vec();
         ours.push(self.github.viewer().await.map_err(Failure::new)?);
         Ok(ours)
@@ -120,7 +120,7 @@ impl Memory<'_> {
 
     /// People and teams as they are mentioned: asked to review, having reviewed with write access, or configured.
     /// Not the author, and no bots.
-    pub async fn human_reviewers(
+    pub(crate) async fn human_reviewers(
         &self,
         author: Option<&Login>,
         reviews: &[Review],
@@ -151,7 +151,7 @@ impl Memory<'_> {
     }
 
     /// The facts about a person on the pull request of `author` that an action depends on.
-    pub async fn person(
+    pub(crate) async fn person(
         &self,
         login: &Login,
         author: Option<&Login>,

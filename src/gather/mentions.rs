@@ -14,7 +14,7 @@ use reviewer_github::{IssueComment, ReviewComment};
 use std::collections::HashMap;
 
 /// What people want of this run besides the review.
-pub async fn inquiries(job: &Job<'_>, facts: &Facts) -> Result<Inquiries, Failure> {
+pub(crate) async fn inquiries(job: &Job<'_>, facts: &Facts) -> Result<Inquiries, Failure> {
     if !facts.allows_discussion() {
         return Ok(Inquiries::default());
     }
@@ -91,7 +91,7 @@ async fn in_thread(
 }
 
 /// The comments that ours answer: in the thread of `root`, or below the description.
-pub async fn answered_in(
+pub(crate) async fn answered_in(
     job: &Job<'_>,
     facts: &Facts,
     root: Option<CommentId>,

@@ -16,7 +16,7 @@ use reviewer_github::PullRequest;
 const MOST_HEADS: usize = 10;
 
 /// What runs on other heads have left. Without the right to read checks there is nothing to find.
-pub async fn records(
+pub(crate) async fn records(
     job: &Job<'_>,
     pull: &PullRequest,
     rebuilt: &Rebuilt,
@@ -32,7 +32,7 @@ pub async fn records(
 }
 
 /// What an earlier review says about the change as it is now.
-pub enum Prior {
+pub(crate) enum Prior {
     /// The same change, and its record, made out to this head.
     Same(Box<Record>),
     /// Another one: this much is new.
@@ -40,7 +40,7 @@ pub enum Prior {
 }
 
 impl Prior {
-    pub fn same_change(&self) -> Option<&Record> {
+    pub(crate) fn same_change(&self) -> Option<&Record> {
         match self {
             Self::Same(record) => Some(record),
             Self::Since(_) => None,
@@ -59,7 +59,7 @@ impl Prior {
 const MOST_REVIEWS: usize = 5;
 
 /// The newest of the reviews that can be gone on from, or one that covers the change.
-pub async fn compare(job: &Job<'_>, facts: &Facts, records: Vec<Record>) -> Option<Prior> {
+pub(crate) async fn compare(job: &Job<'_>, facts: &Facts, records: Vec<Record>) -> Option<Prior> {
     let change = &facts.change;
     let now: Vec<FileDiff> = change.owed().cloned().collect();
     let mut newest = None;

@@ -5,7 +5,7 @@ use reviewer_core::domain::PrKey;
 use reviewer_github::{ApiError, GitHub, PullRequest};
 
 /// The pull request to review. Who may not even read it is told what a review takes, and not only the first step of it.
-pub async fn to_review(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Failure> {
+pub(crate) async fn to_review(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Failure> {
     match github.pull_request(pr).await {
         Ok(pull) => Ok(pull),
         Err(error) if error.is_permission() => Err(Failure::new(
@@ -16,7 +16,7 @@ pub async fn to_review(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Failu
     }
 }
 
-pub async fn found(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Failure> {
+pub(crate) async fn found(github: &GitHub, pr: &PrKey) -> Result<PullRequest, Failure> {
     let found = github.pull_request(pr).await;
     found.map_err(|error| not_found(pr, &error))
 }

@@ -7,7 +7,7 @@ use reviewer_github::{FileAt, PullRequest};
 
 /// From the base branch, never from the head: a pull request must not say how it is judged. Returns why a gate cannot be
 /// judged, if its settings cannot be read. Without a gate that is a warning, and the review goes on without them.
-pub async fn take(job: &mut Job<'_>, pull: &PullRequest) -> Result<Option<String>, Failure> {
+pub(crate) async fn take(job: &mut Job<'_>, pull: &PullRequest) -> Result<Option<String>, Failure> {
     let read = job.github.file(&job.pr.repo, &pull.base_sha, PATH).await;
     let unread = match read {
         Ok(FileAt::Text(text)) => return apply(&mut job.host, &text),
@@ -25,7 +25,7 @@ pub async fn take(job: &mut Job<'_>, pull: &PullRequest) -> Result<Option<String
 }
 
 /// Tells what is wrong with the file, and takes the rest. Returns why a gate cannot be judged, if there is no rest.
-pub fn apply(host: &mut Host<'_>, text: &str) -> Result<Option<String>, Failure> {
+pub(crate) fn apply(host: &mut Host<'_>, text: &str) -> Result<Option<String>, Failure> {
     let (setup, file) = (host.setup, RepositoryFile::parse(text));
     for problem in &file.problems {
         let actions = &setup.actions;

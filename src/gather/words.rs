@@ -13,7 +13,7 @@ use reviewer_text::prose::Prose;
 use serde_json::Value;
 
 /// The comments below the description, but for those of bots.
-pub fn conversation<'a>(job: &Job<'_>, facts: &'a Facts) -> Vec<Words<'a>> {
+pub(crate) fn conversation<'a>(job: &Job<'_>, facts: &'a Facts) -> Vec<Words<'a>> {
     let speakers = speakers(facts);
     let comments = facts.conversation.iter();
     let of_people = comments.filter(|comment| {
@@ -51,7 +51,7 @@ fn is_ours(job: &Job<'_>, body: &str) -> bool {
 }
 
 /// The threads as the tools tell the model about them.
-pub fn shown_threads(threads: &[Thread]) -> Vec<Thread> {
+pub(crate) fn shown_threads(threads: &[Thread]) -> Vec<Thread> {
     let mut threads = threads.to_vec();
     for reply in threads.iter_mut().flat_map(|thread| &mut thread.replies) {
         reply.body = Prose::of(&reply.body).text;
@@ -60,7 +60,7 @@ pub fn shown_threads(threads: &[Thread]) -> Vec<Thread> {
 }
 
 /// Looks for what may be meant for the model, and tells the log. The places are names that others chose.
-pub fn suspicions(host: &Host<'_>, brief: &Brief<'_>, questions: &[Question]) -> Suspicions {
+pub(crate) fn suspicions(host: &Host<'_>, brief: &Brief<'_>, questions: &[Question]) -> Suspicions {
     let found = brief.suspicions(questions);
     let actions = &host.setup.actions;
     if !found.is_empty()

@@ -15,7 +15,7 @@ use reviewer_system::random;
 use secrecy::SecretString;
 use std::sync::Arc;
 
-pub struct Job<'a> {
+pub(crate) struct Job<'a> {
     pub host: Host<'a>,
     pub event: &'a Event,
     pub pr: PrKey,
@@ -74,7 +74,7 @@ impl<'a> Job<'a> {
     }
 
     /// What the event's own comment asks for. A mention in the middle of a line is no command.
-    pub fn request(&self) -> Option<Request> {
+    pub(crate) fn request(&self) -> Option<Request> {
         let EventKind::Mention {
             comment_id, body, ..
         } = &self.event.kind
@@ -88,12 +88,12 @@ impl<'a> Job<'a> {
     }
 
     /// The workflow run's page, where there is one.
-    pub fn url(&self) -> Option<String> {
+    pub(crate) fn url(&self) -> Option<String> {
         run_url(&self.host.setup.environment, &self.pr.repo.to_string())
     }
 
     /// How the run speaks about a head of the pull request.
-    pub fn voice<'r>(&'r self, pull: &'r PullRequest) -> Voice<'r> {
+    pub(crate) fn voice<'r>(&'r self, pull: &'r PullRequest) -> Voice<'r> {
         Voice {
             pr: &self.pr,
             keys: &self.keys,
@@ -105,7 +105,7 @@ impl<'a> Job<'a> {
     }
 
     /// Where the commits can be fetched.
-    pub fn remote(&self) -> Remote {
+    pub(crate) fn remote(&self) -> Remote {
         let server = &self.host.setup.environment.server_url;
         Remote {
             url: format!("{server}/{}.git", self.pr.repo),
@@ -114,7 +114,7 @@ impl<'a> Job<'a> {
     }
 
     /// The run's line in the pull request's account.
-    pub fn spent(&self, cost_usd: f64, tokens: u64) -> Spent {
+    pub(crate) fn spent(&self, cost_usd: f64, tokens: u64) -> Spent {
         Spent {
             run: self.receipt.clone(),
             day: self.today,
@@ -124,14 +124,14 @@ impl<'a> Job<'a> {
     }
 }
 
-pub fn run_url(environment: &Environment, repo: &str) -> Option<String> {
+pub(crate) fn run_url(environment: &Environment, repo: &str) -> Option<String> {
     let id = environment.run_id.as_deref()?;
     let server = &environment.server_url;
     Some(format!("{server}/{repo}/actions/runs/{id}"))
 }
 
 /// The workflow run that this is, or a random name from a shell.
-pub fn run_id(environment: &Environment) -> Result<String, Failure> {
+pub(crate) fn run_id(environment: &Environment) -> Result<String, Failure> {
     match (&environment.run_id, &environment.run_attempt) {
         (Some(id), Some(attempt)) => Ok(format!("{id}.{attempt}")),
         (Some(id), None) => Ok(id.clone()),

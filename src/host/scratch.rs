@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub struct Scratch(PathBuf);
+pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
     /// One that the sidecar's user may pass through, and not list.
@@ -28,7 +28,7 @@ impl Scratch {
     }
 
     /// A folder of its own in it.
-    pub fn directory(&self, name: &str) -> Result<PathBuf, Failure> {
+    pub(crate) fn directory(&self, name: &str) -> Result<PathBuf, Failure> {
         let path = self.0.join(name);
         std::fs::create_dir(&path)
             .map_err(|error| Failure::new(format!("No temporary folder could be made: {error}")))?;

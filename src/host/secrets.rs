@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// What the run made for its sidecar, and who knows all secrets.
 #[derive(Debug)]
-pub struct Secrets {
+pub(crate) struct Secrets {
     /// Admits to the sidecar.
     pub password: SecretString,
     pub redactor: Arc<Redactor>,
@@ -37,7 +37,10 @@ impl Secrets {
 }
 
 /// What the workflow handed over.
-pub fn given<'a>(config: &'a Config, token: Option<&'a SecretString>) -> Vec<&'a SecretString> {
+pub(crate) fn given<'a>(
+    config: &'a Config,
+    token: Option<&'a SecretString>,
+) -> Vec<&'a SecretString> {
     let search_key = config.web.as_ref().and_then(|web| web.search_key.as_ref());
     let keys = config.state_keys.iter().chain(&config.model.key);
     let keys = keys.chain(search_key);

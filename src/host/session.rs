@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The secrets that one session has for itself: those of another open nothing to it.
 #[derive(Debug, Clone)]
-pub struct SessionSecrets {
+pub(crate) struct SessionSecrets {
     /// Admits to the session's tools.
     pub bearer: SecretString,
     /// Stands in the sidecar for the model key, and admits to the session's route of the gateway.
@@ -32,7 +32,7 @@ impl SessionSecrets {
 }
 
 #[derive(Debug)]
-pub struct Session {
+pub(crate) struct Session {
     /// In the paths of our server.
     pub name: SessionName,
     pub reviewer: &'static Reviewer,
@@ -76,7 +76,7 @@ impl Session {
     }
 
     /// Opens its conversation in the sidecar.
-    pub async fn converse(
+    pub(crate) async fn converse(
         &self,
         sidecar: &Arc<Supervisor>,
         title: &str,
@@ -89,7 +89,7 @@ impl Session {
 
 /// The sessions of a run: one, and any number beside it.
 #[derive(Debug)]
-pub struct Sessions {
+pub(crate) struct Sessions {
     first: Session,
     others: Vec<Session>,
 }
@@ -102,7 +102,7 @@ impl Sessions {
 
     /// The one that handles what concerns the run and not a reviewer: open threads, disputes, questions.
     #[must_use]
-    pub fn first(&self) -> &Session {
+    pub(crate) fn first(&self) -> &Session {
         &self.first
     }
 

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The sessions of a run, one for each reviewer, in their order: `r1`, `r2`, …
-pub fn sessions(
+pub(crate) fn sessions(
     config: &Config,
     gateway: &Result<Gateway, String>,
     usage: &RunUsage,
@@ -54,7 +54,7 @@ pub fn gateway(setup: &Setup) -> Result<Gateway, String> {
 }
 
 /// A sidecar at work, and the server that it reaches us by.
-pub struct Running {
+pub(crate) struct Running {
     pub sidecar: Arc<Supervisor>,
     /// Serves as long as it is there.
     _tools: ToolServer,
@@ -71,7 +71,7 @@ impl Running {
     }
 
     /// The same where a model may be asked.
-    pub async fn start_if(
+    pub(crate) async fn start_if(
         asks_model: bool,
         host: &Host<'_>,
         snapshot: &Path,
@@ -83,7 +83,7 @@ impl Running {
     }
 
     /// Before anything is asked of the model: who wants the whole sandbox or nothing learns it in time.
-    pub fn tell_confinement(&self, host: &Host<'_>) {
+    pub(crate) fn tell_confinement(&self, host: &Host<'_>) {
         let actions = &host.setup.actions;
         let process = self.sidecar.process();
         let confinement = process.confinement();

@@ -10,7 +10,11 @@ use reviewer_web::search::Search;
 use std::sync::Arc;
 
 /// `None`: the web is not asked, and its tools do not exist.
-pub fn access(setup: &Setup, config: &Config, fence: &Fence) -> Result<Option<Arc<Web>>, Failure> {
+pub(crate) fn access(
+    setup: &Setup,
+    config: &Config,
+    fence: &Fence,
+) -> Result<Option<Arc<Web>>, Failure> {
     let Some(choice) = &config.web else {
         return Ok(None);
     };

@@ -106,7 +106,7 @@ fn tell_lacking(job: &Job<'_>, facts: &Facts, check: Option<Right>) {
 
 /// Open, or not (yet). Shared between the pipeline and whatever ends it.
 #[derive(Default)]
-pub struct CheckRun {
+pub(crate) struct CheckRun {
     open: Mutex<Option<Open>>,
 }
 
@@ -236,7 +236,11 @@ impl CheckRun {
 
     /// Waits while an older run works on the same head. Says whether another run may have posted something since the
     /// discussion was read. Without a check of our own there is no queue to stand in.
-    pub async fn wait_for_turn(&self, job: &Job<'_>, head: &CommitSha) -> Result<bool, Failure> {
+    pub(crate) async fn wait_for_turn(
+        &self,
+        job: &Job<'_>,
+        head: &CommitSha,
+    ) -> Result<bool, Failure> {
         let opened = self.slot().clone();
         let Some((own, mut waits_for, overtaken)) =
             opened.map(|open| (open.id, open.holder, open.overtaken))
@@ -264,7 +268,7 @@ impl CheckRun {
     }
 
     /// Writes down what is about to be posted. Whatever ends the run from here on, the next one finds it.
-    pub async fn promise(&self, record: &Record) {
+    pub(crate) async fn promise(&self, record: &Record) {
         let promised = self.slot().as_mut().map(|open| {
             // Whatever an earlier run concluded, this one has not yet.
             let record = Record {
@@ -294,7 +298,7 @@ impl CheckRun {
 
     /// What else is on the head, and the diff that the check is about, just before it is concluded. A verdict that is
     /// not green turns the green checks of the same head red: whichever is the newest, it must not open the gate.
-    pub async fn company(&self, verdict: Verdict) -> Option<(Place, Company)> {
+    pub(crate) async fn company(&self, verdict: Verdict) -> Option<(Place, Company)> {
         let open = self.slot().clone()?;
         let (look, own) = (open.look(), open.bill.pr.number);
         let company = look.company().await;
@@ -336,7 +340,7 @@ impl CheckRun {
     }
 
     /// Concludes it for a run that could not review.
-    pub async fn fail(&self, sentences: &[String]) {
+    pub(crate) async fn fail(&self, sentences: &[String]) {
         let output = CheckOutput {
             title: comment::check_title(Verdict::Error, &Tally::default()),
             summary: sentences.join("\n\n"),

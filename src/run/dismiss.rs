@@ -15,7 +15,10 @@ use std::ops::ControlFlow;
 
 /// The facts after what the event's own comment dismisses is closed, if it dismisses something and a model may be asked. It
 /// breaks with a sentence where the run may not write.
-pub async fn as_asked(job: &Job<'_>, facts: Facts) -> Result<ControlFlow<String, Facts>, Failure> {
+pub(crate) async fn as_asked(
+    job: &Job<'_>,
+    facts: Facts,
+) -> Result<ControlFlow<String, Facts>, Failure> {
     let request = job.request().filter(|_| facts.can_ask_model());
     let Some(Command::Dismiss(named)) = request.map(|request| request.command) else {
         return Ok(ControlFlow::Continue(facts));

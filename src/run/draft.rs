@@ -12,11 +12,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shared between the pipeline and whatever ends it.
 #[derive(Debug, Clone, Default)]
-pub struct Draft(Arc<Mutex<Option<Report>>>);
+pub(crate) struct Draft(Arc<Mutex<Option<Report>>>);
 
 impl Draft {
     /// Keeps this report up to date with the desk, in memory and in the workspace.
-    pub fn watcher(&self, report: Report, file: Option<PathBuf>, redactor: LogRedactor) -> Watcher {
+    pub(crate) fn watcher(
+        &self,
+        report: Report,
+        file: Option<PathBuf>,
+        redactor: LogRedactor,
+    ) -> Watcher {
         *self.slot() = Some(report);
         let draft = self.clone();
         Watcher(Box::new(move |desk| {
@@ -36,7 +41,7 @@ impl Draft {
 
     /// The last state, for whoever ends the run early. `None`: the report that counts is made by then, or nothing was
     /// staged.
-    pub fn take(&self) -> Option<Report> {
+    pub(crate) fn take(&self) -> Option<Report> {
         self.slot()
             .take()
             .filter(|report| !report.findings.is_empty())

@@ -24,7 +24,7 @@ pub enum Ended {
 }
 
 /// Tells the runner, the check run and the log how a run ended. Returns the exit code.
-pub async fn ended(
+pub(crate) async fn ended(
     setup: &Setup,
     check: &CheckRun,
     draft: &Draft,
@@ -125,7 +125,7 @@ async fn concluded(setup: &Setup, check: &CheckRun, mut outcome: Outcome) -> u8 
 }
 
 /// A merge group was judged, and its check says how. Returns the exit code.
-pub fn judged(setup: &Setup, title: &str, verdict: Verdict, fail_job: bool) -> u8 {
+pub(crate) fn judged(setup: &Setup, title: &str, verdict: Verdict, fail_job: bool) -> u8 {
     setup.actions.line(title);
     let summary = format!("## {title}\n");
     told(setup, setup.actions.append_summary(&summary));
@@ -149,7 +149,7 @@ fn set_outputs(setup: &Setup, outcome: &Outcome) {
 }
 
 /// What a dry run would have posted.
-pub fn rehearsed(setup: &Setup, rehearsal: &Rehearsal) {
+pub(crate) fn rehearsed(setup: &Setup, rehearsal: &Rehearsal) {
     let unsent = rehearsal.unsent();
     if unsent.is_empty() {
         return;
@@ -172,13 +172,13 @@ const REPORT_FILE: &str = "opencode-review.json";
 const SARIF_FILE: &str = "opencode-review.sarif";
 
 /// Where the report goes, if there is a workspace.
-pub fn report_file(setup: &Setup) -> Option<PathBuf> {
+pub(crate) fn report_file(setup: &Setup) -> Option<PathBuf> {
     let workspace = setup.environment.workspace.as_ref()?;
     Some(workspace.join(REPORT_FILE))
 }
 
 /// The report as the file holds it.
-pub fn json(report: &Report, redactor: &LogRedactor) -> Vec<u8> {
+pub(crate) fn json(report: &Report, redactor: &LogRedactor) -> Vec<u8> {
     let report = redactor.clean_value(serde_json::to_value(report).unwrap_or_default());
     serde_json::to_vec_pretty(&report).unwrap_or_default()
 }
@@ -215,7 +215,7 @@ fn leave(setup: &Setup, draft: &Draft, why: &str) {
 }
 
 /// Nothing to do: one notice, no failure.
-pub fn skipped(setup: &Setup, reason: &str) -> u8 {
+pub(crate) fn skipped(setup: &Setup, reason: &str) -> u8 {
     setup.actions.notice(reason);
     told(
         setup,
@@ -233,7 +233,7 @@ fn broken(setup: &Setup, draft: &Draft, sentences: &[String]) -> u8 {
 }
 
 /// Could not review: one line for each reason.
-pub fn failed(setup: &Setup, sentences: &[String]) -> u8 {
+pub(crate) fn failed(setup: &Setup, sentences: &[String]) -> u8 {
     for sentence in sentences {
         setup.actions.error(sentence);
     }
@@ -247,7 +247,7 @@ pub fn failed(setup: &Setup, sentences: &[String]) -> u8 {
 }
 
 /// Waits for the runner to end us. The answer is the signal's number.
-pub async fn stop_signal() -> u8 {
+pub(crate) async fn stop_signal() -> u8 {
     let (Ok(mut interrupt), Ok(mut terminate)) = (
         signal(SignalKind::interrupt()),
         signal(SignalKind::terminate()),
@@ -264,7 +264,7 @@ pub async fn stop_signal() -> u8 {
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// Ended by a signal: nothing more is posted, the check run says so.
-pub async fn cancelled(setup: &Setup, check: &CheckRun, draft: &Draft, signal: u8) -> u8 {
+pub(crate) async fn cancelled(setup: &Setup, check: &CheckRun, draft: &Draft, signal: u8) -> u8 {
     leave(setup, draft, comment::check_cancelled().1);
     let (title, summary) = comment::check_cancelled();
     let output = CheckOutput {

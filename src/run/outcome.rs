@@ -28,14 +28,14 @@ use std::collections::HashMap;
 
 /// What a report says about the circumstances of its run.
 #[derive(Default)]
-pub struct Surroundings {
+pub(crate) struct Surroundings {
     /// `None` where no sidecar was needed.
     pub sandbox: Option<SandboxReport>,
     pub notes: Vec<String>,
 }
 
 /// What a session has left, and what became of it.
-pub struct Published<'a> {
+pub(crate) struct Published<'a> {
     pub held: &'a Held,
     pub staged: Staged<'a>,
     pub sent: Sent,
@@ -191,7 +191,7 @@ impl Outcome {
     }
 
     /// The check's title. What blocks is said first, whatever else there is to say.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let words = comment::check_title(self.verdict, &self.tally);
         match (&self.headline, self.verdict) {
             (Some(headline), Verdict::Clean) => headline.clone(),
@@ -200,7 +200,7 @@ impl Outcome {
         }
     }
 
-    pub fn leave_unanswered(&mut self, sentences: Vec<String>) {
+    pub(crate) fn leave_unanswered(&mut self, sentences: Vec<String>) {
         self.report.reasons.extend_from_slice(&sentences);
         self.unanswered.extend(sentences);
     }
@@ -216,14 +216,14 @@ fn headline(facts: &Facts, record: &Record) -> Option<String> {
 }
 
 /// Changed files that the model had to see and could not: those that nobody can show, and those beyond its context.
-pub fn left_out(change: &Change, beyond: &[String]) -> Vec<String> {
+pub(crate) fn left_out(change: &Change, beyond: &[String]) -> Vec<String> {
     let beyond = beyond.iter();
     let beyond = beyond.map(|path| format!("{} (the change is too large)", visible(path)));
     change.unreadable().chain(beyond).collect()
 }
 
 /// As many as people read, and a record holds; the report has them all.
-pub fn first(mut left_out: Vec<String>) -> Vec<String> {
+pub(crate) fn first(mut left_out: Vec<String>) -> Vec<String> {
     const MOST: usize = 50;
     if left_out.len() > MOST {
         let more = plural(left_out.len() - MOST, "more file");
@@ -234,7 +234,7 @@ pub fn first(mut left_out: Vec<String>) -> Vec<String> {
 }
 
 /// What the verdict rests on, given how the session ended, if there was one, and what was sent.
-pub fn evidence(
+pub(crate) fn evidence(
     job: &Job<'_>,
     end: Option<&End>,
     record: &Record,
@@ -281,7 +281,7 @@ fn way_out(job: &Job<'_>, verdict: Verdict, record: &Record) -> Option<String> {
 }
 
 /// Why a review ended early.
-pub fn why_ended(held: &Held) -> Option<String> {
+pub(crate) fn why_ended(held: &Held) -> Option<String> {
     let place = |pass: &PassNumber| PASSES.place(*pass);
     match &held.end {
         End::Complete | End::Refused(_) => None,
@@ -304,21 +304,21 @@ pub fn why_ended(held: &Held) -> Option<String> {
 }
 
 /// What the model took and did, wherever the change comes from.
-pub fn add_session(report: &mut Report, held: &Held) {
+pub(crate) fn add_session(report: &mut Report, held: &Held) {
     report.passes = held.passes.iter().map(PassReport::from).collect();
     report.set_used(&held.used);
     report.warnings.extend_from_slice(&held.restarts);
 }
 
 /// What keeps a review from being whole.
-pub fn why_incomplete(held: &Held, left_out: &[String]) -> Vec<String> {
+pub(crate) fn why_incomplete(held: &Held, left_out: &[String]) -> Vec<String> {
     let left_out = left_out.iter();
     let left_out = left_out.map(|file| comment::not_shown(file));
     why_ended(held).into_iter().chain(left_out).collect()
 }
 
 /// The report of a run, without its verdict and its costs.
-pub fn report(
+pub(crate) fn report(
     job: &Job<'_>,
     facts: &Facts,
     agenda: &Agenda,
@@ -345,7 +345,7 @@ pub fn report(
 }
 
 /// The same of a change, wherever it comes from.
-pub fn of_change(
+pub(crate) fn of_change(
     host: &Host<'_>,
     change: &Change,
     [merge_base, head]: [&CommitSha; 2],

@@ -8,7 +8,7 @@ use reviewer_core::event::{CommentPlace, EventKind};
 use reviewer_github::{ReactTo, Reaction};
 
 /// Tells the person who asked that the run has begun. Returns their comment.
-pub async fn seen(job: &Job<'_>) -> Option<ReactTo> {
+pub(crate) async fn seen(job: &Job<'_>) -> Option<ReactTo> {
     let EventKind::Mention { comment_id, on, .. } = job.event.kind else {
         return None;
     };
@@ -21,7 +21,7 @@ pub async fn seen(job: &Job<'_>) -> Option<ReactTo> {
 }
 
 /// Tells them how it ended.
-pub async fn ended(job: &Job<'_>, asked: Option<ReactTo>, ended: &Result<Ended, Failure>) {
+pub(crate) async fn ended(job: &Job<'_>, asked: Option<ReactTo>, ended: &Result<Ended, Failure>) {
     let Some(to) = asked else {
         return;
     };

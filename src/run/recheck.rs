@@ -11,7 +11,7 @@ use reviewer_github::PullRequest;
 
 /// What is not posted, and why.
 #[derive(Default)]
-pub struct Recheck {
+pub(crate) struct Recheck {
     /// Left to the next run: a sentence each.
     pub left_behind: Vec<(Finding, String)>,
     /// Said by another run: the finding and the reason.
@@ -23,7 +23,7 @@ pub struct Recheck {
 }
 
 impl Recheck {
-    pub async fn look(job: &Job<'_>, facts: &Facts, findings: &[Finding]) -> Self {
+    pub(crate) async fn look(job: &Job<'_>, facts: &Facts, findings: &[Finding]) -> Self {
         let mut recheck = Self::default();
         // A look that fails is no reason to withhold a review: GitHub judges what is sent by itself.
         let Ok(pull) = job.github.pull_request(&job.pr).await else {
@@ -39,7 +39,7 @@ impl Recheck {
     }
 
     /// What was sent, with a sentence for each finding that is left to the next run.
-    pub fn left_out_of(&self, mut sent: Sent) -> Sent {
+    pub(crate) fn left_out_of(&self, mut sent: Sent) -> Sent {
         let left = self.left_behind.iter();
         sent.failed
             .extend(left.map(|(_, sentence)| sentence.clone()));
@@ -47,7 +47,7 @@ impl Recheck {
     }
 
     /// Whether a finding is to be posted.
-    pub fn lets(&self, finding: &Finding) -> bool {
+    pub(crate) fn lets(&self, finding: &Finding) -> bool {
         let withheld = self.left_behind.iter().chain(&self.said);
         withheld.map(|(one, _)| &one.id).all(|id| *id != finding.id)
     }

@@ -15,7 +15,7 @@ use reviewer_github::{ApiError, PullRequest};
 
 /// Does what an agenda asks for that has no check: help, a reply, answers. Returns why the run ends with that; `None` where
 /// it goes on.
-pub async fn only(
+pub(crate) async fn only(
     job: &Job<'_>,
     facts: &Facts,
     agenda: &Agenda,
@@ -71,7 +71,7 @@ async fn answer_alone(
 }
 
 /// Posts the answers of a session. Returns a sentence for each question without one.
-pub async fn send(job: &Job<'_>, head: &CommitSha, session: &Held) -> Vec<String> {
+pub(crate) async fn send(job: &Job<'_>, head: &CommitSha, session: &Held) -> Vec<String> {
     let mut unanswered = session.unanswered.clone();
     for answer in &session.answers {
         let question = &answer.question;
@@ -89,7 +89,12 @@ pub async fn send(job: &Job<'_>, head: &CommitSha, session: &Held) -> Vec<String
 }
 
 /// Says where a head stands that was reviewed before.
-pub async fn tell_state(job: &Job<'_>, facts: &Facts, agenda: &Agenda, outcome: &mut Outcome) {
+pub(crate) async fn tell_state(
+    job: &Job<'_>,
+    facts: &Facts,
+    agenda: &Agenda,
+    outcome: &mut Outcome,
+) {
     let (head, mention) = (&facts.pull.head_sha, &job.host.config.mention);
     let state = voice(job, head).state(outcome.verdict, &outcome.tally, mention);
     let text = match &outcome.headline {
@@ -115,7 +120,7 @@ async fn reply(
 }
 
 /// Tells somebody something about their comment, once.
-pub async fn tell(
+pub(crate) async fn tell(
     job: &Job<'_>,
     facts: &Facts,
     (comment, root): (CommentId, Option<CommentId>),
@@ -151,7 +156,10 @@ fn voice<'a>(job: &'a Job<'_>, head: &'a CommitSha) -> Voice<'a> {
 
 /// Why the run ends before it posts something; `None`: it may. A review that cannot be posted is not begun: nobody pays for
 /// words that nobody reads. Of a fork's own events this is no mistake: GitHub gives them a token that only reads.
-pub async fn may_not_comment(job: &Job<'_>, pull: &PullRequest) -> Result<Option<String>, Failure> {
+pub(crate) async fn may_not_comment(
+    job: &Job<'_>,
+    pull: &PullRequest,
+) -> Result<Option<String>, Failure> {
     const RESTRICTED: [&str; 3] = [
         "pull_request",
         "pull_request_review",

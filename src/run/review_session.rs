@@ -24,7 +24,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The session, and what it is for.
-pub struct Talk<'a> {
+pub(crate) struct Talk<'a> {
     pub conversation: &'a mut Conversation,
     pub to_judge: &'a [Excerpt],
     pub questions: &'a [Question],
@@ -42,7 +42,7 @@ pub async fn open(
 }
 
 /// The change under review and what is said about it, wherever it comes from.
-pub struct Matter<'a> {
+pub(crate) struct Matter<'a> {
     pub title: &'a str,
     pub body: &'a str,
     pub author: &'a str,
@@ -59,7 +59,7 @@ pub struct Matter<'a> {
 }
 
 /// Leads it to its end.
-pub async fn hold(
+pub(crate) async fn hold(
     host: &Host<'_>,
     talk: Talk<'_>,
     matter: &Matter<'_>,
@@ -151,7 +151,7 @@ async fn context(model: &ModelChoice, client: &Client) -> u64 {
 }
 
 /// Writes the numbered diffs that are shown into the snapshot. Returns each diff with its file below our folder.
-pub async fn diff_files(change: &Change) -> Result<Vec<(FileDiff, String)>, Failure> {
+pub(crate) async fn diff_files(change: &Change) -> Result<Vec<(FileDiff, String)>, Failure> {
     let snapshot = &change.snapshot;
     let diffs: Vec<&FileDiff> = change.shown().collect();
     let files = diffs.iter().map(|diff| {
@@ -163,7 +163,7 @@ pub async fn diff_files(change: &Change) -> Result<Vec<(FileDiff, String)>, Fail
 }
 
 /// What the desk is about, before anything was said on it.
-pub fn subject(change: &Change, [base, head]: [&CommitSha; 2]) -> Subject {
+pub(crate) fn subject(change: &Change, [base, head]: [&CommitSha; 2]) -> Subject {
     let snapshot = &change.snapshot;
     // The snapshot's name, and the one that the brief spells out.
     let names = change.diffs.iter().flat_map(|diff| {
@@ -192,7 +192,7 @@ fn left_out(snapshot: &Snapshot) -> Vec<(String, usize)> {
         .collect()
 }
 
-pub fn weights(host: &Host<'_>, sensitivity: Sensitivity) -> Weights {
+pub(crate) fn weights(host: &Host<'_>, sensitivity: Sensitivity) -> Weights {
     let policy = &host.config.policy;
     Weights {
         threshold: policy.threshold,
@@ -203,7 +203,7 @@ pub fn weights(host: &Host<'_>, sensitivity: Sensitivity) -> Weights {
 }
 
 /// What a 401 means to the person who configured the run.
-pub fn refusal(host: &Host<'_>, why: &str) -> String {
+pub(crate) fn refusal(host: &Host<'_>, why: &str) -> String {
     let model = host.model();
     match &model.base_url {
         Some(url) => format!(

@@ -11,7 +11,7 @@ use reviewer_github::{ApiError, CheckOutput, GitHub, NewCheckRun};
 
 /// Where to look, and as whose run.
 #[derive(Clone, Copy)]
-pub struct Look<'a> {
+pub(crate) struct Look<'a> {
     pub github: &'a GitHub,
     /// The pull request that the run is about.
     pub pr: &'a PrKey,
@@ -23,7 +23,7 @@ pub struct Look<'a> {
 
 /// What else is on the head.
 #[derive(Debug, Default)]
-pub struct Company {
+pub(crate) struct Company {
     pub neighbours: Vec<Neighbour>,
     /// Apps whose checks have our name.
     pub strangers: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Company {
 
 impl Company {
     /// The pull requests that keep this head's check from being green, besides one of them.
-    pub fn holders(&self, besides: u64) -> Vec<&Neighbour> {
+    pub(crate) fn holders(&self, besides: u64) -> Vec<&Neighbour> {
         let others = self.neighbours.iter();
         others
             .filter(|one| one.number != besides && one.holds_back())
@@ -45,7 +45,7 @@ impl Company {
 
 impl Look<'_> {
     /// Two requests, whatever there is to find.
-    pub async fn company(&self) -> Company {
+    pub(crate) async fn company(&self) -> Company {
         self.found().await.unwrap_or_else(|error| {
             let may_not = error.is_permission() || error.is_not_found();
             Company {
@@ -77,7 +77,11 @@ impl Look<'_> {
     }
 
     /// Concludes a check for another pull request of the head, from its record alone. Says whether it has one.
-    pub async fn conclude_for(&self, other: &Neighbour, held_by: &[u64]) -> Result<bool, ApiError> {
+    pub(crate) async fn conclude_for(
+        &self,
+        other: &Neighbour,
+        held_by: &[u64],
+    ) -> Result<bool, ApiError> {
         let merge_base = |record: &record::Record| record.merge_base.parse().ok();
         let Some((record, merge_base)) = other
             .record

@@ -23,7 +23,7 @@ use reviewer_system::random;
 use std::collections::HashMap;
 
 /// Judges the open threads that wait for it, answers the questions, and reviews the change unless a record covers it.
-pub async fn hold(
+pub(crate) async fn hold(
     job: &Job<'_>,
     facts: &Facts,
     agenda: &Agenda,
@@ -174,7 +174,7 @@ fn subject(
 }
 
 /// Leads a session about the pull request to its end.
-pub async fn talk(
+pub(crate) async fn talk(
     job: &Job<'_>,
     facts: &Facts,
     agenda: &Agenda,

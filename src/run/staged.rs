@@ -13,7 +13,7 @@ use reviewer_core::state::block::Listed;
 use reviewer_core::state::record::{self, Record};
 
 /// What the passes have left on the desk.
-pub struct Staged<'a> {
+pub(crate) struct Staged<'a> {
     pub entries: Vec<Entry>,
     /// Of finished passes, where GitHub takes them.
     pub findings: Vec<Finding>,
@@ -43,7 +43,7 @@ pub fn publishable(job: &Job<'_>, facts: &Facts) -> Vec<Finding> {
 
 impl<'a> Staged<'a> {
     /// What there is where the model was not asked: the threads as they are.
-    pub fn without_session(facts: &'a Facts, agenda: &Agenda) -> Self {
+    pub(crate) fn without_session(facts: &'a Facts, agenda: &Agenda) -> Self {
         Self {
             entries: Vec::new(),
             findings: Vec::new(),
@@ -57,7 +57,7 @@ impl<'a> Staged<'a> {
 
     /// What is left of a session. `missed`: scores of lost findings that the session did not look at again; `None`: the desk
     /// knows which of them it found again.
-    pub fn after_session(
+    pub(crate) fn after_session(
         job: &Job<'_>,
         facts: &'a Facts,
         recheck: &'a Recheck,
@@ -112,7 +112,7 @@ impl<'a> Staged<'a> {
     }
 
     /// What the next run can hold against whoever edits comments, and against a fix that is taken back.
-    pub fn enter_in(&self, record: &mut Record, facts: &Facts) {
+    pub(crate) fn enter_in(&self, record: &mut Record, facts: &Facts) {
         let said = self.findings.iter();
         let said = said.map(|finding| (&finding.id, finding.assessment.score));
         let open = self.open().into_iter();
@@ -132,7 +132,7 @@ impl<'a> Staged<'a> {
     }
 
     /// What may be said, was not, and has to be. The head moving away from a finding is no reason to forget it.
-    pub fn unposted(&self, sent: &Sent) -> Vec<&Finding> {
+    pub(crate) fn unposted(&self, sent: &Sent) -> Vec<&Finding> {
         let entries = self.entries.iter();
         let due = entries.filter(|entry| self.due.contains(&entry.id));
         let due = due.filter(|entry| entry.fate == Fate::Staged);
@@ -143,7 +143,7 @@ impl<'a> Staged<'a> {
     }
 
     /// The findings that are to be said, whether they could be or not.
-    pub fn said(&self) -> impl Iterator<Item = &Finding> {
+    pub(crate) fn said(&self) -> impl Iterator<Item = &Finding> {
         let entries = self.entries.iter();
         entries
             .filter(|entry| entry.fate == Fate::Staged)

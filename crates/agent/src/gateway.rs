@@ -124,7 +124,7 @@ impl Gateway {
     }
 
     /// Everything below `/model`, for a server that listens at this address.
-    pub fn router(&self, address: SocketAddr) -> Router {
+    pub(crate) fn router(&self, address: SocketAddr) -> Router {
         let host = Arc::<str>::from(address.to_string());
         Router::new()
             .route("/model/{*path}", any(pass))

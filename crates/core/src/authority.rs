@@ -35,9 +35,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::config::ForkReviews;
 use crate::domain::{Login, Standing};
-use crate::event::EventKind;
 
 /// The facts about somebody on a pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,7 +60,7 @@ impl Person {
 
     /// Somebody by the standing that a comment or a conversation keeps of them. A writer may be the author, too.
     #[must_use]
-    pub fn from_standing(standing: Standing, is_author: bool) -> Self {
+    pub(crate) fn from_standing(standing: Standing, is_author: bool) -> Self {
         match standing {
             Standing::Writer => Self {
                 writes: true,
@@ -226,39 +224,5 @@ fn is_not_author(person: Person, denial: Denial) -> Result<(), Denial> {
         Err(denial)
     } else {
         Ok(())
-    }
-}
-
-/// Who has to stand behind what a run costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sponsor {
-    /// The event is enough: only people who may write can cause it, or the operator said so.
-    Event,
-    /// The person who caused it, if they may [`Action::Spend`].
-    Speaker,
-    /// Nobody, until somebody asks.
-    Nobody,
-}
-
-impl Sponsor {
-    /// Who stands behind a run that this event starts.
-    #[must_use]
-    pub fn from_event(kind: &EventKind, from_fork: bool, forks: ForkReviews) -> Self {
-        match kind {
-            EventKind::Opened | EventKind::Retargeted | EventKind::Pushed | EventKind::Ready
-                if from_fork && forks != ForkReviews::Always =>
-            {
-                Self::Nobody
-            }
-            EventKind::Opened
-            | EventKind::Retargeted
-            | EventKind::Pushed
-            | EventKind::Ready
-            | EventKind::Dispatch
-            | EventKind::Manual => Self::Event,
-            EventKind::Mention { .. }
-            | EventKind::ThreadReply { .. }
-            | EventKind::ReviewSubmitted => Self::Speaker,
-        }
     }
 }

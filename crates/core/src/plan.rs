@@ -138,7 +138,7 @@ pub fn plan(records: Vec<Record>, change: &Change<'_>, rules: &str) -> Plan {
 }
 
 /// The records that a review under these rules can go on from, newest first, whatever the head was.
-pub fn finished_under(records: Vec<Record>, rules: &str) -> impl Iterator<Item = Record> {
+pub(crate) fn finished_under(records: Vec<Record>, rules: &str) -> impl Iterator<Item = Record> {
     let rules = rules.to_owned();
     records
         .into_iter()
@@ -148,7 +148,7 @@ pub fn finished_under(records: Vec<Record>, rules: &str) -> impl Iterator<Item =
 /// The open threads that the model has to judge: those where somebody whose word counts waits for us, and those that a
 /// push since may have fixed, where that is looked at.
 #[must_use]
-pub fn to_judge<'a>(
+pub(crate) fn to_judge<'a>(
     threads: &'a [Thread],
     head: &CommitSha,
     is_looked_at: impl Fn(&Thread) -> bool,
@@ -166,7 +166,7 @@ pub fn to_judge<'a>(
 }
 
 /// So many in one turn; each takes its code, then and now, and a judgement. People who wait come first.
-pub const MOST_JUDGED: usize = 50;
+pub(crate) const MOST_JUDGED: usize = 50;
 
 /// What the event's own comment asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,7 +178,12 @@ pub struct Request {
 /// What a person asked for, on top of what is pending: a full review is made again, once for each comment that asks
 /// for it, and a question about a draft is answered, or a finding dismissed, without a review.
 #[must_use]
-pub fn on_request(plan: Plan, request: Option<&Request>, draft: bool, mention: &str) -> Plan {
+pub(crate) fn on_request(
+    plan: Plan,
+    request: Option<&Request>,
+    draft: bool,
+    mention: &str,
+) -> Plan {
     let Some(request) = request else {
         return plan;
     };

@@ -84,7 +84,7 @@ impl ApiError {
 
     /// A write that failed so may have been applied all the same: look before writing again.
     #[must_use]
-    pub fn may_have_happened(&self) -> bool {
+    pub(crate) fn may_have_happened(&self) -> bool {
         matches!(
             self,
             Self::Server { .. } | Self::Network { .. } | Self::Decode { .. }

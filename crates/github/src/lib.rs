@@ -16,7 +16,7 @@ mod queue;
 #[cfg(test)]
 mod tests;
 mod threads;
-pub mod wire;
+pub(crate) mod wire;
 
 pub use checks::{CheckOutput, NewCheckRun};
 pub use client::{GitHub, SetupError};

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Deserialize)]
-pub struct User {
+pub(crate) struct User {
     pub login: String,
     pub id: Option<u64>,
     #[serde(rename = "type")]
@@ -16,24 +16,24 @@ pub struct User {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Team {
+pub(crate) struct Team {
     pub slug: String,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct RequestedReviewers {
+pub(crate) struct RequestedReviewers {
     pub users: Vec<User>,
     pub teams: Vec<Team>,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Repo {
+pub(crate) struct Repo {
     pub id: Option<u64>,
     pub full_name: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Branch {
+pub(crate) struct Branch {
     pub sha: String,
     #[serde(rename = "ref")]
     pub name: Option<String>,
@@ -41,7 +41,7 @@ pub struct Branch {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Label {
+pub(crate) struct Label {
     pub name: Option<String>,
 }
 
@@ -80,24 +80,24 @@ pub struct ChangedFile {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Commit {
+pub(crate) struct Commit {
     pub sha: String,
     pub commit: Option<CommitDetail>,
     pub author: Option<User>,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct CommitDetail {
+pub(crate) struct CommitDetail {
     pub message: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Comparison {
+pub(crate) struct Comparison {
     pub merge_base_commit: Commit,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct UserPermission {
+pub(crate) struct UserPermission {
     pub permission: Option<String>,
     pub role_name: Option<String>,
 }
@@ -147,17 +147,17 @@ pub struct IssueComment {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Created {
+pub(crate) struct Created {
     pub id: u64,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct CheckRuns {
+pub(crate) struct CheckRuns {
     pub check_runs: Vec<CheckRun>,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct CheckRun {
+pub(crate) struct CheckRun {
     pub id: u64,
     pub status: Option<String>,
     pub conclusion: Option<String>,
@@ -170,18 +170,18 @@ pub struct CheckRun {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct CheckRunOutput {
+pub(crate) struct CheckRunOutput {
     pub text: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct App {
+pub(crate) struct App {
     pub slug: Option<String>,
 }
 
 /// A review to post. `position` is on its way out and never sent.
 #[derive(Debug, Serialize)]
-pub struct ReviewToPost<'a> {
+pub(crate) struct ReviewToPost<'a> {
     pub commit_id: &'a str,
     pub body: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,7 +190,7 @@ pub struct ReviewToPost<'a> {
 }
 
 #[derive(Debug, Serialize)]
-pub struct CommentToPost<'a> {
+pub(crate) struct CommentToPost<'a> {
     pub path: &'a str,
     pub body: &'a str,
     pub line: u32,

@@ -8,7 +8,7 @@ mod names;
 mod tests;
 mod tree;
 
-pub use names::Reason;
+pub(crate) use names::Reason;
 
 use crate::git::{Repository, TreeEntry};
 use anyhow::{Result, bail};
@@ -122,7 +122,7 @@ impl Snapshot {
     }
 
     #[must_use]
-    pub fn left_out(&self) -> &[LeftOut] {
+    pub(crate) fn left_out(&self) -> &[LeftOut] {
         &self.left_out
     }
 
@@ -138,7 +138,7 @@ impl Snapshot {
 
     /// How many files were written, and their size in the repository.
     #[must_use]
-    pub fn size(&self) -> (usize, u64) {
+    pub(crate) fn size(&self) -> (usize, u64) {
         (self.files, self.bytes)
     }
 

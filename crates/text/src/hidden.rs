@@ -45,7 +45,7 @@ pub fn is_line_break(c: char) -> bool {
 
 /// The ASCII character that a tag stands for. All are hidden; a search for secrets reads them, because a model does.
 #[must_use]
-pub fn tagged_ascii(c: char) -> Option<char> {
+pub(crate) fn tagged_ascii(c: char) -> Option<char> {
     match c {
         '\u{e0020}'..='\u{e007e}' => char::from_u32(u32::from(c) - 0xe0000),
         _ => None,
@@ -54,13 +54,13 @@ pub fn tagged_ascii(c: char) -> Option<char> {
 
 /// Text or picture: what chooses the look of the one character before it.
 #[must_use]
-pub fn is_selector(c: char) -> bool {
+pub(crate) fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe0e}' | '\u{fe0f}')
 }
 
 /// Whether a selector after this character has something to select. A row of them would be a message in itself.
 #[must_use]
-pub fn takes_selector(c: char) -> bool {
+pub(crate) fn takes_selector(c: char) -> bool {
     !(c.is_whitespace() || is_hidden(c) || is_selector(c))
 }
 

@@ -29,12 +29,12 @@ pub struct Kind(&'static str);
 
 impl Kind {
     /// A secret of this run, in whatever encoding.
-    pub const OWN: Self = Self("secret of this run");
+    pub(crate) const OWN: Self = Self("secret of this run");
     /// Text that still held secrets after every round.
-    pub const ENTANGLED: Self = Self("text that hides secrets");
+    pub(crate) const ENTANGLED: Self = Self("text that hides secrets");
 
     #[must_use]
-    pub fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         self.0
     }
 }

@@ -16,15 +16,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The same for every request, so that it tells nothing about the run.
-pub const USER_AGENT: &str = concat!("opencode-reviewer/", env!("CARGO_PKG_VERSION"));
+pub(crate) const USER_AGENT: &str = concat!("opencode-reviewer/", env!("CARGO_PKG_VERSION"));
 
 /// Turns a name into addresses.
-pub type Lookup =
+pub(crate) type Lookup =
     Arc<dyn Fn(String) -> BoxFuture<'static, std::io::Result<Vec<IpAddr>>> + Send + Sync>;
 
 /// The system's resolver.
 #[must_use]
-pub fn system_lookup() -> Lookup {
+pub(crate) fn system_lookup() -> Lookup {
     Arc::new(|host| {
         Box::pin(async move {
             // With the dot at the end the name is complete: no search domain of the network is tried.
@@ -95,12 +95,12 @@ impl Fetcher {
     }
 
     /// Whether the URL may be asked for, as far as its look tells.
-    pub fn target(&self, url: &str) -> Result<Target, String> {
+    pub(crate) fn target(&self, url: &str) -> Result<Target, String> {
         Target::parse(url, &self.reach)
     }
 
     /// The page, or a sentence that tells the model what to do instead.
-    pub async fn fetch(&self, target: Target) -> Result<Page, String> {
+    pub(crate) async fn fetch(&self, target: Target) -> Result<Page, String> {
         let seconds = self.limits.time.as_secs();
         tokio::time::timeout(self.limits.time, self.follow(target))
             .await

@@ -15,7 +15,12 @@ const PIECE: usize = 16 * 1024;
 
 /// The text of a page, up to about `most` characters. `goes_on` is asked now and then; `None` if it said no.
 #[must_use]
-pub fn to_text(html: &str, base: &Url, most: usize, goes_on: &dyn Fn() -> bool) -> Option<String> {
+pub(crate) fn to_text(
+    html: &str,
+    base: &Url,
+    most: usize,
+    goes_on: &dyn Fn() -> bool,
+) -> Option<String> {
     let sink = Sink(RefCell::new(Writer::new(base.clone(), most)));
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     let queue = BufferQueue::default();

@@ -77,7 +77,7 @@ impl Default for RepositoryText {
 
 impl RepositoryText {
     /// What it takes in memory.
-    pub const BYTES: usize = filter::BYTES;
+    pub(crate) const BYTES: usize = filter::BYTES;
 
     /// With room for other than the usual amount of text.
     #[must_use]
@@ -273,11 +273,11 @@ impl Guard {
         }
     }
 
-    pub fn judge_query(&self, query: &str) -> Result<(), String> {
+    pub(crate) fn judge_query(&self, query: &str) -> Result<(), String> {
         self.judge("query", query)
     }
 
-    pub fn judge_url(&self, url: &str) -> Result<(), String> {
+    pub(crate) fn judge_url(&self, url: &str) -> Result<(), String> {
         if self.repository.links.contains(plain_link(url)) && !self.holds_secret(url) {
             return Ok(());
         }

@@ -10,7 +10,7 @@ const SHORTEST_RUN: usize = 16;
 
 /// The text, and everything that it may stand for.
 #[must_use]
-pub fn readings(text: &str) -> Vec<String> {
+pub(crate) fn readings(text: &str) -> Vec<String> {
     let mut plain = vec![text.to_owned()];
     for _ in 0..2 {
         let last = plain.last().map_or("", String::as_str);

@@ -7,9 +7,9 @@ mod html;
 pub mod leak;
 mod leak_encodings;
 mod page;
-pub mod public_address;
+pub(crate) mod public_address;
 pub mod search;
-pub mod target;
+pub(crate) mod target;
 #[cfg(test)]
 mod tests;
 mod wire;

@@ -8,13 +8,13 @@ use reviewer_text::hidden::is_hidden;
 
 /// The kinds of content that are text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Html,
     Plain,
 }
 
 /// From a `Content-Type`; the charset, where it names one.
-pub fn kind(content_type: Option<&str>) -> Result<(Kind, &'static Encoding), String> {
+pub(crate) fn kind(content_type: Option<&str>) -> Result<(Kind, &'static Encoding), String> {
     let given = content_type.unwrap_or_default();
     let mut parts = given.split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -54,7 +54,7 @@ fn is_structured(essence: &str) -> bool {
 
 /// The text of the bytes; what is no text in the charset is shown as such. `None` if it was given up.
 #[must_use]
-pub fn text(
+pub(crate) fn text(
     bytes: &[u8],
     (kind, encoding): (Kind, &'static Encoding),
     url: &Url,

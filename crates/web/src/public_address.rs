@@ -38,7 +38,7 @@ const CLOSED_V6: &[([u16; 2], u32)] = &[
 
 /// Whether anybody on the internet could reach it, so that reaching it gives nobody more than he has.
 #[must_use]
-pub fn is_public(address: IpAddr) -> bool {
+pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),

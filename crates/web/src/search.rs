@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// Exa's, which answers some questions without a key.
-pub const DEFAULT_ENDPOINT: &str = "https://mcp.exa.ai/mcp";
+pub(crate) const DEFAULT_ENDPOINT: &str = "https://mcp.exa.ai/mcp";
 const TIME: Duration = Duration::from_secs(25);
 const MOST_BYTES: usize = 2 << 20;
 const RESULTS: u32 = 8;
@@ -22,7 +22,7 @@ const VERSION: &str = "mcp-protocol-version";
 
 /// Why there are no results.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// In our words.
     Ours(String),
     /// In the words of the endpoint: foreign text.
@@ -72,7 +72,7 @@ impl Search {
     }
 
     /// What the endpoint found, as text.
-    pub async fn search(&self, query: &str) -> Result<String, Failure> {
+    pub(crate) async fn search(&self, query: &str) -> Result<String, Failure> {
         tokio::time::timeout(self.time, self.ask(query))
             .await
             .unwrap_or_else(|_| {

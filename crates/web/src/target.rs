@@ -31,7 +31,7 @@ pub struct Reach {
 impl Reach {
     /// The public web. The product knows no other.
     #[must_use]
-    pub fn public() -> Self {
+    pub(crate) fn public() -> Self {
         Self {
             ports: vec![80, 443],
             admits: public_address::is_public,
@@ -40,12 +40,12 @@ impl Reach {
 
     /// Another part of the network, for tests that bring their own servers.
     #[must_use]
-    pub fn only(ports: Vec<u16>, admits: fn(IpAddr) -> bool) -> Self {
+    pub(crate) fn only(ports: Vec<u16>, admits: fn(IpAddr) -> bool) -> Self {
         Self { ports, admits }
     }
 
     /// Every address of a name has to be admitted: of a mixed answer, any one may be the next.
-    pub fn vet(&self, host: &str, addresses: &[IpAddr]) -> Result<(), String> {
+    pub(crate) fn vet(&self, host: &str, addresses: &[IpAddr]) -> Result<(), String> {
         if addresses.is_empty() {
             return Err(format!(
                 "{host} has no address. Check the name, or search for the page."
@@ -62,7 +62,7 @@ impl Reach {
 
 /// A URL that may be asked, as far as its look tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target(Url);
+pub(crate) struct Target(Url);
 
 impl Target {
     pub fn parse(text: &str, reach: &Reach) -> Result<Self, String> {
@@ -76,7 +76,7 @@ impl Target {
     }
 
     /// Where a redirection leads, judged like any other URL.
-    pub fn redirected(&self, location: &str, reach: &Reach) -> Result<Self, String> {
+    pub(crate) fn redirected(&self, location: &str, reach: &Reach) -> Result<Self, String> {
         let url = self.0.join(location).map_err(|_| {
             "The page redirects to something that is no URL. Use another source.".to_owned()
         })?;
@@ -118,17 +118,17 @@ impl Target {
     }
 
     #[must_use]
-    pub fn url(&self) -> &Url {
+    pub(crate) fn url(&self) -> &Url {
         &self.0
     }
 
     #[must_use]
-    pub fn host(&self) -> &str {
+    pub(crate) fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
 
     #[must_use]
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.0.port_or_known_default().unwrap_or_default()
     }
 }

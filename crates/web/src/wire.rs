@@ -4,12 +4,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// The version that we speak where the endpoint wants to be greeted first.
-pub const PROTOCOL: &str = "2025-06-18";
-pub const CALL_ID: u64 = 1;
+pub(crate) const PROTOCOL: &str = "2025-06-18";
+pub(crate) const CALL_ID: u64 = 1;
 
 /// The tool that OpenCode's own search calls, with what it passes by default.
 #[must_use]
-pub fn call(query: &str, results: u32) -> Value {
+pub(crate) fn call(query: &str, results: u32) -> Value {
     json!({
         "jsonrpc": "2.0",
         "id": CALL_ID,
@@ -22,7 +22,7 @@ pub fn call(query: &str, results: u32) -> Value {
 }
 
 #[must_use]
-pub fn initialize() -> Value {
+pub(crate) fn initialize() -> Value {
     json!({
         "jsonrpc": "2.0",
         "id": CALL_ID,
@@ -36,7 +36,7 @@ pub fn initialize() -> Value {
 }
 
 #[must_use]
-pub fn initialized() -> Value {
+pub(crate) fn initialized() -> Value {
     json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
 }
 
@@ -66,7 +66,7 @@ struct RpcError {
 
 /// What one message says: the results as text, or what went wrong. `None`: it is another message.
 #[must_use]
-pub fn answer(message: &str) -> Option<Result<String, String>> {
+pub(crate) fn answer(message: &str) -> Option<Result<String, String>> {
     let message: Message = serde_json::from_str(message).ok()?;
     if let Some(error) = message.error {
         return Some(Err(error.message.unwrap_or_default()));

@@ -81,7 +81,7 @@ impl Client {
 
     /// The same with another agent.
     #[must_use]
-    pub fn as_agent(&self, agent: &str) -> Self {
+    pub(crate) fn as_agent(&self, agent: &str) -> Self {
         Self {
             agent: agent.into(),
             ..self.clone()
@@ -89,7 +89,7 @@ impl Client {
     }
 
     #[must_use]
-    pub fn agent(&self) -> &str {
+    pub(crate) fn agent(&self) -> &str {
         &self.agent
     }
 
@@ -149,12 +149,12 @@ impl Client {
         Ok(pending.into_iter().map(|one| one.id).collect())
     }
 
-    pub async fn pending_questions(&self) -> Result<Vec<String>, ClientError> {
+    pub(crate) async fn pending_questions(&self) -> Result<Vec<String>, ClientError> {
         let pending: Vec<wire::Pending> = self.get("/question").await?;
         Ok(pending.into_iter().map(|one| one.id).collect())
     }
 
-    pub async fn reject_permission(&self, id: &str) -> Result<(), ClientError> {
+    pub(crate) async fn reject_permission(&self, id: &str) -> Result<(), ClientError> {
         let path = format!("/permission/{}/reply", segment(id));
         // With a message the model is told and goes on; without one OpenCode ends the turn in silence.
         let body = json!({ "reply": "reject", "message": "Not allowed here; go on without it." });
@@ -162,7 +162,7 @@ impl Client {
         Ok(())
     }
 
-    pub async fn reject_question(&self, id: &str) -> Result<(), ClientError> {
+    pub(crate) async fn reject_question(&self, id: &str) -> Result<(), ClientError> {
         let path = format!("/question/{}/reject", segment(id));
         self.call::<Value>(Method::POST, &path, None).await?;
         Ok(())

@@ -3,16 +3,16 @@
 //! foreign JSON until `wire` has read it.
 
 pub mod client;
-pub mod conversation;
+pub(crate) mod conversation;
 mod prompt;
 
-pub mod locate;
+pub(crate) mod locate;
 mod output;
 pub mod process;
 pub mod profile;
 mod resources;
 pub mod sandbox;
-pub mod supervisor;
+pub(crate) mod supervisor;
 mod wire;
 pub mod workdir;
 

@@ -141,7 +141,7 @@ impl Sidecar {
     }
 
     /// How it ended, if it has; a moment is given to a process whose connection has just broken.
-    pub async fn ended(&self) -> Option<String> {
+    pub(crate) async fn ended(&self) -> Option<String> {
         let moment = Duration::from_secs(1);
         tokio::time::timeout(moment, self.exited()).await.ok()
     }
@@ -159,7 +159,7 @@ impl Sidecar {
     }
 
     /// Ends it at once, however it is doing, and waits until nothing of it is left.
-    pub async fn kill(&self) {
+    pub(crate) async fn kill(&self) {
         self.signal(Signal::SIGKILL);
         exit_of(self.ended.clone()).await;
     }

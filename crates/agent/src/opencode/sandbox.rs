@@ -130,7 +130,7 @@ pub struct Confinement {
 
 impl Confinement {
     #[must_use]
-    pub fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.gaps.is_empty()
     }
 
@@ -174,7 +174,7 @@ impl fmt::Display for Confinement {
 /// output begins.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Announcement {
+pub(crate) enum Announcement {
     Entered(Confinement),
     /// The walls are required and not complete, so nothing was started.
     Refused(Confinement),

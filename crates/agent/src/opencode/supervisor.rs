@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// How often a run replaces its sidecar. One that dies again and again dies of what it is asked.
-pub const MOST_RESTARTS: usize = 2;
+pub(crate) const MOST_RESTARTS: usize = 2;
 /// So many times in a row it is asked for its health in vain; together with the pauses 25 s.
 const MISSES: u32 = 5;
 const HEALTH_PAUSE: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ impl Process {
     }
 
     /// Waits until it is of no more use, and says why.
-    pub async fn lost(&self) -> String {
+    pub(crate) async fn lost(&self) -> String {
         tokio::select! {
             how = self.sidecar.exited() => format!("OpenCode ended ({how})"),
             () = self.unresponsive() => "OpenCode did not answer any more".to_owned(),
@@ -48,14 +48,14 @@ impl Process {
     }
 
     /// Why it is of no more use, if it is; a moment is given to one whose connection has just broken.
-    pub async fn is_lost(&self) -> Option<String> {
+    pub(crate) async fn is_lost(&self) -> Option<String> {
         let how = self.sidecar.ended().await?;
         Some(format!("OpenCode ended ({how})"))
     }
 
     /// Whether both are the same process.
     #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is(&self, other: &Self) -> bool {
         self.generation == other.generation
     }
 
@@ -114,7 +114,7 @@ impl Supervisor {
 
     /// The process in the place of one that is lost: the one that another session has started meanwhile, or a new one, as
     /// often as a run may.
-    pub async fn replace(&self, lost: &Process) -> Result<Arc<Process>, String> {
+    pub(crate) async fn replace(&self, lost: &Process) -> Result<Arc<Process>, String> {
         let _alone = self.replacing.lock().await;
         let current = self.process();
         if !current.is(lost) {

@@ -19,7 +19,7 @@ struct Arguments {
     reason: String,
 }
 
-pub const TOOL: Tool<SharedDesk> = Tool {
+pub(crate) const TOOL: Tool<SharedDesk> = Tool {
     server: "submit",
     name: "fix_check",
     description: "Says whether the code fixes a finding. Only for the task that checks fixes; once for each thread.",

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
 
-pub const TOOL: Tool<SharedDesk> = Tool {
+pub(crate) const TOOL: Tool<SharedDesk> = Tool {
     server: "github",
     name: "get_run_state",
     description: "Your threads on this pull request with their status and replies, and in metadata the head, the \

@@ -38,7 +38,7 @@ pub const REVIEW_TOOLS: &[Tool<SharedDesk>] = &[
 ];
 
 /// The tools that ask the web. They touch no desk: a slow page must not keep a finding from being recorded.
-pub const WEB_TOOLS: &[Tool<Arc<Web>>] = &[web_search::TOOL, web_fetch::TOOL];
+pub(crate) const WEB_TOOLS: &[Tool<Arc<Web>>] = &[web_search::TOOL, web_fetch::TOOL];
 
 /// The names of a review's tools. OpenCode's permissions and the gateway's list follow from them.
 #[must_use]

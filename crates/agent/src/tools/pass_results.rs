@@ -20,7 +20,7 @@ struct Arguments {
     has_blocking_issues: bool,
 }
 
-pub const TOOL: Tool<SharedDesk> = Tool {
+pub(crate) const TOOL: Tool<SharedDesk> = Tool {
     server: "submit",
     name: "pass_results",
     description: "Ends the pass under way. Call it once per pass, after its findings are recorded, then end your turn.",

@@ -52,7 +52,7 @@ const USAGE: &str = "{file: string, line: integer, body: string, assessment: {fi
                      score: integer 1-10}, category?: string, quote?: string, distinct_from?: {thread_id, reason}, \
                      combines?: [thread ids]}";
 
-pub const TOOL: Tool<SharedDesk> = Tool {
+pub(crate) const TOOL: Tool<SharedDesk> = Tool {
     server: "github",
     name: "post_review_comment",
     description: "Records a finding at a line of the diff. Returns its thread id, such as new-1. Nothing is \

@@ -20,7 +20,7 @@ struct Arguments {
     is_answer: Option<bool>,
 }
 
-pub const TOOL: Tool<SharedDesk> = Tool {
+pub(crate) const TOOL: Tool<SharedDesk> = Tool {
     server: "github",
     name: "reply_to_thread",
     description: "Answers in one of your threads: keeps the finding with an argument, or concedes it. On a finding \

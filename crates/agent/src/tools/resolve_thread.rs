@@ -30,7 +30,7 @@ struct FixedBy {
     quote: Option<String>,
 }
 
-pub const TOOL: Tool<SharedDesk> = Tool {
+pub(crate) const TOOL: Tool<SharedDesk> = Tool {
     server: "github",
     name: "resolve_thread",
     description: "Closes one of your threads because the code fixes it (give fixed_by) or the developer's \

@@ -38,7 +38,7 @@ pub enum Redaction {
 
 impl<C> Tool<C> {
     #[must_use]
-    pub fn full_name(&self) -> ToolName {
+    pub(crate) fn full_name(&self) -> ToolName {
         ToolName {
             server: self.server,
             name: self.name,
@@ -47,7 +47,7 @@ impl<C> Tool<C> {
 }
 
 /// The answer of a tool that works on the desk. It waits for nothing but its turn at the desk.
-pub fn at_desk(
+pub(crate) fn at_desk(
     desk: &SharedDesk,
     work: impl FnOnce(&mut Desk) -> Answer,
 ) -> BoxFuture<'static, Answer> {
@@ -67,7 +67,7 @@ pub struct BoundTool {
 
 impl BoundTool {
     #[must_use]
-    pub fn call(&self, arguments: JsonObject) -> BoxFuture<'static, Answer> {
+    pub(crate) fn call(&self, arguments: JsonObject) -> BoxFuture<'static, Answer> {
         (self.call)(arguments)
     }
 }

@@ -18,7 +18,7 @@ struct Arguments {
     url: String,
 }
 
-pub const TOOL: Tool<Arc<Web>> = Tool {
+pub(crate) const TOOL: Tool<Arc<Web>> = Tool {
     server: "web",
     name: "fetch",
     description: "Reads a public web page as text, such as the documentation of the version in use. The page was \

@@ -18,7 +18,7 @@ struct Arguments {
     query: String,
 }
 
-pub const TOOL: Tool<Arc<Web>> = Tool {
+pub(crate) const TOOL: Tool<Arc<Web>> = Tool {
     server: "web",
     name: "search",
     description: "Searches the web for the documentation of a library or for known vulnerabilities, where the code \

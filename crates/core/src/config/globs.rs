@@ -50,20 +50,20 @@ impl Globs {
     }
 
     #[must_use]
-    pub fn patterns(&self) -> &[String] {
+    pub(crate) fn patterns(&self) -> &[String] {
         &self.patterns
     }
 
     /// Whether the last pattern that matches takes the path in; `None`: none matches.
     #[must_use]
-    pub fn decide(&self, path: &str) -> Option<bool> {
+    pub(crate) fn decide(&self, path: &str) -> Option<bool> {
         let last = self.set.matches(path).into_iter().max()?;
         let pattern = &self.patterns[self.origin[last]];
         Some(!pattern.trim_start().starts_with('!'))
     }
 
     /// All patterns that match a path, those that take back included.
-    pub fn matching(&self, path: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn matching(&self, path: &str) -> impl Iterator<Item = &str> {
         let mut matching: Vec<usize> = self
             .set
             .matches(path)

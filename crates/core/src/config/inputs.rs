@@ -32,7 +32,7 @@ pub struct Input {
 
 impl Input {
     #[must_use]
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
         INPUTS.iter().find(|input| input.name == name)
     }
 
@@ -236,7 +236,7 @@ pub fn memory(raw: &RawInputs) -> Result<MemoryInputs, Vec<InputError>> {
 
 /// As the input spells it.
 #[must_use]
-pub fn sensitivity_name(sensitivity: Option<Sensitivity>) -> String {
+pub(crate) fn sensitivity_name(sensitivity: Option<Sensitivity>) -> String {
     sensitivity.map_or_else(|| "auto".to_owned(), |level| level.to_string())
 }
 

@@ -31,7 +31,7 @@ pub enum Excuse {
 impl Excuse {
     /// What such a file is called.
     #[must_use]
-    pub fn noun(self) -> &'static str {
+    pub(crate) fn noun(self) -> &'static str {
         match self {
             Self::Lock => "lock file",
             Self::Generated => "generated file",
@@ -135,7 +135,7 @@ pub fn asset(path: &str, beginning: &[u8]) -> Option<Excuse> {
 
 /// How many files have which excuse: "2 lock files and 1 image".
 #[must_use]
-pub fn counted(excuses: impl IntoIterator<Item = Excuse>) -> String {
+pub(crate) fn counted(excuses: impl IntoIterator<Item = Excuse>) -> String {
     let mut counts: BTreeMap<Excuse, usize> = BTreeMap::new();
     for excuse in excuses {
         *counts.entry(excuse).or_default() += 1;

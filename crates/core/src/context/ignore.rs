@@ -96,14 +96,14 @@ impl Ignore {
 
     /// What the repository's own `ignore` says about a path; `None`: nothing.
     #[must_use]
-    pub fn own(&self, path: &str) -> Option<bool> {
+    pub(crate) fn own(&self, path: &str) -> Option<bool> {
         self.own.decide(path)
     }
 
     /// Whether programs write a file, by its attributes (the deepest count) or its name. A name counts only where the base
     /// has such a file already: else a change could call its own code generated.
     #[must_use]
-    pub fn is_generated(&self, path: &str) -> bool {
+    pub(crate) fn is_generated(&self, path: &str) -> bool {
         match self.marked(path) {
             Some(true) => self
                 .base

@@ -6,7 +6,7 @@ pub mod coverage;
 pub mod ignore;
 pub mod locks;
 pub mod parts;
-pub mod risk;
+pub(crate) mod risk;
 pub mod rules;
 pub mod sensitivity;
 pub mod since;

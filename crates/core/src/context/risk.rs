@@ -99,14 +99,14 @@ fn risk(path: &str) -> Risk {
 
 /// What a diff takes as the model reads it, in bytes: the text of its lines, and what numbers them.
 #[must_use]
-pub fn weight(diff: &FileDiff) -> usize {
+pub(crate) fn weight(diff: &FileDiff) -> usize {
     const A_LINE: usize = 14;
     let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
     lines.map(|line| line.text.len() + A_LINE).sum()
 }
 
 /// The places of these paths, the riskiest first; among equals the first.
-pub fn order<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<usize> {
+pub(crate) fn order<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<usize> {
     let mut order: Vec<(Risk, usize)> = paths
         .enumerate()
         .map(|(at, path)| (risk(path), at))
@@ -117,7 +117,10 @@ pub fn order<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<usize> {
 
 /// Which of these files, each with its weight, are taken into so much room: the riskiest first, and among equals the
 /// first. One that does not fit makes room for smaller ones.
-pub fn fitting<'a>(files: impl Iterator<Item = (&'a str, usize)>, mut room: usize) -> Vec<bool> {
+pub(crate) fn fitting<'a>(
+    files: impl Iterator<Item = (&'a str, usize)>,
+    mut room: usize,
+) -> Vec<bool> {
     let files: Vec<(&str, usize)> = files.collect();
     let mut fits = vec![false; files.len()];
     for at in order(files.iter().map(|(path, _)| *path)) {

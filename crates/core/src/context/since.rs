@@ -133,7 +133,7 @@ impl Since {
 
     /// How many files have news, and how many have none.
     #[must_use]
-    pub fn counts(&self) -> (usize, usize) {
+    pub(crate) fn counts(&self) -> (usize, usize) {
         let known = self.files.values();
         let known = known.filter(|news| matches!(news, News::Nothing)).count();
         (self.files.len() - known, known)

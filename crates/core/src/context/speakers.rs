@@ -43,11 +43,11 @@ impl<'a> Speakers<'a> {
 }
 
 /// Whoever wrote it has left.
-pub const NOBODY: &str = "a deleted account";
+pub(crate) const NOBODY: &str = "a deleted account";
 
 /// What stands beside a reply in one of our threads.
 #[must_use]
-pub fn replier(author: Option<&Login>, standing: Standing) -> String {
+pub(crate) fn replier(author: Option<&Login>, standing: Standing) -> String {
     match author {
         None => NOBODY.into(),
         Some(login) if login.is_bot() => format!("{login} (bot)"),

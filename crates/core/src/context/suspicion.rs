@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::HiddenCharacters,
         Self::HtmlComments,
         Self::FoldedText,
@@ -73,7 +73,7 @@ pub struct Suspicions {
 
 impl Suspicions {
     /// Words of a person.
-    pub fn in_prose(&mut self, place: &str, text: &str) {
+    pub(crate) fn in_prose(&mut self, place: &str, text: &str) {
         let prose = Prose::of(text);
         let place = || place.to_owned();
         self.add(Kind::HiddenCharacters, prose.hidden, place);
@@ -86,14 +86,14 @@ impl Suspicions {
     }
 
     /// A text that is code, or nearly so.
-    pub fn in_code(&mut self, place: &str, text: &str) {
+    pub(crate) fn in_code(&mut self, place: &str, text: &str) {
         for line in text.split('\n') {
             self.in_line(|| place.to_owned(), line);
         }
     }
 
     /// A line of code. HTML comments and our own marks are nothing special there.
-    pub fn in_line(&mut self, place: impl Fn() -> String + Copy, line: &str) {
+    pub(crate) fn in_line(&mut self, place: impl Fn() -> String + Copy, line: &str) {
         let (text, hidden) = strip(line);
         self.add(Kind::HiddenCharacters, hidden, place);
         self.in_words(place, &text);

@@ -12,7 +12,7 @@ const CODE: [&str; 70] = [
 
 /// Whether the last extension of a path is one of code.
 #[must_use]
-pub fn is_code(path: &str) -> bool {
+pub(crate) fn is_code(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     CODE.iter().any(|code| ending.eq_ignore_ascii_case(code))

@@ -7,8 +7,8 @@ mod mask;
 mod numbered;
 mod walker;
 
-pub use anchor::AnchorError;
-pub use line_text::LineText;
+pub(crate) use anchor::AnchorError;
+pub(crate) use line_text::LineText;
 pub use mask::Mask;
 pub use walker::HunkError;
 pub use walker::{FILE_ROOM, Walker};
@@ -84,13 +84,13 @@ pub struct Objects {
 }
 
 impl Objects {
-    pub const EXECUTABLE: u32 = 0o100_755;
-    pub const SYMLINK: u32 = 0o120_000;
-    pub const SUBMODULE: u32 = 0o160_000;
+    pub(crate) const EXECUTABLE: u32 = 0o100_755;
+    pub(crate) const SYMLINK: u32 = 0o120_000;
+    pub(crate) const SUBMODULE: u32 = 0o160_000;
 
     /// For the headline of a diff: a changed mode, or one that is not that of a regular file.
     #[must_use]
-    pub fn note(&self) -> String {
+    pub(crate) fn note(&self) -> String {
         let special = [Self::EXECUTABLE, Self::SYMLINK, Self::SUBMODULE];
         match self.changed_mode() {
             Some((old, new)) => format!(", {old} before, {new} now"),
@@ -101,7 +101,7 @@ impl Objects {
 
     /// The modes in words, where a file that both sides have changes its mode.
     #[must_use]
-    pub fn changed_mode(&self) -> Option<(&'static str, &'static str)> {
+    pub(crate) fn changed_mode(&self) -> Option<(&'static str, &'static str)> {
         let both = self.old_mode != 0 && self.new_mode != 0;
         let changed = both && self.old_mode != self.new_mode;
         changed.then(|| (mode_name(self.old_mode), mode_name(self.new_mode)))
@@ -194,13 +194,13 @@ impl DiffLine {
 impl Hunk {
     /// Where it begins in the old version; `None` where that has no such lines.
     #[must_use]
-    pub fn begins(&self) -> Option<u32> {
+    pub(crate) fn begins(&self) -> Option<u32> {
         self.lines.iter().find_map(|line| line.old)
     }
 
     /// Whether both change the same bytes in the same way, wherever these stand.
     #[must_use]
-    pub fn is_same_change(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_change(&self, other: &Self) -> bool {
         self.digest == other.digest
     }
 }
@@ -227,7 +227,7 @@ impl FileDiff {
 
     /// Whether its changed lines are there.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.beyond == Beyond::default()
     }
 
@@ -260,21 +260,21 @@ impl FileDiff {
 
     /// Whether it is a regular file, or was one that is gone, and stays what it was.
     #[must_use]
-    pub fn is_plain_file(&self) -> bool {
+    pub(crate) fn is_plain_file(&self) -> bool {
         let special = [Objects::SYMLINK, Objects::SUBMODULE];
         self.objects.changed_mode().is_none() && !special.contains(&self.objects.new_mode)
     }
 
     /// Whether it moves a submodule to another commit, and does nothing else.
     #[must_use]
-    pub fn is_submodule_bump(&self) -> bool {
+    pub(crate) fn is_submodule_bump(&self) -> bool {
         let modes = [self.objects.old_mode, self.objects.new_mode];
         modes == [Objects::SUBMODULE; 2] && self.previous_path.is_none()
     }
 
     /// Whether both do the same kind of thing to the same file: same names, status and modes.
     #[must_use]
-    pub fn is_of_a_kind_with(&self, other: &Self) -> bool {
+    pub(crate) fn is_of_a_kind_with(&self, other: &Self) -> bool {
         let modes = |diff: &Self| (diff.objects.old_mode, diff.objects.new_mode);
         self.path == other.path
             && self.previous_path == other.previous_path
@@ -292,7 +292,7 @@ impl FileDiff {
 
     /// The same for lines in ascending order, in one pass over the diff.
     #[must_use]
-    pub fn moved_each(&self, old_lines: impl Iterator<Item = u32>) -> Vec<u32> {
+    pub(crate) fn moved_each(&self, old_lines: impl Iterator<Item = u32>) -> Vec<u32> {
         let mut lines = self.hunks.iter().flat_map(|hunk| &hunk.lines).peekable();
         let mut shift = 0;
         let mut moved = Vec::new();

@@ -41,7 +41,7 @@ pub(crate) fn thread() -> Thread {
 }
 
 /// A finding about a file, before it is posted.
-pub(crate) fn finding() -> Finding {
+pub fn finding() -> Finding {
     Finding {
         id: "0123456789abcdef".parse().unwrap(),
         file: "src/page.ts".into(),

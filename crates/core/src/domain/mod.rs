@@ -1,17 +1,17 @@
 //! The words of the product as types. Pure: no I/O, no clock, no serialisation formats.
 
-pub mod check;
+pub(crate) mod check;
 pub mod code;
 pub mod diff;
 pub mod finding;
 #[cfg(test)]
 pub(crate) mod fixture;
-pub mod ids;
-pub mod passes;
-pub mod pull;
-pub mod score;
-pub mod thread;
-pub mod verdict;
+pub(crate) mod ids;
+pub(crate) mod passes;
+pub(crate) mod pull;
+pub(crate) mod score;
+pub(crate) mod thread;
+pub(crate) mod verdict;
 
 pub use check::{CheckRunInfo, Conclusion};
 pub use diff::{Anchor, DiffLine, FileDiff, FileStatus, Hunk, LineKind, Objects, Side};

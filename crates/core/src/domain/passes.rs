@@ -106,26 +106,26 @@ impl Passes {
 
     /// The number of a pass that exists.
     #[must_use]
-    pub fn number(self, given: u64) -> Option<PassNumber> {
+    pub(crate) fn number(self, given: u64) -> Option<PassNumber> {
         PassNumber::new(given).filter(|number| number.get() <= self.total())
     }
 
     /// The number of the pass that follows.
     #[must_use]
-    pub fn after(self, number: PassNumber) -> Option<PassNumber> {
+    pub(crate) fn after(self, number: PassNumber) -> Option<PassNumber> {
         self.number(u64::from(number.get()) + 1)
     }
 
     /// The role of a pass, if it exists.
     #[must_use]
-    pub fn role(self, number: PassNumber) -> Option<Role> {
+    pub(crate) fn role(self, number: PassNumber) -> Option<Role> {
         let row = self.0.get(usize::from(number.get()) - 1);
         row.map(|row| row.role)
     }
 
     /// The number of the first pass with a role.
     #[must_use]
-    pub fn first(self, role: Role) -> Option<PassNumber> {
+    pub(crate) fn first(self, role: Role) -> Option<PassNumber> {
         let mut passes = self.all();
         passes
             .find(|pass| pass.row.role == role)

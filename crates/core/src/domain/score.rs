@@ -7,9 +7,9 @@ use std::fmt;
 pub struct Score(u8);
 
 impl Score {
-    pub const MAX: Self = Self(10);
+    pub(crate) const MAX: Self = Self(10);
     /// No sum of small things makes a critical failure.
-    pub const MAX_ELEVATED: Self = Self(8);
+    pub(crate) const MAX_ELEVATED: Self = Self(8);
 
     #[must_use]
     pub fn new(value: u64) -> Option<Self> {
@@ -26,7 +26,7 @@ impl Score {
 
     /// Two levels up for a security finding in a sensitive repository, and never past the top.
     #[must_use]
-    pub fn promoted(self) -> Self {
+    pub(crate) fn promoted(self) -> Self {
         Self((self.0 + 2).min(Self::MAX.0))
     }
 

@@ -84,7 +84,7 @@ pub enum SkipReason {
 impl SkipReason {
     /// A fork's pull request, for which nobody has asked.
     #[must_use]
-    pub fn fork(mention: &str) -> Self {
+    pub(crate) fn fork(mention: &str) -> Self {
         let mention = mention.to_owned();
         Self::Fork { mention }
     }

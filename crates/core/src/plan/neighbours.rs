@@ -47,7 +47,7 @@ impl OnHead<'_> {
 
     /// The newest record that a review of this head of a pull request was concluded with, and its check run.
     #[must_use]
-    pub fn concluded(&self, number: u64) -> Option<(Record, &CheckRunInfo)> {
+    pub(crate) fn concluded(&self, number: u64) -> Option<(Record, &CheckRunInfo)> {
         let pr = self.key(number);
         let mut newest: Vec<&CheckRunInfo> = self.checks.iter().collect();
         newest.sort_by_key(|check| std::cmp::Reverse(check.id));

@@ -2,7 +2,7 @@
 //! repository, and only some of them may cause a bill: `authority.rs` says who.
 
 use super::Plan;
-use crate::authority::{Action, Person, Sponsor, judge};
+use crate::authority::{Action, Person, judge};
 use crate::config::ForkReviews;
 use crate::domain::{Login, RepoName};
 use crate::event::{EventKind, SkipReason};
@@ -17,6 +17,40 @@ pub struct Cause<'a> {
     pub from_fork: bool,
     pub forks: ForkReviews,
     pub mention: &'a str,
+}
+
+/// Who has to stand behind what a run costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sponsor {
+    /// The event is enough: only people who may write can cause it, or the operator said so.
+    Event,
+    /// The person who caused it, if they may [`Action::Spend`].
+    Speaker,
+    /// Nobody, until somebody asks.
+    Nobody,
+}
+
+impl Sponsor {
+    /// Who stands behind a run that this event starts.
+    #[must_use]
+    pub(crate) fn from_event(kind: &EventKind, from_fork: bool, forks: ForkReviews) -> Self {
+        match kind {
+            EventKind::Opened | EventKind::Retargeted | EventKind::Pushed | EventKind::Ready
+                if from_fork && forks != ForkReviews::Always =>
+            {
+                Self::Nobody
+            }
+            EventKind::Opened
+            | EventKind::Retargeted
+            | EventKind::Pushed
+            | EventKind::Ready
+            | EventKind::Dispatch
+            | EventKind::Manual => Self::Event,
+            EventKind::Mention { .. }
+            | EventKind::ThreadReply { .. }
+            | EventKind::ReviewSubmitted => Self::Speaker,
+        }
+    }
 }
 
 impl Cause<'_> {
@@ -84,7 +118,7 @@ impl SpendScope {
     /// What of a plan can be paid for. A head that nobody has looked at turns green only by the word of somebody who could
     /// have it reviewed; on a branch of the repository, that is whoever pushed it.
     #[must_use]
-    pub fn limit(&self, plan: Plan, from_fork: bool) -> Plan {
+    pub(crate) fn limit(&self, plan: Plan, from_fork: bool) -> Plan {
         match (self, plan) {
             (Self::Discussion(reason) | Self::Nothing(reason), Plan::Review) => {
                 Plan::Skip(reason.clone())

@@ -372,7 +372,7 @@ pub(super) mod tests {
     }
 
     /// A report with something of everything.
-    pub fn sample() -> Report {
+    pub(crate) fn sample() -> Report {
         let pass = |number, finished| PassReport {
             number,
             title: "Atomic diff review".into(),

@@ -7,7 +7,7 @@ mod repetition;
 mod shared;
 
 pub use dispute::{Claim, Word};
-pub use fix_evidence::Fix;
+pub(crate) use fix_evidence::Fix;
 pub use shared::{SharedDesk, Watcher};
 
 use super::ledger::{Ledger, Stage, Submission};

@@ -4,7 +4,7 @@
 use crate::domain::{PassNumber, Passes};
 
 /// How often a turn that ends without a submission is nudged before the pass counts as incomplete.
-pub const NUDGES: u32 = 2;
+pub(crate) const NUDGES: u32 = 2;
 
 /// A pass that the model submitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Ledger {
 
 /// A submission as the model made it.
 #[derive(Debug, Clone, Copy)]
-pub struct Submission<'a> {
+pub(crate) struct Submission<'a> {
     pub number: u64,
     pub summary: &'a str,
     pub claims_blocking: bool,
@@ -50,7 +50,7 @@ pub struct Submission<'a> {
 impl Ledger {
     /// The passes of the review.
     #[must_use]
-    pub fn passes(&self) -> Passes {
+    pub(crate) fn passes(&self) -> Passes {
         self.passes
     }
 
@@ -87,7 +87,7 @@ impl Ledger {
     }
 
     /// Opens the check of fixes, in which nothing else is said.
-    pub fn begin_fix_check(&mut self) {
+    pub(crate) fn begin_fix_check(&mut self) {
         self.current = Some(Stage::FixCheck);
     }
 
@@ -124,13 +124,13 @@ impl Ledger {
     }
 
     #[must_use]
-    pub fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         let mut passes = self.passes.all();
         passes.all(|pass| self.is_finished(pass.number))
     }
 
     /// Takes a submission, or says what the model should do instead.
-    pub fn submit(&mut self, submission: &Submission<'_>) -> Result<String, String> {
+    pub(crate) fn submit(&mut self, submission: &Submission<'_>) -> Result<String, String> {
         let Some(Stage::Pass(current)) = self.current else {
             return Err(
                 "No pass is under way; end your turn and wait for the prompt of a pass.".into(),

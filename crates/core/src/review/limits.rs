@@ -70,7 +70,7 @@ pub struct Traffic {
 impl Traffic {
     /// The larger of both in every number.
     #[must_use]
-    pub fn at_least(self, other: Self) -> Self {
+    pub(crate) fn at_least(self, other: Self) -> Self {
         Self {
             requests: self.requests.max(other.requests),
             sent: self.sent.max(other.sent),

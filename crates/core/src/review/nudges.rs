@@ -89,7 +89,7 @@ impl Attempts {
 
     /// Whether the task was told that its time is up.
     #[must_use]
-    pub fn is_hurried(&self) -> bool {
+    pub(crate) fn is_hurried(&self) -> bool {
         self.hurried
     }
 

@@ -32,14 +32,14 @@ impl fmt::Display for Reason {
 
 /// What to do with a finding that is neither wrong nor a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub(crate) enum Decision {
     Post(Score),
     Suppress(Score, Reason),
 }
 
 /// The facts that a decision rests on.
 #[derive(Debug, Clone, Copy)]
-pub struct Case {
+pub(crate) struct Case {
     pub score: Score,
     pub category: Option<Category>,
     /// Of the pass that made it.
@@ -50,7 +50,7 @@ pub struct Case {
 
 impl Weights {
     #[must_use]
-    pub fn decide(&self, case: &Case) -> Decision {
+    pub(crate) fn decide(&self, case: &Case) -> Decision {
         let security = match case.category {
             Some(category) => category == Category::Security,
             None => case.role == Some(Role::Security),
@@ -82,7 +82,7 @@ const SMALL_EXAMPLE_LINES: usize = 8;
 
 /// Whether the remedy is out of proportion to the finding: a long example for a small matter.
 #[must_use]
-pub fn out_of_proportion(score: Score, body: &str) -> bool {
+pub(crate) fn out_of_proportion(score: Score, body: &str) -> bool {
     score.get() <= SMALL && longest_example(body) > SMALL_EXAMPLE_LINES
 }
 

@@ -127,19 +127,19 @@ impl TurnError {
 
     /// The conversation no longer fits into what the model can read.
     #[must_use]
-    pub fn is_overflow(&self) -> bool {
+    pub(crate) fn is_overflow(&self) -> bool {
         self.name == "ContextOverflowError"
     }
 
     /// The provider's filter withheld the answer.
     #[must_use]
-    pub fn is_declined(&self) -> bool {
+    pub(crate) fn is_declined(&self) -> bool {
         self.name == "ContentFilterError"
     }
 
     /// The answer was cut off by the model's limit of output.
     #[must_use]
-    pub fn is_cut_off(&self) -> bool {
+    pub(crate) fn is_cut_off(&self) -> bool {
         self.name == "MessageOutputLengthError"
     }
 

@@ -7,9 +7,9 @@ use std::fmt;
 /// The same tool with the same arguments, so many times in a row, gets no other answer.
 const SAME_CALLS: usize = 3;
 /// Many times what a pass over a large change takes.
-pub const MOST_CALLS: usize = 1_000;
+pub(crate) const MOST_CALLS: usize = 1_000;
 /// After it was told to come to an end.
-pub const FEW_CALLS: usize = 100;
+pub(crate) const FEW_CALLS: usize = 100;
 
 /// Why a turn was stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]

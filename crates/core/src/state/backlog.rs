@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// The pull request as it is now, as far as the backlog depends on it.
 #[derive(Debug, Clone, Copy)]
-pub struct Now<'a> {
+pub(crate) struct Now<'a> {
     pub head: &'a CommitSha,
     pub merge_base: &'a CommitSha,
     pub diffs: &'a [FileDiff],
@@ -42,7 +42,7 @@ pub enum Dropped {
 
 impl Backlog {
     #[must_use]
-    pub fn from_records<'r>(
+    pub(crate) fn from_records<'r>(
         records: impl Iterator<Item = &'r Record> + Clone,
         now: &Now<'_>,
     ) -> Self {
@@ -88,13 +88,13 @@ impl Backlog {
 
     /// Whether there is something to post.
     #[must_use]
-    pub fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         !self.findings.is_empty()
     }
 
     /// Whether a record lists a finding that nobody could read yet.
     #[must_use]
-    pub fn has(&self, id: &FindingId) -> bool {
+    pub(crate) fn has(&self, id: &FindingId) -> bool {
         self.ids.contains(id)
     }
 

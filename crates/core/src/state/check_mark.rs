@@ -43,7 +43,7 @@ fn shortened(base_ref: &str) -> String {
 
 /// The workflow run and the pull request that an external id names. A branch's name holds no colon.
 #[must_use]
-pub fn named(external_id: &str) -> Option<(&str, u64)> {
+pub(crate) fn named(external_id: &str) -> Option<(&str, u64)> {
     let mut parts = external_id.split(':');
     let ours = parts.next() == Some(OURS);
     let (run, number) = (parts.next()?, parts.next()?.parse().ok()?);
@@ -91,7 +91,13 @@ pub fn render(pr: &PrKey, head: &CommitSha, run: &str, keys: &Keys) -> Option<St
 /// Whether a check run's text holds a lease that we signed for this pull request, this head and the run that its
 /// external id names.
 #[must_use]
-pub fn holds(text: &str, external_id: &str, pr: &PrKey, head: &CommitSha, keys: &Keys) -> bool {
+pub(crate) fn holds(
+    text: &str,
+    external_id: &str,
+    pr: &PrKey,
+    head: &CommitSha,
+    keys: &Keys,
+) -> bool {
     let json = text
         .lines()
         .find_map(|line| line.trim().strip_prefix(OPEN)?.strip_suffix(CLOSE));

@@ -2,10 +2,10 @@
 //! every thread from them. Pure, so that the memory of the product can be tested without GitHub.
 
 pub mod answers;
-pub mod backlog;
+pub(crate) mod backlog;
 pub mod block;
 pub mod check_mark;
-pub mod owed;
+pub(crate) mod owed;
 pub mod rebuild;
 pub mod record;
 pub mod repeats;

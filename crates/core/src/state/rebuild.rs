@@ -16,8 +16,8 @@ use status::Discussion;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
-pub const RESOLVED_MARKER: &str = "✅ **Issue Resolved**";
-pub const ESCALATED_MARKER: &str = "🔺 **Escalated to Human Review**";
+pub(crate) const RESOLVED_MARKER: &str = "✅ **Issue Resolved**";
+pub(crate) const ESCALATED_MARKER: &str = "🔺 **Escalated to Human Review**";
 
 /// A review comment as GitHub tells it.
 #[derive(Debug, Clone)]

@@ -76,26 +76,26 @@ fn is_zero(n: &usize) -> bool {
 impl Record {
     /// Whether it proves that every pass looked at this change under these rules, or that somebody accepted it without.
     #[must_use]
-    pub fn covers(&self, base: &CommitSha, head: &CommitSha, rules: &str) -> bool {
+    pub(crate) fn covers(&self, base: &CommitSha, head: &CommitSha, rules: &str) -> bool {
         self.is_about(base, head, rules) && (self.is_finished() || self.accepted.is_some())
     }
 
     /// Whether it is about this change under these rules. The merge base is part of the change: the same head against
     /// another branch is another diff.
     #[must_use]
-    pub fn is_about(&self, base: &CommitSha, head: &CommitSha, rules: &str) -> bool {
+    pub(crate) fn is_about(&self, base: &CommitSha, head: &CommitSha, rules: &str) -> bool {
         self.head == head.as_str() && self.merge_base == base.as_str() && self.rules == rules
     }
 
     #[must_use]
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.passes.iter().copied().eq(1..=PASSES.total())
     }
 
     /// Whether a review of a later head can go on from it: what nobody can show is judged anew with each head, and what there
     /// was no room for was never seen.
     #[must_use]
-    pub fn can_be_continued(&self) -> bool {
+    pub(crate) fn can_be_continued(&self) -> bool {
         let seen = self
             .unshown
             .map_or(self.left_out.is_empty(), |unshown| unshown == 0);
@@ -144,7 +144,7 @@ impl Record {
     /// Whether the review looked at the change after everything that is fixed now was fixed. One from before proves
     /// nothing about a fix that was taken back: the change is then the same as it was, and its finding closed.
     #[must_use]
-    pub fn knows_of_fixes(&self, threads: &[Thread]) -> bool {
+    pub(crate) fn knows_of_fixes(&self, threads: &[Thread]) -> bool {
         fixed(threads).all(|thread| self.fixed.contains(&thread.0))
     }
 
@@ -155,7 +155,7 @@ impl Record {
     }
 
     /// Owes these findings, and does not list them as said.
-    pub fn owe(&mut self, owed: Vec<Owed>) {
+    pub(crate) fn owe(&mut self, owed: Vec<Owed>) {
         let is_owed = |listed: &Listed| owed.iter().any(|one| one.id == listed.id);
         self.findings.retain(|listed| !is_owed(listed));
         self.owed = owed;

@@ -54,7 +54,7 @@ impl Bars {
 
 /// How alike two texts are, wherever they stand.
 #[must_use]
-pub fn text_likeness(a: &str, b: &str) -> Likeness {
+pub(crate) fn text_likeness(a: &str, b: &str) -> Likeness {
     Fingerprint::of(a).likeness(&Fingerprint::of(b))
 }
 
@@ -85,7 +85,7 @@ pub struct Claim<'a> {
 
 /// A claim made ready for many comparisons.
 #[derive(Debug, Clone)]
-pub struct Mark<'a> {
+pub(crate) struct Mark<'a> {
     finding: Fingerprint,
     /// Finding and assessment together.
     whole: Fingerprint,
@@ -117,7 +117,7 @@ impl<'a> From<&'a Thread> for Claim<'a> {
 
 impl<'a> Claim<'a> {
     #[must_use]
-    pub fn mark(&self) -> Mark<'a> {
+    pub(crate) fn mark(&self) -> Mark<'a> {
         Mark {
             finding: Fingerprint::of(self.finding),
             whole: Fingerprint::of(&format!("{}\n{}", self.finding, self.assessment)),
@@ -174,7 +174,7 @@ impl Mark<'_> {
 
     /// A claim without a line is about the whole file, and near everything in it.
     #[must_use]
-    pub fn is_near(&self, other: &Self) -> bool {
+    pub(crate) fn is_near(&self, other: &Self) -> bool {
         let same_code = self.anchor_hash.is_some() && self.anchor_hash == other.anchor_hash;
         same_code
             || match (self.line, other.line) {

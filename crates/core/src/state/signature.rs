@@ -77,7 +77,7 @@ impl Keys {
 
     /// `(kid, sig)`, or nothing where there is no key. `hidden` is what it will be without these two.
     #[must_use]
-    pub fn sign(&self, content: &Signed<'_>) -> Option<(String, String)> {
+    pub(crate) fn sign(&self, content: &Signed<'_>) -> Option<(String, String)> {
         let key = self.0.first()?;
         let tag = key.tag(content)?;
         Some((key.kid.clone(), tag))

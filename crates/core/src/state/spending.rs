@@ -54,7 +54,7 @@ const ASSUMED: &str = "unread";
 
 impl Spent {
     #[must_use]
-    pub fn is_assumed(&self) -> bool {
+    pub(crate) fn is_assumed(&self) -> bool {
         self.run == ASSUMED
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let work = Self {
             dir: TempDir::new().unwrap(),
         };
@@ -30,7 +30,7 @@ impl Work {
         self.dir.path()
     }
 
-    pub(crate) fn git(&self, args: &[&str]) -> String {
+    pub fn git(&self, args: &[&str]) -> String {
         git(self.path(), args, &[])
     }
 
@@ -55,7 +55,7 @@ impl Work {
         self.path().join(std::ffi::OsStr::from_bytes(path.as_ref()))
     }
 
-    pub(crate) fn commit(&self) -> CommitSha {
+    pub fn commit(&self) -> CommitSha {
         self.git(&["add", "--all", "--force"]);
         self.git(&[
             "commit",
@@ -94,7 +94,7 @@ impl Work {
     }
 
     /// Our repository over this one's objects.
-    pub(crate) fn open(&self) -> Opened {
+    pub fn open(&self) -> Opened {
         open(Some(self.path()))
     }
 }
@@ -104,7 +104,7 @@ pub(crate) struct Opened {
     _dir: TempDir,
 }
 
-pub(crate) fn open(workspace: Option<&Path>) -> Opened {
+pub fn open(workspace: Option<&Path>) -> Opened {
     let dir = TempDir::new().unwrap();
     Opened {
         repository: Repository::open(dir.path(), workspace, &environment()).unwrap(),
@@ -112,12 +112,12 @@ pub(crate) fn open(workspace: Option<&Path>) -> Opened {
     }
 }
 
-pub(crate) fn environment() -> Vec<(String, String)> {
+pub fn environment() -> Vec<(String, String)> {
     vec![("PATH".to_owned(), std::env::var("PATH").unwrap())]
 }
 
 /// A plain command for the test's own repositories.
-pub(crate) fn command(dir: &Path) -> Command {
+pub fn command(dir: &Path) -> Command {
     let mut command = Command::new("git");
     let named = |role| [format!("GIT_{role}_NAME"), format!("GIT_{role}_EMAIL")];
     command
@@ -133,7 +133,7 @@ pub(crate) fn command(dir: &Path) -> Command {
     command
 }
 
-pub(crate) fn git(dir: &Path, args: &[&str], input: &[u8]) -> String {
+pub fn git(dir: &Path, args: &[&str], input: &[u8]) -> String {
     let mut child = command(dir)
         .args(args)
         .stdin(Stdio::piped())

@@ -98,7 +98,7 @@ impl Own {
     }
 
     /// Where secrets stand, in no order, possibly overlapping.
-    pub fn find(&self, text: &str) -> impl Iterator<Item = Range<usize>> + use<> {
+    pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = Range<usize>> + use<> {
         let mut found = Vec::new();
         for first in [Some(Reading::new(text)), Reading::without_tags(text)] {
             let mut reading = first;

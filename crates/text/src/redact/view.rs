@@ -47,7 +47,7 @@ impl Reading {
     }
 
     /// The text without tags, which may spell a secret or stand between its letters; `None` where there are none.
-    pub fn without_tags(text: &str) -> Option<Self> {
+    pub(crate) fn without_tags(text: &str) -> Option<Self> {
         let is_tag = |start: usize| text[start..].starts_with(|c| tagged_ascii(c).is_some());
         let mut reading = Self::new(text);
         let all = reading.0.len();
@@ -56,7 +56,7 @@ impl Reading {
     }
 
     /// The text with one layer of escapes undone; `None` where there are none.
-    pub fn decoded(&self) -> Option<Self> {
+    pub(crate) fn decoded(&self) -> Option<Self> {
         let mut letters = Vec::with_capacity(self.0.len());
         let mut at = 0;
         while let Some(&letter) = self.0.get(at) {
@@ -81,12 +81,12 @@ impl Reading {
     }
 
     /// Letters and digits only: whatever separates the pieces of a secret falls away.
-    pub fn words(&self) -> View {
+    pub(crate) fn words(&self) -> View {
         self.view(|byte| byte.is_ascii_alphanumeric())
     }
 
     /// All that is visible, for secrets that consist of symbols.
-    pub fn symbols(&self) -> View {
+    pub(crate) fn symbols(&self) -> View {
         self.view(|byte| !byte.is_ascii_whitespace() && !byte.is_ascii_control())
     }
 

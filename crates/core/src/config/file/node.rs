@@ -6,7 +6,7 @@ use std::fmt;
 
 /// A value of any shape. What a number or a truth value was written as is what counts.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Node {
+pub(crate) enum Node {
     Nothing,
     Text(String),
     List(Vec<Spanned<Node>>),

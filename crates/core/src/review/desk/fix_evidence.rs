@@ -18,7 +18,7 @@ pub struct Fix {
 impl Fix {
     /// A name for the line, so that the same one is not said twice.
     #[must_use]
-    pub fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         let line = self.line.as_ref().map_or("", |(_, text)| text);
         let digest = Sha256::digest(format!("{}\n{}", self.file, squeezed(line)));
         data_encoding::HEXLOWER.encode(&digest[..8])

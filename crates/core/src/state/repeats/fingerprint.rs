@@ -42,14 +42,14 @@ const SHORTEST_ROOT: usize = 4;
 /// Weights in thousandths of an ordinary first word.
 mod weight {
     /// An identifier as a whole, such as `max_image_size_kb` or `updateMany`, and a plain word set as code.
-    pub const CODE: u32 = 1500;
-    pub const PLAIN: u32 = 1000;
+    pub(crate) const CODE: u32 = 1500;
+    pub(crate) const PLAIN: u32 = 1000;
     /// How reviewers talk.
-    pub const TALK: u32 = 300;
+    pub(crate) const TALK: u32 = 300;
     /// A word inside an identifier: lets `user count` meet `user_count` without making every `get…` alike.
-    pub const PART: u32 = 100;
+    pub(crate) const PART: u32 = 100;
     /// What the shortest text is taken to say, so that two ordinary words in common never make sure.
-    pub const LEAST: u32 = 3000;
+    pub(crate) const LEAST: u32 = 3000;
 }
 
 /// How much the names of the code count for certainty; the common words are the rest.
@@ -99,7 +99,7 @@ impl Fingerprint {
 
     /// How much of the shorter text both say, from 0 to 1.
     #[must_use]
-    pub fn share(&self, other: &Self) -> f64 {
+    pub(crate) fn share(&self, other: &Self) -> f64 {
         if self.total == 0 || other.total == 0 {
             return 0.0;
         }
@@ -112,7 +112,7 @@ impl Fingerprint {
 
     /// How sure it is that both say the same, from 0 to 1.
     #[must_use]
-    pub fn certainty(&self, other: &Self) -> f64 {
+    pub(crate) fn certainty(&self, other: &Self) -> f64 {
         (1.0 - NAMED) * self.share(other) + NAMED * self.named(other)
     }
 
