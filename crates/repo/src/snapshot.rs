@@ -64,8 +64,6 @@ pub struct Snapshot {
     root: PathBuf,
     own_folder: String,
     left_out: Vec<LeftOut>,
-    files: usize,
-    bytes: u64,
     /// Only the paths that had to be shown under another name.
     shown: HashMap<String, String>,
 }
@@ -83,10 +81,8 @@ pub async fn write(
     let is_blob = |item: &&Item| item.content != Content::Submodule;
     let (blobs, submodules): (Vec<&Item>, Vec<&Item>) = plan.items.iter().partition(is_blob);
     let ids: Vec<&str> = blobs.iter().map(|item| item.entry.id.as_str()).collect();
-    let mut bytes = 0;
     let write_blob = |index: usize, content: &[u8]| {
         let item = blobs[index];
-        bytes += content.len() as u64;
         match item.content {
             Content::Link => tree.add(&item.shown, link_text(content).as_bytes()),
             Content::Masked(mask) => {
@@ -108,8 +104,6 @@ pub async fn write(
         root: dir.to_owned(),
         own_folder: plan.own_folder,
         left_out: plan.left_out,
-        files: plan.items.len(),
-        bytes,
         shown: plan.shown,
     })
 }
@@ -121,11 +115,6 @@ impl Snapshot {
         &self.root
     }
 
-    #[must_use]
-    pub(crate) fn left_out(&self) -> &[LeftOut] {
-        &self.left_out
-    }
-
     /// The paths of what was left out, by reason.
     #[must_use]
     pub fn left_out_by_reason(&self) -> BTreeMap<Reason, Vec<&LeftOut>> {
@@ -134,12 +123,6 @@ impl Snapshot {
             reasons.entry(file.reason).or_default().push(file);
         }
         reasons
-    }
-
-    /// How many files were written, and their size in the repository.
-    #[must_use]
-    pub(crate) fn size(&self) -> (usize, u64) {
-        (self.files, self.bytes)
     }
 
     /// The top-level folder for our own files; no path of the repository leads into it.

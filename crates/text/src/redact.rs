@@ -32,11 +32,6 @@ impl Kind {
     pub(crate) const OWN: Self = Self("secret of this run");
     /// Text that still held secrets after every round.
     pub(crate) const ENTANGLED: Self = Self("text that hides secrets");
-
-    #[must_use]
-    pub(crate) fn label(self) -> &'static str {
-        self.0
-    }
 }
 
 impl fmt::Display for Kind {

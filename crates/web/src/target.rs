@@ -39,7 +39,7 @@ impl Reach {
     }
 
     /// Another part of the network, for tests that bring their own servers.
-    #[must_use]
+    #[cfg(test)]
     pub(crate) fn only(ports: Vec<u16>, admits: fn(IpAddr) -> bool) -> Self {
         Self { ports, admits }
     }

@@ -7,7 +7,6 @@ mod mask;
 mod numbered;
 mod walker;
 
-pub(crate) use anchor::AnchorError;
 pub(crate) use line_text::LineText;
 pub use mask::Mask;
 pub use walker::HunkError;
@@ -196,12 +195,6 @@ impl Hunk {
     #[must_use]
     pub(crate) fn begins(&self) -> Option<u32> {
         self.lines.iter().find_map(|line| line.old)
-    }
-
-    /// Whether both change the same bytes in the same way, wherever these stand.
-    #[must_use]
-    pub(crate) fn is_same_change(&self, other: &Self) -> bool {
-        self.digest == other.digest
     }
 }
 

@@ -123,8 +123,8 @@ impl Ledger {
         &self.finished
     }
 
-    #[must_use]
-    pub(crate) fn is_complete(&self) -> bool {
+    #[cfg(test)]
+    fn is_complete(&self) -> bool {
         let mut passes = self.passes.all();
         passes.all(|pass| self.is_finished(pass.number))
     }

@@ -87,12 +87,6 @@ impl Attempts {
         }
     }
 
-    /// Whether the task was told that its time is up.
-    #[must_use]
-    pub(crate) fn is_hurried(&self) -> bool {
-        self.hurried
-    }
-
     /// What follows on a turn that left the task undone.
     pub fn after(&mut self, ended: Ended) -> Next {
         match ended {
@@ -325,7 +319,7 @@ mod tests {
             attempts.after(Ended::OutOfTime),
             Next::Nudge(Shortfall::Late)
         );
-        assert_eq!((attempts.calls(), attempts.is_hurried()), (FEW_CALLS, true));
+        assert_eq!((attempts.calls(), attempts.hurried), (FEW_CALLS, true));
         let next = attempts.after(Ended::OutOfTime);
         assert_eq!(next, Next::GiveUp(GivenUp::OutOfTime));
     }

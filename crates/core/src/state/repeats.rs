@@ -53,13 +53,13 @@ impl Bars {
 }
 
 /// How alike two texts are, wherever they stand.
-#[must_use]
-pub(crate) fn text_likeness(a: &str, b: &str) -> Likeness {
+#[cfg(test)]
+fn text_likeness(a: &str, b: &str) -> Likeness {
     Fingerprint::of(a).likeness(&Fingerprint::of(b))
 }
 
 impl Fingerprint {
-    /// [`text_likeness`] of texts whose fingerprints are at hand.
+    /// How alike the texts are, wherever they stand.
     #[must_use]
     pub fn likeness(&self, other: &Self) -> Likeness {
         Bars::SHIPPED.likeness(self.agreement(other))

@@ -63,7 +63,7 @@ fn a_finding_about_a_committed_secret_keeps_its_kind_and_place() {
         "`src/deploy.ts:12` commits `[redacted: AWS key]`; rotate it and read it from the environment."
     );
     assert_eq!(cleaned, BTreeMap::from([(Kind("AWS key"), 1)]));
-    assert_eq!(Kind("AWS key").label(), "AWS key");
+    assert_eq!(Kind("AWS key").to_string(), "[redacted: AWS key]");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn the_replacement_says_whose_secret_it_was() {
         "a [redacted: secret of this run] b [redacted: secret of this run] c"
     );
     assert_eq!(cleaned.counts, BTreeMap::from([(Kind::OWN, 2)]));
-    assert_eq!(Kind::OWN.label(), "secret of this run");
+    assert_eq!(Kind::OWN.to_string(), "[redacted: secret of this run]");
 }
 
 #[test]
