@@ -26,9 +26,9 @@ use reviewer_system::clock::Clock;
 use reviewer_text::count::plural;
 use std::time::Duration;
 
-/// A session under review.
+/// The tasks of a session, and what it takes to carry them out.
 #[derive(Debug)]
-pub(crate) struct Run<'a> {
+pub(crate) struct Tasks<'a> {
     /// With its session open.
     pub conversation: &'a mut Conversation,
     pub brief: &'a Brief<'a>,
@@ -65,7 +65,7 @@ enum Judged {
     Undone(Ended),
 }
 
-impl Run<'_> {
+impl Tasks<'_> {
     /// Turn 0, the questions and all passes, until one does not end well.
     pub async fn all(mut self) -> Result<Outcome> {
         let mut outcome = Outcome {

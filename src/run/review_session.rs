@@ -3,7 +3,7 @@
 use crate::gather::change::Change;
 use crate::gather::words;
 use crate::host::{Failure, Host};
-use crate::turns::{Run as Passes, State};
+use crate::turns::{State, Tasks};
 use reviewer_agent::opencode::{Client, Conversation, Supervisor, profile};
 use reviewer_core::config::ModelChoice;
 use reviewer_core::context::brief::{Brief, Excerpt, Words};
@@ -91,7 +91,7 @@ pub(crate) async fn hold(
     let suspicions = words::suspicions(host, &brief, talk.questions);
     let (setup, config) = (host.setup, &host.config);
     let session = host.session();
-    let passes = Passes {
+    let tasks = Tasks {
         conversation: talk.conversation,
         brief: &brief,
         to_judge: talk.to_judge,
@@ -109,7 +109,7 @@ pub(crate) async fn hold(
         clock: setup.clock,
         state: State::default(),
     };
-    Ok((Box::pin(passes.all()).await?, suspicions))
+    Ok((Box::pin(tasks.all()).await?, suspicions))
 }
 
 /// The diffs as the prompts show them: what is new of them, in parts that fit the model's context.

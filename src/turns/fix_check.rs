@@ -1,13 +1,13 @@
 //! The turn that checks fixes, between turn 0 and the questions. It has a session of its own, which has heard nothing of
 //! the discussion; the review goes on in the session that it had.
 
-use super::{End, GivenUp, Outcome, PassLog, Progress, Run};
+use super::{End, GivenUp, Outcome, PassLog, Progress, Tasks};
 use anyhow::Result;
 use reviewer_core::context::brief::{FixToCheck, Task};
 use reviewer_core::domain::FileDiff;
 use reviewer_text::count::plural;
 
-impl Run<'_> {
+impl Tasks<'_> {
     /// Lets each fix of a finding that blocks be checked. What is not confirmed stays open, so a check that fails costs
     /// nothing else.
     pub(super) async fn check_fixes(&mut self, outcome: &mut Outcome) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The turns between turn 0 and the passes: one for each question. Separate from the passes, because nothing is
 //! submitted here: the model's last words are the answer.
 
-use super::{Answer, End, GivenUp, Outcome, PassLog, Progress, Run};
+use super::{Answer, End, GivenUp, Outcome, PassLog, Progress, Tasks};
 use anyhow::Result;
 use reviewer_core::context::brief::Task;
 use reviewer_core::plan::Question;
@@ -18,7 +18,7 @@ enum Reply {
     Refused(String),
 }
 
-impl Run<'_> {
+impl Tasks<'_> {
     /// One turn for each question. One that fails does not keep the others, or the review, from their turn.
     pub(super) async fn answer(&mut self, outcome: &mut Outcome) -> Result<()> {
         if self.questions.is_empty() {

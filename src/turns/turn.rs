@@ -1,7 +1,7 @@
 //! One prompt, watched from all sides until it is answered or stopped: the events, the process, the clock, the
 //! budgets. Separate from the tasks, because it does not know what the prompt is about.
 
-use super::Run;
+use super::Tasks;
 use super::progress::Progress;
 use reviewer_agent::opencode::{ClientError, Watched};
 use reviewer_core::review::limits::Used;
@@ -22,7 +22,7 @@ enum Stop {
     Budget(String),
 }
 
-impl Run<'_> {
+impl Tasks<'_> {
     pub(super) async fn turn(
         &self,
         text: &str,

@@ -301,7 +301,7 @@ fn domain_commit(name: &'static str, wire: wire::Commit) -> Result<CommitInfo, A
     Ok(CommitInfo {
         sha: commit_sha(name, &wire.sha)?,
         message: wire
-            .commit
+            .detail
             .and_then(|commit| commit.message)
             .unwrap_or_default(),
         author: wire.author.map(|user| Login::new(&user.login)),

@@ -82,7 +82,8 @@ pub struct ChangedFile {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Commit {
     pub sha: String,
-    pub commit: Option<CommitDetail>,
+    #[serde(rename = "commit")]
+    pub detail: Option<CommitDetail>,
     pub author: Option<User>,
 }
 
