@@ -165,8 +165,10 @@ fn main() -> ExitCode {
         ..setup
     });
     let colours = is_shown(&std::io::stdout(), &vars) && variable(&vars, "NO_COLOR").is_none();
-    let code = runtime.block_on(run(setup, work, colours));
+    let code = runtime.block_on(run(&setup, work, colours));
     runtime.shutdown_background();
+    // Hides the run's secrets until nothing of it can print any more.
+    drop(setup);
     ExitCode::from(code)
 }
 
@@ -188,21 +190,21 @@ fn is_shown(stream: &impl IsTerminal, vars: &[(String, String)]) -> bool {
     stream.is_terminal() && variable(vars, "TERM").is_some_and(|kind| kind != "dumb")
 }
 
-async fn run(setup: Result<Setup, Vec<String>>, work: Work, colours: bool) -> u8 {
+async fn run(setup: &Result<Setup, Vec<String>>, work: Work, colours: bool) -> u8 {
     let setup = match setup {
         Ok(setup) => setup,
         Err(sentences) => {
             for sentence in sentences {
-                Errors::default().complain(&sentence);
+                Errors::default().complain(sentence);
             }
             return 2;
         }
     };
     match work {
-        Work::Action => commands::action(&setup).await,
-        Work::Review { target, .. } => commands::review(&setup, &manual(target)).await,
-        Work::Local { base, format, .. } => local(&setup, base, format, colours).await,
-        Work::Doctor { target } => commands::doctor(&setup, &key(target)).await,
+        Work::Action => commands::action(setup).await,
+        Work::Review { target, .. } => commands::review(setup, &manual(target)).await,
+        Work::Local { base, format, .. } => local(setup, base, format, colours).await,
+        Work::Doctor { target } => commands::doctor(setup, &key(target)).await,
         Work::State {
             target,
             json,
@@ -213,7 +215,7 @@ async fn run(setup: Result<Setup, Vec<String>>, work: Work, colours: bool) -> u8
                 (false, true) => Form::Explained,
                 (false, false) => Form::Table,
             };
-            commands::state(&setup, &key(target), form).await
+            commands::state(setup, &key(target), form).await
         }
     }
 }
@@ -314,8 +316,19 @@ fn roots(launcher: &Path) -> Vec<PathBuf> {
     std::iter::once(image).chain(above).collect()
 }
 
+/// The crates whose messages a debug run shows.
+const OUR_CRATES: [&str; 7] = [
+    "opencode_reviewer",
+    "reviewer_agent",
+    "reviewer_core",
+    "reviewer_github",
+    "reviewer_repo",
+    "reviewer_system",
+    "reviewer_web",
+];
+
 /// Whatever is told besides the run's own lines may quote foreign text, the words of a panic included. Libraries tell
-/// everything that passes through them when they are asked to debug, so only this crate is.
+/// everything that passes through them when they are asked to debug, so only ours are.
 fn logging(debug: bool, redactor: &LogRedactor) {
     let errors = Errors(redactor.clone());
     let of_panic = errors.clone();
@@ -323,9 +336,12 @@ fn logging(debug: bool, redactor: &LogRedactor) {
         of_panic.clone().complain(&panic.to_string());
     }));
     let default = if debug {
-        "warn,opencode_reviewer=debug"
+        format!(
+            "warn,{}",
+            OUR_CRATES.map(|name| format!("{name}=debug")).join(",")
+        )
     } else {
-        "warn"
+        "warn".to_owned()
     };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));

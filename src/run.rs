@@ -91,18 +91,19 @@ async fn gather_and_act(job: &Job<'_>, frame: Frame, remains: &Remains) -> Resul
         Facts::gather(job, frame, &snapshot),
     );
     let (running, facts) = both(running, facts)?;
-    let mut around = Surroundings::default();
+    let mut notes = Vec::new();
     if let Some(running) = &running {
         running.tell_confinement(&job.host);
-        around.sandbox = Some(running.sidecar.process().confinement().into());
-        around
-            .notes
-            .extend(web_guard::open(&job.host, &facts.change).await?);
+        notes.extend(web_guard::open(&job.host, &facts.change).await?);
     }
     if job.host.config.dry_run {
-        around.notes.push(dry_run::NOTE.into());
+        notes.push(dry_run::NOTE.into());
     }
-    let ended = Box::pin(act(job, facts, running.as_ref(), &around, remains)).await;
+    let around = Surroundings {
+        running: running.as_ref(),
+        notes,
+    };
+    let ended = Box::pin(act(job, facts, &around, remains)).await;
     if let Some(running) = running {
         running.stop().await;
     }
@@ -113,11 +114,10 @@ async fn gather_and_act(job: &Job<'_>, frame: Frame, remains: &Remains) -> Resul
 async fn act(
     job: &Job<'_>,
     facts: Facts,
-    running: Option<&Running>,
-    around: &Surroundings,
+    around: &Surroundings<'_>,
     remains: &Remains,
 ) -> Result<Ended, Failure> {
-    let check = &remains.check;
+    let (check, running) = (&remains.check, around.running);
     let mut facts = match dismiss::as_asked(job, facts).await? {
         ControlFlow::Continue(facts) => facts,
         ControlFlow::Break(reason) => return Ok(Ended::Skipped(reason)),

@@ -157,7 +157,7 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
     let sidecar = &running.sidecar;
     let mut reviewed = Box::pin(review(&host, sidecar, &local, &change, draft)).await;
     if let Ok(reviewed) = &mut reviewed {
-        reviewed.report.sandbox = Some(sidecar.process().confinement().into());
+        reviewed.report.sandbox = Some(running.sandbox());
         reviewed.report.notes.extend(no_web);
     }
     running.stop().await;

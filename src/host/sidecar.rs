@@ -11,6 +11,7 @@ use reviewer_agent::tools::server::{Offer, SessionName, ToolServer};
 use reviewer_agent::tools::{review_names, review_tools};
 use reviewer_core::config::Config;
 use reviewer_core::context::brief;
+use reviewer_core::report::document::SandboxReport;
 use reviewer_core::review::usage::RunUsage;
 use reviewer_core::review::{REVIEWERS, Reviewer};
 use std::path::Path;
@@ -91,6 +92,11 @@ impl Running {
             Some(missing) => actions.warning(&missing),
             None => actions.progress(&confinement.to_string()),
         }
+    }
+
+    /// What holds the process that is at work now.
+    pub fn sandbox(&self) -> SandboxReport {
+        self.sidecar.process().confinement().into()
     }
 
     pub async fn stop(self) {

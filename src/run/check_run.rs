@@ -16,7 +16,7 @@ use reviewer_core::state::check_mark::{self as mark, CHECK_NAME, Place};
 use reviewer_core::state::record::{self, Record};
 use reviewer_core::state::signature::Keys;
 use reviewer_core::state::spending::{Account, Spent};
-use reviewer_github::{CheckOutput, GitHub, NewCheckRun};
+use reviewer_github::{ApiError, CheckOutput, GitHub, NewCheckRun};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -101,6 +101,17 @@ fn tell_lacking(job: &Job<'_>, facts: &Facts, check: Option<Right>) {
         Some(message) if check.is_some() => actions.warning(&message),
         Some(message) => message.lines().for_each(|line| actions.line(line)),
         None => {}
+    }
+}
+
+/// Creates a check run. Where GitHub fails, it is asked once more, a little later: the record of the run is kept there.
+async fn created(job: &Job<'_>, check: &NewCheckRun) -> Result<u64, ApiError> {
+    match job.github.create_check_run(&job.pr.repo, check).await {
+        Err(error) if !error.is_permission() => {
+            job.host.setup.clock.sleep(BETWEEN_LOOKS).await;
+            job.github.create_check_run(&job.pr.repo, check).await
+        }
+        answered => answered,
     }
 }
 
@@ -201,7 +212,7 @@ impl CheckRun {
             },
             conclusion: None,
         };
-        match job.github.create_check_run(&job.pr.repo, &check).await {
+        match created(job, &check).await {
             Ok(id) => {
                 *self.slot() = Some(Open {
                     github: Arc::clone(&job.github),

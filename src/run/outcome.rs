@@ -4,6 +4,7 @@
 use super::staged::Staged;
 use crate::gather::Facts;
 use crate::gather::change::Change;
+use crate::host::sidecar::Running;
 use crate::host::{Host, Job};
 use crate::outbox::Sent;
 use reviewer_core::domain::{
@@ -14,8 +15,8 @@ use reviewer_core::plan::agenda::Agenda;
 use reviewer_core::publish::comment;
 use reviewer_core::report::Report;
 use reviewer_core::report::document::{
-    ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, SandboxReport,
-    SuspicionReport, ThreadReport,
+    ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, SuspicionReport,
+    ThreadReport,
 };
 use reviewer_core::review::desk::Entry;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
@@ -27,10 +28,9 @@ use reviewer_text::hidden::visible;
 use std::collections::HashMap;
 
 /// What a report says about the circumstances of its run.
-#[derive(Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct Surroundings<'a> {
     /// `None` where no sidecar was needed.
-    pub sandbox: Option<SandboxReport>,
+    pub running: Option<&'a Running>,
     pub notes: Vec<String>,
 }
 
@@ -72,14 +72,15 @@ impl Outcome {
         agenda: &Agenda,
         record: Record,
         published: Option<Published<'_>>,
-        around: &Surroundings,
+        around: &Surroundings<'_>,
     ) -> Self {
         let mut outcome = match published {
             Some(published) => Self::of_session(job, facts, agenda, record, published),
             None => Self::of_record(job, facts, agenda, record),
         };
         let report = &mut outcome.report;
-        report.sandbox.clone_from(&around.sandbox);
+        // Of the last process: one that was replaced may have had other walls.
+        report.sandbox = around.running.map(Running::sandbox);
         report.notes.extend_from_slice(&around.notes);
         outcome
     }

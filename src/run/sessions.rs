@@ -29,7 +29,7 @@ pub(crate) async fn hold(
     agenda: &Agenda,
     covered: Option<Record>,
     running: &Running,
-    around: &Surroundings,
+    around: &Surroundings<'_>,
     remains: &Remains,
 ) -> Result<Outcome, Failure> {
     let check = &remains.check;

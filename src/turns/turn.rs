@@ -58,7 +58,7 @@ impl Tasks<'_> {
     ) -> Ended {
         let (client, session) = (self.conversation.client(), self.conversation.session());
         let Some(session) = session else {
-            return Ended::Unreachable("there is no session".into());
+            return Ended::Lost("OpenCode has no session for this conversation".into());
         };
         let progress = RefCell::new(progress);
         let heed = |event: &SidecarEvent| {

@@ -26,7 +26,7 @@ pub(super) struct Inner {
     pub(super) admission: Admission,
     pub(super) spellings: Spellings,
     pub(super) meter: Meter,
-    /// The names of the tools that requests may offer; a `*` at the end stands for any end.
+    /// The names of the tools that requests may offer.
     pub(super) tools: Vec<String>,
 }
 

@@ -155,12 +155,13 @@ impl Agenda {
             warnings,
             waits: false,
         };
+        if let Some(obstacle) = given.obstacle {
+            agenda.task = given.despite(obstacle, given.scope.limit(plan, given.from_fork));
+            return agenda;
+        }
         let limited = given.limited(plan.clone());
         agenda.questions = given.questions(&plan, &limited);
-        agenda.task = match given.obstacle {
-            Some(obstacle) => given.despite(obstacle, limited),
-            None => agenda.task_of(given, &plan, limited),
-        };
+        agenda.task = agenda.task_of(given, &plan, limited);
         agenda
     }
 

@@ -264,6 +264,9 @@ fn a_gate_whose_settings_cannot_be_read_fails_unless_there_is_nothing_to_judge()
     assert_eq!(world.decide().task, failed);
     world.files = 0;
     assert!(matches!(world.decide().task, Task::Skip(_)));
+    let mut draft = World::new().asking(Command::Question("why?".into()));
+    (draft.obstacle, draft.draft) = (world.obstacle, true);
+    assert_eq!(draft.decide().task, failed, "a question changes nothing");
 }
 
 fn incomplete() -> World {
