@@ -201,6 +201,7 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn each_wrong_value_is_refused_by_name() {
     let long = "x".repeat(1_000_000);
     for (input, values) in [

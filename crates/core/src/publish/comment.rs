@@ -903,6 +903,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a list of cases")]
     fn a_reply_begins_with_what_it_decides_and_holds_it_for_machines() {
         let said = |effect| {
             let reply = StagedReply {
@@ -972,6 +973,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a list of cases")]
     fn a_thread_that_stays_open_says_who_closes_it_and_how() {
         let said = |effect, fork| {
             let reply = StagedReply {

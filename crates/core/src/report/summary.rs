@@ -372,6 +372,7 @@ pub(super) mod tests {
     }
 
     /// A report with something of everything.
+    #[expect(clippy::too_many_lines, reason = "one value")]
     pub(crate) fn sample() -> Report {
         let pass = |number, finished| PassReport {
             number,

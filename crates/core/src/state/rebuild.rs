@@ -342,11 +342,7 @@ impl Folding<'_> {
             category: key(|h| h.category.clone()).and_then(|text| text.parse().ok()),
             head: key(|h| h.head.clone()).and_then(|text| text.parse().ok()),
             anchor_hash: key(|h| h.anchor.clone()),
-            trust: match (tampered, verdict) {
-                (true, _) => Trust::Tampered,
-                (false, Verdict::Ours) => Trust::Signed,
-                (false, _) => Trust::Unsigned,
-            },
+            trust: trust(tampered, verdict),
             resolution: outcome.resolution,
             because: outcome.because,
             seq: discussion.seq(sources.keys.can_sign()),
@@ -389,6 +385,15 @@ impl Folding<'_> {
         edited
             .iter()
             .any(|(id, editor)| *id == comment && !self.sources.is_ours(editor.as_ref()))
+    }
+}
+
+/// How far a thread's own words are believed.
+fn trust(tampered: bool, verdict: Verdict) -> Trust {
+    match (tampered, verdict) {
+        (true, _) => Trust::Tampered,
+        (false, Verdict::Ours) => Trust::Signed,
+        (false, _) => Trust::Unsigned,
     }
 }
 
