@@ -3,7 +3,7 @@
 //! comment again after a 502, and comments double. What must happen once is sent by `once`, in a file of its own.
 
 use super::dry_run::Rehearsal;
-use super::error::{self, ApiError};
+use super::error::{self, ApiError, SetupError};
 use super::etag_cache::Remembered;
 use super::exchange::{Answer, Call, Class, Endpoint, http_client, not_understood};
 use super::pace::{BETWEEN_WRITES, Pace};
@@ -11,7 +11,6 @@ use super::paging;
 use super::wire::GraphQlAnswer;
 use http::{HeaderValue, StatusCode};
 use reviewer_system::clock::Clock;
-use reviewer_system::outbound::ProxyError;
 use reviewer_text::redact::Redactor;
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -31,26 +30,6 @@ const LONGEST_RATE_WAIT: Duration = Duration::from_mins(2);
 /// What a run waits for rate limits in all: a limit that outlasts it is not lifted in time.
 const PATIENCE: Duration = Duration::from_mins(10);
 const MOST_PAGES: usize = 400;
-
-/// An address or a token that no request can be made with.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SetupError {
-    #[error(
-        "{variable} is {given:?}; accepted is an http or https URL without user name and password."
-    )]
-    Url {
-        variable: &'static str,
-        given: String,
-    },
-    #[error(
-        "Input github_token holds characters that no token has; pass ${{{{ github.token }}}} or a token of your app."
-    )]
-    Token,
-    #[error("{0}")]
-    Proxy(#[from] ProxyError),
-    #[error("No HTTP client could be made: {0}.")]
-    Client(String),
-}
 
 /// GitHub's two interfaces, with the token and the clock.
 #[derive(Debug)]

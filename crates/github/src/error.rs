@@ -3,7 +3,28 @@
 
 use super::wire;
 use http::{HeaderMap, StatusCode};
+use reviewer_system::outbound::ProxyError;
 use std::time::Duration;
+
+/// An address or a token that no request can be made with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    #[error(
+        "{variable} is {given:?}; accepted is an http or https URL without user name and password."
+    )]
+    Url {
+        variable: &'static str,
+        given: String,
+    },
+    #[error(
+        "Input github_token holds characters that no token has; pass ${{{{ github.token }}}} or a token of your app."
+    )]
+    Token,
+    #[error("{0}")]
+    Proxy(#[from] ProxyError),
+    #[error("No HTTP client could be made: {0}.")]
+    Client(String),
+}
 
 /// GitHub's advice where a rate limit names no time.
 const UNNAMED_WAIT: Duration = Duration::from_mins(1);

@@ -1,8 +1,8 @@
 //! One request and its answer over the wire: what a call is, and how it is sent. Separate from the rules about
 //! repeating, waiting and spacing, which know nothing of HTTP clients.
 
-use super::client::SetupError;
 use super::error::ApiError;
+use super::error::SetupError;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use octocrab::service::middleware::{
     auth_header::AuthHeaderLayer, base_uri::BaseUriLayer, reqwest_connector::ReqwestConnector,

@@ -19,12 +19,12 @@ mod threads;
 pub(crate) mod wire;
 
 pub use checks::{CheckOutput, NewCheckRun};
-pub use client::{GitHub, SetupError};
+pub use client::GitHub;
 pub use comments::{
     IssueComment, NewReview, NewReviewComment, PostedComment, ReactTo, Reaction, Review,
     ReviewComment, ReviewRef,
 };
 pub use dry_run::Rehearsal;
-pub use error::ApiError;
+pub use error::{ApiError, SetupError};
 pub use pulls::{ChangeKind, ChangedFile, CommitInfo, FileAt, Permission, PullRequest, PullState};
 pub use threads::{Edit, QUERIES, ReviewThread};
