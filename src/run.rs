@@ -29,9 +29,9 @@ use reviewer_core::state::record::Record;
 use reviewer_github::Rehearsal;
 use std::ops::ControlFlow;
 
-/// What outlives the run itself, so that whatever ends it can conclude the check and leave the report so far.
+/// What a run that is cut off leaves unfinished: whatever ends it concludes the check and leaves the report so far.
 #[derive(Default)]
-struct Remains {
+struct Unfinished {
     check: CheckRun,
     draft: Draft,
     rehearsal: Rehearsal,
@@ -39,17 +39,17 @@ struct Remains {
 
 /// Does what an event asks for; `no_key`: as far as no model is needed for it. Returns the exit code.
 pub(crate) async fn run(setup: &Setup, event: &Event, no_key: Option<SkipReason>) -> u8 {
-    let remains = Remains::default();
+    let unfinished = Unfinished::default();
     let whole = async {
-        let ended = Box::pin(perform(setup, event, no_key, &remains)).await;
-        let code = exits::ended(setup, &remains.check, &remains.draft, ended).await;
-        exits::rehearsed(setup, &remains.rehearsal);
+        let ended = Box::pin(perform(setup, event, no_key, &unfinished)).await;
+        let code = exits::ended(setup, &unfinished.check, &unfinished.draft, ended).await;
+        exits::rehearsed(setup, &unfinished.rehearsal);
         code
     };
     tokio::select! {
         code = whole => code,
         signal = exits::stop_signal() => {
-            exits::cancelled(setup, &remains.check, &remains.draft, signal).await
+            exits::cancelled(setup, &unfinished.check, &unfinished.draft, signal).await
         }
     }
 }
@@ -59,10 +59,10 @@ async fn perform(
     setup: &Setup,
     event: &Event,
     no_key: Option<SkipReason>,
-    remains: &Remains,
+    unfinished: &Unfinished,
 ) -> Result<Ended, Failure> {
     let admitted = host::admitted(setup, no_key.is_none())?;
-    let mut job = Job::new(setup, event, admitted, &remains.rehearsal)?;
+    let mut job = Job::new(setup, event, admitted, &unfinished.rehearsal)?;
     let pull = pull_request::to_review(&job.github, &job.pr).await?;
     let unread = settings::take(&mut job, &pull).await?;
     let obstacle = unread.map(Obstacle::Settings);
@@ -77,13 +77,17 @@ async fn perform(
         obstacle,
     };
     let asked = reactions::seen(&job).await;
-    let ended = Box::pin(gather_and_act(&job, frame, remains)).await;
+    let ended = Box::pin(gather_and_act(&job, frame, unfinished)).await;
     reactions::ended(&job, asked, &ended).await;
     ended
 }
 
 /// Gathers the facts while the sidecar starts, where a model may be asked.
-async fn gather_and_act(job: &Job<'_>, frame: Frame, remains: &Remains) -> Result<Ended, Failure> {
+async fn gather_and_act(
+    job: &Job<'_>,
+    frame: Frame,
+    unfinished: &Unfinished,
+) -> Result<Ended, Failure> {
     let snapshot = job.host.scratch.directory("snapshot")?;
     let asks_model = frame.obstacle.is_none();
     let (running, facts) = tokio::join!(
@@ -103,7 +107,7 @@ async fn gather_and_act(job: &Job<'_>, frame: Frame, remains: &Remains) -> Resul
         running: running.as_ref(),
         notes,
     };
-    let ended = Box::pin(act(job, facts, &around, remains)).await;
+    let ended = Box::pin(act(job, facts, &around, unfinished)).await;
     if let Some(running) = running {
         running.stop().await;
     }
@@ -115,9 +119,9 @@ async fn act(
     job: &Job<'_>,
     facts: Facts,
     around: &Surroundings<'_>,
-    remains: &Remains,
+    unfinished: &Unfinished,
 ) -> Result<Ended, Failure> {
-    let (check, running) = (&remains.check, around.running);
+    let (check, running) = (&unfinished.check, around.running);
     let mut facts = match dismiss::as_asked(job, facts).await? {
         ControlFlow::Continue(facts) => facts,
         ControlFlow::Break(reason) => return Ok(Ended::Skipped(reason)),
@@ -142,7 +146,7 @@ async fn act(
         }
         (Task::Session { covered }, Some(running)) => {
             let covered = covered.as_deref().cloned();
-            sessions::hold(job, &facts, &agenda, covered, running, around, remains).await?
+            sessions::hold(job, &facts, &agenda, covered, running, around, unfinished).await?
         }
         (Task::Fail(why) | Task::Skip(why), _) => return Err(Failure::new(why)),
         (Task::Decline(why), _) => {

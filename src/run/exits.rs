@@ -129,9 +129,14 @@ pub(crate) fn judged(setup: &Setup, title: &str, verdict: Verdict, fail_job: boo
     setup.actions.line(title);
     let summary = format!("## {title}\n");
     told(setup, setup.actions.append_summary(&summary));
+    set_status(setup, verdict);
+    verdict.exit_code(fail_job, true)
+}
+
+/// The output of a run that has no report.
+fn set_status(setup: &Setup, verdict: Verdict) {
     let status = verdict.to_string();
     told(setup, setup.actions.set_output("review_status", &status));
-    verdict.exit_code(fail_job, true)
 }
 
 fn set_outputs(setup: &Setup, outcome: &Outcome) {
@@ -217,12 +222,7 @@ fn leave(setup: &Setup, draft: &Draft, why: &str) {
 /// Nothing to do: one notice, no failure.
 pub(crate) fn skipped(setup: &Setup, reason: &str) -> u8 {
     setup.actions.notice(reason);
-    told(
-        setup,
-        setup
-            .actions
-            .set_output("review_status", &Verdict::Skipped.to_string()),
-    );
+    set_status(setup, Verdict::Skipped);
     Verdict::Skipped.exit_code(false, false)
 }
 
@@ -237,12 +237,7 @@ pub(crate) fn failed(setup: &Setup, sentences: &[String]) -> u8 {
     for sentence in sentences {
         setup.actions.error(sentence);
     }
-    told(
-        setup,
-        setup
-            .actions
-            .set_output("review_status", &Verdict::Error.to_string()),
-    );
+    set_status(setup, Verdict::Error);
     Verdict::Error.exit_code(false, false)
 }
 

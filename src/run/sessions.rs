@@ -4,7 +4,7 @@ use super::outcome::{self, Outcome, Published, Surroundings, evidence, first, le
 use super::recheck::Recheck;
 use super::review_session::{self, Matter, Talk};
 use super::staged::{Staged, publishable};
-use super::{CheckRun, Remains, exits, replies};
+use super::{CheckRun, Unfinished, exits, replies};
 use crate::gather::excerpts::Excerpts;
 use crate::gather::{Facts, human_reviewers, words};
 use crate::host::sidecar::Running;
@@ -30,10 +30,11 @@ pub(crate) async fn hold(
     covered: Option<Record>,
     running: &Running,
     around: &Surroundings<'_>,
-    remains: &Remains,
+    unfinished: &Unfinished,
 ) -> Result<Outcome, Failure> {
-    let check = &remains.check;
-    let (held, suspicions) = ask(job, facts, agenda, covered.is_none(), running, remains).await?;
+    let check = &unfinished.check;
+    let (held, suspicions) =
+        ask(job, facts, agenda, covered.is_none(), running, unfinished).await?;
     let unanswered = replies::send(job, &facts.pull.head_sha, &held).await;
     let recheck = Recheck::look(job, facts, &publishable(job, facts)).await;
     let looked_again = covered.is_none() && held.end == End::Complete;
@@ -52,7 +53,7 @@ pub(crate) async fn hold(
         unanswered,
     };
     let outcome = Outcome::new(job, facts, agenda, record, Some(published), around);
-    remains.draft.take();
+    unfinished.draft.take();
     Ok(outcome)
 }
 
@@ -63,7 +64,7 @@ async fn ask(
     agenda: &Agenda,
     reviews: bool,
     running: &Running,
-    remains: &Remains,
+    unfinished: &Unfinished,
 ) -> Result<(Held, Suspicions), Failure> {
     let diffs = review_session::diff_files(&facts.change).await?;
     let to_judge = facts.to_judge(agenda);
@@ -84,7 +85,7 @@ async fn ask(
         let findings = agenda.backlog.findings.iter();
         findings.for_each(|finding| desk.carry(finding.clone()));
     });
-    watch(job, facts, agenda, remains);
+    watch(job, facts, agenda, unfinished);
     let title = format!("Review of {}", job.pr);
     let mut conversation = review_session::open(&job.host, &running.sidecar, &title).await?;
     let session = Talk {
@@ -145,14 +146,14 @@ async fn promise(agenda: &Agenda, staged: &Staged<'_>, record: &Record, check: &
 }
 
 /// From the first finding on, the report says what there is.
-fn watch(job: &Job<'_>, facts: &Facts, agenda: &Agenda, remains: &Remains) {
+fn watch(job: &Job<'_>, facts: &Facts, agenda: &Agenda, unfinished: &Unfinished) {
     let open: Vec<_> = facts.open_threads().collect();
     let mut report = outcome::report(job, facts, agenda, &[], &HashMap::new(), &open);
     report.set_verdict(Verdict::Incomplete, &Tally::default());
     let setup = job.host.setup;
     let file = exits::report_file(setup);
     let redactor = setup.actions.redactor().clone();
-    let watcher = remains.draft.watcher(report, file, redactor);
+    let watcher = unfinished.draft.watcher(report, file, redactor);
     job.host.session().desk.watch(watcher);
 }
 
