@@ -1,5 +1,5 @@
-//! What sessions run on: the setup that came from outside, secrets, the scratch folder, the sidecar, the web. It knows of
-//! no pull request but by its `Job`.
+//! The host of sessions: the setup that came from outside, secrets, the scratch folder, the sidecar, the web. It knows
+//! of no pull request but by its `Job`.
 
 mod job;
 pub(crate) mod scratch;
@@ -30,20 +30,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What `main` hands over: the only things that came from outside.
+/// The values that `main` hands over: the only ones that came from outside.
 #[derive(Debug)]
 pub struct Setup {
     pub environment: Environment,
     pub inputs: RawInputs,
     pub actions: Actions,
     pub clock: Clock,
-    /// Where this program is installed, to find its sidecar beside it.
+    /// Folders in which this program is installed, to find its sidecar beside it.
     pub roots: Vec<PathBuf>,
     /// This program itself, as which the sidecar begins.
     pub launcher: PathBuf,
 }
 
-/// Why nothing could be done. Each line is a sentence for the person who can change that.
+/// The reason why nothing could be done. Each line is a sentence for the person who can change that.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Failure(pub Vec<String>);
 
@@ -133,7 +133,7 @@ impl<'a> Host<'a> {
         self.gateway.as_ref().map_err(Failure::new)
     }
 
-    /// What the run has asked of its model so far.
+    /// The run's model traffic so far.
     pub(crate) fn taken(&self) -> Traffic {
         let gateway = self.gateway.as_ref();
         gateway.map(Gateway::taken).unwrap_or_default()

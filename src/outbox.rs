@@ -14,11 +14,11 @@ use reviewer_github::{ApiError, GitHub, NewReview, NewReviewComment};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// What is to be sent.
+/// The comments, replies and resolutions to send.
 #[derive(Debug)]
 pub(crate) struct Outbox<'a> {
     pub voice: Voice<'a>,
-    /// What can be commented on, as far as we know.
+    /// The diffs that can be commented on, as far as they are known.
     pub diffs: &'a [FileDiff],
     pub findings: Vec<&'a Finding>,
     pub replies: Vec<&'a StagedReply>,
@@ -29,18 +29,18 @@ pub(crate) struct Outbox<'a> {
     pub record: Option<Value>,
 }
 
-/// What became of it.
+/// The result of sending.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     pub review_url: Option<String>,
-    /// Where each finding was said, by finding id.
+    /// The place where each finding was posted, by finding id.
     pub said: HashMap<String, Said>,
     /// Threads that a reply of this run has closed.
     pub resolved: Vec<reviewer_core::domain::CommentId>,
     /// A thread was closed whose conversation the token may not resolve.
     pub left_open: bool,
     pub warnings: Vec<String>,
-    /// How many replies were not posted.
+    /// The number of replies that were not posted.
     pub unanswered: usize,
     pub failed: Vec<String>,
 }

@@ -21,7 +21,7 @@ use std::process::{Command, Stdio};
 /// Set in the process that has started itself anew.
 const SEALED: &str = "OPENCODE_REVIEWER_SEALED";
 
-/// What stays in the environment, because libraries look for it there. None of it is a secret.
+/// Variables that stay in the environment, because libraries look for them there. None of them is a secret.
 const KEPT: [&str; 11] = [
     "PATH",
     "HOME",

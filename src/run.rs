@@ -29,7 +29,7 @@ use reviewer_core::state::record::Record;
 use reviewer_github::Rehearsal;
 use std::ops::ControlFlow;
 
-/// What a run that is cut off leaves unfinished: whatever ends it concludes the check and leaves the report so far.
+/// The state of a run that is cut off: whatever ends it concludes the check and leaves the report so far.
 #[derive(Default)]
 struct Unfinished {
     check: CheckRun,

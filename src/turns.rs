@@ -36,25 +36,25 @@ pub(crate) struct Tasks<'a> {
     pub to_judge: &'a [Excerpt],
     /// The questions to answer after that.
     pub questions: &'a [Question],
-    /// Whether the passes follow.
+    /// True if the passes follow.
     pub reviews: bool,
     pub desk: &'a SharedDesk,
     pub limits: Limits,
     /// The session's way to its model.
     pub route: &'a SessionRoute,
-    /// What this session takes.
+    /// The usage of this session.
     pub usage: &'a SessionUsage,
-    /// What all sessions of the run take, which the limits are for.
+    /// The usage of all sessions of the run, which the limits are for.
     pub run_usage: &'a RunUsage,
     pub actions: &'a Actions,
     pub clock: Clock,
     pub state: State,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// How many tasks are left, the one under way included.
+    /// The number of tasks that are left, the one under way included.
     tasks: u32,
     restarts: Vec<String>,
 }
@@ -274,7 +274,7 @@ impl Tasks<'_> {
         Ok(carried_out)
     }
 
-    /// Whether the task is done, however the turn ended; else how it did, with a limit that was reached before all.
+    /// Decides if the task is done, however the turn ended; else how the turn ended, where a reached limit comes first.
     fn judged(&self, task: Task<'_>, ended: Ended) -> Judged {
         let done = match (task, &ended) {
             (Task::Pass(..), _) => {

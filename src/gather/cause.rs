@@ -1,4 +1,5 @@
-//! What caused a run, and how much of the model it may use for it: asks GitHub for the facts that the rules need.
+//! Finds out who or what caused a run, and how much of the model it may use: asks GitHub for the facts that the rules
+//! need.
 
 use super::memory::Memory;
 use crate::host::{Failure, Job};
@@ -9,7 +10,7 @@ use reviewer_core::plan::{Cause, Situation, SpendScope};
 use reviewer_github::{PullRequest, PullState};
 use std::ops::ControlFlow;
 
-/// How much of the model the run may use. It breaks with a sentence where the pull request is to be left alone.
+/// Decides how much of the model the run may use. It breaks with a sentence where the pull request is to be left alone.
 pub(crate) async fn spend_scope(
     job: &Job<'_>,
     pull: &PullRequest,
@@ -54,7 +55,7 @@ pub(crate) async fn spend_scope(
     })
 }
 
-/// Whether words of this person may cost something.
+/// True if words of this person may cost something.
 pub(crate) async fn may_spend(
     job: &Job<'_>,
     pull: &PullRequest,

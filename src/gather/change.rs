@@ -1,4 +1,4 @@
-//! What git says about the change: the diffs, the rules that the base has for it, and the snapshot that the model reads.
+//! Reads the change from git: the diffs, the rules that the base has for it, and the snapshot that the model reads.
 
 use super::file_contents;
 use crate::host::{Failure, Host};
@@ -17,7 +17,7 @@ use std::path::Path;
 
 pub(crate) struct Change {
     pub diffs: Vec<FileDiff>,
-    /// What a review owes to each of them, in their order.
+    /// The cover that each of them needs, in their order.
     covers: Vec<Cover>,
     pub rules: Vec<RuleFile>,
     pub sensitivity: Sensitivity,
@@ -86,7 +86,7 @@ impl Change {
         })
     }
 
-    /// How many of these are not shown at all.
+    /// The number of these that are not shown at all.
     pub fn hidden(&self) -> usize {
         let hidden = self.excused().filter(|(_, excuse)| !excuse.is_shown());
         hidden.count()
@@ -100,8 +100,8 @@ impl Change {
         })
     }
 
-    /// What an earlier change, from another base, has shown of the files that have to be shown now, and of those that are not
-    /// changed any more.
+    /// Returns the diffs of an earlier change, from another base, that were shown then and matter now: of files that
+    /// have to be shown, and of files that are not changed any more.
     pub(crate) async fn shown_before(
         &self,
         host: &Host<'_>,
@@ -119,7 +119,7 @@ impl Change {
     }
 }
 
-/// What a review owes to each file of a change, by what its base says.
+/// Decides how each file of a change has to be covered, by what its base says.
 async fn covers(
     host: &Host<'_>,
     repository: &Repository,
@@ -144,7 +144,7 @@ fn shown<'a>(diffs: &'a [FileDiff], covers: &'a [Cover]) -> impl Iterator<Item =
         .map(|(diff, _)| diff)
 }
 
-/// What the repository asks for where these files change, as rules from the base.
+/// The repository's instructions for these files, as rules from the base.
 fn instructions<'a>(
     instructions: &'a [Instruction],
     reviewed: &'a [&FileDiff],
@@ -190,7 +190,7 @@ async fn rule_files(
     Ok(rules)
 }
 
-/// How many `.gitattributes` are read; a repository with more has them for other things.
+/// The maximum number of `.gitattributes` that are read; a repository with more has them for other things.
 const MOST_ATTRIBUTES: usize = 50;
 
 /// The `.gitattributes` of the base that say something about a changed file.

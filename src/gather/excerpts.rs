@@ -1,5 +1,6 @@
-//! What has become of the code that threads hang on: how their files are called now, which files changed since each
-//! finding was made, and the anchored lines then and now. Read from git objects; a head that cannot be fetched any more is left out.
+//! Reads the code that threads are about: the present names of their files, which files changed since each finding was
+//! made, and the anchored lines then and now. Read from git objects; a head that cannot be fetched any more is left
+//! out.
 
 use super::change::Change;
 use crate::host::Job;
@@ -21,7 +22,7 @@ pub(crate) struct Code<'a> {
     pub head: &'a CommitSha,
 }
 
-/// What the threads to judge hang on, then and now.
+/// The code that the threads to judge are about, then and now.
 pub(crate) struct Excerpts {
     pub changed_since: HashMap<CommitSha, Vec<FileDiff>>,
     /// The removed lines that findings hang on, where they are known.

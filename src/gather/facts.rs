@@ -40,24 +40,24 @@ pub(crate) struct Facts {
     pub conversation: Vec<IssueComment>,
     pub reviews: Vec<Review>,
     pub warnings: Vec<String>,
-    /// What runs before have left on this head, newest first.
+    /// The records of earlier runs on this head, newest first.
     on_head: Vec<HeadRecord>,
     /// These, and what is left in manifests and on other heads.
     records: Vec<Record>,
-    /// What an earlier review says about the change as it is now.
+    /// The result of an earlier review for the change as it is now.
     prior: Option<Prior>,
-    /// What the pull request had cost before this run.
+    /// The cost of the pull request before this run.
     pub account: Account,
     inquiries: Inquiries,
     request: Option<Request>,
-    /// Whether the person who asks for an acceptance may accept.
+    /// True if the person who asks for an acceptance may accept.
     may_accept: bool,
     unreadable: Vec<String>,
     scope: SpendScope,
     obstacle: Option<Obstacle>,
 }
 
-/// What is known of a run before its pull request is read.
+/// The facts about a run before its pull request is read.
 pub(crate) struct Frame {
     pub pull: PullRequest,
     pub scope: SpendScope,
@@ -171,7 +171,7 @@ impl Facts {
         Ok(judge(person, Action::Accept).is_ok())
     }
 
-    /// What earlier reviews have cost cannot be read: half of the day's limits counts.
+    /// Counts half of the day's limits as spent, because the cost of earlier reviews cannot be read.
     fn assume_half(&mut self, job: &Job<'_>) {
         let config = &job.host.config;
         let (usd, tokens) = (config.max_cost_usd_per_day, config.max_tokens_per_day);
@@ -185,7 +185,7 @@ impl Facts {
 }
 
 impl Facts {
-    /// What this run does.
+    /// Decides what this run does.
     pub fn agenda(&self, job: &Job<'_>) -> Agenda {
         Agenda::decide(&self.given(job, &self.excused_paths()))
     }
@@ -238,12 +238,12 @@ impl Facts {
         self.change.excused().map(|(path, _)| path).collect()
     }
 
-    /// Why the files of the change are excused, where they are.
+    /// The reasons why files of the change are excused, where they are.
     pub(crate) fn excuses(&self) -> impl Iterator<Item = Excuse> {
         self.change.excused().map(|(_, excuse)| excuse)
     }
 
-    /// What is new since the change was reviewed; `None`: all of it.
+    /// The changes since the last review; `None`: everything is new.
     pub fn since(&self, agenda: &Agenda) -> Option<&Since> {
         let since = self.prior.as_ref().and_then(Prior::since);
         since.filter(|_| agenda.only_new)
@@ -281,7 +281,7 @@ impl Facts {
         self.obstacle.is_none()
     }
 
-    /// Whether a check run of ours on this head was concluded before the discussion was read.
+    /// True if a check run of the reviewer on this head was concluded before the discussion was read.
     pub(crate) fn has_read(&self, check: u64) -> bool {
         let mut read = self.on_head.iter();
         read.any(|one| one.id == check && one.concluded_at.is_some())
@@ -300,7 +300,7 @@ impl Facts {
     }
 }
 
-/// What GitHub holds of the discussion.
+/// The discussion as GitHub has it.
 struct Discussion {
     files: Vec<ChangedFile>,
     commits: Vec<CommitInfo>,

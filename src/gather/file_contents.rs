@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 
 /// Larger files are not looked into.
 const LARGEST: u64 = 32 * 1024 * 1024;
-/// How many lock files are looked into.
+/// The maximum number of lock files that are read.
 const MOST_LOCKS: usize = 100;
 
-/// What a review owes to each changed file, in the order of the change.
+/// Decides how each changed file has to be covered, in the order of the change.
 pub(crate) async fn covers(
     repository: &Repository,
     base: &[TreeEntry],
@@ -34,7 +34,7 @@ pub(crate) async fn covers(
         .collect())
 }
 
-/// What the binary files are, by their first bytes.
+/// The kinds of the binary files, by their first bytes.
 async fn assets(
     repository: &Repository,
     diffs: &[FileDiff],

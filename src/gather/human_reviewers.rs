@@ -1,4 +1,5 @@
-//! Who decides where the model and the developer do not agree. Asked of GitHub only when somebody may have to.
+//! Finds the people who decide where the model and the developer do not agree. Asks GitHub only when somebody may have
+//! to.
 
 use super::{Facts, Memory};
 use crate::host::{Failure, Job};

@@ -6,7 +6,7 @@ use reviewer_repo::git::{Repository, WorkTree};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// What is reviewed, and how it is called.
+/// The change that is reviewed, and its names.
 pub(crate) struct LocalChange {
     pub base: String,
     pub merge_base: CommitSha,
@@ -72,7 +72,7 @@ pub(crate) async fn take(
     Ok(ControlFlow::Continue((change, repository)))
 }
 
-/// What to compare with, as it is called and as a commit.
+/// Resolves the base to compare with: its name and its commit.
 async fn base(tree: &WorkTree, given: Option<&str>) -> Result<(String, CommitSha), Failure> {
     if let Some(name) = given {
         let commit = tree.commit(name).await?.ok_or_else(|| {

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 /// has said, we do not say again.
 const MOST_REVIEWERS: usize = 3;
 
-/// Where to look, and whom to believe.
+/// The pull request to read, and the keys and accounts to trust.
 pub struct Memory<'a> {
     pub github: &'a GitHub,
     pub pr: &'a PrKey,
@@ -97,7 +97,7 @@ impl Memory<'_> {
         Ok(ours)
     }
 
-    /// What the word of everybody weighs on whom something depends. The permission endpoint is asked once for each,
+    /// Looks up the standing of everybody on whom something depends. The permission endpoint is asked once for each,
     /// because associations call members collaborators who may only read.
     async fn standings(
         &self,
@@ -171,7 +171,7 @@ impl Memory<'_> {
     }
 }
 
-/// Who spoke in our threads or resolved one, and who opened the latest of the others.
+/// The people who spoke in the reviewer's threads or resolved one, and those who opened the latest of the others.
 fn people<'a>(
     author: Option<&Login>,
     ours: &[Login],
@@ -206,7 +206,7 @@ fn people<'a>(
     speakers.chain(closers).chain(reviewers).collect()
 }
 
-/// Whether a thread may turn out to be ours: under our name, or with a block.
+/// True if a thread may turn out to be the reviewer's: under its name, or with a block.
 fn may_be_ours(first: &ReviewComment, ours: &[Login]) -> bool {
     let author = first.author.as_ref();
     let by_us = author.is_some_and(|author| ours.contains(author));

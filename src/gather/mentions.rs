@@ -13,7 +13,7 @@ use reviewer_core::state::answers;
 use reviewer_github::{IssueComment, ReviewComment};
 use std::collections::HashMap;
 
-/// What people want of this run besides the review.
+/// Collects the requests of people besides the review.
 pub(crate) async fn inquiries(job: &Job<'_>, facts: &Facts) -> Result<Inquiries, Failure> {
     if !facts.allows_discussion() {
         return Ok(Inquiries::default());
@@ -155,7 +155,7 @@ async fn pending(
     Ok(questions)
 }
 
-/// Who we are on this pull request.
+/// The reviewer's identity on this pull request.
 struct Us<'a> {
     job: &'a Job<'a>,
     names: Vec<Login>,
@@ -172,7 +172,7 @@ impl<'a> Us<'a> {
             .is_some_and(|author| self.names.contains(author))
     }
 
-    /// What comments of ours among these answer.
+    /// The comments that the reviewer's comments among these answer.
     fn answered(&self, comments: &[Said<'_>], root: Option<CommentId>) -> Vec<CommentId> {
         let (pr, keys) = (&self.job.pr, &self.job.keys);
         let ours = comments.iter().filter(|said| self.wrote(said));
@@ -180,7 +180,7 @@ impl<'a> Us<'a> {
             .collect()
     }
 
-    /// Whether we have said something after a comment.
+    /// True if the reviewer has commented after a comment.
     fn spoke_after(&self, comments: &[Said<'_>], comment: CommentId) -> bool {
         let mut later = comments.iter().filter(|said| said.id > comment);
         later.any(|said| self.wrote(said))

@@ -11,11 +11,11 @@ use reviewer_core::state::rebuild::Rebuilt;
 use reviewer_core::state::record::{self, Record};
 use reviewer_github::PullRequest;
 
-/// How many heads are looked at besides the last commits and those that a forced push replaced: the one before a push,
-/// and those that our reviews and threads name.
+/// The maximum number of heads that are looked at besides the last commits and those that a forced push replaced: the
+/// one before a push, and those that the reviewer's reviews and threads name.
 const MOST_HEADS: usize = 10;
 
-/// What runs on other heads have left. Without the right to read checks there is nothing to find.
+/// Returns the records of runs on other heads. Without the right to read checks there is nothing to find.
 pub(crate) async fn records(
     job: &Job<'_>,
     pull: &PullRequest,
@@ -31,7 +31,7 @@ pub(crate) async fn records(
     Ok(texts.iter().filter_map(read).collect())
 }
 
-/// What an earlier review says about the change as it is now.
+/// The result of an earlier review for the change as it is now.
 pub(crate) enum Prior {
     /// The same change, and its record, made out to this head.
     Same(Box<Record>),
@@ -55,7 +55,7 @@ impl Prior {
     }
 }
 
-/// How many finished reviews are held against the change.
+/// The maximum number of finished reviews that are held against the change.
 const MOST_REVIEWS: usize = 5;
 
 /// The newest of the reviews that can be gone on from, or one that covers the change.

@@ -56,7 +56,7 @@ fn closed(unread: &str) -> String {
     format!("{unread} Until then the check fails, because this file may say what blocks.")
 }
 
-/// Whether open findings can fail the check, as far as the workflow says.
+/// True if open findings can fail the check, as far as the workflow says.
 fn has_gate(host: &Host<'_>) -> bool {
     host.config.policy.blocking.is_some()
 }

@@ -11,9 +11,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How much of the base and the head is read. More takes too long, and would hardly fit the guard.
+/// The maximum size of the base and the head that is read. More takes too long, and would hardly fit the guard.
 const MOST_BYTES: u64 = 1 << 30;
-/// What is held in memory of the files that are being learned.
+/// The maximum size of files that are held in memory while they are learned.
 const BATCH_BYTES: u64 = 8 << 20;
 /// Shorter stretches of readable bytes are no text.
 const SHORTEST_RUN: usize = 16;

@@ -1,4 +1,4 @@
-//! What people said, made ready for the brief: who said it with which standing, and what looks suspicious.
+//! Prepares comments of people for the brief: who wrote them with which standing, and what looks suspicious.
 
 use super::Facts;
 use crate::host::{Host, Job};

@@ -23,7 +23,7 @@ pub(crate) struct Job<'a> {
     token: SecretString,
     pub keys: Keys,
     pub id: String,
-    /// What it costs is entered under this name and on this day.
+    /// The name under which its cost is entered, and the day of it.
     receipt: String,
     pub today: Day,
 }
@@ -73,7 +73,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// What the event's own comment asks for. A mention in the middle of a line is no command.
+    /// The request in the event's own comment. A mention in the middle of a line is no command.
     pub(crate) fn request(&self) -> Option<Request> {
         let EventKind::Mention {
             comment_id, body, ..
@@ -92,7 +92,7 @@ impl<'a> Job<'a> {
         run_url(&self.host.setup.environment, &self.pr.repo.to_string())
     }
 
-    /// How the run speaks about a head of the pull request.
+    /// The voice in which the run speaks about a head of the pull request.
     pub(crate) fn voice<'r>(&'r self, pull: &'r PullRequest) -> Voice<'r> {
         Voice {
             pr: &self.pr,
@@ -104,7 +104,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Where the commits can be fetched.
+    /// The repository from which the commits can be fetched.
     pub(crate) fn remote(&self) -> Remote {
         let server = &self.host.setup.environment.server_url;
         Remote {

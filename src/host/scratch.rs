@@ -36,7 +36,7 @@ impl Scratch {
     }
 }
 
-/// How often the folder is tried to be removed, and the pause between.
+/// The maximum number of attempts to remove the folder, and the pause between.
 const TRIES: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 

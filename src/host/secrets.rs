@@ -8,7 +8,7 @@ use reviewer_text::redact::Redactor;
 use secrecy::SecretString;
 use std::sync::Arc;
 
-/// What the run made for its sidecar, and who knows all secrets.
+/// The secrets that the run made for its sidecar, and the redactor that knows all secrets.
 #[derive(Debug)]
 pub(crate) struct Secrets {
     /// Admits to the sidecar.
@@ -36,7 +36,7 @@ impl Secrets {
     }
 }
 
-/// What the workflow handed over.
+/// The secrets that the workflow handed over.
 pub(crate) fn given<'a>(
     config: &'a Config,
     token: Option<&'a SecretString>,

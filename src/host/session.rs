@@ -36,15 +36,15 @@ pub(crate) struct Session {
     /// In the paths of our server.
     pub name: SessionName,
     pub reviewer: &'static Reviewer,
-    /// What it may do.
+    /// Its permissions.
     pub profile: Profile,
     pub model: ModelChoice,
     pub secrets: SessionSecrets,
-    /// What its model has said.
+    /// The desk that its model talks to.
     pub desk: SharedDesk,
     /// Its way to the model, or why there is none.
     pub route: Result<SessionRoute, String>,
-    /// What it has taken.
+    /// Its usage of the model.
     pub usage: Arc<SessionUsage>,
 }
 

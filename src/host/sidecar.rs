@@ -94,7 +94,7 @@ impl Running {
         }
     }
 
-    /// What holds the process that is at work now.
+    /// The restrictions of the process that is at work now.
     pub fn sandbox(&self) -> SandboxReport {
         self.sidecar.process().confinement().into()
     }

@@ -6,7 +6,7 @@ use reviewer_core::domain::{Anchor, FileDiff, Finding};
 use reviewer_core::publish::comment::{self, Voice};
 use reviewer_github::{ApiError, GitHub, NewReview};
 
-/// Where each finding of a refused review goes.
+/// The place for each finding of a refused review.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     pub lines: Vec<Finding>,

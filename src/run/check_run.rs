@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 const BETWEEN_LOOKS: Duration = Duration::from_secs(15);
-/// What a run takes beside the model's time, at most.
+/// The maximum time that a run takes beside the model's.
 const BESIDES: Duration = Duration::from_mins(10);
 
 /// The check runs of our name on this head. A list that fails is no reason to wait.
@@ -42,7 +42,7 @@ fn leased(job: &Job<'_>, head: &CommitSha, checks: &[CheckRunInfo]) -> Vec<Check
     ours.cloned().collect()
 }
 
-/// Whether a run has concluded its check after the discussion was read: what it posted was not read.
+/// True if a run has concluded its check after the discussion was read: what it posted was not read.
 fn has_overtaken(job: &Job<'_>, facts: &Facts, checks: &[CheckRunInfo]) -> bool {
     let mut unread = checks
         .iter()
@@ -136,7 +136,7 @@ struct Open {
     lease: Option<String>,
     /// The older run that was at work when the check was opened.
     holder: Option<u64>,
-    /// Whether another run ended between the reading and the opening.
+    /// True if another run ended between the reading and the opening.
     overtaken: bool,
 }
 
@@ -153,7 +153,7 @@ impl Open {
     }
 }
 
-/// What a run that is cut off leaves: nothing was reviewed, and this much was spent.
+/// The record of a run that is cut off: nothing was reviewed, and this much was spent.
 #[derive(Clone)]
 struct Bill {
     pr: PrKey,
@@ -307,8 +307,9 @@ impl CheckRun {
         }
     }
 
-    /// What else is on the head, and the diff that the check is about, just before it is concluded. A verdict that is
-    /// not green turns the green checks of the same head red: whichever is the newest, it must not open the gate.
+    /// Returns the other checks on the head, and the diff that the check is about, just before it is concluded. A
+    /// verdict that is not green turns the green checks of the same head red: whichever is the newest, it must not open
+    /// the gate.
     pub(crate) async fn company(&self, verdict: Verdict) -> Option<(Place, Company)> {
         let open = self.slot().clone()?;
         let (look, own) = (open.look(), open.bill.pr.number);

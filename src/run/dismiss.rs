@@ -88,7 +88,7 @@ async fn dismiss(
     }
 }
 
-/// Why this person may not close the thread, if they may not.
+/// Returns the reason why this person may not close the thread, if there is one.
 async fn refusal(
     job: &Job<'_>,
     facts: &Facts,

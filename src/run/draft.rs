@@ -1,5 +1,5 @@
-//! What a run would leave if it ended now: the report so far, written to its file as findings are staged, so that a run
-//! that is cut off or cannot publish has lost nothing.
+//! The draft of a report: the result so far, written to its file as findings are staged, so that a run that is cut off
+//! or cannot publish has lost nothing.
 
 use super::exits;
 use crate::actions::{self, LogRedactor};

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How a run ended.
+/// The end of a run.
 pub enum Ended {
     /// Nothing was to be done, and that is right.
     Skipped(String),
@@ -40,8 +40,8 @@ pub(crate) async fn ended(
     }
 }
 
-/// What the head's other pull requests make of a verdict: one that is blocked holds this one back, as both share a
-/// check. The record keeps the verdict of its own. Returns the check's title.
+/// Applies the head's other pull requests to a verdict: one that is blocked holds this one back, as both share a check.
+/// The record keeps the verdict of its own. Returns the check's title.
 async fn in_company(check: &CheckRun, outcome: &mut Outcome) -> String {
     let own = outcome.verdict;
     outcome.record.verdict = own.to_string();
@@ -153,7 +153,7 @@ fn set_outputs(setup: &Setup, outcome: &Outcome) {
     }
 }
 
-/// What a dry run would have posted.
+/// Prints what a dry run would have posted.
 pub(crate) fn rehearsed(setup: &Setup, rehearsal: &Rehearsal) {
     let unsent = rehearsal.unsent();
     if unsent.is_empty() {
@@ -176,7 +176,7 @@ pub(crate) fn rehearsed(setup: &Setup, rehearsal: &Rehearsal) {
 const REPORT_FILE: &str = "opencode-review.json";
 const SARIF_FILE: &str = "opencode-review.sarif";
 
-/// Where the report goes, if there is a workspace.
+/// The path of the report, if there is a workspace.
 pub(crate) fn report_file(setup: &Setup) -> Option<PathBuf> {
     let workspace = setup.environment.workspace.as_ref()?;
     Some(workspace.join(REPORT_FILE))
@@ -208,7 +208,7 @@ fn write_report(setup: &Setup, report: &Report) {
     }
 }
 
-/// What a run that ended early had found, where people and machines look for it.
+/// Leaves the findings of a run that ended early, where people and machines look for them.
 fn leave(setup: &Setup, draft: &Draft, why: &str) {
     let Some(mut report) = draft.take() else {
         return;

@@ -1,5 +1,5 @@
-//! What has happened to the pull request while the model worked, looked up just before anything is posted: a head that
-//! moved, and findings that another run has said.
+//! Rechecks the pull request just before anything is posted, because the model worked for minutes: a head that moved,
+//! and findings that another run has posted.
 
 use crate::gather::{Facts, Memory, excerpts};
 use crate::host::Job;
@@ -9,7 +9,7 @@ use reviewer_core::publish::comment;
 use reviewer_core::state::repeats::said_in;
 use reviewer_github::PullRequest;
 
-/// What is not posted, and why.
+/// The findings that are not posted, and the reasons.
 #[derive(Default)]
 pub(crate) struct Recheck {
     /// Left to the next run: a sentence each.
@@ -38,7 +38,7 @@ impl Recheck {
         recheck
     }
 
-    /// What was sent, with a sentence for each finding that is left to the next run.
+    /// Adds a sentence to `sent` for each finding that is left to the next run.
     pub(crate) fn left_out_of(&self, mut sent: Sent) -> Sent {
         let left = self.left_behind.iter();
         sent.failed
@@ -46,13 +46,13 @@ impl Recheck {
         sent
     }
 
-    /// Whether a finding is to be posted.
+    /// True if a finding is to be posted.
     pub(crate) fn lets(&self, finding: &Finding) -> bool {
         let withheld = self.left_behind.iter().chain(&self.said);
         withheld.map(|(one, _)| &one.id).all(|id| *id != finding.id)
     }
 
-    /// What was said since.
+    /// Reads the comments since the facts were gathered.
     async fn hear(&mut self, job: &Job<'_>, facts: &Facts, findings: &[Finding]) {
         let author = facts.pull.author.as_ref();
         let memory = Memory::of_job(job);

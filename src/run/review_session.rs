@@ -136,7 +136,7 @@ async fn parts(host: &Host<'_>, client: &Client, matter: &Matter<'_>) -> Parts {
     parts
 }
 
-/// How many tokens the model takes at once, as far as OpenCode knows.
+/// The number of tokens that the model takes at once, as far as OpenCode knows.
 async fn context(model: &ModelChoice, client: &Client) -> u64 {
     let providers = match &model.base_url {
         None => client.providers().await.unwrap_or_default(),
@@ -162,7 +162,7 @@ pub(crate) async fn diff_files(change: &Change) -> Result<Vec<(FileDiff, String)
     Ok(diffs.into_iter().cloned().zip(shown).collect())
 }
 
-/// What the desk is about, before anything was said on it.
+/// The subject of the desk, before anything was said on it.
 pub(crate) fn subject(change: &Change, [base, head]: [&CommitSha; 2]) -> Subject {
     let snapshot = &change.snapshot;
     // The snapshot's name, and the one that the brief spells out.
@@ -184,7 +184,7 @@ pub(crate) fn subject(change: &Change, [base, head]: [&CommitSha; 2]) -> Subject
     }
 }
 
-/// Why files are not in the snapshot, and how many.
+/// The reasons why files are not in the snapshot, with the number of files for each.
 fn left_out(snapshot: &Snapshot) -> Vec<(String, usize)> {
     let reasons = snapshot.left_out_by_reason().into_iter();
     reasons
@@ -202,7 +202,7 @@ pub(crate) fn weights(host: &Host<'_>, sensitivity: Sensitivity) -> Weights {
     }
 }
 
-/// What a 401 means to the person who configured the run.
+/// Explains a 401 to the person who configured the run.
 pub(crate) fn refusal(host: &Host<'_>, why: &str) -> String {
     let model = host.model();
     match &model.base_url {

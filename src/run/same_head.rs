@@ -9,7 +9,7 @@ use reviewer_core::state::record;
 use reviewer_core::state::signature::Keys;
 use reviewer_github::{ApiError, CheckOutput, GitHub, NewCheckRun};
 
-/// Where to look, and as whose run.
+/// The commit to look at, and the run that looks.
 #[derive(Clone, Copy)]
 pub(crate) struct Look<'a> {
     pub github: &'a GitHub,
@@ -21,15 +21,15 @@ pub(crate) struct Look<'a> {
     pub url: Option<&'a str>,
 }
 
-/// What else is on the head.
+/// The other pull requests and checks on the head.
 #[derive(Debug, Default)]
 pub(crate) struct Company {
     pub neighbours: Vec<Neighbour>,
     /// Apps whose checks have our name.
     pub strangers: Vec<String>,
-    /// Why nothing is known of other pull requests: the token may not look.
+    /// The reason why nothing is known of other pull requests: the token may not look.
     pub unknown: Option<String>,
-    /// Why they could not be looked up now; a verdict that depends on them waits for another run.
+    /// The reason why they could not be looked up now; a verdict that depends on them waits for another run.
     pub failed: Option<String>,
 }
 

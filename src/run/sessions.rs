@@ -128,8 +128,8 @@ async fn publish(
     outbox.send(&job.github).await
 }
 
-/// What is about to be posted stands in the check run first. Replies cannot be owed: where there are some, a run that is
-/// cut off has to be repeated.
+/// Writes the findings that are about to be posted into the check run first. Replies cannot be listed there: where
+/// there are some, a run that is cut off has to be repeated.
 async fn promise(agenda: &Agenda, staged: &Staged<'_>, record: &Record, check: &CheckRun) {
     let unposted: Vec<&Finding> = staged.unposted(&Sent::default());
     if unposted.is_empty() {
@@ -211,7 +211,7 @@ pub(crate) async fn talk(
     review_session::hold(&job.host, talk, &matter, allowances(job, facts)).await
 }
 
-/// What this run may take, given what the pull request has taken today.
+/// The limits of this run, given what the pull request has taken today.
 fn allowances(job: &Job<'_>, facts: &Facts) -> Allowances {
     let config = &job.host.config;
     let usd = facts.account.cost_on(job.today);
@@ -232,7 +232,7 @@ fn allowances(job: &Job<'_>, facts: &Facts) -> Allowances {
     }
 }
 
-/// What the next run finds: the record that covers this head, or a new one, with what this run has cost.
+/// Makes the record for the next run: the one that covers this head, or a new one, with what this run has cost.
 fn record(job: &Job<'_>, facts: &Facts, held: &Held, covered: Option<Record>) -> Record {
     let used = &held.used;
     let spent = job.spent(used.told.cost, used.tokens().number);
@@ -241,7 +241,7 @@ fn record(job: &Job<'_>, facts: &Facts, held: &Held, covered: Option<Record>) ->
     account.entered_in(record, job.today)
 }
 
-/// What this run has reviewed.
+/// Makes the record of this run's review.
 fn made(job: &Job<'_>, facts: &Facts, held: &Held) -> Record {
     let finished = held.passes.iter().filter(|pass| pass.summary.is_some());
     let passes = finished.map(|pass| pass.number).filter(|n| *n > 0);

@@ -1,5 +1,5 @@
-//! What a run has left on the desk, with what was open before it: the ground of the verdict, and what the record keeps
-//! of it for the next run.
+//! The result on the desk, with the findings that were open before the run: the ground of the verdict, and what the
+//! record keeps of it for the next run.
 
 use super::recheck::Recheck;
 use crate::gather::Facts;
@@ -12,7 +12,7 @@ use reviewer_core::review::desk::{Effect, Entry, Fate, StagedReply};
 use reviewer_core::state::block::Listed;
 use reviewer_core::state::record::{self, Record};
 
-/// What the passes have left on the desk.
+/// The result of the passes on the desk.
 pub(crate) struct Staged<'a> {
     pub entries: Vec<Entry>,
     /// Of finished passes, where GitHub takes them.
@@ -42,7 +42,7 @@ pub fn publishable(job: &Job<'_>, facts: &Facts) -> Vec<Finding> {
 }
 
 impl<'a> Staged<'a> {
-    /// What there is where the model was not asked: the threads as they are.
+    /// The result where the model was not asked: the threads as they are.
     pub(crate) fn without_session(facts: &'a Facts, agenda: &Agenda) -> Self {
         Self {
             entries: Vec::new(),
@@ -55,8 +55,8 @@ impl<'a> Staged<'a> {
         }
     }
 
-    /// What is left of a session. `missed`: scores of lost findings that the session did not look at again; `None`: the desk
-    /// knows which of them it found again.
+    /// The result of a session. `missed`: scores of lost findings that the session did not look at again; `None`: the
+    /// desk knows which of them it found again.
     pub(crate) fn after_session(
         job: &Job<'_>,
         facts: &'a Facts,
@@ -106,12 +106,12 @@ impl<'a> Staged<'a> {
         }
     }
 
-    /// What is open on the pull request besides new findings, if nothing is closed.
+    /// The open threads on the pull request besides new findings, if nothing is closed.
     pub fn open(&self) -> Vec<&Thread> {
         self.open.iter().copied().chain(&self.reopened).collect()
     }
 
-    /// What the next run can hold against whoever edits comments, and against a fix that is taken back.
+    /// Enters into the record what proves later that somebody edited comments, or took back a fix.
     pub(crate) fn enter_in(&self, record: &mut Record, facts: &Facts) {
         let said = self.findings.iter();
         let said = said.map(|finding| (&finding.id, finding.assessment.score));
@@ -131,7 +131,8 @@ impl<'a> Staged<'a> {
         record.fixed = fixed.map(|thread| thread.0).collect();
     }
 
-    /// What may be said, was not, and has to be. The head moving away from a finding is no reason to forget it.
+    /// Returns the findings that may be posted, were not, and have to be. The head moving away from a finding is no
+    /// reason to forget it.
     pub(crate) fn unposted(&self, sent: &Sent) -> Vec<&Finding> {
         let entries = self.entries.iter();
         let due = entries.filter(|entry| self.due.contains(&entry.id));

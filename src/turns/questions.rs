@@ -10,7 +10,7 @@ use reviewer_core::review::limits::Used;
 use reviewer_text::count::plural;
 use std::time::Duration;
 
-/// What became of a question.
+/// The result of a question.
 enum Reply {
     Text(String),
     Nothing(String),

@@ -12,9 +12,9 @@ use std::cell::RefCell;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-/// How often the log says that something is going on.
+/// The interval of the log's progress lines.
 const TICK: Duration = Duration::from_secs(10);
-/// What a sidecar that is told to stop gets before it is left alone.
+/// The time that a sidecar gets to stop before it is left alone.
 const ABORT_LIMIT: Duration = Duration::from_secs(5);
 
 enum Stop {
@@ -113,7 +113,7 @@ impl Tasks<'_> {
         }
     }
 
-    /// What the session has taken by now, with what has passed its route.
+    /// The session's usage by now, with the traffic of its route.
     pub(super) fn used(&self) -> Used {
         self.usage.pass(self.route.taken());
         self.usage.used()
@@ -125,8 +125,8 @@ impl Tasks<'_> {
         self.actions.progress(&line);
     }
 
-    /// Why a prompt could not be carried through. A connection that breaks is the first that is seen of a process that
-    /// ends; one that lives and does not speak is no better.
+    /// Returns the reason why a prompt failed. A broken connection is the first sign of a process that ends; one that
+    /// lives and does not answer is no better.
     async fn failed(&self, error: &ClientError) -> Ended {
         match (self.conversation.is_lost().await, error) {
             (Some(why), _) => Ended::Lost(why),

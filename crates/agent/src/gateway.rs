@@ -42,7 +42,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Shorter than what load balancers keep: a request on a connection that has just been closed would fail.
 const KEPT_CONNECTION: Duration = Duration::from_secs(15);
 
-/// Where the routes begin on our server.
+/// The path prefix of the routes on the loopback server.
 const PREFIX: &str = "/model/";
 
 /// The gateway of one run. Cheap to clone.
@@ -117,7 +117,7 @@ impl Gateway {
         Ok(route)
     }
 
-    /// What the sessions of the run have asked of their models so far, together.
+    /// Model traffic of all sessions of the run so far.
     #[must_use]
     pub fn taken(&self) -> Traffic {
         self.0.meter.taken()

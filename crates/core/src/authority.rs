@@ -1,5 +1,5 @@
-//! Who may do what on a pull request: the one place that decides it. Edges ask GitHub for the facts about a [`Person`],
-//! and [`judge`] holds them against an [`Action`]. A test renders this table from the code and compares.
+//! Rights on a pull request: the one place that decides who may do what. Edges ask GitHub for the facts about a
+//! [`Person`], and [`judge`] holds them against an [`Action`]. A test renders this table from the code and compares.
 //!
 //! | action | writer | author, writer | author | other | bot |
 //! | --- | --- | --- | --- | --- | --- |
@@ -94,8 +94,8 @@ impl Person {
         Self { writes, ..self }
     }
 
-    /// Whether their write access decides about an action. Where it does not, GitHub need not be asked for it: access
-    /// never takes a right away.
+    /// True if the person's write access decides about an action. Where it does not, GitHub need not be asked for it:
+    /// access never takes a right away.
     #[must_use]
     pub fn needs_access(self, action: Action) -> bool {
         let may = |writes| judge(self.with_access(writes), action).is_ok();
@@ -103,7 +103,7 @@ impl Person {
     }
 }
 
-/// What depends on closing a finding.
+/// The weight of closing a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stake {
     /// The finding is below the blocking threshold.
@@ -125,7 +125,7 @@ impl Stake {
     }
 }
 
-/// What somebody does, or has done by their words.
+/// An act of a person, directly or by their words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Starts a run by a comment or a review, at the repository's expense: a review, an answer, a judgement.
@@ -152,7 +152,7 @@ pub enum Action {
     BeCalled,
 }
 
-/// Why somebody may not do something.
+/// The reason why a person may not do something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denial {
     /// They have no write access to the repository.
@@ -169,7 +169,7 @@ pub enum Denial {
     Bot,
 }
 
-/// Whether a person may do something, or why not.
+/// Decides if a person may do something, and gives the reason if not.
 pub fn judge(person: Person, action: Action) -> Result<(), Denial> {
     if person.is_bot && action != Action::CloseConversation(Stake::Minor) {
         return Err(Denial::Bot);

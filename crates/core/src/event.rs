@@ -16,12 +16,12 @@ pub use skip::SkipReason;
 use crate::domain::{CommentId, CommitSha, Login, PrKey, RepoName};
 use serde_json::Value;
 
-/// What the event is judged by.
+/// The rules that an event is judged by.
 #[derive(Debug, Clone, Copy)]
 pub struct TriggerRules<'a> {
     /// With its `@`.
     pub mention: &'a str,
-    /// Whether the run holds what it needs to reach a model; forks and Dependabot get no secrets.
+    /// True if the run holds what it needs to reach a model; forks and Dependabot get no secrets.
     pub has_model_key: bool,
 }
 

@@ -16,7 +16,7 @@ use crate::event::{self, Command, EventKind, SkipReason};
 use crate::state::block;
 use crate::state::record::Record;
 
-/// What a run has to do.
+/// The work that is left for a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Plan {
     Skip(SkipReason),
@@ -38,7 +38,7 @@ pub struct Situation<'a> {
     pub forks: ForkReviews,
     pub labels: &'a [String],
     pub skip_label: &'a str,
-    /// What the repository itself says.
+    /// The repository's own rules for skipping.
     pub skip: &'a Skip,
     pub author: Option<&'a Login>,
     pub files: Option<u64>,
@@ -47,7 +47,7 @@ pub struct Situation<'a> {
 }
 
 impl Situation<'_> {
-    /// Whether the pull request is to be left alone, before anything else is read of it.
+    /// Returns the reason to leave the pull request alone, before anything else is read of it.
     #[must_use]
     pub fn skip_reason(&self) -> Option<SkipReason> {
         if !self.open {
@@ -72,7 +72,7 @@ impl Situation<'_> {
         if asked { None } else { self.unwanted() }
     }
 
-    /// Whether the repository does not want it to be reviewed unless somebody asks.
+    /// Returns the reason if the repository does not want a review unless somebody asks for one.
     fn unwanted(&self) -> Option<SkipReason> {
         let mention = self.mention.to_owned();
         if let Some(author) = self.author.filter(|one| self.skip.authors.contains(one)) {
@@ -101,15 +101,15 @@ impl Situation<'_> {
 pub struct Change<'a> {
     pub merge_base: &'a CommitSha,
     pub head: &'a CommitSha,
-    /// How many files it changes.
+    /// The number of files that it changes.
     pub files: usize,
-    /// How many of them have to be shown to the model.
+    /// The number of files that have to be shown to the model.
     pub owed: usize,
     /// The files that nobody can show.
     pub unreadable: &'a [String],
 }
 
-/// What is left to do for a head, given the records that runs before have left on it.
+/// Decides what is left to do for a head, given the records that earlier runs have left on it.
 #[must_use]
 pub fn plan(records: Vec<Record>, change: &Change<'_>, rules: &str) -> Plan {
     let (base, head) = (change.merge_base, change.head);
@@ -168,15 +168,15 @@ pub(crate) fn to_judge<'a>(
 /// So many in one turn; each takes its code, then and now, and a judgement. People who wait come first.
 pub(crate) const MOST_JUDGED: usize = 50;
 
-/// What the event's own comment asks for.
+/// The request in the event's own comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     pub comment: CommentId,
     pub command: Command,
 }
 
-/// What a person asked for, on top of what is pending: a full review is made again, once for each comment that asks
-/// for it, and a question about a draft is answered, or a finding dismissed, without a review.
+/// Adds a person's request to the plan: a full review is made again, once for each comment that asks for it, and a
+/// question about a draft is answered, or a finding dismissed, without a review.
 #[must_use]
 pub(crate) fn on_request(
     plan: Plan,
@@ -229,7 +229,7 @@ pub struct Asking {
     pub seq: u32,
     /// The file, and the line where there is one.
     pub place: String,
-    /// What was said there before: author and text.
+    /// The earlier comments there: author and text.
     pub before: Vec<(String, String)>,
 }
 

@@ -17,7 +17,7 @@ pub struct NewCheckRun {
     pub head_sha: CommitSha,
     /// Whose run it is, for the runs that find it later.
     pub external_id: String,
-    /// Where the "details" link leads.
+    /// The target of the "details" link.
     pub details_url: Option<String>,
     pub output: CheckOutput,
     /// `None`: it is in progress.
@@ -71,7 +71,7 @@ impl GitHub {
         self.once(send, look).await
     }
 
-    /// Whether the token may write check runs, asked for one on a commit that does not exist: GitHub refuses it either
+    /// True if the token may write check runs. Asks for one on a commit that does not exist: GitHub refuses it either
     /// way, but says which of the two is missing.
     pub async fn may_check(&self, repo: &RepoName) -> Result<bool, ApiError> {
         let body = json!({"name": "Asked whether this token may write checks.", "head_sha": "0".repeat(40)});
@@ -124,8 +124,8 @@ impl GitHub {
         Ok(runs.into_iter().map(domain_check_run).collect())
     }
 
-    /// What the check runs of that name say on these commits, on the last ten of the pull request, and on the heads
-    /// that its last fifty forced pushes replaced, all in one request. A commit that is gone says nothing.
+    /// Returns the texts of the check runs of that name on these commits, on the last ten of the pull request, and on
+    /// the heads that its last fifty forced pushes replaced, all in one request. A commit that is gone has none.
     pub async fn check_texts(
         &self,
         key: &PrKey,
@@ -148,7 +148,8 @@ impl GitHub {
     }
 }
 
-/// What the check runs of one name say on the last commits of a pull request, on its replaced heads, and on others.
+/// Reads the texts of the check runs of one name on the last commits of a pull request, on its replaced heads, and on
+/// others.
 const TEXTS: &str = "query($owner: String!, $name: String!, $number: Int!, $check: String!) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {

@@ -27,7 +27,7 @@ const SHORTEST_TIMEOUT: Duration = Duration::from_secs(1);
 const TRIES: u32 = 3;
 const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
 const LONGEST_RATE_WAIT: Duration = Duration::from_mins(2);
-/// What a run waits for rate limits in all: a limit that outlasts it is not lifted in time.
+/// The total time that a run waits for rate limits: a limit that outlasts it is not lifted in time.
 const PATIENCE: Duration = Duration::from_mins(10);
 const MOST_PAGES: usize = 400;
 
@@ -39,7 +39,7 @@ pub struct GitHub {
     pub(super) clock: Clock,
     /// When the last write ended; held during a write, so that there is one at a time.
     pace: Mutex<Pace>,
-    /// What is left of it.
+    /// The rest of that time.
     patience: Mutex<Duration>,
     remembered: Remembered,
     /// `None`: what is written is sent.
@@ -209,7 +209,7 @@ impl GitHub {
         }
     }
 
-    /// How long to wait before the same is sent again; `None`: it is not.
+    /// Returns the pause before the same request is sent again; `None`: it is not.
     async fn pause(&self, call: &Call, error: &ApiError, tries: u32) -> Option<Duration> {
         if tries >= TRIES {
             return None;

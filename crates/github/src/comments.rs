@@ -1,4 +1,4 @@
-//! What is said on a pull request: reviews, review comments and the conversation, read to the end. `once.rs` has the
+//! Reads the comments of a pull request: reviews, review comments and the conversation, to the end. `once.rs` has the
 //! writes that must happen once.
 
 use super::client::GitHub;
@@ -140,8 +140,8 @@ impl GitHub {
         Ok(comments.into_iter().map(domain_issue_comment).collect())
     }
 
-    /// Whether the token may comment, asked with a reply to a comment that does not exist: GitHub refuses it
-    /// either way, but says which of the two is missing.
+    /// True if the token may comment. Asks with a reply to a comment that does not exist: GitHub refuses it either way,
+    /// but says which of the two is missing.
     pub async fn may_comment(&self, key: &PrKey) -> Result<bool, ApiError> {
         let route = format!("{}/comments/1/replies", pull(key));
         let body = json!({"body": "Asked whether this token may comment."});

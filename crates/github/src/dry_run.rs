@@ -20,7 +20,7 @@ impl Rehearsal {
         kept.clone()
     }
 
-    /// What comes back in GitHub's place: things without an address, whose number no thing of GitHub's has.
+    /// Answers in GitHub's place: with things that have no address, and whose number no thing of GitHub's has.
     pub(super) fn answer(&self, call: &Call, redactor: &Redactor) -> Result<Arc<Answer>, ApiError> {
         if call.class == Class::Read {
             // It asks whether something may be written. A rehearsal does not depend on it.

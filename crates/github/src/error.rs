@@ -1,5 +1,5 @@
-//! What can go wrong in a call, classified once: GitHub says "forbidden" for a missing permission and for a
-//! rate limit alike, and the two need opposite answers. Pure.
+//! Errors of a call, classified once: GitHub says "forbidden" for a missing permission and for a rate limit alike, and
+//! the two need opposite answers. Pure.
 
 use super::wire;
 use http::{HeaderMap, StatusCode};
@@ -29,7 +29,7 @@ pub enum SetupError {
 /// GitHub's advice where a rate limit names no time.
 const UNNAMED_WAIT: Duration = Duration::from_mins(1);
 
-/// How GitHub calls a limit that is not of requests an hour.
+/// GitHub's name for a limit that is not of requests an hour.
 const SECONDARY: &str = "secondary rate limit";
 
 /// A call that failed. Every sentence names the call.
@@ -112,7 +112,7 @@ impl ApiError {
         )
     }
 
-    /// What failed so may succeed in a moment.
+    /// True if the same request may succeed in a moment.
     pub(super) fn is_passing(&self) -> bool {
         matches!(
             self,
@@ -121,7 +121,7 @@ impl ApiError {
     }
 }
 
-/// What the refusal of a request that could not succeed says about the right to make it.
+/// Derives the right to make a request from the refusal of one that could not succeed.
 pub(super) fn may(refusal: ApiError) -> Result<bool, ApiError> {
     match refusal {
         ApiError::NotFound { .. } | ApiError::Unprocessable { .. } => Ok(true),
@@ -145,8 +145,8 @@ fn grants(needed: &[String]) -> String {
     format!("add {} to the job's permissions", lines.join(" and "))
 }
 
-/// What GitHub says it wanted, `pull_requests=write,contents=read; …`, as a workflow writes it. Of several ways the
-/// first.
+/// The permissions that GitHub asks for, `pull_requests=write,contents=read; …`, as a workflow writes them. Of several
+/// alternatives the first.
 fn needed(headers: &HeaderMap) -> Vec<String> {
     let named = headers.get("x-accepted-github-permissions");
     let named = named.and_then(|value| value.to_str().ok()).unwrap_or("");
@@ -237,8 +237,8 @@ fn is_exhausted(headers: &HeaderMap) -> bool {
     number(headers, "x-ratelimit-remaining") == Some(0)
 }
 
-/// How long GitHub asks us to stay away: `retry-after`, else until the reset of the limit that is `exhausted`, else a
-/// minute.
+/// The time that GitHub asks clients to wait: `retry-after`, else until the reset of the limit that is `exhausted`,
+/// else a minute.
 fn wait(headers: &HeaderMap, exhausted: bool, now: u64) -> Duration {
     if let Some(seconds) = number(headers, "retry-after") {
         return Duration::from_secs(seconds);

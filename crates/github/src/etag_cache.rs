@@ -7,7 +7,7 @@ use http::header::ETAG;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is kept at most, in bytes of answers. What comes later is asked for anew.
+/// The maximum size of the cache, in bytes of answers. Later answers are not cached.
 const ROOM: usize = 16 << 20;
 
 /// By route.

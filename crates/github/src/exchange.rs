@@ -40,7 +40,7 @@ pub(super) struct Call {
     pub(super) hint: &'static str,
 }
 
-/// Whether a call may be sent again after an answer that says nothing.
+/// The rule for sending a call again after an answer that does not tell if it happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// Freely.
@@ -109,7 +109,7 @@ impl Call {
         self.method == Method::GET
     }
 
-    /// Whether GitHub stays as it is, whatever it answers.
+    /// True if the call changes nothing at GitHub, whatever the answer.
     pub(super) fn only_reads(&self) -> bool {
         self.is_get() || (self.graphql && self.class == Class::Read)
     }
@@ -130,7 +130,7 @@ impl Call {
         }
     }
 
-    /// What "not found" means for this call.
+    /// Sets the meaning of "not found" for this call.
     pub(super) fn or_hint(self, hint: &'static str) -> Self {
         Self { hint, ..self }
     }

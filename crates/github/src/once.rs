@@ -1,5 +1,6 @@
-//! What must happen exactly once: a review, a comment, a reply. GitHub has no idempotency keys, so after an answer that
-//! says nothing we look whether it happened, several times, because GitHub shows a write late; only then is it sent again.
+//! Writes that must happen exactly once: a review, a comment, a reply. GitHub has no idempotency keys, so after an
+//! answer that does not tell, the client looks whether the write happened, several times, because GitHub shows a write
+//! late; only then is it sent again.
 
 use super::client::GitHub;
 use super::comments::{
@@ -20,7 +21,7 @@ const LOOKS: [Duration; 3] = [
     Duration::from_secs(15),
 ];
 
-/// How GitHub refuses a second draft of one account.
+/// GitHub's refusal of a second draft of one account.
 const SECOND_DRAFT: &str = "one pending review";
 
 impl GitHub {
@@ -43,8 +44,8 @@ impl GitHub {
         self.once(send, look).await
     }
 
-    /// Whether GitHub takes these comments, asked with a draft, of which nobody is told and which is deleted at once.
-    /// `review` has no event, and a body that tells our drafts from a person's.
+    /// True if GitHub takes these comments. Asks with a draft, which notifies nobody and is deleted at once. `review`
+    /// has no event, and a body that tells the reviewer's drafts from a person's.
     pub async fn takes(&self, key: &PrKey, review: &NewReview) -> Result<bool, ApiError> {
         let name = "try the anchors of the review";
         let body = review_body(name, review)?;
@@ -201,7 +202,7 @@ impl GitHub {
     }
 }
 
-/// What tells a text of ours from every other: its block, which holds a signature or random ids.
+/// Returns the part that tells the reviewer's text from every other: its block, which holds a signature or random ids.
 fn mark(body: &str) -> &str {
     let block = body.rfind("<!-- rmcoc:").map_or(body, |at| &body[at..]);
     block.trim()

@@ -1,5 +1,5 @@
-//! How fast writes may follow each other: a few at once, then one a second. GitHub asks for the second where writes are many,
-//! and a usual review has four. Separate from the client, because it needs a clock's numbers and no clock.
+//! The pace of writes: a few at once, then one a second. GitHub asks for the second where writes are many, and a usual
+//! review has four. Separate from the client, because it needs a clock's numbers and no clock.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ impl Pace {
         }
     }
 
-    /// How long the next write has to wait. It counts as written then.
+    /// Returns the pause before the next write, and counts it as written then.
     pub(super) fn next(&mut self, now: Instant) -> Duration {
         let done = self.done.map_or(now, |done| done.max(now));
         self.done = Some(done + self.between);

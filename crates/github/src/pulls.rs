@@ -27,11 +27,11 @@ pub struct PullRequest {
     pub base_ref: String,
     pub from_fork: bool,
     pub html_url: String,
-    /// How many files change; GitHub lists at most 3000 of them.
+    /// The number of changed files; GitHub lists at most 3000 of them.
     pub changed_files: Option<u64>,
-    /// How many lines were added and removed.
+    /// The number of lines that were added or removed.
     pub changed_lines: Option<u64>,
-    /// How many comments stand on its lines: another number is another discussion.
+    /// The number of comments on its lines: another number is another discussion.
     pub review_comments: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ pub struct CommitInfo {
     pub author: Option<Login>,
 }
 
-/// What an account may do in a repository.
+/// The access level of an account in a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Permission {
     None,

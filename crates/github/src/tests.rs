@@ -230,7 +230,7 @@ async fn a_read_is_repeated_after_a_bad_gateway_but_not_for_ever() {
     assert_eq!(down.count(), 3);
 }
 
-/// How often something was written.
+/// The number of writes.
 fn posted(server: &Server) -> usize {
     let asked = server.asked();
     asked

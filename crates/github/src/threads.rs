@@ -91,14 +91,14 @@ pub struct Edit {
 }
 
 impl GitHub {
-    /// Who we are. `GET /user` refuses an app's token, this does not.
+    /// Returns the login of the token. `GET /user` refuses an app's token, this does not.
     pub async fn viewer(&self) -> Result<Login, ApiError> {
         let call = Call::query("ask who we are", VIEWER, &json!({}));
         let data: wire::Viewer = self.graphql(call).await?;
         Ok(Login::new(&data.viewer.login))
     }
 
-    /// Who we are, and every conversation with every comment.
+    /// Returns the login of the token, and every conversation with every comment.
     pub async fn review_threads(
         &self,
         key: &PrKey,

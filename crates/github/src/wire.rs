@@ -202,7 +202,7 @@ pub(crate) struct CommentToPost<'a> {
     pub start_side: Option<&'static str>,
 }
 
-/// What a refused call says about itself. `errors` may hold texts or objects.
+/// The body of a refused call. `errors` may hold texts or objects.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub message: String,

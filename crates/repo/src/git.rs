@@ -24,7 +24,7 @@ use secrecy::SecretString;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where the commits can be fetched.
+/// The repository from which the commits can be fetched.
 #[derive(Debug, Clone)]
 pub struct Remote {
     /// `https://host/owner/name`, without credentials.
@@ -32,7 +32,7 @@ pub struct Remote {
     pub token: Option<SecretString>,
 }
 
-/// Where the objects of a commit were found.
+/// The place where the objects of a commit were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     Workspace,

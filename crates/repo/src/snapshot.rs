@@ -20,7 +20,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tree::Tree;
 
-/// How much of a repository is written.
+/// Limits on the part of a repository that is written.
 #[derive(Debug, Clone, Copy)]
 pub struct Caps {
     pub file_bytes: u64,
@@ -38,13 +38,13 @@ impl Default for Caps {
     }
 }
 
-/// What a snapshot is made of.
+/// The contents of a snapshot.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     pub head: &'a CommitSha,
     /// Every path of the base. Its `AGENTS.md` files are the rules.
     pub base: &'a [TreeEntry],
-    /// What the pull request changes: it is written first.
+    /// The files that the pull request changes: they are written first.
     pub changed: &'a [FileDiff],
 }
 
@@ -54,11 +54,11 @@ pub struct LeftOut {
     /// As the repository names it.
     pub path: String,
     pub reason: Reason,
-    /// Whether the pull request changes it.
+    /// True if the pull request changes it.
     pub changed: bool,
 }
 
-/// What was written, and under which names.
+/// The written files, and their names.
 #[derive(Debug)]
 pub struct Snapshot {
     root: PathBuf,
@@ -109,7 +109,7 @@ pub async fn write(
 }
 
 impl Snapshot {
-    /// Where the files are.
+    /// The folder of the files.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root

@@ -1,4 +1,4 @@
-//! What the machine gives: time, randomness, HTTP clients that leave it.
+//! Access to the machine: time, randomness, HTTP clients that leave it.
 
 pub mod clock;
 pub mod outbound;

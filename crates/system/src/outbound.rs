@@ -31,7 +31,7 @@ pub fn client(network: &[(String, String)]) -> Result<ClientBuilder, ProxyError>
     Ok(builder)
 }
 
-/// Whether the way out leads through a proxy.
+/// True if requests leave through a proxy.
 #[must_use]
 pub fn is_proxied(network: &[(String, String)]) -> bool {
     let exempt = variable(network, "no_proxy").is_some_and(|(_, hosts)| hosts == "*");

@@ -20,8 +20,8 @@ pub fn decoded(bytes: &[u8]) -> Option<String> {
     text.filter(|text| is_text(text))
 }
 
-/// Whether a part of it that could do something is ASCII: two such bytes in a row, which UTF-16 has as one rare character.
-/// Padding with NUL bytes must not make code look like another script.
+/// True if a part of it that could do something is ASCII: two such bytes in a row, which UTF-16 has as one rare
+/// character. Padding with NUL bytes must not make code look like another script.
 fn is_ascii_in_pairs(bytes: &[u8]) -> bool {
     let is_ascii = |byte: u8| byte.is_ascii_graphic() || byte == b' ' || byte == b'\n';
     let pairs = bytes
@@ -66,7 +66,7 @@ fn mostly_utf8(bytes: &[u8]) -> Option<String> {
     (odd * 10 <= bytes.len()).then(|| utf8_text(bytes))
 }
 
-/// Whether most of it is what people write. NUL bytes count neither way: padding must not turn code into data.
+/// True if most of it is text that people write. NUL bytes count neither way: padding must not turn code into data.
 fn is_text(text: &str) -> bool {
     let (mut plain, mut odd) = (0_usize, 0_usize);
     for c in text.chars().filter(|c| *c != '\0') {

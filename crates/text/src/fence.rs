@@ -22,7 +22,7 @@ impl Fence {
         &self.nonce
     }
 
-    /// What a person wrote, with nothing hidden in it.
+    /// Fences text that a person wrote, with nothing hidden in it.
     #[must_use]
     pub fn prose(&self, what: &str, text: &str) -> String {
         self.wrap(what, &Prose::of(text).text)

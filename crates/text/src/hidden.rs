@@ -58,7 +58,7 @@ pub(crate) fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// Whether a selector after this character has something to select. A row of them would be a message in itself.
+/// True if a selector after this character has something to select. A row of them would be a message in itself.
 #[must_use]
 pub(crate) fn takes_selector(c: char) -> bool {
     !(c.is_whitespace() || is_hidden(c) || is_selector(c))
@@ -68,7 +68,7 @@ pub(crate) fn takes_selector(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// What Unicode calls `Default_Ignorable_Code_Point`, as `DerivedCoreProperties.txt` lists it.
+    /// Unicode's `Default_Ignorable_Code_Point`, as `DerivedCoreProperties.txt` lists it.
     #[rustfmt::skip]
     const IGNORABLE: &[std::ops::RangeInclusive<char>] = &[
         '\u{ad}'..='\u{ad}', '\u{34f}'..='\u{34f}', '\u{61c}'..='\u{61c}', '\u{115f}'..='\u{1160}',

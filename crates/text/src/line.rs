@@ -1,6 +1,6 @@
 //! A line for a terminal, in pieces. Where there are no colours, it is their text.
 
-/// How a piece of a line looks.
+/// The look of a piece of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     Plain,

@@ -5,7 +5,7 @@ use crate::hidden::{is_hidden, is_line_break, is_selector, takes_selector};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
-/// What marks text that GitHub's page does not show.
+/// The marker for text that GitHub's page does not show.
 const UNSEEN: &str = "[not shown to readers:";
 
 /// The flags that are spelled with tags and that fonts know. Any other spelling can carry words.
@@ -94,7 +94,7 @@ pub fn strip(text: &str) -> (String, usize) {
     (out, dropped)
 }
 
-/// What emoji are made of, roughly: joiners between letters are of no use to a reader of English or of code.
+/// True for characters of emoji, roughly: joiners between letters are of no use to a reader of English or of code.
 fn is_picture(c: char) -> bool {
     matches!(c,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}'
@@ -102,7 +102,7 @@ fn is_picture(c: char) -> bool {
         | '\u{2900}'..='\u{297f}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// What GitHub would make of a text, as far as it hides something.
+/// The text as GitHub would render it, as far as it hides something.
 struct Page {
     /// Raw HTML, outside code.
     html: Vec<Range<usize>>,

@@ -23,7 +23,7 @@ use std::ops::Range;
 /// after these was built to be taken apart, and none of it is kept.
 const ROUNDS: usize = 4;
 
-/// What was taken out: the words in the brackets that replace it.
+/// The kind of a removed secret: the words in the brackets that replace it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind(&'static str);
 
@@ -67,7 +67,7 @@ struct Hit {
 }
 
 impl Hit {
-    /// Whether a later one overlaps, or goes on with the same kind of secret.
+    /// True if a later one overlaps, or goes on with the same kind of secret.
     fn meets(&self, later: &Self) -> bool {
         later.span.start < self.span.end
             || (later.span.start == self.span.end && later.kind == self.kind)

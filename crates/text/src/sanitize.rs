@@ -34,7 +34,7 @@ pub fn clean(text: &str) -> String {
     close_fences(settled(text.replace("<!--", "&lt;!--")))
 }
 
-/// Whether a cleaned text still means the same behind other words in the same line.
+/// True if a cleaned text still means the same behind other words in the same line.
 #[must_use]
 pub fn begins_with_words(cleaned: &str) -> bool {
     let words = matches!(parser(cleaned).next(), Some(Event::Start(Tag::Paragraph)));
@@ -150,7 +150,7 @@ fn as_code(text: &str) -> String {
     references::without_commands(&format!("    {text}"))
 }
 
-/// Whether a paragraph appended to the text would be a paragraph.
+/// True if a paragraph appended to the text would be a paragraph.
 fn ends_clean(text: &str) -> bool {
     let probe = format!("{text}\n\nprobe");
     let mut depth = 0_usize;

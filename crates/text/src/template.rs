@@ -1,7 +1,7 @@
 //! Prompt templates with strict placeholders: one that is unknown or unused is an error, so that a prompt and
 //! the code that fills it cannot drift apart.
 
-/// What is wrong between a template and its values.
+/// A mismatch between a template and its values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     #[error("the prompt asks for {{{{{0}}}}}, which nobody gives")]

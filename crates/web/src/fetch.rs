@@ -57,7 +57,7 @@ impl Default for Limits {
 /// A page as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Where it was in the end.
+    /// The final URL.
     pub url: String,
     pub text: String,
 }
@@ -94,7 +94,7 @@ impl Fetcher {
         }
     }
 
-    /// Whether the URL may be asked for, as far as its look tells.
+    /// Judges the URL by its look. Fails if it may not be fetched.
     pub(crate) fn target(&self, url: &str) -> Result<Target, String> {
         Target::parse(url, &self.reach)
     }

@@ -34,18 +34,18 @@ impl Filter {
         }
     }
 
-    /// Whether all bits of an entry are set.
+    /// True if all bits of an entry are set.
     pub(super) fn contains(&self, hash: u64, probes: u32) -> bool {
         let (block, mut bits) = self.place(hash, probes);
         bits.all(|bit| self.blocks[block][bit / 64] & (1 << (bit % 64)) != 0)
     }
 
-    /// Whether more than half of the bits are set. Beyond that a probe says less than one bit.
+    /// True if more than half of the bits are set. Beyond that a probe says less than one bit.
     pub(super) fn is_full(&self) -> bool {
         self.ones * 2 > self.blocks.len() * BLOCK
     }
 
-    /// How many bits are set, of a hundred.
+    /// The percentage of bits that are set.
     pub(super) fn percent(&self) -> usize {
         self.ones * 100 / (self.blocks.len() * BLOCK)
     }

@@ -136,7 +136,7 @@ impl Writer {
         }
     }
 
-    /// What is due before a word.
+    /// Writes the white space that is due before a word.
     fn gap(&mut self) {
         if self.breaks > 0 {
             self.out.extend(std::iter::repeat_n('\n', self.breaks));

@@ -1,4 +1,4 @@
-//! Whether a query or a URL would carry something out: text of the repository, or a secret. Separate from the
+//! Detects queries and URLs that would carry something out: text of the repository, or a secret. Separate from the
 //! fetching, because it is judged before a name is even resolved: a lookup of a host name is a message, too.
 //!
 //! A copied line, any run of five words and any part of a key are recognised, however they are spaced or encoded.
@@ -23,16 +23,18 @@ const KEY_PART: usize = 16;
 const KEY_SHINGLE: usize = 12;
 /// A longer run of letters and signs of Base64 is an image or the like.
 const LONGEST_KEY: usize = 8192;
-/// How many words are taken at a time. No piece has more than `LETTERS` words, so that many are kept for the next time.
+/// The number of words that are taken at a time. No piece has more than `LETTERS` words, so that many are kept for the
+/// next time.
 const AT_A_TIME: usize = 8192;
 /// Links that are remembered, and the longest of them; no more are exempt.
 const MOST_LINKS: usize = 100_000;
 const LONGEST_LINK: usize = 2_000;
 
-/// What an entry of the filter is, and how often it is probed. A question of 60 letters has about 40 places where a
-/// quotation could begin, each with some 20 ends, in a dozen readings. With half of the filter's bits set, a first part is
-/// found by chance in one of 2^6 places, then a piece with one of 2^13 ends, and a part of a key in one of 2^16 places: about
-/// one question in a hundred is refused for nothing, and with a quarter of the bits set none in a million.
+/// The kind of an entry in the filter, and the number of its probes. A question of 60 letters has about 40 places where
+/// a quotation could begin, each with some 20 ends, in a dozen readings. With half of the filter's bits set, a first
+/// part is found by chance in one of 2^6 places, then a piece with one of 2^13 ends, and a part of a key in one of 2^16
+/// places: about one question in a hundred is refused for nothing, and with a quarter of the bits set none in a
+/// million.
 #[derive(Clone, Copy)]
 enum Entry {
     /// The first letters of a piece, so that most places of a question are passed over at once.
@@ -76,7 +78,7 @@ impl Default for RepositoryText {
 }
 
 impl RepositoryText {
-    /// What it takes in memory.
+    /// The memory that it takes.
     pub(crate) const BYTES: usize = filter::BYTES;
 
     /// With room for other than the usual amount of text.
@@ -114,7 +116,7 @@ impl RepositoryText {
         }
     }
 
-    /// Whether there was more text than can be told from other text.
+    /// True if there was more text than can be told from other text.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.filter.is_full()
@@ -175,7 +177,7 @@ impl RepositoryText {
             || (0..letters.len()).any(|start| self.begins_piece(&letters[start..]))
     }
 
-    /// Whether a text begins with a piece.
+    /// True if a text begins with a piece.
     fn begins_piece(&self, letters: &[char]) -> bool {
         let Some((beginning, rest)) = letters.split_at_checked(LETTERS) else {
             return false;
@@ -215,7 +217,7 @@ fn least(part: &[char]) -> u64 {
         .unwrap_or(SEED)
 }
 
-/// What is left of a text when spacing, punctuation and case are gone.
+/// Reduces a text to its letters: without spacing, punctuation and case.
 fn letters(text: &str) -> impl Iterator<Item = char> + '_ {
     text.chars()
         .filter(|c| c.is_alphanumeric())

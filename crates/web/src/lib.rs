@@ -27,7 +27,7 @@ const LONGEST_COMPLAINT: usize = 500;
 /// Of each kind in a run: enough for a review, too few to carry much out.
 const MOST_CALLS: usize = 30;
 
-/// What the two tools share.
+/// The state that the two tools share.
 #[derive(Debug)]
 pub struct Web {
     search: Search,
@@ -63,7 +63,7 @@ impl Web {
         let _stays = self.guard.set(None);
     }
 
-    /// Whether pages can be fetched.
+    /// True if pages can be fetched.
     #[must_use]
     pub fn fetches(&self) -> bool {
         self.fetcher.is_some()

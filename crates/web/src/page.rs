@@ -1,5 +1,5 @@
-//! What an answer of a server becomes: its kind judged, its bytes decoded, its text cleaned and cut. Separate from the
-//! connection, so that it can be tested without one.
+//! Turns an answer of a server into text: judges its kind, decodes its bytes, cleans and cuts the text. Separate from
+//! the connection, so that it can be tested without one.
 
 use super::html;
 use encoding_rs::{Encoding, UTF_8};

@@ -28,7 +28,7 @@ const CLOSED_V4: &[([u8; 4], u32)] = &[
 /// multicast all lie outside it.
 const OPEN_V6: (u16, u32) = (0x2000, 3);
 
-/// What is not public in that block: protocol assignments with Teredo, documentation, 6to4.
+/// Ranges of that block that are not public: protocol assignments with Teredo, documentation, 6to4.
 const CLOSED_V6: &[([u16; 2], u32)] = &[
     ([0x2001, 0x0000], 23),
     ([0x2001, 0x0db8], 32),
@@ -36,7 +36,7 @@ const CLOSED_V6: &[([u16; 2], u32)] = &[
     ([0x3fff, 0x0000], 20),
 ];
 
-/// Whether anybody on the internet could reach it, so that reaching it gives nobody more than he has.
+/// True if anybody on the internet could reach it, so that reaching it gives nobody more than they have.
 #[must_use]
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {

@@ -20,7 +20,7 @@ const RESULTS: u32 = 8;
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 
-/// Why there are no results.
+/// The reason why there are no results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// In our words.
@@ -71,7 +71,7 @@ impl Search {
         Self { time, ..self }
     }
 
-    /// What the endpoint found, as text.
+    /// Returns the results of the endpoint, as text.
     pub(crate) async fn search(&self, query: &str) -> Result<String, Failure> {
         tokio::time::timeout(self.time, self.ask(query))
             .await

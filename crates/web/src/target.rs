@@ -1,5 +1,5 @@
-//! What may be fetched, judged by the look of its URL. Pure, and a value with one production setting: the tests
-//! bring a setting of their own instead of a switch in the product.
+//! Judges if a URL may be fetched, by its look. Pure, and a value with one production setting: the tests bring a
+//! setting of their own instead of a switch in the product.
 
 use super::public_address;
 use reqwest::Url;
@@ -21,7 +21,7 @@ const CLOSED_NAMES: &[&str] = &[
     "invalid",
 ];
 
-/// How far a fetch may go.
+/// The targets that a fetch may reach.
 #[derive(Debug, Clone)]
 pub struct Reach {
     ports: Vec<u16>,
@@ -75,7 +75,7 @@ impl Target {
         Self::judge(url, reach)
     }
 
-    /// Where a redirection leads, judged like any other URL.
+    /// Returns the target of a redirection, judged like any other URL.
     pub(crate) fn redirected(&self, location: &str, reach: &Reach) -> Result<Self, String> {
         let url = self.0.join(location).map_err(|_| {
             "The page redirects to something that is no URL. Use another source.".to_owned()

@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 const PUBLIC: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const PRIVATE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
-/// What a server does with a connection after it has read the request.
+/// The act of a server after it has read the request.
 #[derive(Clone)]
 enum Does {
     /// Sends these bytes and closes.

@@ -64,7 +64,7 @@ struct RpcError {
     message: Option<String>,
 }
 
-/// What one message says: the results as text, or what went wrong. `None`: it is another message.
+/// Parses one message: the results as text, or the error. `None`: it is another message.
 #[must_use]
 pub(crate) fn answer(message: &str) -> Option<Result<String, String>> {
     let message: Message = serde_json::from_str(message).ok()?;

@@ -3,7 +3,7 @@
 
 use super::shapes::{self, Wire};
 
-/// Where requests say which model they mean.
+/// The part of a request that names the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ModelIn {
     Body,
@@ -11,7 +11,7 @@ pub(super) enum ModelIn {
     Header,
 }
 
-/// How one of OpenCode's adapters asks. Which path it takes may depend on the model.
+/// The request format of one of OpenCode's adapters. Which path it takes may depend on the model.
 pub(super) struct Adapter {
     pub(super) npm: &'static str,
     /// Its own address, for providers that have none in the catalogue.
@@ -49,7 +49,7 @@ const fn chat(npm: &'static str, url: Option<&'static str>) -> Adapter {
     }
 }
 
-/// What speaks with an endpoint of the user's own.
+/// The adapter for an endpoint of the user's own.
 pub(super) const ENDPOINT: Adapter = chat("@ai-sdk/openai-compatible", None);
 
 /// The adapters that OpenCode brings along and that take a key in a header. The addresses are those inside the

@@ -11,12 +11,11 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq as _;
 
-/// Where adapters put the key. Only here is the placeholder exchanged: in another header the key might be shown,
-/// as OpenRouter shows titles.
+/// The headers in which adapters send the key. Only here is the placeholder exchanged: in another header the key might
+/// be shown, as OpenRouter shows titles.
 const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "x-goog-api-key", "api-key"];
 
-/// What else adapters send. Everything that is not listed stays here: some endpoints let a header choose another
-/// host.
+/// Further headers that adapters send. Every other header is dropped: some endpoints let a header choose another host.
 const PASSED_ON: &[&str] = &[
     "accept",
     "user-agent",
@@ -41,7 +40,8 @@ const PASSED_ON: &[&str] = &[
     "ai-language-model-streaming",
 ];
 
-/// What OpenCode makes use of, or what helps to find a request at the provider. Cookies and places to go are not in it.
+/// Response headers that OpenCode uses, or that help to find a request at the provider. Cookies and redirect targets
+/// are not among them.
 const COMES_BACK: &[&str] = &[
     "content-type",
     "retry-after",
@@ -54,8 +54,8 @@ const COMES_BACK: &[&str] = &[
 ];
 const COMES_BACK_AS: &[&str] = &["x-ratelimit-", "ratelimit-", "anthropic-ratelimit-"];
 
-/// What Anthropic does only for those who name it: what the pinned OpenCode and its adapter name, as far as none of it
-/// has the provider reach out, run code or keep files. `claude-code-20250219` is a name of other versions.
+/// Values of `anthropic-beta` that are passed on: those that the pinned OpenCode and its adapter send, as far as none
+/// of them lets the provider make requests, run code or keep files. `claude-code-20250219` is sent by other versions.
 const BETAS: &[&str] = &[
     "interleaved-thinking-2025-05-14",
     "fine-grained-tool-streaming-2025-05-14",
@@ -82,7 +82,7 @@ pub(super) struct Admitted {
 
 /// The rules of one session.
 pub(super) struct Admission {
-    /// Where its paths begin, with a slash at the end.
+    /// The prefix of its paths, with a slash at the end.
     pub(super) prefix: String,
     pub(super) upstream: Upstream,
     pub(super) placeholder: SecretString,
@@ -189,7 +189,7 @@ impl Admission {
         }
     }
 
-    /// What stands before the placeholder, if this is the placeholder.
+    /// Returns the scheme before the placeholder (`Bearer ` or nothing), if the value is this session's placeholder.
     fn scheme(&self, given: &[u8]) -> Option<&'static str> {
         let bare = given.strip_prefix(b"Bearer ");
         let scheme = if bare.is_some() { "Bearer " } else { "" };
@@ -203,14 +203,14 @@ impl Admission {
     }
 }
 
-/// Whether a request is for another host than ours, or comes from a browser.
+/// True if a request names another host than the loopback server, or comes from a browser.
 fn is_elsewhere(host: &str, uri: &Uri, headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
     let ours = hosts.next().is_some_and(|given| given == host) && hosts.next().is_none();
     !ours || uri.authority().is_some() || headers.contains_key(header::ORIGIN)
 }
 
-/// Why a request to no session's route is refused.
+/// Returns the reason for refusing a request that belongs to no session's route.
 pub(super) fn stranger(host: &str, uri: &Uri, headers: &HeaderMap) -> Refusal {
     if is_elsewhere(host, uri, headers) {
         Refusal::Elsewhere

@@ -2,8 +2,9 @@
 //! what its wire format lists? Pure. serde_json parses, and a visitor follows the table of the wire format: it builds no
 //! tree, and keeps nothing of what it reads but the keys of the objects that are open.
 //!
-//! What passes is sent on byte for byte. Another parser cannot read it otherwise: no key stands twice in an object after
-//! unescaping, none differs from a listed one in its spelling only, and the JSON is strict, with nothing after it.
+//! An accepted body is sent on byte for byte. Another parser cannot read it otherwise: no key stands twice in an object
+//! after unescaping, none differs from a listed one in its spelling only, and the JSON is strict, with nothing after
+//! it.
 
 use super::shapes::{NEVER_AT_TOP, Shape, Wire};
 use super::url_like::{is_address, is_inline};
@@ -21,7 +22,7 @@ const LONGEST_PATH: usize = 160;
 /// A tool that does nothing. OpenCode offers it where an endpoint wants a tool and the run has none left.
 const NOOP: &str = "_noop";
 
-/// Why a body is not passed on. Paths are made of plain names, without indices.
+/// The reason for not passing on a body. Paths are made of plain names, without indices.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BodyFault {
     #[error("its body is not one JSON object")]
@@ -60,7 +61,7 @@ pub(super) enum BodyFault {
     NotOff(String),
 }
 
-/// What a body is held against.
+/// The requirements that a body has to meet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     /// `None`: the model is named elsewhere, and must not be named here.
@@ -97,7 +98,7 @@ struct Reader<'a> {
     fault: RefCell<Option<BodyFault>>,
 }
 
-/// Where in a body something stands.
+/// A position inside a body.
 #[derive(Clone, Copy)]
 enum Place<'a> {
     Top,
@@ -241,7 +242,7 @@ impl Spot<'_> {
         }
     }
 
-    /// Whether this may be an object.
+    /// Fails unless an object may stand here.
     fn opens(&self) -> Result<(), BodyFault> {
         match self.shape {
             Shape::Free
@@ -302,7 +303,7 @@ impl Spot<'_> {
         Ok(Some(&Shape::Model))
     }
 
-    /// What is told of a key that stands twice.
+    /// The fault for a key that stands twice.
     fn twice(&self, key: &str) -> BodyFault {
         match (self.place, key) {
             (Place::Top, "model") => BodyFault::TwoModels,
@@ -338,7 +339,7 @@ impl Spot<'_> {
     }
 }
 
-/// Whether a key is written in visible ASCII.
+/// True if a key is written in visible ASCII.
 fn is_plain(key: &str) -> bool {
     key.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -51,7 +51,7 @@ impl Scrubber {
         }
     }
 
-    /// What may be passed on now that this has come, too.
+    /// Takes in a chunk and returns the bytes that may be passed on now.
     pub(super) fn push(&mut self, chunk: &[u8]) -> Vec<u8> {
         let mut text = std::mem::take(&mut self.held);
         text.extend_from_slice(chunk);
@@ -77,7 +77,7 @@ impl Scrubber {
         clean
     }
 
-    /// What was held back and turned out to be something else.
+    /// Returns the bytes that were held back and turned out to be no placeholder.
     pub(super) fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }

@@ -1,9 +1,9 @@
-//! What a request to a provider may hold, one table for each wire format: the objects and lists that the pinned
-//! OpenCode and its adapters send, and the rules for the values in them. A table, apart from the reader that follows
-//! it, so that a new version of OpenCode is a line here.
+//! The permitted content of a request to a provider, one table for each wire format: the objects and lists that the
+//! pinned OpenCode and its adapters send, and the rules for the values in them. A table, apart from the reader that
+//! follows it, so that a new version of OpenCode is a line here.
 
-/// What a value may be. Anything that is neither an object nor a list also stands in the place of one: `content` is a
-/// text or a list. An address does not stand in the place of an object.
+/// The permitted form of a value. Anything that is neither an object nor a list also stands in the place of one:
+/// `content` is a text or a list. An address does not stand in the place of an object.
 #[derive(Debug)]
 pub(super) enum Shape {
     /// Any JSON. Providers hand it to the model, or got it from the model, and do not act on it.
@@ -26,7 +26,7 @@ pub(super) enum Shape {
     Off,
     /// Not passed on, whatever it holds.
     Never,
-    /// What a key of an `Only` gets that is not listed: not passed on.
+    /// The shape of a key that an `Only` does not list: it is not passed on.
     Unlisted,
     /// Each item has this shape. Only `null` stands in the place of a list of `Only`.
     List(&'static Shape),
@@ -193,7 +193,7 @@ const CHAT_MESSAGE: Shape = Object(&[
     ),
 ]);
 
-/// What a model thought, in OpenRouter's form.
+/// A model's reasoning, in OpenRouter's form.
 const REASONING_DETAIL: Shape = Object(&[
     (
         "type",
@@ -234,7 +234,7 @@ const CHAT_PART: Shape = Object(&[
     ("cache_control", SETTINGS),
 ]);
 
-/// What a model thought, in Mistral's form.
+/// A model's reasoning, in Mistral's form.
 const CHAT_THOUGHT: Shape = Object(&[("type", Is(&["text"])), ("text", Text)]);
 
 pub(super) const MESSAGES: Wire = Wire {
@@ -510,7 +510,7 @@ const VERCEL_OPTIONS: Shape = Object(&[
     ("model", Never),
 ]);
 
-/// What came with an answer and goes back with it.
+/// Metadata of an earlier answer, which is sent back with that answer.
 const VERCEL_METADATA: Shape = Object(&[
     ("cacheControl", SETTINGS),
     ("cache_control", SETTINGS),

@@ -8,8 +8,8 @@ const FETCHED: &[&str] = &[
 /// The length of the longest of them.
 const LONGEST: usize = 6;
 
-/// Whether a text begins as an address does: with a scheme that is fetched, with `//`, or with any `scheme://`.
-/// Parsers drop control characters and white space, and read `\` as `/`.
+/// True if a text begins like an address: with a scheme that is fetched, with `//`, or with any `scheme://`. Parsers
+/// drop control characters and white space, and read `\` as `/`.
 pub(super) fn is_address(text: &str) -> bool {
     let slash = |letter: char| if letter == '\\' { '/' } else { letter };
     let letters = || text.chars().filter(|letter| !letter.is_control());
@@ -26,7 +26,7 @@ pub(super) fn is_address(text: &str) -> bool {
     scheme > 0 && from().skip(scheme).map(slash).take(3).eq("://".chars())
 }
 
-/// Whether a text is base64 or a `data:` URL.
+/// True if a text is base64 or a `data:` URL.
 pub(super) fn is_inline(text: &str) -> bool {
     let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_=".contains(&byte);
     text.starts_with("data:") || (!text.is_empty() && text.bytes().all(fit))

@@ -4,12 +4,12 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Where a provider is reached, and which of OpenCode's adapters speaks with it.
+/// A provider's address, and the OpenCode adapter that speaks with it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Provider {
     pub(super) adapter: String,
-    /// Where there is none, the adapter has its own.
+    /// `None`: the adapter has its own address.
     pub(super) url: Option<String>,
     /// Models that differ from their provider; the others are not listed.
     #[serde(default)]

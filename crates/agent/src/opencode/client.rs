@@ -23,7 +23,7 @@ const MAX_ANSWER: usize = 64 << 20;
 /// As much of an error as is read, quoted and not parsed.
 const MAX_ERROR: usize = 8 << 10;
 
-/// Why the sidecar could not be spoken to.
+/// An error of a request to the sidecar.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("OpenCode did not answer {call}: {cause}")]
@@ -124,14 +124,13 @@ impl Client {
         Ok(())
     }
 
-    /// What the session has cost, with the number of model requests. Reads every message: for the end of a
-    /// turn.
+    /// Returns the cost of the session, with the number of model requests. Reads every message: for the end of a turn.
     pub async fn usage(&self, session: &SessionId) -> Result<Usage, ClientError> {
         Ok(wire::usage(&self.messages(session).await?))
     }
 
-    /// What the session has cost so far, by OpenCode's own sum. Small whatever the session's length, so it
-    /// can be asked while a turn runs.
+    /// Returns the cost of the session so far, by OpenCode's own sum. Small whatever the session's length, so it can be
+    /// asked while a turn runs.
     pub async fn spent(&self, session: &SessionId) -> Result<(Tokens, f64), ClientError> {
         let session: wire::Session = self.get(&format!("/session/{session}")).await?;
         Ok(session.spent())
@@ -168,7 +167,7 @@ impl Client {
         Ok(())
     }
 
-    /// What happens from now on. It ends when the connection does.
+    /// Returns the stream of events from now on. It ends when the connection does.
     pub async fn events(
         &self,
     ) -> Result<impl Stream<Item = SidecarEvent> + Send + use<>, ClientError> {
@@ -202,7 +201,7 @@ impl Client {
         Ok(messages.last().map_or("", |last| last.prompt()).to_owned())
     }
 
-    /// Whether something is under way in a session, by its own word.
+    /// True if the session says that it is busy.
     pub(super) async fn is_busy(&self, session: &SessionId) -> Result<bool, ClientError> {
         let busy: wire::Busy = self.get("/session/status").await?;
         Ok(busy.contains_key(session.as_str()))

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 const KEPT_OUTPUT: usize = 64 * 1024;
 const SHOWN_OUTPUT: usize = 4_000;
 
-/// What must not be repeated when the process's output is.
+/// The secrets that must be removed from the process's output before it is logged.
 pub(super) fn secrets(config: &Value, password: &SecretString) -> Vec<SecretString> {
     let mut found = vec![password.clone()];
     let mut open = vec![config];

@@ -32,12 +32,12 @@ const HEALTH_TIMEOUT: Duration = Duration::from_millis(250);
 const HEALTH_PAUSE: Duration = Duration::from_millis(50);
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
-/// What is started, and where.
+/// The program to start, with its arguments, folders and limits.
 pub struct Spec {
     /// Our own program, which enters the walls and then becomes the sidecar.
     pub launcher: PathBuf,
     pub executable: PathBuf,
-    /// What it may execute besides itself.
+    /// Programs that it may execute besides itself.
     pub programs: Vec<PathBuf>,
     /// A directory of its own, which it may write.
     pub home: PathBuf,
@@ -50,7 +50,7 @@ pub struct Spec {
     pub password: SecretString,
     /// The port of our server, the one that it reaches whatever address it connects to.
     pub server: u16,
-    /// Whether a gap in the walls ends it before it begins.
+    /// Ends the process before it starts if the sandbox has a gap.
     pub require_walls: bool,
     /// It is ended when it takes more than this.
     pub quota: Quota,
@@ -66,7 +66,7 @@ impl fmt::Debug for Spec {
     }
 }
 
-/// Why there is no sidecar.
+/// The reason why no sidecar could be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error(
@@ -99,7 +99,7 @@ pub struct Sidecar {
     group: Pid,
     output: Output,
     confinement: Confinement,
-    /// How it ended, once it has.
+    /// The exit description, once the process has ended.
     ended: watch::Receiver<Option<String>>,
 }
 
@@ -128,7 +128,7 @@ impl Sidecar {
         &self.client
     }
 
-    /// What of the walls stands around it.
+    /// Returns the restrictions that the kernel granted.
     #[must_use]
     pub fn confinement(&self) -> &Confinement {
         &self.confinement
@@ -140,7 +140,8 @@ impl Sidecar {
         format!("{status}; its last output: {}", self.output.tail())
     }
 
-    /// How it ended, if it has; a moment is given to a process whose connection has just broken.
+    /// Returns the exit description, if the process has ended; waits a moment for a process whose connection has just
+    /// broken.
     pub(crate) async fn ended(&self) -> Option<String> {
         let moment = Duration::from_secs(1);
         tokio::time::timeout(moment, self.exited()).await.ok()

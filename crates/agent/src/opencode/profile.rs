@@ -1,5 +1,5 @@
-//! What the sidecar is allowed to do: the one place where permissions are written. Pure, so that a test can
-//! hold the real OpenCode against it.
+//! The permissions of the sidecar: the one place where they are written. Pure, so that a test can hold the real
+//! OpenCode against it.
 
 use reviewer_core::config::ModelChoice;
 use secrecy::{ExposeSecret, SecretString};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Who works in the sidecar.
+/// The kind of work that is done in the sidecar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// Reads, and says what it found through our tools. OpenCode's own web tools stay denied.
@@ -183,12 +183,12 @@ fn provider(model: &ModelChoice, endpoint: &ModelEndpoint) -> Value {
     })
 }
 
-/// What the sidecar's environment is made from.
+/// The inputs for the sidecar's environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
     /// A scratch home that only this sidecar uses.
     pub home: &'a Path,
-    /// What it may execute.
+    /// Programs that it may execute.
     pub programs: &'a [PathBuf],
     pub password: &'a SecretString,
     pub config: &'a Value,

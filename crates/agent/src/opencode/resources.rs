@@ -1,6 +1,6 @@
-//! How much memory and disk the sidecar takes. Separate, because the limits have to be ours: its runtime reserves address
-//! space far beyond what it uses, so the kernel's limits on that would end it at once, and the kernel has no limit for a
-//! folder.
+//! Limits on the memory and disk that the sidecar takes. Separate, because the reviewer has to enforce them itself: the
+//! sidecar's runtime reserves address space far beyond what it uses, so the kernel's limits on that would end it at
+//! once, and the kernel has no limit for a folder.
 #![expect(
     clippy::disallowed_methods,
     reason = "edge: reads /proc and the scratch home"
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// More files than this are too many, whatever they hold: OpenCode's home has a few dozen.
 const MOST_FILES: usize = 50_000;
 
-/// What the sidecar may take, in bytes.
+/// The sidecar's limits, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Quota {
     pub memory: u64,

@@ -23,12 +23,12 @@ pub struct Walls {
     /// The one port it may listen on, and those it may connect to, where no supervisor answers for its sockets.
     pub listen: u16,
     pub connect: Vec<u16>,
-    /// Whether the process that started it supervises its sockets, over its standard input.
+    /// True if the process that started it supervises its sockets, over its standard input.
     #[serde(default)]
     pub supervised: bool,
     /// The user and group to become; `None` where we are no superuser ourselves.
     pub user: Option<u32>,
-    /// Whether a gap ends it before it begins.
+    /// Ends the process before it begins if there is a gap.
     pub required: bool,
 }
 
@@ -41,11 +41,11 @@ pub(super) fn user(random: u32) -> u32 {
     USERS.start() + random % (USERS.end() - USERS.start() + 1)
 }
 
-/// What its runtime needs of the system besides libraries: of `/proc`, its own memory map. Anything more of `/proc/self`
-/// would give it its environment.
+/// Files that its runtime needs besides libraries: of `/proc`, its own memory map. Anything more of `/proc/self` would
+/// give it its environment.
 const SYSTEM: [&str; 3] = ["/proc/self/maps", "/dev/urandom", "/dev/random"];
 
-/// Where distributions have the shared libraries of programs that are not linked statically.
+/// Folders in which distributions keep the shared libraries of programs that are not linked statically.
 const LIBRARY_FOLDERS: [&str; 8] = [
     "/lib/x86_64-linux-gnu",
     "/usr/lib/x86_64-linux-gnu",
@@ -60,11 +60,11 @@ const LIBRARY_FOLDERS: [&str; 8] = [
 /// The largest file that it may write.
 const FILE_LIMIT: u64 = 1 << 30;
 
-/// How many files and sockets each of its processes may have open.
+/// The maximum number of files and sockets that each of its processes may have open.
 const DESCRIPTOR_LIMIT: u64 = 4_096;
 
-/// How many processes and threads it may have. Where it is no user of its own, this would count everything else that the
-/// person runs.
+/// The maximum number of processes and threads. Only set where the sidecar has a user of its own: otherwise it would
+/// count everything else that the person runs.
 const PROCESS_LIMIT: u64 = 512;
 
 /// Devices that it may write to.
@@ -118,7 +118,7 @@ impl fmt::Display for Gap {
     }
 }
 
-/// What of the walls stands.
+/// The restrictions that are in force.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     pub gaps: Vec<Gap>,
@@ -170,7 +170,7 @@ impl fmt::Display for Confinement {
     }
 }
 
-/// How the process that enters the walls tells them to the one that started it: a line before the sidecar's own
+/// The report of the process that enters the sandbox to the one that started it: one line before the sidecar's own
 /// output begins.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// How often a run replaces its sidecar. One that dies again and again dies of what it is asked.
+/// The maximum number of times that a run replaces its sidecar. One that keeps dying fails because of its prompts.
 pub(crate) const MOST_RESTARTS: usize = 2;
 /// So many times in a row it is asked for its health in vain; together with the pauses 25 s.
 const MISSES: u32 = 5;
@@ -22,7 +22,7 @@ const SHORTEST_LIMIT: Duration = Duration::from_secs(2);
 /// One process of those that a run starts, one after the other.
 #[derive(Debug)]
 pub struct Process {
-    /// How many were started before it.
+    /// The number of processes that were started before it.
     generation: usize,
     sidecar: Sidecar,
     clock: Clock,
@@ -47,13 +47,14 @@ impl Process {
         }
     }
 
-    /// Why it is of no more use, if it is; a moment is given to one whose connection has just broken.
+    /// Returns the reason why the process cannot be used any more, if there is one; waits a moment for a process whose
+    /// connection has just broken.
     pub(crate) async fn is_lost(&self) -> Option<String> {
         let how = self.sidecar.ended().await?;
         Some(format!("OpenCode ended ({how})"))
     }
 
-    /// Whether both are the same process.
+    /// True if both are the same process.
     #[must_use]
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.generation == other.generation
@@ -106,7 +107,7 @@ impl Supervisor {
         Arc::clone(&current.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How many processes took the place of the first, those included that did not start.
+    /// The number of processes that replaced the first, including those that did not start.
     #[must_use]
     pub fn restarts(&self) -> usize {
         self.restarts.load(Ordering::Relaxed)

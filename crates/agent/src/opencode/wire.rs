@@ -175,7 +175,7 @@ impl Message {
         }
     }
 
-    /// Whether nothing follows in its turn.
+    /// True if nothing follows in its turn.
     fn ends_a_turn(&self) -> bool {
         let finish = self.info.finish.as_deref();
         let goes_on = matches!(finish, Some("tool-calls" | "unknown"));
@@ -192,7 +192,7 @@ pub(super) fn ended_turn(session: &[Message], before: &str) -> Option<Turn> {
     is_new.then(|| turn(last, since(session, before)))
 }
 
-/// What came after the answers to the prompt `before`.
+/// Returns the messages after the answers to the prompt `before`.
 pub(super) fn since<'a>(messages: &'a [Message], before: &str) -> &'a [Message] {
     let answered = messages.iter().rposition(|m| m.prompt() == before);
     messages
@@ -200,7 +200,7 @@ pub(super) fn since<'a>(messages: &'a [Message], before: &str) -> &'a [Message] 
         .unwrap_or_default()
 }
 
-/// What events would have told since then.
+/// Rebuilds the events since then from the messages.
 pub(super) fn retold(session: &SessionId, messages: &[Message], before: &str) -> Vec<SidecarEvent> {
     since(messages, before)
         .iter()
@@ -317,7 +317,7 @@ struct Status {
     message: String,
 }
 
-/// What one `data:` of `GET /event` says. What we do not know is `Other`.
+/// Parses one `data:` of `GET /event`. Unknown events become `Other`.
 pub(super) fn event(data: &str) -> SidecarEvent {
     let Ok(event) = serde_json::from_str::<Event>(data) else {
         return SidecarEvent::Other;

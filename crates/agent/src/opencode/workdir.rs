@@ -9,7 +9,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 
-/// What the sidecar is made of, where the user that it becomes can reach it.
+/// The sidecar's folders and programs, where the user that it becomes can reach them.
 #[derive(Debug)]
 pub(super) struct Premises {
     pub executable: PathBuf,
@@ -103,7 +103,7 @@ pub fn passable(set: Option<&Path>) -> PathBuf {
     if hides { usual } else { set }.to_owned()
 }
 
-/// Whether every user may pass through a folder, from the root on.
+/// True if every user may pass through a folder, from the root on.
 fn is_open(folder: &Path) -> bool {
     let Ok(folder) = std::fs::canonicalize(folder) else {
         return false;

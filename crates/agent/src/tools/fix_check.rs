@@ -15,7 +15,7 @@ struct Arguments {
     thread_id: GivenThread,
     /// True only if what the finding describes cannot happen any more.
     is_fixed: bool,
-    /// What in the code shows it, in one or two sentences.
+    /// The evidence in the code, in one or two sentences.
     reason: String,
 }
 

@@ -96,7 +96,7 @@ mod tests {
     use serde_json::json;
     use std::sync::Mutex;
 
-    /// What the tools of the tests have heard.
+    /// The calls that the tools of the tests received.
     type Heard = Arc<Mutex<Vec<Value>>>;
 
     /// Takes its time, and repeats what it heard.

@@ -14,7 +14,7 @@ use serde::Deserialize;
 struct Arguments {
     #[schemars(description = format!("The pass that is complete, 1 to {}.", PASSES.total()))]
     pass_number: u64,
-    /// What was checked and found, in one or two sentences, or "Nothing to report.".
+    /// The checks and their results, in one or two sentences, or "Nothing to report.".
     summary: String,
     /// True if a recorded finding is scored 9 or 10.
     has_blocking_issues: bool,

@@ -34,7 +34,7 @@ struct Arguments {
 struct GivenAssessment {
     /// One sentence: what was found.
     finding: String,
-    /// Why it matters: the level of the rubric, and why not one lower.
+    /// The reason why it matters: the level of the rubric, and why not one lower.
     assessment: String,
     /// 1 to 10 by the rubric.
     score: u64,
@@ -44,7 +44,7 @@ struct GivenAssessment {
 #[serde(deny_unknown_fields)]
 struct Distinct {
     thread_id: GivenThread,
-    /// What makes it a different problem.
+    /// The reason why it is a different problem.
     reason: String,
 }
 

@@ -13,9 +13,9 @@ use serde::Deserialize;
 struct Arguments {
     /// A thread of yours, or a finding of this review such as new-1.
     thread_id: GivenThread,
-    /// Why it is closed.
+    /// The reason for closing it.
     reason: String,
-    /// Where the fix is, if the code fixes it.
+    /// The place of the fix, if the code fixes it.
     fixed_by: Option<FixedBy>,
 }
 

@@ -41,7 +41,7 @@ impl fmt::Display for SessionName {
     }
 }
 
-/// What the server offers to a session.
+/// A session's tools, with the secret that admits to them.
 #[derive(Debug)]
 pub struct Offer {
     pub session: SessionName,
@@ -92,7 +92,7 @@ impl Sessions {
         sessions.get(name).cloned()
     }
 
-    /// Whether the name was free.
+    /// Registers a session. Returns false if the name was taken.
     fn add(&self, name: SessionName, served: Served) -> bool {
         let mut sessions = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let name = name.to_string();
@@ -179,7 +179,7 @@ impl ToolServer {
         &self.base_url
     }
 
-    /// Where the tool servers of a session are, each below it by its name.
+    /// The URL of a session's tool servers; each has its name below it.
     #[must_use]
     pub fn tools_url(&self, session: SessionName) -> String {
         format!("{}/mcp/{session}", self.base_url)

@@ -19,14 +19,14 @@ pub struct Tool<C: 'static> {
     pub name: &'static str,
     pub description: &'static str,
     pub schema: fn() -> Arc<JsonObject>,
-    /// Whether this run can do it at all.
+    /// True if this run can do it at all.
     pub is_offered: fn(&C) -> bool,
     pub redaction: Redaction,
     /// A tool that waits for nothing answers with a future that is ready.
     pub call: fn(C, JsonObject) -> BoxFuture<'static, Answer>,
 }
 
-/// Where the server takes secrets out of a call.
+/// The point at which the server removes secrets from a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redaction {
     /// Out of the words among the arguments, and out of the answer.

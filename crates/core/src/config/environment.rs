@@ -1,11 +1,11 @@
-//! Where the runner put us: the `GITHUB_*` variables, as given. Separate from the inputs, because the user
-//! writes those and the runner writes these.
+//! The `GITHUB_*` variables, as the runner gave them. Separate from the inputs, because the user writes those and the
+//! runner writes these.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What a child process or an HTTP client needs to reach the outside through a company's proxy.
+/// Variables that a child process or an HTTP client needs to reach the outside through a company's proxy.
 const NETWORK_VARIABLES: [&str; 12] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -24,7 +24,7 @@ const NETWORK_VARIABLES: [&str; 12] = [
 /// The environment of the run. An empty variable counts as unset, as everywhere in Actions.
 #[derive(Clone, PartialEq)]
 pub struct Environment {
-    /// Whether a runner reads our output.
+    /// True if a runner reads the output.
     pub in_actions: bool,
     pub event_name: Option<String>,
     pub event_path: Option<PathBuf>,
@@ -39,7 +39,7 @@ pub struct Environment {
     pub run_id: Option<String>,
     pub run_attempt: Option<String>,
     pub runner_temp: Option<PathBuf>,
-    /// Where temporary folders are made.
+    /// The folder in which temporary folders are made.
     pub temporary: Option<PathBuf>,
     pub debug: bool,
     pub opencode_bin: Option<PathBuf>,
@@ -99,7 +99,7 @@ impl Environment {
 }
 
 impl Environment {
-    /// What git needs of it: where programs are, and how the network is reached.
+    /// The variables that git needs: the program path and the network settings.
     #[must_use]
     pub fn for_git(&self) -> Vec<(String, String)> {
         let path = ("PATH".to_owned(), self.path.clone());

@@ -45,7 +45,7 @@ fn keys() -> impl Iterator<Item = &'static str> + Clone {
     names.chain([INSTRUCTIONS, SKIP])
 }
 
-/// What is wrong, and where.
+/// An error in the file, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub line: u64,

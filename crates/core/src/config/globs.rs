@@ -54,7 +54,7 @@ impl Globs {
         &self.patterns
     }
 
-    /// Whether the last pattern that matches takes the path in; `None`: none matches.
+    /// True if the last pattern that matches takes the path in; `None`: none matches.
     #[must_use]
     pub(crate) fn decide(&self, path: &str) -> Option<bool> {
         let last = self.set.matches(path).into_iter().max()?;

@@ -124,7 +124,7 @@ impl RawInputs {
         self.0.insert(name.to_owned(), value.to_owned());
     }
 
-    /// Whether the user gave it.
+    /// True if the user gave it.
     #[must_use]
     pub fn is_given(&self, name: &str) -> bool {
         self.given(name).is_some()
@@ -138,7 +138,7 @@ impl RawInputs {
         values::mention(given).unwrap_or_else(|_| default.to_owned())
     }
 
-    /// Whether the run holds what it takes to reach a model.
+    /// True if the run holds the key or endpoint that it needs to reach a model.
     #[must_use]
     pub fn can_reach_a_model(&self) -> bool {
         self.is_given("opencode_api_key") || self.is_given("model_base_url")
@@ -149,7 +149,7 @@ impl RawInputs {
         given.filter(|value| !value.is_empty())
     }
 
-    /// What was given, or the default of the table.
+    /// The given value, or the default of the table.
     fn get(&self, input: &Input) -> Option<&str> {
         let default = Some(input.default)
             .filter(|default| !default.is_empty() && !default.starts_with("${{"));
@@ -206,7 +206,7 @@ pub fn config(raw: &RawInputs) -> Result<Config, Vec<InputError>> {
     Draft::read(raw, |input| input.name != GITHUB_TOKEN).map(|draft| draft.config)
 }
 
-/// What the threads of a pull request can be rebuilt with; no model is needed for that.
+/// The inputs for rebuilding the threads of a pull request; no model is needed for that.
 #[derive(Debug)]
 pub struct MemoryInputs {
     pub github_token: SecretString,

@@ -1,4 +1,4 @@
-//! What a run was asked to do. Raw strings become meaning here, once; nothing later reads the environment.
+//! The configuration of a run. Raw strings become meaning here, once; nothing later reads the environment.
 
 pub mod environment;
 pub mod file;
@@ -24,7 +24,7 @@ pub struct ModelChoice {
     /// An OpenAI-compatible endpoint that takes the provider's place.
     pub base_url: Option<String>,
     pub key: Option<SecretString>,
-    /// How many tokens it takes at once, where somebody said so.
+    /// The number of tokens that the model takes at once, where somebody said so.
     pub context: Option<u64>,
 }
 
@@ -46,11 +46,11 @@ pub enum ForkReviews {
     Never,
 }
 
-/// What decides which findings are said and which of them block.
+/// The rules that decide which findings are posted and which of them block.
 #[derive(Debug, Clone)]
 pub struct Policy {
     pub threshold: Score,
-    /// How many suppressed findings may be combined into one.
+    /// The maximum number of suppressed findings that may be combined into one.
     pub elevation: usize,
     /// `None`: nothing blocks.
     pub blocking: Option<Score>,
@@ -70,7 +70,7 @@ impl Default for Policy {
     }
 }
 
-/// How the web is asked, where it may be.
+/// Access to the web, where it is enabled.
 #[derive(Debug, Clone, Default)]
 pub struct WebChoice {
     /// The search endpoint, if not the default one.
@@ -78,7 +78,7 @@ pub struct WebChoice {
     pub search_key: Option<SecretString>,
 }
 
-/// What the repository asks of a review where some files change.
+/// A request of the repository for reviews in which certain files change.
 #[derive(Debug, Clone)]
 pub struct Instruction {
     pub globs: Globs,
@@ -136,17 +136,17 @@ pub struct Config {
     pub max_tokens: Option<u64>,
     /// For one pull request; `None`: no such limit.
     pub max_tokens_per_day: Option<u64>,
-    /// Whether what would be posted is printed instead.
+    /// True if nothing is posted, and all of it is printed instead.
     pub dry_run: bool,
-    /// Whether a gap in the sandbox ends the run.
+    /// Ends the run if the sandbox has a gap.
     pub require_sandbox: bool,
     /// The first signs, all verify.
     pub state_keys: Vec<SecretString>,
 }
 
 impl Config {
-    /// What a review depends on, in short: a record made under another fingerprint is not continued.
-    /// Where the model is reached is left out, as a runner's own endpoint may move; secrets are no part.
+    /// A hash of the settings that a review depends on: a record made under another fingerprint is not continued. The
+    /// model's address is left out, as a runner's own endpoint may move; secrets are no part.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let blocking = self
@@ -173,7 +173,7 @@ impl Config {
         data_encoding::HEXLOWER.encode(&digest[..8])
     }
 
-    /// What the repository asks for; nothing where it asks for nothing.
+    /// The repository's instructions as text; empty where there are none.
     fn asked(&self) -> String {
         let ignore = self.ignore.patterns().iter();
         let ignore = ignore.map(|pattern| format!("\nignore={pattern}"));

@@ -12,7 +12,7 @@ const LONGEST_SECRET: usize = 8_192;
 const SHORTEST_STATE_KEY: usize = 20;
 const LONGEST_LIST: usize = 100;
 
-/// Why a value is not taken: what is accepted, and whether the value may be shown.
+/// The reason for refusing a value: the expected form, and whether the value may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Refusal {
     accepted: &'static str,
@@ -77,7 +77,7 @@ fn whole(text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
     number.ok_or(Refusal::new(accepted))
 }
 
-/// How many tokens a model takes at once; no review fits into fewer.
+/// Parses the number of tokens that a model takes at once; no review fits into fewer.
 pub(super) fn context(text: &str) -> Result<u64, Refusal> {
     whole(text, 8_000, 100_000_000)
 }
@@ -210,7 +210,7 @@ fn plain_url(text: &str, accepted: &'static str) -> Result<Url, Refusal> {
     valid.then_some(url).ok_or(refusal)
 }
 
-/// What can stand in an HTTP header; anything else would be refused later, with less to say about it.
+/// Parses a value that can stand in an HTTP header; anything else would fail later, with a less helpful message.
 pub(super) fn secret(text: &str) -> Result<SecretString, Refusal> {
     let valid = text.len() <= LONGEST_SECRET && text.bytes().all(|byte| byte.is_ascii_graphic());
     let accepted =

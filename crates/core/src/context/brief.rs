@@ -27,7 +27,7 @@ use reviewer_text::template::{self, TemplateError};
 use std::fmt::Write as _;
 
 const SYSTEM: &str = include_str!("../prompts/system.md");
-/// What a model is told that is only to show that it answers.
+/// The prompt for a model that is only to show that it answers.
 pub const READY: &str = include_str!("../prompts/ready.md");
 const CONTEXT: &str = include_str!("../prompts/context.md");
 
@@ -43,13 +43,13 @@ const MOST_LISTED: usize = 500;
 const MAX_BODY: usize = 20_000;
 const MAX_RULES: usize = 60_000;
 
-/// What is known of the pull request when the review begins.
+/// The facts about the pull request when the review begins.
 #[derive(Debug, Clone, Copy)]
 pub struct Brief<'a> {
     pub fence: &'a Fence,
     /// Our folder in the snapshot.
     pub folder: &'a str,
-    /// Why files are not in the snapshot, and how many.
+    /// The reasons why files are not in the snapshot, with the number of files for each.
     pub left_out: &'a [(String, usize)],
     pub title: &'a str,
     pub body: &'a str,
@@ -60,17 +60,17 @@ pub struct Brief<'a> {
     pub commits: &'a [(String, String)],
     /// Each changed file that is shown, with the path of its diff in the snapshot.
     pub diffs: &'a [(FileDiff, String)],
-    /// What of them is new, as it is shown.
+    /// The new part of the diffs, as it is shown.
     pub parts: &'a Parts,
-    /// How many are excused from being seen.
+    /// The number of files that need not be shown.
     pub excused: usize,
-    /// How many nobody can show.
+    /// The number of files that cannot be shown.
     pub unreadable: usize,
-    /// What is new since the change was reviewed; `None`: all of it.
+    /// The changes since the last review; `None`: everything is new.
     pub since: Option<&'a Since>,
     pub rules: &'a [RuleFile],
     pub threads: &'a [Thread],
-    /// What people said below the description.
+    /// The comments below the description.
     pub conversation: &'a [Words<'a>],
     pub sensitivity: Sensitivity,
 }
@@ -149,7 +149,7 @@ impl Brief<'_> {
         }
     }
 
-    /// What looks as if it were meant for the model and not for people. It is counted, and stops nothing.
+    /// Counts text that looks as if it were meant for the model and not for people. It stops nothing.
     #[must_use]
     pub fn suspicions(&self, questions: &[Question]) -> Suspicions {
         let mut found = Suspicions::default();
@@ -239,7 +239,7 @@ impl Brief<'_> {
         listed
     }
 
-    /// What was reviewed before, in a review that goes on from there.
+    /// Describes the part that was reviewed before, in a review that goes on from there.
     fn before(&self, since: &Since, known: Vec<&FileDiff>) -> String {
         let head = since.head.short();
         let mut out = format!(
@@ -281,7 +281,7 @@ impl Brief<'_> {
         listed
     }
 
-    /// How the copy that the model works in differs from the head.
+    /// Describes how the copy that the model works in differs from the head.
     fn copy(&self) -> String {
         let mut out = String::from(COPY);
         if self.diffs.iter().any(|(diff, _)| diff.mask().is_some()) {
@@ -324,7 +324,7 @@ impl Brief<'_> {
         }
     }
 
-    /// What of the change the first part holds.
+    /// Describes the part of the change that the first prompt holds.
     fn coverage(&self) -> String {
         let what = match self.since {
             None => "All diffs that you have to read".to_owned(),

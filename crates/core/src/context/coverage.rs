@@ -8,7 +8,7 @@ use crate::domain::{FileDiff, FileStatus};
 use reviewer_text::count::plural;
 use std::collections::BTreeMap;
 
-/// Why a file need not be seen.
+/// The reason why a file need not be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Excuse {
     /// Its sources of packages are those that the base names.
@@ -24,12 +24,12 @@ pub enum Excuse {
     /// Its values are masked, and there is nothing else in the changed lines.
     Masked,
     Submodule,
-    /// What is gone has no lines to show.
+    /// A removed file has no lines to show.
     RemovedBinary,
 }
 
 impl Excuse {
-    /// What such a file is called.
+    /// The name for such a file.
     #[must_use]
     pub(crate) fn noun(self) -> &'static str {
         match self {
@@ -46,14 +46,14 @@ impl Excuse {
         }
     }
 
-    /// Whether it is shown all the same, beside files that have to be: it is short, and may be worth a word.
+    /// True if it is shown all the same, beside files that have to be: it is short, and may be worth a word.
     #[must_use]
     pub fn is_shown(self) -> bool {
         !matches!(self, Self::Lock | Self::Generated | Self::Ignored)
     }
 }
 
-/// What a review owes to a changed file.
+/// The attention that a review owes to a changed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cover {
     /// Its lines have to stand in a prompt.
@@ -63,16 +63,16 @@ pub enum Cover {
     Unreadable(&'static str),
 }
 
-/// What is known of a file's content.
+/// The facts about a file's content.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Content {
-    /// What its beginning and its name say that it is, where they agree.
+    /// The kind of file, where its beginning and its name agree.
     pub asset: Option<Excuse>,
     /// A lock file that names no source beside those of the base.
     pub known_sources: bool,
 }
 
-/// What a review owes to a file. A name excuses only where the old name of a rename does, too.
+/// Decides how a file has to be covered. A name excuses only where the old name of a rename does, too.
 #[must_use]
 pub fn cover(diff: &FileDiff, ignore: &Ignore, content: Content) -> Cover {
     let names = || std::iter::once(&diff.path).chain(&diff.previous_path);
@@ -133,7 +133,7 @@ pub fn asset(path: &str, beginning: &[u8]) -> Option<Excuse> {
     Some(kind)
 }
 
-/// How many files have which excuse: "2 lock files and 1 image".
+/// Counts the files by excuse: "2 lock files and 1 image".
 #[must_use]
 pub(crate) fn counted(excuses: impl IntoIterator<Item = Excuse>) -> String {
     let mut counts: BTreeMap<Excuse, usize> = BTreeMap::new();

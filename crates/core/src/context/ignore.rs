@@ -5,7 +5,7 @@
 use crate::config::Globs;
 use std::collections::HashMap;
 
-/// What is vendored, minified or generated. A `!` in `ignore` takes one back.
+/// Patterns of vendored, minified and generated files. A `!` in `ignore` takes one back.
 const DEFAULTS: &[&str] = &[
     "node_modules/",
     "vendor/",
@@ -94,14 +94,14 @@ impl Ignore {
         }
     }
 
-    /// What the repository's own `ignore` says about a path; `None`: nothing.
+    /// The decision of the repository's own `ignore` about a path; `None`: nothing.
     #[must_use]
     pub(crate) fn own(&self, path: &str) -> Option<bool> {
         self.own.decide(path)
     }
 
-    /// Whether programs write a file, by its attributes (the deepest count) or its name. A name counts only where the base
-    /// has such a file already: else a change could call its own code generated.
+    /// True if programs write a file, by its attributes (the deepest count) or its name. A name counts only where the
+    /// base has such a file already: else a change could call its own code generated.
     #[must_use]
     pub(crate) fn is_generated(&self, path: &str) -> bool {
         match self.marked(path) {

@@ -10,7 +10,7 @@ pub type Sources = BTreeSet<String>;
 struct Format {
     name: &'static str,
     syntax: Syntax,
-    /// What the first lock file of a repository may name: the registries that its tool uses by default.
+    /// Addresses that the first lock file of a repository may name: the registries that its tool uses by default.
     registries: &'static [&'static str],
 }
 
@@ -116,8 +116,8 @@ const LISTS: [&str; 8] = [
     "workspaces",
 ];
 
-/// How many values a lock file in JSON may have. Each takes about a hundred bytes once it is read; a lock file of 10 MB has
-/// about 300,000.
+/// The maximum number of values in a JSON lock file. Each takes about a hundred bytes once it is read; a lock file of
+/// 10 MB has about 300,000.
 const MOST_VALUES: usize = 1_000_000;
 
 /// Keys of a package.
@@ -128,7 +128,7 @@ fn of(path: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// Whether a path is that of a lock file.
+/// True if a path is that of a lock file.
 #[must_use]
 pub fn is_lock(path: &str) -> bool {
     of(path).is_some()
@@ -257,7 +257,7 @@ fn named_in(text: &str, format: &Format, sources: &mut Sources) -> Option<()> {
     Some(())
 }
 
-/// Whether a scheme stands there without its slashes: tools read `https:host/path` as a URL, too.
+/// True if a scheme stands there without its slashes: tools read `https:host/path` as a URL, too.
 fn has_bare_scheme(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     ["http:", "https:", "ftp:", "ssh:"].iter().any(|scheme| {
@@ -275,7 +275,7 @@ fn host_of(authority: &str) -> Option<&str> {
     (!host.is_empty() && host.chars().all(plain) && !user.contains(odd_user)).then_some(host)
 }
 
-/// What ends the authority of a URL.
+/// True for a character that ends the authority of a URL.
 fn is_end(c: char) -> bool {
     matches!(
         c,

@@ -1,5 +1,5 @@
-//! What the prompts are given: the pull request as the model reads it. Pure; everything foreign goes in between
-//! fences that carry a nonce of the run.
+//! The context of the prompts: the pull request as the model reads it. Pure; everything foreign goes in between fences
+//! that carry a nonce of the run.
 
 pub mod brief;
 pub mod coverage;

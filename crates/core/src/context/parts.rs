@@ -6,13 +6,13 @@ use crate::domain::{DiffLine, FileDiff, Hunk};
 use reviewer_text::hidden::visible;
 use std::borrow::Borrow;
 
-/// What the first prompt holds of the diffs, in bytes; three or four are about a token.
+/// The size of the diffs in the first prompt, in bytes; three or four are about a token.
 const FIRST: usize = 160_000;
-/// What each further part holds.
+/// The size of each further part.
 const FURTHER: usize = 120_000;
 
-/// How many bytes of diffs a model with this context can be shown: half of it, at three bytes a token. The other half is
-/// for what it reads, says and is asked besides.
+/// The number of bytes of diffs that a model with this context can be shown: half of it, at three bytes a token. The
+/// other half is for what it reads, says and is asked besides.
 #[must_use]
 pub fn room(context: u64) -> usize {
     usize::try_from(context / 2 * 3).unwrap_or(usize::MAX)
@@ -27,7 +27,7 @@ pub struct Parts {
     pub beyond: Vec<String>,
 }
 
-/// Whether diffs need more than the first prompt.
+/// True if diffs need more than the first prompt.
 #[must_use]
 pub fn is_large<D: Borrow<FileDiff>>(diffs: &[D]) -> bool {
     let weights = diffs.iter().map(|diff| risk::weight(diff.borrow()));
@@ -141,7 +141,7 @@ fn beginning(hunk: &Hunk) -> Hunk {
     }
 }
 
-/// What a line takes, with its number.
+/// The size of a line, with its number.
 fn weight(line: &DiffLine) -> usize {
     visible(&line.text).len() + 24
 }

@@ -7,7 +7,7 @@ use crate::domain::code::is_code;
 /// Most harmful first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Risk {
-    /// Who may do what, money, what is built and deployed.
+    /// Authorization, money, and files that are built or deployed.
     Guarded,
     Code,
     /// Settings, and whatever has no kind.
@@ -97,7 +97,7 @@ fn risk(path: &str) -> Risk {
     }
 }
 
-/// What a diff takes as the model reads it, in bytes: the text of its lines, and what numbers them.
+/// The size of a diff as the model reads it, in bytes: the text of its lines, and their numbers.
 #[must_use]
 pub(crate) fn weight(diff: &FileDiff) -> usize {
     const A_LINE: usize = 14;

@@ -1,7 +1,7 @@
 //! The rules of the repository: AGENTS.md from the base, never from the head, because a pull request must not
 //! write the rules it is judged by.
 
-/// What a rules file is called, in exactly this spelling.
+/// The name of a rules file, in exactly this spelling.
 pub const NAME: &str = "AGENTS.md";
 
 /// No rules file of a sane repository is larger; such a one is left out and named.
@@ -14,8 +14,8 @@ pub struct RuleFile {
     pub text: String,
 }
 
-/// Whether a path of the base is a rules file that governs one of the changed paths: it stands at the root
-/// or in a directory above one of them.
+/// True if a path of the base is a rules file that governs one of the changed paths: it stands at the root or in a
+/// directory above one of them.
 #[must_use]
 pub fn applies(path: &str, changed: &[&str]) -> bool {
     match path.rsplit_once('/') {
@@ -29,7 +29,7 @@ pub fn applies(path: &str, changed: &[&str]) -> bool {
     }
 }
 
-/// Whether a path, as git stores it, is that of a rules file.
+/// True if a path, as git stores it, is that of a rules file.
 #[must_use]
 pub fn is_rules(path: &[u8]) -> bool {
     path.rsplit(|&b| b == b'/').next() == Some(NAME.as_bytes())

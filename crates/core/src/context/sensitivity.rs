@@ -1,5 +1,5 @@
-//! How sensitive a repository is, read from its manifests and README at the base, with the evidence named, so
-//! that nobody has to guess why a finding weighed more.
+//! The sensitivity of a repository, read from its manifests and README at the base, with the evidence named, so that
+//! nobody has to guess why a finding weighed more.
 
 use crate::domain::Sensitivity;
 

@@ -1,5 +1,5 @@
-//! What is new in a change since it was reviewed: a push is not a reason to read everything again. Pure; both sides are
-//! diffs against their own merge base, so that a rebase by itself is nothing new.
+//! The new part of a change since it was reviewed: a push is not a reason to read everything again. Pure; both sides
+//! are diffs against their own merge base, so that a rebase by itself is nothing new.
 
 use crate::domain::{CommitSha, FileDiff, Hunk};
 use std::borrow::Cow;
@@ -24,8 +24,8 @@ enum News {
     All,
 }
 
-/// Where the lines of one merge base stand in another: the same words at another place are another change. The default:
-/// there is one merge base.
+/// Maps the lines of one merge base to another: the same words at another place are another change. The default: there
+/// is one merge base.
 #[derive(Debug, Default)]
 pub struct Moves(Option<HashMap<String, FileDiff>>);
 
@@ -58,8 +58,8 @@ impl Moves {
         Some(then.hunks.iter().map(place).collect())
     }
 
-    /// Whether a file changes as it did then: by its objects where both changes have one merge base, else by its modes and
-    /// the bytes of its hunks, or the new object where there are none.
+    /// True if a file changes as it did then: by its objects where both changes have one merge base, else by its modes
+    /// and the bytes of its hunks, or the new object where there are none.
     fn is_known(&self, then: &FileDiff, now: &FileDiff) -> bool {
         if !then.is_of_a_kind_with(now) {
             return false;
@@ -79,7 +79,8 @@ impl Moves {
     }
 }
 
-/// Where a hunk begins in the old version, and the hash of its bytes: the same bytes at the same place are the same change.
+/// The first line of a hunk in the old version, and the hash of its bytes: the same bytes at the same place are the
+/// same change.
 type Place = (Option<u32>, [u8; 32]);
 
 fn place(hunk: &Hunk) -> Place {
@@ -110,19 +111,19 @@ impl Since {
         }
     }
 
-    /// Whether the change is the one that was reviewed.
+    /// True if the change is the one that was reviewed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts().0 == 0 && self.taken_back.is_empty()
     }
 
-    /// Whether nothing is new in a file, or it does not have to be shown at all.
+    /// True if nothing is new in a file, or it does not have to be shown at all.
     #[must_use]
     pub fn is_known(&self, diff: &FileDiff) -> bool {
         !matches!(self.files.get(&diff.path), Some(News::Hunks(_) | News::All))
     }
 
-    /// What is new in a file; the whole diff where all of it is.
+    /// The new part of a file's diff; the whole diff where all of it is new.
     #[must_use]
     pub fn new_in<'d>(&'d self, diff: &'d FileDiff) -> Cow<'d, FileDiff> {
         match self.files.get(&diff.path) {
@@ -131,7 +132,7 @@ impl Since {
         }
     }
 
-    /// How many files have news, and how many have none.
+    /// The numbers of files with and without new parts.
     #[must_use]
     pub(crate) fn counts(&self) -> (usize, usize) {
         let known = self.files.values();
@@ -175,7 +176,7 @@ mod tests {
     const SECOND: &str = "@@ -40,1 +40,2 @@\n d\n+e\n";
     /// The first one further down.
     const MOVED: &str = "@@ -11,2 +11,2 @@ fn x()\n-a\n+b\n c\n";
-    /// What the base branch may have got above it.
+    /// Lines that the base branch may have got above it.
     const TEN_LINES: &str = "@@ -0,0 +1,10 @@\n+1\n+2\n+3\n+4\n+5\n+6\n+7\n+8\n+9\n+10\n";
 
     fn since_with(before: &[FileDiff], now: &[FileDiff], moves: &Moves) -> Since {

@@ -1,10 +1,10 @@
-//! Who speaks, and what their word weighs, as far as it is known without asking again. Separate because people say
+//! The standing of people who write comments, as far as it is known without asking again. Separate because people say
 //! things about themselves: beside each comment stands what GitHub says.
 
 use crate::domain::{Login, Standing, Thread};
 use crate::event::Association;
 
-/// What is known of the people on a pull request.
+/// The facts about the people on a pull request.
 #[derive(Debug, Clone)]
 pub struct Speakers<'a> {
     author: Option<&'a Login>,
@@ -45,7 +45,7 @@ impl<'a> Speakers<'a> {
 /// Whoever wrote it has left.
 pub(crate) const NOBODY: &str = "a deleted account";
 
-/// What stands beside a reply in one of our threads.
+/// The note beside a reply in one of the reviewer's threads.
 #[must_use]
 pub(crate) fn replier(author: Option<&Login>, standing: Standing) -> String {
     match author {

@@ -1,13 +1,13 @@
-//! What in foreign text looks as if it were meant for the model and not for people: counted by kind, with places.
-//! Separate because it decides nothing. It never stops or changes a review; it tells those who run the reviewer
-//! where somebody may be trying.
+//! Foreign text that looks as if it were meant for the model and not for people: counted by kind, with places. Separate
+//! because it decides nothing. It never stops or changes a review; it tells those who run the reviewer where somebody
+//! may be trying.
 
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
 use reviewer_text::hidden::visible;
 use reviewer_text::prose::{Prose, strip};
 use std::fmt;
 
-/// How many places of a kind are named, and how much of each name.
+/// The maximum number of places that are named for each kind, and of characters of each name.
 const PLACES: usize = 10;
 const LONGEST_PLACE: usize = 120;
 

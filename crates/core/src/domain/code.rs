@@ -10,7 +10,7 @@ const CODE: [&str; 70] = [
     "vb", "vue", "zig", "zsh",
 ];
 
-/// Whether the last extension of a path is one of code.
+/// True if the last extension of a path is one of code.
 #[must_use]
 pub(crate) fn is_code(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();

@@ -23,7 +23,7 @@ pub enum Side {
     Right,
 }
 
-/// Where a comment hangs.
+/// The place of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Anchor {
     /// A line, or the range that ends in it; both ends in one hunk and on one side.
@@ -55,7 +55,7 @@ pub struct DiffLine {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
-    /// What follows the second `@@`: the enclosing function, usually.
+    /// The text after the second `@@`: the enclosing function, usually.
     pub section: String,
     pub lines: Vec<DiffLine>,
     /// Hash of the lines as bytes, before anything was decoded or masked.
@@ -116,7 +116,7 @@ fn mode_name(mode: u32) -> &'static str {
     }
 }
 
-/// What a mask hides of the changed lines.
+/// The part of the changed lines that a mask hides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hidden {
     #[default]
@@ -151,7 +151,7 @@ impl std::ops::AddAssign for Beyond {
     }
 }
 
-/// What changed in one file.
+/// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileDiff {
     /// The path at the head, or the old one of a removed file.
@@ -167,11 +167,11 @@ pub struct FileDiff {
     pub hidden: Hidden,
 }
 
-/// How many ranges a sentence about commentable lines names before it only counts the rest.
+/// The maximum number of ranges that a sentence about commentable lines names before it only counts the rest.
 const RANGES_SHOWN: usize = 40;
 
 impl DiffLine {
-    /// How far it moves what follows it.
+    /// The number of lines by which it moves the lines after it.
     fn shift(&self) -> i64 {
         match self.kind {
             LineKind::Added => 1,
@@ -191,7 +191,7 @@ impl DiffLine {
 }
 
 impl Hunk {
-    /// Where it begins in the old version; `None` where that has no such lines.
+    /// Its first line in the old version; `None` where that has no such lines.
     #[must_use]
     pub(crate) fn begins(&self) -> Option<u32> {
         self.lines.iter().find_map(|line| line.old)
@@ -218,7 +218,7 @@ impl FileDiff {
         self.hunks.iter().map(walker::size).sum()
     }
 
-    /// Whether its changed lines are there.
+    /// True if its changed lines are there.
     #[must_use]
     pub(crate) fn is_whole(&self) -> bool {
         self.beyond == Beyond::default()
@@ -251,21 +251,21 @@ impl FileDiff {
         }
     }
 
-    /// Whether it is a regular file, or was one that is gone, and stays what it was.
+    /// True if it is a regular file, or was one that is gone, and stays what it was.
     #[must_use]
     pub(crate) fn is_plain_file(&self) -> bool {
         let special = [Objects::SYMLINK, Objects::SUBMODULE];
         self.objects.changed_mode().is_none() && !special.contains(&self.objects.new_mode)
     }
 
-    /// Whether it moves a submodule to another commit, and does nothing else.
+    /// True if it moves a submodule to another commit, and does nothing else.
     #[must_use]
     pub(crate) fn is_submodule_bump(&self) -> bool {
         let modes = [self.objects.old_mode, self.objects.new_mode];
         modes == [Objects::SUBMODULE; 2] && self.previous_path.is_none()
     }
 
-    /// Whether both do the same kind of thing to the same file: same names, status and modes.
+    /// True if both do the same kind of thing to the same file: same names, status and modes.
     #[must_use]
     pub(crate) fn is_of_a_kind_with(&self, other: &Self) -> bool {
         let modes = |diff: &Self| (diff.objects.old_mode, diff.objects.new_mode);
@@ -276,7 +276,7 @@ impl FileDiff {
             && self.binary == other.binary
     }
 
-    /// Where a line of the old version stands in the new one, or where it would.
+    /// Maps a line of the old version to the new one; a removed line maps to where it would stand.
     #[must_use]
     pub fn moved(&self, old_line: u32) -> u32 {
         let moved = self.moved_each(std::iter::once(old_line));
@@ -458,7 +458,7 @@ mod tests {
         assert_eq!(file("").nearest(Side::Right, 1), None);
     }
 
-    /// How one line moves, by its definition: every line of the diff is looked at.
+    /// Maps one line by the definition: looks at every line of the diff.
     fn moved_slowly(file: &FileDiff, old_line: u32) -> u32 {
         let mut moved = i64::from(old_line);
         for line in file.hunks.iter().flat_map(|hunk| &hunk.lines) {

@@ -5,12 +5,12 @@ use reviewer_text::hidden::visible;
 use std::fmt;
 use std::str::FromStr;
 
-/// What the visible block of a finding holds.
+/// The content of a finding's visible block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assessment {
     /// One sentence: what was found.
     pub finding: String,
-    /// Why it matters.
+    /// The reason why it matters.
     pub assessment: String,
     pub score: Score,
 }

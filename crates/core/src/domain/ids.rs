@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What is wrong with a text that should have been an identifier.
+/// The error for a text that should have been an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{value:?} is not {expected}")]
 pub struct InvalidId {
@@ -216,7 +216,7 @@ impl Login {
         self.0.ends_with("[bot]")
     }
 
-    /// Whether GraphQL may mean this account by `name` where it knows users alone, and bots by their bare names.
+    /// True if GraphQL may mean this account by `name` where it knows users alone, and bots by their bare names.
     #[must_use]
     pub fn may_be_called(&self, name: &Self) -> bool {
         let bare = |login: &Self| Self::new(login.0.trim_end_matches("[bot]"));

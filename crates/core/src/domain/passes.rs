@@ -21,7 +21,7 @@ pub enum Role {
 pub struct Row {
     pub role: Role,
     pub title: &'static str,
-    /// What it is about, as the system prompt says it after the title.
+    /// Its subject, as the system prompt says it after the title.
     pub gist: &'static str,
     /// The same in a few words, as the check run lists it.
     pub topic: &'static str,
@@ -98,7 +98,7 @@ impl Passes {
         })
     }
 
-    /// How many there are.
+    /// The number of passes.
     #[must_use]
     pub fn total(self) -> u8 {
         u8::try_from(self.0.len()).unwrap_or(u8::MAX)

@@ -1,4 +1,4 @@
-//! What shares a commit: the pull requests whose head it is, and the entries of a merge queue.
+//! Pull requests that share a head commit, and the entries of a merge queue.
 
 use super::CommitSha;
 

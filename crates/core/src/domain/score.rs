@@ -54,7 +54,7 @@ impl fmt::Display for Score {
     }
 }
 
-/// How much harm a defect of this repository can do to people.
+/// The harm that a defect of this repository can do to people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Sensitivity {
     Low,

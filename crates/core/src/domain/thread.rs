@@ -3,7 +3,7 @@
 use super::{Assessment, Category, CommentId, CommitSha, FindingId, Login, Side};
 use std::fmt;
 
-/// Where the discussion of a finding stands.
+/// The state of a finding's discussion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
     Pending,
@@ -51,7 +51,7 @@ impl fmt::Display for Awaiting {
     }
 }
 
-/// What a person's word weighs on this pull request.
+/// The weight of a person's word on this pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// May write to the repository.
@@ -71,7 +71,7 @@ impl fmt::Display for Standing {
     }
 }
 
-/// How a thread came to be resolved, which decides whether it can come back.
+/// The way in which a thread was resolved, which decides whether it can come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Resolution {
     /// A person who may closed the conversation. What they decided is not reopened.
@@ -82,7 +82,7 @@ pub enum Resolution {
     Conceded,
 }
 
-/// How far the finding's own comment is believed.
+/// The trust in the finding's own comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trust {
     /// Signed by us.
@@ -137,7 +137,7 @@ pub struct Thread {
     pub head: Option<CommitSha>,
     pub anchor_hash: Option<String>,
     pub trust: Trust,
-    /// How it was resolved, if it was.
+    /// The way in which it was resolved, if it was.
     pub resolution: Option<Resolution>,
     /// Which comment decided the status, and why.
     pub because: String,
@@ -146,19 +146,19 @@ pub struct Thread {
     pub replies: Vec<Reply>,
     /// The line that seems to fix it, as our last word says; a hash.
     pub seems_fixed: Option<String>,
-    /// How many of the replies came before our last word.
+    /// The number of replies before the reviewer's last comment.
     pub answered: usize,
     /// GraphQL id of the conversation, where GitHub told it.
     pub node_id: Option<String>,
-    /// Whether the token may resolve the conversation; false where it is resolved.
+    /// True if the token may resolve the conversation; false where it is resolved.
     pub viewer_can_resolve: bool,
-    /// Whether the token may reopen the conversation; false where it is open.
+    /// True if the token may reopen the conversation; false where it is open.
     pub viewer_can_unresolve: bool,
     pub url: String,
 }
 
 impl Thread {
-    /// Whether the conversation is open and the token may not resolve it.
+    /// True if the conversation is open and the token may not resolve it.
     #[must_use]
     pub fn must_stay_open(&self) -> bool {
         self.node_id.is_some() && !self.viewer_can_resolve && !self.viewer_can_unresolve

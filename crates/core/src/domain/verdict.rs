@@ -14,7 +14,7 @@ pub enum Verdict {
     Error,
 }
 
-/// What a review says about the pull request as a whole.
+/// The judgement of a review on the pull request as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewEvent {
     Comment,
@@ -22,7 +22,7 @@ pub enum ReviewEvent {
     Approve,
 }
 
-/// What is open on the pull request after the run.
+/// The open findings on the pull request after the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     pub open: usize,
@@ -41,7 +41,7 @@ impl Tally {
     }
 }
 
-/// What a verdict rests on.
+/// The facts that decide a verdict.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence {
     /// Every pass was submitted for this head.
@@ -77,8 +77,8 @@ impl Verdict {
         }
     }
 
-    /// What the review says about the pull request as a whole. A comment, whatever the verdict: the workflow's
-    /// token may not approve, and could not take back a request for changes. The check is the gate.
+    /// The review's event. Always a comment: the workflow's token may not approve, and could not take back a request
+    /// for changes. The check is the gate.
     #[must_use]
     pub fn review_event(self) -> ReviewEvent {
         match self {

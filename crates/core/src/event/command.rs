@@ -1,10 +1,10 @@
-//! What a person who addresses us wants: a review, a dismissal, help, or an answer. Separate from whether they address us at
-//! all, because the event decides that before anything is read, and this is decided for older comments, too.
+//! Commands of people who mention the reviewer: a review, a dismissal, help, or an answer. Separate from the detection
+//! of mentions, because the event decides that before anything is read, and this is decided for older comments, too.
 
 use super::mention::addressed;
 use crate::domain::CommentId;
 
-/// What is asked for in a line that begins with the mention.
+/// The command in a line that begins with the mention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     Review,
@@ -27,7 +27,7 @@ const COURTESY: [&str; 9] = [
 /// Markup that may stand before a mention which begins its line.
 const MARKUP: [char; 6] = ['*', '_', '~', '#', '-', '+'];
 
-/// What parts the mention from what follows it.
+/// Characters between the mention and the command.
 const SEPARATORS: [char; 10] = ['*', '_', '~', ',', ':', ';', '-', '–', '—', '.'];
 
 /// The first line of `body` that begins with `mention` (with its `@`), outside code, quotes and links.

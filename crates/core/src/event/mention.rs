@@ -1,5 +1,5 @@
-//! Whether a comment addresses us. Separate, because a mention starts a paid run: what is quoted, shown as
-//! code or part of an address must not count, and Markdown decides what is which.
+//! Detects mentions of the reviewer in a comment. Separate, because a mention starts a paid run: text that is quoted,
+//! shown as code or part of an address must not count, and Markdown decides what is which.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
@@ -19,7 +19,7 @@ const SILENT_ELEMENTS: [&str; 11] = [
     "tt",
 ];
 
-/// Whether `body` addresses `mention` (with its `@`) outside code, quotes and links.
+/// True if `body` mentions `mention` (with its `@`) outside code, quotes and links.
 #[must_use]
 pub fn mentions(body: &str, mention: &str) -> bool {
     !addressed(body, mention).is_empty()
@@ -61,7 +61,7 @@ fn contains_ignoring_case(body: &str, name: &str) -> bool {
 #[derive(Default)]
 struct Prose {
     text: String,
-    /// Where each piece begins: here, and in the source, if that is known.
+    /// The start of each piece: here, and in the source, if that is known.
     pieces: Vec<(usize, Option<usize>)>,
 }
 
@@ -111,7 +111,7 @@ impl Prose {
         self.text.push_str(text);
     }
 
-    /// Where a piece of the text stands in the source.
+    /// Maps a range of the text to the source.
     fn source(&self, range: Range<usize>) -> Option<Range<usize>> {
         let place = |at: usize| {
             let next = self.pieces.partition_point(|(begin, _)| *begin <= at);
@@ -184,7 +184,7 @@ fn push_if(heard: bool, text: &str, prose: &mut String) {
     }
 }
 
-/// What follows the tag's `>`; one inside a quoted attribute does not end it.
+/// Returns the text after the tag's `>`; one inside a quoted attribute does not end it.
 fn after_tag(tag: &str) -> &str {
     let mut quote = None;
     for (at, c) in tag.char_indices() {

@@ -1,9 +1,9 @@
-//! Why a run reviews nothing, in the words of the notice that a person reads. Separate, because these sentences are the
-//! whole answer of such a run.
+//! Reasons for reviewing nothing, in the words of the notice that a person reads. Separate, because these sentences are
+//! the whole answer of such a run.
 
 use crate::domain::{Login, RepoName};
 
-/// Why an event asks nothing of us, or why the pull request, as it is now, is not reviewed.
+/// The reason why an event starts no review, or why the pull request, as it is now, is not reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SkipReason {
     #[error(

@@ -143,7 +143,7 @@ impl Door<'_> {
         self.run(repository, Some(number), EventKind::Dispatch, None, sender)
     }
 
-    /// What holds for every event that carries the pull request itself.
+    /// Judges an event that carries the pull request itself.
     fn on_pull_request(
         &self,
         payload: wire::Payload,
@@ -203,7 +203,7 @@ impl Door<'_> {
         no_person.then_some(Trigger::Skip(SkipReason::Bot))
     }
 
-    /// What a person's comment asks of us: the inner error is the reason for a skip.
+    /// Parses a person's comment: the inner error is the reason for a skip.
     fn comment_kind(
         &self,
         comment: wire::Comment,
@@ -276,8 +276,8 @@ impl Door<'_> {
     }
 }
 
-/// Whether words are a bot's or our own. Under a person's token our own come from a person, and start workflows: no
-/// talk with ourselves.
+/// True if a bot or the reviewer wrote the words. Under a person's token the reviewer's comments come from a person and
+/// start workflows: the reviewer must not answer itself.
 fn no_person(author: Option<&wire::User>, body: Option<&str>, sender: Option<&wire::User>) -> bool {
     let by_us = body.is_some_and(|body| block::parse(body).hidden.is_some());
     by_us || wire::is_bot(author) || wire::is_bot(sender)

@@ -20,7 +20,7 @@ pub(super) struct Payload {
     pub merge_group: Option<MergeGroup>,
 }
 
-/// What an edit has changed.
+/// The changes of an edit.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Changes {
     pub base: Option<Value>,

@@ -17,7 +17,7 @@ pub struct HeadRecord {
     pub concluded_at: Option<String>,
 }
 
-/// Why a run can ask no model.
+/// The reason why a run cannot use a model.
 #[derive(Debug, Clone)]
 pub enum Obstacle {
     /// The settings of the gate cannot be read.
@@ -45,14 +45,14 @@ pub struct ReplyTo {
     pub seq: u32,
 }
 
-/// What people ask, as far as they are authorized to.
+/// The questions of authorized people.
 #[derive(Debug, Clone, Default)]
 pub struct Inquiries {
     /// Below the description, oldest first.
     pub questions: Vec<Question>,
     /// In the review thread of the event's own comment.
     pub in_thread: Option<Question>,
-    /// Where the reply to the event's own comment goes; `None` once it has one.
+    /// The comment that the reply to the event's own comment goes to; `None` once it has one.
     pub reply_to: Option<ReplyTo>,
 }
 
@@ -86,7 +86,7 @@ pub struct Given<'a> {
     pub blocking: Option<Score>,
 }
 
-/// What a run does.
+/// The work of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Task {
     /// Nothing but answering questions.
@@ -103,7 +103,7 @@ pub enum Task {
     Session { covered: Option<Box<Record>> },
 }
 
-/// Why a head is not accepted.
+/// The reason why a head is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotAccepted {
     NoWriteAccess(Login),
@@ -113,26 +113,26 @@ pub enum NotAccepted {
     ConcludedSince,
 }
 
-/// What this run does, and with what.
+/// The decision about this run: its work, and the facts for it.
 #[derive(Debug, Clone)]
 pub struct Agenda {
     pub task: Task,
     /// The open threads that the model judges, those where people wait first.
     pub judge: Vec<CommentId>,
-    /// How many more of them a later run judges.
+    /// The number of further threads that a later run judges.
     pub judge_later: usize,
     pub questions: Vec<Question>,
     pub reply_to: Option<ReplyTo>,
-    /// Whether only what is new since the last review is shown.
+    /// True if only the changes since the last review are shown.
     pub only_new: bool,
-    /// Whether whoever asked is told how the head stands.
+    /// True if whoever asked is told the state of the head.
     pub tells_state: bool,
-    /// What runs before have found and could not post.
+    /// Findings of earlier runs that could not be posted.
     pub backlog: Backlog,
     /// Findings whose comments are gone.
     pub lost: Vec<Lost>,
     pub warnings: Vec<String>,
-    /// Whether another run on the head is waited for: whatever is posted is posted in turn, or two runs post it.
+    /// True if the run waits for another run on the head: comments are posted in turn, or two runs post the same.
     pub waits: bool,
 }
 
@@ -195,7 +195,7 @@ impl Agenda {
         }
     }
 
-    /// Whether the run writes comments in its own name, for which it needs the right to.
+    /// True if the run writes comments in its own name, for which it needs the right to.
     #[must_use]
     pub fn posts(&self) -> bool {
         match self.task {
@@ -218,7 +218,7 @@ impl Given<'_> {
         self.request.map(|request| &request.command)
     }
 
-    /// What is left to do for the head, whoever asks.
+    /// Plans the work for the head, whoever asks.
     fn plan(&self) -> Plan {
         let plan = super::plan(self.current_records(), &self.change, self.rules);
         match self.same_change {
@@ -237,7 +237,7 @@ impl Given<'_> {
         record.knows_of_fixes(self.threads)
     }
 
-    /// What of a plan is asked for and can be paid for.
+    /// Limits a plan to what is asked for and can be paid for.
     fn limited(&self, plan: Plan) -> Plan {
         let plan = super::on_request(plan, self.request, self.draft, self.mention);
         self.scope.limit(plan, self.from_fork)
@@ -270,8 +270,8 @@ impl Given<'_> {
         Backlog::from_records(current.into_iter().chain(outdated), &now)
     }
 
-    /// What is lost, and what there is to say about it. Where a record stands in for the review, its findings count as it
-    /// has them, whatever became of the comments and of the manifest that listed them.
+    /// Returns the lost findings, and the sentences about them. Where a record stands in for the review, its findings
+    /// count as it has them, whatever became of the comments and of the manifest that listed them.
     fn lost_under(&self, plan: &Plan, backlog: &Backlog) -> (Vec<Lost>, Vec<String>) {
         let (mut all, mut warnings) = (self.lost.to_vec(), Vec::new());
         let (Plan::Recompute(record) | Plan::Known(record)) = plan else {
@@ -313,8 +313,9 @@ impl Given<'_> {
         threads.into_iter().map(|thread| thread.id).collect()
     }
 
-    /// Whether a push that is not reviewed may have fixed a finding: one in an excused file, or one that the review which
-    /// stands in for this head does not know, because what it was about was taken back. Looked at once for each head.
+    /// True if a push that is not reviewed may have fixed a finding: one in an excused file, or one that the review
+    /// which stands in for this head does not know, because what it was about was taken back. Looked at once for each
+    /// head.
     fn may_be_fixed(&self, plan: &Plan, thread: &Thread) -> bool {
         let (Plan::Known(record), None) = (plan, self.newest_on_head()) else {
             return false;
@@ -324,7 +325,7 @@ impl Given<'_> {
         !is_listed || self.excused.contains(&thread.file.as_str())
     }
 
-    /// What the newest run on this head has left of this change, whether it was done or not.
+    /// The record of the newest run on this head about this change, whether it was finished or not.
     fn newest_on_head(&self) -> Option<&HeadRecord> {
         let (base, head) = (self.change.merge_base, self.change.head);
         self.on_head
@@ -365,7 +366,7 @@ impl Given<'_> {
     }
 }
 
-/// Whether earlier reviews are held against the change: only where no record of the head itself decides.
+/// True if earlier reviews are held against the change: only where no record of the head itself decides.
 #[must_use]
 pub fn asks_for_prior(given: &Given<'_>) -> bool {
     given.plan() == Plan::Review

@@ -1,5 +1,5 @@
-//! What else stands on a head: other pull requests of the same commit, whose check has the same name, and checks of
-//! this name that are not ours. GitHub shows one check of a name for a commit, whichever pull request it is about.
+//! Other checks on a head: of other pull requests of the same commit, whose check has the same name, and checks of this
+//! name that are not the reviewer's. GitHub shows one check of a name for a commit, whichever pull request it is about.
 
 use crate::domain::{CheckRunInfo, CommitSha, HeadPull, PrKey, RepoName};
 use crate::state::check_mark;
@@ -20,16 +20,16 @@ pub struct OnHead<'a> {
 pub struct Neighbour {
     pub number: u64,
     pub base_ref: String,
-    /// What its newest review of this head has concluded.
+    /// The record of its newest review of this head.
     pub record: Option<Record>,
-    /// Whether the check with that record is green.
+    /// True if the check with that record is green.
     pub shows_success: bool,
     pub from_fork: bool,
 }
 
 impl Neighbour {
-    /// Whether its check must not turn green, and hence none of this name on the head. A stranger's pull request of the same
-    /// commit holds nobody back.
+    /// True if its check must not turn green, and hence none of this name on the head. A stranger's pull request of the
+    /// same commit holds nobody back.
     #[must_use]
     pub fn holds_back(&self) -> bool {
         let failed = self.record.as_ref().is_some_and(|one| !one.succeeded());
@@ -71,14 +71,14 @@ impl OnHead<'_> {
         numbers
     }
 
-    /// Whether a check run holds a record or a lease that we signed for this pull request.
+    /// True if a check run holds a record or a lease that the reviewer signed for this pull request.
     fn is_of(&self, check: &CheckRunInfo, number: u64) -> bool {
         let pr = self.key(number);
         let text = check.text.as_deref().unwrap_or_default();
         record::read(text, &pr, self.keys).is_some() || self.leases(check, &pr)
     }
 
-    /// Whether a check run is a lease of a run for this pull request.
+    /// True if a check run is a lease of a run for this pull request.
     #[must_use]
     pub fn leases(&self, check: &CheckRunInfo, pr: &PrKey) -> bool {
         let (text, id) = (check.text.as_deref(), check.external_id.as_deref());

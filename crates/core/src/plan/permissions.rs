@@ -1,4 +1,4 @@
-//! What a token is needed for, in the words of a workflow's `permissions:`. Pure.
+//! Permissions of the token, in the words of a workflow's `permissions:`. Pure.
 
 /// Something that GitHub lets a token do, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +28,7 @@ impl Right {
         }
     }
 
-    /// What becomes of a run without it.
+    /// The consequence for a run without it.
     #[must_use]
     pub fn without(self) -> &'static str {
         match self {
@@ -43,14 +43,14 @@ impl Right {
         }
     }
 
-    /// Whether a workflow may do without it on purpose: with this one, the job's token may push.
+    /// True if a workflow may do without it on purpose: with this one, the job's token may push.
     #[must_use]
     pub fn is_choice(self) -> bool {
         self == Self::Resolve
     }
 }
 
-/// What to write into the job for these, as it is written there. The right to write includes the one to read.
+/// The `permissions:` block for these, as a job has it. The right to write includes the one to read.
 #[must_use]
 pub fn block(rights: &[Right]) -> String {
     let key = |right: Right| right.line().split(':').next();

@@ -46,7 +46,7 @@ pub fn named(group: &MergeGroup) -> Option<u64> {
     (below == group.base.as_str()).then_some(number)
 }
 
-/// Why a pull request must not be merged by a group.
+/// The reason why a pull request must not be merged by a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     Unreviewed,
@@ -58,7 +58,7 @@ pub enum Obstacle {
     },
 }
 
-/// Why a pull request must not be merged by this group; `None`: it may.
+/// The reason why a pull request must not be merged by this group; `None`: it may.
 #[must_use]
 pub fn obstacle(group: &MergeGroup, member: &Member, on_head: &OnHead<'_>) -> Option<Obstacle> {
     let Some((record, _)) = on_head.concluded(member.number) else {

@@ -1,5 +1,5 @@
-//! How much of the model a run may use. Separate from what there is to do, because anybody can cause an event on a public
-//! repository, and only some of them may cause a bill: `authority.rs` says who.
+//! The share of the model that a run may use. Separate from what there is to do, because anybody can cause an event on
+//! a public repository, and only some of them may cause a bill: `authority.rs` decides who.
 
 use super::Plan;
 use crate::authority::{Action, Person, judge};
@@ -19,7 +19,7 @@ pub struct Cause<'a> {
     pub mention: &'a str,
 }
 
-/// Who has to stand behind what a run costs.
+/// The authorization that a run's cost needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sponsor {
     /// The event is enough: only people who may write can cause it, or the operator said so.
@@ -31,7 +31,7 @@ pub(crate) enum Sponsor {
 }
 
 impl Sponsor {
-    /// Who stands behind a run that this event starts.
+    /// Returns the sponsor of a run that this event starts.
     #[must_use]
     pub(crate) fn from_event(kind: &EventKind, from_fork: bool, forks: ForkReviews) -> Self {
         match kind {
@@ -62,8 +62,8 @@ impl Cause<'_> {
         (self.sponsor() == Sponsor::Speaker).then_some(Action::Spend { from_fork })
     }
 
-    /// How much of the model the run may use, or why it does nothing at all. `speaker` is the person whose words caused
-    /// it; `None` where there are no words, or where the account is gone.
+    /// Decides how much of the model the run may use, or why it does nothing at all. `speaker` is the person whose
+    /// words caused it; `None` where there are no words, or where the account is gone.
     pub fn scope(&self, speaker: Option<(&Login, Person)>) -> Result<SpendScope, SkipReason> {
         match self.sponsor() {
             Sponsor::Event => return Ok(SpendScope::Everything),
@@ -104,7 +104,7 @@ impl Cause<'_> {
     }
 }
 
-/// How much of the model a run may use.
+/// The share of the model that a run may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpendScope {
     Everything,
@@ -115,8 +115,8 @@ pub enum SpendScope {
 }
 
 impl SpendScope {
-    /// What of a plan can be paid for. A head that nobody has looked at turns green only by the word of somebody who could
-    /// have it reviewed; on a branch of the repository, that is whoever pushed it.
+    /// Limits a plan to what can be paid for. A head that nobody has looked at turns green only by the word of somebody
+    /// who could have it reviewed; on a branch of the repository, that is whoever pushed it.
     #[must_use]
     pub(crate) fn limit(&self, plan: Plan, from_fork: bool) -> Plan {
         match (self, plan) {
@@ -133,7 +133,7 @@ impl SpendScope {
         }
     }
 
-    /// Whether threads are judged and questions answered.
+    /// True if threads are judged and questions answered.
     #[must_use]
     pub fn allow_discussion(&self) -> bool {
         !matches!(self, Self::Nothing(_))

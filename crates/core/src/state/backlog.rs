@@ -20,7 +20,7 @@ pub(crate) struct Now<'a> {
     pub blocking: Option<Score>,
 }
 
-/// What the records of a pull request owe.
+/// The undelivered findings in the records of a pull request.
 #[derive(Debug, Clone, Default)]
 pub struct Backlog {
     /// To be posted.
@@ -33,7 +33,7 @@ pub struct Backlog {
     settled: BTreeSet<String>,
 }
 
-/// Why a finding of the backlog is not posted.
+/// The reason why a finding of the backlog is not posted.
 #[derive(Debug, Clone)]
 pub enum Dropped {
     CodeChanged,
@@ -86,13 +86,13 @@ impl Backlog {
         }
     }
 
-    /// Whether there is something to post.
+    /// True if there is something to post.
     #[must_use]
     pub(crate) fn is_due(&self) -> bool {
         !self.findings.is_empty()
     }
 
-    /// Whether a record lists a finding that nobody could read yet.
+    /// True if a record lists a finding that nobody could read yet.
     #[must_use]
     pub(crate) fn has(&self, id: &FindingId) -> bool {
         self.ids.contains(id)

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// The name of our check on a pull request.
 pub const CHECK_NAME: &str = "OpenCode review";
-/// What the external id of our check runs begins with.
+/// The prefix of the external id of the reviewer's check runs.
 const OURS: &str = "opencode-reviewer";
 /// So much of a branch's name is shown.
 const LONGEST_REF: usize = 100;
@@ -88,8 +88,8 @@ pub fn render(pr: &PrKey, head: &CommitSha, run: &str, keys: &Keys) -> Option<St
     Some(format!("{OPEN}{json}{CLOSE}"))
 }
 
-/// Whether a check run's text holds a lease that we signed for this pull request, this head and the run that its
-/// external id names.
+/// True if a check run's text holds a lease that the reviewer signed for this pull request, this head and the run that
+/// its external id names.
 #[must_use]
 pub(crate) fn holds(
     text: &str,

@@ -1,4 +1,4 @@
-//! What the pull request remembers: the codec of our blocks, their signatures, and the fold that rebuilds
+//! The memory on the pull request: the codec of the reviewer's blocks, their signatures, and the fold that rebuilds
 //! every thread from them. Pure, so that the memory of the product can be tested without GitHub.
 
 pub mod answers;

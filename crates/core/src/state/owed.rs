@@ -90,7 +90,7 @@ impl Owed {
         })
     }
 
-    /// How long it is in a record, where angle brackets are written out.
+    /// Its length in a record, where angle brackets are escaped.
     fn bytes(&self) -> usize {
         let json = serde_json::to_string(self).unwrap_or_default();
         json.len() + 5 * json.matches(['<', '>']).count()

@@ -37,7 +37,7 @@ pub struct Comment {
     pub url: String,
 }
 
-/// What GraphQL adds to a thread.
+/// The facts that GraphQL adds to a thread.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "as GitHub tells them")]
 pub struct Conversation {
@@ -45,7 +45,7 @@ pub struct Conversation {
     pub node_id: String,
     pub is_resolved: bool,
     pub is_outdated: bool,
-    /// Who resolved it, and what their word weighs; `None` where it was us.
+    /// The person who resolved it, and the weight of their word; `None` where it was the reviewer.
     pub resolved_by: Option<(Login, Standing)>,
     pub viewer_can_resolve: bool,
     pub viewer_can_unresolve: bool,
@@ -67,16 +67,16 @@ pub struct Sources<'a> {
     pub keys: &'a Keys,
     /// Our own identity, as GitHub names it, and the other names that we have used.
     pub ours: &'a [Login],
-    /// Who opened the pull request.
+    /// The person who opened the pull request.
     pub author: Option<&'a Login>,
-    /// Whether somebody else than the author reviews, who decides what was escalated.
+    /// True if somebody else than the author reviews, who decides what was escalated.
     pub reviewed_by_people: bool,
     /// At or above this, only a person with write access may close a thread by hand.
     pub blocking: Option<Score>,
     pub comments: &'a [Comment],
     pub conversations: &'a [Conversation],
     pub reviews: &'a [ReviewBody],
-    /// Where files have moved since: old path to new path.
+    /// Renamed files since then: old path to new path.
     pub renames: &'a HashMap<String, String>,
 }
 
@@ -105,11 +105,11 @@ pub struct Rebuilt {
     /// Our threads, in the order of their comments.
     pub threads: Vec<Thread>,
     pub lost: Vec<Lost>,
-    /// What human reviewers have said on lines of their own accord, and what the text of our own reviews says.
+    /// Comments of human reviewers on lines of their own accord, and the text of the reviewer's own reviews.
     pub others: Vec<Remark>,
-    /// What could not be believed.
+    /// Warnings about text that could not be trusted.
     pub warnings: Vec<String>,
-    /// Whether there is a review of ours, signed or not.
+    /// True if the reviewer has posted a review, signed or not.
     pub has_reviews: bool,
     /// The heads that our signed manifests name, the newest first.
     pub heads: Vec<CommitSha>,
@@ -199,7 +199,7 @@ fn drop_copies(rebuilt: &mut Rebuilt, sources: &Sources<'_>) {
     });
 }
 
-/// What our signed manifests list.
+/// The findings that the signed manifests list.
 #[derive(Default)]
 struct Manifest {
     /// The findings that must be there.
@@ -208,7 +208,7 @@ struct Manifest {
     unanchored: Vec<Remark>,
     /// The heads that were reviewed, the newest first.
     heads: Vec<CommitSha>,
-    /// Whether there is a manifest, signed or not.
+    /// True if there is a manifest, signed or not.
     any: bool,
 }
 
@@ -388,7 +388,7 @@ impl Folding<'_> {
     }
 }
 
-/// How far a thread's own words are believed.
+/// Decides how far a thread's own words are trusted.
 fn trust(tampered: bool, verdict: Verdict) -> Trust {
     match (tampered, verdict) {
         (true, _) => Trust::Tampered,
@@ -397,7 +397,7 @@ fn trust(tampered: bool, verdict: Verdict) -> Trust {
     }
 }
 
-/// What the comment says, with the manifest's word on the score where the comment cannot be believed.
+/// The assessment in the comment, with the manifest's score where the comment cannot be trusted.
 fn assessment(parsed: &Block, listed: Option<Score>, tampered: bool) -> Option<Assessment> {
     let said = parsed.visible.as_ref().and_then(block::Visible::assessment);
     match (said, listed.filter(|_| tampered)) {
@@ -414,7 +414,7 @@ fn assessment(parsed: &Block, listed: Option<Score>, tampered: bool) -> Option<A
     }
 }
 
-/// Where a path has gone, through one rename after the other, and never in a circle.
+/// Follows a path through one rename after the other, and never in a circle.
 fn followed(path: &str, renames: &HashMap<String, String>) -> String {
     let mut path = path;
     for _ in 0..renames.len() {

@@ -20,40 +20,42 @@ pub struct Record {
     pub passes: Vec<u8>,
     /// Changed files that were not shown to the model.
     pub left_out: Vec<String>,
-    /// How many of them could have been shown, had there been room; `None` in records that do not tell.
+    /// The number of them that could have been shown, had there been room; `None` in records that do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unshown: Option<usize>,
-    /// Why the review ended before its last pass.
+    /// The reason why the review ended before its last pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// How many findings and replies could not be posted.
+    /// The number of findings and replies that could not be posted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unsent: usize,
-    /// Who accepted this head although not everything was done.
+    /// The person who accepted this head although not everything was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<Accepted>,
     /// Tokens and money that the pull request has cost so far.
     pub tokens: u64,
     pub cost_usd: f64,
-    /// What the runs of today and yesterday have cost, for the limit of a day.
+    /// The cost of the runs of today and yesterday, for the limit of a day.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spent: Vec<Spent>,
     /// The comment that asked for this review although there was one: it gets no third.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<u64>,
-    /// What the review said, and what was open when it looked. Manifests list it, too, but can be edited on the page.
+    /// The findings of the review, and those that were open when it looked. Manifests list them, too, but can be edited
+    /// on the page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Listed>,
     /// The threads that were fixed when the review looked, or that it found fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixed: Vec<u64>,
-    /// What the review has found and could not post.
+    /// Findings of the review that could not be posted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owed: Vec<Owed>,
     /// Of what earlier records owe, what need not be posted any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled: Vec<String>,
-    /// What the review has concluded, and against which branch. Empty where it did not, or was an older version's.
+    /// The conclusion of the review, and the branch that it was made against. Empty where it did not conclude, or was
+    /// an older version's.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub verdict: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -74,13 +76,13 @@ fn is_zero(n: &usize) -> bool {
 }
 
 impl Record {
-    /// Whether it proves that every pass looked at this change under these rules, or that somebody accepted it without.
+    /// True if it proves that every pass looked at this change under these rules, or that somebody accepted it without.
     #[must_use]
     pub(crate) fn covers(&self, base: &CommitSha, head: &CommitSha, rules: &str) -> bool {
         self.is_about(base, head, rules) && (self.is_finished() || self.accepted.is_some())
     }
 
-    /// Whether it is about this change under these rules. The merge base is part of the change: the same head against
+    /// True if it is about this change under these rules. The merge base is part of the change: the same head against
     /// another branch is another diff.
     #[must_use]
     pub(crate) fn is_about(&self, base: &CommitSha, head: &CommitSha, rules: &str) -> bool {
@@ -92,8 +94,8 @@ impl Record {
         self.passes.iter().copied().eq(1..=PASSES.total())
     }
 
-    /// Whether a review of a later head can go on from it: what nobody can show is judged anew with each head, and what there
-    /// was no room for was never seen.
+    /// True if a review of a later head can go on from it: what nobody can show is judged anew with each head, and what
+    /// there was no room for was never seen.
     #[must_use]
     pub(crate) fn can_be_continued(&self) -> bool {
         let seen = self
@@ -102,13 +104,14 @@ impl Record {
         self.is_finished() && seen
     }
 
-    /// Whether a verdict can rest on it: the review was finished, nothing had to be shown, or somebody accepted it without.
+    /// True if a verdict can rest on it: the review was finished, nothing had to be shown, or somebody accepted it
+    /// without.
     #[must_use]
     pub fn stands_by_itself(&self) -> bool {
         self.is_finished() || self.accepted.is_some() || self.ended.is_none()
     }
 
-    /// How many files were not seen, unless somebody accepted that.
+    /// The number of files that were not seen, unless somebody accepted that.
     #[must_use]
     pub fn unexcused(&self) -> usize {
         match self.accepted {
@@ -117,7 +120,7 @@ impl Record {
         }
     }
 
-    /// What was not done, in a few words each.
+    /// The missing steps, in a few words each.
     #[must_use]
     pub fn undone(&self) -> Vec<String> {
         let files = match self.left_out.len() {
@@ -141,14 +144,14 @@ impl Record {
         }
     }
 
-    /// Whether the review looked at the change after everything that is fixed now was fixed. One from before proves
+    /// True if the review looked at the change after everything that is fixed now was fixed. One from before proves
     /// nothing about a fix that was taken back: the change is then the same as it was, and its finding closed.
     #[must_use]
     pub(crate) fn knows_of_fixes(&self, threads: &[Thread]) -> bool {
         fixed(threads).all(|thread| self.fixed.contains(&thread.0))
     }
 
-    /// Whether the review concluded success.
+    /// True if the review concluded success.
     #[must_use]
     pub fn succeeded(&self) -> bool {
         matches!(self.verdict.as_str(), "clean" | "findings")

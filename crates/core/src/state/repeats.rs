@@ -1,4 +1,4 @@
-//! Whether two findings say the same thing. Two tiers, because words alone cannot tell: a near-certain repeat is
+//! Detects findings that say the same thing. Two tiers, because words alone cannot tell: a near-certain repeat is
 //! refused, a possible one goes back to the model once. Separate from the desk, because text and place are weighed
 //! without knowing who asks.
 
@@ -8,7 +8,7 @@ pub use fingerprint::Fingerprint;
 
 use crate::domain::{Finding, Score, Thread, Trust};
 
-/// How alike two findings are.
+/// The similarity of two findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {
     Different,
@@ -16,7 +16,7 @@ pub enum Likeness {
     NearCertain,
 }
 
-/// How much two texts agree, from 0 to 1, as each tier counts it.
+/// The agreement of two texts, from 0 to 1, as each tier counts it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Agreement {
     /// See [`Fingerprint::share`].
@@ -52,14 +52,14 @@ impl Bars {
     }
 }
 
-/// How alike two texts are, wherever they stand.
+/// Compares two texts, wherever they stand.
 #[cfg(test)]
 fn text_likeness(a: &str, b: &str) -> Likeness {
     Fingerprint::of(a).likeness(&Fingerprint::of(b))
 }
 
 impl Fingerprint {
-    /// How alike the texts are, wherever they stand.
+    /// Compares the texts, wherever they stand.
     #[must_use]
     pub fn likeness(&self, other: &Self) -> Likeness {
         Bars::SHIPPED.likeness(self.agreement(other))
@@ -152,10 +152,9 @@ fn is_same(finding: &Finding, thread: &Thread) -> bool {
 const NEAR: u32 = 6;
 
 impl Mark<'_> {
-    /// How alike two claims about the same file are. The bars are measured on texts that give a defect and its
-    /// consequence, so finding and assessment are compared together; two findings by themselves are too short for the
-    /// lower bar, but where they agree well, other assessments change nothing. Only what stands at the same place can
-    /// be near-certain.
+    /// Compares two claims about the same file. The bars are measured on texts that give a defect and its consequence,
+    /// so finding and assessment are compared together; two findings by themselves are too short for the lower bar, but
+    /// where they agree well, other assessments change nothing. Only what stands at the same place can be near-certain.
     #[must_use]
     pub fn likeness(&self, other: &Self) -> Likeness {
         let finding = self.finding.likeness(&other.finding);
@@ -184,7 +183,7 @@ impl Mark<'_> {
     }
 }
 
-/// How alike two claims about the same file are; the lines as the diff maps them to the same commit.
+/// Compares two claims about the same file; the lines as the diff maps them to the same commit.
 #[must_use]
 pub fn likeness(a: &Claim<'_>, b: &Claim<'_>) -> Likeness {
     a.mark().likeness(&b.mark())

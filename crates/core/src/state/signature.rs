@@ -28,7 +28,7 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// What a signature says.
+/// The result of checking a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Ours,
@@ -38,7 +38,7 @@ pub enum Verdict {
     Forged,
 }
 
-/// What is signed: the place, so that a copy elsewhere does not verify, and the content.
+/// The signed data: the place, so that a copy elsewhere does not verify, and the content.
 #[derive(Debug, Clone, Copy)]
 pub struct Signed<'a> {
     pub pr: &'a PrKey,

@@ -1,5 +1,5 @@
-//! What a pull request has cost, run by run: the memory behind the limit for a day. Separate from the record that
-//! carries it, because the records of several heads, and of runs at the same time, make up one account.
+//! The cost of a pull request, run by run: the memory behind the limit for a day. Separate from the record that carries
+//! it, because the records of several heads, and of runs at the same time, make up one account.
 
 use super::record::Record;
 use chrono::NaiveDate;
@@ -36,8 +36,8 @@ impl fmt::Display for Day {
     }
 }
 
-/// What one run has cost. By run, and not as one sum, because two runs that began from the same record would each
-/// write a sum without the other.
+/// The cost of one run. By run, and not as one sum, because two runs that began from the same record would each write a
+/// sum without the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
     /// A random name: the jobs of one workflow share its run's number.
@@ -170,7 +170,7 @@ pub struct Allowance<T> {
     pub why: String,
 }
 
-/// What a run may take.
+/// The limits of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Allowances {
     /// `None`: no limit.

@@ -1,4 +1,4 @@
-//! What GitHub sends, with all that it may leave out, becomes what the rest of the program reads.
+//! Tests that GitHub's answers, with all that they may leave out, become what the rest of the program reads.
 
 use super::super::*;
 use super::{BASE, HEAD, Server, key, ok, refused};

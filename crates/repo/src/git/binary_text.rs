@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 const LARGEST: u64 = 1024 * 1024;
 /// A change with more such files is one of data.
 const MOST_FILES: usize = 200;
-/// What is decoded of a change. The rest stays binary, and was not reviewed.
+/// The maximum size of a change that is decoded. The rest stays binary, and was not reviewed.
 const MOST_BYTES: usize = 32 << 20;
 
 impl Repository {

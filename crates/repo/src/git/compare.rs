@@ -31,15 +31,16 @@ pub(super) const OPTIONS: [&str; 15] = [
     "--full-index",
 ];
 
-/// What is kept of a change's lines, in bytes. More cannot be reviewed, and would take the machine's memory.
+/// The maximum size of a change's lines that are kept, in bytes. More cannot be reviewed, and would take the machine's
+/// memory.
 pub const CHANGE_ROOM: usize = 4 * FILE_ROOM;
 /// No line between the hunks is longer: it names two paths, or quotes the beginning of a line.
 const LONGEST_HEADER: usize = 1 << 20;
 const UNREADABLE: &str = "git diff-tree printed a patch that cannot be read";
 
 impl Repository {
-    /// What changed from `base` to `head`, in git's order. What the base calls binary is; what the head says
-    /// about its own files counts for nothing. The values of files that hold secrets are masked.
+    /// Returns the changes from `base` to `head`, in git's order. Files that the base calls binary are binary; the
+    /// head's own attributes are ignored. The values of files that hold secrets are masked.
     pub async fn diff(&self, base: &CommitSha, head: &CommitSha) -> Result<Vec<FileDiff>> {
         self.diff_under(base, base, head).await
     }

@@ -1,5 +1,5 @@
-//! How `git` is started: one function builds every command. Separate because this is the hardening, and a
-//! second way to start git would be a way around it.
+//! Starts `git`: one function builds every command. Separate because this is the hardening, and a second way to start
+//! git would be a way around it.
 #![expect(clippy::disallowed_methods, reason = "edge: starts git")]
 
 use super::Remote;
@@ -19,7 +19,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 
-/// What a git process inherits, in any spelling of case. Proxies and certificates make it reach GitHub.
+/// Variables that a git process inherits, in any spelling of case. Proxies and certificates make it reach GitHub.
 const PASSED_ON: [&str; 8] = [
     "PATH",
     "HTTPS_PROXY",
@@ -87,7 +87,7 @@ const THEIR_SETTINGS: [&str; 3] = [
 const STDERR_KEPT: usize = 16 * 1024;
 const MAX_OUTPUT: u64 = 128 << 20;
 
-/// What a command may reach.
+/// The network and repositories that a command may reach.
 #[derive(Clone, Copy)]
 pub(super) enum Access<'a> {
     /// Our objects and the borrowed ones.
@@ -102,8 +102,8 @@ pub(super) enum Access<'a> {
     Theirs(&'a Theirs),
 }
 
-/// How a command looks at a repository that is not ours. It is read with plumbing alone, which runs nothing that its
-/// configuration names.
+/// The settings for a command in a repository of somebody else. It is read with plumbing alone, which runs nothing that
+/// its configuration names.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Theirs {
     pub(super) directory: PathBuf,
@@ -111,7 +111,7 @@ pub(super) struct Theirs {
     pub(super) git_dir: Option<PathBuf>,
     pub(super) variables: Vec<(&'static str, OsString)>,
     pub(super) settings: Vec<String>,
-    /// Where the person's own configuration is, for a command that reads out of it.
+    /// The home of the person's own configuration, for a command that reads from it.
     pub(super) home: Option<PathBuf>,
 }
 
@@ -318,7 +318,7 @@ fn program(access: Access<'_>) -> Result<Command> {
 /// A git process that is being read.
 pub(super) struct Running {
     name: String,
-    /// What must not be in an error.
+    /// The token, which must not be in an error.
     token: Option<SecretString>,
     pub(super) stdin: Option<ChildStdin>,
     pub(super) stdout: ChildStdout,

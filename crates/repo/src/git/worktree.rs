@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use tokio::io::AsyncWriteExt as _;
 
-/// What of a person's configuration says how a file of the tree becomes an object, and runs nothing.
+/// The settings of a person's configuration that say how a file of the tree becomes an object, and run nothing.
 const PERSONAL: &str =
     r"^core\.(filemode|autocrlf|eol|symlinks|ignorecase|precomposeunicode|trustctime|checkstat)$";
 
-/// Who made the commit of a working tree, and when: always the same, so that the same tree is the same commit.
+/// The author and the time of a working tree's commit: always the same, so that the same tree is the same commit.
 const IDENTITY: [(&str, &str); 6] = [
     ("GIT_AUTHOR_NAME", "opencode-reviewer"),
     ("GIT_AUTHOR_EMAIL", "opencode-reviewer@localhost"),
@@ -45,7 +45,7 @@ pub struct Taken {
     pub repository: Repository,
     /// The person's own head where nothing is uncommitted; else one that only we have.
     pub head: CommitSha,
-    /// Whether it differs from the base.
+    /// True if it differs from the base.
     pub changed: bool,
     /// Repositories within the tree that are no submodules, and no part of it.
     pub nested: Vec<String>,
@@ -277,7 +277,7 @@ impl WorkTree {
         Ok(settings)
     }
 
-    /// What the person's configuration says, theirs and the repository's.
+    /// Reads the person's configuration, theirs and the repository's.
     async fn configured(&self, what: &[&str]) -> Result<Option<Vec<u8>>> {
         let theirs = Theirs {
             home: self.home.clone(),
@@ -309,7 +309,7 @@ impl WorkTree {
 }
 
 impl Repository {
-    /// Whether everything that these commits hold is here.
+    /// True if everything that these commits hold is here.
     pub async fn holds(&self, commits: &[&CommitSha]) -> Result<bool> {
         self.is_complete(commits).await
     }
@@ -332,7 +332,7 @@ fn records(output: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|record| !record.is_empty())
 }
 
-/// What git printed, without the end of the line.
+/// Returns the output of git without the end of the line.
 fn without_end(output: &[u8]) -> &[u8] {
     output.strip_suffix(b"\n").unwrap_or(output)
 }

@@ -1,5 +1,5 @@
-//! What is written into the snapshot, as what and in which order. Separate because it is pure: two lists of paths and
-//! a diff go in, a list of files comes out.
+//! Lays out the snapshot: which files are written, as what and in which order. Separate because it is pure: two lists
+//! of paths and a diff go in, a list of files comes out.
 
 use super::names::{Names, Reason};
 use super::{Caps, LeftOut, Source};
@@ -11,7 +11,7 @@ use reviewer_text::encoding::utf8_text;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// How an object becomes a file.
+/// The way in which an object becomes a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     Plain,
@@ -31,7 +31,7 @@ pub(super) struct Item {
     rank: Rank,
 }
 
-/// What the model needs most is written first.
+/// The order of writing: files that the model needs most come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Rules,
@@ -167,7 +167,7 @@ fn fits_in(dir: &Path, shown: String) -> Result<String, Reason> {
     Ok(shown)
 }
 
-/// What the change touches, and what lies close to it.
+/// The files that the change touches, and those close to it.
 struct Near<'a> {
     files: HashMap<&'a str, &'a FileDiff>,
     directories: HashSet<&'a str>,

@@ -37,7 +37,7 @@ const LONGEST_PATH: usize = 4000;
 const LONGEST_OWN_PATH: usize = 3000;
 const OWN_FOLDER: &str = "_pull_request";
 
-/// Why a file of the repository is not in the snapshot.
+/// The reason why a file of the repository is not in the snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     TooLarge,

@@ -109,7 +109,7 @@ const ENTRIES: &[&str] = &[
 /// Services whose credentials are often assigned to their bare name.
 const SERVICES: &str = r"airtable|algolia|amplitude|asana|atlassian|auth0|circleci|cloudflare|cloudinary|codecov|coinbase|confluent|contentful|datadog|deepgram|digitalocean|discord|docusign|dropbox|dynatrace|elevenlabs|fastly|figma|flutterwave|grafana|heroku|honeycomb|hubspot|intercom|jira|launchdarkly|linode|logdna|mailchimp|mailgun|mailjet|mapbox|messagebird|mixpanel|netlify|newrelic|new[_-]relic|notion|okta|onesignal|openai|opsgenie|pagerduty|paypal|paystack|pinecone|plaid|postmark|posthog|pushover|razorpay|rollbar|sauce|segment|sendbird|sendgrid|sendinblue|sentry|shippo|shodan|snyk|sonarcloud|splunk|squareup|stripe|telegram|travis|trello|twilio|twitch|twitter|typeform|vercel|vonage|vultr|wakatime|zapier|zendesk";
 
-/// What stands between the name and the value, on one line, as the parts of a call, or as two fields of an object.
+/// Matches the text between the name and the value, on one line, as the parts of a call, or as two fields of an object.
 const BETWEEN: &str = r#"(?:\\*["'`\])]{0,3}\s{0,20}(?:::?=|=>|==?|:|,|>|\(|\{\s{0,20}default\s{0,20}=)\s{0,40}|\\*["']?\s{0,4},?\s{0,40}\\*["']?(?:value|val|default)\\*["']?\s{0,4}[:=]\s{0,4}|\s{1,4}(?:is\s|was\s)?)"#;
 
 /// The words with the rest of their name, and the services.
@@ -162,7 +162,7 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
     }
 }
 
-/// Where a value stands.
+/// The place of a value.
 struct Place<'a> {
     before: &'a str,
     quoted: bool,
@@ -178,7 +178,7 @@ impl Place<'_> {
         self.captures.name(name).is_some()
     }
 
-    /// What kind of secret the value is, and where in it the secret starts.
+    /// Returns the kind of secret that the value is, and where in it the secret starts.
     fn judge(&self, value: &str) -> Option<(Kind, usize)> {
         let quoted = self.quoted;
         let between = self.group("between").trim();
@@ -222,7 +222,8 @@ impl Place<'_> {
         found.then_some((Kind(label), 0)).or_else(pair)
     }
 
-    /// What is before "key": in the same name or, if that is all of it, the entry that is named one space before.
+    /// Returns the text before "key": in the same name or, if that is all of it, the entry that is named one space
+    /// before.
     fn stem(&self) -> String {
         let word = self.group("other").to_ascii_lowercase();
         let stem = word_before(self.before).to_ascii_lowercase() + word.trim_end_matches("key");
@@ -234,14 +235,14 @@ impl Place<'_> {
     }
 }
 
-/// What a text ends with that may be part of a name, within reason.
+/// Returns the end of a text that may be part of a name, within reason.
 fn word_before(text: &str) -> &str {
     let part = |b: &&u8| b.is_ascii_alphanumeric() || b"._-".contains(b);
     let length = text.bytes().rev().take(32).take_while(|b| part(&b)).count();
     &text[text.len() - length..]
 }
 
-/// Whether a bare word ends before this character.
+/// True if a bare word ends before this character.
 fn ends_word(c: char) -> bool {
     let bracket = matches!(c, '<' | '>' | '(' | ')' | '{' | '}' | '[' | ']');
     bracket || matches!(c, '"' | '\'' | '`' | ',' | ';' | '&' | '|' | '\\')

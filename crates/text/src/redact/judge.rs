@@ -1,4 +1,4 @@
-//! Whether a value is a secret by the look of it, or something that only stands where one would: an example, a
+//! Judges if a value is a secret by the look of it, or something that only stands where one would: an example, a
 //! placeholder, a name, a path. Separate, because every rule asks the same questions.
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ const STAND_INS: &[&str] = &[
     "%(",
     "#{",
 ];
-/// What documentation puts where a password belongs.
+/// Words that documentation puts in the place of a password.
 const WORDS_FOR_IT: &[&str] = &[
     "password",
     "passwd",
@@ -139,7 +139,7 @@ pub(super) fn placeholder(value: &str) -> bool {
         || counts(lower.as_bytes(), 2)
 }
 
-/// Whether six characters follow each other as in "abcdef" and "987654" (step 1) or "a1b2c3d4" (step 2).
+/// True if six characters follow each other as in "abcdef" and "987654" (step 1) or "a1b2c3d4" (step 2).
 fn counts(bytes: &[u8], step: usize) -> bool {
     let (mut up, mut down) = (0, 0);
     for pair in bytes.windows(step + 1) {
@@ -191,7 +191,7 @@ pub(super) fn certain(value: &str) -> bool {
         && parts.iter().any(|part| part.len() >= 16 && random(part))
 }
 
-/// Whether the name before a value says that it is the digest of something or the like, which is no secret.
+/// True if the name before a value says that it is the digest of something or the like, which is no secret.
 pub(super) fn digest(name: &str) -> bool {
     DIGESTS.contains(&name.to_ascii_lowercase().as_str())
 }
@@ -202,7 +202,7 @@ pub(super) fn long_key(value: &str, quoted: bool) -> bool {
         && !placeholder(value)
 }
 
-/// What identifies a client: a key, or shorter, which are shorter.
+/// True if the value identifies a client: like a key, but it may be shorter.
 pub(super) fn client_id(value: &str) -> bool {
     key(value) || (value.len() == 20 && hex_digits(value) && !placeholder(value))
 }
@@ -320,7 +320,7 @@ fn joined(value: &str) -> bool {
         && (value.split(symbol).any(uuid) || value.split(|c| symbol(c) && c != '.').any(long))
 }
 
-/// What keys are made of.
+/// True for a byte that keys are made of.
 fn plain(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_' || b == b'-'
 }
@@ -368,7 +368,7 @@ fn digits(value: &str) -> usize {
     value.bytes().filter(u8::is_ascii_digit).count()
 }
 
-/// How often the kind of character changes, separators left out.
+/// Counts the changes of the kind of character, separators left out.
 fn changes(value: &str) -> usize {
     let kind = |b: u8| (b.is_ascii_digit(), b.is_ascii_uppercase());
     let kinds: Vec<_> = value
@@ -379,14 +379,14 @@ fn changes(value: &str) -> usize {
     kinds.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
 
-/// Whether it reads as words, with numbers among them: `parseUtf8FromV2Header`, `build-2024-linux`. A name is not full
+/// True if it reads as words, with numbers among them: `parseUtf8FromV2Header`, `build-2024-linux`. A name is not full
 /// of digits.
 fn named(value: &str) -> bool {
     reads(value, 7) && 4 * digits(value) < value.len()
 }
 
-/// Whether at least so many twentieths of its pairs of letters are frequent in English. They are two thirds of the pairs
-/// in a name, and a tenth of those in a random value.
+/// True if at least so many twentieths of its pairs of letters are frequent in English. They are two thirds of the
+/// pairs in a name, and a tenth of those in a random value.
 fn reads(value: &str, twentieths: usize) -> bool {
     let (mut pairs, mut frequent) = (0, 0);
     for pair in value.as_bytes().windows(2) {
@@ -406,7 +406,7 @@ static FREQUENT: LazyLock<[[bool; 32]; 32]> = LazyLock::new(|| {
     frequent
 });
 
-/// Where a letter stands in the alphabet, whatever its case.
+/// The position of a letter in the alphabet, whatever its case.
 fn place(letter: u8) -> usize {
     usize::from(letter & 31)
 }

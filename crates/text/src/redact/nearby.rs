@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 /// So far a word reaches.
 const REACH: usize = 80;
 
-/// What speaks of a secret. What we put in its place speaks of none.
+/// Words that speak of a secret. The replacement of a secret contains none of them.
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
         r"(?i)\[redacted: [a-z ]{1,40}\]|(?:api|access|auth|private|secret|signing|service|account)[ _-]?keys?\b|tokens?\b|secrets?\b|passw(?:or)?ds?\b|credentials?\b|authorization|bearer",
@@ -61,12 +61,12 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
     }
 }
 
-/// Whether what is between a word and a value leaves them in one line, with nothing that was taken out already.
+/// True if the text between a word and a value leaves them in one line, and nothing in it was removed already.
 fn reaches(gap: &str) -> bool {
     gap.len() <= REACH && !gap.contains('\n') && !gap.contains("[redacted: ")
 }
 
-/// Whether what is between them says that the word speaks of the value.
+/// True if the text between them says that the word speaks of the value.
 fn leads(gap: &str) -> bool {
     let said = gap.trim_end_matches(['"', '\'', '`', ' ', '\\']);
     [":", "=", "(", " is", "||", "??"]

@@ -43,7 +43,7 @@ const COMMON: &[&str] = &[
 ];
 /// So many letters in a row give a secret away, and no ordinary text has them by chance.
 const TELLING: usize = 16;
-/// What may be cut off, in all, without hiding the rest.
+/// The number of characters that may be cut off, in all, without hiding the rest.
 const CUT: usize = 14;
 /// The least of a secret that is looked for.
 const LEAST: usize = 8;
@@ -59,7 +59,7 @@ pub(super) struct Own {
 /// One secret in one encoding, as a view shows it.
 struct Stream {
     bytes: Vec<u8>,
-    /// How much of it gives the secret away.
+    /// The number of its characters that gives the secret away.
     need: usize,
     /// Words in it may stand elsewhere: part of it counts only where it has digits.
     wordy: bool,
@@ -97,7 +97,7 @@ impl Own {
         }
     }
 
-    /// Where secrets stand, in no order, possibly overlapping.
+    /// Finds the places of secrets, in no order, possibly overlapping.
     pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = Range<usize>> + use<> {
         let mut found = Vec::new();
         for first in [Some(Reading::new(text)), Reading::without_tags(text)] {
@@ -120,7 +120,7 @@ fn worth_masking(secret: &str) -> bool {
         && !COMMON.contains(&secret.to_ascii_lowercase().as_str())
 }
 
-/// How much of a text of this length gives it away.
+/// The number of characters of a text of this length that gives it away.
 fn need(length: usize) -> usize {
     length
         .saturating_sub(CUT)
@@ -153,7 +153,7 @@ fn stream(view: &View, text: &str) -> Stream {
     }
 }
 
-/// Whether a part of the text could stand elsewhere: no digits, and no capitals inside.
+/// True if a part of the text could stand elsewhere: no digits, and no capitals inside.
 fn wordy(text: &str) -> bool {
     !text.bytes().any(|b| b.is_ascii_digit())
         && !text.bytes().skip(1).any(|b| b.is_ascii_uppercase())

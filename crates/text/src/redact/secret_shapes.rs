@@ -6,7 +6,7 @@ use super::{Hit, Kind, Source};
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// What is asked of a match beyond its shape.
+/// A condition on a match beyond its shape.
 #[derive(Clone, Copy)]
 enum Ask {
     /// The shape says it all; only values of documentation are left.
@@ -177,12 +177,12 @@ impl Ask {
     }
 }
 
-/// Whether it is neither the digest of something nor a part of something longer.
+/// True if it is neither the digest of something nor a part of something longer.
 fn of_its_own(value: &str, name: &str, rest: &str) -> bool {
     !judge::digest(name) && !goes_on(rest) && !judge::placeholder(value)
 }
 
-/// Whether what follows makes a path, a digest, a call or a member of it.
+/// True if the rest makes a path, a digest, a call or a member of it.
 pub(super) fn goes_on(rest: &str) -> bool {
     let member = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric());
     rest.starts_with(['+', '/', '=', '(']) || rest.strip_prefix('.').is_some_and(member)

@@ -1,4 +1,4 @@
-//! What people see of redaction: what is gone, what it is replaced by, and what stays. Values are put together from
+//! Tests of redaction as people see it: what is removed, what replaces it, and what stays. Values are put together from
 //! parts, so that no scanner takes this file for a leak.
 
 mod own_secrets;

@@ -26,7 +26,7 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Where in the original a stretch of the view stands.
+    /// Maps a range of the view to the original.
     pub fn place(&self, span: &Range<usize>) -> Range<usize> {
         let inside = &self.letters[span.clone()];
         let start = inside.iter().map(|letter| letter.start).min();
@@ -120,7 +120,7 @@ impl Reading {
             .flatten()
     }
 
-    /// What an escape that starts here stands for, and its length.
+    /// Decodes an escape that starts here, and returns its length, too.
     fn escape(&self, at: usize) -> Option<(Escaped, usize)> {
         match self.byte(at)? {
             b'%' => Some((Escaped::of_byte(self.number(at + 1, 2, 16)?), 3)),

@@ -4,7 +4,7 @@
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 use std::ops::Range;
 
-/// Where a comment may link to: what reviews cite, and what nobody but its publisher can write to.
+/// Hosts that a comment may link to: those that reviews cite, and that nobody but their publisher can write to.
 const DOCUMENTATION: [&str; 22] = [
     "cheatsheetseries.owasp.org",
     "cve.org",
@@ -32,7 +32,7 @@ const DOCUMENTATION: [&str; 22] = [
 
 const LONGEST_PATH: usize = 200;
 
-/// Whether people may be led there: plain https, nothing that carries a message.
+/// True if a comment may link there: plain https, nothing that carries a message.
 #[must_use]
 pub fn is_allowed(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("https://") else {
@@ -99,10 +99,10 @@ fn replacements(text: &str) -> Vec<(Range<usize>, String)> {
 /// A link or an image that is being read.
 struct Open {
     span: Range<usize>,
-    /// Where it leads; `None` for an image.
+    /// The link's target; `None` for an image.
     target: Option<String>,
     bare: bool,
-    /// Where its words are.
+    /// The range of its words.
     label: Option<Range<usize>>,
     has_image: bool,
     /// A tag or a link in the label would be one in the comment.

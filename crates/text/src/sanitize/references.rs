@@ -1,5 +1,6 @@
-//! What GitHub would act on in running text: people who are called, issues and commits that are linked, entities and
-//! tags that turn into either, links in formulas, commands of other bots. Each is shown as code, where it does nothing.
+//! Disarms running text that GitHub would act on: people who are mentioned, issues and commits that are linked,
+//! entities and tags that turn into either, links in formulas, commands of other bots. Each is shown as code, where it
+//! does nothing.
 
 use super::links::{is_allowed, parser};
 use pulldown_cmark::{Event, Tag};
@@ -187,7 +188,7 @@ impl Output {
         self.code(&format!("`{text}`"));
     }
 
-    /// Whether a sign means nothing to Markdown here: an escape would only hide an address from the next look.
+    /// True if a sign means nothing to Markdown here: an escape would only hide an address from the next look.
     fn is_needless(&self, escaped: &str) -> bool {
         match escaped {
             "/" => self.text.ends_with([':', '/']),

@@ -1,4 +1,5 @@
-//! What people see of cleaning, by the names of the catalogue. What holds of any text is in `tests/properties/`.
+//! Tests of the sanitiser as people see it, by the names of the catalogue. The properties of any text are in
+//! `tests/properties/`.
 
 use super::*;
 use crate::active::active;

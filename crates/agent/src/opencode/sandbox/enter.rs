@@ -26,7 +26,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What this program knows of Landlock; a kernel that knows less gives less, and that is told.
+/// The newest Landlock version that this program knows; a kernel with an older one restricts less, which is reported.
 const KNOWN: ABI = ABI::V7;
 
 /// Enters the walls and becomes `program`. Returns only where that was not possible, with the reason.
@@ -137,7 +137,7 @@ fn listen_to_sockets() -> Result<Listener, String> {
     Ok(listener)
 }
 
-/// Whether the kernel of this release lets a supervisor put descriptors into another process.
+/// True if the kernel of this release lets a supervisor put descriptors into another process.
 fn can_put_descriptors(release: &str) -> bool {
     let mut numbers = release.split(|character: char| !character.is_ascii_digit());
     let mut number = || numbers.next().and_then(|digits| digits.parse::<u32>().ok());

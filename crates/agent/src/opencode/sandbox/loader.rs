@@ -8,7 +8,7 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// Where programs keep their table of segments and the loader's name: at the beginning.
+/// The size of the part that holds a program's table of segments and the loader's name: its beginning.
 const HEAD: u64 = 64 * 1024;
 const ELF64_LITTLE: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];
 const PT_INTERP: u32 = 3;

@@ -287,7 +287,7 @@ fn namespaces() -> Result<Vec<SeccompRule>, Error> {
 mod tests {
     use super::*;
 
-    /// What the kernel would answer to a call: the verdict of a classic BPF program over `seccomp_data`.
+    /// Evaluates a classic BPF program over `seccomp_data`: the kernel's answer to a call.
     fn verdict(program: &[sock_filter], call: i64, arguments: [u64; 6]) -> u32 {
         let mut data = Vec::new();
         data.extend(u32::try_from(call).unwrap().to_le_bytes());

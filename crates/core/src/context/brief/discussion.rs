@@ -30,7 +30,7 @@ pub struct Words<'a> {
     /// Name and standing of who said it.
     pub who: String,
     pub body: &'a str,
-    /// Whether we signed it ourselves.
+    /// True if the reviewer signed it.
     pub ours: bool,
 }
 

@@ -10,7 +10,7 @@ use reviewer_text::template::{self, TemplateError};
 
 const FIX_CHECK: &str = include_str!("../../prompts/fix-check.md");
 
-/// What is shown of the diffs of one fix, in bytes.
+/// The maximum size of the diffs that are shown for one fix, in bytes.
 const MAX_DIFF: usize = 20_000;
 
 /// A finding that blocks and seems to be fixed.
@@ -21,7 +21,7 @@ pub struct FixToCheck {
     /// The code that the finding hangs on, when it was made and now.
     pub then: Option<String>,
     pub now: Option<String>,
-    /// What has changed since in the finding's file and in that of the fix.
+    /// The changes since then in the finding's file and in that of the fix.
     pub diffs: Vec<FileDiff>,
 }
 

@@ -12,7 +12,7 @@ const NUDGE_OTHER: &str = include_str!("../../prompts/nudge-other.md");
 const RESUMED: &str = include_str!("../../prompts/resumed.md");
 const ANEW: &str = include_str!("../../prompts/anew.md");
 
-/// What the model is asked to do.
+/// The task of one prompt.
 #[derive(Debug, Clone, Copy)]
 pub enum Task<'a> {
     Threads(&'a [Excerpt]),
@@ -23,7 +23,7 @@ pub enum Task<'a> {
     Pass(&'a Pass, usize),
 }
 
-/// What a turn that ended without doing its task is told. `reproach`: what was wrong with it, or nothing.
+/// Renders the prompt after a turn that ended without doing its task. `reproach`: the fault of the turn, or nothing.
 pub fn nudge(task: Task<'_>, reproach: &str) -> Result<String, TemplateError> {
     match task {
         Task::Pass(pass, _) => {

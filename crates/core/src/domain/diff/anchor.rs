@@ -1,5 +1,5 @@
-//! Where a finding hangs: the model's line and quote against the diff. Separate because it forgives (a
-//! wrong line beside a right quote, a copied gutter) and refuses (code that is not in the change).
+//! Resolves the place of a finding: the model's line and quote against the diff. Separate because it forgives (a wrong
+//! line beside a right quote, a copied gutter) and refuses (code that is not in the change).
 
 use super::numbered::CARRIAGE_RETURN;
 use super::{Anchor, FileDiff, Hunk, LineKind, Side};
@@ -13,7 +13,7 @@ const SHORTEST_FRAGMENT: usize = 4;
 /// Nobody comments on more code than this at once, and matching stays quick.
 const LONGEST_QUOTE: usize = 400;
 
-/// Why a place takes no comment, in words that the model can act on.
+/// The reason why a place takes no comment, in words that the model can act on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnchorError {
     #[error("say where in {path}: give a line or quote the code; commentable: {commentable}")]
@@ -129,13 +129,13 @@ impl FileDiff {
         HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..8])
     }
 
-    /// Whether code of this hash still stands somewhere in the diff.
+    /// True if code of this hash still stands somewhere in the diff.
     #[must_use]
     pub fn holds(&self, hash: &str) -> bool {
         self.place_of(hash).is_some()
     }
 
-    /// Where code of this hash stands in the diff: the first such place.
+    /// The first place in the diff where code of this hash stands.
     #[must_use]
     pub fn place_of(&self, hash: &str) -> Option<Anchor> {
         if self.anchor_hash(Anchor::File) == hash {

@@ -5,10 +5,10 @@
 use super::{FileDiff, Hidden, Hunk, LineKind, Side};
 use crate::domain::code;
 
-/// What stands for everything that may be a secret.
+/// The replacement for everything that may be a secret.
 const HIDDEN: &str = "***";
 
-/// How much of such a file is shown. The greater one shows less.
+/// The degree to which such a file is hidden. The greater one shows less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mask {
     /// Lines of the form `KEY=VALUE`: the keys.
@@ -141,8 +141,8 @@ impl Mask {
 const BLANK: [char; 2] = [' ', '\t'];
 
 impl FileDiff {
-    /// How the head's file is shown: a secret by the name that it had is one under its new name, too, unless that
-    /// is the name of code.
+    /// The mask for the head's file: a secret by the name that it had is one under its new name, too, unless that is
+    /// the name of code.
     #[must_use]
     pub fn mask(&self) -> Option<Mask> {
         if code::is_code(&self.path) {
@@ -202,7 +202,7 @@ impl FileDiff {
 }
 
 impl Mask {
-    /// Whether the changed lines of one side are data: assignments without commands, or PEM blocks.
+    /// True if the changed lines of one side are data: assignments without commands, or PEM blocks.
     fn is_data(self, hunk: &Hunk, side: Side, changed: LineKind) -> bool {
         let on_side = hunk.lines.iter().filter(|line| match side {
             Side::Left => line.old.is_some(),
@@ -218,8 +218,8 @@ impl Mask {
     }
 }
 
-/// Whether every changed line is blank, a comment, or an assignment of one value that runs nothing; a value in quotes may go
-/// on over several lines.
+/// True if every changed line is blank, a comment, or an assignment of one value that runs nothing; a value in quotes
+/// may go on over several lines.
 fn are_values(lines: &[(&str, bool)]) -> bool {
     let mut open: Option<char> = None;
     lines.iter().all(|(text, changed)| {
@@ -268,8 +268,8 @@ fn assigned(text: &str) -> Option<&str> {
     Some(value.trim_start())
 }
 
-/// Whether every changed line belongs to a PEM block that begins among these lines. A line shorter than a full one is the
-/// last of its block: a word on a line of its own could be a command.
+/// True if every changed line belongs to a PEM block that begins among these lines. A line shorter than a full one is
+/// the last of its block: a word on a line of its own could be a command.
 fn is_pem(lines: &[(&str, bool)]) -> bool {
     const FULL: std::ops::RangeInclusive<usize> = 60..=76;
     let mut inside = false;
@@ -328,7 +328,7 @@ fn assignment(body: &str) -> Option<String> {
     Some(format!("{before}{hidden}"))
 }
 
-/// Whether people write such a key, and random text does not: one case, words, numbers at their ends.
+/// True if people write such a key, and random text does not: one case, words, numbers at their ends.
 fn is_key(key: &str) -> bool {
     let one_case = !(key.contains(|c: char| c.is_ascii_uppercase())
         && key.contains(|c: char| c.is_ascii_lowercase()));

@@ -6,13 +6,14 @@ use super::{Beyond, DiffLine, Hunk, LineKind, LineText};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// What is kept of one file's diff, in bytes. Ten million tokens of context, half of them for diffs, show as much.
+/// The maximum size of one file's diff that is kept, in bytes. Ten million tokens of context, half of them for diffs,
+/// show as much.
 pub const FILE_ROOM: usize = 16 << 20;
-/// What a kept line and a kept hunk count beside their text.
+/// The size that a kept line and a kept hunk count beside their text.
 const A_LINE: usize = 64;
 const A_HUNK: usize = 192;
 
-/// Why a text is not a list of hunks.
+/// The reason why a text is not a list of hunks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HunkError {
     #[error("line {line} of the patch is not a hunk header such as `@@ -1,4 +1,6 @@`")]
@@ -91,7 +92,7 @@ pub(super) fn parse(patch: &[u8], room: usize) -> Result<Walked, HunkError> {
     walker.finish()
 }
 
-/// How much room a hunk takes.
+/// The room that a hunk takes.
 pub(super) fn size(hunk: &Hunk) -> usize {
     let lines = hunk.lines.iter().map(|line| A_LINE + line.text.len());
     A_HUNK + hunk.section.len() + lines.sum::<usize>()
@@ -105,10 +106,10 @@ pub struct Walker {
     /// All changed lines.
     counted: Beyond,
     open: Option<Open>,
-    /// Whether the line before this one was the last of the last hunk that is kept.
+    /// True if the line before this one was the last of the last hunk that is kept.
     after_hunk: bool,
     line: Line,
-    /// How many lines have ended.
+    /// The number of lines that have ended.
     lines: usize,
 }
 
@@ -117,12 +118,12 @@ pub struct Walker {
 struct Budget {
     room: usize,
     used: usize,
-    /// Whether a line did not fit: none is kept then.
+    /// True once a line did not fit: none is kept then.
     full: bool,
 }
 
 impl Budget {
-    /// Whether there is room for so much.
+    /// Takes so much room. Returns false if there is not enough.
     fn take(&mut self, cost: usize) -> bool {
         self.full |= self.used + cost > self.room;
         if !self.full {
@@ -132,13 +133,13 @@ impl Budget {
     }
 }
 
-/// What one file's patch came to.
+/// The result of walking one file's patch.
 #[derive(Debug)]
 pub struct Walked {
     pub hunks: Vec<Hunk>,
     /// The changed lines, where there was no room for them.
     pub beyond: Beyond,
-    /// How much room the hunks take.
+    /// The room that the hunks take.
     pub used: usize,
 }
 
@@ -212,7 +213,7 @@ impl Walker {
         }
     }
 
-    /// Whether the header of the hunk counts more lines than were read.
+    /// True if the header of the hunk counts more lines than were read.
     #[must_use]
     pub fn is_inside(&self) -> bool {
         self.open.is_some()

@@ -1,4 +1,4 @@
-//! What was said below a finding, folded into where the discussion stands and whose turn it is.
+//! Folds the comments below a finding into the state of the discussion and whose turn it is.
 
 use super::{Comment, Conversation, ESCALATED_MARKER, RESOLVED_MARKER, Sources};
 use crate::authority::{Action, Person, Stake, judge};
@@ -6,7 +6,7 @@ use crate::domain::{Awaiting, CommentId, Login, Reply, Resolution, Status};
 use crate::state::block::{self, Block, Conversation as Closing, Kind};
 use crate::state::signature::Verdict;
 
-/// Where a thread stands.
+/// The state of a thread.
 pub(super) struct Outcome {
     pub(super) status: Status,
     pub(super) awaiting: Awaiting,
@@ -20,7 +20,7 @@ struct Decision {
     kind: Kind,
     closing: Option<Closing>,
     comment: CommentId,
-    /// How it was resolved, if it was.
+    /// The way in which it was resolved, if it was.
     resolution: Resolution,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Discussion {
     /// otherwise give the last number there is, and none of ours would be heard again.
     claimed: u32,
     replies: Vec<Reply>,
-    /// How many of the replies came before our last word.
+    /// The number of replies before the reviewer's last comment.
     answered: usize,
     /// The line that our last word says to seem the fix.
     seems_fixed: Option<String>,
@@ -263,7 +263,7 @@ impl Discussion {
     }
 }
 
-/// What a reply meant: by its hidden keys, or by the markers and the `status` that the older reviewer wrote.
+/// Classifies a reply: by its hidden keys, or by the markers and the `status` that the older reviewer wrote.
 fn kind_of(body: &str, parsed: &Block) -> Kind {
     if let Some(hidden) = &parsed.hidden {
         return hidden.kind;

@@ -577,7 +577,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 impl World {
-    /// What others write, copies of our own blocks and markers among it.
+    /// Comments of others, copies of the reviewer's blocks and markers among them.
     fn text(&self, choice: u8) -> String {
         let finding = &World::with_finding(9).comments[0].body;
         let foreign = Keys::derive(&["attacker".into()], None, "acme/shop");

@@ -1,4 +1,4 @@
-//! What a text says, reduced to weighted words, and how much of it two texts share. Separate from the places of
+//! Reduces a text to weighted words, and measures how much of them two texts share. Separate from the places of
 //! findings, because this part is measured on its own (`make eval`).
 //!
 //! The words of a pull request's subject stand in every finding about it, so rare words tell little here; what tells
@@ -17,8 +17,8 @@ const STOP_WORDS: &str = "a about after again all also an and any are aren as at
     should since so some such than that the their them then there these they this those through to too very via \
     was we were what when where which while who why will with without won would you your eg ie re level levels score";
 
-/// How reviewers talk about any defect: says little about which one it is. These are the words of at least 8 % of the
-/// review comments of another published set (alibaba/aacr-bench), and more words for "wrong".
+/// Words that reviewers use about any defect: they say little about which one it is. These are the words of at least 8
+/// % of the review comments of another published set (alibaba/aacr-bench), and more words for "wrong".
 const TALK: &str = "adding avoid behavior call cause change check code comment consider consistent const create direct \
     empty ensure error explicit fail file function handle implement instead issue like logic method name new null \
     potential remove return state string suggest type use using valid value bug correct incorrect line problem result \
@@ -44,15 +44,15 @@ mod weight {
     /// An identifier as a whole, such as `max_image_size_kb` or `updateMany`, and a plain word set as code.
     pub(crate) const CODE: u32 = 1500;
     pub(crate) const PLAIN: u32 = 1000;
-    /// How reviewers talk.
+    /// The weight of words that reviewers use about any defect.
     pub(crate) const TALK: u32 = 300;
     /// A word inside an identifier: lets `user count` meet `user_count` without making every `get…` alike.
     pub(crate) const PART: u32 = 100;
-    /// What the shortest text is taken to say, so that two ordinary words in common never make sure.
+    /// The least weight that a text is taken to have, so that two ordinary words in common never make sure.
     pub(crate) const LEAST: u32 = 3000;
 }
 
-/// How much the names of the code count for certainty; the common words are the rest.
+/// The share of the code's names in the certainty; the common words are the rest.
 const NAMED: f64 = 0.3;
 
 /// The place of the word that weighs half of what it would weigh at the start.
@@ -97,7 +97,7 @@ impl Fingerprint {
         Self { words, total, code }
     }
 
-    /// How much of the shorter text both say, from 0 to 1.
+    /// The part of the shorter text that both say, from 0 to 1.
     #[must_use]
     pub(crate) fn share(&self, other: &Self) -> f64 {
         if self.total == 0 || other.total == 0 {
@@ -110,14 +110,14 @@ impl Fingerprint {
         f64::from(self.common(other)) / f64::from(shorter)
     }
 
-    /// How sure it is that both say the same, from 0 to 1.
+    /// The certainty that both say the same, from 0 to 1.
     #[must_use]
     pub(crate) fn certainty(&self, other: &Self) -> f64 {
         (1.0 - NAMED) * self.share(other) + NAMED * self.named(other)
     }
 
-    /// How much of the code that one text names the other one mentions, too; the better of both ways, and a half where
-    /// no code is named.
+    /// The part of the code named in one text that the other one mentions, too; the better of both ways, and a half
+    /// where no code is named.
     fn named(&self, other: &Self) -> f64 {
         let ways = [self.named_in(other), other.named_in(self)];
         let best = ways.into_iter().flatten().max_by(f64::total_cmp);
@@ -155,7 +155,7 @@ struct Words {
     /// Each word at its heaviest.
     weights: HashMap<u64, u32>,
     code: HashSet<u64>,
-    /// How many words came before.
+    /// The number of words before it.
     place: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What is shown of files that hold secrets, and what never is.
+//! Tests of the masks: the parts of files with secrets that are shown, and those that never are.
 
 use super::super::tests::file;
 use super::*;
