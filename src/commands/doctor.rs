@@ -335,7 +335,7 @@ mod tests {
 GitHub         ok       reached as github-actions[bot]
 comments       broken   without `pull-requests: write` no review is begun
 check run      ok       checks: write
-conversations  lacking  without `contents: write` conversations stay open on GitHub; our reply says that they are \
+conversations  lacking  without `contents: write` conversations stay open on GitHub; the reviewer says in a reply that they are \
 resolved, which counts the same
 
 To mend it, write into the job:

@@ -77,7 +77,7 @@ async fn base(tree: &WorkTree, given: Option<&str>) -> Result<(String, CommitSha
     if let Some(name) = given {
         let commit = tree.commit(name).await?.ok_or_else(|| {
             Failure::new(format!(
-                "--base {name} names no commit of this repository; accepted is a branch, a tag or a commit, for \
+                "--base {name} names no commit of this repository; expected a branch, a tag or a commit, for \
                  example main, origin/main or HEAD~3."
             ))
         })?;

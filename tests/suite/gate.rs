@@ -212,11 +212,11 @@ fn the_threads_are_explained_by_what_decided_them() {
     let below = |root: u64| lines[row(root) + 1].trim();
     assert_eq!(
         below(roots[0].id),
-        "no reply of ours has decided it; signed by us"
+        "no reply of the reviewer has decided it; signed by the reviewer"
     );
     assert_eq!(
         below(roots[1].id),
-        "writer resolved the conversation; signed by us"
+        "writer resolved the conversation; signed by the reviewer"
     );
     assert!(
         lines[row(roots[1].id)].contains("RESOLVED"),
@@ -233,7 +233,7 @@ fn the_threads_are_explained_by_what_decided_them() {
     assert!(
         stranger
             .log
-            .contains("no reply of ours has decided it; not signed"),
+            .contains("no reply of the reviewer has decided it; not signed"),
         "{}",
         stranger.log
     );

@@ -330,7 +330,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
     };
     assert_eq!(
         told(&["--base", "mian"]),
-        "error: --base mian names no commit of this repository; accepted is a branch, a tag or a commit, for example \
+        "error: --base mian names no commit of this repository; expected a branch, a tag or a commit, for example \
          main, origin/main or HEAD~3.\n"
     );
     assert_eq!(

@@ -20,7 +20,7 @@
 //! | `dismiss` a finding | yes | yes | yes | no: part | no: bot |
 //! | `dismiss` a finding, blocking | yes | yes | no: access | no: access | no: bot |
 //! | `dismiss` a finding, for human reviewers | yes | no: reviewers | no: access | no: access | no: bot |
-//! | say a defect before us | yes | no: own work | no: own work | no: access | no: bot |
+//! | report a defect before the reviewer | yes | no: own work | no: own work | no: access | no: bot |
 //! | be called as a human reviewer | yes | no: own work | no: own work | no: access | no: bot |
 //!
 //! A writer has write access to the repository; the author opened the pull request. A finding is blocking at or above the

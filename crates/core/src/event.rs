@@ -173,7 +173,7 @@ pub enum EventError {
     )]
     NoDispatchInput,
     #[error(
-        "The workflow_dispatch input pull_request is {given}; accepted is a pull request of {repo}: its number, #number or URL."
+        "The workflow_dispatch input pull_request is {given}; expected a pull request of {repo}: its number, #number or URL."
     )]
     BadDispatchInput { given: String, repo: RepoName },
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
     #[error(
-        "{variable} is {given:?}; accepted is an http or https URL without user name and password."
+        "{variable} is {given:?}; expected an http or https URL without user name and password."
     )]
     Url {
         variable: &'static str,
@@ -36,7 +36,7 @@ const SECONDARY: &str = "secondary rate limit";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
     #[error(
-        "GitHub did not accept the token when we wanted to {call}; give github_token a valid one."
+        "GitHub did not accept the token for the request to {call}; give github_token a valid one."
     )]
     Unauthorized { call: &'static str },
     #[error("The token may not {call} ({message}); {}.", grants(needed))]
@@ -46,7 +46,7 @@ pub enum ApiError {
         /// Lines of a workflow's `permissions:` that would let it, as far as GitHub named them.
         needed: Vec<String>,
     },
-    #[error("GitHub knows nothing there when we wanted to {call}: {hint}.")]
+    #[error("GitHub answered 404 to the request to {call}: {hint}.")]
     NotFound {
         call: &'static str,
         hint: &'static str,
@@ -57,15 +57,15 @@ pub enum ApiError {
         message: String,
         errors: Vec<String>,
     },
-    #[error("GitHub's rate limit was reached when we wanted to {call}; {}.", wait_words(*wait))]
+    #[error("GitHub's rate limit was reached by the request to {call}; {}.", wait_words(*wait))]
     RateLimited { call: &'static str, wait: Duration },
-    #[error("GitHub answered {status} when we wanted to {call}.")]
+    #[error("GitHub answered {status} to the request to {call}.")]
     Server { call: &'static str, status: u16 },
     #[error("GitHub could not be reached to {call}: {problem}.")]
     Network { call: &'static str, problem: String },
-    #[error("GitHub's answer was not understood when we wanted to {call}: {problem}.")]
+    #[error("GitHub's answer to the request to {call} was not understood: {problem}.")]
     Decode { call: &'static str, problem: String },
-    #[error("GitHub's pages did not come to an end when we wanted to {call}: {problem}.")]
+    #[error("GitHub's pages did not end for the request to {call}: {problem}.")]
     Paging { call: &'static str, problem: String },
     #[error("GitHub refused to {call}: {}.", graphql_words(errors))]
     GraphQl {
@@ -73,7 +73,7 @@ pub enum ApiError {
         /// Type (`FORBIDDEN`, `NOT_FOUND`, …; empty where GitHub gave none) and message.
         errors: Vec<(String, String)>,
     },
-    #[error("GitHub answered {status} when we wanted to {call}: {message}.")]
+    #[error("GitHub answered {status} to the request to {call}: {message}.")]
     Unexpected {
         call: &'static str,
         status: u16,

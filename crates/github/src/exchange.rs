@@ -28,7 +28,7 @@ pub(super) struct Endpoint {
     pub(super) redactor: Arc<Redactor>,
 }
 
-/// One call. Its name continues "when we wanted to …".
+/// One call. Its name continues "to the request to …".
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) name: &'static str,

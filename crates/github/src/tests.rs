@@ -225,7 +225,7 @@ async fn a_read_is_repeated_after_a_bad_gateway_but_not_for_ever() {
     let error = down.client().commits(&key()).await.expect_err("it is down");
     assert_eq!(
         error.to_string(),
-        "GitHub answered 503 when we wanted to list the commits."
+        "GitHub answered 503 to the request to list the commits."
     );
     assert_eq!(down.count(), 3);
 }

@@ -93,7 +93,7 @@ pub struct Edit {
 impl GitHub {
     /// Returns the login of the token. `GET /user` refuses an app's token, this does not.
     pub async fn viewer(&self) -> Result<Login, ApiError> {
-        let call = Call::query("ask who we are", VIEWER, &json!({}));
+        let call = Call::query("ask for the login of the token", VIEWER, &json!({}));
         let data: wire::Viewer = self.graphql(call).await?;
         Ok(Login::new(&data.viewer.login))
     }

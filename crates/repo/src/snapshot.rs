@@ -144,7 +144,7 @@ impl Snapshot {
         let wanted: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         let names = match names::own_names(&wanted) {
             Ok(names) => names,
-            Err(reason) => bail!("a file of ours cannot be written into the snapshot: {reason}"),
+            Err(reason) => bail!("a file of the reviewer cannot be written into the snapshot: {reason}"),
         };
         let shown = names
             .iter()

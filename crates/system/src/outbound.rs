@@ -7,7 +7,7 @@ use reqwest::{Client, ClientBuilder, NoProxy, Proxy, Url};
 /// A proxy variable that no request can be made with. Its value is not shown: it may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{variable} holds an address that cannot be used; accepted is an http or https URL, for example \
+    "{variable} holds an address that cannot be used; expected an http or https URL, for example \
      http://proxy.example:3128."
 )]
 pub struct ProxyError {

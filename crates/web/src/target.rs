@@ -134,7 +134,7 @@ impl Target {
 }
 
 fn not_a_url() -> String {
-    "url is not a URL that can be fetched; accepted is http or https with a host name, for example \
+    "url is not a URL that can be fetched; expected http or https with a host name, for example \
      https://docs.rs/tokio."
         .into()
 }

@@ -124,7 +124,7 @@ fn n4_long_urls_are_refused() {
 #[test]
 fn a_refusal_says_what_to_do_instead() {
     for (url, part) in [
-        ("ftp://docs.rs/", "accepted is http or https"),
+        ("ftp://docs.rs/", "expected http or https"),
         ("http://10.0.0.1/", "Use the name of a public site."),
         ("http://wiki.internal/", "wiki.internal is not the name"),
         ("https://docs.rs:81/", "Leave the port out."),

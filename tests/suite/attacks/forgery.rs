@@ -126,7 +126,7 @@ macro_rules! replies {
     };
 }
 
-const UNSIGNED: &str = "is not signed by us and cannot decide a blocking finding";
+const UNSIGNED: &str = "is not signed by the reviewer and cannot decide a blocking finding";
 
 fn with_our_key(sig: &str) -> String {
     // The name of the key that signs in these runs; it is in every comment of ours.

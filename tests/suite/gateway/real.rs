@@ -120,7 +120,7 @@ fn a_proxy_that_cannot_be_used_is_named_and_its_password_is_not() {
     ran.ended(2, "error");
     let errors = ran.annotations("error");
     assert!(
-        errors[0].starts_with("HTTPS_PROXY holds an address that cannot be used; accepted is"),
+        errors[0].starts_with("HTTPS_PROXY holds an address that cannot be used; expected"),
         "{errors:?}"
     );
     assert!(!ran.log.contains("hunter2"), "{}", ran.log);

@@ -337,7 +337,7 @@ async fn report_end(
         excess = excess => {
             let _gone_already = killpg(group, Signal::SIGKILL);
             let _reaped = child.wait().await;
-            format!("ended by us, because {excess}")
+            format!("ended by the reviewer, because {excess}")
         }
     };
     let _nobody_left = killpg(group, Signal::SIGKILL);

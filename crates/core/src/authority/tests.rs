@@ -80,7 +80,7 @@ const ACTIONS: [(&str, Action); 19] = [
         "`dismiss` a finding, for human reviewers",
         Action::Dismiss(Stake::ForReviewers),
     ),
-    ("say a defect before us", Action::Forestall),
+    ("report a defect before the reviewer", Action::Forestall),
     ("be called as a human reviewer", Action::BeCalled),
 ];
 

@@ -116,7 +116,7 @@ impl RepositoryFile {
                 self.unreadable = true;
                 return self.problem(
                     line,
-                    "The file holds no settings; accepted are lines of `name: value`.",
+                    "The file holds no settings; expected lines of `name: value`.",
                 );
             }
         };
@@ -206,7 +206,7 @@ impl RepositoryFile {
     fn globs(&mut self, name: &str, patterns: Vec<String>, line: u64) -> Globs {
         let (globs, wrong) = Globs::new(patterns);
         for pattern in wrong {
-            self.problem(line, format!("{name} has the glob {pattern:?}, which cannot be read; accepted is for example docs/** or *.snap."));
+            self.problem(line, format!("{name} has the glob {pattern:?}, which cannot be read; expected a glob such as docs/** or *.snap."));
         }
         globs
     }
@@ -304,10 +304,10 @@ fn of_texts(name: &str) -> String {
 fn unknown(name: &str, known: impl Iterator<Item = &'static str> + Clone) -> String {
     let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
     let meant = nearest(name, known.clone()).map(|near| format!(" Did you mean {near}?"));
-    let accepted: Vec<&str> = known.collect();
+    let expected: Vec<&str> = known.collect();
     format!(
-        "\"{shown}\" is no setting.{} Accepted are {}.",
+        "\"{shown}\" is no setting.{} Expected one of {}.",
         meant.unwrap_or_default(),
-        accepted.join(", ")
+        expected.join(", ")
     )
 }

@@ -26,7 +26,7 @@ pub struct Input {
     pub in_file: Option<Shape>,
     /// The line of the documentation.
     pub help: &'static str,
-    /// The parser: writes the meaning of a value, or says what is accepted instead.
+    /// The parser: writes the meaning of a value, or says what is expected instead.
     read: fn(&mut Draft, &str) -> Result<(), Refusal>,
 }
 

@@ -184,10 +184,10 @@ fn wrong_inputs_are_reported_together_each_on_one_line() {
     assert_eq!(
         errors,
         [
-            "Input model is \"claude\"; accepted is provider/name, for example anthropic/claude-sonnet-4-5.",
-            "Input problem_score_threshold is \"high\"; accepted is a whole number from 1 to 10.",
-            "Input blocking_score_threshold is \"11\"; accepted is a whole number from 1 to 10, or off.",
-            "Input fail_job is \"maybe\"; accepted is true or false.",
+            "Input model is \"claude\"; expected provider/name, for example anthropic/claude-sonnet-4-5.",
+            "Input problem_score_threshold is \"high\"; expected a whole number from 1 to 10.",
+            "Input blocking_score_threshold is \"11\"; expected a whole number from 1 to 10, or off.",
+            "Input fail_job is \"maybe\"; expected true or false.",
         ]
     );
 }
@@ -196,7 +196,7 @@ fn wrong_inputs_are_reported_together_each_on_one_line() {
 fn what_is_missing_is_named() {
     let said = told(&raw(&[]));
     assert_eq!(said.len(), 2);
-    assert!(said[0].starts_with("Input model is missing; accepted is provider/name"));
+    assert!(said[0].starts_with("Input model is missing; expected provider/name"));
     assert!(said[1].starts_with("Input github_token is missing; pass ${{ github.token }}"));
 }
 

@@ -1,4 +1,4 @@
-//! One reader per kind of value: from the text that a person wrote to its meaning, or to what is accepted
+//! One reader per kind of value: from the text that a person wrote to its meaning, or to what is expected
 //! instead. Separate from the table, so that two inputs of a kind are read alike.
 
 use super::{ForkReviews, Globs};
@@ -15,33 +15,33 @@ const LONGEST_LIST: usize = 100;
 /// The reason for refusing a value: the expected form, and whether the value may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Refusal {
-    accepted: &'static str,
+    expected: &'static str,
     private: bool,
 }
 
 impl Refusal {
-    const fn new(accepted: &'static str) -> Self {
+    const fn new(expected: &'static str) -> Self {
         Self {
-            accepted,
+            expected,
             private: false,
         }
     }
 
     /// The value may hold a password.
-    const fn private(accepted: &'static str) -> Self {
+    const fn private(expected: &'static str) -> Self {
         Self {
-            accepted,
+            expected,
             private: true,
         }
     }
 
     /// Continues "Input x …".
     pub(super) fn sentence(self, given: &str, secret: bool) -> String {
-        let accepted = self.accepted;
+        let expected = self.expected;
         if secret || self.private {
-            format!("has a value that cannot be used; accepted is {accepted}.")
+            format!("has a value that cannot be used; expected {expected}.")
         } else {
-            format!("is \"{}\"; accepted is {accepted}.", shown(given))
+            format!("is \"{}\"; expected {expected}.", shown(given))
         }
     }
 }
@@ -61,7 +61,7 @@ fn shown(given: &str) -> String {
 }
 
 fn whole(text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
-    let accepted = match (least, most) {
+    let expected = match (least, most) {
         (1, 10) => "a whole number from 1 to 10",
         (1, 100) => "a whole number from 1 to 100",
         (1, 360) => "a whole number from 1 to 360",
@@ -74,7 +74,7 @@ fn whole(text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
         .parse()
         .ok()
         .filter(|n| plain && (least..=most).contains(n));
-    number.ok_or(Refusal::new(accepted))
+    number.ok_or(Refusal::new(expected))
 }
 
 /// Parses the number of tokens that a model takes at once; no review fits into fewer.
@@ -181,22 +181,22 @@ pub(super) fn model(text: &str) -> Result<(String, String), Refusal> {
 
 /// Without a trailing slash. A value with a password in it is not shown.
 pub(super) fn base_url(text: &str) -> Result<String, Refusal> {
-    let accepted = "an http or https URL without user name, password, query or fragment, for example https://llm.example/v1";
-    let url = plain_url(text, accepted)?;
+    let expected = "an http or https URL without user name, password, query or fragment, for example https://llm.example/v1";
+    let url = plain_url(text, expected)?;
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
 /// A whole address: a slash at its end may matter.
 pub(super) fn endpoint(text: &str) -> Result<String, Refusal> {
-    let accepted = "an http or https URL without user name, password, query or fragment, for example https://search.example/mcp";
-    plain_url(text, accepted).map(String::from)
+    let expected = "an http or https URL without user name, password, query or fragment, for example https://search.example/mcp";
+    plain_url(text, expected).map(String::from)
 }
 
-fn plain_url(text: &str, accepted: &'static str) -> Result<Url, Refusal> {
+fn plain_url(text: &str, expected: &'static str) -> Result<Url, Refusal> {
     let refusal = if text.contains(['@', '?']) {
-        Refusal::private(accepted)
+        Refusal::private(expected)
     } else {
-        Refusal::new(accepted)
+        Refusal::new(expected)
     };
     // The parser forgives white space inside a URL; a person who wrote some meant something else.
     let odd = text.len() > 2_000 || text.contains(|c: char| c.is_whitespace() || c.is_control());
@@ -213,44 +213,44 @@ fn plain_url(text: &str, accepted: &'static str) -> Result<Url, Refusal> {
 /// Parses a value that can stand in an HTTP header; anything else would fail later, with a less helpful message.
 pub(super) fn secret(text: &str) -> Result<SecretString, Refusal> {
     let valid = text.len() <= LONGEST_SECRET && text.bytes().all(|byte| byte.is_ascii_graphic());
-    let accepted =
+    let expected =
         "one line of printable ASCII characters without spaces, as the provider issued it";
     valid
         .then(|| SecretString::from(text))
-        .ok_or(Refusal::private(accepted))
+        .ok_or(Refusal::private(expected))
 }
 
 pub(super) fn state_keys(text: &str) -> Result<Vec<SecretString>, Refusal> {
-    let accepted = "one or several keys by comma or newline, each of at least 20 characters";
+    let expected = "one or several keys by comma or newline, each of at least 20 characters";
     let keys: Vec<&str> = items(text).collect();
     let long = |key: &&str| (SHORTEST_STATE_KEY..=LONGEST_SECRET).contains(&key.len());
     if keys.is_empty() || keys.len() > LONGEST_LIST || !keys.iter().all(long) {
-        return Err(Refusal::private(accepted));
+        return Err(Refusal::private(expected));
     }
     Ok(keys.into_iter().map(SecretString::from).collect())
 }
 
 pub(super) fn logins(text: &str) -> Result<Vec<Login>, Refusal> {
-    let accepted = "GitHub logins by comma or newline, for example github-actions[bot]";
+    let expected = "GitHub logins by comma or newline, for example github-actions[bot]";
     let names: Vec<&str> = items(text)
         .map(|name| name.strip_prefix('@').unwrap_or(name))
         .collect();
     let valid = |name: &&str| is_login(name.strip_suffix("[bot]").unwrap_or(name));
     if names.is_empty() || names.len() > LONGEST_LIST || !names.iter().all(valid) {
-        return Err(Refusal::new(accepted));
+        return Err(Refusal::new(expected));
     }
     Ok(names.into_iter().map(Login::new).collect())
 }
 
 /// Logins, and teams as org/team.
 pub(super) fn people(text: &str) -> Result<Vec<String>, Refusal> {
-    let accepted = "GitHub logins or teams as org/team, by comma or newline";
+    let expected = "GitHub logins or teams as org/team, by comma or newline";
     let names: Vec<&str> = items(text)
         .map(|name| name.strip_prefix('@').unwrap_or(name))
         .collect();
     let valid = |name: &&str| name.split('/').count() <= 2 && name.split('/').all(is_login);
     if names.is_empty() || names.len() > LONGEST_LIST || !names.iter().all(valid) {
-        return Err(Refusal::new(accepted));
+        return Err(Refusal::new(expected));
     }
     Ok(names.into_iter().map(str::to_owned).collect())
 }
@@ -258,24 +258,24 @@ pub(super) fn people(text: &str) -> Result<Vec<String>, Refusal> {
 /// With its `@`, whether or not it was written.
 pub(super) fn mention(text: &str) -> Result<String, Refusal> {
     let name = text.strip_prefix('@').unwrap_or(text);
-    let accepted =
+    let expected =
         "a name of letters, digits and hyphens after an @, for example @review-my-code-bot";
     is_login(name)
         .then(|| format!("@{name}"))
-        .ok_or(Refusal::new(accepted))
+        .ok_or(Refusal::new(expected))
 }
 
 pub(super) fn label(text: &str) -> Result<String, Refusal> {
     let valid = text.chars().count() <= 100 && !text.contains(|c: char| c.is_control());
-    let accepted = "the name of a label, on one line and of at most 100 characters";
-    valid.then(|| text.to_owned()).ok_or(Refusal::new(accepted))
+    let expected = "the name of a label, on one line and of at most 100 characters";
+    valid.then(|| text.to_owned()).ok_or(Refusal::new(expected))
 }
 
 pub(super) fn globs(text: &str) -> Result<Globs, Refusal> {
     let (globs, wrong) = Globs::new(items(text).map(str::to_owned).collect());
-    let accepted = "globs by comma or newline, for example docs/** or *.snap";
+    let expected = "globs by comma or newline, for example docs/** or *.snap";
     let readable = wrong.is_empty() && !globs.patterns().is_empty();
-    readable.then_some(globs).ok_or(Refusal::new(accepted))
+    readable.then_some(globs).ok_or(Refusal::new(expected))
 }
 
 /// Letters, digits and hyphens; managed users have an underscore.

@@ -96,7 +96,7 @@ pub enum Trust {
 impl fmt::Display for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Signed => "signed by us",
+            Self::Signed => "signed by the reviewer",
             Self::Unsigned => "not signed",
             Self::Tampered => "changed by somebody else",
         })

@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(abandoned(&all, 9, HOUR), [1]);
         assert_eq!(abandoned(&all, 77, HOUR), [0; 0]);
         assert_eq!(holder(&[own, done, dead, odd], 9, HOUR), None);
-        assert_eq!(holder(&all, 77, HOUR), None, "we are not among them");
+        assert_eq!(holder(&all, 77, HOUR), None, "run 77 is not among them");
     }
 
     #[test]

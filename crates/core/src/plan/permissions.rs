@@ -38,7 +38,7 @@ impl Right {
                  findings is reviewed anew by every run"
             }
             Self::Resolve => {
-                "conversations stay open on GitHub; our reply says that they are resolved, which counts the same"
+                "conversations stay open on GitHub; the reviewer says in a reply that they are resolved, which counts the same"
             }
         }
     }

@@ -134,7 +134,7 @@ pub(super) fn compiled(pattern: &str) -> Regex {
         .replace(r"\b", r"(?-u:\b)")
         .replace(r"\w", "[0-9A-Za-z_]")
         .replace(r"\d", "[0-9]");
-    Regex::new(&ascii).expect("a pattern of ours")
+    Regex::new(&ascii).expect("a pattern of this table")
 }
 
 /// Adds every secret that its shape gives away.

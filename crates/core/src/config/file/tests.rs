@@ -76,9 +76,9 @@ fn a_mistake_is_told_on_its_line_and_costs_nothing_else() {
     let starts = [
         (
             1,
-            "\"problem_score_treshold\" is no setting. Did you mean problem_score_threshold? Accepted are ",
+            "\"problem_score_treshold\" is no setting. Did you mean problem_score_threshold? Expected one of ",
         ),
-        (2, "fail_job is \"maybe\"; accepted is true or false."),
+        (2, "fail_job is \"maybe\"; expected true or false."),
         (5, "model is set in the workflow only"),
         (7, "\"label\" is no setting. Did you mean labels?"),
         (8, "max_changed_files takes a whole number above 0."),

@@ -10,7 +10,7 @@ pub const INPUTS: &[Input] = &[
     Input {
         name: "model",
         default: "",
-        missing: Some("accepted is provider/name, for example anthropic/claude-sonnet-4-5."),
+        missing: Some("expected provider/name, for example anthropic/claude-sonnet-4-5."),
         secret: false,
         in_file: None,
         help: "The model that reviews, as provider/name, for example anthropic/claude-sonnet-4-5.",

@@ -111,7 +111,7 @@ impl Discussion {
                     self.unverified = Some(comment.id);
                 }
                 warnings.push(format!(
-                    "Reply {} in thread {root} is not signed by us and cannot decide a blocking finding.",
+                    "Reply {} in thread {root} is not signed by the reviewer and cannot decide a blocking finding.",
                     comment.id
                 ));
             }
@@ -234,9 +234,9 @@ impl Discussion {
     fn undecided(&self) -> String {
         match self.unverified {
             Some(comment) => {
-                format!("comment {comment} resolved it, but no key of ours verifies that")
+                format!("comment {comment} resolved it, but no known key verifies that")
             }
-            None => "no reply of ours has decided it".into(),
+            None => "no reply of the reviewer has decided it".into(),
         }
     }
 

@@ -434,7 +434,7 @@ fn after_a_change_of_keys_a_resolution_goes_back_to_the_model() {
         (Status::Pending, Awaiting::Us)
     );
     assert!(
-        thread.because.contains("no key of ours verifies"),
+        thread.because.contains("no known key verifies"),
         "{}",
         thread.because
     );
