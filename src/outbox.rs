@@ -119,12 +119,12 @@ impl Outbox<'_> {
             .findings
             .iter()
             .partition(|finding| matches!(finding.anchor, Anchor::Line { .. }));
-        let homeless = self.send_file_comments(github, &on_files, sent).await;
-        match self.post(github, &on_lines, &homeless, sent).await {
+        let unanchored = self.send_file_comments(github, &on_files, sent).await;
+        match self.post(github, &on_lines, &unanchored, sent).await {
             // GitHub does not say which anchor it refused.
             Err(ApiError::Unprocessable { .. }) if !on_lines.is_empty() => {
                 let places = self.places(github, &on_lines).await;
-                self.post_anew(github, places, homeless, sent).await
+                self.post_anew(github, places, unanchored, sent).await
             }
             result => result,
         }
@@ -135,27 +135,27 @@ impl Outbox<'_> {
         &self,
         github: &GitHub,
         places: Places,
-        mut homeless: Vec<&Finding>,
+        mut unanchored: Vec<&Finding>,
         sent: &mut Sent,
     ) -> Result<(), ApiError> {
         sent.warnings.extend(places.warnings);
         let files: Vec<&Finding> = places.files.iter().collect();
         let refused = self.send_file_comments(github, &files, sent).await;
-        homeless.extend(self.as_found(refused));
-        homeless.extend(self.as_found(places.nowhere.iter()));
+        unanchored.extend(self.with_original_anchor(refused));
+        unanchored.extend(self.with_original_anchor(places.nowhere.iter()));
         let lines: Vec<&Finding> = places.lines.iter().collect();
-        match self.post(github, &lines, &homeless, sent).await {
+        match self.post(github, &lines, &unanchored, sent).await {
             Err(ApiError::Unprocessable { .. }) if !lines.is_empty() => {
                 // What was taken one by one is refused together: no finding is lost if none depends on an anchor.
-                homeless.extend(self.as_found(lines));
-                self.post(github, &[], &homeless, sent).await
+                unanchored.extend(self.with_original_anchor(lines));
+                self.post(github, &[], &unanchored, sent).await
             }
             result => result,
         }
     }
 
     /// The findings at the places where they were found: in the review's text each can name its own.
-    fn as_found<'f>(&self, moved: impl IntoIterator<Item = &'f Finding>) -> Vec<&Finding> {
+    fn with_original_anchor<'f>(&self, moved: impl IntoIterator<Item = &'f Finding>) -> Vec<&Finding> {
         let found = |moved: &Finding| self.findings.iter().find(|one| one.id == moved.id).copied();
         moved.into_iter().filter_map(found).collect()
     }
@@ -166,7 +166,7 @@ impl Outbox<'_> {
         findings: &[&'f Finding],
         sent: &mut Sent,
     ) -> Vec<&'f Finding> {
-        let mut homeless = Vec::new();
+        let mut unanchored = Vec::new();
         for finding in findings {
             let body = self.voice.finding(finding);
             let created = github
@@ -182,18 +182,18 @@ impl Outbox<'_> {
                         "{} took no comment of its own ({error}); the finding is in the review's text.",
                         finding.file
                     ));
-                    homeless.push(*finding);
+                    unanchored.push(*finding);
                 }
             }
         }
-        homeless
+        unanchored
     }
 
     async fn post(
         &self,
         github: &GitHub,
         inline: &[&Finding],
-        homeless: &[&Finding],
+        unanchored: &[&Finding],
         sent: &mut Sent,
     ) -> Result<(), ApiError> {
         let comments = inline
@@ -204,13 +204,13 @@ impl Outbox<'_> {
             commit_id: self.voice.head.clone(),
             body: self
                 .voice
-                .review(&self.findings, homeless, self.partial, self.record.clone()),
+                .review(&self.findings, unanchored, self.partial, self.record.clone()),
             event: Some(self.event),
             comments,
         };
         let posted = github.create_review(self.voice.pr, &review).await?;
         let said = Said::at(&posted.html_url);
-        for finding in homeless.iter().chain(inline) {
+        for finding in unanchored.iter().chain(inline) {
             sent.said.insert(finding.id.to_string(), said.clone());
         }
         if let Said::At(url) = said {

@@ -23,7 +23,7 @@ impl Outbox<'_> {
         while let Some(part) = parts.pop() {
             match (self.takes(github, part).await, part) {
                 (Ok(true), _) => places.lines.extend(part.iter().map(|one| (*one).clone())),
-                (Ok(false), [refused]) => self.climb_down(github, refused, &mut places).await,
+                (Ok(false), [refused]) => self.try_next_anchor(github, refused, &mut places).await,
                 (Ok(false), _) => {
                     let (first, second) = part.split_at(part.len() / 2);
                     parts.extend([second, first]);
@@ -37,7 +37,7 @@ impl Outbox<'_> {
         places
     }
 
-    async fn climb_down(&self, github: &GitHub, refused: &Finding, places: &mut Places) {
+    async fn try_next_anchor(&self, github: &GitHub, refused: &Finding, places: &mut Places) {
         let diff = self.diffs.iter().find(|diff| diff.path == refused.file);
         for anchor in next_lines(refused, diff) {
             let moved = moved(refused, anchor);
