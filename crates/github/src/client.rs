@@ -4,7 +4,7 @@
 
 use super::dry_run::Rehearsal;
 use super::error::{self, ApiError, SetupError};
-use super::etag_cache::Remembered;
+use super::etag_cache::EtagCache;
 use super::exchange::{Answer, Call, Class, Endpoint, http_client, not_understood};
 use super::pace::{BETWEEN_WRITES, Pace};
 use super::paging;
@@ -41,7 +41,7 @@ pub struct GitHub {
     pace: Mutex<Pace>,
     /// The rest of that time.
     patience: Mutex<Duration>,
-    remembered: Remembered,
+    etag_cache: EtagCache,
     /// `None`: what is written is sent.
     rehearsal: Option<Rehearsal>,
 }
@@ -71,7 +71,7 @@ impl GitHub {
             clock,
             pace: Mutex::new(Pace::new(clock.shortened(BETWEEN_WRITES))),
             patience: Mutex::new(PATIENCE),
-            remembered: Remembered::default(),
+            etag_cache: EtagCache::default(),
             rehearsal: None,
         })
     }
@@ -247,7 +247,7 @@ impl GitHub {
         };
         let known = call
             .is_get()
-            .then(|| self.remembered.get(&call.route))
+            .then(|| self.etag_cache.get(&call.route))
             .flatten();
         let mark = known.as_ref().map(|(mark, _)| mark);
         let limit = self.clock.limit(CALL_TIMEOUT).max(SHORTEST_TIMEOUT);
@@ -283,7 +283,7 @@ impl GitHub {
         }
         let answer = Arc::new(answer);
         if call.is_get() {
-            self.remembered.keep(&call.route, &answer);
+            self.etag_cache.keep(&call.route, &answer);
         }
         Ok(answer)
     }

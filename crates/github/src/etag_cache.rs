@@ -12,7 +12,7 @@ const ROOM: usize = 16 << 20;
 
 /// By route.
 #[derive(Debug, Default)]
-pub(super) struct Remembered(Mutex<Kept>);
+pub(super) struct EtagCache(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -20,7 +20,7 @@ struct Kept {
     bytes: usize,
 }
 
-impl Remembered {
+impl EtagCache {
     /// The mark and the answer that it stands for.
     pub(super) fn get(&self, route: &str) -> Option<(HeaderValue, Arc<Answer>)> {
         self.kept().answers.get(route).cloned()
@@ -63,16 +63,16 @@ mod tests {
 
     #[test]
     fn a_marked_answer_is_kept_while_there_is_room() {
-        let remembered = Remembered::default();
-        remembered.keep("/none", &answer(None, 1));
-        assert!(remembered.get("/none").is_none());
-        remembered.keep("/a", &answer(Some("1"), ROOM - 1));
-        remembered.keep("/b", &answer(Some("2"), 2));
-        assert!(remembered.get("/b").is_none(), "there is no room");
-        remembered.keep("/a", &answer(Some("3"), 1));
-        remembered.keep("/b", &answer(Some("2"), 2));
-        let (mark, kept) = remembered.get("/a").unwrap();
+        let cache = EtagCache::default();
+        cache.keep("/none", &answer(None, 1));
+        assert!(cache.get("/none").is_none());
+        cache.keep("/a", &answer(Some("1"), ROOM - 1));
+        cache.keep("/b", &answer(Some("2"), 2));
+        assert!(cache.get("/b").is_none(), "there is no room");
+        cache.keep("/a", &answer(Some("3"), 1));
+        cache.keep("/b", &answer(Some("2"), 2));
+        let (mark, kept) = cache.get("/a").unwrap();
         assert_eq!((mark.to_str().unwrap(), kept.body.len()), ("3", 1));
-        assert!(remembered.get("/b").is_some());
+        assert!(cache.get("/b").is_some());
     }
 }
