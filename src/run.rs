@@ -26,7 +26,7 @@ use reviewer_core::plan::agenda::{Obstacle, Task};
 use reviewer_core::publish::comment;
 use reviewer_core::report::dry_run;
 use reviewer_core::state::record::Record;
-use reviewer_github::Rehearsal;
+use reviewer_github::DryRun;
 use std::ops::ControlFlow;
 
 /// The state of a run that is cut off: whatever ends it concludes the check and leaves the report so far.
@@ -34,7 +34,7 @@ use std::ops::ControlFlow;
 struct Unfinished {
     check: CheckRun,
     draft: Draft,
-    rehearsal: Rehearsal,
+    dry_run: DryRun,
 }
 
 /// Does what an event asks for; `no_key`: as far as no model is needed for it. Returns the exit code.
@@ -43,7 +43,7 @@ pub(crate) async fn run(setup: &Setup, event: &Event, no_key: Option<SkipReason>
     let whole = async {
         let ended = Box::pin(perform(setup, event, no_key, &unfinished)).await;
         let code = exits::ended(setup, &unfinished.check, &unfinished.draft, ended).await;
-        exits::rehearsed(setup, &unfinished.rehearsal);
+        exits::print_dry_run(setup, &unfinished.dry_run);
         code
     };
     tokio::select! {
@@ -62,7 +62,7 @@ async fn perform(
     unfinished: &Unfinished,
 ) -> Result<Ended, Failure> {
     let admitted = host::admitted(setup, no_key.is_none())?;
-    let mut job = Job::new(setup, event, admitted, &unfinished.rehearsal)?;
+    let mut job = Job::new(setup, event, admitted, &unfinished.dry_run)?;
     let pull = pull_request::to_review(&job.github, &job.pr).await?;
     let unread = settings::take(&mut job, &pull).await?;
     let obstacle = unread.map(Obstacle::Settings);

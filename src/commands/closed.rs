@@ -8,7 +8,7 @@ use reviewer_core::config::inputs;
 use reviewer_core::domain::PrKey;
 use reviewer_core::publish::comment;
 use reviewer_core::state::signature::Keys;
-use reviewer_github::{GitHub, Rehearsal};
+use reviewer_github::{GitHub, DryRun};
 use secrecy::ExposeSecret as _;
 
 /// What a run works with that reviews nothing.
@@ -21,7 +21,7 @@ pub(crate) struct Aside {
 }
 
 impl Aside {
-    pub fn new(setup: &Setup, repo: &str, rehearsal: &Rehearsal) -> Result<Self, Failure> {
+    pub fn new(setup: &Setup, repo: &str, dry_run: &DryRun) -> Result<Self, Failure> {
         let inputs = inputs::memory(&setup.inputs).map_err(|errors| Failure::all(&errors))?;
         let secrets = inputs.state_keys.iter().chain(&inputs.model_key);
         for secret in secrets.chain([&inputs.github_token]) {
@@ -34,7 +34,7 @@ impl Aside {
             GitHub::new(api, graphql, token, setup.clock, network).map_err(Failure::new)?;
         Ok(Self {
             github: if inputs.dry_run {
-                github.rehearsing(rehearsal)
+                github.with_dry_run(dry_run)
             } else {
                 github
             },
@@ -48,18 +48,18 @@ impl Aside {
 
 /// A pull request was closed: what it held back is computed anew. Returns the exit code.
 pub(crate) async fn closed(setup: &Setup, pr: &PrKey) -> u8 {
-    let rehearsal = Rehearsal::default();
-    let code = match freed(setup, pr, &rehearsal).await {
+    let dry_run = DryRun::default();
+    let code = match freed(setup, pr, &dry_run).await {
         Ok(others) => exits::skipped(setup, &comment::closed(&others)),
         Err(Failure(sentences)) => exits::failed(setup, &sentences),
     };
-    exits::rehearsed(setup, &rehearsal);
+    exits::print_dry_run(setup, &dry_run);
     code
 }
 
 /// The pull requests of the same head whose check was computed anew.
-async fn freed(setup: &Setup, pr: &PrKey, rehearsal: &Rehearsal) -> Result<Vec<u64>, Failure> {
-    let aside = Aside::new(setup, &pr.repo.to_string(), rehearsal)?;
+async fn freed(setup: &Setup, pr: &PrKey, dry_run: &DryRun) -> Result<Vec<u64>, Failure> {
+    let aside = Aside::new(setup, &pr.repo.to_string(), dry_run)?;
     let pull = pull_request::found(&aside.github, pr).await?;
     let look = Look {
         github: &aside.github,

@@ -12,7 +12,7 @@ use reviewer_core::event::{Event, EventKind};
 use reviewer_core::plan::permissions::{self, Right};
 use reviewer_core::review::limits::Used;
 use reviewer_core::review::sidecar_events::Turn;
-use reviewer_github::{ApiError, PullRequest, Rehearsal};
+use reviewer_github::{ApiError, PullRequest, DryRun};
 use reviewer_repo::git::Repository;
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,9 +110,9 @@ async fn examined(setup: &Setup, pr: &PrKey) -> u8 {
         before: None,
         sender: None,
     };
-    let rehearsal = Rehearsal::default();
+    let dry_run = DryRun::default();
     let job =
-        admitted(setup, true).and_then(|admitted| Job::new(setup, &event, admitted, &rehearsal));
+        admitted(setup, true).and_then(|admitted| Job::new(setup, &event, admitted, &dry_run));
     let job = match job {
         Ok(job) => job,
         Err(Failure(sentences)) => {

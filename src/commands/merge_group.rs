@@ -10,7 +10,7 @@ use reviewer_core::plan::neighbours::OnHead;
 use reviewer_core::plan::queue::{self, Member};
 use reviewer_core::publish::comment;
 use reviewer_core::state::check_mark::CHECK_NAME;
-use reviewer_github::{CheckOutput, NewCheckRun, Rehearsal};
+use reviewer_github::{CheckOutput, NewCheckRun, DryRun};
 
 /// What became of a merge group: who is in it, and what each of them lacks.
 struct Judged {
@@ -20,18 +20,18 @@ struct Judged {
 
 /// The merge queue wants a verdict on a group. Returns the exit code.
 pub(crate) async fn merge_group(setup: &Setup, group: &MergeGroup) -> u8 {
-    let rehearsal = Rehearsal::default();
-    let code = match decided(setup, group, &rehearsal).await {
+    let dry_run = DryRun::default();
+    let code = match decided(setup, group, &dry_run).await {
         Ok(code) => code,
         Err(Failure(sentences)) => exits::failed(setup, &sentences),
     };
-    exits::rehearsed(setup, &rehearsal);
+    exits::print_dry_run(setup, &dry_run);
     code
 }
 
 /// Judges the group and leaves a check on its commit. A group that nobody can judge fails.
-async fn decided(setup: &Setup, group: &MergeGroup, rehearsal: &Rehearsal) -> Result<u8, Failure> {
-    let aside = Aside::new(setup, &group.repo.to_string(), rehearsal)?;
+async fn decided(setup: &Setup, group: &MergeGroup, dry_run: &DryRun) -> Result<u8, Failure> {
+    let aside = Aside::new(setup, &group.repo.to_string(), dry_run)?;
     let judged = judge(&aside, group)
         .await
         .unwrap_or_else(|Failure(lacking)| Judged {

@@ -9,7 +9,7 @@ use reviewer_core::plan::Request;
 use reviewer_core::publish::comment::Voice;
 use reviewer_core::state::signature::Keys;
 use reviewer_core::state::spending::{Day, Spent};
-use reviewer_github::{GitHub, PullRequest, Rehearsal};
+use reviewer_github::{GitHub, PullRequest, DryRun};
 use reviewer_repo::git::Remote;
 use reviewer_system::random;
 use secrecy::SecretString;
@@ -29,12 +29,12 @@ pub(crate) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// With a rehearsal, nothing is written to GitHub.
+    /// In a dry run, nothing is written to GitHub.
     pub fn new(
         setup: &'a Setup,
         event: &'a Event,
         (config, token): (Config, SecretString),
-        rehearsal: &Rehearsal,
+        dry_run: &DryRun,
     ) -> Result<Self, Failure> {
         let environment = &setup.environment;
         let host = Host::new(setup, config, Some(&token))?;
@@ -60,7 +60,7 @@ impl<'a> Job<'a> {
                 number: event.number,
             },
             github: Arc::new(if config.dry_run {
-                github.rehearsing(rehearsal)
+                github.with_dry_run(dry_run)
             } else {
                 github
             }),

@@ -10,7 +10,7 @@ use reviewer_core::publish::comment;
 use reviewer_core::report::summary::Page;
 use reviewer_core::report::{Report, dry_run, sarif, summary};
 use reviewer_core::state::record;
-use reviewer_github::{CheckOutput, Rehearsal};
+use reviewer_github::{CheckOutput, DryRun};
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -154,8 +154,8 @@ fn set_outputs(setup: &Setup, outcome: &Outcome) {
 }
 
 /// Prints what a dry run would have posted.
-pub(crate) fn rehearsed(setup: &Setup, rehearsal: &Rehearsal) {
-    let unsent = rehearsal.unsent();
+pub(crate) fn print_dry_run(setup: &Setup, dry_run: &DryRun) {
+    let unsent = dry_run.unsent();
     if unsent.is_empty() {
         return;
     }

@@ -2,7 +2,7 @@
 //! waits for rate limits as long as a run has patience, and spaces writes. octocrab's own retries are off: they send a
 //! comment again after a 502, and comments double. What must happen once is sent by `once`, in a file of its own.
 
-use super::dry_run::Rehearsal;
+use super::dry_run::DryRun;
 use super::error::{self, ApiError, SetupError};
 use super::etag_cache::EtagCache;
 use super::exchange::{Answer, Call, Class, Endpoint, http_client, not_understood};
@@ -43,7 +43,7 @@ pub struct GitHub {
     patience: Mutex<Duration>,
     etag_cache: EtagCache,
     /// `None`: what is written is sent.
-    rehearsal: Option<Rehearsal>,
+    dry_run: Option<DryRun>,
 }
 
 impl GitHub {
@@ -72,7 +72,7 @@ impl GitHub {
             pace: Mutex::new(Pace::new(clock.shortened(BETWEEN_WRITES))),
             patience: Mutex::new(PATIENCE),
             etag_cache: EtagCache::default(),
-            rehearsal: None,
+            dry_run: None,
         })
     }
 
@@ -87,8 +87,8 @@ impl GitHub {
 
     /// From now on nothing is written at all, and what would be is kept there.
     #[must_use]
-    pub fn rehearsing(mut self, rehearsal: &Rehearsal) -> Self {
-        self.rehearsal = Some(rehearsal.clone());
+    pub fn with_dry_run(mut self, dry_run: &DryRun) -> Self {
+        self.dry_run = Some(dry_run.clone());
         self
     }
 
@@ -187,8 +187,8 @@ impl GitHub {
 
     /// The wrapper around every call.
     async fn answer(&self, call: &Call) -> Result<Arc<Answer>, ApiError> {
-        if let (Some(rehearsal), false) = (&self.rehearsal, call.only_reads()) {
-            return rehearsal.answer(call, &self.rest.redactor);
+        if let (Some(dry_run), false) = (&self.dry_run, call.only_reads()) {
+            return dry_run.answer(call, &self.rest.redactor);
         }
         let mut tries = 0;
         loop {

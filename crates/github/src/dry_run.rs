@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Everything that a dry run would have written, in order. Its clones are one.
 #[derive(Debug, Clone, Default)]
-pub struct Rehearsal(Arc<Mutex<Vec<Unsent>>>);
+pub struct DryRun(Arc<Mutex<Vec<Unsent>>>);
 
-impl Rehearsal {
+impl DryRun {
     #[must_use]
     pub fn unsent(&self) -> Vec<Unsent> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -23,7 +23,7 @@ impl Rehearsal {
     /// Answers in GitHub's place: with things that have no address, and whose number no thing of GitHub's has.
     pub(super) fn answer(&self, call: &Call, redactor: &Redactor) -> Result<Arc<Answer>, ApiError> {
         if call.class == Class::Read {
-            // It asks whether something may be written. A rehearsal does not depend on it.
+            // It asks whether something may be written. A dry run does not depend on it.
             return Err(ApiError::NotFound {
                 call: call.name,
                 hint: call.hint,

@@ -24,7 +24,7 @@ pub use comments::{
     IssueComment, NewReview, NewReviewComment, PostedComment, ReactTo, Reaction, Review,
     ReviewComment, ReviewRef,
 };
-pub use dry_run::Rehearsal;
+pub use dry_run::DryRun;
 pub use error::{ApiError, SetupError};
 pub use pulls::{ChangeKind, ChangedFile, CommitInfo, FileAt, Permission, PullRequest, PullState};
 pub use threads::{Edit, QUERIES, ReviewThread};
