@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use opencode_reviewer::actions::{Actions, Errors, LogRedactor};
 use opencode_reviewer::commands::{self, Form, Format, Order, Setup};
 use opencode_reviewer::process_env;
-use reviewer_agent::opencode::sandbox::{Walls, enter};
+use reviewer_agent::opencode::sandbox::{SandboxSpec, enter};
 use reviewer_core::config::environment::Environment;
 use reviewer_core::config::inputs::RawInputs;
 use reviewer_core::domain::{PrKey, RepoName};
@@ -36,7 +36,7 @@ enum Command {
     Confine {
         /// What the program may reach, as JSON
         #[arg(value_parser = walls)]
-        walls: Walls,
+        walls: SandboxSpec,
         program: PathBuf,
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
@@ -132,7 +132,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
         .ok_or_else(|| "expected NAME=VALUE, such as model=openai/gpt-5".into())
 }
 
-fn walls(json: &str) -> Result<Walls, serde_json::Error> {
+fn walls(json: &str) -> Result<SandboxSpec, serde_json::Error> {
     serde_json::from_str(json)
 }
 

@@ -163,7 +163,7 @@ async fn start(
         profile: session.profile,
         password: host.secrets.password.clone(),
         server: tools.port(),
-        require_walls: host.config.require_sandbox,
+        require_sandbox: host.config.require_sandbox,
         quota: Quota::USUAL,
     };
     Supervisor::start(spec, host.setup.clock)

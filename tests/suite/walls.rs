@@ -4,7 +4,7 @@
 use crate::secrets::processes_below;
 use crate::standin::model::Script;
 use crate::standin::world::{Ran, Workflow, World, open_folder, through};
-use reviewer_agent::opencode::sandbox::Walls;
+use reviewer_agent::opencode::sandbox::SandboxSpec;
 use reviewer_agent::opencode::sandbox::sockets::{self, HeldPort};
 use std::collections::HashMap;
 use std::fs::{self, Permissions};
@@ -207,7 +207,7 @@ fn confined(supervised: bool) -> (HashMap<String, String>, Vec<String>, String) 
     fs::copy(program("escape"), &intruder).unwrap();
     let held = HeldPort::any().unwrap();
     let loader = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
-    let walls = Walls {
+    let walls = SandboxSpec {
         read: vec![snapshot],
         execute: std::iter::once(&intruder)
             .cloned()

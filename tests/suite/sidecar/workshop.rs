@@ -75,7 +75,7 @@ impl Workshop {
             profile: Profile::Reviewer,
             password: PASSWORD.into(),
             server: port(&self.tools.endpoint.base_url),
-            require_walls: false,
+            require_sandbox: false,
             quota: Quota::USUAL,
         }
     }

@@ -7,7 +7,7 @@ use super::output::{Output, secrets};
 use super::profile::{self, Profile, Surroundings};
 use super::resources::Quota;
 use super::sandbox::sockets::{self, HeldPort};
-use super::sandbox::{Announcement, Confinement, Walls, loader};
+use super::sandbox::{Announcement, Confinement, SandboxSpec, loader};
 use super::workdir::Premises;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -34,7 +34,7 @@ const STOP_GRACE: Duration = Duration::from_secs(2);
 
 /// The program to start, with its arguments, folders and limits.
 pub struct Spec {
-    /// Our own program, which enters the walls and then becomes the sidecar.
+    /// Our own program, which enters the sandbox and then becomes the sidecar.
     pub launcher: PathBuf,
     pub executable: PathBuf,
     /// Programs that it may execute besides itself.
@@ -51,7 +51,7 @@ pub struct Spec {
     /// The port of our server, the one that it reaches whatever address it connects to.
     pub server: u16,
     /// Ends the process before it starts if the sandbox has a gap.
-    pub require_walls: bool,
+    pub require_sandbox: bool,
     /// It is ended when it takes more than this.
     pub quota: Quota,
 }
@@ -207,7 +207,7 @@ impl Sidecar {
         Ok(sidecar)
     }
 
-    /// Which walls it entered. Told before the first byte of OpenCode's own, so it cannot be forged by it.
+    /// Reads the restrictions that it entered. Told before the first byte of OpenCode's own, so it cannot be forged by it.
     async fn announced(
         &self,
         stdout: Option<ChildStdout>,
@@ -285,7 +285,7 @@ fn spawn(spec: &Spec, port: HeldPort, password: &SecretString) -> Result<Child, 
     execute.push(premises.executable.clone());
     let loaders: Vec<PathBuf> = execute.iter().filter_map(|path| loader::of(path)).collect();
     execute.extend(loaders);
-    let walls = Walls {
+    let sandbox = SandboxSpec {
         read: vec![spec.directory.clone()],
         execute,
         write: vec![spec.home.clone()],
@@ -293,15 +293,15 @@ fn spawn(spec: &Spec, port: HeldPort, password: &SecretString) -> Result<Child, 
         connect: vec![spec.server],
         supervised: true,
         user: premises.user,
-        required: spec.require_walls,
+        required: spec.require_sandbox,
     };
-    let walls = serde_json::to_string(&walls).map_err(|error| surroundings(&error.to_string()))?;
+    let sandbox = serde_json::to_string(&sandbox).map_err(|error| surroundings(&error.to_string()))?;
     let (ours, theirs) = UnixStream::pair().map_err(|error| surroundings(&error.to_string()))?;
     let number = port.number();
     sockets::supervise(ours, port, spec.server)
         .map_err(|error| surroundings(&error.to_string()))?;
     Command::new(&spec.launcher)
-        .args(["confine", walls.as_str(), "--"])
+        .args(["confine", sandbox.as_str(), "--"])
         .arg(&premises.executable)
         .args(["serve", "--pure", "--hostname", "127.0.0.1", "--port"])
         .arg(number.to_string())

@@ -1,5 +1,5 @@
-//! The walls around the sidecar: what it may reach, and what of that the kernel could enforce. Separate from
-//! starting it, because this is the promise, and `enter` keeps it.
+//! The sandbox of the sidecar: what it may reach, and what of that the kernel could enforce. Separate from
+//! starting it, because this is the specification, and `enter` applies it.
 
 pub mod enter;
 pub(super) mod loader;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// Everything the sidecar may reach. What is not named here is out of reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Walls {
+pub struct SandboxSpec {
     /// Folders and files that it may read.
     pub read: Vec<PathBuf>,
     /// Programs that it may execute: itself, and the loaders of those that are not linked statically.
@@ -70,7 +70,7 @@ const PROCESS_LIMIT: u64 = 512;
 /// Devices that it may write to.
 const DEVICES: [&str; 1] = ["/dev/null"];
 
-/// A wall that is not there, and why.
+/// A restriction that is missing, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gap {
@@ -176,7 +176,7 @@ impl fmt::Display for Confinement {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Announcement {
     Entered(Confinement),
-    /// The walls are required and not complete, so nothing was started.
+    /// The sandbox is required and not complete, so nothing was started.
     Refused(Confinement),
 }
 

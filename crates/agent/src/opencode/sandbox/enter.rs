@@ -4,7 +4,7 @@
 
 use super::{
     Announcement, Confinement, DESCRIPTOR_LIMIT, DEVICES, FILE_LIMIT, Gap, LIBRARY_FOLDERS,
-    PROCESS_LIMIT, SYSTEM, Walls, seccomp, sockets,
+    PROCESS_LIMIT, SYSTEM, SandboxSpec, seccomp, sockets,
 };
 use caps::CapSet;
 use landlock::{
@@ -29,14 +29,14 @@ use std::process::Command;
 /// The newest Landlock version that this program knows; a kernel with an older one restricts less, which is reported.
 const KNOWN: ABI = ABI::V7;
 
-/// Enters the walls and becomes `program`. Returns only where that was not possible, with the reason.
+/// Enters the sandbox and becomes `program`. Returns only where that was not possible, with the reason.
 #[must_use]
-pub fn become_confined(walls: &Walls, program: &Path, arguments: &[OsString]) -> String {
-    let confinement = match enter(walls) {
+pub fn become_confined(spec: &SandboxSpec, program: &Path, arguments: &[OsString]) -> String {
+    let confinement = match enter(spec) {
         Ok(confinement) => confinement,
         Err(error) => return format!("The sandbox could not be entered: {error}"),
     };
-    let refused = walls.required && !confinement.is_complete();
+    let refused = spec.required && !confinement.is_complete();
     let announcement = if refused {
         Announcement::Refused(confinement)
     } else {
@@ -56,16 +56,16 @@ pub fn become_confined(walls: &Walls, program: &Path, arguments: &[OsString]) ->
 
 /// Each wall on its own, so that one that the kernel lacks does not take the others along. Paths are opened while
 /// we may still open them.
-fn enter(walls: &Walls) -> Result<Confinement, String> {
+fn enter(spec: &SandboxSpec) -> Result<Confinement, String> {
     let failed = |error: Errno| error.to_string();
     prctl::set_no_new_privs().map_err(failed)?;
     limit(Resource::RLIMIT_CORE, 0).map_err(failed)?;
     limit(Resource::RLIMIT_FSIZE, FILE_LIMIT).map_err(failed)?;
     limit(Resource::RLIMIT_NOFILE, DESCRIPTOR_LIMIT).map_err(failed)?;
-    let ruleset = ruleset(walls);
+    let ruleset = ruleset(spec);
     // It needs a capability itself, so it comes first; where it fails, the sets cleared below are what counts.
     let _not_permitted = caps::clear(None, CapSet::Bounding);
-    let changed = walls.user.map(change_user);
+    let changed = spec.user.map(change_user);
     let other_user = changed == Some(Ok(()));
     if other_user {
         limit(Resource::RLIMIT_NPROC, PROCESS_LIMIT).map_err(failed)?;
@@ -74,15 +74,15 @@ fn enter(walls: &Walls) -> Result<Confinement, String> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(failed)?;
     let mut gaps: Vec<Gap> = Vec::new();
     if let Some(Err(error)) = changed {
-        take_back(walls);
+        take_back(spec);
         gaps.push(Gap::User(error.to_string()));
     }
     gaps.extend(drop_capabilities());
     let filtered = filter_calls();
-    let supervised = supervise(walls, filtered.is_ok())?;
+    let supervised = supervise(spec, filtered.is_ok())?;
     let ruleset = match supervised {
         Ok(()) => ruleset,
-        Err(_) => ruleset.and_then(|ruleset| with_ports(ruleset, walls)),
+        Err(_) => ruleset.and_then(|ruleset| with_ports(ruleset, spec)),
     };
     let landlock = match ruleset.and_then(RulesetCreated::restrict_self) {
         Ok(status) => version(&status),
@@ -103,8 +103,8 @@ fn enter(walls: &Walls) -> Result<Confinement, String> {
 
 /// Has the process that started this one answer for the sockets. The outer error ends everything, because the calls are
 /// handed over by then and nobody answers them; the inner one says why it is a gap.
-fn supervise(walls: &Walls, filtered: bool) -> Result<Result<(), String>, String> {
-    if !walls.supervised {
+fn supervise(spec: &SandboxSpec, filtered: bool) -> Result<Result<(), String>, String> {
+    if !spec.supervised {
         return Ok(Err("nobody supervises them".into()));
     }
     let supervised = if filtered {
@@ -169,8 +169,8 @@ fn limit(resource: Resource, most: u64) -> nix::Result<()> {
 
 /// Folders that were given to the other user: without capabilities, not even the superuser writes what is not his.
 /// Where this fails, the sidecar says so when it starts.
-fn take_back(walls: &Walls) {
-    for folder in &walls.write {
+fn take_back(spec: &SandboxSpec) {
+    for folder in &spec.write {
         for folder in [folder.clone(), folder.join("tmp")] {
             let _not_permitted = chown(&folder, Some(geteuid()), None);
         }
@@ -196,7 +196,7 @@ fn filter_calls() -> Result<(), seccompiler::Error> {
     Ok(())
 }
 
-fn ruleset(walls: &Walls) -> Result<RulesetCreated, RulesetError> {
+fn ruleset(spec: &SandboxSpec) -> Result<RulesetCreated, RulesetError> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
     let running = AccessFs::ReadFile | AccessFs::Execute;
     let writing = AccessFs::ReadFile | AccessFs::WriteFile;
@@ -212,12 +212,12 @@ fn ruleset(walls: &Walls) -> Result<RulesetCreated, RulesetError> {
     let everything = AccessFs::from_all(KNOWN) & !AccessFs::Execute;
     ruleset
         .add_rules(path_beneath_rules(
-            walls.read.iter().cloned().chain(system),
+            spec.read.iter().cloned().chain(system),
             reading,
         ))?
         .add_rules(path_beneath_rules(libraries(), AccessFs::ReadFile))?
-        .add_rules(path_beneath_rules(&walls.execute, running))?
-        .add_rules(path_beneath_rules(walls.write.iter().cloned(), everything))?
+        .add_rules(path_beneath_rules(&spec.execute, running))?
+        .add_rules(path_beneath_rules(spec.write.iter().cloned(), everything))?
         .add_rules(path_beneath_rules(devices, writing))
 }
 
@@ -233,13 +233,13 @@ fn libraries() -> impl Iterator<Item = PathBuf> {
 }
 
 /// The ports, for a kernel on which nobody answers for the sockets.
-fn with_ports(ruleset: RulesetCreated, walls: &Walls) -> Result<RulesetCreated, RulesetError> {
-    let connect = walls
+fn with_ports(ruleset: RulesetCreated, spec: &SandboxSpec) -> Result<RulesetCreated, RulesetError> {
+    let connect = spec
         .connect
         .iter()
         .map(|port| Ok::<_, RulesetError>(NetPort::new(*port, AccessNet::ConnectTcp)));
     ruleset
-        .add_rule(NetPort::new(walls.listen, AccessNet::BindTcp))?
+        .add_rule(NetPort::new(spec.listen, AccessNet::BindTcp))?
         .add_rules(connect)
 }
 

@@ -110,7 +110,7 @@ struct Sockets {
 }
 
 impl Sockets {
-    /// The next call that waits for an answer. `None` once every process behind the walls has ended.
+    /// The next call that waits for an answer. `None` once every process in the sandbox has ended.
     fn next(&self) -> Option<Notification> {
         loop {
             let mut waiting = [PollFd::new(&self.listener, PollFlags::IN)];
