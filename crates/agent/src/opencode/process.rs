@@ -8,7 +8,7 @@ use super::profile::{self, Profile, Surroundings};
 use super::resources::Quota;
 use super::sandbox::sockets::{self, HeldPort};
 use super::sandbox::{Announcement, Confinement, SandboxSpec, loader};
-use super::workdir::Premises;
+use super::workdir::Workdir;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use reviewer_system::clock::Clock;
@@ -273,16 +273,16 @@ fn spawn(spec: &Spec, port: HeldPort, password: &SecretString) -> Result<Child, 
         cause: error.to_string(),
     };
     let executable = std::fs::canonicalize(&spec.executable).map_err(missing)?;
-    let premises = Premises::prepare(&executable, &spec.programs, &spec.home, &spec.directory)
+    let workdir = Workdir::prepare(&executable, &spec.programs, &spec.home, &spec.directory)
         .map_err(|error| surroundings(&format!("{error:#}")))?;
     let variables = profile::environment(Surroundings {
         home: &spec.home,
-        programs: &premises.programs,
+        programs: &workdir.programs,
         password,
         config: &spec.config,
     });
-    let mut execute = premises.programs;
-    execute.push(premises.executable.clone());
+    let mut execute = workdir.programs;
+    execute.push(workdir.executable.clone());
     let loaders: Vec<PathBuf> = execute.iter().filter_map(|path| loader::of(path)).collect();
     execute.extend(loaders);
     let sandbox = SandboxSpec {
@@ -292,7 +292,7 @@ fn spawn(spec: &Spec, port: HeldPort, password: &SecretString) -> Result<Child, 
         listen: port.number(),
         connect: vec![spec.server],
         supervised: true,
-        user: premises.user,
+        user: workdir.user,
         required: spec.require_sandbox,
     };
     let sandbox = serde_json::to_string(&sandbox).map_err(|error| surroundings(&error.to_string()))?;
@@ -302,7 +302,7 @@ fn spawn(spec: &Spec, port: HeldPort, password: &SecretString) -> Result<Child, 
         .map_err(|error| surroundings(&error.to_string()))?;
     Command::new(&spec.launcher)
         .args(["confine", sandbox.as_str(), "--"])
-        .arg(&premises.executable)
+        .arg(&workdir.executable)
         .args(["serve", "--pure", "--hostname", "127.0.0.1", "--port"])
         .arg(number.to_string())
         // Not in the snapshot: its runtime heeds a `tsconfig.json` of the folder that it starts in, and loads the

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 /// The sidecar's folders and programs, where the user that it becomes can reach them.
 #[derive(Debug)]
-pub(super) struct Premises {
+pub(super) struct Workdir {
     pub executable: PathBuf,
     pub programs: Vec<PathBuf>,
     /// `None` where we are no superuser and cannot become somebody else.
     pub user: Option<u32>,
 }
 
-impl Premises {
+impl Workdir {
     pub(super) fn prepare(
         executable: &Path,
         programs: &[PathBuf],
