@@ -30,7 +30,7 @@
 //!
 //! GitHub lets only writers and the author resolve a conversation, so below the threshold nobody is refused. An order in a
 //! thread, such as `review`, is no word about its finding, whoever gives it. Comments of bots start nothing: their events
-//! end in `event/door.rs`.
+//! end in `event/triggers.rs`.
 
 #[cfg(test)]
 mod tests;

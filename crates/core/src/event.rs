@@ -25,7 +25,7 @@ pub struct TriggerRules<'a> {
     pub has_model_key: bool,
 }
 
-/// The door's answer.
+/// The reader's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trigger {
     Run(Event),
@@ -180,14 +180,14 @@ pub enum EventError {
 
 /// `name` is `GITHUB_EVENT_NAME`, `payload` the parsed event file.
 pub fn parse(name: &str, payload: &Value, rules: &TriggerRules<'_>) -> Result<Trigger, EventError> {
-    let door = triggers::Door { name, rules };
+    let reader = triggers::EventReader { name, rules };
     match name {
-        "pull_request" | "pull_request_target" => door.pull_request(door.read(payload)?),
-        "pull_request_review" => door.review(door.read(payload)?),
-        "issue_comment" => door.issue_comment(door.read(payload)?),
-        "pull_request_review_comment" => door.review_comment(door.read(payload)?),
-        "merge_group" => door.merge_group(door.read(payload)?),
-        "workflow_dispatch" => door.dispatch(&door.read(payload)?),
+        "pull_request" | "pull_request_target" => reader.pull_request(reader.read(payload)?),
+        "pull_request_review" => reader.review(reader.read(payload)?),
+        "issue_comment" => reader.issue_comment(reader.read(payload)?),
+        "pull_request_review_comment" => reader.review_comment(reader.read(payload)?),
+        "merge_group" => reader.merge_group(reader.read(payload)?),
+        "workflow_dispatch" => reader.dispatch(&reader.read(payload)?),
         _ => Ok(Trigger::Skip(SkipReason::event(name))),
     }
 }

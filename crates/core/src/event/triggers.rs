@@ -9,13 +9,13 @@ use crate::domain::{CommentId, CommitSha, Login, PrKey, RepoName};
 use crate::state::block;
 use serde_json::Value;
 
-/// The name and the rules, at hand for every event.
-pub(super) struct Door<'a> {
+/// Reads one event by its name and the rules.
+pub(super) struct EventReader<'a> {
     pub(super) name: &'a str,
     pub(super) rules: &'a TriggerRules<'a>,
 }
 
-impl Door<'_> {
+impl EventReader<'_> {
     pub(super) fn read(&self, payload: &Value) -> Result<wire::Payload, EventError> {
         serde::Deserialize::deserialize(payload).map_err(|problem: serde_json::Error| {
             EventError::Shape {
