@@ -143,7 +143,7 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
         Change::of(&host, repository, commits, &snapshot),
     );
     let (running, change) = both(running, change)?;
-    if change.owed().next().is_none() {
+    if change.required().next().is_none() {
         running.stop().await;
         let excused = change.excused().map(|(_, excuse)| excuse);
         let unreadable: Vec<String> = change.unreadable().collect();

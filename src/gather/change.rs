@@ -68,9 +68,9 @@ impl Change {
     }
 
     /// The files whose lines have to stand in a prompt.
-    pub(crate) fn owed(&self) -> impl Iterator<Item = &FileDiff> {
-        let owed = self.covered().filter(|(_, cover)| *cover == Cover::Owed);
-        owed.map(|(diff, _)| diff)
+    pub(crate) fn required(&self) -> impl Iterator<Item = &FileDiff> {
+        let required = self.covered().filter(|(_, cover)| *cover == Cover::Required);
+        required.map(|(diff, _)| diff)
     }
 
     /// These, and what is shown beside them.
@@ -82,7 +82,7 @@ impl Change {
     pub(crate) fn excused(&self) -> impl Iterator<Item = (&str, Excuse)> {
         self.covered().filter_map(|(diff, cover)| match cover {
             Cover::Excused(excuse) => Some((diff.path.as_str(), excuse)),
-            Cover::Owed | Cover::Unreadable(_) => None,
+            Cover::Required | Cover::Unreadable(_) => None,
         })
     }
 
@@ -96,7 +96,7 @@ impl Change {
     pub(crate) fn unreadable(&self) -> impl Iterator<Item = String> {
         self.covered().filter_map(|(diff, cover)| match cover {
             Cover::Unreadable(why) => Some(format!("{} ({why})", visible(&diff.path))),
-            Cover::Owed | Cover::Excused(_) => None,
+            Cover::Required | Cover::Excused(_) => None,
         })
     }
 
@@ -110,11 +110,11 @@ impl Change {
     ) -> Result<Vec<FileDiff>, Failure> {
         let base = self.repository.tree(merge_base).await?;
         let covers = covers(host, &self.repository, &base, &before).await?;
-        let owed: HashSet<&str> = self.owed().map(|diff| diff.path.as_str()).collect();
+        let required: HashSet<&str> = self.required().map(|diff| diff.path.as_str()).collect();
         let all: HashSet<&str> = self.diffs.iter().map(|diff| diff.path.as_str()).collect();
-        let counts = |path: &str| owed.contains(path) || !all.contains(path);
+        let counts = |path: &str| required.contains(path) || !all.contains(path);
         let before = before.into_iter().zip(covers);
-        let shown = before.filter(|(diff, cover)| *cover == Cover::Owed && counts(&diff.path));
+        let shown = before.filter(|(diff, cover)| *cover == Cover::Required && counts(&diff.path));
         Ok(shown.map(|(diff, _)| diff).collect())
     }
 }
@@ -135,7 +135,7 @@ async fn covers(
 
 fn shown<'a>(diffs: &'a [FileDiff], covers: &'a [Cover]) -> impl Iterator<Item = &'a FileDiff> {
     let is_shown = |cover: &Cover| match cover {
-        Cover::Owed => true,
+        Cover::Required => true,
         Cover::Excused(excuse) => excuse.is_shown(),
         Cover::Unreadable(_) => false,
     };

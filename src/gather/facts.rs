@@ -197,7 +197,7 @@ impl Facts {
                 merge_base: &self.merge_base,
                 head: &self.pull.head_sha,
                 files: self.change.diffs.len(),
-                owed: self.change.owed().count(),
+                required: self.change.required().count(),
                 unreadable: &self.unreadable,
             },
             diffs: &self.change.diffs,

@@ -61,7 +61,7 @@ const MOST_REVIEWS: usize = 5;
 /// The newest of the reviews that can be gone on from, or one that covers the change.
 pub(crate) async fn compare(job: &Job<'_>, facts: &Facts, records: Vec<Record>) -> Option<Prior> {
     let change = &facts.change;
-    let now: Vec<FileDiff> = change.owed().cloned().collect();
+    let now: Vec<FileDiff> = change.required().cloned().collect();
     let mut newest = None;
     for record in records.into_iter().take(MOST_REVIEWS) {
         let Ok((head, before, moves)) = change_of(job, facts, &record).await else {

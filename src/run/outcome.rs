@@ -212,8 +212,8 @@ fn headline(facts: &Facts, record: &Record) -> Option<String> {
     if let Some(accepted) = &record.accepted {
         return Some(comment::accepted(&accepted.by, &record.undone()));
     }
-    let nothing_owed = facts.change.owed().next().is_none() && record.left_out.is_empty();
-    nothing_owed.then(|| comment::nothing_to_review(facts.excuses()))
+    let nothing_required = facts.change.required().next().is_none() && record.left_out.is_empty();
+    nothing_required.then(|| comment::nothing_to_review(facts.excuses()))
 }
 
 /// Changed files that the model had to see and could not: those that nobody can show, and those beyond its context.

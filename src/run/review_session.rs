@@ -132,7 +132,7 @@ async fn parts(host: &Host<'_>, client: &Client, matter: &Matter<'_>) -> Parts {
     let mut parts = parts::cut(&new, room);
     parts
         .beyond
-        .retain(|path| matter.change.owed().any(|diff| diff.path == *path));
+        .retain(|path| matter.change.required().any(|diff| diff.path == *path));
     parts
 }
 

@@ -104,7 +104,7 @@ pub struct Change<'a> {
     /// The number of files that it changes.
     pub files: usize,
     /// The number of files that have to be shown to the model.
-    pub owed: usize,
+    pub required: usize,
     /// The files that nobody can show.
     pub unreadable: &'a [String],
 }
@@ -116,7 +116,7 @@ pub fn plan(records: Vec<Record>, change: &Change<'_>, rules: &str) -> Plan {
     if change.files == 0 {
         return Plan::Skip(SkipReason::NoChanges);
     }
-    if change.owed == 0 {
+    if change.required == 0 {
         let accepted = records
             .into_iter()
             .find(|record| record.is_about(base, head, rules))
@@ -492,12 +492,12 @@ mod tests {
     #[test]
     fn a_head_is_reviewed_until_a_record_covers_it() {
         let [head, base]: [CommitSha; 2] = ["a", "b"].map(|c| c.repeat(40).parse().unwrap());
-        let of = |records, rules, files, owed| {
+        let of = |records, rules, files, required| {
             let change = Change {
                 merge_base: &base,
                 head: &head,
                 files,
-                owed,
+                required,
                 unreadable: &["x.bin (binary)".to_owned()],
             };
             plan(records, &change, rules)

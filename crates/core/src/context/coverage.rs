@@ -57,7 +57,7 @@ impl Excuse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cover {
     /// Its lines have to stand in a prompt.
-    Owed,
+    Required,
     Excused(Excuse),
     /// Nobody can show it; the reason.
     Unreadable(&'static str),
@@ -102,7 +102,7 @@ pub fn cover(diff: &FileDiff, ignore: &Ignore, content: Content) -> Cover {
         return Cover::Unreadable("too large to be read");
     }
     match diff.hidden {
-        Hidden::Nothing => Cover::Owed,
+        Hidden::Nothing => Cover::Required,
         Hidden::Data => Cover::Excused(Excuse::Masked),
         Hidden::Lines => Cover::Unreadable("may hold secrets, and more than values"),
     }
@@ -187,7 +187,7 @@ mod tests {
             "a.min.js",
             "src/vendor/x.js",
         ] {
-            assert_eq!(covered(&diff(path, LINES)), Cover::Owed, "{path}");
+            assert_eq!(covered(&diff(path, LINES)), Cover::Required, "{path}");
         }
         let vendored = covered(&diff("vendor/b.js", LINES));
         assert_eq!(vendored, Cover::Excused(Excuse::Generated));
@@ -211,21 +211,21 @@ mod tests {
                 objects,
                 ..diff("vendor/b.js", LINES)
             };
-            assert_eq!(covered(&vendored), Cover::Owed, "{new_mode:o}");
+            assert_eq!(covered(&vendored), Cover::Required, "{new_mode:o}");
         }
     }
 
     #[test]
     fn both_names_of_a_rename_have_to_be_excused() {
         for (from, to, expected) in [
-            ("src/auth.js", "vendor/auth.js", Cover::Owed),
-            ("vendor/auth.js", "src/auth.js", Cover::Owed),
+            ("src/auth.js", "vendor/auth.js", Cover::Required),
+            ("vendor/auth.js", "src/auth.js", Cover::Required),
             (
                 "vendor/a.js",
                 "vendor/b.js",
                 Cover::Excused(Excuse::Generated),
             ),
-            ("src/a.md", "docs/a.md", Cover::Owed),
+            ("src/a.md", "docs/a.md", Cover::Required),
         ] {
             let renamed = FileDiff {
                 previous_path: Some(from.into()),
@@ -353,8 +353,8 @@ mod tests {
         };
         let bump = covered(&modes(Objects::SUBMODULE, Objects::SUBMODULE));
         assert_eq!(bump, Cover::Excused(Excuse::Submodule));
-        assert_eq!(covered(&modes(0o100_644, Objects::SUBMODULE)), Cover::Owed);
-        assert_eq!(covered(&modes(0, Objects::SUBMODULE)), Cover::Owed);
+        assert_eq!(covered(&modes(0o100_644, Objects::SUBMODULE)), Cover::Required);
+        assert_eq!(covered(&modes(0, Objects::SUBMODULE)), Cover::Required);
     }
 
     #[test]
@@ -368,14 +368,14 @@ mod tests {
             cover(&diff(path, LINES), &ignore, content)
         };
         assert_eq!(lock("yarn.lock", true), Cover::Excused(Excuse::Lock));
-        assert_eq!(lock("yarn.lock", false), Cover::Owed);
-        assert_eq!(lock("vendor/yarn.lock", false), Cover::Owed);
+        assert_eq!(lock("yarn.lock", false), Cover::Required);
+        assert_eq!(lock("vendor/yarn.lock", false), Cover::Required);
         assert_eq!(
             lock("web/yarn.lock", true),
-            Cover::Owed,
+            Cover::Required,
             "`ignore` takes it back"
         );
-        assert_eq!(lock("src/a.rs", true), Cover::Owed);
+        assert_eq!(lock("src/a.rs", true), Cover::Required);
     }
 
     #[test]

@@ -248,7 +248,7 @@ impl Given<'_> {
         match (obstacle, plan) {
             (Obstacle::Settings(_), Plan::Skip(reason)) => Task::Skip(reason.to_string()),
             (Obstacle::Settings(why), _) => Task::Fail(why.clone()),
-            (Obstacle::NoKey(_), Plan::Recompute(record)) if self.change.owed == 0 => {
+            (Obstacle::NoKey(_), Plan::Recompute(record)) if self.change.required == 0 => {
                 Task::Conclude(record)
             }
             (Obstacle::NoKey(reason), _) => Task::Skip(reason.to_string()),

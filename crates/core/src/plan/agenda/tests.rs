@@ -12,7 +12,7 @@ struct World {
     head: CommitSha,
     merge_base: CommitSha,
     files: usize,
-    owed: usize,
+    required: usize,
     on_head: Vec<HeadRecord>,
     elsewhere: Vec<Record>,
     same_change: Option<Record>,
@@ -34,7 +34,7 @@ impl World {
             head: sha("a"),
             merge_base: sha("b"),
             files: 1,
-            owed: 1,
+            required: 1,
             on_head: Vec::new(),
             elsewhere: Vec::new(),
             same_change: None,
@@ -98,7 +98,7 @@ impl World {
                 merge_base: &self.merge_base,
                 head: &self.head,
                 files: self.files,
-                owed: self.owed,
+                required: self.required,
                 unreadable: &[],
             },
             diffs: &[],
@@ -250,7 +250,7 @@ fn without_a_key_only_what_needs_no_model_is_concluded() {
         mention: "@bot".into(),
     }));
     assert!(matches!(world.decide().task, Task::Skip(_)));
-    world.owed = 0;
+    world.required = 0;
     assert!(matches!(world.decide().task, Task::Conclude(_)));
     let world = world.asking(Command::Help);
     assert!(matches!(world.decide().task, Task::Conclude(_)));
@@ -380,15 +380,15 @@ proptest! {
     /// A head is concluded without a model only from a record of it, or where nothing of it has to be shown.
     #[test]
     fn no_head_is_concluded_without_a_record(
-        command in any_command(), owed in 0_usize..2, from_fork: bool, draft: bool, key: bool,
+        command in any_command(), required in 0_usize..2, from_fork: bool, draft: bool, key: bool,
     ) {
         let mut world = World::new();
-        (world.owed, world.from_fork, world.draft) = (owed, from_fork, draft);
+        (world.required, world.from_fork, world.draft) = (required, from_fork, draft);
         let reason = SkipReason::ForkWithoutSecrets { mention: "@bot".into() };
         world.obstacle = (!key).then_some(Obstacle::NoKey(reason));
         world.request = command.map(|command| Request { comment: CommentId(70), command });
         if matches!(world.decide().task, Task::Conclude(_)) {
-            prop_assert_eq!(owed, 0);
+            prop_assert_eq!(required, 0);
         }
     }
 }
