@@ -1,7 +1,7 @@
 //! The backlog: findings that a run before this one has made and could not post. They are posted now, in the same words,
 //! if their code still stands and nobody has said the same since.
 
-use super::owed::{self, Owed};
+use super::undelivered::{self, Owed};
 use super::rebuild::Lost;
 use super::record::Record;
 use super::repeats::said_in;
@@ -102,7 +102,7 @@ impl Backlog {
     /// could hold it.
     #[must_use]
     pub fn settle(&self, record: &mut Record, unposted: &[&Finding]) -> bool {
-        let owed = owed::all(unposted.iter().copied());
+        let owed = undelivered::all(unposted.iter().copied());
         let fits = owed.is_some();
         record.owe(owed.unwrap_or_default());
         let is_owed = |id: &String| record.owed.iter().any(|one| one.id == *id);

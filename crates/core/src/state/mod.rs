@@ -5,7 +5,7 @@ pub mod answers;
 pub(crate) mod backlog;
 pub mod block;
 pub mod check_mark;
-pub(crate) mod owed;
+pub(crate) mod undelivered;
 pub mod rebuild;
 pub mod record;
 pub mod repeats;

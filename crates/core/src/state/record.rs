@@ -2,7 +2,7 @@
 //! reviewed twice. Signed, because a forged one would show green without a review.
 
 use super::block::{self, Kind, Listed};
-use super::owed::Owed;
+use super::undelivered::Owed;
 use super::signature::{Keys, Signed, Verdict};
 use super::spending::Spent;
 use crate::domain::{

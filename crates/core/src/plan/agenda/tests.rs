@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::{Assessment, Awaiting, Status, fixture};
 use crate::plan::Asking;
 use crate::state::block::Listed;
-use crate::state::owed::Owed;
+use crate::state::undelivered::Owed;
 use proptest::prelude::*;
 
 const RULES: &str = "rules";
