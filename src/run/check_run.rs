@@ -127,8 +127,8 @@ struct Open {
     repo: RepoName,
     id: u64,
     bill: Bill,
-    /// The record to leave in any case, once there is one.
-    promise: Option<String>,
+    /// The record with the findings that are about to be posted: it stays if the run is cut off.
+    undelivered: Option<String>,
     place: Place,
     run: String,
     url: Option<String>,
@@ -219,7 +219,7 @@ impl CheckRun {
                     repo: job.pr.repo.clone(),
                     id,
                     bill: Bill::new(job, facts),
-                    promise: None,
+                    undelivered: None,
                     place,
                     run: job.id.clone(),
                     url: check.details_url,
@@ -279,23 +279,23 @@ impl CheckRun {
     }
 
     /// Writes down what is about to be posted. Whatever ends the run from here on, the next one finds it.
-    pub(crate) async fn promise(&self, record: &Record) {
-        let promised = self.slot().as_mut().map(|open| {
+    pub(crate) async fn write_undelivered(&self, record: &Record) {
+        let noted = self.slot().as_mut().map(|open| {
             // Whatever an earlier run concluded, this one has not yet.
             let record = Record {
                 verdict: String::new(),
                 ..record.clone()
             };
-            open.promise = Some(record::render(&record, &open.bill.pr, &open.bill.keys));
+            open.undelivered = Some(record::render(&record, &open.bill.pr, &open.bill.keys));
             open.clone()
         });
-        let Some(open) = promised else { return };
+        let Some(open) = noted else { return };
         let (title, summary) = comment::check_in_progress();
         let output = CheckOutput {
             title: title.into(),
             summary,
             text: Some(
-                [open.lease, open.promise]
+                [open.lease, open.undelivered]
                     .into_iter()
                     .flatten()
                     .collect::<Vec<_>>()
@@ -324,7 +324,8 @@ impl CheckRun {
         Some((open.place, company))
     }
 
-    /// Concludes it with the record that is given, or else with the promise or the bill. Says whether it could.
+    /// Concludes it with the record that is given, or else with the one of undelivered findings or the bill. Returns
+    /// false if no check is open.
     pub async fn conclude(
         &self,
         conclusion: Conclusion,
@@ -334,7 +335,7 @@ impl CheckRun {
         let Some(open) = open else {
             return Ok(false);
         };
-        let text = output.text.clone().or(open.promise);
+        let text = output.text.clone().or(open.undelivered);
         let text = text.unwrap_or_else(|| open.bill.text());
         let output = CheckOutput {
             title: open.place.titled(&output.title),

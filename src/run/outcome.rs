@@ -129,7 +129,7 @@ impl Outcome {
         record.unsent = unpublished;
         let evidence = evidence(job, Some(&held.end), &record, staged, sent, unpublished);
         // What was not said must be said: by the next run, which reviews this head again unless the record holds it all.
-        let fits = agenda.backlog.settle(&mut record, &staged.unposted(sent));
+        let fits = agenda.backlog.enter_in(&mut record, &staged.unposted(sent));
         let answered = sent.unanswered == 0;
         if unpublished > 0 && !(fits && published.can_owe && answered) {
             record.passes.clear();

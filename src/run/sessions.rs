@@ -124,25 +124,25 @@ async fn publish(
         partial: held.end != End::Complete,
         record: (!check.is_open()).then(|| serde_json::to_value(record).unwrap_or_default()),
     };
-    promise(agenda, staged, record, check).await;
+    write_undelivered(agenda, staged, record, check).await;
     outbox.send(&job.github).await
 }
 
 /// Writes the findings that are about to be posted into the check run first. Replies cannot be listed there: where
 /// there are some, a run that is cut off has to be repeated.
-async fn promise(agenda: &Agenda, staged: &Staged<'_>, record: &Record, check: &CheckRun) {
+async fn write_undelivered(agenda: &Agenda, staged: &Staged<'_>, record: &Record, check: &CheckRun) {
     let unposted: Vec<&Finding> = staged.unposted(&Sent::default());
     if unposted.is_empty() {
         return;
     }
-    let mut promised = Record {
+    let mut pending = Record {
         unsent: unposted.len() + staged.replies.len(),
         ..record.clone()
     };
-    if !agenda.backlog.settle(&mut promised, &unposted) || !staged.replies.is_empty() {
-        promised.passes.clear();
+    if !agenda.backlog.enter_in(&mut pending, &unposted) || !staged.replies.is_empty() {
+        pending.passes.clear();
     }
-    check.promise(&promised).await;
+    check.write_undelivered(&pending).await;
 }
 
 /// From the first finding on, the report says what there is.

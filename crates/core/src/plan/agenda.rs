@@ -182,7 +182,7 @@ impl Agenda {
         };
         self.tells_state = covered.is_some() && given.command() == Some(&Command::Review);
         let mut judge = given.waiting_threads(plan, covered.is_none());
-        let speaks = self.backlog.is_due() || !judge.is_empty() || !self.questions.is_empty();
+        let speaks = self.backlog.has_undelivered() || !judge.is_empty() || !self.questions.is_empty();
         self.judge_later = judge.len().saturating_sub(MOST_JUDGED);
         judge.truncate(MOST_JUDGED);
         self.judge = judge;
@@ -344,7 +344,7 @@ impl Given<'_> {
         }
         let on_head = self.newest_on_head().ok_or(NotAccepted::NothingReviewed)?;
         let record = &on_head.record;
-        if record.unsent > 0 || backlog.is_due() {
+        if record.unsent > 0 || backlog.has_undelivered() {
             return Err(NotAccepted::FindingsToPost);
         }
         if record.undone().is_empty() {

@@ -1,7 +1,7 @@
 //! The backlog: findings that a run before this one has made and could not post. They are posted now, in the same words,
 //! if their code still stands and nobody has said the same since.
 
-use super::undelivered::{self, Owed};
+use super::undelivered::{self, Undelivered};
 use super::rebuild::Lost;
 use super::record::Record;
 use super::repeats::said_in;
@@ -29,8 +29,8 @@ pub struct Backlog {
     pub dropped: Vec<(Finding, Dropped)>,
     /// The ids of both.
     ids: Vec<FindingId>,
-    /// Ids that earlier runs were done with.
-    settled: BTreeSet<String>,
+    /// Ids that earlier runs have posted or dropped.
+    delivered: BTreeSet<String>,
 }
 
 /// The reason why a finding of the backlog is not posted.
@@ -46,14 +46,14 @@ impl Backlog {
         records: impl Iterator<Item = &'r Record> + Clone,
         now: &Now<'_>,
     ) -> Self {
-        let settled = records.clone().flat_map(|one| one.settled.iter().cloned());
+        let delivered = records.clone().flat_map(|one| one.delivered.iter().cloned());
         let mut backlog = Self {
-            settled: settled.collect(),
+            delivered: delivered.collect(),
             ..Self::default()
         };
         for record in records {
-            for finding in record.owed.iter().filter_map(Owed::finding) {
-                let is_new = !backlog.settled.contains(finding.id.as_str());
+            for finding in record.undelivered.iter().filter_map(Undelivered::finding) {
+                let is_new = !backlog.delivered.contains(finding.id.as_str());
                 if is_new && !backlog.ids.contains(&finding.id) && !now.has_posted(&finding.id) {
                     backlog.ids.push(finding.id.clone());
                     backlog.take(now, record, finding);
@@ -88,7 +88,7 @@ impl Backlog {
 
     /// True if there is something to post.
     #[must_use]
-    pub(crate) fn is_due(&self) -> bool {
+    pub(crate) fn has_undelivered(&self) -> bool {
         !self.findings.is_empty()
     }
 
@@ -98,17 +98,17 @@ impl Backlog {
         self.ids.contains(id)
     }
 
-    /// Leaves in the record what is owed now, and that the rest of what was owed is done with. Says whether the record
-    /// could hold it.
+    /// Enters the undelivered findings into the record, and the rest of the backlog as delivered. Returns false if the
+    /// record could not hold them.
     #[must_use]
-    pub fn settle(&self, record: &mut Record, unposted: &[&Finding]) -> bool {
-        let owed = undelivered::all(unposted.iter().copied());
-        let fits = owed.is_some();
-        record.owe(owed.unwrap_or_default());
-        let is_owed = |id: &String| record.owed.iter().any(|one| one.id == *id);
+    pub fn enter_in(&self, record: &mut Record, unposted: &[&Finding]) -> bool {
+        let undelivered = undelivered::all(unposted.iter().copied());
+        let fits = undelivered.is_some();
+        record.set_undelivered(undelivered.unwrap_or_default());
+        let is_undelivered = |id: &String| record.undelivered.iter().any(|one| one.id == *id);
         let ids = self.ids.iter().map(ToString::to_string);
-        let settled = self.settled.iter().cloned().chain(ids);
-        record.settled = settled.filter(|id| !is_owed(id)).collect();
+        let delivered = self.delivered.iter().cloned().chain(ids);
+        record.delivered = delivered.filter(|id| !is_undelivered(id)).collect();
         fits
     }
 }

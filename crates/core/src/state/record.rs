@@ -2,7 +2,7 @@
 //! reviewed twice. Signed, because a forged one would show green without a review.
 
 use super::block::{self, Kind, Listed};
-use super::undelivered::Owed;
+use super::undelivered::Undelivered;
 use super::signature::{Keys, Signed, Verdict};
 use super::spending::Spent;
 use crate::domain::{
@@ -49,11 +49,11 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixed: Vec<u64>,
     /// Findings of the review that could not be posted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub owed: Vec<Owed>,
-    /// Of what earlier records owe, what need not be posted any more.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub settled: Vec<String>,
+    #[serde(rename = "owed", default, skip_serializing_if = "Vec::is_empty")]
+    pub undelivered: Vec<Undelivered>,
+    /// Ids of undelivered findings of earlier records that are posted now, or need not be posted any more.
+    #[serde(rename = "settled", default, skip_serializing_if = "Vec::is_empty")]
+    pub delivered: Vec<String>,
     /// The conclusion of the review, and the branch that it was made against. Empty where it did not conclude, or was
     /// an older version's.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -157,11 +157,11 @@ impl Record {
         matches!(self.verdict.as_str(), "clean" | "findings")
     }
 
-    /// Owes these findings, and does not list them as said.
-    pub(crate) fn owe(&mut self, owed: Vec<Owed>) {
-        let is_owed = |listed: &Listed| owed.iter().any(|one| one.id == listed.id);
-        self.findings.retain(|listed| !is_owed(listed));
-        self.owed = owed;
+    /// Keeps these findings as undelivered, and does not list them as posted.
+    pub(crate) fn set_undelivered(&mut self, undelivered: Vec<Undelivered>) {
+        let is_undelivered = |listed: &Listed| undelivered.iter().any(|one| one.id == listed.id);
+        self.findings.retain(|listed| !is_undelivered(listed));
+        self.undelivered = undelivered;
     }
 
     /// The findings that the review has made and that nobody could read on the pull request any more: gone, or with a
@@ -285,8 +285,8 @@ mod tests {
             asked: None,
             findings: vec![],
             fixed: vec![],
-            owed: vec![],
-            settled: vec![],
+            undelivered: vec![],
+            delivered: vec![],
             verdict: String::new(),
             base_ref: String::new(),
         }

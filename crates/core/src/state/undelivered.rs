@@ -9,7 +9,7 @@ const MOST_BYTES: usize = 24_000;
 
 /// A finding, whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owed {
+pub struct Undelivered {
     pub id: String,
     file: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ struct Lines {
     line: u32,
 }
 
-impl From<&Finding> for Owed {
+impl From<&Finding> for Undelivered {
     fn from(finding: &Finding) -> Self {
         let lines = match finding.anchor {
             Anchor::File => None,
@@ -60,7 +60,7 @@ impl From<&Finding> for Owed {
     }
 }
 
-impl Owed {
+impl Undelivered {
     /// `None`: not one of ours.
     #[must_use]
     pub fn finding(&self) -> Option<Finding> {
@@ -99,10 +99,10 @@ impl Owed {
 
 /// The findings as a record holds them; `None` where it cannot hold them all.
 #[must_use]
-pub fn all<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<Vec<Owed>> {
-    let owed: Vec<Owed> = findings.into_iter().map(Owed::from).collect();
-    let bytes: usize = owed.iter().map(Owed::bytes).sum();
-    (bytes <= MOST_BYTES).then_some(owed)
+pub fn all<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<Vec<Undelivered>> {
+    let undelivered: Vec<Undelivered> = findings.into_iter().map(Undelivered::from).collect();
+    let bytes: usize = undelivered.iter().map(Undelivered::bytes).sum();
+    (bytes <= MOST_BYTES).then_some(undelivered)
 }
 
 #[cfg(test)]
@@ -140,10 +140,23 @@ mod tests {
             findings: vec![listed("0123456789abcdef"), listed("f1")],
             ..Record::default()
         };
-        record.owe(vec![Owed::from(&finding(Anchor::File, "Words."))]);
+        record.set_undelivered(vec![Undelivered::from(&finding(Anchor::File, "Words."))]);
         let said: Vec<&str> = record.findings.iter().map(|one| one.id.as_str()).collect();
         assert_eq!(said, ["f1"]);
-        assert_eq!(record.owed.len(), 1);
+        assert_eq!(record.undelivered.len(), 1);
+    }
+
+    #[test]
+    fn records_of_earlier_versions_are_read_by_the_same_names() {
+        let mut record = Record {
+            delivered: vec!["f1".into()],
+            ..Record::default()
+        };
+        record.set_undelivered(vec![Undelivered::from(&finding(Anchor::File, "Words."))]);
+        let json = serde_json::to_value(&record).unwrap();
+        assert_eq!(json["owed"][0]["id"], "0123456789abcdef");
+        assert_eq!(json["settled"][0], "f1");
+        assert_eq!(serde_json::from_value::<Record>(json).unwrap(), record);
     }
 
     #[test]
@@ -163,16 +176,16 @@ mod tests {
         ];
         for anchor in anchors {
             let finding = finding(anchor, "Words <b>and</b> `code`.");
-            let json = serde_json::to_string(&Owed::from(&finding)).unwrap();
-            let owed: Owed = serde_json::from_str(&json).unwrap();
-            assert_eq!(owed.finding(), Some(finding));
+            let json = serde_json::to_string(&Undelivered::from(&finding)).unwrap();
+            let undelivered: Undelivered = serde_json::from_str(&json).unwrap();
+            assert_eq!(undelivered.finding(), Some(finding));
         }
     }
 
     #[test]
     fn what_a_record_cannot_hold_is_not_promised() {
         let long = finding(Anchor::File, &"word ".repeat(2_000));
-        assert_eq!(all([&long, &long]).map(|owed| owed.len()), Some(2));
+        assert_eq!(all([&long, &long]).map(|undelivered| undelivered.len()), Some(2));
         assert_eq!(all([&long, &long, &long]), None);
         let brackets = finding(Anchor::File, &"<".repeat(5_000));
         assert_eq!(all([&brackets]), None);
@@ -180,9 +193,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_nobodys_finding() {
-        let odd = Owed {
+        let odd = Undelivered {
             score: 11,
-            ..Owed::from(&finding(Anchor::File, "Words."))
+            ..Undelivered::from(&finding(Anchor::File, "Words."))
         };
         assert_eq!(odd.finding(), None);
     }

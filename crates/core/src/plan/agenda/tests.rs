@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::{Assessment, Awaiting, Status, fixture};
 use crate::plan::Asking;
 use crate::state::block::Listed;
-use crate::state::undelivered::Owed;
+use crate::state::undelivered::Undelivered;
 use proptest::prelude::*;
 
 const RULES: &str = "rules";
@@ -395,8 +395,8 @@ proptest! {
 
 #[test]
 fn what_an_earlier_run_could_not_post_is_posted_without_a_review() {
-    let owed = Owed::from(&fixture::finding());
-    let world = World::new().with_record(|record| record.owed = vec![owed]);
+    let undelivered = Undelivered::from(&fixture::finding());
+    let world = World::new().with_record(|record| record.undelivered = vec![undelivered]);
     let agenda = world.decide();
     assert!(matches!(agenda.task, Task::Session { covered: Some(_) }));
     assert_eq!(agenda.backlog.findings.len(), 1);
