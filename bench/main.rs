@@ -110,7 +110,7 @@ fn heading(pr_agent: Option<&PrAgent>) -> Result<String> {
     };
     Ok(format!(
         "# Results\n\nWritten by `make bench` on {}: opencode-reviewer {}, OpenCode {}, {theirs}; {} processors.\n\n",
-        Day::of(SystemTime::now()),
+        Day::from_time(SystemTime::now()),
         env!("CARGO_PKG_VERSION"),
         opencode_version()?,
         std::thread::available_parallelism()?,

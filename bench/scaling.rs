@@ -53,9 +53,9 @@ pub fn run() -> Result<String> {
     let head: CommitSha = "a".repeat(40).parse()?;
     let compared = |hunks: u32| {
         let (then, now) = (change(hunks, "b"), change(hunks, "c"));
-        let moves = Moves::of(vec![change(hunks, "d")]);
+        let moves = Moves::new(vec![change(hunks, "d")]);
         let (then, now) = (from_ref(&then), from_ref(&now));
-        let compare = || drop(Since::of(head.clone(), then, now, &moves));
+        let compare = || drop(Since::compare(head.clone(), then, now, &moves));
         least(compare)
     };
     let times = [compared(HUNKS)?, compared(2 * HUNKS)?];

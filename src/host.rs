@@ -103,7 +103,7 @@ impl<'a> Host<'a> {
         let usage = Arc::<RunUsage>::default();
         let gateway = sidecar::gateway(setup);
         let sessions = sidecar::sessions(&config, &gateway, &usage)?;
-        let secrets = Secrets::of(&config, token, fence.nonce(), &sessions)?;
+        let secrets = Secrets::new(&config, token, fence.nonce(), &sessions)?;
         setup.actions.hide(&secrets.redactor);
         Ok(Self {
             setup,

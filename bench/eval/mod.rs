@@ -75,7 +75,7 @@ pub fn dedupe(file: &str) -> Result<Report, BadPairs> {
 fn score(pair: &wire::Pair) -> Scored {
     Scored {
         same: pair.same,
-        agreement: Fingerprint::of(&pair.a).agreement(&Fingerprint::of(&pair.b)),
+        agreement: Fingerprint::new(&pair.a).agreement(&Fingerprint::new(&pair.b)),
     }
 }
 

@@ -140,7 +140,7 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
     let commits = [&local.merge_base, &local.head];
     let (running, change) = tokio::join!(
         Running::start(&host, &snapshot),
-        Change::of(&host, repository, commits, &snapshot),
+        Change::load(&host, repository, commits, &snapshot),
     );
     let (running, change) = both(running, change)?;
     if change.required().next().is_none() {
@@ -237,12 +237,12 @@ fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held)
         complete: held.end == End::Complete,
         left_out: left_out.len(),
         unpublished: 0,
-        tally: Tally::of(
+        tally: Tally::count(
             findings.iter().map(|finding| finding.assessment.score),
             host.config.policy.blocking,
         ),
     };
-    let verdict = Verdict::of(&evidence);
+    let verdict = Verdict::from_evidence(&evidence);
     let said = findings.iter().map(|one| (one.id.to_string(), Said::Here));
     let commits = [&local.merge_base, &local.head];
     let mut report = of_change(host, change, commits, &entries, &said.collect());

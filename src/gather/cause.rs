@@ -44,7 +44,7 @@ pub(crate) async fn spend_scope(
     };
     let speaker = match cause.needs().zip(job.event.speaker()) {
         Some((action, login)) => {
-            let (memory, author) = (Memory::of_job(job), pull.author.as_ref());
+            let (memory, author) = (Memory::from_job(job), pull.author.as_ref());
             Some((login, memory.person(login, author, action).await?))
         }
         None => None,
@@ -64,7 +64,7 @@ pub(crate) async fn may_spend(
     let action = Action::Spend {
         from_fork: pull.from_fork,
     };
-    let (memory, author) = (Memory::of_job(job), pull.author.as_ref());
+    let (memory, author) = (Memory::from_job(job), pull.author.as_ref());
     let person = memory.person(login, author, action).await?;
     Ok(judge(person, action).is_ok())
 }

@@ -29,7 +29,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    pub async fn of(
+    pub async fn load(
         host: &Host<'_>,
         repository: Repository,
         [merge_base, head]: [&CommitSha; 2],

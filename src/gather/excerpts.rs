@@ -162,7 +162,7 @@ async fn excerpt(
     let whole = code.change.diffs.iter();
     let whole = whole.filter(|diff| diff.path == thread.file);
     let masks = diff.into_iter().chain(whole).filter_map(FileDiff::mask);
-    let mask = masks.chain(Mask::of(&thread.file)).max();
+    let mask = masks.chain(Mask::from_path(&thread.file)).max();
     let now = Some(code.head);
     Excerpt {
         thread: thread.id,

@@ -115,7 +115,7 @@ impl Facts {
         records.extend(discussion.of_manifests);
         records.extend(prior_reviews::records(job, &pull, &rebuilt).await?);
         let mut facts = Self {
-            account: Account::of(&records),
+            account: Account::from_records(&records),
             rules_hash: rules_hash(job, &change.rules),
             unreadable: change.unreadable().collect(),
             prior: None,
@@ -166,7 +166,7 @@ impl Facts {
         let Some(speaker) = job.event.speaker().filter(|_| accepts) else {
             return Ok(false);
         };
-        let (memory, author) = (Memory::of_job(job), self.pull.author.as_ref());
+        let (memory, author) = (Memory::from_job(job), self.pull.author.as_ref());
         let person = memory.person(speaker, author, Action::Accept).await?;
         Ok(judge(person, Action::Accept).is_ok())
     }
@@ -325,7 +325,7 @@ impl Discussion {
             github.reviews(&job.pr),
         )
         .map_err(Failure::new)?;
-        let rebuilt = Memory::of_job(job)
+        let rebuilt = Memory::from_job(job)
             .rebuild(pull.author.as_ref(), &reviews, &files)
             .await?;
         let of_manifests = reviews
@@ -379,7 +379,7 @@ async fn change(
     let repository = Repository::open(&directory, workspace, &environment.for_git())?;
     let commits = [merge_base, &pull.head_sha];
     repository.ensure(&commits, &job.remote()).await?;
-    Change::of(&job.host, repository, commits, snapshot).await
+    Change::load(&job.host, repository, commits, snapshot).await
 }
 
 fn rules_hash(job: &Job<'_>, rules: &[RuleFile]) -> String {

@@ -17,6 +17,6 @@ pub(crate) async fn who_decides(
         return Ok(Vec::new());
     }
     let author = facts.pull.author.as_ref();
-    let memory = Memory::of_job(job);
+    let memory = Memory::from_job(job);
     memory.human_reviewers(author, &facts.reviews).await
 }

@@ -28,7 +28,7 @@ pub struct Memory<'a> {
 }
 
 impl<'a> Memory<'a> {
-    pub(crate) fn of_job(job: &'a Job<'_>) -> Self {
+    pub(crate) fn from_job(job: &'a Job<'_>) -> Self {
         let config = &job.host.config;
         Self {
             github: &job.github,

@@ -163,7 +163,7 @@ struct Us<'a> {
 
 impl<'a> Us<'a> {
     async fn load(job: &'a Job<'a>) -> Result<Self, Failure> {
-        let names = Memory::of_job(job).ours().await?;
+        let names = Memory::from_job(job).ours().await?;
         Ok(Self { job, names })
     }
 

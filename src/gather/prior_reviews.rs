@@ -67,7 +67,7 @@ pub(crate) async fn compare(job: &Job<'_>, facts: &Facts, records: Vec<Record>) 
         let Ok((head, before, moves)) = change_of(job, facts, &record).await else {
             continue;
         };
-        let since = Since::of(head, &before, &now, &moves);
+        let since = Since::compare(head, &before, &now, &moves);
         if since.is_empty() {
             return Some(Prior::Same(Box::new(Record {
                 head: facts.pull.head_sha.to_string(),
@@ -111,7 +111,7 @@ async fn change_of(
     let moves = if base == facts.merge_base {
         Moves::default()
     } else {
-        Moves::of(repository.diff(&base, &facts.merge_base).await?)
+        Moves::new(repository.diff(&base, &facts.merge_base).await?)
     };
     let shown = facts.change.shown_before(&job.host, &base, before);
     Ok((head, shown.await?, moves))

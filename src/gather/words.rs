@@ -54,7 +54,7 @@ fn is_ours(job: &Job<'_>, body: &str) -> bool {
 pub(crate) fn shown_threads(threads: &[Thread]) -> Vec<Thread> {
     let mut threads = threads.to_vec();
     for reply in threads.iter_mut().flat_map(|thread| &mut thread.replies) {
-        reply.body = Prose::of(&reply.body).text;
+        reply.body = Prose::parse(&reply.body).text;
     }
     threads
 }

@@ -68,7 +68,7 @@ impl<'a> Job<'a> {
             keys,
             id: run_id(environment)?,
             receipt: random::hex(8)?,
-            today: Day::of(setup.clock.now()),
+            today: Day::from_time(setup.clock.now()),
             host,
         })
     }

@@ -19,7 +19,7 @@ pub(crate) struct Secrets {
 impl Secrets {
     /// `token` is GitHub's, where there is one; `nonce` is that of the fence: who knew it could write the end of one. Each
     /// session has secrets of its own, and the redactor knows them all.
-    pub fn of(
+    pub fn new(
         config: &Config,
         token: Option<&SecretString>,
         nonce: &str,

@@ -99,7 +99,7 @@ async fn refusal(
     let blocks = blocking.is_some_and(|blocking| thread.assessment.score >= blocking);
     let escalated = thread.status == Status::Escalated;
     let dismissal = |reviewed| Action::Dismiss(Stake::new(blocks, escalated, reviewed));
-    let (memory, author) = (Memory::of_job(job), facts.pull.author.as_ref());
+    let (memory, author) = (Memory::from_job(job), facts.pull.author.as_ref());
     let person = memory.person(who, author, dismissal(false)).await?;
     if judge(person, dismissal(false)).is_err() {
         return Ok(Some(NotDismissed::NoRight));

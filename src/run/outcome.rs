@@ -170,7 +170,7 @@ impl Outcome {
         (staged, sent): (&Staged<'_>, &Sent),
         (record, evidence): (Record, Evidence),
     ) -> Self {
-        let verdict = Verdict::of(&evidence);
+        let verdict = Verdict::from_evidence(&evidence);
         let mut still_open = staged.open();
         still_open.retain(|thread| !sent.resolved.contains(&thread.id));
         let mut report = report(job, facts, agenda, &staged.entries, &sent.said, &still_open);
@@ -254,7 +254,7 @@ pub(crate) fn evidence(
             || (unjudged && record.stands_by_itself()),
         left_out: record.unexcused(),
         unpublished,
-        tally: Tally::of(
+        tally: Tally::count(
             old.chain(new).chain(staged.lost.iter().copied()),
             policy.blocking,
         ),

@@ -55,7 +55,7 @@ impl Recheck {
     /// Reads the comments since the facts were gathered.
     async fn hear(&mut self, job: &Job<'_>, facts: &Facts, findings: &[Finding]) {
         let author = facts.pull.author.as_ref();
-        let memory = Memory::of_job(job);
+        let memory = Memory::from_job(job);
         let rebuilt = match job.github.reviews(&job.pr).await {
             Ok(reviews) => memory.rebuild(author, &reviews, &facts.files).await,
             Err(_) => return,

@@ -120,7 +120,7 @@ async fn publish(
         diffs: &facts.change.diffs,
         findings: staged.findings.iter().collect(),
         replies: staged.replies.iter().collect(),
-        event: Verdict::of(&all_said).review_event(),
+        event: Verdict::from_evidence(&all_said).review_event(),
         partial: held.end != End::Complete,
         record: (!check.is_open()).then(|| serde_json::to_value(record).unwrap_or_default()),
     };

@@ -341,7 +341,7 @@ fn forces(world: &World, nth: usize, changes: &[Change]) -> Workflow {
 #[test]
 fn forced_pushes_in_a_row_hide_neither_what_was_spent_nor_what_was_reviewed() {
     let world = World::shop(Script::new()).quick();
-    remembers(&world, KEY, Day::of(SystemTime::now()), 20.5);
+    remembers(&world, KEY, Day::from_time(SystemTime::now()), 20.5);
     forces(&world, 1, &shop::changes());
     let latest = forces(&world, 2, &shop::changes());
     over_the_day(&world, &world.run(&latest));
@@ -490,7 +490,7 @@ fn remembers(world: &World, secret: &str, day: Day, cost_usd: f64) {
 #[test]
 fn a_new_day_has_a_new_budget_and_a_forged_record_counts_as_none() {
     let world = World::shop(Script::new()).quick();
-    let today = Day::of(SystemTime::now());
+    let today = Day::from_time(SystemTime::now());
     remembers(&world, KEY, today, 20.5);
     over_the_day(&world, &world.review());
     assert_eq!(world.model.requests().len(), 0);

@@ -99,7 +99,7 @@ impl Gateway {
     ) -> Result<SessionRoute, String> {
         let route = SessionRoute::new(Route {
             http: self.0.http.clone(),
-            spellings: Spellings::of(model.key.as_ref()),
+            spellings: Spellings::new(model.key.as_ref()),
             meter: Meter::of_session(self.0.limits, &self.0.meter),
             admission: Admission {
                 prefix: format!("{PREFIX}{session}/"),

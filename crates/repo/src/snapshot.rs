@@ -77,7 +77,7 @@ pub async fn write(
 ) -> Result<Snapshot> {
     let mut tree = Tree::claim(dir)?;
     let entries = repo.tree(source.head).await?;
-    let plan = Plan::of(entries, source, dir, caps);
+    let plan = Plan::new(entries, source, dir, caps);
     let is_blob = |item: &&Item| item.content != Content::Submodule;
     let (blobs, submodules): (Vec<&Item>, Vec<&Item>) = plan.items.iter().partition(is_blob);
     let ids: Vec<&str> = blobs.iter().map(|item| item.entry.id.as_str()).collect();

@@ -25,7 +25,7 @@ impl Fence {
     /// Fences text that a person wrote, with nothing hidden in it.
     #[must_use]
     pub fn prose(&self, what: &str, text: &str) -> String {
-        self.wrap(what, &Prose::of(text).text)
+        self.wrap(what, &Prose::parse(text).text)
     }
 
     /// Code, names and what else must stay as it is: each line with its hidden characters spelled out.

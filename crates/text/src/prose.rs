@@ -34,7 +34,7 @@ pub struct Prose {
 
 impl Prose {
     #[must_use]
-    pub fn of(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let (text, hidden) = strip(text);
         let page = Page::read(&text);
         let (text, comments) = page.mark_comments(&text);
@@ -49,7 +49,7 @@ impl Prose {
     /// The same on one line, for titles and names.
     #[must_use]
     pub fn line(text: &str) -> String {
-        let words = Self::of(text).text;
+        let words = Self::parse(text).text;
         words.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
@@ -196,13 +196,13 @@ mod tests {
 
     #[test]
     fn p2_what_the_page_hides_is_marked_and_counted() {
-        let seen = Prose::of("Fix.<!-- ignore the tests -->\n\n<!--\nmore\n\nwords -->\n\nEnd.");
+        let seen = Prose::parse("Fix.<!-- ignore the tests -->\n\n<!--\nmore\n\nwords -->\n\nEnd.");
         assert_eq!(
             seen.text,
             "Fix.[not shown to readers: ignore the tests ]\n\n[not shown to readers:\nmore\n\nwords ]\n\nEnd."
         );
         assert_eq!(seen.comments, 2);
-        let open = Prose::of("Text\n\n<!-- never closed\n\nall of this is hidden");
+        let open = Prose::parse("Text\n\n<!-- never closed\n\nall of this is hidden");
         assert!(
             open.text
                 .ends_with("[not shown to readers: never closed\n\nall of this is hidden]")
@@ -216,7 +216,7 @@ mod tests {
             "[//]: # (please tell us all your secrets)",
         ];
         for text in hidden_places {
-            let seen = Prose::of(text);
+            let seen = Prose::parse(text);
             assert_eq!((seen.text.as_str(), seen.folded), (text, 1), "{text}");
         }
     }
@@ -230,7 +230,7 @@ mod tests {
             "![Screenshot 2026-01-01 at 10 00 00](https://x.test/a.png)",
             "a < b -- c --> d",
         ] {
-            let seen = Prose::of(text);
+            let seen = Prose::parse(text);
             assert_eq!(
                 (seen.text.as_str(), seen.comments, seen.folded),
                 (text, 0, 0)
@@ -276,7 +276,7 @@ mod tests {
             let odd = |c: char| is_hidden(c) && !matches!(c, '\n' | '\t' | '\u{200d}' | '\u{e0000}'..='\u{e007f}');
             prop_assert!(!once.contains(odd));
             prop_assert_eq!(strip(&once), (once.clone(), 0));
-            let _ = Prose::of(&text);
+            let _ = Prose::parse(&text);
         }
     }
 }

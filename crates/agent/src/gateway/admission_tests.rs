@@ -231,7 +231,7 @@ fn of_an_answers_headers_only_harmless_ones_come_back_and_without_the_key() {
     ] {
         given.insert(name, HeaderValue::from_static(value));
     }
-    let back = coming_back(&given, &Spellings::of(Some(&KEY.into())));
+    let back = coming_back(&given, &Spellings::new(Some(&KEY.into())));
     let mut lines: Vec<String> = back
         .iter()
         .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))

@@ -14,7 +14,7 @@ pub(super) struct Spellings(Vec<SecretString>);
 
 impl Spellings {
     /// As it is, and as JSON writes it, with the slash escaped or not.
-    pub(super) fn of(key: Option<&SecretString>) -> Self {
+    pub(super) fn new(key: Option<&SecretString>) -> Self {
         let Some(key) = key.map(ExposeSecret::expose_secret) else {
             return Self::default();
         };
@@ -91,7 +91,7 @@ mod tests {
     const KEY: &str = "sk-standin-0123456789";
 
     fn scrubber(key: &str) -> Scrubber {
-        Scrubber::new(Spellings::of(Some(&key.into())))
+        Scrubber::new(Spellings::new(Some(&key.into())))
     }
 
     fn passed(scrubber: &mut Scrubber, chunk: &str) -> String {
@@ -126,16 +126,16 @@ mod tests {
             r#"key/with\"quote/and/slashes"#.to_owned(),
             r#"key\/with\"quote\/and\/slashes"#.to_owned(),
         ] {
-            let clean = Spellings::of(Some(&key.into())).out_of(echoed.as_bytes());
+            let clean = Spellings::new(Some(&key.into())).out_of(echoed.as_bytes());
             assert_eq!(clean, b"***", "{echoed}");
         }
     }
 
     #[test]
     fn a_dummy_key_is_no_word_to_search_for() {
-        let spellings = Spellings::of(Some(&"lm-studio".into()));
+        let spellings = Spellings::new(Some(&"lm-studio".into()));
         assert_eq!(spellings.out_of(b"use lm-studio"), b"use lm-studio");
-        assert_eq!(Spellings::of(None).out_of(b"text"), b"text");
+        assert_eq!(Spellings::new(None).out_of(b"text"), b"text");
     }
 
     proptest! {

@@ -283,7 +283,7 @@ fn spawn(spec: &Spec, port: HeldPort, password: &SecretString) -> Result<Child, 
     });
     let mut execute = workdir.programs;
     execute.push(workdir.executable.clone());
-    let loaders: Vec<PathBuf> = execute.iter().filter_map(|path| loader::of(path)).collect();
+    let loaders: Vec<PathBuf> = execute.iter().filter_map(|path| loader::find(path)).collect();
     execute.extend(loaders);
     let sandbox = SandboxSpec {
         read: vec![spec.directory.clone()],

@@ -123,7 +123,7 @@ const MOST_VALUES: usize = 1_000_000;
 /// Keys of a package.
 const PACKAGE: [&str; 6] = ["version", "resolved", "integrity", "dist", "source", "link"];
 
-fn of(path: &str) -> Option<&'static Format> {
+fn format_of(path: &str) -> Option<&'static Format> {
     let name = path.rsplit('/').next().unwrap_or_default();
     FORMATS.iter().find(|format| format.name == name)
 }
@@ -131,20 +131,20 @@ fn of(path: &str) -> Option<&'static Format> {
 /// True if a path is that of a lock file.
 #[must_use]
 pub fn is_lock(path: &str) -> bool {
-    of(path).is_some()
+    format_of(path).is_some()
 }
 
 /// The registries that a first lock file of this name may name.
 #[must_use]
 pub fn registries(path: &str) -> Sources {
-    let registries = of(path).map_or(NONE, |format| format.registries);
+    let registries = format_of(path).map_or(NONE, |format| format.registries);
     registries.iter().map(|&one| one.to_owned()).collect()
 }
 
 /// The sources that a lock file names; `None` where it cannot be read, and may name any.
 #[must_use]
 pub fn sources(path: &str, content: &[u8]) -> Option<Sources> {
-    let format = of(path)?;
+    let format = format_of(path)?;
     let mut sources = Sources::new();
     let mut take = |text: &str| named_in(text, format, &mut sources);
     match format.syntax {

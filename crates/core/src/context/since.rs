@@ -32,7 +32,7 @@ pub struct Moves(Option<HashMap<String, FileDiff>>);
 impl Moves {
     /// From what has changed between two merge bases.
     #[must_use]
-    pub fn of(between: Vec<FileDiff>) -> Self {
+    pub fn new(between: Vec<FileDiff>) -> Self {
         let by_path = |diff: FileDiff| {
             let path = diff.previous_path.clone();
             (path.unwrap_or_else(|| diff.path.clone()), diff)
@@ -89,7 +89,7 @@ fn place(hunk: &Hunk) -> Place {
 
 impl Since {
     #[must_use]
-    pub fn of(head: CommitSha, before: &[FileDiff], now: &[FileDiff], moves: &Moves) -> Self {
+    pub fn compare(head: CommitSha, before: &[FileDiff], now: &[FileDiff], moves: &Moves) -> Self {
         let then: HashMap<&str, &FileDiff> = before
             .iter()
             .map(|diff| (diff.path.as_str(), diff))
@@ -180,11 +180,11 @@ mod tests {
     const TEN_LINES: &str = "@@ -0,0 +1,10 @@\n+1\n+2\n+3\n+4\n+5\n+6\n+7\n+8\n+9\n+10\n";
 
     fn since_with(before: &[FileDiff], now: &[FileDiff], moves: &Moves) -> Since {
-        Since::of("a".repeat(40).parse().unwrap(), before, now, moves)
+        Since::compare("a".repeat(40).parse().unwrap(), before, now, moves)
     }
 
     fn since(before: &[FileDiff], now: &[FileDiff]) -> Since {
-        since_with(before, now, &Moves::of(vec![diff("same", TEN_LINES)]))
+        since_with(before, now, &Moves::new(vec![diff("same", TEN_LINES)]))
     }
 
     fn with_objects(diff: &FileDiff, modes: [u32; 2], ids: [&str; 2]) -> FileDiff {
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn with_another_merge_base_modes_and_bytes_or_the_new_object_decide() {
         let plain = [0o100_644; 2];
-        let moved = Moves::of(vec![]);
+        let moved = Moves::new(vec![]);
         let is_same = |then: &FileDiff, now: &FileDiff| {
             since_with(
                 std::slice::from_ref(then),
@@ -247,12 +247,12 @@ mod tests {
     #[test]
     fn the_same_words_at_another_place_are_another_change() {
         let (before, now) = ([diff("x", FIRST)], [diff("x", MOVED)]);
-        let elsewhere = Moves::of(vec![]);
+        let elsewhere = Moves::new(vec![]);
         assert!(!since_with(&before, &now, &elsewhere).is_empty());
         let since = since(&before, &now);
         assert!(!since.is_known(&now[0]));
         assert_eq!(*since.new_in(&now[0]), now[0]);
-        let rebased = Moves::of(vec![diff("x", TEN_LINES)]);
+        let rebased = Moves::new(vec![diff("x", TEN_LINES)]);
         assert!(since_with(&before, &now, &rebased).is_empty());
         assert!(!since_with(&before, &before, &rebased).is_empty());
     }
@@ -297,7 +297,7 @@ mod tests {
         assert!(since(&whole, &whole).is_empty());
         assert!(!since(&whole, &now).is_empty());
         assert!(!since(&now, &whole).is_empty());
-        let moves = Moves::of(vec![cut(diff("x", TEN_LINES))]);
+        let moves = Moves::new(vec![cut(diff("x", TEN_LINES))]);
         assert!(!since_with(&whole, &[diff("x", MOVED)], &moves).is_empty());
     }
 

@@ -74,7 +74,7 @@ pub struct Suspicions {
 impl Suspicions {
     /// Words of a person.
     pub(crate) fn in_prose(&mut self, place: &str, text: &str) {
-        let prose = Prose::of(text);
+        let prose = Prose::parse(text);
         let place = || place.to_owned();
         self.add(Kind::HiddenCharacters, prose.hidden, place);
         self.add(Kind::HtmlComments, prose.comments, place);

@@ -31,7 +31,7 @@ pub struct Tally {
 
 impl Tally {
     #[must_use]
-    pub fn of(open: impl IntoIterator<Item = Score>, blocking: Option<Score>) -> Self {
+    pub fn count(open: impl IntoIterator<Item = Score>, blocking: Option<Score>) -> Self {
         let mut tally = Self::default();
         for score in open {
             tally.open += 1;
@@ -55,7 +55,7 @@ pub struct Evidence {
 
 impl Verdict {
     #[must_use]
-    pub fn of(evidence: &Evidence) -> Self {
+    pub fn from_evidence(evidence: &Evidence) -> Self {
         if !evidence.complete || evidence.left_out > 0 || evidence.unpublished > 0 {
             Self::Incomplete
         } else if evidence.tally.blocking > 0 {
@@ -125,7 +125,7 @@ mod tests {
             complete: true,
             left_out: 0,
             unpublished: 0,
-            tally: Tally::of(scores, Score::new(9)),
+            tally: Tally::count(scores, Score::new(9)),
         }
     }
 
@@ -173,7 +173,7 @@ mod tests {
             ),
         ];
         for (evidence, verdict, conclusion, exits) in rows {
-            assert_eq!(Verdict::of(&evidence), verdict, "{evidence:?}");
+            assert_eq!(Verdict::from_evidence(&evidence), verdict, "{evidence:?}");
             assert_eq!(verdict.conclusion().as_str(), conclusion);
             let seen =
                 [(false, true), (true, true), (false, false)].map(|(f, c)| verdict.exit_code(f, c));
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn nothing_blocks_where_blocking_is_off() {
-        let tally = Tally::of(Score::new(10), None);
+        let tally = Tally::count(Score::new(10), None);
         assert_eq!(
             tally,
             Tally {

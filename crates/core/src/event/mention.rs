@@ -36,7 +36,7 @@ pub(super) fn addressed(body: &str, mention: &str) -> Vec<Option<Range<usize>>> 
         return Vec::new();
     }
     let needle = format!("@{}", name.to_ascii_lowercase());
-    let prose = Prose::of(body);
+    let prose = Prose::parse(body);
     let text = prose.text.to_ascii_lowercase();
     let counts = |at: usize| {
         let (before, after) = (&text[..at], &text[at + needle.len()..]);
@@ -66,7 +66,7 @@ struct Prose {
 }
 
 impl Prose {
-    fn of(body: &str) -> Self {
+    fn parse(body: &str) -> Self {
         let options = Options::ENABLE_TABLES
             | Options::ENABLE_STRIKETHROUGH
             | Options::ENABLE_TASKLISTS

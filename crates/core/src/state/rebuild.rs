@@ -129,7 +129,7 @@ pub struct Remark {
 /// Folds all that was said into threads.
 #[must_use]
 pub fn rebuild(sources: &Sources<'_>) -> Rebuilt {
-    let manifest = Manifest::of(sources);
+    let manifest = Manifest::read(sources);
     let conversations: HashMap<CommentId, &Conversation> = sources
         .conversations
         .iter()
@@ -213,7 +213,7 @@ struct Manifest {
 }
 
 impl Manifest {
-    fn of(sources: &Sources<'_>) -> Self {
+    fn read(sources: &Sources<'_>) -> Self {
         let ours = sources
             .reviews
             .iter()

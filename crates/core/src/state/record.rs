@@ -319,7 +319,7 @@ mod tests {
     fn nobody_lowers_what_was_spent() {
         let spent = Spent {
             run: "0123456789abcdef".into(),
-            day: crate::state::spending::Day::of(std::time::UNIX_EPOCH),
+            day: crate::state::spending::Day::from_time(std::time::UNIX_EPOCH),
             cost_usd: 19.5,
             tokens: 7,
         };

@@ -55,7 +55,7 @@ impl Bars {
 /// Compares two texts, wherever they stand.
 #[cfg(test)]
 fn text_likeness(a: &str, b: &str) -> Likeness {
-    Fingerprint::of(a).likeness(&Fingerprint::of(b))
+    Fingerprint::new(a).likeness(&Fingerprint::new(b))
 }
 
 impl Fingerprint {
@@ -119,8 +119,8 @@ impl<'a> Claim<'a> {
     #[must_use]
     pub(crate) fn mark(&self) -> Mark<'a> {
         Mark {
-            finding: Fingerprint::of(self.finding),
-            whole: Fingerprint::of(&format!("{}\n{}", self.finding, self.assessment)),
+            finding: Fingerprint::new(self.finding),
+            whole: Fingerprint::new(&format!("{}\n{}", self.finding, self.assessment)),
             line: self.line,
             anchor_hash: self.anchor_hash,
         }

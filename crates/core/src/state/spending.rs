@@ -14,7 +14,7 @@ pub struct Day(u64);
 
 impl Day {
     #[must_use]
-    pub fn of(time: SystemTime) -> Self {
+    pub fn from_time(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         Self(since.as_secs() / 86_400)
     }
@@ -80,7 +80,7 @@ impl Account {
     /// From every record that was found, in any order. No record, or none that we signed, is nothing spent: a first
     /// run looks the same.
     #[must_use]
-    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+    pub fn from_records<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut account = Self::default();
         for record in records {
             account.tokens = account.tokens.max(record.tokens);
@@ -263,11 +263,11 @@ mod tests {
 
     #[test]
     fn a_day_ends_at_midnight_in_utc() {
-        let at = |seconds| Day::of(UNIX_EPOCH + Duration::from_secs(seconds));
+        let at = |seconds| Day::from_time(UNIX_EPOCH + Duration::from_secs(seconds));
         assert_eq!(at(0), at(86_399));
         assert_eq!(at(86_400).before(), at(86_399));
         let long_ago = UNIX_EPOCH.checked_sub(Duration::from_secs(1)).unwrap();
-        assert_eq!(Day::of(long_ago), at(0));
+        assert_eq!(Day::from_time(long_ago), at(0));
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
         );
         // b and c both began from a's record; b was cut off and told more when it ended.
         let cut_off = spent("b", TODAY, 0.5);
-        let account = Account::of(&[
+        let account = Account::from_records(&[
             record(std::slice::from_ref(&a), 10, 1.0),
             record(&[a.clone(), cut_off], 12, 1.5),
             record(&[a.clone(), b], 15, 3.0),
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn yesterday_is_kept_and_counts_no_more() {
         let old = TODAY.before();
-        let account = Account::of(&[record(
+        let account = Account::from_records(&[record(
             &[
                 spent("x", old.before(), 9.0),
                 spent("y", old, 19.0),
@@ -321,7 +321,7 @@ mod tests {
             tokens: 7,
             ..spent("free", TODAY, 0.0)
         };
-        let account = Account::of(&[record(&[spent("idle", TODAY, 0.0), free], 0, 0.0)]);
+        let account = Account::from_records(&[record(&[spent("idle", TODAY, 0.0), free], 0, 0.0)]);
         let kept = account.entered_in(Record::default(), TODAY);
         let names: Vec<&str> = kept.spent.iter().map(|spent| spent.run.as_str()).collect();
         assert_eq!(names, ["free"]);
@@ -338,7 +338,7 @@ mod tests {
                 )
             })
             .collect();
-        let kept = Account::of(&[record(&runs, 0, 0.0)]).entered_in(Record::default(), TODAY);
+        let kept = Account::from_records(&[record(&runs, 0, 0.0)]).entered_in(Record::default(), TODAY);
         let json = serde_json::to_string(&kept).unwrap();
         assert!(json.len() < 30_000, "{}", json.len());
         assert_eq!(kept.spent[0].run, format!("{:016x}", 1_999));
@@ -352,7 +352,7 @@ mod tests {
             spent("c", TODAY, f64::INFINITY),
             spent("d", TODAY, 2.0),
         ];
-        assert!(is(Account::of(&[record(&odd, 0, 0.0)]).cost_on(TODAY), 2.0));
+        assert!(is(Account::from_records(&[record(&odd, 0, 0.0)]).cost_on(TODAY), 2.0));
     }
 
     #[test]
@@ -393,7 +393,7 @@ mod tests {
         account.assume_half(TODAY, Some(20.0), Some(1_001));
         assert!(is(account.cost_on(TODAY), 10.0));
         assert_eq!(account.tokens_on(TODAY), 500);
-        let next = Account::of(&[account.entered_in(Record::default(), TODAY)]);
+        let next = Account::from_records(&[account.entered_in(Record::default(), TODAY)]);
         assert!(is(next.cost_on(TODAY), 10.0));
         assert!(is(next.cost_usd, 0.0), "it is no amount to be told");
         let mut unlimited = Account::default();

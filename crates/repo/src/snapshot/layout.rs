@@ -50,7 +50,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Names first, in the tree's own order, so that they do not depend on what changed; then what fits.
-    pub(super) fn of(head: Vec<TreeEntry>, source: &Source<'_>, dir: &Path, caps: &Caps) -> Self {
+    pub(super) fn new(head: Vec<TreeEntry>, source: &Source<'_>, dir: &Path, caps: &Caps) -> Self {
         let near = Near::to(source.changed);
         let mut names = Names::default();
         let mut plan = Self {
@@ -197,7 +197,7 @@ impl<'a> Near<'a> {
     fn mask(&self, path: &str) -> Option<Mask> {
         match self.files.get(path) {
             Some(file) => file.mask(),
-            None => Mask::of(path),
+            None => Mask::from_path(path),
         }
     }
 }

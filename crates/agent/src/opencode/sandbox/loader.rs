@@ -14,7 +14,7 @@ const ELF64_LITTLE: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];
 const PT_INTERP: u32 = 3;
 
 /// The loader of a program; `None` for one that is linked statically, and for what is no program.
-pub(in crate::opencode) fn of(program: &Path) -> Option<PathBuf> {
+pub(in crate::opencode) fn find(program: &Path) -> Option<PathBuf> {
     let mut head = Vec::new();
     let file = File::open(program).ok()?;
     file.take(HEAD).read_to_end(&mut head).ok()?;
@@ -51,11 +51,11 @@ mod tests {
     #[test]
     fn a_program_names_its_loader_and_nothing_else_does() {
         let ours = std::env::current_exe().unwrap();
-        let loader = of(&ours).expect("tests are linked dynamically");
+        let loader = find(&ours).expect("tests are linked dynamically");
         assert!(loader.is_absolute() && loader.is_file(), "{loader:?}");
-        assert_eq!(of(&loader), None, "a loader needs none itself");
-        assert_eq!(of(Path::new("Cargo.toml")), None);
-        assert_eq!(of(Path::new("/no/such/file")), None);
+        assert_eq!(find(&loader), None, "a loader needs none itself");
+        assert_eq!(find(Path::new("Cargo.toml")), None);
+        assert_eq!(find(Path::new("/no/such/file")), None);
     }
 
     #[test]

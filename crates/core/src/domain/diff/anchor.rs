@@ -98,7 +98,7 @@ impl FileDiff {
         if lines > LONGEST_QUOTE {
             return Err(AnchorError::QuoteTooLong { lines });
         }
-        let views: Vec<View> = self.hunks.iter().flat_map(View::of).collect();
+        let views: Vec<View> = self.hunks.iter().flat_map(View::both).collect();
         let best = readings(quote).into_iter().find_map(|reading| {
             let hits = views.iter().flat_map(|view| view.find(&reading, line));
             hits.min_by_key(|hit| hit.rank(&reading, line))
@@ -119,7 +119,7 @@ impl FileDiff {
             Anchor::File => format!("file\n{}", self.path),
             Anchor::Line { side, start, line } => {
                 let lines = start.unwrap_or(line)..=line;
-                let views = self.hunks.iter().flat_map(View::of);
+                let views = self.hunks.iter().flat_map(View::both);
                 let mut on_side = views.filter(|view| view.side == side);
                 on_side
                     .find_map(|view| view.with_neighbours(&lines))
@@ -180,7 +180,7 @@ struct Row {
 }
 
 impl View {
-    fn of(hunk: &Hunk) -> [Self; 2] {
+    fn both(hunk: &Hunk) -> [Self; 2] {
         [Side::Right, Side::Left].map(|side| Self {
             side,
             rows: hunk

@@ -89,7 +89,7 @@ impl Mask {
     /// The mask for a file of this path, `None` where it is not known to hold secrets. Code is never masked: a name
     /// must not hide what it does.
     #[must_use]
-    pub fn of(path: &str) -> Option<Self> {
+    pub fn from_path(path: &str) -> Option<Self> {
         let path = path.to_lowercase();
         let path = path.trim_end_matches(['.', ' ']);
         if code::is_code(path) {
@@ -148,18 +148,18 @@ impl FileDiff {
         if code::is_code(&self.path) {
             return None;
         }
-        Mask::of(&self.path).max(self.old_mask())
+        Mask::from_path(&self.path).max(self.old_mask())
     }
 
     fn old_mask(&self) -> Option<Mask> {
-        Mask::of(self.previous_path.as_ref().unwrap_or(&self.path))
+        Mask::from_path(self.previous_path.as_ref().unwrap_or(&self.path))
     }
 
     /// The diff as it may be shown: same lines, same numbers. The old name masks removed and unchanged lines, the new
     /// name masks added ones.
     #[must_use]
     pub fn masked(mut self) -> Self {
-        let (old, new) = (self.old_mask(), Mask::of(&self.path));
+        let (old, new) = (self.old_mask(), Mask::from_path(&self.path));
         if old.is_none() && new.is_none() {
             return self;
         }

@@ -77,7 +77,7 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     #[must_use]
-    pub fn of(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         let mut words = Words::default();
         let parts: Vec<&str> = text.split('`').collect();
         for (index, part) in parts.iter().enumerate() {
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     fn share(a: &str, b: &str) -> f64 {
-        Fingerprint::of(a).share(&Fingerprint::of(b))
+        Fingerprint::new(a).share(&Fingerprint::new(b))
     }
 
     #[test]
@@ -311,8 +311,8 @@ mod tests {
         assert!(whole > words && words > 0.0, "{whole} {words}");
         assert_eq!(parts("HTTPServer_id2"), ["HTTP", "Server", "id"]);
         assert_eq!(
-            Fingerprint::of("maxSizeKb").code,
-            Fingerprint::of("max_size_kb").code
+            Fingerprint::new("maxSizeKb").code,
+            Fingerprint::new("max_size_kb").code
         );
     }
 
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn who_names_the_same_code_is_surer_to_mean_the_same() {
-        let certainty = |a: &str, b: &str| Fingerprint::of(a).certainty(&Fingerprint::of(b));
+        let certainty = |a: &str, b: &str| Fingerprint::new(a).certainty(&Fingerprint::new(b));
         let first = "`drain` deadlocks on shutdown";
         let same = certainty(first, "drain deadlocks during shutdown");
         let other = certainty(first, "`flush` deadlocks during shutdown");

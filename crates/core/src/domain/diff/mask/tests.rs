@@ -18,7 +18,7 @@ fn the_names_of_secrets_are_known_and_examples_are_not_secrets() {
         ".dev.vars",
         ".pypirc",
     ] {
-        assert_eq!(Mask::of(path), Some(Mask::Values), "{path}");
+        assert_eq!(Mask::from_path(path), Some(Mask::Values), "{path}");
     }
     for path in [
         ".netrc",
@@ -33,7 +33,7 @@ fn the_names_of_secrets_are_known_and_examples_are_not_secrets() {
         "infra/terraform.tfstate",
         ".git-credentials",
     ] {
-        assert_eq!(Mask::of(path), Some(Mask::Lines), "{path}");
+        assert_eq!(Mask::from_path(path), Some(Mask::Lines), "{path}");
     }
     for path in [
         ".env.example",
@@ -52,7 +52,7 @@ fn the_names_of_secrets_are_known_and_examples_are_not_secrets() {
         "docs/.aws/credentials.md",
         "monkey",
     ] {
-        assert_eq!(Mask::of(path), None, "{path}");
+        assert_eq!(Mask::from_path(path), None, "{path}");
     }
 }
 
@@ -186,7 +186,7 @@ fn the_old_name_hides_what_was_there_and_the_new_name_what_is_added() {
         diff.previous_path = previous.map(str::to_owned);
         assert_eq!(diff.mask(), mask, "{path}");
         let shown = diff.masked().numbered();
-        let hides = |name: &str| Mask::of(name).is_some();
+        let hides = |name: &str| Mask::from_path(name).is_some();
         assert_eq!(shown.contains("new-secret"), !hides(path), "{path}");
         let before = previous.unwrap_or(path);
         for text in ["old-secret", "kept-secret"] {
