@@ -21,7 +21,7 @@ use reviewer_core::review::desk::SharedDesk;
 use reviewer_core::review::desk::{Desk, Subject};
 use reviewer_core::review::policy::Weights;
 use reviewer_repo::git::{Remote, Repository};
-use reviewer_repo::snapshot::{self, Caps, Source};
+use reviewer_repo::snapshot::{self, Caps, SnapshotSource};
 use reviewer_text::fence::Fence;
 use reviewer_text::redact::Redactor;
 use secrecy::SecretString;
@@ -125,7 +125,7 @@ async fn prepare(world: &World, scratch: &Path, desk: &SharedDesk) -> Result<Too
     let diffs = repository.diff(&base, &head).await?;
     let tree = scratch.join("snapshot");
     std::fs::create_dir(&tree)?;
-    let source = Source {
+    let source = SnapshotSource {
         head: &head,
         base: &repository.tree(&base).await?,
         changed: &diffs,

@@ -155,7 +155,10 @@ impl Outbox<'_> {
     }
 
     /// The findings at the places where they were found: in the review's text each can name its own.
-    fn with_original_anchor<'f>(&self, moved: impl IntoIterator<Item = &'f Finding>) -> Vec<&Finding> {
+    fn with_original_anchor<'f>(
+        &self,
+        moved: impl IntoIterator<Item = &'f Finding>,
+    ) -> Vec<&Finding> {
         let found = |moved: &Finding| self.findings.iter().find(|one| one.id == moved.id).copied();
         moved.into_iter().filter_map(found).collect()
     }
@@ -202,9 +205,12 @@ impl Outbox<'_> {
             .collect();
         let review = NewReview {
             commit_id: self.voice.head.clone(),
-            body: self
-                .voice
-                .review(&self.findings, unanchored, self.partial, self.record.clone()),
+            body: self.voice.review(
+                &self.findings,
+                unanchored,
+                self.partial,
+                self.record.clone(),
+            ),
             event: Some(self.event),
             comments,
         };

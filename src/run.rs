@@ -22,7 +22,7 @@ use draft::Draft;
 use exits::Ended;
 use outcome::{Outcome, Surroundings};
 use reviewer_core::event::{Event, SkipReason};
-use reviewer_core::plan::agenda::{Obstacle, Task};
+use reviewer_core::plan::agenda::{ModelObstacle, Task};
 use reviewer_core::publish::comment;
 use reviewer_core::report::dry_run;
 use reviewer_core::state::record::Record;
@@ -65,8 +65,8 @@ async fn perform(
     let mut job = Job::new(setup, event, admitted, &unfinished.dry_run)?;
     let pull = pull_request::to_review(&job.github, &job.pr).await?;
     let unread = settings::take(&mut job, &pull).await?;
-    let obstacle = unread.map(Obstacle::Settings);
-    let obstacle = obstacle.or(no_key.map(Obstacle::NoKey));
+    let obstacle = unread.map(ModelObstacle::Settings);
+    let obstacle = obstacle.or(no_key.map(ModelObstacle::NoKey));
     let scope = match spend_scope(&job, &pull).await? {
         ControlFlow::Continue(scope) => scope,
         ControlFlow::Break(reason) => return Ok(Ended::Skipped(reason)),

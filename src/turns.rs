@@ -17,7 +17,7 @@ use reviewer_core::plan::Question;
 use reviewer_core::publish::comment::unanswered;
 use reviewer_core::review::desk::Entry;
 use reviewer_core::review::desk::SharedDesk;
-use reviewer_core::review::limits::{self, Limits, Used};
+use reviewer_core::review::limits::{self, RunLimits, Used};
 use reviewer_core::review::nudges::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
 use reviewer_core::review::session_outcome::{Answer, End, Outcome, PassLog};
 use reviewer_core::review::sidecar_events::Turn;
@@ -39,7 +39,7 @@ pub(crate) struct Tasks<'a> {
     /// True if the passes follow.
     pub reviews: bool,
     pub desk: &'a SharedDesk,
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// The session's way to its model.
     pub route: &'a SessionRoute,
     /// The usage of this session.

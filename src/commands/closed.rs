@@ -8,7 +8,7 @@ use reviewer_core::config::inputs;
 use reviewer_core::domain::PrKey;
 use reviewer_core::publish::comment;
 use reviewer_core::state::signature::Keys;
-use reviewer_github::{GitHub, DryRun};
+use reviewer_github::{DryRun, GitHub};
 use secrecy::ExposeSecret as _;
 
 /// What a run works with that reviews nothing.

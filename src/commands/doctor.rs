@@ -12,7 +12,7 @@ use reviewer_core::event::{Event, EventKind};
 use reviewer_core::plan::permissions::{self, Right};
 use reviewer_core::review::limits::Used;
 use reviewer_core::review::sidecar_events::Turn;
-use reviewer_github::{ApiError, PullRequest, DryRun};
+use reviewer_github::{ApiError, DryRun, PullRequest};
 use reviewer_repo::git::Repository;
 use std::sync::Arc;
 use std::time::Duration;

@@ -10,7 +10,7 @@ use reviewer_core::plan::neighbours::OnHead;
 use reviewer_core::plan::queue::{self, Member};
 use reviewer_core::publish::comment;
 use reviewer_core::state::check_mark::CHECK_NAME;
-use reviewer_github::{CheckOutput, NewCheckRun, DryRun};
+use reviewer_github::{CheckOutput, DryRun, NewCheckRun};
 
 /// What became of a merge group: who is in it, and what each of them lacks.
 struct Judged {

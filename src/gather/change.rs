@@ -10,7 +10,7 @@ use reviewer_core::context::rules::{self, RuleFile};
 use reviewer_core::context::sensitivity::{self, MANIFESTS};
 use reviewer_core::domain::{CommitSha, FileDiff, Sensitivity};
 use reviewer_repo::git::{Repository, TreeEntry};
-use reviewer_repo::snapshot::{self, Caps, Snapshot, Source};
+use reviewer_repo::snapshot::{self, Caps, Snapshot, SnapshotSource};
 use reviewer_text::hidden::visible;
 use std::collections::HashSet;
 use std::path::Path;
@@ -45,7 +45,7 @@ impl Change {
             Some(set) => (set, vec!["set by the sensitivity input".into()]),
             None => sensitivity::judge(&manifests(&repository, &base).await?),
         };
-        let source = Source {
+        let source = SnapshotSource {
             head,
             base: &base,
             changed: &diffs,
@@ -69,7 +69,9 @@ impl Change {
 
     /// The files whose lines have to stand in a prompt.
     pub(crate) fn required(&self) -> impl Iterator<Item = &FileDiff> {
-        let required = self.covered().filter(|(_, cover)| *cover == Cover::Required);
+        let required = self
+            .covered()
+            .filter(|(_, cover)| *cover == Cover::Required);
         required.map(|(diff, _)| diff)
     }
 

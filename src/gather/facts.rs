@@ -13,7 +13,9 @@ use reviewer_core::context::rules::RuleFile;
 use reviewer_core::context::since::Since;
 use reviewer_core::domain::{Awaiting, CommentId, CommitSha, Resolution, Status, Thread};
 use reviewer_core::event::{Command, EventKind};
-use reviewer_core::plan::agenda::{self, Acceptor, Agenda, Given, HeadRecord, Inquiries, Obstacle};
+use reviewer_core::plan::agenda::{
+    self, Acceptor, Agenda, Given, HeadRecord, Inquiries, ModelObstacle,
+};
 use reviewer_core::plan::{self, Request, SpendScope};
 use reviewer_core::publish::comment;
 use reviewer_core::state::check_mark::CHECK_NAME;
@@ -54,14 +56,14 @@ pub(crate) struct Facts {
     may_accept: bool,
     unreadable: Vec<String>,
     scope: SpendScope,
-    obstacle: Option<Obstacle>,
+    obstacle: Option<ModelObstacle>,
 }
 
 /// The facts about a run before its pull request is read.
 pub(crate) struct Frame {
     pub pull: PullRequest,
     pub scope: SpendScope,
-    pub obstacle: Option<Obstacle>,
+    pub obstacle: Option<ModelObstacle>,
 }
 
 impl Facts {

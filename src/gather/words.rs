@@ -8,7 +8,7 @@ use reviewer_core::context::suspicion::Suspicions;
 use reviewer_core::domain::Thread;
 use reviewer_core::plan::Question;
 use reviewer_core::state::block;
-use reviewer_core::state::signature::{Signed, Verdict};
+use reviewer_core::state::signature::{SignatureCheck, Signed};
 use reviewer_text::prose::Prose;
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ fn is_ours(job: &Job<'_>, body: &str) -> bool {
         hidden: &value,
     };
     let (kid, sig) = (hidden.kid.as_deref(), hidden.sig.as_deref());
-    job.keys.verify(&signed, kid, sig) == Verdict::Ours
+    job.keys.verify(&signed, kid, sig) == SignatureCheck::Ours
 }
 
 /// The threads as the tools tell the model about them.

@@ -9,7 +9,7 @@ use reviewer_core::plan::Request;
 use reviewer_core::publish::comment::Voice;
 use reviewer_core::state::signature::Keys;
 use reviewer_core::state::spending::{Day, Spent};
-use reviewer_github::{GitHub, PullRequest, DryRun};
+use reviewer_github::{DryRun, GitHub, PullRequest};
 use reviewer_repo::git::Remote;
 use reviewer_system::random;
 use secrecy::SecretString;

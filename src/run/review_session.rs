@@ -13,7 +13,7 @@ use reviewer_core::context::suspicion::Suspicions;
 use reviewer_core::domain::{CommitSha, FileDiff, Sensitivity, Thread};
 use reviewer_core::plan::Question;
 use reviewer_core::review::desk::Subject;
-use reviewer_core::review::limits::Limits;
+use reviewer_core::review::limits::RunLimits;
 use reviewer_core::review::policy::Weights;
 use reviewer_core::review::session_outcome::Outcome;
 use reviewer_core::state::spending::Allowances;
@@ -98,7 +98,7 @@ pub(crate) async fn hold(
         questions: talk.questions,
         reviews: talk.reviews,
         desk: &session.desk,
-        limits: Limits {
+        limits: RunLimits {
             deadline: host.started + setup.clock.limit(config.timeout),
             allowances,
         },

@@ -130,7 +130,12 @@ async fn publish(
 
 /// Writes the findings that are about to be posted into the check run first. Replies cannot be listed there: where
 /// there are some, a run that is cut off has to be repeated.
-async fn write_undelivered(agenda: &Agenda, staged: &Staged<'_>, record: &Record, check: &CheckRun) {
+async fn write_undelivered(
+    agenda: &Agenda,
+    staged: &Staged<'_>,
+    record: &Record,
+    check: &CheckRun,
+) {
     let unposted: Vec<&Finding> = staged.unposted(&Sent::default());
     if unposted.is_empty() {
         return;

@@ -11,7 +11,7 @@ use reviewer_text::count::plural;
 use std::time::Duration;
 
 /// The result of a question.
-enum Reply {
+enum QuestionResult {
     Text(String),
     Nothing(String),
     /// The endpoint refused us; no further prompt will change that.
@@ -29,12 +29,14 @@ impl Tasks<'_> {
         let mut progress = Progress::new("questions".into());
         for question in self.questions {
             match self.ask(question, &mut progress).await? {
-                Reply::Text(text) => outcome.answers.push(Answer {
+                QuestionResult::Text(text) => outcome.answers.push(Answer {
                     question: question.clone(),
                     text,
                 }),
-                Reply::Nothing(why) => outcome.unanswered.push(unanswered(question.comment, &why)),
-                Reply::Refused(why) => {
+                QuestionResult::Nothing(why) => {
+                    outcome.unanswered.push(unanswered(question.comment, &why))
+                }
+                QuestionResult::Refused(why) => {
                     outcome.end = End::Refused(why);
                     break;
                 }
@@ -51,28 +53,32 @@ impl Tasks<'_> {
         Ok(())
     }
 
-    async fn ask(&mut self, question: &Question, progress: &mut Progress) -> Result<Reply> {
+    async fn ask(
+        &mut self,
+        question: &Question,
+        progress: &mut Progress,
+    ) -> Result<QuestionResult> {
         let given_up = match self.carry_out(Task::Question(question), progress).await? {
             Ok(turn) => {
                 let text = turn.map(|turn| turn.text).unwrap_or_default();
                 return Ok(if text.trim().is_empty() {
-                    Reply::Nothing("the model said nothing.".into())
+                    QuestionResult::Nothing("the model said nothing.".into())
                 } else {
-                    Reply::Text(text)
+                    QuestionResult::Text(text)
                 });
             }
             Err(given_up) => given_up,
         };
         Ok(match given_up {
-            GivenUp::Refused(why) => Reply::Refused(why),
-            GivenUp::Failed(why) => Reply::Nothing(why),
+            GivenUp::Refused(why) => QuestionResult::Refused(why),
+            GivenUp::Failed(why) => QuestionResult::Nothing(why),
             GivenUp::Unfinished(why) => {
-                Reply::Nothing(format!("the model did not answer it{}.", why.told()))
+                QuestionResult::Nothing(format!("the model did not answer it{}.", why.told()))
             }
             GivenUp::OutOfTime => {
-                Reply::Nothing("the time ran out; review_timeout_minutes sets it.".into())
+                QuestionResult::Nothing("the time ran out; review_timeout_minutes sets it.".into())
             }
-            GivenUp::OverBudget(why) => Reply::Nothing(format!("{why}.")),
+            GivenUp::OverBudget(why) => QuestionResult::Nothing(format!("{why}.")),
         })
     }
 }

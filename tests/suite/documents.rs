@@ -179,7 +179,7 @@ fn the_comment_that_the_documents_show_is_one_that_was_posted() {
             hidden: &serde_json::to_value(&hidden).expect("JSON"),
         };
         let verdict = keys.verify(&content, hidden.kid.as_deref(), hidden.sig.as_deref());
-        assert_eq!(verdict, signature::Verdict::Ours);
+        assert_eq!(verdict, signature::SignatureCheck::Ours);
     }
 }
 

@@ -89,7 +89,7 @@ fn is_signed(body: &str, root: Option<u64>) -> bool {
         hidden: &serde_json::to_value(&hidden).expect("JSON"),
     };
     let verdict = keys.verify(&content, hidden.kid.as_deref(), hidden.sig.as_deref());
-    verdict == signature::Verdict::Ours
+    verdict == signature::SignatureCheck::Ours
 }
 
 #[test]

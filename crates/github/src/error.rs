@@ -178,7 +178,7 @@ pub(super) fn classify(
     body: &str,
     now: u64,
 ) -> ApiError {
-    let refusal = wire::Refusal::parse(body, status);
+    let refusal = wire::ErrorBody::parse(body, status);
     if is_rate_limit(status, headers, &refusal) {
         return ApiError::RateLimited {
             call,
@@ -209,7 +209,7 @@ pub(super) fn classify(
 }
 
 /// GitHub also hides a secondary limit behind 422 with the code `abuse`.
-fn is_rate_limit(status: StatusCode, headers: &HeaderMap, refusal: &wire::Refusal) -> bool {
+fn is_rate_limit(status: StatusCode, headers: &HeaderMap, refusal: &wire::ErrorBody) -> bool {
     match status.as_u16() {
         429 => true,
         403 => {

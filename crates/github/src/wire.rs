@@ -204,13 +204,13 @@ pub(crate) struct CommentToPost<'a> {
 
 /// The body of a refused call. `errors` may hold texts or objects.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ErrorBody {
     pub message: String,
     pub errors: Vec<String>,
     pub abuse: bool,
 }
 
-impl Refusal {
+impl ErrorBody {
     pub(super) fn parse(body: &str, status: StatusCode) -> Self {
         let json: Value = serde_json::from_str(body).unwrap_or_default();
         let said = json.get("message").and_then(Value::as_str);

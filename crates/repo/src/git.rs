@@ -34,7 +34,7 @@ pub struct Remote {
 
 /// The place where the objects of a commit were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum ObjectSource {
     Workspace,
     Fetched,
 }
@@ -66,19 +66,19 @@ impl Repository {
     }
 
     /// Makes sure that every tree and file of these commits can be read, and fetches them if not.
-    pub async fn ensure(&self, commits: &[&CommitSha], remote: &Remote) -> Result<Source> {
+    pub async fn ensure(&self, commits: &[&CommitSha], remote: &Remote) -> Result<ObjectSource> {
         if self.is_complete(commits).await? {
             let borrowed = self.git.borrows() && !self.fetched.load(Ordering::Relaxed);
             return Ok(if borrowed {
-                Source::Workspace
+                ObjectSource::Workspace
             } else {
-                Source::Fetched
+                ObjectSource::Fetched
             });
         }
         self.fetch(commits, remote).await?;
         self.fetched.store(true, Ordering::Relaxed);
         if self.is_complete(commits).await? {
-            return Ok(Source::Fetched);
+            return Ok(ObjectSource::Fetched);
         }
         let names: Vec<&str> = commits.iter().map(|commit| commit.short()).collect();
         bail!(

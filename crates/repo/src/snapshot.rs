@@ -40,7 +40,7 @@ impl Default for Caps {
 
 /// The contents of a snapshot.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct SnapshotSource<'a> {
     pub head: &'a CommitSha,
     /// Every path of the base. Its `AGENTS.md` files are the rules.
     pub base: &'a [TreeEntry],
@@ -71,7 +71,7 @@ pub struct Snapshot {
 /// Writes the files of the head into the empty directory `dir`.
 pub async fn write(
     repo: &Repository,
-    source: &Source<'_>,
+    source: &SnapshotSource<'_>,
     dir: &Path,
     caps: &Caps,
 ) -> Result<Snapshot> {
@@ -144,7 +144,9 @@ impl Snapshot {
         let wanted: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         let names = match names::own_names(&wanted) {
             Ok(names) => names,
-            Err(reason) => bail!("a file of the reviewer cannot be written into the snapshot: {reason}"),
+            Err(reason) => {
+                bail!("a file of the reviewer cannot be written into the snapshot: {reason}")
+            }
         };
         let shown = names
             .iter()

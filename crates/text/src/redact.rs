@@ -25,16 +25,16 @@ const ROUNDS: usize = 4;
 
 /// The kind of a removed secret: the words in the brackets that replace it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Kind(&'static str);
+pub struct SecretKind(&'static str);
 
-impl Kind {
+impl SecretKind {
     /// A secret of this run, in whatever encoding.
     pub(crate) const OWN: Self = Self("secret of this run");
     /// Text that still held secrets after every round.
     pub(crate) const ENTANGLED: Self = Self("text that hides secrets");
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for SecretKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[redacted: {}]", self.0)
     }
@@ -44,7 +44,7 @@ impl fmt::Display for Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cleaned<'a> {
     pub text: Cow<'a, str>,
-    pub counts: BTreeMap<Kind, u32>,
+    pub counts: BTreeMap<SecretKind, u32>,
 }
 
 /// Knows the secrets of one run.
@@ -62,7 +62,7 @@ impl fmt::Debug for Redactor {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Hit {
     span: Range<usize>,
-    kind: Kind,
+    kind: SecretKind,
     source: Source,
 }
 
@@ -99,7 +99,7 @@ impl Redactor {
     #[must_use]
     pub fn clean_counted<'a>(&self, text: &'a str) -> Cleaned<'a> {
         let mut counts = BTreeMap::new();
-        let nothing_left = Kind::ENTANGLED.to_string();
+        let nothing_left = SecretKind::ENTANGLED.to_string();
         let mut text = Cow::Borrowed(text);
         if text == nothing_left {
             return Cleaned { text, counts };
@@ -115,7 +115,7 @@ impl Redactor {
             text = Cow::Owned(replace(&text, &hits));
         }
         if !self.hits(&text).is_empty() {
-            *counts.entry(Kind::ENTANGLED).or_default() += 1;
+            *counts.entry(SecretKind::ENTANGLED).or_default() += 1;
             text = Cow::Owned(nothing_left);
         }
         Cleaned { text, counts }
@@ -161,7 +161,7 @@ impl Redactor {
 fn own_hit(span: Range<usize>) -> Hit {
     Hit {
         span,
-        kind: Kind::OWN,
+        kind: SecretKind::OWN,
         source: Source::Own,
     }
 }

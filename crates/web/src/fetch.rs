@@ -1,7 +1,7 @@
 //! Fetches one public page. Every hop is judged anew, its name resolved once, and the connection made to the address
 //! that was judged; size, time and number of hops are limited while the answer comes in.
 
-use super::page::{self, Kind};
+use super::page::{self, PageKind};
 use super::target::{Reach, Target};
 use encoding_rs::Encoding;
 use futures_util::future::BoxFuture;
@@ -35,7 +35,7 @@ pub(crate) fn system_lookup() -> Lookup {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct FetchLimits {
     /// For everything, from the first lookup to the last byte.
     pub time: Duration,
     pub bytes: usize,
@@ -43,7 +43,7 @@ pub struct Limits {
     pub characters: usize,
 }
 
-impl Default for Limits {
+impl Default for FetchLimits {
     fn default() -> Self {
         Self {
             time: Duration::from_secs(20),
@@ -65,7 +65,7 @@ pub struct Page {
 #[derive(Clone)]
 pub struct Fetcher {
     reach: Reach,
-    limits: Limits,
+    limits: FetchLimits,
     lookup: Lookup,
 }
 
@@ -82,11 +82,11 @@ impl Fetcher {
     /// For the public web.
     #[must_use]
     pub fn public() -> Self {
-        Self::new(Reach::public(), Limits::default(), system_lookup())
+        Self::new(Reach::public(), FetchLimits::default(), system_lookup())
     }
 
     #[must_use]
-    pub fn new(reach: Reach, limits: Limits, lookup: Lookup) -> Self {
+    pub fn new(reach: Reach, limits: FetchLimits, lookup: Lookup) -> Self {
         Self {
             reach,
             limits,
@@ -177,7 +177,7 @@ impl Fetcher {
     async fn text(
         &self,
         bytes: Vec<u8>,
-        kind: (Kind, &'static Encoding),
+        kind: (PageKind, &'static Encoding),
         target: &Target,
     ) -> Result<String, String> {
         let waiting = Waiting(Arc::new(AtomicBool::new(true)));

@@ -17,7 +17,7 @@ mod wire;
 use fetch::Fetcher;
 use leak::Guard;
 use reviewer_text::fence::Fence;
-use search::{Failure, Search};
+use search::{Search, SearchFailure};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -84,8 +84,8 @@ impl Web {
                 let text = page::clean(&text, MOST_CHARACTERS);
                 Ok(self.fence.prose("web search results", &text))
             }
-            Err(Failure::Ours(sentence)) => Err(sentence),
-            Err(Failure::Theirs(said)) => {
+            Err(SearchFailure::Ours(sentence)) => Err(sentence),
+            Err(SearchFailure::Theirs(said)) => {
                 let said = page::clean(&said, LONGEST_COMPLAINT);
                 let said = self.fence.prose("answer of the search endpoint", &said);
                 Err(format!(

@@ -8,13 +8,13 @@ use reviewer_text::hidden::is_hidden;
 
 /// The kinds of content that are text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PageKind {
     Html,
     Plain,
 }
 
 /// From a `Content-Type`; the charset, where it names one.
-pub(crate) fn kind(content_type: Option<&str>) -> Result<(Kind, &'static Encoding), String> {
+pub(crate) fn kind(content_type: Option<&str>) -> Result<(PageKind, &'static Encoding), String> {
     let given = content_type.unwrap_or_default();
     let mut parts = given.split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -28,14 +28,14 @@ pub(crate) fn kind(content_type: Option<&str>) -> Result<(Kind, &'static Encodin
         .and_then(|label| Encoding::for_label(label.as_bytes()))
         .unwrap_or(UTF_8);
     let kind = match essence.as_str() {
-        "text/html" | "application/xhtml+xml" => Kind::Html,
+        "text/html" | "application/xhtml+xml" => PageKind::Html,
         "application/json"
         | "application/xml"
         | "application/yaml"
         | "application/toml"
-        | "application/javascript" => Kind::Plain,
-        other if other.starts_with("text/") => Kind::Plain,
-        other if other.starts_with("application/") && is_structured(other) => Kind::Plain,
+        | "application/javascript" => PageKind::Plain,
+        other if other.starts_with("text/") => PageKind::Plain,
+        other if other.starts_with("application/") && is_structured(other) => PageKind::Plain,
         _ => {
             return Err(
                 "The page is not text; only text, HTML, Markdown, JSON and XML are read. Use another source."
@@ -56,15 +56,15 @@ fn is_structured(essence: &str) -> bool {
 #[must_use]
 pub(crate) fn text(
     bytes: &[u8],
-    (kind, encoding): (Kind, &'static Encoding),
+    (kind, encoding): (PageKind, &'static Encoding),
     url: &Url,
     most: usize,
     goes_on: &dyn Fn() -> bool,
 ) -> Option<String> {
     let (decoded, _, _) = encoding.decode(bytes);
     match kind {
-        Kind::Html => html::to_text(&decoded, url, most, goes_on),
-        Kind::Plain => Some(decoded.into_owned()),
+        PageKind::Html => html::to_text(&decoded, url, most, goes_on),
+        PageKind::Plain => Some(decoded.into_owned()),
     }
 }
 

@@ -22,14 +22,14 @@ const VERSION: &str = "mcp-protocol-version";
 
 /// The reason why there are no results.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub(crate) enum SearchFailure {
     /// In our words.
     Ours(String),
     /// In the words of the endpoint: foreign text.
     Theirs(String),
 }
 
-impl Failure {
+impl SearchFailure {
     fn ours(sentence: impl Into<String>) -> Self {
         Self::Ours(sentence.into())
     }
@@ -72,11 +72,11 @@ impl Search {
     }
 
     /// Returns the results of the endpoint, as text.
-    pub(crate) async fn search(&self, query: &str) -> Result<String, Failure> {
+    pub(crate) async fn search(&self, query: &str) -> Result<String, SearchFailure> {
         tokio::time::timeout(self.time, self.ask(query))
             .await
             .unwrap_or_else(|_| {
-                Err(Failure::ours(format!(
+                Err(SearchFailure::ours(format!(
                     "The search gave no answer within {} seconds. Go on without it.",
                     self.time.as_secs()
                 )))
@@ -84,7 +84,7 @@ impl Search {
     }
 
     /// Most endpoints take the call at once, as OpenCode makes it; one that keeps sessions is greeted first.
-    async fn ask(&self, query: &str) -> Result<String, Failure> {
+    async fn ask(&self, query: &str) -> Result<String, SearchFailure> {
         let call = wire::call(query, RESULTS);
         let mut response = send(self.request(&call)).await?;
         if wants_greeting(response.status())
@@ -97,7 +97,7 @@ impl Search {
             return read(response).await;
         }
         tracing::warn!("the search endpoint (web_search_url) answered with status {status}");
-        Err(Failure::ours(match status.as_u16() {
+        Err(SearchFailure::ours(match status.as_u16() {
             401 | 403 => "The search endpoint wants another key (web_search_api_key). Go on without searching.".to_owned(),
             429 => "The search endpoint takes no more questions for now. Go on without searching.".to_owned(),
             other => format!("The search endpoint answered with status {other}. Go on without searching."),
@@ -123,7 +123,7 @@ impl Search {
     }
 
     /// `None` if the endpoint does not want to be greeted either.
-    async fn greet(&self) -> Result<Option<Session>, Failure> {
+    async fn greet(&self) -> Result<Option<Session>, SearchFailure> {
         let response = send(self.request(&wire::initialize())).await?;
         if !response.status().is_success() {
             return Ok(None);
@@ -153,15 +153,15 @@ fn wants_greeting(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 404 | 409 | 422)
 }
 
-async fn send(request: RequestBuilder) -> Result<Response, Failure> {
+async fn send(request: RequestBuilder) -> Result<Response, SearchFailure> {
     request.send().await.map_err(|_| {
         tracing::warn!("the search endpoint (web_search_url) could not be reached");
-        Failure::ours("The search endpoint could not be reached. Go on without searching.")
+        SearchFailure::ours("The search endpoint could not be reached. Go on without searching.")
     })
 }
 
 /// One JSON message, or a stream of events of which one is the answer.
-async fn read(response: Response) -> Result<String, Failure> {
+async fn read(response: Response) -> Result<String, SearchFailure> {
     let kind = response.headers().get(CONTENT_TYPE);
     let streams = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
     let answer = if streams {
@@ -171,12 +171,12 @@ async fn read(response: Response) -> Result<String, Failure> {
         wire::answer(&String::from_utf8_lossy(&bytes))
     };
     match answer {
-        Some(Ok(text)) if text.trim().is_empty() => Err(Failure::ours(
+        Some(Ok(text)) if text.trim().is_empty() => Err(SearchFailure::ours(
             "Nothing was found. Try other words, or go on without.",
         )),
         Some(Ok(text)) => Ok(text),
-        Some(Err(said)) => Err(Failure::Theirs(said)),
-        None => Err(Failure::ours(
+        Some(Err(said)) => Err(SearchFailure::Theirs(said)),
+        None => Err(SearchFailure::ours(
             "The search endpoint gave an answer that cannot be understood. Go on without searching.",
         )),
     }

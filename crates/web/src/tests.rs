@@ -1,7 +1,7 @@
 //! The two tools against servers of the test: rows N2, N3, N6 and N8 of the catalogue, and what a search endpoint may
 //! do. The reach is the test's own: 127.0.0.1 stands for the public web, every other address for a private place.
 
-use super::fetch::{Limits, Lookup};
+use super::fetch::{FetchLimits, Lookup};
 use super::leak::RepositoryText;
 use super::target::Reach;
 use super::*;
@@ -140,10 +140,10 @@ fn resolver(answers: Vec<Vec<Ipv4Addr>>) -> (Lookup, Arc<AtomicUsize>) {
     (lookup, asked)
 }
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> FetchLimits {
+    FetchLimits {
         time: Duration::from_secs(20),
-        ..Limits::default()
+        ..FetchLimits::default()
     }
 }
 
@@ -160,7 +160,7 @@ fn no_search() -> Search {
 }
 
 /// A web on which every name leads to the servers of the test.
-fn web_of(servers: &[&Server], limits: Limits) -> Web {
+fn web_of(servers: &[&Server], limits: FetchLimits) -> Web {
     let (lookup, _) = resolver(vec![vec![PUBLIC]]);
     let ports = servers.iter().map(|server| server.port).collect();
     web(
@@ -333,7 +333,7 @@ async fn n6_a_slow_body_is_given_up() {
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\nslow",
     ] {
         let server = Server::start(PUBLIC, 0, vec![Does::Hang(head.into())]).await;
-        let short = Limits {
+        let short = FetchLimits {
             time: Duration::from_millis(300),
             ..limits()
         };

@@ -49,13 +49,13 @@ struct Message {
 #[derive(Deserialize)]
 struct CallResult {
     #[serde(default)]
-    content: Vec<Content>,
+    content: Vec<ToolContent>,
     #[serde(default, rename = "isError")]
     is_error: bool,
 }
 
 #[derive(Deserialize)]
-struct Content {
+struct ToolContent {
     text: Option<String>,
 }
 

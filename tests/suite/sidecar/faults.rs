@@ -245,7 +245,10 @@ async fn one_that_holds_too_much_memory_is_ended_and_told() {
         Ok(sidecar) => sidecar.exited().await,
         Err(error) => error.to_string(),
     };
-    assert!(words.contains("ended by the reviewer, because it held"), "{words}");
+    assert!(
+        words.contains("ended by the reviewer, because it held"),
+        "{words}"
+    );
     assert!(words.contains("more than the 150 MiB it may"), "{words}");
     assert_eq!(processes_in(&workshop.snapshot()), Vec::<String>::new());
 }
@@ -284,7 +287,8 @@ async fn one_that_fills_its_scratch_home_is_ended_and_told() {
         )
     };
     let words = start(&spec).await.unwrap_err().to_string();
-    let said = "ended by the reviewer, because its scratch home held 20 MiB, more than the 8 MiB it may";
+    let said =
+        "ended by the reviewer, because its scratch home held 20 MiB, more than the 8 MiB it may";
     assert!(words.contains(said), "{words}");
     assert_eq!(processes_in(&workshop.snapshot()), Vec::<String>::new());
 }

@@ -77,7 +77,7 @@ pub(super) fn judge(body: &[u8], wanted: &Wanted<'_>) -> Result<(), BodyFault> {
         wanted,
         fault: RefCell::new(None),
     };
-    let place = Place::Top;
+    let place = BodyPlace::Top;
     let top = Spot {
         reader: &reader,
         shape: &wanted.wire.body,
@@ -100,17 +100,17 @@ struct Reader<'a> {
 
 /// A position inside a body.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum BodyPlace<'a> {
     Top,
-    Key(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>),
+    Key(&'a BodyPlace<'a>, &'a str),
+    Item(&'a BodyPlace<'a>),
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for BodyPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Top => Ok(()),
-            Self::Key(Place::Top, key) => f.write_str(plain(key)),
+            Self::Key(BodyPlace::Top, key) => f.write_str(plain(key)),
             Self::Key(above, key) => write!(f, "{above}.{}", plain(key)),
             Self::Item(above) => write!(f, "{above}[]"),
         }
@@ -133,7 +133,7 @@ pub(super) fn plain(name: &str) -> &str {
 struct Spot<'a> {
     reader: &'a Reader<'a>,
     shape: &'a Shape,
-    place: &'a Place<'a>,
+    place: &'a BodyPlace<'a>,
 }
 
 /// A value that is neither an object nor a list.
@@ -155,7 +155,7 @@ impl Spot<'_> {
     }
 
     fn path_of(&self, key: &str) -> String {
-        let place = &Place::Key(self.place, key);
+        let place = &BodyPlace::Key(self.place, key);
         Spot { place, ..*self }.path()
     }
 
@@ -168,7 +168,7 @@ impl Spot<'_> {
 
     /// A value that is read to its end.
     fn one<E: Error>(self, value: Scalar<'_>) -> Result<(), E> {
-        if let Place::Top = self.place {
+        if let BodyPlace::Top = self.place {
             return self.told(Err(BodyFault::NotAnObject));
         }
         self.told(self.scalar(value))
@@ -232,7 +232,7 @@ impl Spot<'_> {
 
     fn unknown(&self, kind: &'static str) -> BodyFault {
         match (self.shape, self.place) {
-            (_, Place::Top) => BodyFault::NotAnObject,
+            (_, BodyPlace::Top) => BodyFault::NotAnObject,
             (Shape::Model, _) => BodyFault::OtherModel,
             (Shape::Never, _) => BodyFault::Never(self.path()),
             _ => BodyFault::Unknown {
@@ -264,7 +264,7 @@ impl Spot<'_> {
         if !is_plain(key) {
             return Err(BodyFault::OddKey);
         }
-        if let Place::Top = self.place
+        if let BodyPlace::Top = self.place
             && let Some(shape) = self.at_top(key)?
         {
             return Ok(shape);
@@ -306,7 +306,7 @@ impl Spot<'_> {
     /// The fault for a key that stands twice.
     fn twice(&self, key: &str) -> BodyFault {
         match (self.place, key) {
-            (Place::Top, "model") => BodyFault::TwoModels,
+            (BodyPlace::Top, "model") => BodyFault::TwoModels,
             _ => BodyFault::Twice(self.path_of(key)),
         }
     }
@@ -317,7 +317,7 @@ impl Spot<'_> {
         if matches!(self.shape, Shape::Item(_)) && !named {
             return Err(BodyFault::Untyped(self.path()));
         }
-        let Place::Top = self.place else {
+        let BodyPlace::Top = self.place else {
             return Ok(());
         };
         let wanted = self.reader.wanted;
@@ -398,7 +398,7 @@ impl<'de> Visitor<'de> for Spot<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let shape = self.told(self.items())?;
-        let place = Place::Item(self.place);
+        let place = BodyPlace::Item(self.place);
         let item = Spot {
             shape,
             place: &place,
@@ -419,7 +419,7 @@ impl<'de> Visitor<'de> for Spot<'_> {
                 return self.told(Err(BodyFault::ManyKeys));
             }
             let shape = self.told(self.under(&key))?;
-            let place = Place::Key(self.place, &key);
+            let place = BodyPlace::Key(self.place, &key);
             object.next_value_seed(Spot {
                 shape,
                 place: &place,

@@ -283,7 +283,10 @@ fn spawn(spec: &Spec, port: HeldPort, password: &SecretString) -> Result<Child, 
     });
     let mut execute = workdir.programs;
     execute.push(workdir.executable.clone());
-    let loaders: Vec<PathBuf> = execute.iter().filter_map(|path| loader::find(path)).collect();
+    let loaders: Vec<PathBuf> = execute
+        .iter()
+        .filter_map(|path| loader::find(path))
+        .collect();
     execute.extend(loaders);
     let sandbox = SandboxSpec {
         read: vec![spec.directory.clone()],
@@ -295,7 +298,8 @@ fn spawn(spec: &Spec, port: HeldPort, password: &SecretString) -> Result<Child, 
         user: workdir.user,
         required: spec.require_sandbox,
     };
-    let sandbox = serde_json::to_string(&sandbox).map_err(|error| surroundings(&error.to_string()))?;
+    let sandbox =
+        serde_json::to_string(&sandbox).map_err(|error| surroundings(&error.to_string()))?;
     let (ours, theirs) = UnixStream::pair().map_err(|error| surroundings(&error.to_string()))?;
     let number = port.number();
     sockets::supervise(ours, port, spec.server)

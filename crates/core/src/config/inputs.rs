@@ -6,7 +6,7 @@ mod table;
 pub use table::INPUTS;
 
 use super::shape::Shape;
-use super::values::{self, Refusal};
+use super::values::{self, InvalidValue};
 use super::{Config, ModelChoice, WebChoice};
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
@@ -27,7 +27,7 @@ pub struct Input {
     /// The line of the documentation.
     pub help: &'static str,
     /// The parser: writes the meaning of a value, or says what is expected instead.
-    read: fn(&mut Draft, &str) -> Result<(), Refusal>,
+    read: fn(&mut ConfigDraft, &str) -> Result<(), InvalidValue>,
 }
 
 impl Input {
@@ -45,17 +45,17 @@ impl Input {
     /// The problem with a value, as what follows the input's name.
     pub(super) fn problem(&self, value: &str) -> Option<String> {
         let given = Some(value.trim()).filter(|value| !value.is_empty())?;
-        self.write(&mut Draft::default(), given).err()
+        self.write(&mut ConfigDraft::default(), given).err()
     }
 
-    fn write(&self, draft: &mut Draft, given: &str) -> Result<(), String> {
+    fn write(&self, draft: &mut ConfigDraft, given: &str) -> Result<(), String> {
         (self.read)(draft, given).map_err(|refusal| refusal.sentence(given, self.secret))
     }
 }
 
 /// The inputs as far as they are read: each row writes its part.
 #[derive(Debug, Default)]
-struct Draft {
+struct ConfigDraft {
     config: Config,
     github_token: SecretString,
     enable_web: bool,
@@ -63,7 +63,7 @@ struct Draft {
     web: WebChoice,
 }
 
-impl Draft {
+impl ConfigDraft {
     /// Reads some of the inputs, or all that is wrong with them.
     fn read(raw: &RawInputs, wanted: impl Fn(&Input) -> bool) -> Result<Self, Vec<InputError>> {
         let (mut draft, mut errors) = (Self::default(), Vec::new());
@@ -193,17 +193,17 @@ const GITHUB_TOKEN: &str = "github_token";
 
 /// The model alone, so that it can be tried although other inputs are wrong.
 pub fn model_choice(raw: &RawInputs) -> Result<ModelChoice, Vec<InputError>> {
-    Draft::read(raw, |input| OF_MODEL.contains(&input.name)).map(|draft| draft.config.model)
+    ConfigDraft::read(raw, |input| OF_MODEL.contains(&input.name)).map(|draft| draft.config.model)
 }
 
 /// The token alone: a review that is not about a pull request needs none.
 pub fn github_token(raw: &RawInputs) -> Result<SecretString, Vec<InputError>> {
-    Draft::read(raw, |input| input.name == GITHUB_TOKEN).map(|draft| draft.github_token)
+    ConfigDraft::read(raw, |input| input.name == GITHUB_TOKEN).map(|draft| draft.github_token)
 }
 
 /// The meaning of all inputs but the token, or everything that is wrong with them.
 pub fn config(raw: &RawInputs) -> Result<Config, Vec<InputError>> {
-    Draft::read(raw, |input| input.name != GITHUB_TOKEN).map(|draft| draft.config)
+    ConfigDraft::read(raw, |input| input.name != GITHUB_TOKEN).map(|draft| draft.config)
 }
 
 /// The inputs for rebuilding the threads of a pull request; no model is needed for that.
@@ -220,7 +220,7 @@ pub struct MemoryInputs {
 }
 
 pub fn memory(raw: &RawInputs) -> Result<MemoryInputs, Vec<InputError>> {
-    let draft = Draft::read(raw, |input| OF_MEMORY.contains(&input.name))?;
+    let draft = ConfigDraft::read(raw, |input| OF_MEMORY.contains(&input.name))?;
     let config = draft.config;
     Ok(MemoryInputs {
         github_token: draft.github_token,

@@ -14,12 +14,12 @@ const LONGEST_LIST: usize = 100;
 
 /// The reason for refusing a value: the expected form, and whether the value may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct InvalidValue {
     expected: &'static str,
     private: bool,
 }
 
-impl Refusal {
+impl InvalidValue {
     const fn new(expected: &'static str) -> Self {
         Self {
             expected,
@@ -60,7 +60,7 @@ fn shown(given: &str) -> String {
     }
 }
 
-fn whole(text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
+fn whole(text: &str, least: u64, most: u64) -> Result<u64, InvalidValue> {
     let expected = match (least, most) {
         (1, 10) => "a whole number from 1 to 10",
         (1, 100) => "a whole number from 1 to 100",
@@ -74,99 +74,100 @@ fn whole(text: &str, least: u64, most: u64) -> Result<u64, Refusal> {
         .parse()
         .ok()
         .filter(|n| plain && (least..=most).contains(n));
-    number.ok_or(Refusal::new(expected))
+    number.ok_or(InvalidValue::new(expected))
 }
 
 /// Parses the number of tokens that a model takes at once; no review fits into fewer.
-pub(super) fn context(text: &str) -> Result<u64, Refusal> {
+pub(super) fn context(text: &str) -> Result<u64, InvalidValue> {
     whole(text, 8_000, 100_000_000)
 }
 
-pub(super) fn elevation(text: &str) -> Result<usize, Refusal> {
+pub(super) fn elevation(text: &str) -> Result<usize, InvalidValue> {
     let number = whole(text, 1, 100)?;
-    usize::try_from(number).map_err(|_| Refusal::new("a whole number from 1 to 100"))
+    usize::try_from(number).map_err(|_| InvalidValue::new("a whole number from 1 to 100"))
 }
 
-pub(super) fn minutes(text: &str) -> Result<Duration, Refusal> {
+pub(super) fn minutes(text: &str) -> Result<Duration, InvalidValue> {
     whole(text, 1, 360).map(|minutes| Duration::from_secs(minutes * 60))
 }
 
-pub(super) fn score(text: &str) -> Result<Score, Refusal> {
+pub(super) fn score(text: &str) -> Result<Score, InvalidValue> {
     let number = whole(text, 1, 10)?;
-    Score::new(number).ok_or(Refusal::new("a whole number from 1 to 10"))
+    Score::new(number).ok_or(InvalidValue::new("a whole number from 1 to 10"))
 }
 
-pub(super) fn score_or_off(text: &str) -> Result<Option<Score>, Refusal> {
+pub(super) fn score_or_off(text: &str) -> Result<Option<Score>, InvalidValue> {
     if text.eq_ignore_ascii_case("off") {
         return Ok(None);
     }
-    let refusal = Refusal::new("a whole number from 1 to 10, or off");
+    let refusal = InvalidValue::new("a whole number from 1 to 10, or off");
     score(text).map(Some).map_err(|_| refusal)
 }
 
-pub(super) fn dollars(text: &str) -> Result<f64, Refusal> {
+pub(super) fn dollars(text: &str) -> Result<f64, InvalidValue> {
     let plain = text
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'.');
     let amount = text.parse().ok();
     amount
         .filter(|usd: &f64| plain && *usd > 0.0 && *usd <= 1_000_000.0)
-        .ok_or(Refusal::new(
+        .ok_or(InvalidValue::new(
             "an amount above 0 in US dollars, for example 5 or 0.50",
         ))
 }
 
-pub(super) fn dollars_or_off(text: &str) -> Result<Option<f64>, Refusal> {
+pub(super) fn dollars_or_off(text: &str) -> Result<Option<f64>, InvalidValue> {
     if text.eq_ignore_ascii_case("off") {
         return Ok(None);
     }
-    let refusal = Refusal::new("an amount above 0 in US dollars, for example 20 or 0.50, or off");
+    let refusal =
+        InvalidValue::new("an amount above 0 in US dollars, for example 20 or 0.50, or off");
     dollars(text).map(Some).map_err(|_| refusal)
 }
 
-pub(super) fn tokens(text: &str) -> Result<u64, Refusal> {
+pub(super) fn tokens(text: &str) -> Result<u64, InvalidValue> {
     whole(text, 1, 1_000_000_000_000)
 }
 
-pub(super) fn tokens_or_off(text: &str) -> Result<Option<u64>, Refusal> {
+pub(super) fn tokens_or_off(text: &str) -> Result<Option<u64>, InvalidValue> {
     if text.eq_ignore_ascii_case("off") {
         return Ok(None);
     }
-    let refusal = Refusal::new("a whole number above 0, or off");
+    let refusal = InvalidValue::new("a whole number above 0, or off");
     tokens(text).map(Some).map_err(|_| refusal)
 }
 
-pub(super) fn fork_reviews(text: &str) -> Result<ForkReviews, Refusal> {
+pub(super) fn fork_reviews(text: &str) -> Result<ForkReviews, InvalidValue> {
     match text.to_ascii_lowercase().as_str() {
         "on_mention" => Ok(ForkReviews::OnMention),
         "always" => Ok(ForkReviews::Always),
         "never" => Ok(ForkReviews::Never),
-        _ => Err(Refusal::new("on_mention, always or never")),
+        _ => Err(InvalidValue::new("on_mention, always or never")),
     }
 }
 
 /// YAML turns `on` and `yes` into what the runner spells in several ways.
-pub(super) fn boolean(text: &str) -> Result<bool, Refusal> {
+pub(super) fn boolean(text: &str) -> Result<bool, InvalidValue> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" => Ok(true),
         "false" | "no" | "off" => Ok(false),
-        _ => Err(Refusal::new("true or false")),
+        _ => Err(InvalidValue::new("true or false")),
     }
 }
 
-pub(super) fn sensitivity(text: &str) -> Result<Option<Sensitivity>, Refusal> {
+pub(super) fn sensitivity(text: &str) -> Result<Option<Sensitivity>, InvalidValue> {
     match text.to_ascii_lowercase().as_str() {
         "auto" => Ok(None),
         "high" => Ok(Some(Sensitivity::High)),
         "moderate" => Ok(Some(Sensitivity::Moderate)),
         "low" => Ok(Some(Sensitivity::Low)),
-        _ => Err(Refusal::new("auto, high, moderate or low")),
+        _ => Err(InvalidValue::new("auto, high, moderate or low")),
     }
 }
 
 /// `provider/name`; the name may have slashes of its own, as routers' models do.
-pub(super) fn model(text: &str) -> Result<(String, String), Refusal> {
-    let refusal = Refusal::new("provider/name, for example anthropic/claude-sonnet-4-5");
+pub(super) fn model(text: &str) -> Result<(String, String), InvalidValue> {
+    let refusal = InvalidValue::new("provider/name, for example anthropic/claude-sonnet-4-5");
     let in_provider = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let in_name = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '{' | '}');
     let (provider, name) = text.split_once('/').ok_or(refusal)?;
@@ -180,23 +181,23 @@ pub(super) fn model(text: &str) -> Result<(String, String), Refusal> {
 }
 
 /// Without a trailing slash. A value with a password in it is not shown.
-pub(super) fn base_url(text: &str) -> Result<String, Refusal> {
+pub(super) fn base_url(text: &str) -> Result<String, InvalidValue> {
     let expected = "an http or https URL without user name, password, query or fragment, for example https://llm.example/v1";
     let url = plain_url(text, expected)?;
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
 /// A whole address: a slash at its end may matter.
-pub(super) fn endpoint(text: &str) -> Result<String, Refusal> {
+pub(super) fn endpoint(text: &str) -> Result<String, InvalidValue> {
     let expected = "an http or https URL without user name, password, query or fragment, for example https://search.example/mcp";
     plain_url(text, expected).map(String::from)
 }
 
-fn plain_url(text: &str, expected: &'static str) -> Result<Url, Refusal> {
+fn plain_url(text: &str, expected: &'static str) -> Result<Url, InvalidValue> {
     let refusal = if text.contains(['@', '?']) {
-        Refusal::private(expected)
+        InvalidValue::private(expected)
     } else {
-        Refusal::new(expected)
+        InvalidValue::new(expected)
     };
     // The parser forgives white space inside a URL; a person who wrote some meant something else.
     let odd = text.len() > 2_000 || text.contains(|c: char| c.is_whitespace() || c.is_control());
@@ -211,71 +212,73 @@ fn plain_url(text: &str, expected: &'static str) -> Result<Url, Refusal> {
 }
 
 /// Parses a value that can stand in an HTTP header; anything else would fail later, with a less helpful message.
-pub(super) fn secret(text: &str) -> Result<SecretString, Refusal> {
+pub(super) fn secret(text: &str) -> Result<SecretString, InvalidValue> {
     let valid = text.len() <= LONGEST_SECRET && text.bytes().all(|byte| byte.is_ascii_graphic());
     let expected =
         "one line of printable ASCII characters without spaces, as the provider issued it";
     valid
         .then(|| SecretString::from(text))
-        .ok_or(Refusal::private(expected))
+        .ok_or(InvalidValue::private(expected))
 }
 
-pub(super) fn state_keys(text: &str) -> Result<Vec<SecretString>, Refusal> {
+pub(super) fn state_keys(text: &str) -> Result<Vec<SecretString>, InvalidValue> {
     let expected = "one or several keys by comma or newline, each of at least 20 characters";
     let keys: Vec<&str> = items(text).collect();
     let long = |key: &&str| (SHORTEST_STATE_KEY..=LONGEST_SECRET).contains(&key.len());
     if keys.is_empty() || keys.len() > LONGEST_LIST || !keys.iter().all(long) {
-        return Err(Refusal::private(expected));
+        return Err(InvalidValue::private(expected));
     }
     Ok(keys.into_iter().map(SecretString::from).collect())
 }
 
-pub(super) fn logins(text: &str) -> Result<Vec<Login>, Refusal> {
+pub(super) fn logins(text: &str) -> Result<Vec<Login>, InvalidValue> {
     let expected = "GitHub logins by comma or newline, for example github-actions[bot]";
     let names: Vec<&str> = items(text)
         .map(|name| name.strip_prefix('@').unwrap_or(name))
         .collect();
     let valid = |name: &&str| is_login(name.strip_suffix("[bot]").unwrap_or(name));
     if names.is_empty() || names.len() > LONGEST_LIST || !names.iter().all(valid) {
-        return Err(Refusal::new(expected));
+        return Err(InvalidValue::new(expected));
     }
     Ok(names.into_iter().map(Login::new).collect())
 }
 
 /// Logins, and teams as org/team.
-pub(super) fn people(text: &str) -> Result<Vec<String>, Refusal> {
+pub(super) fn people(text: &str) -> Result<Vec<String>, InvalidValue> {
     let expected = "GitHub logins or teams as org/team, by comma or newline";
     let names: Vec<&str> = items(text)
         .map(|name| name.strip_prefix('@').unwrap_or(name))
         .collect();
     let valid = |name: &&str| name.split('/').count() <= 2 && name.split('/').all(is_login);
     if names.is_empty() || names.len() > LONGEST_LIST || !names.iter().all(valid) {
-        return Err(Refusal::new(expected));
+        return Err(InvalidValue::new(expected));
     }
     Ok(names.into_iter().map(str::to_owned).collect())
 }
 
 /// With its `@`, whether or not it was written.
-pub(super) fn mention(text: &str) -> Result<String, Refusal> {
+pub(super) fn mention(text: &str) -> Result<String, InvalidValue> {
     let name = text.strip_prefix('@').unwrap_or(text);
     let expected =
         "a name of letters, digits and hyphens after an @, for example @review-my-code-bot";
     is_login(name)
         .then(|| format!("@{name}"))
-        .ok_or(Refusal::new(expected))
+        .ok_or(InvalidValue::new(expected))
 }
 
-pub(super) fn label(text: &str) -> Result<String, Refusal> {
+pub(super) fn label(text: &str) -> Result<String, InvalidValue> {
     let valid = text.chars().count() <= 100 && !text.contains(|c: char| c.is_control());
     let expected = "the name of a label, on one line and of at most 100 characters";
-    valid.then(|| text.to_owned()).ok_or(Refusal::new(expected))
+    valid
+        .then(|| text.to_owned())
+        .ok_or(InvalidValue::new(expected))
 }
 
-pub(super) fn globs(text: &str) -> Result<Globs, Refusal> {
+pub(super) fn globs(text: &str) -> Result<Globs, InvalidValue> {
     let (globs, wrong) = Globs::new(items(text).map(str::to_owned).collect());
     let expected = "globs by comma or newline, for example docs/** or *.snap";
     let readable = wrong.is_empty() && !globs.patterns().is_empty();
-    readable.then_some(globs).ok_or(Refusal::new(expected))
+    readable.then_some(globs).ok_or(InvalidValue::new(expected))
 }
 
 /// Letters, digits and hyphens; managed users have an underscore.

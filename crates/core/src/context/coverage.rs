@@ -353,7 +353,10 @@ mod tests {
         };
         let bump = covered(&modes(Objects::SUBMODULE, Objects::SUBMODULE));
         assert_eq!(bump, Cover::Excused(Excuse::Submodule));
-        assert_eq!(covered(&modes(0o100_644, Objects::SUBMODULE)), Cover::Required);
+        assert_eq!(
+            covered(&modes(0o100_644, Objects::SUBMODULE)),
+            Cover::Required
+        );
         assert_eq!(covered(&modes(0, Objects::SUBMODULE)), Cover::Required);
     }
 

@@ -42,7 +42,7 @@ impl Moves {
 
     /// The hunks of a diff from then by their bytes and the place where they begin now; `None` where the move of the file's
     /// lines is not known whole.
-    fn places(&self, then: &FileDiff) -> Option<Vec<Place>> {
+    fn places(&self, then: &FileDiff) -> Option<Vec<HunkPlace>> {
         let path = then.previous_path.as_ref().unwrap_or(&then.path);
         let begins = then.hunks.iter().filter_map(Hunk::begins);
         let begins = match self.0.as_ref().and_then(|moves| moves.get(path)) {
@@ -81,9 +81,9 @@ impl Moves {
 
 /// The first line of a hunk in the old version, and the hash of its bytes: the same bytes at the same place are the
 /// same change.
-type Place = (Option<u32>, [u8; 32]);
+type HunkPlace = (Option<u32>, [u8; 32]);
 
-fn place(hunk: &Hunk) -> Place {
+fn place(hunk: &Hunk) -> HunkPlace {
     (hunk.begins(), hunk.digest)
 }
 
@@ -145,7 +145,7 @@ fn news(then: &FileDiff, now: &FileDiff, moves: &Moves) -> News {
     if moves.is_known(then, now) {
         return News::Nothing;
     }
-    let known: HashSet<Place> = moves.places(then).into_iter().flatten().collect();
+    let known: HashSet<HunkPlace> = moves.places(then).into_iter().flatten().collect();
     let is_new = |hunk: &&Hunk| !known.contains(&place(hunk));
     let hunks: Vec<Hunk> = now.hunks.iter().filter(is_new).cloned().collect();
     if !then.is_of_a_kind_with(now) || hunks.is_empty() || !now.is_whole() {

@@ -19,7 +19,7 @@ pub struct HeadRecord {
 
 /// The reason why a run cannot use a model.
 #[derive(Debug, Clone)]
-pub enum Obstacle {
+pub enum ModelObstacle {
     /// The settings of the gate cannot be read.
     Settings(String),
     /// There is no model key.
@@ -80,7 +80,7 @@ pub struct Given<'a> {
     pub draft: bool,
     pub request: Option<&'a Request>,
     pub acceptor: Option<Acceptor<'a>>,
-    pub obstacle: Option<&'a Obstacle>,
+    pub obstacle: Option<&'a ModelObstacle>,
     pub mention: &'a str,
     pub threshold: Score,
     pub blocking: Option<Score>,
@@ -182,7 +182,8 @@ impl Agenda {
         };
         self.tells_state = covered.is_some() && given.command() == Some(&Command::Review);
         let mut judge = given.waiting_threads(plan, covered.is_none());
-        let speaks = self.backlog.has_undelivered() || !judge.is_empty() || !self.questions.is_empty();
+        let speaks =
+            self.backlog.has_undelivered() || !judge.is_empty() || !self.questions.is_empty();
         self.judge_later = judge.len().saturating_sub(MOST_JUDGED);
         judge.truncate(MOST_JUDGED);
         self.judge = judge;
@@ -244,14 +245,14 @@ impl Given<'_> {
     }
 
     /// Without a model a pull request is concluded if nothing of it has to be shown to one.
-    fn despite(&self, obstacle: &Obstacle, plan: Plan) -> Task {
+    fn despite(&self, obstacle: &ModelObstacle, plan: Plan) -> Task {
         match (obstacle, plan) {
-            (Obstacle::Settings(_), Plan::Skip(reason)) => Task::Skip(reason.to_string()),
-            (Obstacle::Settings(why), _) => Task::Fail(why.clone()),
-            (Obstacle::NoKey(_), Plan::Recompute(record)) if self.change.required == 0 => {
+            (ModelObstacle::Settings(_), Plan::Skip(reason)) => Task::Skip(reason.to_string()),
+            (ModelObstacle::Settings(why), _) => Task::Fail(why.clone()),
+            (ModelObstacle::NoKey(_), Plan::Recompute(record)) if self.change.required == 0 => {
                 Task::Conclude(record)
             }
-            (Obstacle::NoKey(reason), _) => Task::Skip(reason.to_string()),
+            (ModelObstacle::NoKey(reason), _) => Task::Skip(reason.to_string()),
         }
     }
 

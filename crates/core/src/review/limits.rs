@@ -24,12 +24,12 @@ pub fn grace(left: Duration, tasks: u32) -> Duration {
 }
 
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct RunLimits {
     pub deadline: Instant,
     pub allowances: Allowances,
 }
 
-impl Limits {
+impl RunLimits {
     /// Why nothing may be asked of the model at all.
     #[must_use]
     pub fn nothing_left(&self) -> Option<&str> {
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "any instant will do")]
     fn tokens_that_nobody_counts_are_counted_by_size() {
-        let limits = Limits {
+        let limits = RunLimits {
             deadline: Instant::now(),
             allowances: Allowances {
                 usd: allowance("max_cost_usd", Some(5.0), None, 0.0),

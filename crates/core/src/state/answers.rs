@@ -2,7 +2,7 @@
 //! description as well, where there is no finding and nothing to decide.
 
 use super::block::{self, Kind};
-use super::signature::{Keys, Signed, Verdict};
+use super::signature::{Keys, SignatureCheck, Signed};
 use crate::domain::{CommentId, PrKey};
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub fn answered(body: &str, pr: &PrKey, keys: &Keys, root: Option<CommentId>) ->
         hidden: &value,
     };
     let verdict = keys.verify(&signed, hidden.kid.as_deref(), hidden.sig.as_deref());
-    let believed = verdict != Verdict::Forged;
+    let believed = verdict != SignatureCheck::Forged;
     believed.then_some(hidden.answers).flatten().map(CommentId)
 }
 

@@ -1,10 +1,10 @@
 //! The backlog: findings that a run before this one has made and could not post. They are posted now, in the same words,
 //! if their code still stands and nobody has said the same since.
 
-use super::undelivered::{self, Undelivered};
 use super::rebuild::Lost;
 use super::record::Record;
 use super::repeats::said_in;
+use super::undelivered::{self, Undelivered};
 use crate::domain::{CommitSha, FileDiff, Finding, FindingId, Score, Thread};
 use std::collections::BTreeSet;
 
@@ -46,7 +46,9 @@ impl Backlog {
         records: impl Iterator<Item = &'r Record> + Clone,
         now: &Now<'_>,
     ) -> Self {
-        let delivered = records.clone().flat_map(|one| one.delivered.iter().cloned());
+        let delivered = records
+            .clone()
+            .flat_map(|one| one.delivered.iter().cloned());
         let mut backlog = Self {
             delivered: delivered.collect(),
             ..Self::default()

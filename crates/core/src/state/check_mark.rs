@@ -1,7 +1,7 @@
 //! The mark of our check runs: whose run opened them, for which pull request and diff. The lease in the text is signed,
 //! because a check run in progress that is believed to be ours makes every other run on the head wait.
 
-use super::signature::{Keys, Signed, Verdict};
+use super::signature::{Keys, SignatureCheck, Signed};
 use crate::domain::{CommitSha, PrKey};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ pub(crate) fn holds(
     lease.is_some_and(|lease| {
         let content = content(head, &lease.run);
         let verdict = keys.verify(&signed(pr, &content), Some(&lease.kid), Some(&lease.sig));
-        named(external_id) == Some((&lease.run, pr.number)) && verdict == Verdict::Ours
+        named(external_id) == Some((&lease.run, pr.number)) && verdict == SignatureCheck::Ours
     })
 }
 

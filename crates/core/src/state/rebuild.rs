@@ -6,7 +6,7 @@ mod status;
 mod tests;
 
 use super::block::{self, Block, Hidden, Kind};
-use super::signature::{Keys, Signed, Verdict};
+use super::signature::{Keys, SignatureCheck, Signed};
 use crate::authority::{Action, Person, judge};
 use crate::domain::{
     Assessment, CommentId, CommitSha, FindingId, Login, PrKey, Score, Side, Standing, Thread, Trust,
@@ -302,15 +302,15 @@ impl Folding<'_> {
         let parsed = block::parse(&first.body);
         let verdict = sources.verify(&parsed, None);
         // What we signed is ours, whatever account we had then.
-        if !sources.is_ours(first.author.as_ref()) && verdict != Verdict::Ours {
+        if !sources.is_ours(first.author.as_ref()) && verdict != SignatureCheck::Ours {
             return None;
         }
         let hidden = parsed.hidden.clone();
         let finding_id: Option<FindingId> =
             hidden.as_ref().and_then(|h| h.id.as_ref()?.parse().ok());
         let listed = self.manifest.score(finding_id.as_ref());
-        let tampered = verdict == Verdict::Forged
-            || (verdict == Verdict::Unknown && listed.is_some())
+        let tampered = verdict == SignatureCheck::Forged
+            || (verdict == SignatureCheck::Unknown && listed.is_some())
             || self.edited_by_another(root);
         let assessment = assessment(&parsed, listed, tampered)?;
         if tampered {
@@ -389,10 +389,10 @@ impl Folding<'_> {
 }
 
 /// Decides how far a thread's own words are trusted.
-fn trust(tampered: bool, verdict: Verdict) -> Trust {
+fn trust(tampered: bool, verdict: SignatureCheck) -> Trust {
     match (tampered, verdict) {
         (true, _) => Trust::Tampered,
-        (false, Verdict::Ours) => Trust::Signed,
+        (false, SignatureCheck::Ours) => Trust::Signed,
         (false, _) => Trust::Unsigned,
     }
 }
@@ -436,12 +436,12 @@ impl Sources<'_> {
         parsed
             .hidden
             .as_ref()
-            .filter(|_| self.verify(parsed, root) == Verdict::Ours)
+            .filter(|_| self.verify(parsed, root) == SignatureCheck::Ours)
     }
 
-    fn verify(&self, parsed: &Block, root: Option<CommentId>) -> Verdict {
+    fn verify(&self, parsed: &Block, root: Option<CommentId>) -> SignatureCheck {
         let Some(hidden) = &parsed.hidden else {
-            return Verdict::Unknown;
+            return SignatureCheck::Unknown;
         };
         let visible = parsed.visible.as_ref().map(serde_json::to_value);
         let visible = visible.and_then(Result::ok).unwrap_or(Value::Null);

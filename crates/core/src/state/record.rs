@@ -2,9 +2,9 @@
 //! reviewed twice. Signed, because a forged one would show green without a review.
 
 use super::block::{self, Kind, Listed};
-use super::undelivered::Undelivered;
-use super::signature::{Keys, Signed, Verdict};
+use super::signature::{Keys, SignatureCheck, Signed};
 use super::spending::Spent;
+use super::undelivered::Undelivered;
 use crate::domain::{
     CommentId, CommitSha, FindingId, PASSES, Passes, PrKey, Resolution, Score, Thread,
 };
@@ -235,7 +235,7 @@ pub fn read(text: &str, pr: &PrKey, keys: &Keys) -> Option<Record> {
     let envelope: Envelope = serde_json::from_str(json).ok()?;
     let signed = content(pr, &envelope.record);
     let verdict = keys.verify(&signed, envelope.kid.as_deref(), envelope.sig.as_deref());
-    (verdict == Verdict::Ours)
+    (verdict == SignatureCheck::Ours)
         .then(|| serde_json::from_value(envelope.record).ok())
         .flatten()
 }
@@ -247,7 +247,7 @@ pub fn from_manifest(body: &str, pr: &PrKey, keys: &Keys) -> Option<Record> {
     let value = serde_json::to_value(&hidden).ok()?;
     let signed = content(pr, &value);
     let verdict = keys.verify(&signed, hidden.kid.as_deref(), hidden.sig.as_deref());
-    let ours = hidden.kind == Kind::Manifest && verdict == Verdict::Ours;
+    let ours = hidden.kind == Kind::Manifest && verdict == SignatureCheck::Ours;
     ours.then(|| serde_json::from_value(hidden.record?).ok())
         .flatten()
 }

@@ -30,7 +30,7 @@ impl std::fmt::Debug for Key {
 
 /// The result of checking a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SignatureCheck {
     Ours,
     /// No signature, or one by a key that we do not have.
     Unknown,
@@ -84,17 +84,22 @@ impl Keys {
     }
 
     #[must_use]
-    pub fn verify(&self, content: &Signed<'_>, kid: Option<&str>, sig: Option<&str>) -> Verdict {
+    pub fn verify(
+        &self,
+        content: &Signed<'_>,
+        kid: Option<&str>,
+        sig: Option<&str>,
+    ) -> SignatureCheck {
         let (Some(kid), Some(sig)) = (kid, sig) else {
-            return Verdict::Unknown;
+            return SignatureCheck::Unknown;
         };
         let Some(key) = self.0.iter().find(|key| key.kid == kid) else {
-            return Verdict::Unknown;
+            return SignatureCheck::Unknown;
         };
         if key.accepts(content, sig) {
-            Verdict::Ours
+            SignatureCheck::Ours
         } else {
-            Verdict::Forged
+            SignatureCheck::Forged
         }
     }
 }
@@ -196,34 +201,34 @@ mod tests {
         };
         let (kid, sig) = keys.sign(&content).unwrap();
         let check = |content: &Signed<'_>| keys.verify(content, Some(&kid), Some(&sig));
-        assert_eq!(check(&content), Verdict::Ours);
+        assert_eq!(check(&content), SignatureCheck::Ours);
         let lowered = json!({"score": 1});
         assert_eq!(
             check(&Signed {
                 visible: &lowered,
                 ..content
             }),
-            Verdict::Forged
+            SignatureCheck::Forged
         );
         assert_eq!(
             check(&Signed {
                 pr: &pr(2),
                 ..content
             }),
-            Verdict::Forged
+            SignatureCheck::Forged
         );
         assert_eq!(
             check(&Signed {
                 root: Some(CommentId(5)),
                 ..content
             }),
-            Verdict::Forged
+            SignatureCheck::Forged
         );
         assert_eq!(
             keys.verify(&content, Some(&kid), Some("zz")),
-            Verdict::Forged
+            SignatureCheck::Forged
         );
-        assert_eq!(keys.verify(&content, None, None), Verdict::Unknown);
+        assert_eq!(keys.verify(&content, None, None), SignatureCheck::Unknown);
     }
 
     #[test]
@@ -237,8 +242,8 @@ mod tests {
         };
         let (kid, sig) = keys(&["old"]).sign(&content).unwrap();
         let verdict = |secrets: &[&str]| keys(secrets).verify(&content, Some(&kid), Some(&sig));
-        assert_eq!(verdict(&["new", "old"]), Verdict::Ours);
-        assert_eq!(verdict(&["new"]), Verdict::Unknown);
+        assert_eq!(verdict(&["new", "old"]), SignatureCheck::Ours);
+        assert_eq!(verdict(&["new"]), SignatureCheck::Unknown);
     }
 
     #[test]

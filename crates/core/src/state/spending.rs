@@ -338,7 +338,8 @@ mod tests {
                 )
             })
             .collect();
-        let kept = Account::from_records(&[record(&runs, 0, 0.0)]).entered_in(Record::default(), TODAY);
+        let kept =
+            Account::from_records(&[record(&runs, 0, 0.0)]).entered_in(Record::default(), TODAY);
         let json = serde_json::to_string(&kept).unwrap();
         assert!(json.len() < 30_000, "{}", json.len());
         assert_eq!(kept.spent[0].run, format!("{:016x}", 1_999));
@@ -352,7 +353,10 @@ mod tests {
             spent("c", TODAY, f64::INFINITY),
             spent("d", TODAY, 2.0),
         ];
-        assert!(is(Account::from_records(&[record(&odd, 0, 0.0)]).cost_on(TODAY), 2.0));
+        assert!(is(
+            Account::from_records(&[record(&odd, 0, 0.0)]).cost_on(TODAY),
+            2.0
+        ));
     }
 
     #[test]

@@ -185,7 +185,10 @@ mod tests {
     #[test]
     fn what_a_record_cannot_hold_is_not_promised() {
         let long = finding(Anchor::File, &"word ".repeat(2_000));
-        assert_eq!(all([&long, &long]).map(|undelivered| undelivered.len()), Some(2));
+        assert_eq!(
+            all([&long, &long]).map(|undelivered| undelivered.len()),
+            Some(2)
+        );
         assert_eq!(all([&long, &long, &long]), None);
         let brackets = finding(Anchor::File, &"<".repeat(5_000));
         assert_eq!(all([&brackets]), None);

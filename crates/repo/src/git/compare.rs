@@ -70,7 +70,7 @@ impl Repository {
 }
 
 /// One record of the raw format.
-struct Change {
+struct RawChange {
     letter: u8,
     objects: Objects,
     previous: Option<Vec<u8>>,
@@ -86,7 +86,7 @@ struct Section {
 }
 
 /// `:<mode> <mode> <id> <id> <letter><score>`, NUL, path, NUL, and for a rename a second path.
-fn changes(raw: &[u8]) -> Result<Vec<Change>> {
+fn changes(raw: &[u8]) -> Result<Vec<RawChange>> {
     let mut fields = raw.split(|&b| b == 0).filter(|field| !field.is_empty());
     let mut changes = Vec::new();
     let unreadable = "git diff-tree printed a record that cannot be read";
@@ -107,7 +107,7 @@ fn changes(raw: &[u8]) -> Result<Vec<Change>> {
         } else {
             (None, first)
         };
-        changes.push(Change {
+        changes.push(RawChange {
             letter,
             objects: Objects {
                 old_mode: mode(old_mode).context(unreadable)?,
@@ -213,7 +213,7 @@ impl SectionReader {
     }
 }
 
-fn join(changes: Vec<Change>, sections: Vec<Section>) -> Result<Vec<FileDiff>> {
+fn join(changes: Vec<RawChange>, sections: Vec<Section>) -> Result<Vec<FileDiff>> {
     let mut sections = sections.into_iter();
     let mut taken = HashSet::new();
     let mut files = Vec::with_capacity(changes.len());

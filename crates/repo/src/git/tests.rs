@@ -54,7 +54,7 @@ async fn a_full_checkout_is_used_as_it_is() {
         .ensure(&[&base, &head], &nowhere())
         .await
         .unwrap();
-    assert_eq!(source, Source::Workspace);
+    assert_eq!(source, ObjectSource::Workspace);
     assert_eq!(opened.repository.diff(&base, &head).await.unwrap().len(), 2);
 }
 
@@ -81,7 +81,7 @@ async fn shallow_and_partial_checkouts_are_completed_by_a_fetch() {
             .repository
             .ensure(&[&base, &head], &remote(url.clone(), "t0ken"))
             .await;
-        assert_eq!(source.unwrap(), Source::Fetched, "{options:?}");
+        assert_eq!(source.unwrap(), ObjectSource::Fetched, "{options:?}");
         assert_eq!(opened.repository.diff(&base, &head).await.unwrap().len(), 2);
     }
 }
@@ -95,10 +95,10 @@ async fn without_a_checkout_the_two_commits_are_fetched_once() {
     let ensured = repository
         .ensure(&[&base, &head], &remote(url, "t0ken"))
         .await;
-    assert_eq!(ensured.unwrap(), Source::Fetched);
+    assert_eq!(ensured.unwrap(), ObjectSource::Fetched);
     assert_eq!(
         repository.ensure(&[&head], &nowhere()).await.unwrap(),
-        Source::Fetched
+        ObjectSource::Fetched
     );
     let old = repository.file(&base, "gone.txt", 100).await.unwrap();
     assert_eq!(old.as_deref(), Some("old\n"));
@@ -241,7 +241,7 @@ async fn a_workspace_under_an_awkward_name_is_borrowed_all_the_same() {
         .repository
         .ensure(&[&base, &head], &nowhere())
         .await;
-    assert_eq!(source.unwrap(), Source::Workspace);
+    assert_eq!(source.unwrap(), ObjectSource::Workspace);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //! of paths and a diff go in, a list of files comes out.
 
 use super::names::{Names, Reason};
-use super::{Caps, LeftOut, Source};
+use super::{Caps, LeftOut, SnapshotSource};
 use crate::git::{EntryKind, TreeEntry};
 use reviewer_core::context::rules;
 use reviewer_core::domain::FileDiff;
@@ -50,7 +50,12 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Names first, in the tree's own order, so that they do not depend on what changed; then what fits.
-    pub(super) fn new(head: Vec<TreeEntry>, source: &Source<'_>, dir: &Path, caps: &Caps) -> Self {
+    pub(super) fn new(
+        head: Vec<TreeEntry>,
+        source: &SnapshotSource<'_>,
+        dir: &Path,
+        caps: &Caps,
+    ) -> Self {
         let near = Near::to(source.changed);
         let mut names = Names::default();
         let mut plan = Self {

@@ -59,7 +59,7 @@ async fn snapshot_with(
 ) -> Written {
     let dir = TempDir::new().unwrap();
     let opened = work.open();
-    let source = Source {
+    let source = SnapshotSource {
         head,
         base: &[],
         changed,
@@ -75,7 +75,7 @@ async fn snapshot_of_change(work: &Work, base: &CommitSha, head: &CommitSha) -> 
     let dir = TempDir::new().unwrap();
     let opened = work.open();
     let repository = &opened.repository;
-    let source = Source {
+    let source = SnapshotSource {
         head,
         base: &repository.tree(base).await.unwrap(),
         changed: &repository.diff(base, head).await.unwrap(),
@@ -430,7 +430,7 @@ async fn a_directory_that_is_not_empty_or_is_a_link_is_refused() {
     std::fs::create_dir(dir.path().join("empty")).unwrap();
     std::os::unix::fs::symlink("empty", dir.path().join("link")).unwrap();
     for path in [dir.path().to_owned(), dir.path().join("link")] {
-        let source = Source {
+        let source = SnapshotSource {
             head: &head,
             base: &[],
             changed: &[],

@@ -2,7 +2,7 @@
 //! shapes, because here the value must be judged: most of what stands beside such a word is code.
 
 use super::secret_shapes::compiled;
-use super::{Hit, Kind, Source, judge};
+use super::{Hit, SecretKind, Source, judge};
 use regex::{Captures, Regex};
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -146,7 +146,7 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
         if last.start <= span.start && span.end <= last.end {
             continue;
         }
-        let place = Place {
+        let place = ValuePlace {
             before: &text[..whole.start()],
             quoted: quote.is_some(),
             captures: &captures,
@@ -163,13 +163,13 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
 }
 
 /// The place of a value.
-struct Place<'a> {
+struct ValuePlace<'a> {
     before: &'a str,
     quoted: bool,
     captures: &'a Captures<'a>,
 }
 
-impl Place<'_> {
+impl ValuePlace<'_> {
     fn group(&self, name: &str) -> &str {
         self.captures.name(name).map_or("", |group| group.as_str())
     }
@@ -179,7 +179,7 @@ impl Place<'_> {
     }
 
     /// Returns the kind of secret that the value is, and where in it the secret starts.
-    fn judge(&self, value: &str) -> Option<(Kind, usize)> {
+    fn judge(&self, value: &str) -> Option<(SecretKind, usize)> {
         let quoted = self.quoted;
         let between = self.group("between").trim();
         let linked = matches!(between, "is" | "was");
@@ -217,9 +217,9 @@ impl Place<'_> {
             let (user, password) = value.split_once(':')?;
             let plain = !self.has("service") && !self.has("other") && !user.is_empty();
             (plain && assigned && judge::disordered(password))
-                .then_some((Kind("password"), user.len() + 1))
+                .then_some((SecretKind("password"), user.len() + 1))
         };
-        found.then_some((Kind(label), 0)).or_else(pair)
+        found.then_some((SecretKind(label), 0)).or_else(pair)
     }
 
     /// Returns the text before "key": in the same name or, if that is all of it, the entry that is named one space

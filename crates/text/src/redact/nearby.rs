@@ -3,7 +3,7 @@
 //! be nothing else counts.
 
 use super::secret_shapes::{compiled, goes_on};
-use super::{Hit, Kind, Source, judge};
+use super::{Hit, SecretKind, Source, judge};
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -54,7 +54,7 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
         if secret {
             hits.push(Hit {
                 span: value.range(),
-                kind: Kind("key or token"),
+                kind: SecretKind("key or token"),
                 source: Source::Context,
             });
         }

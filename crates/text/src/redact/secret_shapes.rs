@@ -2,7 +2,7 @@
 //! these need none.
 
 use super::judge;
-use super::{Hit, Kind, Source};
+use super::{Hit, SecretKind, Source};
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -110,14 +110,14 @@ const TABLE: &[(&str, &str, Ask)] = &[
 ];
 
 struct Shape {
-    kind: Kind,
+    kind: SecretKind,
     regex: Regex,
     ask: Ask,
 }
 
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     let shape = |&(kind, pattern, ask): &(&'static str, &str, Ask)| Shape {
-        kind: Kind(kind),
+        kind: SecretKind(kind),
         regex: compiled(pattern),
         ask,
     };

@@ -62,8 +62,8 @@ fn a_finding_about_a_committed_secret_keeps_its_kind_and_place() {
         clean(&finding),
         "`src/deploy.ts:12` commits `[redacted: AWS key]`; rotate it and read it from the environment."
     );
-    assert_eq!(cleaned, BTreeMap::from([(Kind("AWS key"), 1)]));
-    assert_eq!(Kind("AWS key").to_string(), "[redacted: AWS key]");
+    assert_eq!(cleaned, BTreeMap::from([(SecretKind("AWS key"), 1)]));
+    assert_eq!(SecretKind("AWS key").to_string(), "[redacted: AWS key]");
 }
 
 #[test]
@@ -229,7 +229,11 @@ fn the_word_beside_a_value_gives_it_away() {
         ("jwt_secret: '7`D\"}/vYR)T;W5]EBrf;_&k>qX'".into(), "secret"),
     ] {
         let cleaned = Redactor::new([]).clean_counted(&text);
-        assert_eq!(cleaned.counts, BTreeMap::from([(Kind(kind), 1)]), "{text}");
+        assert_eq!(
+            cleaned.counts,
+            BTreeMap::from([(SecretKind(kind), 1)]),
+            "{text}"
+        );
         assert!(!cleaned.text.contains(&key[..12]), "{}", cleaned.text);
     }
     assert_eq!(

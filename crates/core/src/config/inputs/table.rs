@@ -3,7 +3,7 @@
 
 use super::Input;
 use crate::config::shape::Shape;
-use crate::config::values::{self, Refusal};
+use crate::config::values::{self, InvalidValue};
 
 /// All inputs, in the order in which `action.yml` and the documentation list them.
 pub const INPUTS: &[Input] = &[
@@ -266,7 +266,7 @@ pub const INPUTS: &[Input] = &[
 ];
 
 /// Writes a value to its place; one that is there stands in an `Option` as well.
-fn put<V: Into<T>, T>(place: &mut T, read: Result<V, Refusal>) -> Result<(), Refusal> {
+fn put<V: Into<T>, T>(place: &mut T, read: Result<V, InvalidValue>) -> Result<(), InvalidValue> {
     *place = read?.into();
     Ok(())
 }

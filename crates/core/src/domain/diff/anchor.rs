@@ -201,7 +201,7 @@ impl View {
         })
     }
 
-    fn find(&self, reading: &Reading, line: Option<u32>) -> Vec<Hit> {
+    fn find(&self, reading: &QuoteReading, line: Option<u32>) -> Vec<Hit> {
         let windows = self.rows.windows(reading.lines.len());
         windows
             .filter_map(|rows| {
@@ -263,7 +263,7 @@ struct Hit {
 
 impl Hit {
     /// The least is the best: at the line named, then whole lines, then the side meant, then near.
-    fn rank(&self, reading: &Reading, line: Option<u32>) -> impl Ord + use<> {
+    fn rank(&self, reading: &QuoteReading, line: Option<u32>) -> impl Ord + use<> {
         let distance = line.map_or(0, |line| {
             let below = self.first.saturating_sub(line);
             below.max(line.saturating_sub(self.last))
@@ -289,12 +289,12 @@ impl Hit {
 }
 
 /// One way to understand a quote.
-struct Reading {
+struct QuoteReading {
     lines: Vec<String>,
     prefers: Side,
 }
 
-impl Reading {
+impl QuoteReading {
     fn new<'a>(lines: impl Iterator<Item = &'a str>, prefers: Side) -> Option<Self> {
         let lines: Vec<String> = lines.map(normalise).collect();
         let first = lines.iter().position(|line| !line.is_empty())?;
@@ -308,12 +308,12 @@ impl Reading {
 
 /// The quote as it is; then, since models copy what they see, without line numbers, without diff markers,
 /// and last as one side of a piece of diff.
-fn readings(quote: &str) -> Vec<Reading> {
+fn readings(quote: &str) -> Vec<QuoteReading> {
     let plain: Vec<&str> = quote.lines().collect();
     let ungutter: Vec<&str> = plain.iter().map(|line| strip_gutter(line)).collect();
     let mut readings = vec![
-        Reading::new(plain.iter().copied(), Side::Right),
-        Reading::new(ungutter.iter().copied(), Side::Right),
+        QuoteReading::new(plain.iter().copied(), Side::Right),
+        QuoteReading::new(ungutter.iter().copied(), Side::Right),
     ];
     for lines in [&plain, &ungutter] {
         let unmarked = || lines.iter().map(|line| strip_marker(line));
@@ -328,9 +328,9 @@ fn readings(quote: &str) -> Vec<Reading> {
         } else {
             Side::Right
         };
-        readings.push(Reading::new(unmarked().map(|(_, text)| text), side));
-        readings.push(Reading::new(only('-'), Side::Right));
-        readings.push(Reading::new(only('+'), Side::Left));
+        readings.push(QuoteReading::new(unmarked().map(|(_, text)| text), side));
+        readings.push(QuoteReading::new(only('-'), Side::Right));
+        readings.push(QuoteReading::new(only('+'), Side::Left));
     }
     readings.into_iter().flatten().collect()
 }

@@ -24,7 +24,7 @@ struct World {
     draft: bool,
     request: Option<Request>,
     acceptor: Option<(Login, bool, &'static str)>,
-    obstacle: Option<Obstacle>,
+    obstacle: Option<ModelObstacle>,
 }
 
 impl World {
@@ -246,7 +246,7 @@ fn a_question_about_a_draft_is_answered_without_a_review() {
 #[test]
 fn without_a_key_only_what_needs_no_model_is_concluded() {
     let mut world = World::new();
-    world.obstacle = Some(Obstacle::NoKey(SkipReason::ForkWithoutSecrets {
+    world.obstacle = Some(ModelObstacle::NoKey(SkipReason::ForkWithoutSecrets {
         mention: "@bot".into(),
     }));
     assert!(matches!(world.decide().task, Task::Skip(_)));
@@ -259,7 +259,7 @@ fn without_a_key_only_what_needs_no_model_is_concluded() {
 #[test]
 fn a_gate_whose_settings_cannot_be_read_fails_unless_there_is_nothing_to_judge() {
     let mut world = World::reviewed();
-    world.obstacle = Some(Obstacle::Settings("The file cannot be read.".into()));
+    world.obstacle = Some(ModelObstacle::Settings("The file cannot be read.".into()));
     let failed = Task::Fail("The file cannot be read.".into());
     assert_eq!(world.decide().task, failed);
     world.files = 0;
@@ -385,7 +385,7 @@ proptest! {
         let mut world = World::new();
         (world.required, world.from_fork, world.draft) = (required, from_fork, draft);
         let reason = SkipReason::ForkWithoutSecrets { mention: "@bot".into() };
-        world.obstacle = (!key).then_some(Obstacle::NoKey(reason));
+        world.obstacle = (!key).then_some(ModelObstacle::NoKey(reason));
         world.request = command.map(|command| Request { comment: CommentId(70), command });
         if matches!(world.decide().task, Task::Conclude(_)) {
             prop_assert_eq!(required, 0);

@@ -4,10 +4,10 @@ use super::{Comment, Conversation, ESCALATED_MARKER, RESOLVED_MARKER, Sources};
 use crate::authority::{Action, Person, Stake, judge};
 use crate::domain::{Awaiting, CommentId, Login, Reply, Resolution, Status};
 use crate::state::block::{self, Block, Conversation as Closing, Kind};
-use crate::state::signature::Verdict;
+use crate::state::signature::SignatureCheck;
 
 /// The state of a thread.
-pub(super) struct Outcome {
+pub(super) struct ThreadState {
     pub(super) status: Status,
     pub(super) awaiting: Awaiting,
     pub(super) resolution: Option<Resolution>,
@@ -88,7 +88,8 @@ impl Discussion {
             .hidden
             .as_ref()
             .is_some_and(|hidden| hidden.seq > self.seq);
-        let ours = sources.is_ours(comment.author.as_ref()) || (verdict == Verdict::Ours && news);
+        let ours =
+            sources.is_ours(comment.author.as_ref()) || (verdict == SignatureCheck::Ours && news);
         if !ours {
             self.replies.push(Reply {
                 id: comment.id,
@@ -100,13 +101,13 @@ impl Discussion {
             return;
         }
         match verdict {
-            Verdict::Forged => warnings.push(format!(
+            SignatureCheck::Forged => warnings.push(format!(
                 "Reply {} in thread {root} does not match its signature.",
                 comment.id
             )),
-            Verdict::Ours => self.hear(comment, &parsed, true),
-            Verdict::Unknown if !self.gates => self.hear(comment, &parsed, false),
-            Verdict::Unknown => {
+            SignatureCheck::Ours => self.hear(comment, &parsed, true),
+            SignatureCheck::Unknown if !self.gates => self.hear(comment, &parsed, false),
+            SignatureCheck::Unknown => {
                 if kind_of(&comment.body, &parsed) == Kind::Resolve {
                     self.unverified = Some(comment.id);
                 }
@@ -162,7 +163,7 @@ impl Discussion {
         &self,
         conversation: Option<&Conversation>,
         sources: &Sources<'_>,
-    ) -> Outcome {
+    ) -> ThreadState {
         let closer = self.closer(conversation, sources);
         let (status, because) = self.status(conversation, closer);
         let resolution = match (closer, self.decision) {
@@ -170,7 +171,7 @@ impl Discussion {
             (None, Some(decision)) => decision.resolution,
             (None, None) => Resolution::Conceded,
         };
-        Outcome {
+        ThreadState {
             status,
             awaiting: self.awaiting(status, sources.author),
             resolution: (status == Status::Resolved).then_some(resolution),

@@ -186,7 +186,7 @@ async fn a_submodule_is_a_change_of_one_line() {
             .ensure(&[&base, &head], &nowhere())
             .await
             .unwrap(),
-        Source::Workspace
+        ObjectSource::Workspace
     );
     let files = opened.repository.diff(&base, &head).await.unwrap();
     assert_eq!(

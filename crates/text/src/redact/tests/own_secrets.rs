@@ -47,8 +47,11 @@ fn the_replacement_says_whose_secret_it_was() {
         cleaned.text,
         "a [redacted: secret of this run] b [redacted: secret of this run] c"
     );
-    assert_eq!(cleaned.counts, BTreeMap::from([(Kind::OWN, 2)]));
-    assert_eq!(Kind::OWN.to_string(), "[redacted: secret of this run]");
+    assert_eq!(cleaned.counts, BTreeMap::from([(SecretKind::OWN, 2)]));
+    assert_eq!(
+        SecretKind::OWN.to_string(),
+        "[redacted: secret of this run]"
+    );
 }
 
 #[test]
@@ -151,7 +154,7 @@ fn text_that_comes_together_again_is_not_kept() {
     let hostile = format!("{secret}{}", "Q7x2k".repeat(20));
     let cleaned = redactor(&[secret]).clean_counted(&hostile);
     assert_eq!(cleaned.text, "[redacted: text that hides secrets]");
-    assert_eq!(cleaned.counts[&Kind::ENTANGLED], 1);
+    assert_eq!(cleaned.counts[&SecretKind::ENTANGLED], 1);
     assert_eq!(clean(secret, &cleaned.text), cleaned.text);
 }
 
