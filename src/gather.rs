@@ -2,6 +2,7 @@
 
 mod cause;
 pub(crate) mod change;
+pub(crate) mod discussion;
 pub(crate) mod excerpts;
 mod facts;
 mod file_contents;
@@ -13,7 +14,6 @@ mod prior_reviews;
 pub mod pull_request;
 pub(crate) mod settings;
 pub(crate) mod web_guard;
-pub(crate) mod words;
 
 pub(crate) use cause::spend_scope;
 pub(crate) use facts::{Facts, Frame, head_records};

@@ -81,7 +81,7 @@ async fn in_thread(
         seq: 0,
     };
     let seq = ours.map_or(0, |thread| thread.seq.saturating_add(1));
-    let speakers = words::speakers(facts);
+    let speakers = discussion::speakers(facts);
     let questions = plan::unanswered(&[*asked], &[], &us.job.host.config.mention);
     let question = questions.into_iter().next().map(|question| Question {
         thread: Some(asking(&speakers, (root, seq), &thread, asked.id)),

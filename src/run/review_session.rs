@@ -1,7 +1,7 @@
 //! A session with the model about a change, wherever the change comes from: what it is given, and how it is led.
 
 use crate::gather::change::Change;
-use crate::gather::words;
+use crate::gather::discussion;
 use crate::host::{Failure, Host};
 use crate::turns::{State, Tasks};
 use reviewer_agent::opencode::{Client, Conversation, Supervisor, profile};
@@ -88,7 +88,7 @@ pub(crate) async fn hold(
         conversation: matter.conversation,
         sensitivity: change.sensitivity,
     };
-    let suspicions = words::suspicions(host, &brief, talk.questions);
+    let suspicions = discussion::suspicions(host, &brief, talk.questions);
     let (setup, config) = (host.setup, &host.config);
     let session = host.session();
     let tasks = Tasks {

@@ -170,7 +170,7 @@ fn subject(
 ) -> Subject {
     let commits = [&facts.merge_base, &facts.pull.head_sha];
     Subject {
-        threads: words::shown_threads(&facts.threads),
+        threads: discussion::shown_threads(&facts.threads),
         changed_since,
         removed_lines,
         human_reviewers,
@@ -198,7 +198,7 @@ pub(crate) async fn talk(
             )
         })
         .collect();
-    let conversation = words::conversation(job, facts);
+    let conversation = discussion::conversation(job, facts);
     let author = pull.author.as_ref();
     let matter = Matter {
         title: &pull.title,
