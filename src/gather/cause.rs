@@ -55,7 +55,7 @@ pub(crate) async fn spend_scope(
     })
 }
 
-/// True if words of this person may cost something.
+/// True if a comment of this person may start model requests.
 pub(crate) async fn may_spend(
     job: &Job<'_>,
     pull: &PullRequest,

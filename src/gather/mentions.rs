@@ -2,13 +2,13 @@
 
 use super::facts::Facts;
 use super::memory::Memory;
-use super::{cause, words};
+use super::{cause, discussion};
 use crate::host::{Failure, Job};
 use reviewer_core::context::speakers::Speakers;
 use reviewer_core::domain::{CommentId, Login};
 use reviewer_core::event::{CommentPlace, EventKind};
 use reviewer_core::plan::agenda::{Inquiries, ReplyTo};
-use reviewer_core::plan::{self, Asking, MOST_QUESTIONS, Question, Said};
+use reviewer_core::plan::{self, MOST_QUESTIONS, Question, QuestionThread, Said};
 use reviewer_core::state::answers;
 use reviewer_github::{IssueComment, ReviewComment};
 use std::collections::HashMap;
@@ -84,7 +84,7 @@ async fn in_thread(
     let speakers = discussion::speakers(facts);
     let questions = plan::unanswered(&[*asked], &[], &us.job.host.config.mention);
     let question = questions.into_iter().next().map(|question| Question {
-        thread: Some(asking(&speakers, (root, seq), &thread, asked.id)),
+        thread: Some(question_thread(&speakers, (root, seq), &thread, asked.id)),
         ..question
     });
     Ok(Some((reply_to, question)))
@@ -204,12 +204,12 @@ fn said_in_review(comment: &ReviewComment) -> Said<'_> {
 }
 
 /// The thread of a question: where it is, and what was said there before.
-fn asking(
+fn question_thread(
     speakers: &Speakers<'_>,
     (root, seq): (CommentId, u32),
     thread: &[&ReviewComment],
     question: CommentId,
-) -> Asking {
+) -> QuestionThread {
     let first = thread.iter().find(|comment| comment.id == root);
     let place = first.map_or_else(String::new, |first| {
         let line = first.line.or(first.original_line);
@@ -221,7 +221,7 @@ fn asking(
         let who = speakers.who(comment.author.as_ref(), comment.association);
         (who, comment.body.clone())
     });
-    Asking {
+    QuestionThread {
         root,
         seq,
         place,

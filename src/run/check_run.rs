@@ -245,8 +245,8 @@ impl CheckRun {
         }
     }
 
-    /// Waits while an older run works on the same head. Says whether another run may have posted something since the
-    /// discussion was read. Without a check of our own there is no queue to stand in.
+    /// Waits while an older run works on the same head. Returns true if another run may have posted something since
+    /// the discussion was read. Without a check of our own there is no queue to stand in.
     pub(crate) async fn wait_for_turn(
         &self,
         job: &Job<'_>,

@@ -30,7 +30,7 @@ impl Recheck {
             return recheck;
         };
         if pull.review_comments != facts.pull.review_comments {
-            recheck.hear(job, facts, findings).await;
+            recheck.read_new_comments(job, facts, findings).await;
         }
         if pull.head_sha != facts.pull.head_sha {
             recheck.leave_behind(job, facts, &pull, findings).await;
@@ -53,7 +53,7 @@ impl Recheck {
     }
 
     /// Reads the comments since the facts were gathered.
-    async fn hear(&mut self, job: &Job<'_>, facts: &Facts, findings: &[Finding]) {
+    async fn read_new_comments(&mut self, job: &Job<'_>, facts: &Facts, findings: &[Finding]) {
         let author = facts.pull.author.as_ref();
         let memory = Memory::from_job(job);
         let rebuilt = match job.github.reviews(&job.pr).await {

@@ -155,7 +155,7 @@ fn voice<'a>(job: &'a Job<'_>, head: &'a CommitSha) -> Voice<'a> {
 }
 
 /// Returns the reason why the run ends before it posts something; `None`: it may. A review that cannot be posted is not
-/// begun: nobody pays for words that nobody reads. Of a fork's own events this is no mistake: GitHub gives them a token
+/// begun: nobody pays for a review that nobody can read. Of a fork's own events this is no mistake: GitHub gives them a token
 /// that only reads.
 pub(crate) async fn may_not_comment(
     job: &Job<'_>,

@@ -76,7 +76,7 @@ impl Look<'_> {
         })
     }
 
-    /// Concludes a check for another pull request of the head, from its record alone. Says whether it has one.
+    /// Concludes a check for another pull request of the head, from its record alone. Returns false if it has none.
     pub(crate) async fn conclude_for(
         &self,
         other: &Neighbour,

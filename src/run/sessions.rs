@@ -6,7 +6,7 @@ use super::review_session::{self, Matter, Talk};
 use super::staged::{Staged, publishable};
 use super::{CheckRun, Unfinished, exits, replies};
 use crate::gather::excerpts::Excerpts;
-use crate::gather::{Facts, human_reviewers, words};
+use crate::gather::{Facts, discussion, human_reviewers};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job};
 use crate::outbox::{Outbox, Sent};

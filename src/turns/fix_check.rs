@@ -1,4 +1,4 @@
-//! The turn that checks fixes, between turn 0 and the questions. It has a session of its own, which has heard nothing of
+//! The turn that checks fixes, between turn 0 and the questions. It has a session of its own, which has seen nothing of
 //! the discussion; the review goes on in the session that it had.
 
 use super::{End, GivenUp, Outcome, PassLog, Progress, Tasks};

@@ -1,5 +1,5 @@
 //! The turns between turn 0 and the passes: one for each question. Separate from the passes, because nothing is
-//! submitted here: the model's last words are the answer.
+//! submitted here: the model's last message is the answer.
 
 use super::{Answer, End, GivenUp, Outcome, PassLog, Progress, Tasks};
 use anyhow::Result;

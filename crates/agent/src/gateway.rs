@@ -149,7 +149,7 @@ async fn pass(State((gateway, host)): State<(Gateway, Arc<str>)>, request: Reque
     match passed {
         Ok(answer) => answer,
         Err(refusal) => {
-            // The words are ours, but for short plain names of keys and values.
+            // The sentence is the gateway's own, apart from short plain names of keys and values.
             if gateway.0.warned.swap(true, Ordering::Relaxed) {
                 tracing::debug!("{refusal}");
             } else {

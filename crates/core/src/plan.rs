@@ -218,12 +218,12 @@ pub struct Question {
     pub author: Login,
     pub text: String,
     /// The review thread it was asked in; `None`: below the description.
-    pub thread: Option<Asking>,
+    pub thread: Option<QuestionThread>,
 }
 
 /// A review thread in which something is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asking {
+pub struct QuestionThread {
     pub root: CommentId,
     /// The number that our reply gets in a thread of ours, 0 in others'.
     pub seq: u32,
@@ -236,8 +236,8 @@ pub struct Asking {
 /// No run answers more questions than this; nobody asks as many in earnest.
 pub const MOST_QUESTIONS: usize = 10;
 
-/// The questions among comments that nobody has answered, oldest first. What carries a block of ours is our own
-/// word, whoever's token posted it.
+/// The questions among comments that nobody has answered, oldest first. A comment with a block of the reviewer is its
+/// own, whoever's token posted it.
 #[must_use]
 pub fn unanswered(comments: &[Said<'_>], answered: &[CommentId], mention: &str) -> Vec<Question> {
     let questions = comments.iter().filter_map(|said| {

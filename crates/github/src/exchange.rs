@@ -47,7 +47,7 @@ pub(super) enum Class {
     Read,
     /// Freely, because doing it twice is doing it once; spaced like every write.
     Repeatable,
-    /// Only by whoever has looked whether it happened.
+    /// Only after the caller has looked whether it happened.
     Once,
 }
 

@@ -61,7 +61,7 @@ impl TokenSink for Sink {
     }
 }
 
-/// Writes words, and remembers what stands between them until the next one.
+/// Writes words, and keeps the white space between them until the next one.
 struct Writer {
     base: Url,
     most: usize,

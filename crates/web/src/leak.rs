@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// So many words in a row are a quotation, so many letters of them at least.
+/// The number of words in a row that make a quotation, and the least number of letters in them.
 const WORDS: usize = 5;
 const LINE_WORDS: usize = 4;
 const LETTERS: usize = 24;

@@ -23,9 +23,9 @@ const VERSION: &str = "mcp-protocol-version";
 /// The reason why there are no results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SearchFailure {
-    /// In our words.
+    /// The reviewer's own sentence.
     Ours(String),
-    /// In the words of the endpoint: foreign text.
+    /// The endpoint's message: foreign text.
     Theirs(String),
 }
 
@@ -122,7 +122,7 @@ impl Search {
         }
     }
 
-    /// `None` if the endpoint does not want to be greeted either.
+    /// `None` if the endpoint takes no `initialize` either.
     async fn greet(&self) -> Result<Option<Session>, SearchFailure> {
         let response = send(self.request(&wire::initialize())).await?;
         if !response.status().is_success() {
@@ -182,7 +182,7 @@ async fn read(response: Response) -> Result<String, SearchFailure> {
     }
 }
 
-/// Ends with the answer: the endpoint may hold the stream open for ever.
+/// Ends with the answer: the endpoint may never close the stream.
 async fn answer_in_stream(response: Response) -> Option<Result<String, String>> {
     let mut left = MOST_BYTES;
     let capped = response.bytes_stream().take_while(move |chunk| {

@@ -10,7 +10,7 @@ pub(super) enum Shape {
     Free,
     /// No object and no list, and no address: what a key gets that is not listed.
     Plain,
-    /// No object and no list; words of the model, or words for it.
+    /// Neither an object nor a list: text of the model, or text for it.
     Text,
     /// The configured model.
     Model,

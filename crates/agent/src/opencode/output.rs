@@ -1,4 +1,4 @@
-//! The last words of a process, bounded and without its secrets, for the sentences about its end. Separate
+//! The last output of a process, bounded and without its secrets, for the sentences about its end. Separate
 //! from starting it, because a process that writes without end must not cost memory without end.
 
 use secrecy::{ExposeSecret, SecretString};

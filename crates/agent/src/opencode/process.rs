@@ -1,5 +1,5 @@
 //! Starting and ending `opencode serve`. Separate from the client, because this is about a process: its port,
-//! its environment, its last words and its end.
+//! its environment, its last output and its end.
 #![expect(clippy::disallowed_methods, reason = "edge: starts the sidecar")]
 
 use super::client::Client;

@@ -120,7 +120,7 @@ pub fn config(
 }
 
 /// OpenCode takes the last rule that matches, so `*` stands first (which it also does in sorted order), and
-/// the names that it sets to `ask` by default are denied by name: an `ask` waits for ever without a person.
+/// the names that it sets to `ask` by default are denied by name: without a person, an `ask` never ends.
 fn permissions(allowed: &[String]) -> Value {
     let mut rules = serde_json::Map::new();
     rules.insert("*".to_owned(), json!("deny"));

@@ -75,7 +75,7 @@ fn resident(group: Pid) -> u64 {
 
 /// The memory of a process of the group. One whose first thread has ended shows it in its other threads only.
 fn of_process(process: &Path, group: Pid) -> Option<u64> {
-    // What is no process, or is one no more, has no such file. A process names itself, in any bytes.
+    // Only a process that still runs has such a file. A process names itself, in any bytes.
     let status = |folder: &Path| {
         let text = fs::read(folder.join("status")).ok()?;
         Some(String::from_utf8_lossy(&text).into_owned())

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Everything the sidecar may reach. What is not named here is out of reach.
+/// Everything the sidecar may reach. Everything else is out of reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxSpec {
     /// Folders and files that it may read.

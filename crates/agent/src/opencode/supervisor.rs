@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 
 /// The maximum number of times that a run replaces its sidecar. One that keeps dying fails because of its prompts.
 pub(crate) const MOST_RESTARTS: usize = 2;
-/// So many times in a row it is asked for its health in vain; together with the pauses 25 s.
+/// The number of failed health checks in a row after which it is given up; together with the pauses 25 s.
 const MISSES: u32 = 5;
 const HEALTH_PAUSE: Duration = Duration::from_secs(1);
 const HEALTH_LIMIT: Duration = Duration::from_secs(4);
@@ -60,7 +60,7 @@ impl Process {
         self.generation == other.generation
     }
 
-    /// Waits until it was asked for its health in vain several times in a row. Once says nothing: it may be busy.
+    /// Waits until several health checks in a row have failed. A single one proves nothing: the process may be busy.
     async fn unresponsive(&self) {
         let limit = self.clock.shortened(HEALTH_LIMIT).max(SHORTEST_LIMIT);
         let mut missed = 0;

@@ -1,5 +1,5 @@
-//! OpenCode's JSON, read into our words. Only what we use is named, and nothing that is missing is an error
-//! unless there is no going on without it: the sidecar is another program, with versions of its own.
+//! Parses OpenCode's JSON into the types of this crate. Only fields in use are named, and a missing one is an error
+//! only where nothing works without it: the sidecar is another program, with versions of its own.
 
 use reviewer_core::review::sidecar_events::{
     ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,

@@ -27,7 +27,7 @@ pub(crate) const TOOL: Tool<SharedDesk> = Tool {
 
 fn call(desk: &mut Desk, _: JsonObject) -> Answer {
     if desk.ledger.current() == Some(Stage::FixCheck) {
-        // Whoever checks a fix hears none of the discussion.
+        // A check of fixes gets none of the discussion.
         return Err(desk::ONLY_FIX_CHECKS.into());
     }
     let subject = desk.subject();

@@ -1,4 +1,4 @@
-//! The one MCP server, whatever its tools work on. What the model says loses its secrets here, and so do the answers.
+//! The one MCP server, whatever its tools work on. Secrets are removed here, from the model's arguments and from the answers.
 
 use super::tool::{Answer, BoundTool, Redaction};
 use reviewer_text::redact::Redactor;
@@ -97,20 +97,20 @@ mod tests {
     use std::sync::Mutex;
 
     /// The calls that the tools of the tests received.
-    type Heard = Arc<Mutex<Vec<Value>>>;
+    type Received = Arc<Mutex<Vec<Value>>>;
 
-    /// Takes its time, and repeats what it heard.
-    fn repeat(heard: Heard, given: JsonObject) -> BoxFuture<'static, Answer> {
+    /// Takes its time, and repeats what it received.
+    fn repeat(received: Received, given: JsonObject) -> BoxFuture<'static, Answer> {
         async move {
             tokio::task::yield_now().await;
             let said = given["said"].clone();
-            heard.lock().unwrap().push(said.clone());
+            received.lock().unwrap().push(said.clone());
             Err(format!("Not {said}."))
         }
         .boxed()
     }
 
-    const REPEATS: Tool<Heard> = Tool {
+    const REPEATS: Tool<Received> = Tool {
         server: "test",
         name: "repeat",
         description: "Repeats.",
@@ -120,7 +120,7 @@ mod tests {
         call: repeat,
     };
 
-    const TABLE: &[Tool<Heard>] = &[
+    const TABLE: &[Tool<Received>] = &[
         REPEATS,
         Tool {
             name: "repeat_whole",
@@ -137,9 +137,9 @@ mod tests {
     #[tokio::test]
     async fn tools_over_anything_lose_secrets_unless_they_judge_them() {
         let key = "sk-standin-0123456789abcdef0123456789abcdef";
-        let heard = Heard::default();
+        let received = Received::default();
         let handler = Handler {
-            tools: bind(TABLE, &heard).into(),
+            tools: bind(TABLE, &received).into(),
             redactor: Arc::new(Redactor::new(&[key.into()])),
         };
         let call = async |name: &'static str| {
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(call("repeat").await, format!("Not \"{redacted}\"."));
         assert_eq!(call("repeat_whole").await, format!("Not \"{key}\"."));
         assert_eq!(call("not_here").await, "There is no tool not_here.");
-        assert_eq!(*heard.lock().unwrap(), [json!(redacted), json!(key)]);
+        assert_eq!(*received.lock().unwrap(), [json!(redacted), json!(key)]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `github_reply_to_thread`: a word in a discussion, or an addition to a recorded finding.
+//! `github_reply_to_thread`: a reply in a discussion, or an addition to a recorded finding.
 
 use super::tool::{Answer, Redaction, Tool, at_desk};
 use super::{GivenThread, SharedDesk, arguments};

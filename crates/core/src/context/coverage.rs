@@ -46,7 +46,7 @@ impl Excuse {
         }
     }
 
-    /// True if it is shown all the same, beside files that have to be: it is short, and may be worth a word.
+    /// True if it is shown all the same, beside files that have to be: it is short, and may be worth a finding.
     #[must_use]
     pub fn is_shown(self) -> bool {
         !matches!(self, Self::Lock | Self::Generated | Self::Ignored)

@@ -149,7 +149,7 @@ pub fn sources(path: &str, content: &[u8]) -> Option<Sources> {
     let mut take = |text: &str| named_in(text, format, &mut sources);
     match format.syntax {
         Syntax::Binary => {
-            // What is no name of a host is no part of a URL either.
+            // Text that cannot be a host name is not part of a URL either.
             for chunk in content.utf8_chunks() {
                 for text in chunk.valid().split(|c: char| c.is_control()) {
                     let _nothing_to_read = take(text);

@@ -1,4 +1,4 @@
-//! The words of the product as types. Pure: no I/O, no clock, no serialisation formats.
+//! The terms of the product as types. Pure: no I/O, no clock, no serialisation formats.
 
 pub(crate) mod check;
 pub mod code;

@@ -178,8 +178,8 @@ fn read_html(html: &str, open: &mut usize, prose: &mut String) {
     push_if(*open == 0, rest, prose);
 }
 
-fn push_if(heard: bool, text: &str, prose: &mut String) {
-    if heard {
+fn push_if(wanted: bool, text: &str, prose: &mut String) {
+    if wanted {
         prose.push_str(text);
     }
 }

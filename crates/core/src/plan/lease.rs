@@ -20,7 +20,7 @@ pub fn holder(leases: &[Lease], own: u64, longest: Duration) -> Option<u64> {
     older(leases, own, working).into_iter().min()
 }
 
-/// Runs that have ended without a word: they began longer ago than a run can last, and are still in progress.
+/// Abandoned runs: they began longer ago than a run can last, and are still in progress.
 #[must_use]
 pub fn abandoned(leases: &[Lease], own: u64, longest: Duration) -> Vec<u64> {
     let ended = |since: Option<u64>| since.is_some_and(|since| since > longest.as_secs());

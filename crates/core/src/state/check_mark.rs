@@ -1,5 +1,5 @@
 //! The mark of our check runs: whose run opened them, for which pull request and diff. The lease in the text is signed,
-//! because a check run in progress that is believed to be ours makes every other run on the head wait.
+//! because a check run in progress that is taken for the reviewer's makes every other run on the head wait.
 
 use super::signature::{Keys, SignatureCheck, Signed};
 use crate::domain::{CommitSha, PrKey};

@@ -360,7 +360,7 @@ impl Folding<'_> {
     fn remark(&self, group: &[&Comment]) -> Option<Remark> {
         let first = group.iter().find(|comment| comment.id == self.root)?;
         let author = first.author.clone()?;
-        // Not the author's: whoever says a defect first would keep us from saying it.
+        // Not the author's: the author could report a defect first to keep the reviewer from reporting it.
         let parsed = block::parse(&first.body);
         if self.sources.believed(&parsed, None).is_some() {
             return None;

@@ -1,5 +1,5 @@
 //! Signatures of blocks and records. Anybody who may write to the pull request can write a block; only the
-//! holder of the key can write one that is believed.
+//! holder of the key can write one that is trusted.
 
 use crate::domain::{CommentId, PrKey};
 use hkdf::Hkdf;

@@ -35,7 +35,7 @@ impl Repository {
             let (old, new) = (text(&file.objects.old_id), text(&file.objects.new_id));
             let (old, new) = match (old, new, file.status) {
                 (Some(old), Some(new), _) => (old, new),
-                // What was data before is no text that could be shown; what it became is.
+                // The old side was data and cannot be shown as text; the new side can.
                 (None, Some(new), status) if status != FileStatus::Removed => ("", new),
                 _ => continue,
             };

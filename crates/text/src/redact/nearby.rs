@@ -7,7 +7,7 @@ use super::{Hit, SecretKind, Source, judge};
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// So far a word reaches.
+/// The distance at which a word still makes a value a secret.
 const REACH: usize = 80;
 
 /// Words that speak of a secret. The replacement of a secret contains none of them.

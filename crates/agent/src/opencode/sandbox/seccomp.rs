@@ -96,7 +96,7 @@ pub(super) fn refusals(architecture: &str) -> Result<[BpfProgram; 3], Error> {
     rules.insert(libc::SYS_socket, sockets()?);
     rules.insert(libc::SYS_socketpair, socket_pairs()?);
     rules.insert(libc::SYS_clone, namespaces()?);
-    // Limits and priorities of its own only: those of the same user's other processes, ours among them, are no concern of
+    // Limits and priorities of its own only: those of the same user's other processes, ours among them, are not a concern of
     // its.
     for (call, argument) in [
         (libc::SYS_prlimit64, 0),

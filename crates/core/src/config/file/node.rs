@@ -4,7 +4,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_yaml::Spanned;
 use std::fmt;
 
-/// A value of any shape. What a number or a truth value was written as is what counts.
+/// A value of any shape. A number or a truth value keeps the spelling of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Node {
     Nothing,

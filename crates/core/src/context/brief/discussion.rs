@@ -192,7 +192,7 @@ impl Brief<'_> {
         out
     }
 
-    /// Adds what is suspicious in the words of people. Our own are not theirs.
+    /// Adds the suspicious parts of people's comments. The reviewer's own comments are left out.
     pub(super) fn in_discussion(&self, questions: &[Question], found: &mut Suspicions) {
         for words in self.conversation.iter().filter(|words| !words.ours) {
             found.in_prose(&format!("comment by {}", words.who), words.body);

@@ -16,7 +16,7 @@ const ANEW: &str = include_str!("../../prompts/anew.md");
 #[derive(Debug, Clone, Copy)]
 pub enum Task<'a> {
     Threads(&'a [Excerpt]),
-    /// In a session of its own, which has heard nothing of the discussion.
+    /// In a session of its own, which has seen nothing of the discussion.
     Fixes(&'a [FixToCheck]),
     Question(&'a Question),
     /// With the part of it, counted from 1.

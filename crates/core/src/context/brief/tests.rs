@@ -7,7 +7,7 @@ use crate::domain::{
     Anchor, Assessment, Awaiting, CommentId, Finding, Login, PassNumber, Reply, Score, Side,
     Standing, Status, fixture,
 };
-use crate::plan::Asking;
+use crate::plan::QuestionThread;
 use crate::review::desk::Fate;
 
 fn score(n: u64) -> Score {
@@ -126,7 +126,7 @@ fn prompts_of(brief: &Brief<'_>) -> String {
         comment: CommentId(57),
         author: Login::new("writer"),
         text: "Who calls this?".into(),
-        thread: Some(Asking {
+        thread: Some(QuestionThread {
             root: CommentId(50),
             seq: 0,
             place: "src/page.ts:2".into(),

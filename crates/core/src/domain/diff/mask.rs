@@ -1,5 +1,5 @@
 //! Files that exist to hold secrets, and what is shown of them: keys, comment signs and blank space, `***` for all
-//! else. Separate because it is a wall: whoever reads a diff or a file for the model passes here, and what is not
+//! else. Separate because it is a security boundary: whoever reads a diff or a file for the model passes here, and what is not
 //! known to be harmless does not.
 
 use super::{FileDiff, Hidden, Hunk, LineKind, Side};

@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::{Assessment, Awaiting, Status, fixture};
-use crate::plan::Asking;
+use crate::plan::QuestionThread;
 use crate::state::block::Listed;
 use crate::state::undelivered::Undelivered;
 use proptest::prelude::*;
@@ -140,7 +140,7 @@ fn question(thread: Option<CommentId>) -> Question {
         comment: CommentId(70),
         author: Login::new("dev"),
         text: "why?".into(),
-        thread: thread.map(|root| Asking {
+        thread: thread.map(|root| QuestionThread {
             root,
             seq: 1,
             place: "src/page.ts:2".into(),

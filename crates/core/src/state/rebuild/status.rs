@@ -34,7 +34,7 @@ pub(super) struct Discussion {
     /// The highest number of our replies that are signed.
     seq: u32,
     /// The highest of those that are not. It counts among them alone: anybody who speaks under our name could
-    /// otherwise give the last number there is, and none of ours would be heard again.
+    /// otherwise give the last number there is, and no reply of the reviewer would count again.
     claimed: u32,
     replies: Vec<Reply>,
     /// The number of replies before the reviewer's last comment.
@@ -105,8 +105,8 @@ impl Discussion {
                 "Reply {} in thread {root} does not match its signature.",
                 comment.id
             )),
-            SignatureCheck::Ours => self.hear(comment, &parsed, true),
-            SignatureCheck::Unknown if !self.gates => self.hear(comment, &parsed, false),
+            SignatureCheck::Ours => self.apply(comment, &parsed, true),
+            SignatureCheck::Unknown if !self.gates => self.apply(comment, &parsed, false),
             SignatureCheck::Unknown => {
                 if kind_of(&comment.body, &parsed) == Kind::Resolve {
                     self.unverified = Some(comment.id);
@@ -119,9 +119,9 @@ impl Discussion {
         }
     }
 
-    fn hear(&mut self, comment: &Comment, parsed: &Block, signed: bool) {
+    fn apply(&mut self, comment: &Comment, parsed: &Block, signed: bool) {
         let closing = match &parsed.hidden {
-            // A reply of ours that was copied later repeats its number, and is not heard again.
+            // A reply of ours that was copied later repeats its number, and is not applied again.
             Some(hidden) if hidden.seq <= self.seq => return,
             Some(hidden) if !signed && hidden.seq <= self.claimed => return,
             Some(hidden) => {
