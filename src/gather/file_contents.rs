@@ -1,5 +1,5 @@
-//! Looks into the changed files as far as it takes to say what a review owes to each: the beginning of binary files, and
-//! the sources that lock files name.
+//! Reads the changed files as far as their coverage depends on it: the beginning of binary files, and the sources that
+//! lock files name.
 
 use crate::host::Failure;
 use reviewer_core::context::coverage::{self, Content, Cover};
@@ -58,8 +58,8 @@ async fn assets(
     Ok(assets)
 }
 
-/// Which changed lock files name no source that the lock files of their kind in the base do not name. The first one of a kind
-/// may name the registries of its tool.
+/// Finds the changed lock files that name only sources which the lock files of their kind in the base name, too. The
+/// first one of a kind may name the registries of its tool.
 async fn known_sources(
     repository: &Repository,
     base: &[TreeEntry],

@@ -10,8 +10,8 @@ use reviewer_core::state::signature::Keys;
 use reviewer_github::{ChangedFile, GitHub, Review, ReviewComment, ReviewThread};
 use std::collections::{HashMap, HashSet};
 
-/// So many people who opened threads of their own are asked about, the latest first: what a reviewer with write access
-/// has said, we do not say again.
+/// The maximum number of people with threads of their own whose access is asked for, the latest first: the reviewer
+/// does not repeat a reviewer with write access.
 const MOST_REVIEWERS: usize = 3;
 
 /// The pull request to read, and the keys and accounts to trust.

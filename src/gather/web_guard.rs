@@ -50,8 +50,8 @@ fn whole(learned: anyhow::Result<RepositoryText>) -> Result<RepositoryText, Stri
     ))
 }
 
-/// Everything that the model could read: the base first, which nobody can change from a pull request, then what the head has
-/// beside it. Files that are too large for the snapshot are known to the model by their diffs alone.
+/// Learns everything that the model could read: the base first, which nobody can change from a pull request, then what
+/// the head has beside it. Files that are too large for the snapshot are known to the model by their diffs alone.
 async fn learned(change: &Change) -> anyhow::Result<RepositoryText> {
     let [base, head] = &change.commits;
     let mut text = RepositoryText::default();

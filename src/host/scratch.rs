@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// One that the sidecar's user may pass through, and not list.
+    /// Makes a folder that the sidecar's user may pass through, and not list.
     pub fn new(environment: &Environment) -> Result<Self, Failure> {
         let parent = workdir::passable(environment.temporary.as_deref());
         let made = tempfile::Builder::new()

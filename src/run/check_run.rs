@@ -30,7 +30,7 @@ async fn checks(job: &Job<'_>, head: &CommitSha) -> Vec<CheckRunInfo> {
     runs.unwrap_or_default()
 }
 
-/// Those that we signed for this pull request: nobody waits for a check that only has our name.
+/// The check runs that the reviewer signed for this pull request: nobody waits for a check that only has its name.
 fn leased(job: &Job<'_>, head: &CommitSha, checks: &[CheckRunInfo]) -> Vec<CheckRunInfo> {
     let on_head = OnHead {
         repo: &job.pr.repo,

@@ -88,7 +88,7 @@ pub(crate) async fn send(job: &Job<'_>, head: &CommitSha, session: &Held) -> Vec
     unanswered
 }
 
-/// Says where a head stands that was reviewed before.
+/// Tells the state of a head that was reviewed before.
 pub(crate) async fn tell_state(
     job: &Job<'_>,
     facts: &Facts,

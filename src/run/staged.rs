@@ -15,7 +15,7 @@ use reviewer_core::state::record::{self, Record};
 /// The result of the passes on the desk.
 pub(crate) struct Staged<'a> {
     pub entries: Vec<Entry>,
-    /// Of finished passes, where GitHub takes them.
+    /// Findings of finished passes, where GitHub takes them.
     pub findings: Vec<Finding>,
     /// The entries of those, and of what the head moved away from.
     due: Vec<u32>,

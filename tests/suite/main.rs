@@ -27,6 +27,7 @@ mod eval;
 mod first_day;
 mod gate;
 mod gateway;
+mod language;
 mod large;
 mod life;
 mod local;

@@ -49,7 +49,7 @@ pub struct MergeGroup {
     pub base_ref: String,
 }
 
-/// One pull request, and why we look at it.
+/// One pull request, and the reason for looking at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub repo: RepoName,
@@ -86,7 +86,7 @@ pub enum EventKind {
     Pushed,
     Ready,
     ReviewSubmitted,
-    /// Somebody addressed us.
+    /// Somebody mentioned the reviewer.
     Mention {
         comment_id: CommentId,
         on: CommentPlace,
@@ -96,7 +96,7 @@ pub enum EventKind {
         /// RFC 3339, as GitHub gave it; empty where it did not.
         created_at: String,
     },
-    /// Somebody answered in a review thread, perhaps one of ours.
+    /// Somebody answered in a review thread, perhaps one of the reviewer's.
     ThreadReply {
         comment_id: CommentId,
         in_reply_to: CommentId,
@@ -116,7 +116,7 @@ impl EventKind {
     }
 }
 
-/// Which kind of comment holds a mention: GitHub numbers the two separately.
+/// The kind of comment that holds a mention: GitHub numbers the two separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CommentPlace {
     IssueComment,

@@ -165,7 +165,8 @@ pub(crate) fn to_judge<'a>(
     waiting
 }
 
-/// So many in one turn; each takes its code, then and now, and a judgement. People who wait come first.
+/// The maximum number of threads in one turn; each takes its code, then and now, and a judgement. People who wait come
+/// first.
 pub(crate) const MOST_JUDGED: usize = 50;
 
 /// The request in the event's own comment.

@@ -226,7 +226,7 @@ impl GitHub {
         may_repeat.then(|| FIRST_BACK_OFF * 2_u32.pow(tries - 1))
     }
 
-    /// One at a time, at its pace.
+    /// Sends one write at a time, at the pace that GitHub asks for.
     async fn write(&self, call: &Call) -> Result<Arc<Answer>, ApiError> {
         let mut pace = self.pace.lock().await;
         tokio::time::sleep(pace.next(self.clock.instant())).await;

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 pub(super) const BETWEEN_WRITES: Duration = Duration::from_secs(1);
-/// So many at once. With those that follow, a minute has fewer than the eighty that GitHub allows.
+/// The number of writes at once. With those that follow, a minute has fewer than the eighty that GitHub allows.
 const AT_ONCE: u32 = 10;
 
 #[derive(Debug)]

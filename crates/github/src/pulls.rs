@@ -156,7 +156,7 @@ impl GitHub {
         domain_pull_request(name, wire)
     }
 
-    /// Of all pages; GitHub lists at most 3000 files.
+    /// The changed files of all pages; GitHub lists at most 3000 of them.
     pub async fn files(&self, key: &PrKey) -> Result<Vec<ChangedFile>, ApiError> {
         let route = format!(
             "/repos/{}/pulls/{}/files?per_page=100",
@@ -224,7 +224,7 @@ impl GitHub {
         Ok(users.map(|user| user.login).chain(teams).collect())
     }
 
-    /// Of somebody unknown to the repository: none.
+    /// The access of an account; none for one that the repository does not know.
     pub async fn permission(&self, repo: &RepoName, login: &Login) -> Result<Permission, ApiError> {
         let route = format!(
             "/repos/{repo}/collaborators/{}/permission",

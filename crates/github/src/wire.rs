@@ -370,8 +370,8 @@ pub(super) struct TextsRepository {
 }
 
 impl TextsRepository {
-    /// Of the other commits first, then of the pull request's, then of the heads that were replaced; of both the newest
-    /// before the oldest.
+    /// The texts, those of the other commits first, then of the pull request's, then of the heads that were replaced;
+    /// of both the newest before the oldest.
     pub(super) fn texts(self) -> Vec<String> {
         let pull = self.pull_request.map(TextsPullRequest::commits);
         let others = self.others.into_values().flatten();

@@ -17,7 +17,7 @@ const FLAGS: [&str; 3] = [
 
 const JOINER: char = '\u{200d}';
 
-/// From so many words on, an alternative text or a title is a message and not a label.
+/// The number of words from which an alternative text or a title is a message and not a label.
 const SENTENCE: usize = 5;
 
 /// A text of others, and how much of it was out of sight.

@@ -31,7 +31,7 @@ pub fn clean(text: &str) -> String {
         .chars()
         .filter(|c| matches!(c, '\n' | '\t') || !is_hidden(*c))
         .collect();
-    close_fences(settled(text.replace("<!--", "&lt;!--")))
+    close_fences(until_stable(text.replace("<!--", "&lt;!--")))
 }
 
 /// True if a cleaned text still means the same behind other words in the same line.
@@ -44,8 +44,8 @@ pub fn begins_with_words(cleaned: &str) -> bool {
 }
 
 /// Words that take the place of a link can form another one, or begin a line, with what stands around them; so this is
-/// done until nothing changes. A text that never settles is shown as it is written.
-fn settled(mut text: String) -> String {
+/// done until nothing changes. A text that never becomes stable is shown as it is written.
+fn until_stable(mut text: String) -> String {
     for _ in 0..4 {
         let next = references::inert(&unlinked(&plain_lines(&text)));
         if next == text {

@@ -51,7 +51,7 @@ fn rot13(c: char) -> char {
     }
 }
 
-/// Both alphabets; a run may begin with something else, so each alignment is tried.
+/// Decodes both alphabets; a run may begin with something else, so each alignment is tried.
 fn undo_base64(text: &str, all: &mut Vec<String>) {
     let in_alphabet = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
     for run in runs(text, in_alphabet) {

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const LONGEST_QUERY: usize = 256;
 const MOST_CHARACTERS: usize = 40_000;
 const LONGEST_COMPLAINT: usize = 500;
-/// Of each kind in a run: enough for a review, too few to carry much out.
+/// The maximum number of calls of each kind in a run: enough for a review, too few to carry much out.
 const MOST_CALLS: usize = 30;
 
 /// The state that the two tools share.

@@ -1,4 +1,4 @@
-//! Which network addresses are public. Separate from the URL, because a name says nothing about where it leads:
+//! Decides if a network address is public. Separate from the URL, because a name says nothing about where it leads:
 //! every answer of the resolver is judged here before a connection is made.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,5 +1,6 @@
-//! Which requests of the sidecar are passed on, to which address and with which headers; and which headers of an
-//! answer come back. Pure: it sees heads, never bodies, and decides before anything is sent.
+//! Admission to the gateway: decides which requests of the sidecar are passed on, to which address and with which
+//! headers, and which headers of an answer come back. Pure: it sees heads, never bodies, and decides before anything is
+//! sent.
 
 use super::adapters::{Call, ModelIn};
 use super::body::plain;

@@ -12,7 +12,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 pub struct Globs {
     patterns: Vec<String>,
     set: GlobSet,
-    /// Which pattern each glob of the set was made of.
+    /// The index of the pattern that each glob of the set was made of.
     origin: Vec<usize>,
 }
 
@@ -20,7 +20,7 @@ pub struct Globs {
 const MOST: usize = 500;
 
 impl Globs {
-    /// Those that can be read, and the patterns that cannot.
+    /// Compiles the patterns. Returns the globs, and the patterns that cannot be read.
     #[must_use]
     pub fn new(patterns: Vec<String>) -> (Self, Vec<String>) {
         let (mut wrong, mut kept, mut origin) = (Vec::new(), Vec::new(), Vec::new());

@@ -79,7 +79,7 @@ impl ConfigDraft {
             }
         }
         if errors.is_empty() {
-            draft.settle();
+            draft.join_inputs();
             Ok(draft)
         } else {
             Err(errors)
@@ -87,7 +87,7 @@ impl ConfigDraft {
     }
 
     /// Joins what more than one input decides.
-    fn settle(&mut self) {
+    fn join_inputs(&mut self) {
         let policy = &mut self.config.policy;
         // What is not posted cannot block, so a lower bar is the threshold itself: raising only the
         // threshold above the default of this one must not turn into an error.

@@ -35,7 +35,7 @@ impl fmt::Display for ModelChoice {
     }
 }
 
-/// Which pull requests from forks are reviewed.
+/// The pull requests from forks that are reviewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ForkReviews {
     /// When somebody with write access asks, for each head anew.

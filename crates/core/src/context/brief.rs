@@ -141,7 +141,7 @@ impl Brief<'_> {
         }
     }
 
-    /// Which part of the diffs it is, where there are several.
+    /// Names the part of the diffs, where there are several.
     fn of_parts(&self, part: usize) -> String {
         match self.parts.texts.len() {
             0 | 1 => String::new(),

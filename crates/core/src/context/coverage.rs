@@ -1,5 +1,6 @@
-//! Which changed files the model has to see, and which are excused from it. A file counts as reviewed if its added and
-//! removed lines stood in a prompt; whatever is neither shown nor excused makes a review incomplete. Pure.
+//! Coverage: decides which changed files the model has to see, and which are excused from it. A file counts as reviewed
+//! if its added and removed lines stood in a prompt; whatever is neither shown nor excused makes a review incomplete.
+//! Pure.
 
 use super::ignore::Ignore;
 use super::locks;
@@ -53,7 +54,7 @@ impl Excuse {
     }
 }
 
-/// The attention that a review owes to a changed file.
+/// The coverage that a review needs of a changed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cover {
     /// Its lines have to stand in a prompt.

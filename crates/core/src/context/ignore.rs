@@ -1,6 +1,6 @@
-//! Which changed files nobody wants a review of: what programs write. Only paths decide, and only what the base branch
-//! and the workflow say about them; a header in the file would let a change hide itself, and so would a name that the
-//! change itself gives to a folder.
+//! Changed files that are not reviewed, because programs write them. Only paths decide, and only the base branch and
+//! the workflow say which; a header in the file would let a change hide itself, and so would a name that the change
+//! itself gives to a folder.
 
 use crate::config::Globs;
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! Which files of a large change are shown first: those where a mistake does most harm. By their names alone, so that the
-//! order is the same in every run. Pure.
+//! The order in which files of a large change are shown: first those where a mistake does most harm. It depends on
+//! their names alone, so that it is the same in every run. Pure.
 
 use crate::domain::FileDiff;
 use crate::domain::code::is_code;
@@ -115,8 +115,8 @@ pub(crate) fn order<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<usize> {
     order.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Which of these files, each with its weight, are taken into so much room: the riskiest first, and among equals the
-/// first. One that does not fit makes room for smaller ones.
+/// Chooses the files, each with its weight, that fit into so much room: the riskiest first, and among equals the first.
+/// One that does not fit makes room for smaller ones.
 pub(crate) fn fitting<'a>(
     files: impl Iterator<Item = (&'a str, usize)>,
     mut room: usize,

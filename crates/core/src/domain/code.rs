@@ -1,4 +1,4 @@
-//! Which files are code, by the last extension of their name.
+//! Recognises code by the last extension of a file's name.
 
 /// Extensions of files that a machine executes, compiles or renders.
 const CODE: [&str; 70] = [

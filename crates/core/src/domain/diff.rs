@@ -14,7 +14,7 @@ pub use walker::{FILE_ROOM, Walker};
 
 use std::ops::RangeInclusive;
 
-/// Which version of a file a line number counts in.
+/// The version of a file that a line number counts in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// The merge base: removed lines only.

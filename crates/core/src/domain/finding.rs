@@ -84,7 +84,7 @@ pub struct Finding {
     pub assessment: Assessment,
     pub category: Option<Category>,
     pub pass: PassNumber,
-    /// Which reviewer of the run made it.
+    /// The name of the reviewer in the run that made it.
     pub reviewer: String,
 }
 

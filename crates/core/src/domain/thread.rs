@@ -13,7 +13,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Everything that is not resolved still counts against the change.
+    /// True unless resolved: every open thread counts against the change.
     #[must_use]
     pub fn is_open(self) -> bool {
         self != Self::Resolved
@@ -139,7 +139,7 @@ pub struct Thread {
     pub trust: Trust,
     /// The way in which it was resolved, if it was.
     pub resolution: Option<Resolution>,
-    /// Which comment decided the status, and why.
+    /// The comment that decided the status, and the reason.
     pub because: String,
     /// The highest sequence number of our replies.
     pub seq: u32,

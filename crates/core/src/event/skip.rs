@@ -7,7 +7,7 @@ use crate::domain::{Login, RepoName};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SkipReason {
     #[error(
-        "The event {event} does not concern a pull request; reviewed are pull_request, pull_request_target, pull_request_review, pull_request_review_comment, issue_comment, workflow_dispatch and merge_group."
+        "The event {event} does not concern a pull request; expected pull_request, pull_request_target, pull_request_review, pull_request_review_comment, issue_comment, workflow_dispatch or merge_group."
     )]
     UnknownEvent { event: String },
     #[error("Nothing to review when a {event} event has the action {action}.")]
@@ -76,7 +76,7 @@ pub enum SkipReason {
         "{0} caused this run without write access to the repository, so nothing was asked of the model."
     )]
     Unauthorized(Login),
-    /// Somebody without write access addressed us.
+    /// Somebody without write access mentioned the reviewer.
     #[error("{login} addressed the reviewer without write access to {repo}; nothing was started.")]
     UnauthorizedMention { login: Login, repo: RepoName },
 }

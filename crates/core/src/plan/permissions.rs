@@ -69,7 +69,7 @@ pub fn block(rights: &[Right]) -> String {
     lines
 }
 
-/// One message about what a run goes on without; `None` if it goes on without nothing.
+/// One message about the missing rights that a run can do without; `None` if none is missing.
 #[must_use]
 pub fn lacking(missing: &[Right]) -> Option<String> {
     if missing.is_empty() {

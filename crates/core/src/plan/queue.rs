@@ -1,4 +1,5 @@
-//! Which pull requests a merge group brings, and whether each of them may be merged. The merged tree is not compared.
+//! The merge queue: finds the pull requests of a merge group, and decides if each of them may be merged. The merged
+//! tree is not compared.
 
 use super::neighbours::OnHead;
 use crate::domain::{CommitSha, QueueEntry};

@@ -1,5 +1,5 @@
-//! Which comment an answer of ours answers. Separate from the threads, because questions are asked below the
-//! description as well, where there is no finding and nothing to decide.
+//! Finds the comment that an answer of the reviewer answers. Separate from the threads, because questions are asked
+//! below the description as well, where there is no finding and nothing to decide.
 
 use super::block::{self, Kind};
 use super::signature::{Keys, SignatureCheck, Signed};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub const CHECK_NAME: &str = "OpenCode review";
 /// The prefix of the external id of the reviewer's check runs.
 const OURS: &str = "opencode-reviewer";
-/// So much of a branch's name is shown.
+/// The maximum length of a branch's name that is shown.
 const LONGEST_REF: usize = 100;
 
 /// The diff that a check run is about.

@@ -204,7 +204,7 @@ fn drop_copies(rebuilt: &mut Rebuilt, sources: &Sources<'_>) {
 struct Manifest {
     /// The findings that must be there.
     listed: HashMap<FindingId, (Score, CommitSha)>,
-    /// Those that stand in the text of a review, as something that was said at their place.
+    /// Findings in the text of a review, as remarks at their place.
     unanchored: Vec<Remark>,
     /// The heads that were reviewed, the newest first.
     heads: Vec<CommitSha>,

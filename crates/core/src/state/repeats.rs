@@ -141,8 +141,8 @@ pub fn said_in<'t>(
     threads.find(|thread| is_same(finding, thread))
 }
 
-/// Nobody can be asked any more, so at the same place a likeness is enough: two runs of ours looked at the same code at
-/// the same time.
+/// True if a thread says the same as a finding. The model cannot be asked any more, so at the same place a likeness is
+/// enough: two runs looked at the same code at the same time.
 fn is_same(finding: &Finding, thread: &Thread) -> bool {
     let (new, said) = (Claim::from(finding).mark(), Claim::from(thread).mark());
     finding.file == thread.file && new.is_near(&said) && new.likeness(&said) != Likeness::Different

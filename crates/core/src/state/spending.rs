@@ -68,7 +68,7 @@ fn is_none(tokens: &u64) -> bool {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Account {
     runs: Vec<Spent>,
-    /// Of all days.
+    /// Tokens of all days.
     pub tokens: u64,
     pub cost_usd: f64,
 }

@@ -44,7 +44,7 @@ const ENVIRONMENT: [(&str, &str); 9] = [
     ("LC_ALL", "C"),
 ];
 
-/// Nothing that git could run, and no protocol unless a fetch opens one.
+/// Settings for every command: git runs no other program, and speaks no protocol unless a fetch allows one.
 const SETTINGS: [&str; 13] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -77,7 +77,7 @@ const TOKEN_DESCRIPTOR: i32 = 3;
 /// Reads the token's configuration from there.
 const INCLUDE_TOKEN: &str = "include.path=/proc/self/fd/3";
 
-/// It may belong to another user: nothing of it is run.
+/// Settings for a repository that may belong to another user: nothing of it is run.
 const THEIR_SETTINGS: [&str; 3] = [
     "safe.directory=*",
     "core.untrackedCache=false",
@@ -236,8 +236,8 @@ impl Git {
         Err(failure("init", &output.stderr, None))
     }
 
-    /// Everything that the command prints, within reason: a tree of a few kilobytes can list billions of
-    /// paths, because it may hold the same subtree again and again.
+    /// Returns the output of the command, up to a limit: a tree of a few kilobytes can list billions of paths, because
+    /// it may hold the same subtree again and again.
     pub(super) async fn output(&self, access: Access<'_>, args: &[&str]) -> Result<Vec<u8>> {
         let mut git = self.start(access, args)?;
         let mut output = Vec::new();

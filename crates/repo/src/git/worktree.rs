@@ -298,7 +298,7 @@ impl WorkTree {
         Ok(path(&found))
     }
 
-    /// One line, or `None` where git says no.
+    /// Returns one line, or `None` where git fails.
     async fn ask(&self, args: &[&str]) -> Result<Option<String>> {
         let access = Access::Theirs(&self.theirs);
         if !self.git.succeeds(access, args).await? {

@@ -1,5 +1,5 @@
-//! Which name a repository path gets in the snapshot, or why it gets none. Separate because it is pure, and
-//! because every trap of the file system and of OpenCode is a line here.
+//! Maps a repository path to its name in the snapshot, or to the reason why it gets none. Separate because it is pure,
+//! and because every trap of the file system and of OpenCode is a line here.
 
 use data_encoding::HEXLOWER;
 use reviewer_core::context::rules;

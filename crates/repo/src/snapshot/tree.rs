@@ -30,7 +30,7 @@ impl Tree {
         Ok(Self::resume(dir))
     }
 
-    /// One that was claimed before.
+    /// Opens a folder that was claimed before.
     pub(super) fn resume(dir: &Path) -> Self {
         Self {
             root: dir.to_owned(),

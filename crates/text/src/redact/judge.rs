@@ -397,7 +397,7 @@ fn reads(value: &str, twentieths: usize) -> bool {
     20 * frequent >= twentieths * pairs.max(3)
 }
 
-/// Which of all pairs of letters are among those.
+/// True for each pair of letters that is among those.
 static FREQUENT: LazyLock<[[bool; 32]; 32]> = LazyLock::new(|| {
     let mut frequent = [[false; 32]; 32];
     for pair in PAIRS.as_bytes().chunks(3) {

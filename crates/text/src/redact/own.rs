@@ -41,7 +41,7 @@ const COMMON: &[&str] = &[
     "token",
     "undefined",
 ];
-/// So many letters in a row give a secret away, and no ordinary text has them by chance.
+/// The number of letters in a row that gives a secret away, and that no ordinary text has by chance.
 const TELLING: usize = 16;
 /// The number of characters that may be cut off, in all, without hiding the rest.
 const CUT: usize = 14;

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 
 /// Shorter pieces stand in so many lines that they cannot say which one is meant.
 const SHORTEST_FRAGMENT: usize = 4;
-/// Nobody comments on more code than this at once, and matching stays quick.
+/// The longest quote, in lines. Nobody comments on more code at once, and matching stays quick.
 const LONGEST_QUOTE: usize = 400;
 
 /// The reason why a place takes no comment, in words that the model can act on.
