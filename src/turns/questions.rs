@@ -34,7 +34,7 @@ impl Tasks<'_> {
                     text,
                 }),
                 QuestionResult::Nothing(why) => {
-                    outcome.unanswered.push(unanswered(question.comment, &why))
+                    outcome.unanswered.push(unanswered(question.comment, &why));
                 }
                 QuestionResult::Refused(why) => {
                     outcome.end = End::Refused(why);
