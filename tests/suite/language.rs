@@ -31,11 +31,11 @@ static QUESTION: LazyLock<Regex> =
 
 /// Comments first, then strings with their content, then characters, which may be quotes.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    let token = r##"(?xs)
+    let token = r#"(?xs)
         //[^\n]* | /\*.*?\*/
         | b?r"(?<plain>[^"]*)" | b?r\#"(?<hashed>.*?)"\# | b?"(?<escaped>(?:\\.|[^"\\])*)"
         | b?'(?:\\u\{[^}]*\}|\\x..|\\.|[^\\'])'
-    "##;
+    "#;
     Regex::new(token).unwrap()
 });
 
@@ -151,8 +151,8 @@ fn first_persons(path: &str, text: &str) -> Vec<String> {
         .next()
         .unwrap_or(text);
     let strings = TOKEN.captures_iter(product).filter_map(|token| {
-        let names = ["plain", "hashed", "escaped"].into_iter();
-        let string = names.filter_map(|name| token.name(name)).next()?;
+        let mut names = ["plain", "hashed", "escaped"].into_iter();
+        let string = names.find_map(|name| token.name(name))?;
         let line = product[..string.start()].lines().count();
         let string = CONTINUED.replace_all(string.as_str(), "").into_owned();
         Some((line, string))
