@@ -6,7 +6,7 @@ mod ladder;
 
 use ladder::Places;
 use reviewer_core::domain::{Anchor, FileDiff, Finding, ReviewEvent};
-use reviewer_core::publish::comment::Voice;
+use reviewer_core::publish::comment::{Figures, Voice};
 use reviewer_core::report::document::Said;
 use reviewer_core::review::desk::{Effect, StagedReply};
 use reviewer_core::state::block::{self, Conversation};
@@ -18,6 +18,8 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(crate) struct Outbox<'a> {
     pub voice: Voice<'a>,
+    /// For the review's last line.
+    pub figures: Figures<'a>,
     /// What can be commented on, as far as we know.
     pub diffs: &'a [FileDiff],
     pub findings: Vec<&'a Finding>,
@@ -202,9 +204,13 @@ impl Outbox<'_> {
             .collect();
         let review = NewReview {
             commit_id: self.voice.head.clone(),
-            body: self
-                .voice
-                .review(&self.findings, homeless, self.partial, self.record.clone()),
+            body: self.voice.review(
+                &self.findings,
+                homeless,
+                self.partial,
+                self.record.clone(),
+                &self.figures,
+            ),
             event: Some(self.event),
             comments,
         };

@@ -63,6 +63,8 @@ fn said(cleaned: &str, text: &str, choice: u8) {
         run: "1.1",
         fork: false,
         mention: "@bot",
+        blocking: None,
+        page: "",
     };
     let finding = Finding {
         id: "f1".parse().expect("an id"),
