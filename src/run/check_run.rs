@@ -116,9 +116,10 @@ async fn created(job: &Job<'_>, check: &NewCheckRun) -> Result<u64, ApiError> {
 }
 
 /// Where GitHub shows a check run.
-fn page(job: &Job<'_>, id: u64) -> String {
+fn page(job: &Job<'_>, id: u64) -> Option<String> {
     let server = &job.host.setup.environment.server_url;
-    format!("{server}/{}/runs/{id}", job.pr.repo)
+    let is_there = !job.host.config.dry_run;
+    is_there.then(|| format!("{server}/{}/runs/{id}", job.pr.repo))
 }
 
 /// Open, or not (yet). Shared between the pipeline and whatever ends it.
@@ -138,8 +139,8 @@ struct Open {
     place: Place,
     run: String,
     url: Option<String>,
-    /// The check's own page.
-    page: String,
+    /// The check's own page; `None` in a dry run, whose check is nowhere.
+    page: Option<String>,
     /// Stands in the text until the check is concluded.
     lease: Option<String>,
     /// The older run that was at work when the check was opened.
@@ -256,7 +257,7 @@ impl CheckRun {
 
     /// The check's page, while it is open.
     pub(crate) fn page(&self) -> Option<String> {
-        self.slot().as_ref().map(|open| open.page.clone())
+        self.slot().as_ref()?.page.clone()
     }
 
     /// Waits while an older run works on the same head. Says whether another run may have posted something since the
