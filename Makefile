@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test lint deny advisories locked image image-test soak fuzz demo bench eval schema docs providers mutants coverage
+.PHONY: check fmt clippy test lint deny advisories locked image image-test soak fuzz demo bench eval schema docs providers mutants coverage pictures
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -122,6 +122,20 @@ fuzz:
 demo: $(installed)
 	cargo build --quiet
 	OPENCODE_REVIEWER_BIN="$${CARGO_TARGET_DIR:-target}/debug/opencode-reviewer" cargo run --quiet --example demo
+
+# Writes docs/images: what `make demo` posts, its check and summary, and what `local` prints, as GitHub and a terminal show them.
+# It wants Chromium (apt-get install -y chromium, or CHROMIUM=path), so no other target depends on it.
+pictured = target/pictures
+pictures: $(installed) tests/pictures/node_modules/.package-lock.json
+	cargo build --quiet
+	rm -rf $(pictured)
+	DEMO_TEXTS=$(pictured) OPENCODE_REVIEWER_BIN="$${CARGO_TARGET_DIR:-target}/debug/opencode-reviewer" \
+	    cargo run --quiet --example demo >/dev/null
+	node tests/pictures/make.mjs $(pictured) docs/images
+
+tests/pictures/node_modules/.package-lock.json: tests/pictures/package.json tests/pictures/package-lock.json
+	npm ci --prefix tests/pictures --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 # Writes bench/RESULTS.md. The examples are the kernel without walls that the sandbox is measured against, and the quick
 # sidecar; cargo builds none for a benchmark.

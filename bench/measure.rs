@@ -112,7 +112,9 @@ fn stated(write: &Write) -> usize {
         .map(|text| {
             // PR-Agent breaks lines in the middle of sentences, and keeps a list of what is done with.
             let open = text.split("Resolved findings").next().unwrap_or_default();
-            let words = open.replace("<br>", "");
+            // The table of a review lists what its comments say.
+            let lines = open.lines().filter(|line| !line.starts_with("| "));
+            let words = lines.collect::<Vec<_>>().join("\n").replace("<br>", "");
             let claims = FINDINGS.iter().map(|finding| finding.claim);
             claims.filter(|claim| words.contains(claim)).count()
         })

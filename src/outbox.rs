@@ -6,7 +6,7 @@ mod ladder;
 
 use ladder::Places;
 use reviewer_core::domain::{Anchor, FileDiff, Finding, ReviewEvent};
-use reviewer_core::publish::comment::Voice;
+use reviewer_core::publish::comment::{Figures, Voice};
 use reviewer_core::report::document::Said;
 use reviewer_core::review::desk::{Effect, StagedReply};
 use reviewer_core::state::block::{self, Conversation};
@@ -18,6 +18,8 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(crate) struct Outbox<'a> {
     pub voice: Voice<'a>,
+    /// The figures of the review's last line.
+    pub figures: Figures<'a>,
     /// The diffs that can be commented on, as far as they are known.
     pub diffs: &'a [FileDiff],
     pub findings: Vec<&'a Finding>,
@@ -210,6 +212,7 @@ impl Outbox<'_> {
                 unanchored,
                 self.partial,
                 self.record.clone(),
+                &self.figures,
             ),
             event: Some(self.event),
             comments,

@@ -1,6 +1,7 @@
 //! `make demo`: the real binary and the real OpenCode review an example pull request with planted defects, between a
 //! stand-in for GitHub and a scripted model; then the review is printed as a person would see it. With `MODEL` (and
-//! `KEY`, `BASE_URL`) in the environment a real model takes the scripted one's place.
+//! `KEY`, `BASE_URL`) in the environment a real model takes the scripted one's place. `DEMO_TEXTS` names a folder for the
+//! texts, which `make pictures` renders.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -16,6 +17,7 @@ mod script;
 )]
 #[path = "../../tests/standin/mod.rs"]
 mod standin;
+mod texts;
 
 use findings::{INJECTION, LAYER, PAGE_COUNT, POOR_NAME};
 use page::Page;
@@ -58,7 +60,12 @@ fn demo() -> Result<(), String> {
         page.correction(&refusal);
     }
     page.closing(&world, &ran, took, real.is_none());
-    judge(&world, &ran, real.is_none())
+    judge(&world, &ran, real.is_none())?;
+    match std::env::var_os("DEMO_TEXTS").filter(|folder| !folder.is_empty()) {
+        Some(folder) => texts::write(folder.as_ref(), &world, &ran)
+            .map_err(|error| format!("the texts could not be written to DEMO_TEXTS: {error}")),
+        None => Ok(()),
+    }
 }
 
 /// What must hold before the demo may say that it worked.

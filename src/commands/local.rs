@@ -174,7 +174,7 @@ async fn review(
     let diffs = review_session::diff_files(change).await?;
     host.session().desk.open(Desk::new(
         review_session::subject(change, [&local.merge_base, &local.head]),
-        review_session::weights(host, change.sensitivity),
+        review_session::weights(host, change),
         host.session().reviewer.id,
         random::hex(16)?,
     ));

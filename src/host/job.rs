@@ -101,6 +101,8 @@ impl<'a> Job<'a> {
             run: &self.id,
             fork: pull.from_fork,
             mention: &self.host.config.mention,
+            blocking: self.host.config.policy.blocking,
+            page: &pull.html_url,
         }
     }
 

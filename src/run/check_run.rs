@@ -10,7 +10,7 @@ use reviewer_core::domain::{
 use reviewer_core::plan::lease::{self, Lease};
 use reviewer_core::plan::neighbours::OnHead;
 use reviewer_core::plan::permissions::{self, Right};
-use reviewer_core::publish::comment;
+use reviewer_core::publish::comment::{self, gate};
 use reviewer_core::review::usage::RunUsage;
 use reviewer_core::state::check_mark::{self as mark, CHECK_NAME, Place};
 use reviewer_core::state::record::{self, Record};
@@ -115,6 +115,13 @@ async fn created(job: &Job<'_>, check: &NewCheckRun) -> Result<u64, ApiError> {
     }
 }
 
+/// Where GitHub shows a check run.
+fn page(job: &Job<'_>, id: u64) -> Option<String> {
+    let server = &job.host.setup.environment.server_url;
+    let is_there = !job.host.config.dry_run;
+    is_there.then(|| format!("{server}/{}/runs/{id}", job.pr.repo))
+}
+
 /// Open, or not (yet). Shared between the pipeline and whatever ends it.
 #[derive(Default)]
 pub(crate) struct CheckRun {
@@ -132,6 +139,8 @@ struct Open {
     place: Place,
     run: String,
     url: Option<String>,
+    /// The check's own page; `None` in a dry run, whose check is nowhere.
+    page: Option<String>,
     /// Stands in the text until the check is concluded.
     lease: Option<String>,
     /// The older run that was at work when the check was opened.
@@ -223,6 +232,7 @@ impl CheckRun {
                     place,
                     run: job.id.clone(),
                     url: check.details_url,
+                    page: page(job, id),
                     lease,
                     holder: None,
                     overtaken: false,
@@ -243,6 +253,11 @@ impl CheckRun {
                 "No check run could be opened ({error}); blocking findings fail the job instead."
             )),
         }
+    }
+
+    /// The check's page, while it is open.
+    pub(crate) fn page(&self) -> Option<String> {
+        self.slot().as_ref()?.page.clone()
     }
 
     /// Waits while an older run works on the same head. Returns true if another run may have posted something since
@@ -356,7 +371,11 @@ impl CheckRun {
     pub(crate) async fn fail(&self, sentences: &[String]) {
         let output = CheckOutput {
             title: comment::check_title(Verdict::Error, &Tally::default()),
-            summary: sentences.join("\n\n"),
+            summary: format!(
+                "{}\n\n**To turn this check green:** {}",
+                sentences.join("\n\n"),
+                gate::after_an_error()
+            ),
             text: None,
         };
         if let Err(error) = self.conclude(Verdict::Error.conclusion(), &output).await {

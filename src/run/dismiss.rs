@@ -7,7 +7,7 @@ use crate::outbox::Outbox;
 use reviewer_core::authority::{Action, Stake, judge};
 use reviewer_core::domain::{CommentId, Login, ReviewEvent, Status, Thread};
 use reviewer_core::event::{Command, CommentPlace, EventKind};
-use reviewer_core::publish::comment::NotDismissed;
+use reviewer_core::publish::comment::{Figures, NotDismissed};
 use reviewer_core::review::desk::{Effect, StagedReply};
 use reviewer_core::review::ledger::Stage;
 use reviewer_github::ReviewComment;
@@ -118,6 +118,7 @@ async fn refusal(
 /// Says so in the thread, and closes the conversation where the token may. Returns warnings.
 async fn close(job: &Job<'_>, facts: &Facts, reply: &StagedReply) -> Result<Vec<String>, Failure> {
     let outbox = Outbox {
+        figures: Figures::default(),
         voice: job.voice(&facts.pull),
         diffs: &[],
         findings: Vec::new(),

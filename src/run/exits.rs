@@ -6,9 +6,9 @@ use super::outcome::Outcome;
 use crate::actions::{self, LogRedactor};
 use crate::host::{Failure, Setup};
 use reviewer_core::domain::{Conclusion, Verdict};
-use reviewer_core::publish::comment;
+use reviewer_core::publish::comment::{self, gate};
 use reviewer_core::report::summary::Page;
-use reviewer_core::report::{Report, dry_run, sarif, summary};
+use reviewer_core::report::{Report, dry_run, last_lines, sarif, summary};
 use reviewer_core::state::record;
 use reviewer_github::{CheckOutput, DryRun};
 use std::path::PathBuf;
@@ -60,6 +60,7 @@ async fn in_company(check: &CheckRun, outcome: &mut Outcome) -> String {
     report.notes.extend(unreviewed.map(comment::shares_head));
     if let (Some(why), Conclusion::Success) = (&company.failed, own.conclusion()) {
         report.reasons.push(why.clone());
+        report.green = Some(gate::by_running_again().into());
         outcome.verdict = Verdict::Incomplete;
         report.set_verdict(outcome.verdict, &outcome.tally);
         return comment::check_title(outcome.verdict, &outcome.tally);
@@ -73,13 +74,14 @@ async fn in_company(check: &CheckRun, outcome: &mut Outcome) -> String {
     outcome.verdict = Verdict::Blocking;
     report.set_verdict(outcome.verdict, &outcome.tally);
     let numbers: Vec<u64> = holders.iter().map(|one| one.number).collect();
+    report.green = Some(gate::by_settling(&numbers));
     comment::check_held_back(&numbers)
 }
 
 /// Concludes the check, writes summary, outputs and report. Returns the exit code.
 async fn concluded(setup: &Setup, check: &CheckRun, mut outcome: Outcome) -> u8 {
     let headline = in_company(check, &mut outcome).await;
-    let outcome = &outcome;
+    let (outcome, page) = (&outcome, check.page());
     let markdown = summary::markdown(&outcome.report, Page::Step);
     let output = CheckOutput {
         title: headline.clone(),
@@ -115,8 +117,11 @@ async fn concluded(setup: &Setup, check: &CheckRun, mut outcome: Outcome) -> u8 
             for sentence in &outcome.unanswered {
                 setup.actions.error(sentence);
             }
-            setup.actions.line(&headline);
         }
+    }
+    let page = page.filter(|_| written);
+    for line in last_lines(&outcome.report, &headline, page.as_deref()) {
+        setup.actions.line(&line);
     }
     if !outcome.unanswered.is_empty() {
         return Verdict::Incomplete.exit_code(false, written);

@@ -13,6 +13,7 @@ use reviewer_core::domain::{
 };
 use reviewer_core::plan::agenda::Agenda;
 use reviewer_core::publish::comment;
+use reviewer_core::publish::comment::gate::{self, Closing};
 use reviewer_core::report::Report;
 use reviewer_core::report::document::{
     ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, SuspicionReport,
@@ -176,7 +177,7 @@ impl Outcome {
         let mut report = report(job, facts, agenda, &staged.entries, &sent.said, &still_open);
         report.set_verdict(verdict, &evidence.tally);
         report.ledger = LedgerReport::from(&record);
-        report.notes.extend(way_out(job, verdict, &record));
+        report.green = way_to_green(job, facts, verdict, &evidence.tally, &record);
         Self {
             report,
             verdict,
@@ -274,11 +275,34 @@ fn open_scores<'a>(
     scores.filter(move |score| *score >= threshold)
 }
 
-/// What people can do about an incomplete review that is not just to be posted.
-fn way_out(job: &Job<'_>, verdict: Verdict, record: &Record) -> Option<String> {
-    let acceptable = job.keys.can_sign() && record.unsent == 0 && !record.undone().is_empty();
-    let incomplete = verdict == Verdict::Incomplete && acceptable;
-    incomplete.then(|| comment::how_to_accept(&job.host.config.mention))
+/// The ways to turn a red check green; `None` where it is green.
+fn way_to_green(
+    job: &Job<'_>,
+    facts: &Facts,
+    verdict: Verdict,
+    tally: &Tally,
+    record: &Record,
+) -> Option<String> {
+    let mention = &job.host.config.mention;
+    match verdict {
+        Verdict::Blocking => Some(gate::by_closing(&Closing {
+            blocking: tally.blocking,
+            threshold: job.host.config.policy.blocking?.get(),
+            mention,
+            fork: facts.pull.from_fork,
+            can_sign: job.keys.can_sign(),
+        })),
+        Verdict::Incomplete => {
+            // What is just to be posted is not accepted, and an acceptance has to be signed.
+            let acceptable = record.unsent == 0 && !record.undone().is_empty();
+            Some(if acceptable && job.keys.can_sign() {
+                gate::by_accepting(mention)
+            } else {
+                gate::by_running_again().into()
+            })
+        }
+        Verdict::Clean | Verdict::Findings | Verdict::Skipped | Verdict::Error => None,
+    }
 }
 
 /// Why a review ended early.
@@ -386,7 +410,16 @@ pub(crate) fn of_change(
         warnings: Vec::new(),
         notes: Vec::new(),
         review_url: None,
+        green: None,
+        blocking_from: host.config.policy.blocking,
+        files: change.diffs.len(),
+        cost_known: prices_known(host),
     }
+}
+
+/// Whether OpenCode knows what the model costs: an endpoint of one's own has no prices in its catalogue.
+pub(crate) fn prices_known(host: &Host<'_>) -> bool {
+    host.model().base_url.is_none()
 }
 
 /// The unchanged files that the snapshot is without, by reason.

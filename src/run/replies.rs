@@ -148,9 +148,11 @@ fn voice<'a>(job: &'a Job<'_>, head: &'a CommitSha) -> Voice<'a> {
         keys: &job.keys,
         head,
         run: &job.id,
-        // An answer says nothing about disagreeing.
+        // An answer says nothing about disagreeing, blocks nothing and links nowhere.
         fork: false,
         mention: &job.host.config.mention,
+        blocking: None,
+        page: "",
     }
 }
 

@@ -8,6 +8,7 @@ use reviewer_agent::opencode::{Client, Conversation, Supervisor, profile};
 use reviewer_core::config::ModelChoice;
 use reviewer_core::context::brief::{Brief, Excerpt, Words};
 use reviewer_core::context::parts::{self, Parts};
+use reviewer_core::context::sensitivity;
 use reviewer_core::context::since::Since;
 use reviewer_core::context::suspicion::Suspicions;
 use reviewer_core::domain::{CommitSha, FileDiff, Sensitivity, Thread};
@@ -192,13 +193,14 @@ fn left_out(snapshot: &Snapshot) -> Vec<(String, usize)> {
         .collect()
 }
 
-pub(crate) fn weights(host: &Host<'_>, sensitivity: Sensitivity) -> Weights {
+pub(crate) fn weights(host: &Host<'_>, change: &Change) -> Weights {
     let policy = &host.config.policy;
     Weights {
         threshold: policy.threshold,
         elevation: policy.elevation,
         blocking: policy.blocking,
-        sensitive: sensitivity == Sensitivity::High,
+        sensitive: (change.sensitivity == Sensitivity::High)
+            .then(|| sensitivity::reason(&change.evidence)),
     }
 }
 

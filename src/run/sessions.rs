@@ -14,6 +14,7 @@ use reviewer_core::context::suspicion::Suspicions;
 use reviewer_core::domain::{CommentId, CommitSha, FileDiff, Finding, Tally, Verdict};
 use reviewer_core::event::Command;
 use reviewer_core::plan::agenda::Agenda;
+use reviewer_core::publish::comment::Figures;
 use reviewer_core::report::document::SuspicionReport;
 use reviewer_core::review::desk::{Desk, Subject};
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
@@ -21,6 +22,7 @@ use reviewer_core::state::record::Record;
 use reviewer_core::state::spending::{self, Allowances};
 use reviewer_system::random;
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// Judges the open threads that wait for it, answers the questions, and reviews the change unless a record covers it.
 pub(crate) async fn hold(
@@ -77,7 +79,7 @@ async fn ask(
             excerpts.removed_lines,
             people,
         ),
-        review_session::weights(&job.host, facts.change.sensitivity),
+        review_session::weights(&job.host, &facts.change),
         job.host.session().reviewer.id,
         random::hex(16)?,
     ));
@@ -115,7 +117,18 @@ async fn publish(
     check: &CheckRun,
 ) -> Sent {
     let all_said = evidence(job, Some(&held.end), record, staged, &Sent::default(), 0);
+    let details = check.page().or_else(|| job.url());
+    let took: Duration = held.passes.iter().map(|pass| pass.took).sum();
+    let cost = held.used.told.cost;
+    let model = job.host.model().to_string();
     let outbox = Outbox {
+        figures: Figures {
+            files: facts.change.diffs.len(),
+            model: &model,
+            cost_usd: (cost > 0.0 || outcome::prices_known(&job.host)).then_some(cost),
+            seconds: took.as_secs(),
+            details: details.as_deref(),
+        },
         voice: job.voice(&facts.pull),
         diffs: &facts.change.diffs,
         findings: staged.findings.iter().collect(),

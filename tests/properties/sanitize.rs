@@ -63,6 +63,8 @@ fn said(cleaned: &str, text: &str, choice: u8) {
         run: "1.1",
         fork: false,
         mention: "@bot",
+        blocking: None,
+        page: "",
     };
     let finding = Finding {
         id: "f1".parse().expect("an id"),
@@ -98,9 +100,19 @@ fn said(cleaned: &str, text: &str, choice: u8) {
     let hidden = block.hidden.and_then(|hidden| hidden.id);
     assert_eq!(hidden.as_deref(), Some("f1"), "{cleaned:?} in {comment:?}");
     let mut found = active(&comment);
-    found.retain(|found| !found.starts_with("tag <!-- rmcoc:1 {"));
+    found.retain(|found| {
+        let tag = found.strip_prefix("tag ").unwrap_or_default().trim();
+        !(tag.starts_with("<!-- rmcoc:1 {") || (is_finding && FOLDS.contains(&tag)))
+    });
     assert!(found.is_empty(), "{found:?} in {comment:?}");
 }
+
+/// How a finding's folded parts begin and end.
+const FOLDS: [&str; 3] = [
+    "<details><summary><sub>Not right? Reply here, and it is judged again. · Why 7/10</sub></summary>",
+    "<details><summary><sub>Prompt for a coding agent</sub></summary>",
+    "</details>",
+];
 
 fn assessment() -> Assessment {
     Assessment {

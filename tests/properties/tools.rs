@@ -287,7 +287,7 @@ fn desk(draw: &mut Draw<'_>) -> Desk {
         threshold: score(5),
         elevation: 2,
         blocking: flag(2).then(|| score(9)),
-        sensitive: flag(3),
+        sensitive: flag(3).then(|| "the README speaks of payments".into()),
     };
     let mut desk = Desk::new(subject, weights, "reviewer-1", "run".into());
     desk.ledger.begin(PassNumber::FIRST);

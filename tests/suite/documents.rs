@@ -168,10 +168,12 @@ fn the_comment_that_the_documents_show_is_one_that_was_posted() {
         let visible = parsed.visible.expect("a visible block");
         let hidden = parsed.hidden.expect("a hidden block");
         let score = visible.assessment().expect("an assessment").score;
-        let opening = format!("**{} ({score}/10).** ", score.level());
-        assert!(comment.starts_with(&opening), "{comment}");
-        let (words, _) = comment.split_once("\n\n---\n").expect("a rule");
-        assert!(words.ends_with("\n\n_Not right? Reply here, and it is judged again._"));
+        let (words, fold) = comment.split_once("\n\n---\n\n").expect("a rule");
+        let headline = format!(" Logic · {score}/10");
+        assert!(words.lines().next().is_some_and(|line| line.ends_with(&headline)), "{words}");
+        let why = format!("Not right? Reply here, and it is judged again. · Why {score}/10");
+        let opening = format!("<details><summary><sub>{why}</sub></summary>\n\n```rmcoc\n");
+        assert!(fold.starts_with(&opening), "{fold}");
         let content = Signed {
             pr: &pr,
             root: None,

@@ -62,8 +62,9 @@ fn text(ran: &Ran, heading: &str) -> String {
     lines.join("\n")
 }
 
-/// What people see of a comment; what follows has ids and signatures of its run.
+/// What people see of a comment; what follows has times, ids and signatures of its run.
 fn visible(body: &str) -> &str {
+    let body = body.split("\n\n<sub>`").next().unwrap_or_default();
     body.split("<!-- rmcoc")
         .next()
         .unwrap_or_default()

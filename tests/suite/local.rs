@@ -277,7 +277,9 @@ fn each_format_is_what_it_is_elsewhere() {
     );
     let markdown = machine.run(&["--format", "markdown"]).out;
     assert!(
-        markdown.starts_with("## OpenCode review of the working tree: 3 findings open\n"),
+        markdown.starts_with(
+            "## 🟠 3 findings open\n\n<sub>OpenCode review of the working tree</sub>\n"
+        ),
         "{markdown}"
     );
     assert!(!markdown.contains("published"), "{markdown}");

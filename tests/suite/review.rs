@@ -63,19 +63,30 @@ fn findings_above_the_threshold_are_said_and_those_below_are_not() {
     assert_eq!(said[0]["line"], shop::line_of("src/page.ts", "Math.floor"));
     let body = said[0]["body"].as_str().unwrap();
     assert!(
-        body.starts_with("**Logic risk (7/10).** The last page is lost."),
+        body.starts_with(
+            "🟠 **The last page is lost.** Logic · 7/10\n\nSomebody is hurt by it. Do it otherwise.\n\n---\n"
+        ),
         "{body}"
     );
     assert!(
-        body.contains("\n\n---\n\n```rmcoc\n{\n  \"finding\": \"The last page is lost.\","),
+        body.contains(
+            "\n\n---\n\n<details><summary><sub>Not right? Reply here, and it is judged again. · Why 7/10</sub></summary>\n\n\
+             ```rmcoc\n{\n  \"finding\": \"The last page is lost.\","
+        ),
         "{body}"
     );
+    let page = review["body"].as_str().unwrap();
+    let place = format!("src/page.ts:{}", said[0]["line"]);
+    assert!(page.starts_with("### 1 finding\n\n| | Where | Finding |\n"), "{page}");
+    let row = format!("| 🟠 7 | [{place}](http");
+    assert!(page.contains(&row) && page.contains(") | The last page is lost. |\n"), "{page}");
+    assert!(page.contains(" · 3 files · standin/scripted · cost unknown · "), "{page}");
     assert!(
         !review.to_string().contains("The name d"),
         "a suppressed finding is nowhere on the pull request"
     );
     assert!(
-        ran.summary.contains("Deliberately not said: 1"),
+        ran.summary.contains("1 remark below the threshold"),
         "{}",
         ran.summary
     );
@@ -142,6 +153,22 @@ fn many_findings_of_many_passes_are_one_review() {
         .map(|(score, comment)| comment["body"].as_str().unwrap().contains(score))
         .collect();
     assert_eq!(scores, [true, true, true]);
+    let injection = comments(&review)[0]["body"].to_string();
+    let headline = "🔴 **The search text reaches the SQL statement.** Security · 10/10 · blocks";
+    assert!(injection.contains(headline), "{injection}");
+    let raised = " Raised by 2: security, and the README speaks of payments.\\\"";
+    assert!(injection.contains(raised), "{injection}");
+    let page = review["body"].as_str().unwrap();
+    assert!(page.starts_with("### 3 findings: 1 blocks the merge\n"), "{page}");
+    let lines: Vec<&str> = ran.log.lines().rev().take(3).collect();
+    assert!(lines[2].starts_with("Reviewed octo/shop#1 at "), "{}", ran.log);
+    assert!(
+        lines[1].starts_with("Result: 1 blocking finding open. http") && lines[1].contains("/runs/"),
+        "{}",
+        ran.log
+    );
+    let way = "fix the 🔴 finding and push, or let somebody with write access close it: with ";
+    assert!(lines[0].starts_with(&format!("To open the gate: {way}")), "{}", ran.log);
     assert_eq!(
         world
             .github
@@ -155,6 +182,10 @@ fn many_findings_of_many_passes_are_one_review() {
     );
     let check = world.github.expect_check_run();
     assert_eq!(check.conclusion.as_deref(), Some("failure"));
+    let page = check.summary.unwrap_or_default();
+    assert!(page.starts_with("## 🔴 3 findings open, 1 of them blocks\n"), "{page}");
+    assert!(page.contains(&format!("**To turn this check green:** {way}")), "{page}");
+    assert!(page.contains("`blocking_score_threshold` is 9."), "{page}");
     world.finish();
 }
 

@@ -32,9 +32,41 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// An amount in US dollars, with as many digits as tell something.
+#[must_use]
+pub fn dollars(usd: f64) -> String {
+    if usd < 0.1 {
+        format!("${usd:.4}")
+    } else {
+        format!("${usd:.2}")
+    }
+}
+
+/// A time as "40 s", "1 m 40 s" or "1 h 5 m".
+#[must_use]
+pub fn duration(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} m {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_amounts_keep_their_digits() {
+        let seen = [0.0, 0.0312, 0.214, 12.5].map(dollars);
+        assert_eq!(seen, ["$0.0000", "$0.0312", "$0.21", "$12.50"]);
+    }
+
+    #[test]
+    fn a_time_is_told_in_two_units_at_most() {
+        let seen = [0, 59, 60, 100, 3_600, 3_960].map(duration);
+        assert_eq!(seen, ["0 s", "59 s", "1 m 0 s", "1 m 40 s", "1 h 0 m", "1 h 6 m"]);
+    }
 
     #[test]
     fn thousands_are_grouped() {

@@ -8,6 +8,7 @@ pub mod line;
 pub mod prose;
 pub mod redact;
 pub mod sanitize;
+pub mod sentence;
 pub mod template;
 
 #[cfg(test)]

@@ -230,6 +230,9 @@ fn leads_home(url: &str) -> bool {
 }
 
 fn is_folding(tag: &str) -> bool {
-    let folding = ["<details>", "</details>", "<summary>", "</summary>"];
-    folding.iter().any(|part| tag.trim().starts_with(part))
+    static FOLDING: LazyLock<Regex> = LazyLock::new(|| {
+        let opening = "<details><summary>(<sub>)?[^<>]*(</sub>)?</summary>";
+        Regex::new(&format!("^({opening}|</details>|</?sub>)$")).expect("a pattern")
+    });
+    FOLDING.is_match(tag.trim())
 }

@@ -98,6 +98,8 @@ impl Discussion {
             run: "4711.1",
             fork: false,
             mention: "@bot",
+            blocking: None,
+            page: "",
         })
     }
 
@@ -170,7 +172,7 @@ impl Discussion {
             threshold: Score::new(5).expect("a score"),
             elevation: 5,
             blocking: Score::new(9),
-            sensitive: false,
+            sensitive: None,
         };
         Desk::new(subject, weights, "reviewer-1", "run".into())
     }

@@ -87,6 +87,12 @@ fn carried(stage: &Stage<'_>) -> Vec<usize> {
         .collect()
 }
 
+/// A review's text without the table, which lists what is told elsewhere.
+fn below_the_table(body: &str) -> String {
+    let lines = body.lines().filter(|line| !line.starts_with("| "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// How often a defect is told on the pull request: in a thread, on a file, or in a review's text.
 fn said(stage: &Stage<'_>) -> Vec<usize> {
     stage.world.github.with(|state| {
@@ -104,10 +110,11 @@ fn said(stage: &Stage<'_>) -> Vec<usize> {
             .filter(|one| !drafts.contains(&one.review_id))
             .map(|one| one.body.as_str());
         let reviews = state.reviews.iter().filter(|one| one.state != "PENDING");
-        let texts: Vec<&str> = comments
-            .chain(reviews.map(|one| one.body.as_str()))
+        let texts: Vec<String> = comments
+            .map(str::to_owned)
+            .chain(reviews.map(|one| below_the_table(&one.body)))
             .collect();
-        let told = |text: &&&str, words: &str| text.contains(words);
+        let told = |text: &&String, words: &str| text.contains(words);
         let count = |defect: &super::plan::Defect| {
             let texts = texts.iter();
             texts

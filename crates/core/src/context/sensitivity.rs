@@ -78,6 +78,18 @@ pub fn judge(files: &[(String, String)]) -> (Sensitivity, Vec<String>) {
     }
 }
 
+/// The evidence for a high sensitivity as half a sentence.
+#[must_use]
+pub fn reason(evidence: &[String]) -> String {
+    let first = evidence.first().map(String::as_str).unwrap_or_default();
+    let named = first.strip_prefix('"');
+    match named.and_then(|rest| rest.split_once("\" in ")) {
+        Some((word, file)) if file.starts_with("README") => format!("the README speaks of {word}"),
+        Some((word, file)) => format!("{file} speaks of {word}"),
+        None => "sensitivity is set to high".into(),
+    }
+}
+
 fn evidence(files: &[(String, String)], words: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for (path, text) in files {
@@ -120,6 +132,16 @@ mod tests {
             evidence,
             ["\"credit card\" in README.md", "\"payments\" in README.md"]
         );
+    }
+
+    #[test]
+    fn the_reason_names_the_word_and_its_file() {
+        let (_, evidence) = judge_readme("Takes payments.");
+        assert_eq!(reason(&evidence), "the README speaks of payments");
+        let (_, evidence) = judge(&[("package.json".into(), "\"stripe\": 1".into())]);
+        assert_eq!(reason(&evidence), "package.json speaks of stripe");
+        let set = ["set by the sensitivity input".to_owned()];
+        assert_eq!(reason(&set), "sensitivity is set to high");
     }
 
     #[test]

@@ -15,6 +15,22 @@ pub struct Assessment {
     pub score: Score,
 }
 
+/// How the sentence begins that code adds to an assessment whose score it raised.
+pub(crate) const RAISED: &str = "Raised by ";
+
+impl Assessment {
+    /// The assessment without the sentence about a raised score: the same claim may be weighed anew by another run.
+    #[must_use]
+    pub(crate) fn as_given(&self) -> &str {
+        let text = self.assessment.as_str();
+        let raised = text.rfind(RAISED).filter(|at| {
+            let behind = &text[at + RAISED.len()..];
+            behind.starts_with(|c: char| c.is_ascii_digit())
+        });
+        raised.map_or(text, |at| text[..at].trim_end())
+    }
+}
+
 /// The kind of trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Category {

@@ -1,24 +1,31 @@
 //! Every sentence that a person reads on a pull request, and the blocks below it. All words are here, so that
 //! the voice of the product is one file to read.
 
+mod finding;
+pub mod gate;
+mod review;
+
+pub(crate) use finding::dot;
+pub use review::Figures;
+
 use crate::context::coverage::{self, Excuse};
 use crate::context::since::Since;
 use crate::domain::{
-    Assessment, CommentId, CommitSha, Finding, PASSES, Passes, PrKey, Status, Tally, Thread,
-    Verdict,
+    CommentId, CommitSha, Finding, PASSES, Passes, PrKey, Score, Status, Tally, Thread, Verdict,
 };
 use crate::plan::agenda::NotAccepted;
 use crate::plan::neighbours::Neighbour;
 use crate::plan::queue::{Member, Obstacle};
 use crate::review::desk::{Effect, Fix, StagedReply};
 use crate::state::backlog::Dropped;
-use crate::state::block::{self, Conversation, Hidden, Kind, Listed, Unanchored, Visible};
+use crate::state::block::{self, Conversation, Hidden, Kind, Unanchored};
 use crate::state::rebuild::{ESCALATED_MARKER, RESOLVED_MARKER};
 use crate::state::record::Record;
 use crate::state::signature::{Keys, Signed};
 use reviewer_text::count::plural;
 use reviewer_text::hidden::visible;
-use reviewer_text::sanitize::{begins_with_words, clean, without_dumps};
+use reviewer_text::sanitize::{begins_with_words, clean};
+use reviewer_text::sentence::code;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -36,107 +43,18 @@ pub struct Voice<'a> {
     pub fork: bool,
     /// The name that we answer to, with its `@`.
     pub mention: &'a str,
+    /// Scores from here on block; `None`: none does.
+    pub blocking: Option<Score>,
+    /// The pull request's page; empty where GitHub named none.
+    pub page: &'a str,
 }
 
-/// How to disagree.
-const DISAGREE: &str = "_Not right? Reply here, and it is judged again._";
-const DISAGREE_ON_FORK: &str =
-    "_Not right? Reply here; on a pull request from a fork, replies are read in the next run._";
-
 impl Voice<'_> {
-    /// A finding as it stands on its line.
-    #[must_use]
-    pub fn finding(&self, finding: &Finding) -> String {
-        let assessment = &Assessment {
-            finding: without_dumps(&finding.assessment.finding),
-            assessment: without_dumps(&finding.assessment.assessment),
-            score: finding.assessment.score,
-        };
-        let visible = serde_json::to_value(Visible::from(assessment)).unwrap_or(Value::Null);
-        let hidden = Hidden {
-            id: Some(finding.id.to_string()),
-            pass: Some(finding.pass.get()),
-            category: finding.category.map(|category| category.to_string()),
-            reviewer: Some(finding.reviewer.clone()),
-            head: Some(self.head.to_string()),
-            anchor: Some(finding.anchor_hash.clone()),
-            ..Hidden::new(Kind::Finding)
-        };
-        let score = assessment.score;
-        let text = behind(
-            &format!("**{} ({score}/10).**", score.level()),
-            &finding.body,
-        );
-        let block = format!(
-            "{}\n{}",
-            block::render_visible(assessment),
-            self.sign(hidden, None, &visible)
-        );
-        let disagree = if self.fork {
-            DISAGREE_ON_FORK
-        } else {
-            DISAGREE
-        };
-        format!(
-            "{}\n\n{disagree}\n\n---\n\n{block}",
-            cut(&text, MAX_BODY.saturating_sub(block.len()))
-        )
-    }
-
-    /// A finding that had to move to a line nearby.
-    #[must_use]
-    pub fn moved_note(place: &str) -> String {
-        let place = code(place);
-        format!("This is about {place}, which takes no comment of its own.\n\n")
-    }
-
     /// The body of a draft, by which our drafts are told from a person's.
     #[must_use]
     pub fn draft() -> String {
         "A draft that tries where comments can stand; it is deleted at once.\n\n<!-- rmcoc:draft -->"
             .into()
-    }
-
-    /// The body of the review: one line for people, the manifest for machines, and the findings for which
-    /// GitHub has no place in the diff.
-    #[must_use]
-    pub fn review(
-        &self,
-        findings: &[&Finding],
-        homeless: &[&Finding],
-        partial: bool,
-        record: Option<Value>,
-    ) -> String {
-        let listed = |finding: &&Finding| Listed {
-            id: finding.id.to_string(),
-            score: finding.assessment.score.get(),
-        };
-        let hidden = Hidden {
-            run: Some(self.run.to_owned()),
-            head: Some(self.head.to_string()),
-            findings: findings.iter().map(listed).collect(),
-            unanchored: homeless.iter().map(|one| unanchored(one)).collect(),
-            record,
-            ..Hidden::new(Kind::Manifest)
-        };
-        let count = plural(findings.len(), "finding");
-        let mut text = format!("OpenCode review of {}: {count}.", self.head.short());
-        if partial {
-            text.push_str(
-                " The review was not completed; these come from the passes that were finished.",
-            );
-        }
-        for finding in homeless {
-            let score = finding.assessment.score;
-            let (level, place) = (score.level(), code(&finding.place()));
-            let lead = format!("**{level} ({score}/10)** at {place}:");
-            let _ = write!(text, "\n\n{}", behind(&lead, &finding.body));
-        }
-        let manifest = self.sign(hidden, None, &Value::Null);
-        format!(
-            "{}\n\n{manifest}",
-            cut(&text, MAX_BODY.saturating_sub(manifest.len()))
-        )
     }
 
     /// A reply in a thread that is on the pull request.
@@ -399,18 +317,6 @@ fn behind(lead: &str, text: &str) -> String {
     format!("{lead}{gap}{text}")
 }
 
-/// A name as code, whatever backticks are in it.
-fn code(name: &str) -> String {
-    let longest = name.split(|c| c != '`').map(str::len).max();
-    match longest.unwrap_or_default() {
-        0 => format!("`{name}`"),
-        longest => {
-            let ticks = "`".repeat(longest + 1);
-            format!("{ticks} {name} {ticks}")
-        }
-    }
-}
-
 /// What one can ask of us, and how.
 #[must_use]
 pub fn help(mention: &str) -> String {
@@ -537,15 +443,6 @@ pub fn nothing_to_show(excused: impl IntoIterator<Item = Excuse>, unreadable: &[
 #[must_use]
 pub fn accepted(by: &str, undone: &[String]) -> String {
     format!("Accepted by {by}: {}", undone.join("; "))
-}
-
-/// Who can turn an incomplete check green, and how.
-#[must_use]
-pub fn how_to_accept(mention: &str) -> String {
-    format!(
-        "To turn this check green: run the review again where its limits or files allow more, or let somebody with write access \
-         comment `{mention} accept`, which counts until the next push."
-    )
 }
 
 /// The reply to `accept` where nothing is accepted.
@@ -826,13 +723,13 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::domain::{Anchor, Assessment, Category, PassNumber, Score, Side, fixture};
+    use crate::domain::{Anchor, Assessment, Category, PassNumber, Side, fixture};
     use crate::review::ledger::Stage;
     use secrecy::SecretString;
 
-    fn finding(body: &str) -> Finding {
+    pub fn finding(body: &str) -> Finding {
         Finding {
             id: "f1".parse().unwrap(),
             file: "src/page.ts".into(),
@@ -866,7 +763,7 @@ mod tests {
         );
     }
 
-    fn with_voice<T>(speak: impl FnOnce(&Voice<'_>) -> T) -> T {
+    pub fn with_voice<T>(speak: impl FnOnce(&Voice<'_>) -> T) -> T {
         let pr = PrKey {
             repo: "octo/shop".parse().unwrap(),
             number: 1,
@@ -880,26 +777,9 @@ mod tests {
             run: "4711.1",
             fork: false,
             mention: "@bot",
+            blocking: Score::new(9),
+            page: "https://github.com/octo/shop/pull/1",
         })
-    }
-
-    #[test]
-    fn a_finding_as_people_read_it() {
-        let body = "`Math.floor` drops the last page when the count is no multiple of the size.";
-        insta::assert_snapshot!("finding", with_voice(|voice| voice.finding(&finding(body))));
-    }
-
-    #[test]
-    fn the_review_says_one_line_and_lists_what_found_no_line() {
-        let found = finding("It is lost.");
-        let plain = with_voice(|voice| voice.review(&[&found], &[], false, None));
-        insta::assert_snapshot!("review", plain);
-        let partial = with_voice(|voice| voice.review(&[&found], &[&found], true, None));
-        assert!(partial.contains("was not completed"), "{partial}");
-        assert!(
-            partial.contains("**Logic risk (7/10)** at `src/page.ts:8`: It is lost."),
-            "{partial}"
-        );
     }
 
     #[test]
@@ -1062,59 +942,5 @@ mod tests {
         let state = with_voice(|voice| voice.state(Verdict::Clean, &Tally::default(), "@bot"));
         assert!(!crate::event::mentions(&help, "@bot"), "{help}");
         assert!(!crate::event::mentions(&state, "@bot"), "{state}");
-    }
-
-    #[test]
-    fn who_disagrees_on_a_fork_is_told_when_it_is_read() {
-        let found = finding("The last page is lost.");
-        for (fork, line) in [(false, DISAGREE), (true, DISAGREE_ON_FORK)] {
-            let comment = with_voice(|voice| Voice { fork, ..*voice }.finding(&found));
-            assert!(
-                comment.contains(&format!("\n\n{line}\n\n---\n")),
-                "{comment}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_fence_a_quote_or_a_list_stands_below_our_words() {
-        for body in [
-            "~~~\ncode\n~~~",
-            "> ```\n> cc @octocat\n> ```",
-            "- one\n- two",
-            "|\n| --- |\n`https://evil.example|`",
-            "```rust\nlet a = 1;\n```",
-        ] {
-            let comment = with_voice(|voice| voice.finding(&finding(body)));
-            let expected = format!("**Logic risk (7/10).**\n\n{body}\n\n{DISAGREE}\n\n---\n\n");
-            assert!(comment.starts_with(&expected), "{comment}");
-            let block = block::parse(&comment);
-            assert!(block.visible.is_some() && block.hidden.is_some());
-        }
-    }
-
-    #[test]
-    fn a_file_with_backticks_in_its_name_is_shown_as_code() {
-        let mut found = finding("It is lost.");
-        found.file = "a`@octocat`.ts".into();
-        let review = with_voice(|voice| voice.review(&[&found], &[&found], false, None));
-        assert!(
-            review.contains("at `` a`@octocat`.ts:8 ``: It is lost."),
-            "{review}"
-        );
-    }
-
-    #[test]
-    fn a_body_that_is_too_long_is_cut_and_its_block_stays_whole() {
-        let endless = format!("```rust\n{}", "ä ".repeat(40_000));
-        let comment = with_voice(|voice| voice.finding(&finding(&endless)));
-        assert!(comment.chars().count() < 65_536);
-        assert!(comment.contains("[truncated]"));
-        let block = block::parse(&comment);
-        assert!(
-            block.visible.is_some() && block.hidden.is_some(),
-            "{}",
-            &comment[comment.len() - 900..]
-        );
     }
 }

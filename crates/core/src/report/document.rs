@@ -2,12 +2,13 @@
 
 use crate::context::coverage::Excuse;
 use crate::context::suspicion::Suspicion;
-use crate::domain::{Tally, Thread, Verdict};
+use crate::domain::{Score, Tally, Thread, Verdict};
 use crate::review::desk::{Entry, Fate};
 use crate::review::limits::Used;
 use crate::review::session_outcome::PassLog;
 use crate::state::record::Record;
 use crate::state::spending::Spent;
+use reviewer_text::count::dollars;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -68,6 +69,18 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Null where no review was posted.
     pub review_url: Option<String>,
+    /// The ways to turn the check green, as the end of a sentence; for people.
+    #[serde(skip)]
+    pub green: Option<String>,
+    /// Scores from here on block.
+    #[serde(skip)]
+    pub blocking_from: Option<Score>,
+    /// How many files the change has.
+    #[serde(skip)]
+    pub files: usize,
+    /// False where nobody knows the prices of the endpoint.
+    #[serde(skip)]
+    pub cost_known: bool,
 }
 
 /// Where a finding was said.
@@ -319,6 +332,9 @@ pub struct ThreadReport {
     pub assessment: String,
     #[serde(skip)]
     pub category: Option<String>,
+    /// The head that was reviewed when the finding was made, shortened.
+    #[serde(skip)]
+    pub since: Option<String>,
 }
 
 impl From<&Thread> for ThreadReport {
@@ -334,6 +350,7 @@ impl From<&Thread> for ThreadReport {
             finding_id: thread.finding_id.as_ref().map(ToString::to_string),
             assessment: thread.assessment.assessment.clone(),
             category: thread.category.map(|category| category.to_string()),
+            since: thread.head.as_ref().map(|head| head.short().to_owned()),
         }
     }
 }
@@ -344,6 +361,28 @@ impl Report {
     pub fn schema() -> Schema {
         let settings = SchemaSettings::draft2020_12().for_serialize();
         settings.into_generator().into_root_schema_for::<Self>()
+    }
+
+    /// How many passes the review had.
+    #[must_use]
+    pub(crate) fn pass_count(&self) -> usize {
+        self.passes.iter().filter(|pass| pass.number > 0).count()
+    }
+
+    /// How long the model worked.
+    #[must_use]
+    pub(crate) fn seconds(&self) -> u64 {
+        self.passes.iter().map(|pass| pass.seconds).sum()
+    }
+
+    /// An amount that the run has cost, in words.
+    #[must_use]
+    pub(crate) fn cost(&self, usd: f64) -> String {
+        if self.cost_known || usd > 0.0 {
+            dollars(usd)
+        } else {
+            "cost unknown".into()
+        }
     }
 
     pub fn set_verdict(&mut self, verdict: Verdict, tally: &Tally) {

@@ -3,8 +3,10 @@
 
 pub mod document;
 pub mod dry_run;
+mod last_lines;
 pub mod sarif;
 pub mod summary;
 pub mod terminal;
 
 pub use document::Report;
+pub use last_lines::last_lines;

@@ -1,9 +1,12 @@
 //! The step summary and the check run's page: the verdict first, then what supports it.
 
-use super::document::{FindingReport, Report};
-use reviewer_text::count::{grouped, plural, tokens};
+use super::document::{FindingReport, Report, ThreadReport};
+use crate::domain::Score;
+use crate::publish::comment;
+use reviewer_text::count::{duration, grouped, plural, tokens};
 use reviewer_text::hidden::is_line_break;
 use reviewer_text::sanitize::clean;
+use reviewer_text::sentence;
 use std::fmt::Write as _;
 
 /// Who reads it. The step's page is for those who run the reviewer, the check's for everybody on the pull
@@ -14,35 +17,39 @@ pub enum Page {
     Check,
 }
 
-/// The report as Markdown.
+/// The report as Markdown: the verdict and what is open, the way to a green check, then what supports it, folded.
 #[must_use]
 pub fn markdown(report: &Report, page: Page) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "## {}\n", headline(report));
+    if page == Page::Step {
+        let _ = writeln!(out, "<sub>OpenCode review of {}</sub>\n", subject(report));
+    }
     for reason in &report.reasons {
         let _ = writeln!(out, "- {}", inline(reason));
     }
     if !report.reasons.is_empty() {
         out.push('\n');
     }
-    said(&mut out, report);
-    open_before(&mut out, report);
-    passes(&mut out, report);
-    ledger(&mut out, report);
-    unsaid(&mut out, report, page);
-    excused(&mut out, report);
-    if page == Page::Step {
-        not_read(&mut out, report);
-        suspicions(&mut out, report);
-        sandbox(&mut out, report);
+    open(&mut out, report);
+    if let Some(green) = &report.green {
+        let _ = writeln!(out, "**To turn this check green:** {green}\n");
     }
     for warning in &report.warnings {
         let _ = writeln!(out, "> ⚠️ {}\n", inline(warning));
     }
+    if page == Page::Step {
+        sandbox(&mut out, report);
+    }
     for note in &report.notes {
         let _ = writeln!(out, "{}\n", inline(note));
     }
-    footer(&mut out, report);
+    how(&mut out, report);
+    unsaid(&mut out, report, page);
+    if page == Page::Step {
+        not_read(&mut out, report);
+        suspicions(&mut out, report);
+    }
     out
 }
 
@@ -59,83 +66,135 @@ fn sandbox(out: &mut String, report: &Report) {
     );
 }
 
-fn headline(report: &Report) -> String {
-    let what = match &report.pull_request {
+fn subject(report: &Report) -> &str {
+    match &report.pull_request {
         Some(_) => report.head.get(..7).unwrap_or_default(),
         None => "the working tree",
-    };
-    let words = match report.verdict.as_str() {
-        "clean" => "Nothing to report".into(),
-        "findings" => format!("{} open", plural(report.open_issues, "finding")),
-        "blocking" if report.blocking_issues == 0 => {
-            "Held back by another pull request of the same head".into()
+    }
+}
+
+fn headline(report: &Report) -> String {
+    let open = plural(report.open_issues, "finding");
+    match (report.verdict.as_str(), report.blocking_issues) {
+        ("clean", _) => "✅ Nothing to report".into(),
+        ("findings", _) => format!("{} {open} open", gravest(report)),
+        ("blocking", 0) => "🔴 Held back by another pull request of the same head".into(),
+        ("blocking", 1) if report.open_issues == 1 => format!("🔴 {open} open, and it blocks"),
+        ("blocking", 1) => format!("🔴 {open} open, 1 of them blocks"),
+        ("blocking", count) => format!("🔴 {open} open, {count} of them block"),
+        ("incomplete", _) if report.open_issues == 0 => "⚠️ The review is incomplete".into(),
+        ("incomplete", _) => format!("⚠️ The review is incomplete, {open} open"),
+        (other, _) => other.to_owned(),
+    }
+}
+
+/// The dot of the gravest finding.
+fn gravest(report: &Report) -> &'static str {
+    let rows = rows(report);
+    rows.first().map_or("🟡", |row| dot(report, row.score))
+}
+
+fn dot(report: &Report, score: u8) -> &'static str {
+    let score = Score::new(u64::from(score));
+    score.map_or("", |score| comment::dot(score, report.blocking_from))
+}
+
+/// An open finding, of this run or of one before.
+struct Row {
+    score: u8,
+    place: String,
+    finding: String,
+    since: String,
+}
+
+impl From<&FindingReport> for Row {
+    fn from(finding: &FindingReport) -> Self {
+        let place = cell(&finding.place);
+        Self {
+            score: finding.score,
+            place: match (&finding.url, finding.fate) {
+                (Some(url), _) => format!("[{place}]({url})"),
+                (None, "reported") => place,
+                (None, _) => format!("{place} (not published)"),
+            },
+            finding: cell(&finding.finding),
+            since: "this run".into(),
         }
-        "blocking" => format!(
-            "{} open, {} of them blocking",
-            plural(report.open_issues, "finding"),
-            report.blocking_issues
-        ),
-        "incomplete" => "The review is incomplete".into(),
-        other => other.to_owned(),
-    };
-    format!("OpenCode review of {what}: {words}")
+    }
 }
 
-fn said(out: &mut String, report: &Report) {
-    let mut found: Vec<&FindingReport> = report
-        .findings
-        .iter()
-        .filter(|finding| matches!(finding.fate, "published" | "reported" | "unpublished"))
-        .collect();
-    if found.is_empty() {
+impl From<&ThreadReport> for Row {
+    fn from(thread: &ThreadReport) -> Self {
+        let line = thread.line.map(|line| format!(":{line}"));
+        let place = format!("{}{}", thread.file, line.unwrap_or_default());
+        let since = thread.since.as_ref().map(|head| format!("`{head}`, "));
+        Self {
+            score: thread.score,
+            place: format!("[{}]({})", cell(&place), thread.url),
+            finding: cell(&thread.finding),
+            since: format!("{}{}", since.unwrap_or_default(), thread.status),
+        }
+    }
+}
+
+/// What is open, the gravest first.
+fn rows(report: &Report) -> Vec<Row> {
+    let findings = report.findings.iter();
+    let new = findings.filter(|one| matches!(one.fate, "published" | "reported" | "unpublished"));
+    let new = new.map(Row::from);
+    let mut rows: Vec<Row> = new.chain(report.threads.iter().map(Row::from)).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.score));
+    rows
+}
+
+fn open(out: &mut String, report: &Report) {
+    let rows = rows(report);
+    if rows.is_empty() {
         return;
     }
-    found.sort_by_key(|finding| std::cmp::Reverse(finding.score));
-    out.push_str("### Findings\n\n| Score | Where | What |\n| ---: | --- | --- |\n");
-    for finding in found {
-        let place = match (&finding.url, finding.fate) {
-            (Some(url), _) => format!("[{}]({url})", cell(&finding.place)),
-            (None, "reported") => cell(&finding.place),
-            (None, _) => format!("{} (not published)", cell(&finding.place)),
-        };
+    out.push_str("| Score | Where | Finding | Since |\n| ---: | --- | --- | --- |\n");
+    for row in rows {
         let _ = writeln!(
             out,
-            "| {} | {place} | {} |",
-            finding.score,
-            cell(&finding.finding)
+            "| {} {} | {} | {} | {} |",
+            dot(report, row.score),
+            row.score,
+            row.place,
+            row.finding,
+            row.since
         );
     }
     out.push('\n');
 }
 
-fn open_before(out: &mut String, report: &Report) {
-    if report.threads.is_empty() {
-        return;
+/// What the verdict rests on, folded: passes, costs, what was excused, the model.
+fn how(out: &mut String, report: &Report) {
+    let mut parts = vec![plural(report.files, "file")];
+    if !report.passes.is_empty() {
+        let count = report.pass_count();
+        let noun = if count == 1 { "pass" } else { "passes" };
+        parts.push(format!("{count} {noun}"));
+        parts.push(tokens(report.tokens, report.tokens_estimated));
+        parts.push(report.cost(report.cost_usd));
+        parts.push(duration(report.seconds()));
     }
-    out.push_str("### Open from earlier reviews\n\n| Score | Status | Where | What |\n| ---: | --- | --- | --- |\n");
-    for thread in &report.threads {
-        let line = thread
-            .line
-            .map(|line| format!(":{line}"))
-            .unwrap_or_default();
-        let _ = writeln!(
-            out,
-            "| {} | {} | [{}{line}]({}) | {} |",
-            thread.score,
-            thread.status,
-            cell(&thread.file),
-            thread.url,
-            cell(&thread.finding)
-        );
-    }
-    out.push('\n');
+    let _ = writeln!(
+        out,
+        "<details><summary>How it was reviewed: {}</summary>\n",
+        parts.join(", ")
+    );
+    passes(out, report);
+    ledger(out, report);
+    excused(out, report);
+    footer(out, report);
+    out.push_str("\n</details>\n\n");
 }
 
 fn passes(out: &mut String, report: &Report) {
     if report.passes.is_empty() {
         return;
     }
-    out.push_str("### Passes\n\n| Pass | Tool calls | Tokens | Cost | Time | Summary |\n| --- | ---: | ---: | ---: | ---: | --- |\n");
+    out.push_str("| Pass | Tool calls | Tokens | Cost | Time | Summary |\n| --- | ---: | ---: | ---: | ---: | --- |\n");
     for pass in &report.passes {
         let summary = if pass.finished {
             cell(&pass.summary)
@@ -144,13 +203,13 @@ fn passes(out: &mut String, report: &Report) {
         };
         let _ = writeln!(
             out,
-            "| {} · {} | {} | {} | ${:.4} | {} | {summary} |",
+            "| {} · {} | {} | {} | {} | {} | {summary} |",
             pass.number,
             pass.title,
             pass.tool_calls,
             counted(report, pass.tokens),
-            pass.cost_usd,
-            minutes(pass.seconds)
+            report.cost(pass.cost_usd),
+            duration(pass.seconds)
         );
     }
     out.push('\n');
@@ -166,20 +225,17 @@ fn ledger(out: &mut String, report: &Report) {
         return;
     }
     out.push_str(
-        "### What the pull request has cost\n\n| Run | Tokens | Cost |\n| --- | ---: | ---: |\n",
+        "What the pull request has cost:\n\n| Run | Tokens | Cost |\n| --- | ---: | ---: |\n",
     );
     let earlier = ledger.runs.len().saturating_sub(RUNS_SHOWN);
     for run in &ledger.runs[earlier..] {
         let tokens = counted(report, run.tokens);
-        let _ = writeln!(out, "| {} | {tokens} | ${:.4} |", run.day, run.cost_usd);
+        let cost = report.cost(run.cost_usd);
+        let _ = writeln!(out, "| {} | {tokens} | {cost} |", run.day);
     }
     let tokens = counted(report, ledger.tokens);
-    let _ = writeln!(out, "| all | {tokens} | ${:.4} |\n", ledger.cost_usd);
-}
-
-/// As `2:05`.
-fn minutes(seconds: u64) -> String {
-    format!("{}:{:02}", seconds / 60, seconds % 60)
+    let cost = report.cost(ledger.cost_usd);
+    let _ = writeln!(out, "| all | {tokens} | {cost} |\n");
 }
 
 fn unsaid(out: &mut String, report: &Report, page: Page) {
@@ -191,18 +247,20 @@ fn unsaid(out: &mut String, report: &Report, page: Page) {
     if unsaid.is_empty() {
         return;
     }
+    let all_small = unsaid.iter().all(|one| one.fate == "suppressed");
+    let what = if all_small {
+        "below the threshold"
+    } else {
+        "not posted"
+    };
+    let remarks = format!("{} {what}", plural(unsaid.len(), "remark"));
     if page == Page::Check {
-        let count = unsaid.len();
-        let _ = writeln!(
-            out,
-            "Deliberately not said: {count}; the summary of the job lists them.\n"
-        );
+        let _ = writeln!(out, "{remarks}: the summary of the job has the list.\n");
         return;
     }
     let _ = writeln!(
         out,
-        "<details><summary>Deliberately not said: {}</summary>\n\n| Score | Where | What | Why not |\n| ---: | --- | --- | --- |",
-        unsaid.len()
+        "<details><summary>{remarks}</summary>\n\n| Score | Where | Finding | Why not |\n| ---: | --- | --- | --- |"
     );
     for finding in unsaid {
         let reason = finding.reason.as_deref().unwrap_or_default();
@@ -279,6 +337,8 @@ fn suspicions(out: &mut String, report: &Report) {
 /// How many names of files a line holds, and how much of each.
 const NAMES_SHOWN: usize = 10;
 const LONGEST_NAME: usize = 120;
+/// How much of a text a table holds; the report has it all.
+const LONGEST_CELL: usize = 500;
 
 fn names(first: &[String], count: usize) -> String {
     let shown: Vec<String> = first
@@ -299,18 +359,12 @@ fn name(name: &str) -> String {
 }
 
 fn footer(out: &mut String, report: &Report) {
-    let _ = writeln!(
-        out,
-        "{} · {} · ${:.4} · sensitivity {}{}",
-        inline(&report.model),
-        tokens(report.tokens, report.tokens_estimated),
-        report.cost_usd,
-        report.sensitivity,
-        match report.sensitivity_evidence.as_slice() {
-            [] => String::new(),
-            evidence => format!(" ({})", inline(&evidence.join(", "))),
-        }
-    );
+    let evidence = match report.sensitivity_evidence.as_slice() {
+        [] => String::new(),
+        evidence => format!(" ({})", inline(&evidence.join(", "))),
+    };
+    let (model, sensitivity) = (inline(&report.model), &report.sensitivity);
+    let _ = writeln!(out, "{model} · sensitivity {sensitivity}{evidence}");
 }
 
 /// A number of tokens in a table.
@@ -342,15 +396,16 @@ fn flat(text: &str) -> String {
     out
 }
 
+/// The same in a table.
 fn cell(text: &str) -> String {
-    inline(text).replace('|', "\\|")
+    sentence::cell(text, LONGEST_CELL)
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
     use crate::report::document::{
-        LedgerReport, LeftOutReport, PassReport, RunReport, SuspicionReport, ThreadReport,
+        LedgerReport, LeftOutReport, PassReport, RunReport, SuspicionReport,
     };
 
     pub fn finding(score: u8, fate: &'static str, reason: Option<&str>) -> FindingReport {
@@ -435,6 +490,7 @@ pub(super) mod tests {
                 finding_id: Some("f55".into()),
                 assessment: "Level 6.".into(),
                 category: Some("logic".into()),
+                since: Some("a1b2c3d".into()),
             }],
             reviewed_since: None,
             excused: vec![],
@@ -461,6 +517,10 @@ pub(super) mod tests {
             warnings: vec!["Comments are not signed.".into()],
             notes: vec![],
             review_url: None,
+            green: Some("fix the 🔴 finding and push.".into()),
+            blocking_from: Score::new(9),
+            files: 3,
+            cost_known: true,
         }
     }
 
@@ -470,7 +530,7 @@ pub(super) mod tests {
         insta::assert_snapshot!("summary", markdown(&report, Page::Step));
         let check = markdown(&report, Page::Check);
         assert!(
-            check.contains("Deliberately not said: 2;")
+            check.contains("2 remarks not posted: the summary of the job has the list.")
                 && !check.contains("A guard handles it")
                 && !check.contains("Not in the snapshot")
                 && !check.contains("meant for the model"),
@@ -479,10 +539,47 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn the_headline_says_how_many_findings_are_open_and_how_many_block() {
+        let said = |verdict: &str, open_issues, blocking_issues| {
+            let report = Report {
+                verdict: verdict.into(),
+                open_issues,
+                blocking_issues,
+                ..sample()
+            };
+            headline(&report)
+        };
+        for (verdict, open, blocking, words) in [
+            ("clean", 0, 0, "✅ Nothing to report"),
+            ("findings", 2, 0, "🔴 2 findings open"),
+            ("blocking", 1, 1, "🔴 1 finding open, and it blocks"),
+            ("blocking", 4, 1, "🔴 4 findings open, 1 of them blocks"),
+            ("blocking", 4, 2, "🔴 4 findings open, 2 of them block"),
+            ("blocking", 0, 0, "🔴 Held back by another pull request of the same head"),
+            ("incomplete", 0, 0, "⚠️ The review is incomplete"),
+            ("incomplete", 1, 0, "⚠️ The review is incomplete, 1 finding open"),
+        ] {
+            assert_eq!(said(verdict, open, blocking), words);
+        }
+    }
+
+    #[test]
+    fn an_endpoint_without_prices_has_no_cost() {
+        let report = Report {
+            cost_known: false,
+            cost_usd: 0.0,
+            ..sample()
+        };
+        let page = markdown(&report, Page::Check);
+        assert!(page.contains("36,140 tokens, cost unknown, 4 m 10 s"), "{page}");
+        assert!(!page.contains("$0.0000"), "{page}");
+    }
+
+    #[test]
     fn a_model_s_words_cannot_break_the_table() {
         assert_eq!(
             cell("a | b\n<img src=x> ![x](https://evil.example) ~~~~~ @octocat"),
-            "a \\| b &lt;img src=x> [image removed] ~~ `@octocat`"
+            "a \\| b &lt;img src=x> \\[image removed\\] \\~\\~ `@octocat`"
         );
     }
 }

@@ -356,6 +356,10 @@ impl Desk {
             Decision::Post(score) => (score, Fate::Staged),
             Decision::Suppress(score, reason) => (score, Fate::Suppressed(reason)),
         };
+        if let Some(raised) = self.weights.raised(&case, score) {
+            let given = finding.assessment.assessment.trim_end();
+            finding.assessment.assessment = format!("{given} {raised}");
+        }
         finding.assessment.score = score;
         fate
     }

@@ -1,17 +1,18 @@
 //! What a score is worth. Code, not the prompt, applies the threshold, the promotion of security findings and
 //! the elevation of combined ones, so that no wording of the model moves them.
 
+use crate::domain::finding::RAISED;
 use crate::domain::{Category, Role, Score};
 use std::fmt;
 
 /// The weights of a run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Weights {
     pub threshold: Score,
     pub elevation: usize,
     pub blocking: Option<Score>,
-    /// The repository handles what hurts people when it leaks.
-    pub sensitive: bool,
+    /// Why security findings weigh more here: the repository handles what hurts people when it leaks. `None`: they do not.
+    pub sensitive: Option<String>,
 }
 
 /// Why a finding was not said.
@@ -51,12 +52,8 @@ pub(crate) struct Case {
 impl Weights {
     #[must_use]
     pub(crate) fn decide(&self, case: &Case) -> Decision {
-        let security = match case.category {
-            Some(category) => category == Category::Security,
-            None => case.role == Some(Role::Security),
-        };
         let mut score = case.score;
-        if security && self.sensitive {
+        if self.promotion(case).is_some() {
             score = score.promoted();
         }
         if case.combines >= self.elevation {
@@ -68,6 +65,26 @@ impl Weights {
             let threshold = self.threshold;
             Decision::Suppress(score, Reason::BelowThreshold { score, threshold })
         }
+    }
+
+    /// Why a finding weighs more because of the repository; `None`: it does not.
+    fn promotion(&self, case: &Case) -> Option<&str> {
+        let security = match case.category {
+            Some(category) => category == Category::Security,
+            None => case.role == Some(Role::Security),
+        };
+        self.sensitive.as_deref().filter(|_| security)
+    }
+
+    /// The sentence about a score that is higher than the one that the model gave, for the end of the assessment.
+    #[must_use]
+    pub(crate) fn raised(&self, case: &Case, to: Score) -> Option<String> {
+        let by = to.get().checked_sub(case.score.get()).filter(|by| *by > 0)?;
+        let why = match self.promotion(case) {
+            Some(why) => format!("security, and {why}"),
+            None => format!("it combines {} smaller findings", case.combines),
+        };
+        Some(format!("{RAISED}{by}: {why}."))
     }
 
     #[must_use]
@@ -113,8 +130,40 @@ mod tests {
             threshold: score(5),
             elevation: 5,
             blocking: Some(score(9)),
-            sensitive: false,
+            sensitive: None,
         }
+    }
+
+    fn sensitive() -> Weights {
+        Weights {
+            sensitive: Some("the README speaks of payments".into()),
+            ..weights()
+        }
+    }
+
+    #[test]
+    fn a_raised_score_says_by_how_much_and_why() {
+        let raised = |weights: &Weights, case: &Case| match weights.decide(case) {
+            Decision::Post(score) | Decision::Suppress(score, _) => weights.raised(case, score),
+        };
+        let security = |n| Case {
+            category: Some(Category::Security),
+            ..case(n)
+        };
+        let why = "security, and the README speaks of payments.";
+        let said = raised(&sensitive(), &security(8));
+        assert_eq!(said, Some(format!("Raised by 2: {why}")));
+        let said = raised(&sensitive(), &security(9));
+        assert_eq!(said, Some(format!("Raised by 1: {why}")));
+        assert_eq!(raised(&sensitive(), &security(10)), None);
+        assert_eq!(raised(&sensitive(), &case(8)), None);
+        assert_eq!(raised(&weights(), &security(8)), None);
+        let many = Case {
+            combines: 5,
+            ..case(2)
+        };
+        let said = raised(&weights(), &many);
+        assert_eq!(said.as_deref(), Some("Raised by 3: it combines 5 smaller findings."));
     }
 
     fn case(n: u64) -> Case {
@@ -141,10 +190,7 @@ mod tests {
 
     #[test]
     fn security_findings_weigh_more_where_people_would_be_hurt() {
-        let sensitive = Weights {
-            sensitive: true,
-            ..weights()
-        };
+        let sensitive = sensitive();
         let security = Case {
             category: Some(Category::Security),
             ..case(3)
@@ -160,10 +206,7 @@ mod tests {
 
     #[test]
     fn the_security_pass_counts_as_security_unless_it_says_otherwise() {
-        let sensitive = Weights {
-            sensitive: true,
-            ..weights()
-        };
+        let sensitive = sensitive();
         let third = Case {
             role: Some(Role::Security),
             ..case(3)

@@ -52,6 +52,8 @@ mod tests {
             run: "4711.1",
             fork: false,
             mention: "@bot",
+            blocking: None,
+            page: "",
         };
         voice.answer(
             CommentId(7),

@@ -3,6 +3,7 @@
 
 use crate::domain::{Assessment, Score};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use reviewer_text::sentence::fenced;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::Range;
@@ -173,13 +174,7 @@ pub struct Block {
 #[must_use]
 pub fn render_visible(assessment: &Assessment) -> String {
     let json = pretty(&Visible::from(assessment));
-    let longest = json
-        .split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default();
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}rmcoc\n{json}\n{fence}")
+    fenced("rmcoc", &json)
 }
 
 fn pretty(visible: &Visible) -> String {

@@ -97,7 +97,7 @@ impl<'a> From<&'a Finding> for Claim<'a> {
     fn from(finding: &'a Finding) -> Self {
         Self {
             finding: &finding.assessment.finding,
-            assessment: &finding.assessment.assessment,
+            assessment: finding.assessment.as_given(),
             line: finding.line(),
             anchor_hash: Some(&finding.anchor_hash),
         }
@@ -108,7 +108,7 @@ impl<'a> From<&'a Thread> for Claim<'a> {
     fn from(thread: &'a Thread) -> Self {
         Self {
             finding: &thread.assessment.finding,
-            assessment: &thread.assessment.assessment,
+            assessment: thread.assessment.as_given(),
             line: thread.line,
             anchor_hash: thread.anchor_hash.as_deref(),
         }

@@ -49,7 +49,7 @@ fn desk() -> Desk {
         threshold: score(5),
         elevation: 5,
         blocking: Some(score(9)),
-        sensitive: false,
+        sensitive: None,
     };
     let mut desk = Desk::new(subject, weights, "senior", "nonce".into());
     desk.ledger.begin(PassNumber::new(1).unwrap());

@@ -137,7 +137,8 @@ fn p5_a_finding_in_a_file_whose_name_is_no_text_is_not_lost() {
     });
     let review = review.expect("a review");
     assert!(
-        review.contains(r"`src/caf\xe9.ts:1`: The last page is lost."),
+        review.contains("\n\n🟠 **The last page is lost.** ")
+            && review.contains(r" · `src/caf\xe9.ts:1`"),
         "{review}"
     );
 }

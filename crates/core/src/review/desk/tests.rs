@@ -73,7 +73,7 @@ fn desk_with(threads: Vec<Thread>) -> Desk {
         threshold: score(5),
         elevation: 3,
         blocking: Some(score(9)),
-        sensitive: false,
+        sensitive: None,
     };
     let mut desk = Desk::new(subject, weights, "reviewer-1", "run".into());
     desk.ledger.begin(PassNumber::FIRST);

@@ -1,0 +1,153 @@
+//! The comment of a finding: a headline, the text, the block folded below a rule, and a prompt for a coding agent.
+
+use super::{MAX_BODY, Voice, cut};
+use crate::domain::{Assessment, Category, Finding, Score};
+use crate::state::block::{self, Hidden, Kind, Visible};
+use reviewer_text::sanitize::{clean, without_dumps};
+use reviewer_text::sentence::{code, fenced, sentence};
+use serde_json::Value;
+
+/// How to disagree.
+pub(super) const DISAGREE: &str = "Not right? Reply here, and it is judged again.";
+pub(super) const DISAGREE_ON_FORK: &str =
+    "Not right? Reply here; on a pull request from a fork, replies are read in the next run.";
+
+const PROMPT: &str = "Prompt for a coding agent";
+
+impl Voice<'_> {
+    /// The comment of a finding on its line.
+    #[must_use]
+    pub fn finding(&self, finding: &Finding) -> String {
+        let assessment = &Assessment {
+            finding: without_dumps(&finding.assessment.finding),
+            assessment: without_dumps(&finding.assessment.assessment),
+            score: finding.assessment.score,
+        };
+        let visible = serde_json::to_value(Visible::from(assessment)).unwrap_or(Value::Null);
+        let hidden = Hidden {
+            id: Some(finding.id.to_string()),
+            pass: Some(finding.pass.get()),
+            category: finding.category.map(|category| category.to_string()),
+            reviewer: Some(finding.reviewer.clone()),
+            head: Some(self.head.to_string()),
+            anchor: Some(finding.anchor_hash.clone()),
+            ..Hidden::new(Kind::Finding)
+        };
+        let disagree = if self.fork {
+            DISAGREE_ON_FORK
+        } else {
+            DISAGREE
+        };
+        let why = format!("{disagree} · Why {}/10", assessment.score);
+        let block = folded(&why, &block::render_visible(assessment));
+        let hidden = self.sign(hidden, None, &visible);
+        let text = self.told(finding, "");
+        let prompt = folded(PROMPT, &fenced("text", &self.prompt(finding)));
+        let whole = text.len() + prompt.len() + block.len() + hidden.len();
+        let prompt = if whole <= MAX_BODY {
+            format!("{prompt}\n\n")
+        } else {
+            String::new()
+        };
+        let end = format!("{block}\n\n{prompt}{hidden}");
+        let text = cut(&text, MAX_BODY.saturating_sub(end.len()));
+        format!("{text}\n\n---\n\n{end}")
+    }
+
+    /// Headline and text of a finding, with words of the reviewer behind the headline.
+    pub(super) fn told(&self, finding: &Finding, more: &str) -> String {
+        let headline = self.headline(finding);
+        match clean(without_repeat(finding)) {
+            text if text.trim().is_empty() => format!("{headline}{more}"),
+            text => format!("{headline}{more}\n\n{text}"),
+        }
+    }
+
+    /// The finding's own sentence, with what it weighs.
+    fn headline(&self, finding: &Finding) -> String {
+        let score = finding.assessment.score;
+        let dot = dot(score, self.blocking);
+        let bold = match sentence(&without_dumps(&finding.assessment.finding)) {
+            empty if empty.is_empty() => String::new(),
+            words => format!("**{words}** "),
+        };
+        let category = finding.category.map(|category| format!("{} · ", word(category)));
+        let category = category.unwrap_or_default();
+        let blocks = if blocks(score, self.blocking) {
+            " · blocks"
+        } else {
+            ""
+        };
+        format!("{dot} {bold}{category}{score}/10{blocks}")
+    }
+
+    /// The finding as people paste it into a coding agent. An agent obeys, so it is told to judge first.
+    fn prompt(&self, finding: &Finding) -> String {
+        let (head, place) = (self.head.short(), finding.place());
+        let found = clean(&finding.assessment.finding);
+        let mut text = format!(
+            "A code review of commit {head} found this at {place}. Check whether it is right. If it is, fix it.\n\n{}",
+            found.trim()
+        );
+        let body = clean(without_repeat(finding));
+        if !body.trim().is_empty() {
+            text.push_str("\n\n");
+            text.push_str(body.trim());
+        }
+        // An older reader may look for the block's first line anywhere.
+        text.replace("```rmcoc", "```text")
+    }
+
+    /// The note of a finding that had to move to another line.
+    #[must_use]
+    pub fn moved_note(place: &str) -> String {
+        let place = code(place);
+        format!("This is about {place}, which takes no comment of its own.\n\n")
+    }
+}
+
+/// The finding's text without its own sentence at the beginning, which the headline says.
+fn without_repeat(finding: &Finding) -> &str {
+    let body = finding.body.trim();
+    let rest = body.strip_prefix(finding.assessment.finding.trim());
+    match rest {
+        Some(rest) if rest.is_empty() || rest.starts_with(char::is_whitespace) => rest.trim_start(),
+        _ => body,
+    }
+}
+
+/// A part of a comment that is folded until somebody opens it.
+fn folded(summary: &str, content: &str) -> String {
+    format!("<details><summary><sub>{summary}</sub></summary>\n\n{content}\n\n</details>")
+}
+
+/// Severity at a glance.
+#[must_use]
+pub(crate) fn dot(score: Score, blocking: Option<Score>) -> &'static str {
+    match score.get() {
+        _ if blocks(score, blocking) => "🔴",
+        7.. => "🟠",
+        _ => "🟡",
+    }
+}
+
+pub(super) fn blocks(score: Score, blocking: Option<Score>) -> bool {
+    blocking.is_some_and(|blocking| score >= blocking)
+}
+
+/// The category as the first word of a sentence.
+fn word(category: Category) -> &'static str {
+    match category {
+        Category::Security => "Security",
+        Category::Logic => "Logic",
+        Category::Performance => "Performance",
+        Category::Design => "Design",
+        Category::Rules => "Rules",
+        Category::Docs => "Docs",
+        Category::Style => "Style",
+    }
+}
+
+#[cfg(test)]
+#[path = "finding_tests.rs"]
+mod tests;

@@ -1,0 +1,83 @@
+//! The ways to turn a red check green, as sentences behind "To turn this check green:". The check's page and the end of the log
+//! say them.
+
+use reviewer_text::count::plural;
+use reviewer_text::sentence::code;
+
+/// The circumstances that decide how a finding can be closed.
+#[derive(Debug, Clone, Copy)]
+pub struct Closing<'a> {
+    /// How many open findings block.
+    pub blocking: usize,
+    /// `blocking_score_threshold`.
+    pub threshold: u8,
+    pub mention: &'a str,
+    pub fork: bool,
+    /// Whether a dismissal could be signed, and so be believed.
+    pub can_sign: bool,
+}
+
+/// Findings block.
+#[must_use]
+pub fn by_closing(closing: &Closing<'_>) -> String {
+    let one = closing.blocking == 1;
+    let found = if one {
+        "the 🔴 finding".to_owned()
+    } else {
+        format!("the {}", plural(closing.blocking, "🔴 finding"))
+    };
+    let (them, conversations) = if one {
+        ("it", "its conversation")
+    } else {
+        ("them", "their conversations")
+    };
+    let dismiss = match (closing.can_sign, closing.fork) {
+        (false, _) => String::new(),
+        (true, true) => {
+            let command = code(&format!("{} dismiss <link to the comment>", closing.mention));
+            format!("with {command} in the pull request's conversation, or ")
+        }
+        (true, false) => {
+            let command = code(&format!("{} dismiss", closing.mention));
+            let threads = if one { "its thread" } else { "each thread" };
+            format!("with {command} in {threads}, or ")
+        }
+    };
+    format!(
+        "fix {found} and push, or let somebody with write access close {them}: {dismiss}by resolving {conversations} and \
+         running this job again. `blocking_score_threshold` is {}.",
+        closing.threshold
+    )
+}
+
+/// The review is incomplete, and a person may accept that.
+#[must_use]
+pub fn by_accepting(mention: &str) -> String {
+    let command = code(&format!("{mention} accept"));
+    format!(
+        "run the review again where its limits or files allow more, or let somebody with write access comment {command}, which \
+         counts until the next push."
+    )
+}
+
+/// The review is incomplete, and only another run helps.
+#[must_use]
+pub fn by_running_again() -> &'static str {
+    "run this job again; it finishes what this run could not."
+}
+
+/// Other pull requests of the same head hold it back.
+#[must_use]
+pub fn by_settling(others: &[u64]) -> String {
+    let names: Vec<String> = others.iter().map(|number| format!("#{number}")).collect();
+    format!(
+        "settle or close {}, which shares this head and its check, and run this job again.",
+        names.join(", ")
+    )
+}
+
+/// The run could not review.
+#[must_use]
+pub fn after_an_error() -> &'static str {
+    "correct what is named above, then run this job again."
+}

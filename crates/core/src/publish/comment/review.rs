@@ -1,0 +1,175 @@
+//! The body of a review: how many findings there are and how many block, a table of them, the ones that have no place in the
+//! diff, and one line about the run.
+
+use super::finding::{blocks, dot};
+use super::{MAX_BODY, Voice, cut, unanchored};
+use crate::domain::{Anchor, Finding, Side};
+use crate::state::block::{Hidden, Kind, Listed};
+use reviewer_text::count::{dollars, duration, plural};
+use reviewer_text::sentence::{cell, code, sentence};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+
+/// The figures of a run that its review names.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Figures<'a> {
+    pub files: usize,
+    pub model: &'a str,
+    /// `None` where nobody knows the prices.
+    pub cost_usd: Option<f64>,
+    pub seconds: u64,
+    /// The page of the check, or of the workflow run.
+    pub details: Option<&'a str>,
+}
+
+/// How much of the body the table may take, and how much of a cell.
+const MAX_TABLE: usize = 20_000;
+const LONGEST_CELL: usize = 200;
+const LONGEST_LINK: usize = 600;
+
+const PARTIAL: &str =
+    "The review was not completed; these come from the passes that were finished.";
+
+impl Voice<'_> {
+    /// The body of the review, with the manifest for machines at its end.
+    #[must_use]
+    pub fn review(
+        &self,
+        findings: &[&Finding],
+        homeless: &[&Finding],
+        partial: bool,
+        record: Option<Value>,
+        figures: &Figures<'_>,
+    ) -> String {
+        let listed = |finding: &&Finding| Listed {
+            id: finding.id.to_string(),
+            score: finding.assessment.score.get(),
+        };
+        let hidden = Hidden {
+            run: Some(self.run.to_owned()),
+            head: Some(self.head.to_string()),
+            findings: findings.iter().map(listed).collect(),
+            unanchored: homeless.iter().map(|one| unanchored(one)).collect(),
+            record,
+            ..Hidden::new(Kind::Manifest)
+        };
+        let manifest = self.sign(hidden, None, &Value::Null);
+        let mut text = self.title(findings);
+        if partial {
+            let _ = write!(text, "\n\n{PARTIAL}");
+        }
+        let _ = write!(text, "\n\n{}", self.table(findings));
+        let end = format!("{}\n\n{manifest}", self.colophon(figures));
+        let mut whole = String::new();
+        for finding in homeless {
+            let place = format!(" · {}", code(&finding.place()));
+            let _ = write!(whole, "{}\n\n", self.told(finding, &place));
+        }
+        let room = MAX_BODY.saturating_sub(text.len() + end.len());
+        match cut(whole.trim_end(), room) {
+            whole if whole.is_empty() => format!("{text}\n\n{end}"),
+            whole => format!("{text}\n\n{whole}\n\n{end}"),
+        }
+    }
+
+    fn title(&self, findings: &[&Finding]) -> String {
+        let scores = findings.iter().map(|finding| finding.assessment.score);
+        let blocking = scores.filter(|score| blocks(*score, self.blocking)).count();
+        let count = plural(findings.len(), "finding");
+        match (findings.len(), blocking) {
+            (_, 0) => format!("### {count}"),
+            (1, _) => format!("### {count}: it blocks the merge"),
+            (_, 1) => format!("### {count}: 1 blocks the merge"),
+            (_, many) => format!("### {count}: {many} block the merge"),
+        }
+    }
+
+    /// A row for each finding, the gravest first.
+    fn table(&self, findings: &[&Finding]) -> String {
+        let mut sorted = findings.to_vec();
+        sorted.sort_by_key(|finding| std::cmp::Reverse(finding.assessment.score));
+        let mut table = String::from("| | Where | Finding |\n| --- | --- | --- |");
+        for (index, finding) in sorted.iter().enumerate() {
+            let score = finding.assessment.score;
+            let row = format!(
+                "\n| {} {score} | {} | {} |",
+                dot(score, self.blocking),
+                self.link(finding),
+                cell(&finding.assessment.finding, LONGEST_CELL)
+            );
+            if table.len() + row.len() > MAX_TABLE {
+                let _ = write!(table, "\n| | | and {} more |", sorted.len() - index);
+                break;
+            }
+            table.push_str(&row);
+        }
+        table
+    }
+
+    /// The place of a finding, as a link to it.
+    fn link(&self, finding: &Finding) -> String {
+        let place = cell(&finding.place(), LONGEST_CELL);
+        match self.address(finding) {
+            Some(url) if url.len() <= LONGEST_LINK => format!("[{place}]({url})"),
+            _ => place,
+        }
+    }
+
+    /// A line of the head is shown in the file, what the head does not have in the diff.
+    fn address(&self, finding: &Finding) -> Option<String> {
+        let repository = self.page.rsplit_once("/pull/")?.0;
+        let (head, path) = (self.head, encoded(&finding.file));
+        Some(match finding.anchor {
+            Anchor::Line {
+                side: Side::Right,
+                start,
+                line,
+            } => {
+                let start = start.map(|start| format!("L{start}-")).unwrap_or_default();
+                format!("{repository}/blob/{head}/{path}#{start}L{line}")
+            }
+            Anchor::Line { line, .. } => format!("{}L{line}", self.in_diff(&finding.file)),
+            Anchor::File => self.in_diff(&finding.file),
+        })
+    }
+
+    /// GitHub names a file of the diff by a hash of its path.
+    fn in_diff(&self, file: &str) -> String {
+        let hash = data_encoding::HEXLOWER.encode(&Sha256::digest(file));
+        format!("{}/files#diff-{hash}", self.page)
+    }
+
+    /// One small line about the run.
+    fn colophon(&self, figures: &Figures<'_>) -> String {
+        let mut parts = vec![
+            code(self.head.short()),
+            plural(figures.files, "file"),
+            sentence(figures.model),
+            figures
+                .cost_usd
+                .map_or_else(|| "cost unknown".into(), dollars),
+            duration(figures.seconds),
+        ];
+        parts.extend(figures.details.map(|url| format!("[details]({url})")));
+        parts.push(code(&format!("{} help", self.mention)));
+        format!("<sub>{}</sub>", parts.join(" · "))
+    }
+}
+
+/// A path inside an address.
+fn encoded(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "review_tests.rs"]
+mod tests;
