@@ -14,7 +14,7 @@ use reviewer_agent::opencode::{Conversation, Kept};
 use reviewer_core::context::brief::{self, Brief, Excerpt, Task};
 use reviewer_core::domain::{PASSES, Pass, Role};
 use reviewer_core::plan::Question;
-use reviewer_core::publish::comment::unanswered;
+use reviewer_core::publish::comment::{corrected_claim, unanswered};
 use reviewer_core::review::desk::Entry;
 use reviewer_core::review::desk::SharedDesk;
 use reviewer_core::review::limits::{self, Limits, Used};
@@ -75,6 +75,7 @@ impl Tasks<'_> {
             answers: Vec::new(),
             unanswered: Vec::new(),
             restarts: Vec::new(),
+            corrections: Vec::new(),
             beyond: self.brief.parts.beyond.clone(),
         };
         if let Some(why) = self.limits.nothing_left().map(str::to_owned) {
@@ -95,6 +96,7 @@ impl Tasks<'_> {
             self.passes(&mut outcome).await?;
         }
         self.desk.with(|desk| desk.ledger.close());
+        outcome.corrections = self.corrections();
         outcome.restarts = self.state.restarts;
         Ok(outcome)
     }
@@ -119,6 +121,14 @@ impl Tasks<'_> {
             .map(|question| unanswered(question.comment, &format!("{why}.")))
             .collect();
         self.desk.with(|desk| desk.ledger.close());
+    }
+
+    fn corrections(&self) -> Vec<String> {
+        let corrected = self.desk.with(|desk| desk.ledger.corrected().to_vec());
+        let corrected = corrected.unwrap_or_default().into_iter();
+        corrected
+            .map(|one| corrected_claim(&PASSES.place(one.pass), one.claimed))
+            .collect()
     }
 
     async fn turn_zero(&mut self, outcome: &mut Outcome) -> Result<()> {

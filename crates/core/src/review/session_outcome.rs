@@ -72,6 +72,8 @@ pub struct Outcome {
     pub unanswered: Vec<String>,
     /// A sentence for each time that the sidecar was replaced.
     pub restarts: Vec<String>,
+    /// A sentence for each claim of the model that was corrected.
+    pub corrections: Vec<String>,
     /// Paths of the changed files that there was no room for.
     pub beyond: Vec<String>,
 }
