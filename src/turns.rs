@@ -15,8 +15,7 @@ use reviewer_core::context::brief::{self, Brief, Excerpt, Task};
 use reviewer_core::domain::{PASSES, Pass, Role};
 use reviewer_core::plan::Question;
 use reviewer_core::publish::comment::{corrected_claim, unanswered};
-use reviewer_core::review::desk::Entry;
-use reviewer_core::review::desk::SharedDesk;
+use reviewer_core::review::desk::{Entry, SharedDesk};
 use reviewer_core::review::limits::{self, Limits, Used};
 use reviewer_core::review::nudges::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
 use reviewer_core::review::session_outcome::{Answer, End, Outcome, PassLog};
@@ -178,11 +177,22 @@ impl Tasks<'_> {
             });
             outcome.used = used;
             if let Err(given_up) = carried_out {
-                outcome.end = End::of_pass(pass.number, given_up);
+                outcome.end = End::of_pass(pass.number, given_up, self.has_results(outcome));
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Whether anything was done that is worth to be published.
+    fn has_results(&self, outcome: &Outcome) -> bool {
+        let found = self.desk.with(|desk| {
+            let (entries, replies) = desk.publishable();
+            !entries.is_empty() || !replies.is_empty()
+        });
+        outcome.passes.iter().any(|pass| pass.summary.is_some())
+            || !outcome.answers.is_empty()
+            || found == Some(true)
     }
 
     /// Carries a pass out, part after part. Only the pass that reads the diffs has several.
@@ -284,7 +294,8 @@ impl Tasks<'_> {
         Ok(carried_out)
     }
 
-    /// Whether the task is done, however the turn ended; else how it did, with a limit that was reached before all.
+    /// Whether the task is done, however the turn ended; else how it did, with a failure of the model
+    /// or a limit that was reached before all.
     fn judged(&self, task: Task<'_>, ended: Ended) -> Judged {
         let done = match (task, &ended) {
             (Task::Pass(..), _) => {
@@ -296,11 +307,12 @@ impl Tasks<'_> {
             }
             _ => false,
         };
-        match (ended, self.route.exhausted()) {
-            (Ended::Turn(turn), _) if done => Judged::Done(Some(turn)),
-            (_, _) if done => Judged::Done(None),
-            (_, Some(why)) => Judged::Undone(Ended::OverBudget(why)),
-            (ended, None) => Judged::Undone(ended),
+        let refused = || self.route.failure().map(Ended::Refused);
+        let limit = || self.route.exhausted().map(Ended::OverBudget);
+        match ended {
+            Ended::Turn(turn) if done => Judged::Done(Some(turn)),
+            _ if done => Judged::Done(None),
+            ended => Judged::Undone(refused().or_else(limit).unwrap_or(ended)),
         }
     }
 

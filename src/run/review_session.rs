@@ -201,17 +201,3 @@ pub(crate) fn weights(host: &Host<'_>, sensitivity: Sensitivity) -> Weights {
         sensitive: sensitivity == Sensitivity::High,
     }
 }
-
-/// What a 401 means to the person who configured the run.
-pub(crate) fn refusal(host: &Host<'_>, why: &str) -> String {
-    let model = host.model();
-    match &model.base_url {
-        Some(url) => format!(
-            "The model endpoint {url} (model_base_url) refused the request: {why}. Check opencode_api_key."
-        ),
-        None => format!(
-            "The provider {} refused the request: {why}. Check opencode_api_key.",
-            model.provider
-        ),
-    }
-}

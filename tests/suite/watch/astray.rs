@@ -128,10 +128,6 @@ fn o4_a_refusal_is_told_as_such() {
 fn o4_an_endpoint_that_is_busy_or_broken_is_told_as_such() {
     let cases = [
         (
-            402,
-            "the provider wants to be paid first: Not now (HTTP 402)",
-        ),
-        (
             429,
             "the model's rate limit was reached, and OpenCode's repeats did not help: Not now (HTTP 429)",
         ),
