@@ -114,8 +114,9 @@ pub(super) fn connect_cause(error: &reqwest::Error, url: &Url, limit: Duration) 
     let innermost = chain.last().map(ToString::to_string).unwrap_or_default();
     let kind = chain
         .iter()
+        .rev()
         .find_map(|error| error.downcast_ref::<io::Error>())
-        .map(io::Error::kind);
+        .map(kind_within);
     let host = url.host_str().unwrap_or_default();
     match kind {
         Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
@@ -128,6 +129,15 @@ pub(super) fn connect_cause(error: &reqwest::Error, url: &Url, limit: Duration) 
             format!("the name {host} could not be resolved ({innermost})")
         }
         _ => innermost,
+    }
+}
+
+/// The kind of the error that others were put around; `source` passes over it.
+fn kind_within(error: &io::Error) -> io::ErrorKind {
+    let inner = error.get_ref();
+    match inner.and_then(|inner| inner.downcast_ref::<io::Error>()) {
+        Some(inner) => kind_within(inner),
+        None => error.kind(),
     }
 }
 
