@@ -71,6 +71,9 @@ enum Work {
     Doctor {
         #[command(flatten)]
         target: Target,
+        /// Do not ask the model, which costs a few tokens
+        #[arg(long)]
+        no_model: bool,
     },
     /// Show the reviewer's threads on a pull request
     State {
@@ -119,9 +122,9 @@ impl Work {
         match self {
             Self::Action => None,
             Self::Local { given, .. } => Some(given),
-            Self::Review { target, .. } | Self::Doctor { target } | Self::State { target, .. } => {
-                Some(&target.given)
-            }
+            Self::Review { target, .. }
+            | Self::Doctor { target, .. }
+            | Self::State { target, .. } => Some(&target.given),
         }
     }
 }
@@ -204,7 +207,7 @@ async fn run(setup: &Result<Setup, Vec<String>>, work: Work, colours: bool) -> u
         Work::Action => commands::action(setup).await,
         Work::Review { target, .. } => commands::review(setup, &manual(target)).await,
         Work::Local { base, format, .. } => local(setup, base, format, colours).await,
-        Work::Doctor { target } => commands::doctor(setup, &key(target)).await,
+        Work::Doctor { target, no_model } => commands::doctor(setup, &key(target), !no_model).await,
         Work::State {
             target,
             json,

@@ -14,9 +14,8 @@ use reviewer_agent::opencode::{Conversation, Kept};
 use reviewer_core::context::brief::{self, Brief, Excerpt, Task};
 use reviewer_core::domain::{PASSES, Pass, Role};
 use reviewer_core::plan::Question;
-use reviewer_core::publish::comment::unanswered;
-use reviewer_core::review::desk::Entry;
-use reviewer_core::review::desk::SharedDesk;
+use reviewer_core::publish::comment::{corrected_claim, unanswered};
+use reviewer_core::review::desk::{Entry, SharedDesk};
 use reviewer_core::review::limits::{self, RunLimits, Used};
 use reviewer_core::review::nudges::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
 use reviewer_core::review::session_outcome::{Answer, End, Outcome, PassLog};
@@ -75,6 +74,7 @@ impl Tasks<'_> {
             answers: Vec::new(),
             unanswered: Vec::new(),
             restarts: Vec::new(),
+            corrections: Vec::new(),
             beyond: self.brief.parts.beyond.clone(),
         };
         if let Some(why) = self.limits.nothing_left().map(str::to_owned) {
@@ -95,6 +95,7 @@ impl Tasks<'_> {
             self.passes(&mut outcome).await?;
         }
         self.desk.with(|desk| desk.ledger.close());
+        outcome.corrections = self.corrections();
         outcome.restarts = self.state.restarts;
         Ok(outcome)
     }
@@ -119,6 +120,14 @@ impl Tasks<'_> {
             .map(|question| unanswered(question.comment, &format!("{why}.")))
             .collect();
         self.desk.with(|desk| desk.ledger.close());
+    }
+
+    fn corrections(&self) -> Vec<String> {
+        let corrected = self.desk.with(|desk| desk.ledger.corrected().to_vec());
+        let corrected = corrected.unwrap_or_default().into_iter();
+        corrected
+            .map(|one| corrected_claim(&PASSES.place(one.pass), one.claimed))
+            .collect()
     }
 
     async fn turn_zero(&mut self, outcome: &mut Outcome) -> Result<()> {
@@ -168,11 +177,22 @@ impl Tasks<'_> {
             });
             outcome.used = used;
             if let Err(given_up) = carried_out {
-                outcome.end = End::of_pass(pass.number, given_up);
+                outcome.end = End::of_pass(pass.number, given_up, self.has_results(outcome));
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Whether anything was done that is worth to be published.
+    fn has_results(&self, outcome: &Outcome) -> bool {
+        let found = self.desk.with(|desk| {
+            let (entries, replies) = desk.publishable();
+            !entries.is_empty() || !replies.is_empty()
+        });
+        outcome.passes.iter().any(|pass| pass.summary.is_some())
+            || !outcome.answers.is_empty()
+            || found == Some(true)
     }
 
     /// Carries a pass out, part after part. Only the pass that reads the diffs has several.
@@ -274,7 +294,8 @@ impl Tasks<'_> {
         Ok(carried_out)
     }
 
-    /// Decides if the task is done, however the turn ended; else how the turn ended, where a reached limit comes first.
+    /// Decides if the task is done, however the turn ended; else how the turn ended, where a failure of the model or a
+    /// reached limit comes first.
     fn judged(&self, task: Task<'_>, ended: Ended) -> Judged {
         let done = match (task, &ended) {
             (Task::Pass(..), _) => {
@@ -286,11 +307,12 @@ impl Tasks<'_> {
             }
             _ => false,
         };
-        match (ended, self.route.exhausted()) {
-            (Ended::Turn(turn), _) if done => Judged::Done(Some(turn)),
-            (_, _) if done => Judged::Done(None),
-            (_, Some(why)) => Judged::Undone(Ended::OverBudget(why)),
-            (ended, None) => Judged::Undone(ended),
+        let refused = || self.route.failure().map(Ended::Refused);
+        let limit = || self.route.exhausted().map(Ended::OverBudget);
+        match ended {
+            Ended::Turn(turn) if done => Judged::Done(Some(turn)),
+            _ if done => Judged::Done(None),
+            ended => Judged::Undone(refused().or_else(limit).unwrap_or(ended)),
         }
     }
 

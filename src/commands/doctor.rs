@@ -1,10 +1,11 @@
-//! `doctor`: everything that a review needs, tried one by one without a review. Nothing is written to the pull request,
-//! and the model is asked for a single word.
+//! `doctor`: everything that a review needs, tried one by one without a review. Each row is printed as soon as it is known.
+//! Nothing is written to the pull request, and the model is asked last, for a single word.
 
+use crate::actions::Actions;
 use crate::gather::{head_records, pull_request};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job, Setup, admitted};
-use crate::run::{exits, review_session};
+use crate::run::exits;
 use reviewer_agent::opencode::Supervisor;
 use reviewer_core::context::brief;
 use reviewer_core::domain::PrKey;
@@ -14,6 +15,7 @@ use reviewer_core::review::limits::Used;
 use reviewer_core::review::sidecar_events::Turn;
 use reviewer_github::{ApiError, DryRun, PullRequest};
 use reviewer_repo::git::Repository;
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +33,8 @@ enum State {
     Broken,
     /// It could not be found out.
     Unknown,
+    /// It was not tried.
+    Skipped,
 }
 
 impl State {
@@ -40,6 +44,7 @@ impl State {
             Self::Lacking => "lacking",
             Self::Broken => "broken",
             Self::Unknown => "unknown",
+            Self::Skipped => "skipped",
         }
     }
 }
@@ -94,15 +99,36 @@ impl Finding {
     }
 }
 
-/// Tries everything and prints a table. Returns the exit code: 0 if a review would be begun.
-pub async fn doctor(setup: &Setup, pr: &PrKey) -> u8 {
+/// The rows so far, each printed as soon as it is known.
+struct Rows<'a> {
+    actions: &'a Actions,
+    found: RefCell<Vec<Finding>>,
+}
+
+impl Rows<'_> {
+    fn tell(&self, finding: Finding) {
+        self.actions.answer(&row(&finding));
+        self.found.borrow_mut().push(finding);
+    }
+
+    /// The first thing without which there is no review.
+    fn broken(&self) -> Option<&'static str> {
+        let found = self.found.borrow();
+        let mut broken = found.iter().filter(|one| one.state == State::Broken);
+        broken.next().map(|one| one.about)
+    }
+}
+
+/// Tries everything and prints a table; the model only with `asks_model`. Returns the exit code: 0 if a review would be
+/// begun.
+pub async fn doctor(setup: &Setup, pr: &PrKey, asks_model: bool) -> u8 {
     tokio::select! {
-        code = Box::pin(examined(setup, pr)) => code,
+        code = Box::pin(examined(setup, pr, asks_model)) => code,
         signal = exits::stop_signal() => 128 + signal,
     }
 }
 
-async fn examined(setup: &Setup, pr: &PrKey) -> u8 {
+async fn examined(setup: &Setup, pr: &PrKey, asks_model: bool) -> u8 {
     let event = Event {
         repo: pr.repo.clone(),
         number: pr.number,
@@ -122,10 +148,20 @@ async fn examined(setup: &Setup, pr: &PrKey) -> u8 {
             return 2;
         }
     };
-    let (mut found, here) = tokio::join!(at_github(&job), at_home(&job));
-    found.extend(here);
-    setup.actions.answer(&table(&found));
-    if found.iter().any(|one| one.state == State::Broken) {
+    let rows = Rows {
+        actions: &setup.actions,
+        found: RefCell::default(),
+    };
+    let ((), running) = tokio::join!(at_github(&job, &rows), at_home(&job, &rows));
+    let model = at_provider(&job, running.as_ref(), rows.broken(), asks_model);
+    rows.tell(model.await);
+    if let Some(running) = running {
+        running.stop().await;
+    }
+    if let Some(advice) = advice(&rows.found.borrow()) {
+        setup.actions.answer(&advice);
+    }
+    if rows.broken().is_some() {
         setup
             .actions
             .error("A review would not be begun; what is broken is in the table.");
@@ -135,34 +171,32 @@ async fn examined(setup: &Setup, pr: &PrKey) -> u8 {
 }
 
 /// GitHub, and what the token may do there.
-async fn at_github(job: &Job<'_>) -> Vec<Finding> {
-    let identity = match job.github.viewer().await {
+async fn at_github(job: &Job<'_>, rows: &Rows<'_>) {
+    rows.tell(match job.github.viewer().await {
         Ok(login) => Finding::fine("GitHub", format!("reached as {login}")),
         Err(error) => Finding::broken("GitHub", &error),
-    };
+    });
     let pull = match pull_request::found(&job.github, &job.pr).await {
         Ok(pull) => pull,
         Err(Failure(sentences)) => {
-            let why = sentences.join(" ");
-            return vec![identity, Finding::broken("pull request", &why)];
+            return rows.tell(Finding::broken("pull request", &sentences.join(" ")));
         }
     };
-    let (repo, key) = (&job.pr.repo, &job.pr);
-    let (commits, comment, check, resolve) = tokio::join!(
-        commits(job, &pull),
-        job.github.may_comment(key),
-        job.github.may_check(repo),
-        conversations(job),
+    rows.tell(Finding::fine("pull request", standing(&pull)));
+    let (repo, key, pull) = (&job.pr.repo, &job.pr, &pull);
+    tokio::join!(
+        async { rows.tell(commits(job, pull).await) },
+        async {
+            let held = job.github.may_comment(key).await;
+            rows.tell(Finding::of("comments", Right::Comment, held));
+        },
+        async {
+            let held = job.github.may_check(repo).await;
+            rows.tell(Finding::of("check run", Right::Check, held));
+        },
+        async { rows.tell(memory(job, pull).await) },
+        async { rows.tell(conversations(job).await) },
     );
-    vec![
-        identity,
-        Finding::fine("pull request", standing(&pull)),
-        commits,
-        Finding::of("comments", Right::Comment, comment),
-        Finding::of("check run", Right::Check, check),
-        memory(job, &pull).await,
-        resolve,
-    ]
 }
 
 fn standing(pull: &PullRequest) -> String {
@@ -224,8 +258,8 @@ async fn conversations(job: &Job<'_>) -> Finding {
     }
 }
 
-/// The sandbox, OpenCode, and the way to the model.
-async fn at_home(job: &Job<'_>) -> Vec<Finding> {
+/// The sandbox and OpenCode, which is left running.
+async fn at_home(job: &Job<'_>, rows: &Rows<'_>) -> Option<Running> {
     let started = match job.host.scratch.directory("snapshot") {
         Ok(snapshot) => Running::start(&job.host, &snapshot).await,
         Err(failure) => Err(failure),
@@ -233,8 +267,8 @@ async fn at_home(job: &Job<'_>) -> Vec<Finding> {
     let running = match started {
         Ok(running) => running,
         Err(Failure(sentences)) => {
-            let why = sentences.join(" ");
-            return vec![Finding::broken("OpenCode", &why)];
+            rows.tell(Finding::broken("OpenCode", &sentences.join(" ")));
+            return None;
         }
     };
     let process = running.sidecar.process();
@@ -243,14 +277,28 @@ async fn at_home(job: &Job<'_>) -> Vec<Finding> {
         Some(_) => State::Lacking,
         None => State::Fine,
     };
-    let sandbox = Finding::new("sandbox", state, walls.to_string());
-    let opencode = match process.client().health(HEALTH_LIMIT).await {
+    rows.tell(Finding::new("sandbox", state, walls.to_string()));
+    rows.tell(match process.client().health(HEALTH_LIMIT).await {
         Ok(version) => Finding::fine("OpenCode", format!("version {version}")),
         Err(error) => Finding::broken("OpenCode", &error),
+    });
+    Some(running)
+}
+
+/// The model, which costs money: it is asked only where a review could ask it, too.
+async fn at_provider(
+    job: &Job<'_>,
+    running: Option<&Running>,
+    broken: Option<&str>,
+    asks_model: bool,
+) -> Finding {
+    let why = match (running, broken) {
+        _ if !asks_model => "--no-model was given".to_owned(),
+        (_, Some(broken)) => format!("{broken} is broken"),
+        (None, None) => "OpenCode does not run".to_owned(),
+        (Some(running), None) => return model(job, &running.sidecar).await,
     };
-    let model = model(job, &running.sidecar).await;
-    running.stop().await;
-    vec![sandbox, opencode, model]
+    Finding::new("model", State::Skipped, format!("not asked, because {why}"))
 }
 
 async fn model(job: &Job<'_>, sidecar: &Arc<Supervisor>) -> Finding {
@@ -287,36 +335,40 @@ async fn answer(job: &Job<'_>, sidecar: &Arc<Supervisor>) -> Result<Turn, String
     let Some(session) = conversation.session() else {
         return Err("OpenCode opened no session".into());
     };
-    let turn = conversation.client().prompt(session, brief::READY).await;
+    let route = job.host.route().map_err(|Failure(why)| why.join(" "))?;
+    let turn = tokio::select! {
+        turn = conversation.client().prompt(session, brief::READY) => turn,
+        // OpenCode would ask the model again.
+        why = route.failed() => return Err(why),
+    };
+    if let Some(why) = route.failure() {
+        return Err(why);
+    }
     let turn = turn.map_err(|error| error.to_string())?;
     match &turn.error {
-        Some(error) if error.is_unauthorized() => {
-            Err(review_session::refusal(&job.host, &error.to_string()))
-        }
         Some(error) => Err(format!("{} failed: {error}", job.host.model())),
         None if turn.text.trim().is_empty() => Err(format!("{} said nothing", job.host.model())),
         None => Ok(turn),
     }
 }
 
-fn table(found: &[Finding]) -> String {
-    let rows = found.iter().map(|one| {
-        let (about, state) = (one.about, one.state.word());
-        format!("{about:<14} {state:<8} {}", one.note)
-    });
-    let mut lines: Vec<String> = rows.collect();
+fn row(finding: &Finding) -> String {
+    let (about, state) = (finding.about, finding.state.word());
+    format!("{about:<14} {state:<8} {}", finding.note)
+}
+
+/// The lines to write into the job, where the token lacks something.
+fn advice(found: &[Finding]) -> Option<String> {
     let missing: Vec<Right> = found.iter().filter_map(|one| one.right).collect();
-    if !missing.is_empty() {
-        let choice = missing.iter().all(|right| right.is_choice());
-        lines.push(String::new());
-        lines.push(if choice {
-            "Optional; with it the job's token may push. To have it, write into the job:".into()
-        } else {
-            "To mend it, write into the job:".into()
-        });
-        lines.push(permissions::block(&missing));
+    if missing.is_empty() {
+        return None;
     }
-    lines.join("\n")
+    let heading = if missing.iter().all(|right| right.is_choice()) {
+        "Optional; with it the job's token may push. To have it, write into the job:"
+    } else {
+        "To mend it, write into the job:"
+    };
+    Some(format!("\n{heading}\n{}", permissions::block(&missing)))
 }
 
 #[cfg(test)]
@@ -342,6 +394,9 @@ To mend it, write into the job:
 permissions:
   pull-requests: write
   contents: write";
-        assert_eq!(table(&found), expected);
+        let rows: Vec<String> = found.iter().map(row).collect();
+        let advice = advice(&found).unwrap();
+        assert_eq!(format!("{}\n{advice}", rows.join("\n")), expected);
+        assert_eq!(super::advice(&found[..1]), None);
     }
 }

@@ -207,7 +207,7 @@ async fn review(
     };
     let (held, suspicions) = review_session::hold(host, talk, &matter, allowances).await?;
     if let End::Refused(why) = &held.end {
-        return Err(Failure::new(review_session::refusal(host, why)));
+        return Err(Failure::new(why));
     }
     draft.take();
     let mut reviewed = concluded(host, local, change, &held);

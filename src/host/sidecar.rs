@@ -5,7 +5,7 @@ use super::{Failure, Host, Setup};
 use reviewer_agent::gateway::{Gateway, Limits};
 use reviewer_agent::opencode::{
     ModelEndpoint, Profile, Quota, Spec, Supervisor, ToolEndpoint, find_opencode, find_ripgrep,
-    is_script, profile,
+    install_command, is_script, profile,
 };
 use reviewer_agent::tools::server::{Offer, SessionName, ToolServer};
 use reviewer_agent::tools::{review_names, review_tools};
@@ -49,6 +49,7 @@ pub fn gateway(setup: &Setup) -> Result<Gateway, String> {
     let usual = Limits::default();
     let limits = Limits {
         silence: setup.clock.limit(usual.silence),
+        tries_at: usual.tries_at.map(|at| setup.clock.shortened(at)),
         ..usual
     };
     Gateway::new(&setup.environment.network, limits)
@@ -140,17 +141,19 @@ async fn start(
     let environment = &host.setup.environment;
     let roots = &host.setup.roots;
     let given = environment.opencode_bin.as_deref().and_then(Path::to_str);
+    let install = install_command(roots);
     let executable = find_opencode(given, roots, &environment.path).ok_or_else(|| {
-        Failure::new(
-            "OpenCode was not found; install it with `npm ci`, or set OPENCODE_BIN to the path of an `opencode` \
-             executable of major version 1",
-        )
+        Failure::new(format!(
+            "OpenCode was not found; install it with `{install}`, or set OPENCODE_BIN to the path of an `opencode` \
+             executable of major version 1"
+        ))
     })?;
     if is_script(&executable) {
         let path = executable.display();
         return Err(Failure::new(format!(
-            "OpenCode at {path} is a script, and the sandbox executes no interpreter; set OPENCODE_BIN to the executable \
-             in OpenCode's platform package, for example node_modules/opencode-linux-x64/bin/opencode"
+            "OpenCode at {path} is a script, and the sandbox executes no interpreter; OpenCode's platform package was not \
+             found beside it. Install it with `{install}`, or set OPENCODE_BIN to the executable in the platform package, \
+             for example node_modules/opencode-linux-x64/bin/opencode"
         )));
     }
     let spec = Spec {

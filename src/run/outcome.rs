@@ -333,6 +333,7 @@ pub(crate) fn add_session(report: &mut Report, held: &Held) {
     report.passes = held.passes.iter().map(PassReport::from).collect();
     report.set_used(&held.used);
     report.warnings.extend_from_slice(&held.restarts);
+    report.notes.extend_from_slice(&held.corrections);
 }
 
 /// What keeps a review from being whole.

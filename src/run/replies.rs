@@ -61,7 +61,7 @@ async fn answer_alone(
     };
     let (held, _) = sessions::talk(job, facts, agenda, talk, &diffs).await?;
     if let End::Refused(why) = &held.end {
-        return Err(Failure::new(review_session::refusal(&job.host, why)));
+        return Err(Failure::new(why));
     }
     let unanswered = send(job, &facts.pull.head_sha, &held).await;
     if unanswered.is_empty() {

@@ -203,17 +203,3 @@ pub(crate) fn weights(host: &Host<'_>, change: &Change) -> Weights {
             .then(|| sensitivity::reason(&change.evidence)),
     }
 }
-
-/// Explains a 401 to the person who configured the run.
-pub(crate) fn refusal(host: &Host<'_>, why: &str) -> String {
-    let model = host.model();
-    match &model.base_url {
-        Some(url) => format!(
-            "The model endpoint {url} (model_base_url) refused the request: {why}. Check opencode_api_key."
-        ),
-        None => format!(
-            "The provider {} refused the request: {why}. Check opencode_api_key.",
-            model.provider
-        ),
-    }
-}

@@ -101,7 +101,7 @@ async fn ask(
         held.beyond.clear();
     }
     if let End::Refused(why) = &held.end {
-        return Err(Failure::new(review_session::refusal(&job.host, why)));
+        return Err(Failure::new(why));
     }
     Ok((held, suspicions))
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 enum QuestionResult {
     Text(String),
     Nothing(String),
-    /// The endpoint refused us; no further prompt will change that.
+    /// The model cannot be used; no further prompt will change that.
     Refused(String),
 }
 

@@ -34,6 +34,9 @@ impl Tasks<'_> {
         if let Some(why) = self.limits.exceeded_by(&self.run_usage.total()) {
             return Ended::OverBudget(why);
         }
+        if let Some(why) = self.route.failure() {
+            return Ended::Refused(why);
+        }
         if self.clock.instant() >= until {
             return Ended::OutOfTime;
         }
@@ -69,10 +72,11 @@ impl Tasks<'_> {
         };
         let mut prompt = pin!(client.prompt_watched(session, text, heed));
         let mut lost = pin!(self.conversation.lost());
+        let mut refused = pin!(self.route.failed());
         let mut deadline = pin!(tokio::time::sleep_until(until.into()));
         let mut tick = tokio::time::interval(TICK);
         tick.tick().await;
-        loop {
+        let ended = loop {
             tokio::select! {
                 watched = &mut prompt => return match watched {
                     Ok(Watched::Turn(turn)) => Ended::Turn(turn),
@@ -81,15 +85,17 @@ impl Tasks<'_> {
                     Err(error) => self.failed(&error).await,
                 },
                 why = &mut lost => return Ended::Lost(why),
-                () = &mut deadline => break,
+                // OpenCode would ask the model again.
+                why = &mut refused => break Ended::Refused(why),
+                () = &mut deadline => break Ended::OutOfTime,
                 _ = tick.tick() => self.tell(&progress.borrow()),
             }
-        }
+        };
         let aborted = tokio::time::timeout(ABORT_LIMIT, client.abort(session));
         if let Ok(Err(error)) = aborted.await {
             tracing::debug!("the turn could not be aborted: {error:#}");
         }
-        Ended::OutOfTime
+        ended
     }
 
     /// Takes note of an event.

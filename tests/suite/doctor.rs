@@ -3,8 +3,14 @@
 use crate::review::{lost_page, post};
 use crate::standin::github::{GitHub, Identity};
 use crate::standin::model::{Answer, Script};
-use crate::standin::world::{Ran, Workflow, World};
+use crate::standin::world::{Ran, Workflow, World, open_folder};
+use reviewer_agent::opencode::find_opencode;
 use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 const ALL: [&str; 3] = ["contents:write", "pull-requests:write", "checks:write"];
 const ARGUMENTS: [&str; 5] = ["doctor", "--repo", "octo/shop", "--pr", "1"];
@@ -135,6 +141,140 @@ fn what_a_run_goes_on_without_is_told_once() {
     let ran = world.spawn(&shell(&world).quick(), &ARGUMENTS);
     assert_eq!(ran.code, Some(0), "a review goes on: {}", ran.log);
     assert_eq!(row(&ran, "conversations").0, "lacking", "{}", ran.log);
+    world.finish();
+}
+
+#[test]
+fn each_row_is_printed_before_the_model_has_answered() {
+    let world = World::shop(Script::new());
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let on_time = Arc::new(AtomicBool::default());
+    let noted = Arc::clone(&on_time);
+    world.model.becomes(move |_| {
+        // Longer than any row takes; were the rows printed together at the end, nobody would release it.
+        let waited = released.recv_timeout(Duration::from_mins(1));
+        noted.store(waited.is_ok(), Ordering::Relaxed);
+        Answer::text("Ready.")
+    });
+    let mut awaited = vec![
+        "GitHub",
+        "pull request",
+        "commits",
+        "comments",
+        "check run",
+        "memory",
+        "conversations",
+        "sandbox",
+        "OpenCode",
+    ];
+    let ran = world.watch(&shell(&world).quick(), &ARGUMENTS, |line| {
+        awaited.retain(|about| !line.starts_with(&format!("{about} ")));
+        if awaited.is_empty() {
+            let _answered = release.send(());
+        }
+    });
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    assert!(on_time.load(Ordering::Relaxed), "{awaited:?} {}", ran.log);
+    let last = ran.log.lines().last().unwrap();
+    assert!(last.starts_with("model          ok       "), "{last}");
+    world.finish();
+}
+
+#[test]
+fn the_model_is_not_asked_where_github_is_broken_or_nobody_wants_it() {
+    let world = World::shop(Script::new());
+    let elsewhere = ["doctor", "--repo", "octo/shop", "--pr", "404"];
+    let ran = world.spawn(&shell(&world).quick(), &elsewhere);
+    assert_eq!(ran.code, Some(2), "{}", ran.log);
+    let skipped = ("skipped", "not asked, because pull request is broken");
+    assert_eq!(row(&ran, "model"), skipped);
+    let without = [&ARGUMENTS[..], &["--no-model"]].concat();
+    let ran = world.spawn(&shell(&world).quick(), &without);
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    assert_eq!(row(&ran, "OpenCode").0, "ok");
+    let skipped = ("skipped", "not asked, because --no-model was given");
+    assert_eq!(row(&ran, "model"), skipped);
+    assert_eq!(world.model.requests().len(), 0);
+    world.finish();
+}
+
+#[test]
+fn an_endpoint_that_is_not_there_is_told_after_three_tries() {
+    let world = World::shop(Script::new());
+    let mut workflow = shell(&world);
+    let dead = ("model_base_url".into(), "http://127.0.0.1:1/v1".into());
+    workflow.inputs.extend([dead]);
+    let ran = world.spawn(&workflow, &ARGUMENTS);
+    assert_eq!(ran.code, Some(2), "{}", ran.log);
+    let (state, note) = row(&ran, "model");
+    assert_eq!(state, "broken", "{}", ran.log);
+    let told = "The model gateway cannot reach http://127.0.0.1:1: connection refused (3 tries).";
+    assert!(note.starts_with(told), "{note}");
+    world.finish();
+}
+
+/// `npm i -g opencode-ai` below a prefix, with the package as it comes from npm and the program in its platform package.
+fn install_globally(prefix: &Path) -> PathBuf {
+    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("node_modules");
+    let installed = prefix.join("lib/node_modules/opencode-ai");
+    std::fs::create_dir_all(installed.join("bin")).unwrap();
+    let script = installed.join("bin/opencode.exe");
+    std::fs::copy(modules.join("opencode-ai/bin/opencode.exe"), &script).unwrap();
+    std::fs::create_dir_all(prefix.join("bin")).unwrap();
+    std::os::unix::fs::symlink(&script, prefix.join("bin/opencode")).unwrap();
+    let found = find_opencode(None, &[modules.parent().unwrap().to_owned()], "").unwrap();
+    let package = found.strip_prefix(&modules).unwrap();
+    let program = installed.join("node_modules").join(package);
+    std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+    let linked = std::fs::hard_link(&found, &program);
+    linked
+        .or_else(|_| std::fs::copy(&found, &program).map(drop))
+        .unwrap();
+    program
+}
+
+#[test]
+fn the_opencode_that_npm_installs_globally_is_found_behind_its_script() {
+    let world = World::shop(Script::new());
+    let prefix = open_folder();
+    let program = install_globally(prefix.path());
+    // Outside of the checkout, whose own OpenCode would be found first.
+    let reviewer = prefix.path().join("opencode-reviewer");
+    let workflow = shell(&world);
+    let arguments = [&ARGUMENTS[..], &["--no-model"]].concat();
+    let usual = world.command(&workflow, &arguments);
+    std::fs::copy(usual.get_program(), &reviewer).unwrap();
+    let examined = || {
+        let mut command = Command::new(&reviewer);
+        command
+            .args(usual.get_args())
+            .env_clear()
+            .stdin(Stdio::null());
+        command.envs(
+            usual
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+        command.env_remove("OPENCODE_BIN");
+        let path = format!("{}:/usr/bin:/bin", prefix.path().join("bin").display());
+        let output = command.env("PATH", path).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let told = examined();
+    assert!(
+        told.contains("\nOpenCode       ok       version 1."),
+        "{told}"
+    );
+    std::fs::remove_file(program).unwrap();
+    let told = examined();
+    let advice = "is a script, and the sandbox executes no interpreter; OpenCode's platform package was not found beside \
+                  it. Install it with `npm i -g opencode-ai@1`, or set OPENCODE_BIN";
+    assert!(told.contains(advice), "{told}");
+    std::fs::remove_file(prefix.path().join("bin/opencode")).unwrap();
+    let told = examined();
+    let advice =
+        "OpenCode was not found; install it with `npm i -g opencode-ai@1`, or set OPENCODE_BIN";
+    assert!(told.contains(advice), "{told}");
     world.finish();
 }
 

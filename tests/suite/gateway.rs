@@ -5,6 +5,7 @@ mod adapters;
 mod allow_list;
 mod answers;
 mod bench;
+mod fatal;
 mod opencode;
 mod real;
 mod recorded;

@@ -5,6 +5,7 @@ mod astray;
 mod budgets;
 mod lost;
 mod real;
+mod refused;
 
 use crate::standin::model::{Call, Request};
 use crate::standin::world::{Ran, Workflow, World};

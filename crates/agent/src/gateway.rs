@@ -5,7 +5,9 @@
 mod adapters;
 mod admission;
 mod body;
+mod fatal;
 mod meter;
+mod provider_error;
 mod refusal;
 mod scrub;
 mod session_route;
@@ -23,7 +25,9 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use fatal::{Endpoint, Fatal};
 use meter::Meter;
+use refusal::Refusal;
 use reviewer_core::config::ModelChoice;
 use reviewer_core::review::limits::Traffic;
 use reviewer_system::outbound;
@@ -38,7 +42,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use upstream::Upstream;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Together with the pauses between the tries, an endpoint that does not answer is given up after 12 s.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 /// Shorter than what load balancers keep: a request on a connection that has just been closed would fail.
 const KEPT_CONNECTION: Duration = Duration::from_secs(15);
 
@@ -107,6 +112,9 @@ impl Gateway {
                 placeholder,
             },
             tools,
+            endpoint: Endpoint::of(model),
+            tries_at: self.0.limits.tries_at,
+            fatal: Fatal::default(),
         });
         let routes = self.0.routes.write();
         let mut routes = routes.unwrap_or_else(PoisonError::into_inner);
@@ -149,8 +157,10 @@ async fn pass(State((gateway, host)): State<(Gateway, Arc<str>)>, request: Reque
     match passed {
         Ok(answer) => answer,
         Err(refusal) => {
-            // The sentence is the gateway's own, apart from short plain names of keys and values.
-            if gateway.0.warned.swap(true, Ordering::Relaxed) {
+            // The sentence is the gateway's own, apart from short plain names of keys and values. The run itself tells
+            // the reason for an end.
+            let is_told = matches!(refusal, Refusal::Ended | Refusal::Unconnected(_));
+            if is_told || gateway.0.warned.swap(true, Ordering::Relaxed) {
                 tracing::debug!("{refusal}");
             } else {
                 tracing::warn!("{refusal}");

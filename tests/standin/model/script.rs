@@ -122,9 +122,6 @@ impl Script {
             if [0, FIX_CHECK].contains(&pass) {
                 return Answer::text("Ready.");
             }
-            if let Some(claim) = contradicted(request) {
-                return Answer::call("submit_pass_results", claim);
-            }
             if submitted.contains(&(pass, request.part())) || self.silent.contains(&pass) {
                 return Answer::text(&format!("Pass {pass} is done."));
             }
@@ -154,20 +151,4 @@ fn posted_critical(request: &Request) -> bool {
             serde_json::from_str::<Value>(call["function"]["arguments"].as_str()?).ok()
         })
         .any(|arguments| arguments["assessment"]["score"].as_u64() >= Some(9))
-}
-
-/// The same submission with the other claim, if it was sent back for a contradiction.
-fn contradicted(request: &Request) -> Option<Value> {
-    request
-        .last_result()
-        .filter(|result| result.starts_with("has_blocking_issues is"))?;
-    let last = request
-        .messages()
-        .iter()
-        .rev()
-        .find_map(|m| m["tool_calls"].as_array())?;
-    let arguments = last.last()?["function"]["arguments"].as_str()?;
-    let mut claim: Value = serde_json::from_str(arguments).ok()?;
-    claim["has_blocking_issues"] = json!(claim["has_blocking_issues"] == false);
-    Some(claim)
 }

@@ -234,7 +234,7 @@ fn t5_a_claim_that_nothing_blocks_does_not_open_the_gate() {
         "{}",
         aftermath.ran.log
     );
-    assert!(aftermath.answers()[1].contains("has_blocking_issues is false"));
+    assert!(aftermath.answers()[1].contains("has_blocking_issues corrected to true"));
 }
 
 refusals! {

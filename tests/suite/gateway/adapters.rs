@@ -112,7 +112,7 @@ pub async fn passes(choice: &ModelChoice, asked: &Got, host: &str, proxy: &Provi
     let (status, message) = put_to_gateway(choice, asked, proxy).await;
     assert_eq!(status, 502, "{choice}: {message}");
     assert!(
-        message.starts_with(&format!("The model gateway cannot reach {host}: ")),
+        message.starts_with(&format!("The model gateway cannot reach https://{host}: ")),
         "{message}"
     );
     let wanted = proxy.got().pop().unwrap().uri;

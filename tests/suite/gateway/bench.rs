@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 use reqwest::RequestBuilder;
-use reviewer_agent::gateway::{Gateway, Limits};
+use reviewer_agent::gateway::{Gateway, Limits, SessionRoute};
 use reviewer_agent::opencode::Profile;
 use reviewer_agent::tools::server::{Offer, SessionName, ToolServer};
 use reviewer_agent::tools::{review_names, review_tools};
@@ -15,6 +15,7 @@ use reviewer_core::review::desk::SharedDesk;
 use reviewer_text::redact::Redactor;
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 pub const KEY: &str = "sk-real-0123456789abcdef0123456789abcdef";
 pub const PLACEHOLDER: &str = "6a09e667f3bcc908b2fb1366ea957d3e3adec17512775099da2f590b0667322a";
@@ -86,6 +87,7 @@ async fn hear(
 pub struct Bench {
     pub server: ToolServer,
     pub gateway: Gateway,
+    pub routes: Vec<SessionRoute>,
     http: reqwest::Client,
 }
 
@@ -111,6 +113,11 @@ impl Bench {
     }
 
     pub async fn before(model: &ModelChoice, network: &[(&str, &str)], limits: Limits) -> Self {
+        let limits = Limits {
+            // Nobody waits for an endpoint that is not there.
+            tries_at: [Duration::ZERO; 2],
+            ..limits
+        };
         Self::between(&[("r1", model, PLACEHOLDER)], network, limits).await
     }
 
@@ -125,11 +132,12 @@ impl Bench {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         let gateway = Gateway::new(&network, limits).unwrap();
-        for (session, model, placeholder) in sessions {
+        let open = |(session, model, placeholder): &(&str, &ModelChoice, &str)| {
             let tools = Profile::Reviewer.tools(&review_names(false));
-            let opened = gateway.open(session, model, placeholder.to_owned().into(), tools);
-            opened.unwrap();
-        }
+            let opened = gateway.open(session, model, (*placeholder).into(), tools);
+            opened.unwrap()
+        };
+        let routes = sessions.iter().map(open).collect();
         let offer = Offer {
             session: SessionName::Review(1),
             bearer: "bearer".into(),
@@ -140,6 +148,7 @@ impl Bench {
         Self {
             server: server.await.unwrap(),
             gateway,
+            routes,
             http: reqwest::Client::builder().no_proxy().build().unwrap(),
         }
     }

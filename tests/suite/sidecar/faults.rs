@@ -23,7 +23,6 @@ async fn a_refused_key_is_reported_at_once_with_its_status() {
     let session = sidecar.client().create_session("Review").await.unwrap();
     let turn = sidecar.client().prompt(&session, "Go.").await.unwrap();
     let error = turn.error.unwrap();
-    assert!(error.is_unauthorized());
     assert_eq!(error.to_string(), "Incorrect API key provided (HTTP 401)");
     assert_eq!(model.requests().len(), 1);
     sidecar.stop().await;

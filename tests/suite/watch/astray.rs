@@ -61,6 +61,27 @@ fn o7_a_model_that_heeds_the_reproach_finishes_the_pass() {
     world.finish();
 }
 
+/// It submits once and takes the answer for the end of the pass, whatever the answer is.
+#[test]
+fn a_wrong_claim_about_blocking_issues_is_corrected_and_the_review_is_complete() {
+    let wrong = json!({ "pass_number": 3, "summary": "Fine.", "has_blocking_issues": true });
+    let world = World::shop(
+        Script::new()
+            .pass(1, |_| vec![post(lost_page(7))])
+            .results(3, wrong),
+    );
+    let ran = world.run(&quick(&world));
+    complete(&ran, "findings");
+    let note = "Pass 3 of 4 was submitted with the claim that there are blocking issues, but no recorded finding is \
+                scored 9 or 10. The claim was corrected; the recorded findings count.";
+    assert!(ran.summary.contains(note), "{}", ran.summary);
+    let told = world.model.requests().pop().unwrap().to_string();
+    let answer = "Pass 3 of 4 is recorded, with has_blocking_issues corrected to false";
+    assert!(told.contains(answer), "{told}");
+    assert_eq!(reviews(&world), 1);
+    world.finish();
+}
+
 #[test]
 fn x4_a_thousand_calls_end_the_turn() {
     let mut number = 0;
@@ -106,10 +127,6 @@ fn o4_a_refusal_is_told_as_such() {
 #[test]
 fn o4_an_endpoint_that_is_busy_or_broken_is_told_as_such() {
     let cases = [
-        (
-            402,
-            "the provider wants to be paid first: Not now (HTTP 402)",
-        ),
         (
             429,
             "the model's rate limit was reached, and OpenCode's repeats did not help: Not now (HTTP 429)",

@@ -21,6 +21,8 @@ pub struct Limits {
     pub total_bytes: u64,
     /// Between two pieces of an answer, and before the first: a model may think for minutes without a word.
     pub silence: Duration,
+    /// When a connection that failed is tried again, counted from the first try. After the last try the run ends.
+    pub tries_at: [Duration; 2],
 }
 
 impl Default for Limits {
@@ -31,6 +33,7 @@ impl Default for Limits {
             answer_bytes: 64 << 20,
             total_bytes: 2 << 30,
             silence: Duration::from_mins(10),
+            tries_at: [2, 6].map(Duration::from_secs),
         }
     }
 }
@@ -240,6 +243,7 @@ mod tests {
             answer_bytes: 20,
             total_bytes: 25,
             silence: Duration::from_secs(90),
+            ..Limits::default()
         })
     }
 

@@ -48,6 +48,10 @@ pub(super) enum Refusal {
     #[error("The model gateway refused the request: the model has said nothing for {} s, twice.", .0.as_secs())]
     Silent(Duration),
     #[error(
+        "The model gateway refused the request: the run has ended, because its model cannot be used."
+    )]
+    Ended,
+    #[error(
         "The model gateway does not follow redirects, and {host} answered with one (HTTP {status}); check model_base_url."
     )]
     Redirect { host: String, status: u16 },
@@ -57,6 +61,9 @@ pub(super) enum Refusal {
     Compressed { host: String },
     #[error("The model gateway cannot reach {host}: {cause}.")]
     Unreachable { host: String, cause: String },
+    /// No connection could be made, with the whole sentence.
+    #[error("{0}")]
+    Unconnected(String),
 }
 
 fn mebibytes(bytes: u64) -> u64 {
@@ -93,9 +100,10 @@ impl Refusal {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::NotAdmitted => StatusCode::UNAUTHORIZED,
-            Self::Redirect { .. } | Self::Compressed { .. } | Self::Unreachable { .. } => {
-                StatusCode::BAD_GATEWAY
-            }
+            Self::Redirect { .. }
+            | Self::Compressed { .. }
+            | Self::Unreachable { .. }
+            | Self::Unconnected(_) => StatusCode::BAD_GATEWAY,
             _ => StatusCode::FORBIDDEN,
         }
     }
@@ -124,7 +132,6 @@ mod tests {
     use super::*;
     use crate::gateway::meter::Limits;
     use regex::Regex;
-    use reviewer_core::review::sidecar_events::GATEWAY_OPENING;
 
     /// From OpenCode's `session/retry.ts`: an error with one of these is asked again, whatever its status.
     const ASKED_AGAIN: &[&str] = &[
@@ -171,6 +178,7 @@ mod tests {
             Refusal::Beta("mcp-client-2025-04-04".into()),
             Refusal::HeldBytes(limits.request_bytes),
             Refusal::Incomplete,
+            Refusal::Ended,
             Refusal::Requests(limits.requests),
             Refusal::RequestBytes(limits.request_bytes),
             Refusal::TotalBytes(limits.total_bytes),
@@ -181,7 +189,7 @@ mod tests {
             assert_eq!(refusal.status(), StatusCode::FORBIDDEN);
             let sentence = refusal.to_string();
             assert!(
-                sentence.starts_with(&format!("{GATEWAY_OPENING} refused")),
+                sentence.starts_with("The model gateway refused"),
                 "{sentence}"
             );
             for pattern in ASKED_AGAIN {

@@ -1,10 +1,13 @@
 //! The way of one session to its model: its placeholder, its upstream, its count. Separate from the gateway, which has one
 //! for each session of a run and only chooses among them.
 
+use super::CONNECT_TIMEOUT;
 use super::adapters::{Call, ModelIn};
-use super::admission::{self, Admission};
+use super::admission::{self, Admission, Admitted};
 use super::body::{self, BodyFault, Wanted};
+use super::fatal::{Endpoint, Fatal, connect_cause};
 use super::meter::{Meter, Room};
+use super::provider_error;
 use super::refusal::Refusal;
 use super::scrub::{Scrubber, Spellings};
 use axum::body::{Body, Bytes};
@@ -16,6 +19,7 @@ use reviewer_core::review::limits::Traffic;
 use secrecy::SecretString;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The route of one session. Cheap to clone.
 #[derive(Clone)]
@@ -28,9 +32,85 @@ pub(super) struct Inner {
     pub(super) meter: Meter,
     /// The names of the tools that requests may offer.
     pub(super) tools: Vec<String>,
+    pub(super) endpoint: Endpoint,
+    /// When a connection that failed is tried again, counted from the first try.
+    pub(super) tries_at: [Duration; 2],
+    pub(super) fatal: Fatal,
 }
 
 impl Inner {
+    /// Sends a request. A connection that cannot be made is tried again, as nothing has reached the endpoint; after the
+    /// last try the run ends.
+    async fn send(&self, admitted: Admitted, body: Bytes) -> Result<reqwest::Response, Refusal> {
+        let Admitted { url, headers, .. } = admitted;
+        let began = tokio::time::Instant::now();
+        let mut again = self.tries_at.into_iter();
+        loop {
+            let request = self.http.post(url.clone()).headers(headers.clone());
+            let error = match request.body(body.clone()).send().await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            if !error.is_connect() {
+                self.note(&error);
+                return Err(Refusal::Unreachable {
+                    host: self.admission.upstream.host(),
+                    cause: cause(&error),
+                });
+            }
+            let cause = connect_cause(&error, &url, CONNECT_TIMEOUT);
+            let Some(at) = again.next() else {
+                let tries = self.tries_at.len() + 1;
+                let sentence = self.endpoint.unreachable(&url, &cause, tries);
+                return Err(self.ends(Refusal::Unconnected(sentence)));
+            };
+            tracing::debug!("no connection to the model: {cause}");
+            tokio::time::sleep_until(began + at).await;
+        }
+    }
+
+    /// Records what will stay the same however often it is asked for; returns the refusal.
+    fn ends(&self, refusal: Refusal) -> Refusal {
+        self.fatal.record(refusal.to_string());
+        refusal
+    }
+
+    /// An error of the endpoint: one that no repeat can help ends the run, any other comes back as it is.
+    async fn error(&self, answer: reqwest::Response) -> Result<Response, Refusal> {
+        let status = answer.status();
+        let headers = admission::coming_back(answer.headers(), &self.spellings);
+        let body = self.error_body(answer).await;
+        match provider_error::kind(status.as_u16(), &body) {
+            None => Ok((status, headers, body).into_response()),
+            Some(kind) => {
+                let words = provider_error::words(&body);
+                let sentence = self.endpoint.refused(kind, status.as_u16(), &words);
+                self.fatal.record(sentence);
+                Err(Refusal::Ended)
+            }
+        }
+    }
+
+    /// The body of an error without the key, as far as it comes in time and is not too long.
+    async fn error_body(&self, answer: reqwest::Response) -> Vec<u8> {
+        let mut body = Vec::new();
+        let mut pieces = answer.bytes_stream();
+        let read = async {
+            while let Some(Ok(piece)) = pieces.next().await {
+                let length = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+                body.extend_from_slice(&piece);
+                let so_far = u64::try_from(body.len()).unwrap_or(u64::MAX);
+                if self.meter.brings(length, so_far).is_err() || body.len() > ERROR_BYTES {
+                    break;
+                }
+            }
+        };
+        // What has come by then is enough.
+        let _late = tokio::time::timeout(ERROR_LIMIT, read).await;
+        body.truncate(ERROR_BYTES);
+        self.spellings.out_of(&body)
+    }
+
     /// A silence is counted; other errors pass or do not, and OpenCode finds out.
     fn note(&self, error: &reqwest::Error) {
         if error.is_timeout() && !error.is_connect() {
@@ -87,6 +167,17 @@ impl SessionRoute {
         self.0.meter.reached().and_then(|refusal| refusal.limit())
     }
 
+    /// The failure that ended the run, for a person: the endpoint cannot be reached, or refused for good.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.0.fatal.recorded()
+    }
+
+    /// Waits for such a failure.
+    pub async fn failed(&self) -> String {
+        self.0.fatal.wait().await
+    }
+
     /// Whether a body may go to a path below the route's. Requests are held against the same rules.
     #[must_use]
     pub fn admits(&self, path: &str, body: &[u8]) -> bool {
@@ -98,36 +189,34 @@ impl SessionRoute {
     pub(super) async fn forward(&self, host: &str, request: Request) -> Result<Response, Refusal> {
         let (head, body) = request.into_parts();
         let Inner {
-            http,
             admission,
             meter,
+            fatal,
             ..
         } = &*self.0;
         let admitted = admission.judge(host, &head.method, &head.uri, &head.headers)?;
+        if fatal.recorded().is_some() {
+            return Err(Refusal::Ended);
+        }
         meter.request(admitted.length)?;
         let mut room = meter.room();
         let body = whole(body, admitted.length, &mut room).await?;
         self.0.judge(&admitted.call, &body)?;
-        let request = http.post(admitted.url).headers(admitted.headers);
-        let sent = request.body(body).send().await;
+        let answer = self.0.send(admitted, body).await?;
         drop(room);
         let host = || admission.upstream.host();
-        let answer = sent.map_err(|error| {
-            self.0.note(&error);
-            Refusal::Unreachable {
-                host: host(),
-                cause: cause(&error),
-            }
-        })?;
         let status = answer.status();
         if status.is_redirection() {
             let status = status.as_u16();
             let host = host();
-            return Err(Refusal::Redirect { host, status });
+            return Err(self.0.ends(Refusal::Redirect { host, status }));
         }
         let encoding = answer.headers().get(header::CONTENT_ENCODING);
         if encoding.is_some_and(|encoding| encoding != "identity") {
-            return Err(Refusal::Compressed { host: host() });
+            return Err(self.0.ends(Refusal::Compressed { host: host() }));
+        }
+        if status.is_client_error() {
+            return self.0.error(answer).await;
         }
         let headers = admission::coming_back(answer.headers(), &self.0.spellings);
         let body = Body::from_stream(scrubbed(Arc::clone(&self.0), answer));
@@ -135,6 +224,9 @@ impl SessionRoute {
     }
 }
 
+/// The longest error that is read, and how long it may take.
+const ERROR_BYTES: usize = 64 << 10;
+const ERROR_LIMIT: Duration = Duration::from_secs(5);
 /// What is reserved at once for a request that tells its length; a length may be a lie.
 const RESERVED: u64 = 1 << 20;
 

@@ -18,7 +18,7 @@ pub mod workdir;
 
 pub use client::{Client, ClientError};
 pub use conversation::{Conversation, Kept};
-pub use locate::{find_opencode, find_ripgrep, is_script};
+pub use locate::{find_opencode, find_ripgrep, install_command, is_script};
 pub use process::{Sidecar, Spec, StartError};
 pub use profile::{ModelEndpoint, Profile, ToolEndpoint, ToolName};
 pub use prompt::Watched;

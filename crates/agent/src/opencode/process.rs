@@ -70,13 +70,13 @@ impl fmt::Debug for Spec {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error(
-        "OpenCode cannot be started from {executable} ({cause}); install it with `npm ci`, or set \
-         OPENCODE_BIN to the path of an `opencode` executable of major version 1"
+        "OpenCode cannot be started from {executable} ({cause}); install it with `npm i -g opencode-ai@1`, \
+         or set OPENCODE_BIN to the path of an `opencode` executable of major version 1"
     )]
     Missing { executable: String, cause: String },
     #[error(
         "OpenCode {found} was found at {executable}; this reviewer drives major version 1, so install \
-         the pinned one with `npm ci` or set OPENCODE_BIN to one"
+         one with `npm i -g opencode-ai@1`, or set OPENCODE_BIN to one"
     )]
     WrongVersion { found: String, executable: String },
     #[error("OpenCode ended while it was starting ({status}); its last output: {tail}")]

@@ -403,6 +403,20 @@ pub fn left_for_later(threads: usize) -> String {
     format!("The next run judges {threads}: one run does not judge them all.")
 }
 
+/// The model was wrong about blocking issues when it submitted a pass. `place` is the pass, as in "3 of 4".
+#[must_use]
+pub fn corrected_claim(place: &str, claimed: bool) -> String {
+    let (said, recorded) = if claimed {
+        ("there are blocking issues", "no recorded finding is")
+    } else {
+        ("there are no blocking issues", "a recorded finding is")
+    };
+    format!(
+        "Pass {place} was submitted with the claim that {said}, but {recorded} scored 9 or 10. The claim was corrected; \
+         the recorded findings count."
+    )
+}
+
 /// Another run said it while this one was under way.
 #[must_use]
 pub fn said_meanwhile(thread: &Thread) -> String {

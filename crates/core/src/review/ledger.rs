@@ -33,8 +33,16 @@ pub struct Ledger {
     part: (u32, u32),
     /// What was submitted for the parts of the pass under way.
     parts: Vec<String>,
-    /// A contradiction is pointed out once a pass, then the model's word is taken.
-    sent_back: bool,
+    /// The submissions whose claim about blocking issues was wrong.
+    corrected: Vec<CorrectedClaim>,
+}
+
+/// A submission that claimed the wrong thing about blocking issues. The recorded findings count, not the claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CorrectedClaim {
+    pub pass: PassNumber,
+    /// The claim, which is the opposite of what is recorded.
+    pub claimed: bool,
 }
 
 /// A submission as the model made it.
@@ -66,7 +74,6 @@ impl Ledger {
         }
         self.current = Some(Stage::Pass(pass));
         self.part = part;
-        self.sent_back = false;
     }
 
     /// Whether the part under way was submitted.
@@ -123,6 +130,11 @@ impl Ledger {
         &self.finished
     }
 
+    #[must_use]
+    pub fn corrected(&self) -> &[CorrectedClaim] {
+        &self.corrected
+    }
+
     #[cfg(test)]
     fn is_complete(&self) -> bool {
         let mut passes = self.passes.all();
@@ -157,15 +169,13 @@ impl Ledger {
                     .into(),
             );
         }
-        if submission.claims_blocking != submission.holds_blocking && !self.sent_back {
-            self.sent_back = true;
-            return Err(contradiction(submission.claims_blocking));
-        }
+        let correction = self.corrects(current, submission);
         self.parts.push(submission.summary.trim().to_owned());
         let (part, parts) = self.part;
         if part < parts {
             return Ok(format!(
-                "Part {part} of {parts} of pass {number} is recorded. End your turn now; the next part follows."
+                "Part {part} of {parts} of pass {number} is recorded{correction}. End your turn now; the next part \
+                 follows."
             ));
         }
         self.finished.push(Finished {
@@ -175,24 +185,31 @@ impl Ledger {
         let place = self.passes.place(number);
         Ok(match self.passes.after(number) {
             Some(next) => format!(
-                "Pass {place} is recorded. End your turn now; the prompt of pass {next} follows."
+                "Pass {place} is recorded{correction}. End your turn now; the prompt of pass {next} follows."
             ),
             None => {
-                format!("Pass {place} is recorded and the review is complete. End your turn now.")
+                format!(
+                    "Pass {place} is recorded and the review is complete{correction}. End your turn now."
+                )
             }
         })
     }
-}
 
-fn contradiction(claims_blocking: bool) -> String {
-    if claims_blocking {
-        "has_blocking_issues is true, but no recorded finding is scored 9 or 10. Post the finding that blocks, \
-         or submit again with has_blocking_issues false."
-            .into()
-    } else {
-        "has_blocking_issues is false, but a recorded finding is scored 9 or 10. Withdraw it with \
-         github_resolve_thread if it does not hold, or submit again with has_blocking_issues true."
-            .into()
+    /// Notes a wrong claim about blocking issues. Returns the words that tell the model.
+    fn corrects(&mut self, pass: PassNumber, submission: &Submission<'_>) -> &'static str {
+        let claimed = submission.claims_blocking;
+        if claimed == submission.holds_blocking {
+            return "";
+        }
+        let corrected = CorrectedClaim { pass, claimed };
+        if !self.corrected.contains(&corrected) {
+            self.corrected.push(corrected);
+        }
+        if claimed {
+            ", with has_blocking_issues corrected to false, because no recorded finding is scored 9 or 10"
+        } else {
+            ", with has_blocking_issues corrected to true, because a recorded finding is scored 9 or 10"
+        }
     }
 }
 
@@ -306,20 +323,43 @@ mod tests {
     }
 
     #[test]
-    fn a_contradiction_is_sent_back_once() {
+    fn a_wrong_claim_about_blocking_issues_is_corrected_and_the_pass_counts() {
         let mut ledger = Ledger::default();
         ledger.begin(pass(1));
-        let contradictory = Submission {
+        assert!(!ledger.submit(&submission(1)).unwrap().contains("corrected"));
+        assert_eq!(ledger.corrected(), []);
+        ledger.begin(pass(2));
+        let invented = Submission {
             claims_blocking: true,
-            ..submission(1)
+            ..submission(2)
         };
-        assert!(
-            ledger
-                .submit(&contradictory)
-                .unwrap_err()
-                .contains("no recorded finding")
+        assert_eq!(
+            ledger.submit(&invented).unwrap(),
+            "Pass 2 of 4 is recorded, with has_blocking_issues corrected to false, because no recorded finding is \
+             scored 9 or 10. End your turn now; the prompt of pass 3 follows."
         );
-        assert!(ledger.submit(&contradictory).is_ok());
+        for part in 1..=2 {
+            ledger.begin_part(pass(3), (part, 2));
+            let forgotten = Submission {
+                holds_blocking: true,
+                ..submission(3)
+            };
+            let answer = ledger.submit(&forgotten).unwrap();
+            assert!(
+                answer.contains("corrected to true, because a recorded finding is scored 9 or 10"),
+                "{answer}"
+            );
+        }
+        assert!(ledger.is_finished(pass(2)) && ledger.is_finished(pass(3)));
+        let corrected = [(2, true), (3, false)].map(|(number, claimed)| CorrectedClaim {
+            pass: pass(number),
+            claimed,
+        });
+        assert_eq!(
+            ledger.corrected(),
+            corrected,
+            "a pass in parts is noted once"
+        );
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub enum Ended {
     /// The share of time that the task had.
     OutOfTime,
     OverBudget(String),
+    /// The model cannot be used: its endpoint refused for good, or cannot be reached. With the whole sentence.
+    Refused(String),
 }
 
 impl Ended {
@@ -63,7 +65,7 @@ pub enum GivenUp {
     Unfinished(Shortfall),
     OutOfTime,
     OverBudget(String),
-    /// The model's endpoint refused us; no prompt will change that.
+    /// The model cannot be used; no prompt will change that.
     Refused(String),
     Failed(String),
 }
@@ -100,6 +102,7 @@ impl Attempts {
             Ended::Lost(why) => Next::Recover(why),
             Ended::Unreachable(why) => Next::GiveUp(GivenUp::Failed(why)),
             Ended::OverBudget(why) => Next::GiveUp(GivenUp::OverBudget(why)),
+            Ended::Refused(why) => Next::GiveUp(GivenUp::Refused(why)),
             Ended::OutOfTime if self.hurried => Next::GiveUp(GivenUp::OutOfTime),
             Ended::OutOfTime => {
                 self.hurried = true;
@@ -109,9 +112,6 @@ impl Attempts {
     }
 
     fn after_error(&mut self, error: &TurnError) -> Next {
-        if error.is_unauthorized() {
-            return Next::GiveUp(GivenUp::Refused(error.to_string()));
-        }
         if error.is_cut_off() {
             return self.nudge(Shortfall::CutOff);
         }
@@ -165,8 +165,6 @@ pub fn shortfall(turn: &Turn) -> Shortfall {
 /// An endpoint's error, with what it means where the number alone says it.
 fn failure(error: &TurnError) -> String {
     let meaning = match error.status {
-        Some(402) => "the provider wants to be paid first",
-        Some(404) => "the endpoint does not know the model or the address",
         Some(429) => "the model's rate limit was reached, and OpenCode's repeats did not help",
         Some(529) => "the model is overloaded, and OpenCode's repeats did not help",
         Some(500..) => "the model's endpoint failed, and OpenCode's repeats did not help",
@@ -280,10 +278,10 @@ mod tests {
             assert!(why.contains("OpenCode's repeats did not help"), "{why}");
             assert!(why.ends_with(&format!("no (HTTP {status})")), "{why}");
         }
-        assert!(given_up(failed("APIError", Some(402))).starts_with("the provider wants"));
         assert_eq!(given_up(failed("APIError", Some(400))), "no (HTTP 400)");
-        let refused = Attempts::default().after(failed("APIError", Some(401)));
-        assert!(matches!(refused, Next::GiveUp(GivenUp::Refused(_))));
+        let refused = Attempts::default().after(Ended::Refused("No credit is left.".into()));
+        let given_up = GivenUp::Refused("No credit is left.".into());
+        assert_eq!(refused, Next::GiveUp(given_up));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub enum End {
     NotSubmitted(PassNumber, String),
     OutOfTime(PassNumber),
     OverBudget(PassNumber, String),
-    /// The model's endpoint refused us; no prompt will change that.
+    /// The model cannot be used, and nothing was done before. With the whole sentence.
     Refused(String),
     Failed(PassNumber, String),
     /// The open threads could not be judged.
@@ -39,9 +39,11 @@ pub enum End {
 }
 
 impl End {
+    /// `has_results`: an earlier part of the session has something to publish, which is not given up with the rest.
     #[must_use]
-    pub fn of_pass(pass: PassNumber, given_up: GivenUp) -> Self {
+    pub fn of_pass(pass: PassNumber, given_up: GivenUp, has_results: bool) -> Self {
         match given_up {
+            GivenUp::Refused(why) if has_results => Self::Failed(pass, why),
             GivenUp::Unfinished(why) => Self::NotSubmitted(pass, why.told()),
             GivenUp::OutOfTime => Self::OutOfTime(pass),
             GivenUp::OverBudget(why) => Self::OverBudget(pass, why),
@@ -72,6 +74,8 @@ pub struct Outcome {
     pub unanswered: Vec<String>,
     /// A sentence for each time that the sidecar was replaced.
     pub restarts: Vec<String>,
+    /// A sentence for each claim of the model that was corrected.
+    pub corrections: Vec<String>,
     /// Paths of the changed files that there was no room for.
     pub beyond: Vec<String>,
 }

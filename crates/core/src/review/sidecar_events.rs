@@ -4,9 +4,6 @@
 use std::fmt;
 use std::ops::AddAssign;
 
-/// The first words of every refusal by our own gateway.
-pub const GATEWAY_OPENING: &str = "The model gateway";
-
 /// A session as OpenCode names it. Only its own answers make one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SessionId(String);
@@ -113,12 +110,6 @@ pub struct TurnError {
 impl TurnError {
     /// Our name for an endpoint whose answers are not those of a model.
     pub const EMPTY_ANSWERS: &str = "EmptyAnswers";
-
-    /// The key was refused: no further request can succeed. A refusal of our own gateway says nothing of the key.
-    #[must_use]
-    pub fn is_unauthorized(&self) -> bool {
-        matches!(self.status, Some(401 | 403)) && !self.message.contains(GATEWAY_OPENING)
-    }
 
     #[must_use]
     pub fn is_aborted(&self) -> bool {
@@ -276,24 +267,6 @@ mod tests {
         assert!(!told("ses_2").concerns(&session));
         assert!(told("").concerns(&session), "nobody said whose it is");
         assert!(SidecarEvent::Other.concerns(&session));
-    }
-
-    #[test]
-    fn a_refused_key_is_told_from_a_busy_endpoint() {
-        let error = |status| TurnError {
-            name: "APIError".into(),
-            message: "no".into(),
-            status,
-        };
-        assert!(error(Some(401)).is_unauthorized());
-        assert!(!error(Some(429)).is_unauthorized());
-        assert!(!error(None).is_unauthorized());
-        assert_eq!(error(Some(401)).to_string(), "no (HTTP 401)");
-        let ours = TurnError {
-            message: "The model gateway refused the request: its body names no model.".into(),
-            ..error(Some(403))
-        };
-        assert!(!ours.is_unauthorized(), "no key would help");
     }
 
     #[test]
