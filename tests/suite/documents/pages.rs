@@ -71,36 +71,69 @@ fn the_readme_and_the_architecture_are_short() {
     }
 }
 
-#[test]
-fn links_between_documents_lead_somewhere() {
-    let mut followed = 0;
-    for page in pages() {
-        let content = text(&page);
-        let folder = Path::new(&page).parent().expect("a folder");
-        for line in prose(&content) {
-            for link in line.split("](").skip(1) {
-                let target = link.split(')').next().unwrap_or_default();
-                if target.starts_with("https://") {
-                    continue;
-                }
-                let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
-                let file = match path {
-                    "" => root().join(&page),
-                    path => root().join(folder).join(path),
-                };
-                assert!(file.exists(), "{page}: {target} does not exist");
-                if !anchor.is_empty() {
-                    let there = std::fs::read_to_string(&file).expect("a page");
-                    assert!(
-                        anchors(&there).contains(anchor),
-                        "{page}: no heading {target}"
-                    );
-                }
-                followed += 1;
+/// The targets of a page's links within the repository: of pictures, or of everything else.
+fn targets(page: &str, pictures: bool) -> Vec<String> {
+    let content = text(page);
+    let mut targets = Vec::new();
+    for line in prose(&content) {
+        let mut pieces = line.split("](");
+        let mut label = pieces.next().unwrap_or_default();
+        for piece in pieces {
+            let target = piece.split(')').next().unwrap_or_default();
+            let opened = label.rfind('[').unwrap_or_default();
+            let is_picture = label[..opened].ends_with('!');
+            if is_picture == pictures && !target.starts_with("https://") {
+                targets.push(target.to_owned());
             }
+            label = piece;
         }
     }
-    assert!(followed > 40, "{followed}");
+    targets
+}
+
+/// What is wrong with a link of a page.
+fn broken(page: &str, target: &str) -> Option<String> {
+    let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let folder = Path::new(page).parent().expect("a folder");
+    let file = match path {
+        "" => root().join(page),
+        path => root().join(folder).join(path),
+    };
+    if !file.exists() {
+        return Some(format!("{page}: {target} does not exist"));
+    }
+    if anchor.is_empty() {
+        return None;
+    }
+    let there = std::fs::read_to_string(&file).expect("a page");
+    let leads = anchors(&there).contains(anchor);
+    (!leads).then(|| format!("{page}: {target} has no such heading"))
+}
+
+#[test]
+fn links_between_documents_lead_to_pages_and_headings_that_there_are() {
+    let mut broken_links = Vec::new();
+    let mut followed = 0;
+    for page in pages() {
+        let targets = targets(&page, false);
+        followed += targets.len();
+        broken_links.extend(targets.iter().filter_map(|target| broken(&page, target)));
+    }
+    assert_eq!(broken_links, [""; 0]);
+    assert!(followed > 60, "{followed}");
+}
+
+#[test]
+fn the_pictures_that_the_documents_show_are_there() {
+    let mut missing = Vec::new();
+    let mut shown = 0;
+    for page in pages() {
+        let targets = targets(&page, true);
+        shown += targets.len();
+        missing.extend(targets.iter().filter_map(|target| broken(&page, target)));
+    }
+    assert_eq!(missing, [""; 0], "`make pictures` makes them");
+    assert!(shown > 1, "{shown}");
 }
 
 #[test]
