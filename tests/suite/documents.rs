@@ -1,6 +1,7 @@
 //! The documents, held against the code: a table, a workflow, a message or a path that is no longer true fails here.
 //! Separate from the scenarios, because nothing runs; what is read is what a user or a contributor reads.
 
+mod commands;
 mod comment;
 mod cost;
 mod generated;

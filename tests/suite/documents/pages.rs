@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Every Markdown document that people read.
-fn pages() -> Vec<String> {
+pub(super) fn pages() -> Vec<String> {
     let top = std::fs::read_dir(root()).expect("the repository");
     let top = top.map(|entry| entry.expect("an entry").file_name());
     let top = top.map(|name| name.to_str().expect("plain names").to_owned());
@@ -120,7 +120,7 @@ fn links_between_documents_lead_to_pages_and_headings_that_there_are() {
         broken_links.extend(targets.iter().filter_map(|target| broken(&page, target)));
     }
     assert_eq!(broken_links, [""; 0]);
-    assert!(followed > 60, "{followed}");
+    assert!(followed > 40, "{followed}");
 }
 
 #[test]
