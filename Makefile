@@ -157,8 +157,10 @@ eval:
 schema:
 	node tests/schema/make.mjs
 
-# Writes what follows from the code: action.yml's inputs, the README's tables, the schemas that we publish. After a change of
-# crates/core/src/config/inputs/table.rs, crates/core/src/config/file/schema.rs, crates/core/src/report/document.rs or action.yml's outputs.
+# Writes the parts of documents that follow from the code: action.yml's inputs, the tables of docs/configuration.md, the comment in
+# docs/protocol.md, the README's costs (from bench/RESULTS.md), the published schemas. After a change of
+# crates/core/src/config/inputs/table.rs, crates/core/src/config/file/schema.rs, crates/core/src/report/document.rs, of a comment's
+# form, of action.yml's outputs, or after make bench.
 docs:
 	UPDATE_DOCS=1 cargo test --test suite documents::generated -- --test-threads=1
 

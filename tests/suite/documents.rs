@@ -1,16 +1,16 @@
 //! The documents, held against the code: a table, a workflow, a message or a path that is no longer true fails here.
 //! Separate from the scenarios, because nothing runs; what is read is what a user or a contributor reads.
 
+mod commands;
+mod comment;
+mod cost;
 mod generated;
+mod pages;
 mod repository;
 mod statuses;
 mod workflows;
 
-use crate::standin::world::KEY;
-use reviewer_core::domain::PrKey;
 use reviewer_core::domain::Verdict;
-use reviewer_core::state::block;
-use reviewer_core::state::signature::{self, Keys, Signed};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -126,10 +126,10 @@ fn the_tables_of_verdicts_tell_the_check_and_the_exit_code() {
         Verdict::Skipped,
         Verdict::Error,
     ];
-    let (readme, architecture) = (text("README.md"), text("ARCHITECTURE.md"));
+    let (readme, protocol) = (text("README.md"), text("docs/protocol.md"));
     for table in [
         section(&readme, "How it works"),
-        section(&architecture, "Verdicts"),
+        section(&protocol, "Verdicts"),
     ] {
         let rows = rows(table);
         let named: Vec<&str> = rows.iter().map(|row| row[0]).collect();
@@ -153,45 +153,13 @@ fn the_tables_of_verdicts_tell_the_check_and_the_exit_code() {
     }
 }
 
-#[test]
-fn the_comment_that_the_documents_show_is_one_that_was_posted() {
-    let pr = PrKey {
-        repo: "octo/shop".parse().expect("a repository"),
-        number: 1,
-    };
-    let keys = Keys::derive(&[], Some(&KEY.into()), "octo/shop");
-    for document in ["README.md", "ARCHITECTURE.md"] {
-        let document = text(document);
-        let shown = document.split("````").nth(1).expect("a comment");
-        let comment = shown.strip_prefix("markdown\n").expect("Markdown");
-        let parsed = block::parse(comment);
-        let visible = parsed.visible.expect("a visible block");
-        let hidden = parsed.hidden.expect("a hidden block");
-        let score = visible.assessment().expect("an assessment").score;
-        let (words, fold) = comment.split_once("\n\n---\n\n").expect("a rule");
-        let headline = format!(" Logic · {score}/10");
-        assert!(words.lines().next().is_some_and(|line| line.ends_with(&headline)), "{words}");
-        let why = format!("Not right? Reply here, and it is judged again. · Why {score}/10");
-        let opening = format!("<details><summary><sub>{why}</sub></summary>\n\n```rmcoc\n");
-        assert!(fold.starts_with(&opening), "{fold}");
-        let content = Signed {
-            pr: &pr,
-            root: None,
-            visible: &serde_json::to_value(&visible).expect("JSON"),
-            hidden: &serde_json::to_value(&hidden).expect("JSON"),
-        };
-        let verdict = keys.verify(&content, hidden.kid.as_deref(), hidden.sig.as_deref());
-        assert_eq!(verdict, signature::SignatureCheck::Ours);
-    }
-}
-
 /// The pieces between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
 #[test]
-fn the_messages_that_the_readme_explains_are_messages_of_ours() {
+fn the_messages_that_troubleshooting_explains_are_messages_of_the_program() {
     let mut source = String::new();
     for path in sources() {
         // A string that goes on in the next line is one sentence.
@@ -199,9 +167,9 @@ fn the_messages_that_the_readme_explains_are_messages_of_ours() {
             source.push_str(line.trim().trim_end_matches('\\'));
         }
     }
-    let readme = text("README.md");
-    let rows = rows(section(&readme, "When something goes wrong"));
-    assert!(rows.len() > 10, "{rows:?}");
+    let page = text("docs/troubleshooting.md");
+    let rows = rows(section(&page, "Messages"));
+    assert!(rows.len() > 40, "{rows:?}");
     for row in rows {
         for piece in row[0].trim_matches('`').split('…') {
             assert!(source.contains(piece.trim()), "{piece:?} of {}", row[0]);

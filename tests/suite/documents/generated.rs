@@ -1,7 +1,8 @@
-//! Parts of documents that follow from the code: the inputs of `action.yml`, tables of the README, the published schemas.
+//! Parts of documents that follow from the code: the inputs of `action.yml`, tables and the comment in the documents, the
+//! published schemas.
 //! `make docs` writes them; these tests fail where it was forgotten.
 
-use super::{root, text, yaml};
+use super::{comment, cost, root, text, yaml};
 use reviewer_core::config::Shape;
 use reviewer_core::config::inputs::{INPUTS, Input};
 use reviewer_core::report::Report;
@@ -61,13 +62,26 @@ fn action_yml_declares_the_inputs_of_the_table() {
 }
 
 #[test]
-fn the_readme_has_the_tables_of_inputs_settings_and_outputs() {
-    let readme = text("README.md");
-    let readme = with_named_part(&readme, "inputs", &inputs());
-    let readme = with_named_part(&readme, "settings", &settings());
-    let readme = with_named_part(&readme, "workflow-inputs", &workflow_inputs());
-    let readme = with_named_part(&readme, "outputs", &outputs());
+fn the_configuration_page_has_the_tables_of_inputs_settings_and_outputs() {
+    let page = text("docs/configuration.md");
+    let page = with_named_part(&page, "inputs", &inputs());
+    let page = with_named_part(&page, "settings", &settings());
+    let page = with_named_part(&page, "workflow-inputs", &workflow_inputs());
+    let page = with_named_part(&page, "outputs", &outputs());
+    is_current("docs/configuration.md", &page);
+}
+
+#[test]
+fn the_readme_prices_the_tokens_of_the_benchmark() {
+    let readme = with_named_part(&text("README.md"), "cost", &cost::table());
     is_current("README.md", &readme);
+}
+
+#[test]
+fn the_protocol_shows_a_comment_as_it_is_posted() {
+    let shown = format!("````markdown\n{}\n````\n", comment::shown());
+    let page = with_named_part(&text("docs/protocol.md"), "comment", &shown);
+    is_current("docs/protocol.md", &page);
 }
 
 fn inputs() -> String {

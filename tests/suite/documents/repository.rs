@@ -1,4 +1,4 @@
-//! What holds for the repository as a whole: the code map, the pure core, links, and nothing of one machine in it.
+//! What holds for the repository as a whole: the code map, the pure core, and nothing of one machine in it.
 
 use super::{files_below, quoted, root, rows, section, sources, text};
 use std::collections::BTreeSet;
@@ -6,44 +6,85 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn the_code_map_names_every_module_and_only_those() {
+fn the_code_map_has_a_row_for_each_crate_and_folder_and_no_other() {
     let architecture = text("ARCHITECTURE.md");
     let map = rows(section(&architecture, "Code map"));
+    let is_product = |path: &&str| path.starts_with("src/") || path.starts_with("crates/");
     let named: BTreeSet<&str> = map.iter().flat_map(|row| quoted(row[0])).collect();
+    let named: BTreeSet<&str> = named.into_iter().filter(is_product).collect();
     let sources = sources();
     let sources = sources.iter().filter(|path| !is_test(path));
-    let modules: BTreeSet<String> = sources.map(|path| module_of(path)).collect();
-    let modules: BTreeSet<&str> = modules.iter().map(String::as_str).collect();
+    let modules: BTreeSet<&str> = sources.flat_map(|path| modules_of(path)).collect();
     let missing: Vec<_> = modules.difference(&named).collect();
     assert!(missing.is_empty(), "not in the code map: {missing:?}");
     let gone: Vec<_> = named.difference(&modules).collect();
     assert!(gone.is_empty(), "in the code map, but not there: {gone:?}");
-    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
-        let document = text(document);
-        let folders = ["src/", "crates/", "tests/", "examples/"];
-        let is_path = |word: &&str| {
-            let below = |folder: &&str| word.starts_with(*folder) && !word.contains([' ', '*']);
-            folders.iter().any(below)
-        };
-        // `src/page.ts` is the example's, in a comment that we show.
-        for path in quoted(&document)
-            .filter(is_path)
-            .filter(|p| *p != "src/page.ts")
-        {
-            assert!(root().join(path).exists(), "{path} does not exist");
-        }
-    }
 }
 
-/// The module at the top of a crate that a file belongs to: a folder where it has one, else the file.
-fn module_of(path: &str) -> String {
-    let (before, after) = path.split_at(path.find("src/").map_or(0, |at| at + 4));
-    let name = after.split(['/', '.']).next().unwrap_or_default();
-    let folder = format!("{before}{name}/");
-    if root().join(&folder).is_dir() {
-        return folder;
+/// The crate of a source file, and the folder at the crate's top that it lies in.
+fn modules_of(path: &str) -> impl Iterator<Item = &str> {
+    let source = path.find("src/").map_or(0, |at| at + 4);
+    // The root package has no folder of its own.
+    let package = if source == 4 { 4 } else { source - 4 };
+    let folder = path[source..].find('/').map(|at| &path[..=source + at]);
+    std::iter::once(&path[..package]).chain(folder)
+}
+
+#[test]
+fn the_paths_that_the_documents_name_exist() {
+    let pages = files_below("docs").into_iter();
+    let pages = pages.filter(|path| Path::new(path).extension().is_some_and(|ext| ext == "md"));
+    let top = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    ]
+    .map(str::to_owned);
+    let mut named = 0;
+    for page in top.into_iter().chain(pages) {
+        let folders = ["src/", "crates/", "tests/", "examples/", "docs/", "bench/"];
+        let is_path = |word: &&str| {
+            let below =
+                |folder: &&str| word.starts_with(*folder) && !word.contains([' ', '*', '\n']);
+            folders.iter().any(below)
+        };
+        let page_text = without_fences(&text(&page));
+        for path in quoted(&page_text).filter(is_path) {
+            assert!(root().join(path).exists(), "{page}: {path} does not exist");
+            named += 1;
+        }
     }
-    path.to_owned()
+    assert!(named > 60, "{named}");
+}
+
+/// A page without its fenced code, whose backticks are not those of a code span.
+fn without_fences(page: &str) -> String {
+    page.split("\n````")
+        .step_by(2)
+        .flat_map(|part| part.split("\n```").step_by(2))
+        .collect()
+}
+
+/// `path`: `function` in each row; the path may be a folder.
+#[test]
+fn the_way_of_a_finding_leads_through_functions_that_there_are() {
+    let architecture = text("ARCHITECTURE.md");
+    let steps = rows(section(&architecture, "Follow one finding"));
+    assert!(steps.len() > 6, "{steps:?}");
+    for step in steps {
+        let [path, function] = quoted(step[1]).collect::<Vec<_>>()[..] else {
+            panic!("a path and a function: {step:?}");
+        };
+        let sources = sources();
+        let mut sources = sources.iter().filter(|file| file.starts_with(path));
+        let defines = |file: &String| {
+            let source = text(file);
+            source.contains(&format!("fn {function}("))
+                || source.contains(&format!("fn {function}<"))
+        };
+        assert!(sources.any(defines), "{step:?}");
+    }
 }
 
 #[test]
@@ -115,23 +156,6 @@ fn the_core_depends_on_nothing_that_does_io() {
 fn is_test(path: &str) -> bool {
     let endings = ["tests.rs", "/fixture.rs"];
     path.contains("/tests/") || endings.iter().any(|ending| path.ends_with(ending))
-}
-
-#[test]
-fn links_between_documents_lead_somewhere() {
-    for document in [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-    ] {
-        for link in text(document).split("](").skip(1) {
-            let target = link.split(')').next().unwrap_or_default();
-            if !target.starts_with("https://") {
-                assert!(root().join(target).exists(), "{document}: {target}");
-            }
-        }
-    }
 }
 
 #[test]

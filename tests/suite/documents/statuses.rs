@@ -3,8 +3,8 @@
 
 use super::{quoted, rows, section, text};
 use reviewer_core::domain::{
-    Assessment, CommentId, CommitSha, FileDiff, Login, PassNumber, PrKey, Reply, Score, Side,
-    Standing, Status, Thread, ThreadId,
+    Assessment, CommentId, CommitSha, FileDiff, Finding, Login, PassNumber, PrKey, Reply, Score,
+    Side, Standing, Status, Thread, ThreadId,
 };
 use reviewer_core::publish::comment::Voice;
 use reviewer_core::review::desk::{Claim, Desk, Draft, Effect, StagedReply, Subject, Word};
@@ -31,14 +31,19 @@ struct Discussion {
     score: u64,
 }
 
-fn pr() -> PrKey {
+/// The comment of a finding, as the reviewer posts it.
+pub(super) fn posted(finding: &Finding) -> String {
+    Discussion::opened(false, &[], 7).speak(|voice| voice.finding(finding))
+}
+
+pub(super) fn pr() -> PrKey {
     PrKey {
         repo: "octo/shop".parse().expect("a repository"),
         number: 1,
     }
 }
 
-fn keys() -> Keys {
+pub(super) fn keys() -> Keys {
     Keys::derive(&["the key of this test".into()], None, "octo/shop")
 }
 
@@ -377,8 +382,8 @@ fn the_table_of_statuses_tells_what_threads_do() {
             }
         }
     }
-    let architecture = text("ARCHITECTURE.md");
-    let table = rows(section(&architecture, "Threads"));
+    let protocol = text("docs/protocol.md");
+    let table = rows(section(&protocol, "Threads"));
     let named = set(table.iter().map(|row| row[0]));
     assert_eq!(named, seen.leaves.keys().cloned().collect());
     assert!(table[0][1].starts_with("nothing yet"), "{:?}", table[0]);

@@ -23,13 +23,33 @@ fn examples() -> Vec<String> {
     found
 }
 
+/// The secret that holds the provider's key, by the provider's own name.
+const PROVIDERS_KEY: &str = "${{ secrets.ANTHROPIC_API_KEY }}";
+
 #[test]
 fn the_readme_opens_with_the_basic_workflow() {
     let readme = text("README.md");
     let first = readme.split("```yaml\n").nth(1).expect("a workflow");
     let first = first.split("```").next().unwrap_or_default();
     assert_eq!(first, text("examples/basic.yml"));
-    assert!(first.lines().count() <= 24, "it stays short");
+    assert!(first.lines().count() <= 32, "it stays short");
+    let wide = first.lines().find(|line| line.chars().count() > 100);
+    assert_eq!(wide, None, "it stays readable");
+    let flow: Vec<&str> = first.lines().filter(|line| line.contains(": {")).collect();
+    assert_eq!(flow, ["permissions: {}"], "it is in block style");
+}
+
+#[test]
+fn the_examples_call_the_secret_by_the_providers_name() {
+    for path in examples() {
+        for job in yaml(&path)["jobs"].as_object().expect("jobs").values() {
+            let with = &job["steps"][0]["with"];
+            let model = with["model"].as_str().expect("a model");
+            if model.starts_with("anthropic/") {
+                assert_eq!(with["opencode_api_key"], PROVIDERS_KEY, "{path}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -165,7 +185,7 @@ fn the_examples_read_outputs_that_there_are() {
 }
 
 #[test]
-fn the_readme_names_the_examples_and_the_keys_of_the_configuration() {
+fn the_documents_name_the_examples_and_the_keys_of_the_configuration() {
     let readme = text("README.md");
     for path in examples()
         .iter()
@@ -173,8 +193,9 @@ fn the_readme_names_the_examples_and_the_keys_of_the_configuration() {
     {
         assert!(readme.contains(&format!("]({path})")), "{path}");
     }
-    let explained = section(&readme, "Configuration file");
-    assert!(explained.contains(&format!("]({CONFIGURATION})")));
+    let page = text("docs/configuration.md");
+    let explained = section(&page, "Configuration file");
+    assert!(explained.contains(&format!("](../{CONFIGURATION})")));
     let sample = yaml(CONFIGURATION);
     for key in sample.as_object().expect("keys").keys() {
         assert!(quoted(explained).any(|word| word == key), "{key}");
@@ -190,9 +211,9 @@ fn the_readme_names_the_examples_and_the_keys_of_the_configuration() {
 }
 
 #[test]
-fn the_examples_ask_for_no_more_than_the_readme_explains() {
-    let readme = text("README.md");
-    let explained = section(&readme, "Permissions");
+fn the_examples_ask_for_no_more_than_the_configuration_page_explains() {
+    let page = text("docs/configuration.md");
+    let explained = section(&page, "Permissions");
     for path in examples() {
         let workflow = yaml(&path);
         for job in workflow["jobs"].as_object().expect("jobs").values() {
@@ -228,7 +249,7 @@ fn is_taken(event: &str, action: &str) -> bool {
 }
 
 #[test]
-fn the_examples_and_the_readme_name_events_that_start_a_review() {
+fn the_examples_and_the_usage_page_name_events_that_start_a_review() {
     assert!(!is_taken("push", "") && !is_taken("pull_request", "labeled"));
     for path in examples() {
         for (event, options) in yaml(&path)["on"].as_object().expect("events") {
@@ -244,8 +265,10 @@ fn the_examples_and_the_readme_name_events_that_start_a_review() {
             }
         }
     }
-    let readme = text("README.md");
-    for row in rows(section(&readme, "Events")) {
+    let page = text("docs/usage.md");
+    let events = rows(section(&page, "Events"));
+    assert!(events.len() > 5, "{events:?}");
+    for row in events {
         for event in quoted(row[0]).filter(|event| *event != "workflow_dispatch") {
             for action in quoted(row[1]) {
                 assert!(is_taken(event, action), "{row:?}");

@@ -1,5 +1,5 @@
 //! The table of inputs. A new input is a row here and the field of `Config` that it writes; `make docs` brings it into
-//! `action.yml`, the README and the schema of the settings file.
+//! `action.yml`, `docs/configuration.md` and the schema of the settings file.
 
 use super::Input;
 use crate::config::shape::Shape;
