@@ -120,7 +120,7 @@ fuzz:
 # A real model: make demo MODEL=provider/name KEY=... [BASE_URL=https://llm.example/v1]; make hands these on as
 # variables of the environment.
 demo: $(installed)
-	cargo build --quiet
+	cargo build --bins --example demo
 	OPENCODE_REVIEWER_BIN="$${CARGO_TARGET_DIR:-target}/debug/opencode-reviewer" cargo run --quiet --example demo
 
 # Writes bench/RESULTS.md. The examples are the kernel without walls that the sandbox is measured against, and the quick

@@ -12,8 +12,6 @@ use std::cell::RefCell;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-/// How often the log says that something is going on.
-const TICK: Duration = Duration::from_secs(10);
 /// What a sidecar that is told to stop gets before it is left alone.
 const ABORT_LIMIT: Duration = Duration::from_secs(5);
 
@@ -70,20 +68,15 @@ impl Tasks<'_> {
         let mut prompt = pin!(client.prompt_watched(session, text, heed));
         let mut lost = pin!(self.conversation.lost());
         let mut deadline = pin!(tokio::time::sleep_until(until.into()));
-        let mut tick = tokio::time::interval(TICK);
-        tick.tick().await;
-        loop {
-            tokio::select! {
-                watched = &mut prompt => return match watched {
-                    Ok(Watched::Turn(turn)) => Ended::Turn(turn),
-                    Ok(Watched::Stopped(Stop::Watch(why))) => Ended::Stopped(why),
-                    Ok(Watched::Stopped(Stop::Budget(why))) => Ended::OverBudget(why),
-                    Err(error) => self.failed(&error).await,
-                },
-                why = &mut lost => return Ended::Lost(why),
-                () = &mut deadline => break,
-                _ = tick.tick() => self.tell(&progress.borrow()),
-            }
+        tokio::select! {
+            watched = &mut prompt => return match watched {
+                Ok(Watched::Turn(turn)) => Ended::Turn(turn),
+                Ok(Watched::Stopped(Stop::Watch(why))) => Ended::Stopped(why),
+                Ok(Watched::Stopped(Stop::Budget(why))) => Ended::OverBudget(why),
+                Err(error) => self.failed(&error).await,
+            },
+            why = &mut lost => return Ended::Lost(why),
+            () = &mut deadline => {}
         }
         let aborted = tokio::time::timeout(ABORT_LIMIT, client.abort(session));
         if let Ok(Err(error)) = aborted.await {
@@ -94,7 +87,7 @@ impl Tasks<'_> {
 
     /// Takes note of an event.
     fn heed(&self, event: &SidecarEvent, progress: &mut Progress) {
-        progress.heed(event);
+        progress.heed(event, self.root);
         if let SidecarEvent::Usage { tokens, cost, .. } = event {
             self.usage.hear(Usage {
                 tokens: *tokens,
@@ -102,7 +95,8 @@ impl Tasks<'_> {
                 requests: 1,
             });
         }
-        self.actions.glimpse(&progress.line(&self.used()));
+        self.used();
+        progress.show(self.actions);
         if let SidecarEvent::Retrying {
             attempt, message, ..
         } = event
@@ -119,9 +113,9 @@ impl Tasks<'_> {
         self.usage.used()
     }
 
-    /// The live line of the log.
+    /// The line of the log about a stage that has ended.
     pub(super) fn tell(&self, progress: &Progress) {
-        let line = progress.line(&self.used());
+        let line = progress.line(&self.used(), self.clock.instant());
         self.actions.progress(&line);
     }
 

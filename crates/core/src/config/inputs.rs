@@ -172,7 +172,10 @@ impl RawInputs {
 
     /// A mistake for each name that the table does not have, with the nearest name that it has.
     fn unknown(&self) -> Vec<InputError> {
-        let unknown = self.given.keys().filter(|name| Input::named(name).is_none());
+        let unknown = self
+            .given
+            .keys()
+            .filter(|name| Input::named(name).is_none());
         let mistake = |name: &String| InputError {
             input: name.escape_debug().take(60).collect(),
             problem: match nearest(name, INPUTS.iter().map(|input| input.name)) {

@@ -347,7 +347,10 @@ fn the_model_can_be_read_although_other_inputs_are_wrong() {
     let errors =
         model_choice(&raw(&[("model_base_url", "nowhere")])).expect_err("two wrong inputs");
     assert_eq!(
-        errors.iter().map(|error| error.input.as_str()).collect::<Vec<_>>(),
+        errors
+            .iter()
+            .map(|error| error.input.as_str())
+            .collect::<Vec<_>>(),
         ["model", "model_base_url"]
     );
 }

@@ -55,9 +55,9 @@ pub fn take_secrets<'a>(inputs: &mut RawInputs, variable: impl Fn(&str) -> Optio
 /// The advice for an input that a shell did not give.
 pub(super) fn missing(input: &str) -> Option<&'static str> {
     match input {
-        "model" => Some(
-            "add --model provider/name, for example --model anthropic/claude-sonnet-4-5.",
-        ),
+        "model" => {
+            Some("add --model provider/name, for example --model anthropic/claude-sonnet-4-5.")
+        }
         "github_token" => Some("run `export GITHUB_TOKEN=$(gh auth token)`."),
         _ => None,
     }
@@ -67,7 +67,9 @@ pub(super) fn missing(input: &str) -> Option<&'static str> {
 #[must_use]
 pub fn missing_key(provider: &str) -> String {
     let name = keys(provider).first().unwrap_or(&OWN_KEY);
-    format!("The provider {provider} needs a key, and none is set; run `export {name}=…` with your key.")
+    format!(
+        "The provider {provider} needs a key, and none is set; run `export {name}=…` with your key."
+    )
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 
 pub mod document;
 pub mod dry_run;
+pub mod markdown;
 pub mod sarif;
 pub mod summary;
+pub mod table_of_inputs;
 pub mod terminal;
 
 pub use document::Report;
