@@ -34,12 +34,14 @@ impl fmt::Debug for SharedWriter {
 /// How often the spinner turns.
 const TICK: Duration = Duration::from_millis(100);
 const SPINNER: &str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ";
-const TEMPLATE: &str = "{spinner} {prefix} · {clock}{wide_msg}";
+const TEMPLATE: &str = "{spinner} {stage} · {clock}{wide_msg}";
 
 /// The line, which is drawn from the first thing that it shows until it is cleared.
 pub(super) struct LiveLine {
     out: SharedWriter,
     began: Instant,
+    /// Beside the bar's own message, so that both change in one draw.
+    stage: Arc<Mutex<String>>,
     bar: Mutex<Option<ProgressBar>>,
 }
 
@@ -48,15 +50,16 @@ impl LiveLine {
         Self {
             out: out.clone(),
             began: Instant::now(),
+            stage: Arc::default(),
             bar: Mutex::default(),
         }
     }
 
     /// Replaces what is shown. An empty act: the stage alone.
     pub(super) fn show(&self, stage: &str, act: &str) {
+        stage.clone_into(&mut self.stage.lock().unwrap_or_else(PoisonError::into_inner));
         let mut bar = self.bar();
         let bar = bar.get_or_insert_with(|| self.drawn());
-        bar.set_prefix(stage.to_owned());
         bar.set_message(match act {
             "" => String::new(),
             act => format!(" · {act}"),
@@ -78,15 +81,21 @@ impl LiveLine {
     }
 
     fn drawn(&self) -> ProgressBar {
-        let target = ProgressDrawTarget::term_like_with_hz(Box::new(Drawing(self.out.clone())), 10);
+        let target = ProgressDrawTarget::term_like(Box::new(Drawing(self.out.clone())));
         let clock = |state: &ProgressState, out: &mut dyn fmt::Write| {
             // Writing to indicatif's text cannot fail.
             let _ = out.write_str(&minutes(state.elapsed().as_secs()));
         };
+        let shared = Arc::clone(&self.stage);
+        let stage = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+            let stage = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = out.write_str(&stage);
+        };
         let style = ProgressStyle::with_template(TEMPLATE)
             .unwrap_or_else(|_| ProgressStyle::default_spinner())
             .tick_chars(SPINNER)
-            .with_key("clock", clock);
+            .with_key("clock", clock)
+            .with_key("stage", stage);
         let bar = ProgressBar::with_draw_target(None, target)
             .with_style(style)
             .with_elapsed(self.began.elapsed());

@@ -37,8 +37,11 @@ impl FromStr for RepoRef {
 
     fn from_str(text: &str) -> Result<Self, NoTarget> {
         let text = text.trim();
-        let (host, path) = located(text).unwrap_or((None, text));
-        let mut parts = path.trim_matches('/').split('/');
+        let (host, path) = match located(text) {
+            Some((host, path)) => (host, path.trim_matches('/')),
+            None => (None, text),
+        };
+        let mut parts = path.split('/');
         let (Some(owner), Some(name)) = (parts.next(), parts.next()) else {
             return Err(NoTarget::Repo);
         };

@@ -122,8 +122,9 @@ pub fn page(
     if let Some(url) = &report.review_url {
         lines.push(vec![piece(Style::Plain, format!("Posted: {}", clean(url)))]);
     }
-    let footer = piece(Style::Faint, clean(&footer(report)));
-    lines.extend(wrapped(&[footer], "", width));
+    for line in joined(&footer(report), width) {
+        lines.push(vec![piece(Style::Faint, clean(&line))]);
+    }
     lines
 }
 
@@ -344,22 +345,33 @@ fn show(lines: &mut Vec<Line>, code: &[CodeLine], clean: &dyn Fn(&str) -> String
     }
 }
 
-fn footer(report: &Report) -> String {
-    let unsaid = report.findings.iter().filter(|one| is_unsaid(one)).count();
-    let unsaid = match unsaid {
-        0 => String::new(),
-        count => format!(" · deliberately not said: {count}"),
-    };
+fn footer(report: &Report) -> Vec<String> {
+    let mut items = vec![report.model.clone()];
     // A review that was interrupted gives no account.
-    let spent = match report.tokens {
-        0 => String::new(),
-        number => {
-            let tokens = tokens(number, report.tokens_estimated);
-            let cost = cost(report.cost_usd, number);
-            format!(" · {tokens} · {cost}")
+    if report.tokens > 0 {
+        items.push(tokens(report.tokens, report.tokens_estimated));
+        items.push(cost(report.cost_usd, report.tokens));
+    }
+    let unsaid = report.findings.iter().filter(|one| is_unsaid(one)).count();
+    if unsaid > 0 {
+        items.push(format!("deliberately not said: {unsaid}"));
+    }
+    items
+}
+
+/// Items on lines of at most `width` columns.
+fn joined(items: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for item in items {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + item.chars().count() + 3 <= width => {
+                line.push_str(" · ");
+                line.push_str(item);
+            }
+            _ => lines.push(item.clone()),
         }
-    };
-    format!("{}{spent}{unsaid}", report.model)
+    }
+    lines
 }
 
 #[cfg(test)]

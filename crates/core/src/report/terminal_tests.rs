@@ -155,7 +155,7 @@ fn text_is_wrapped_between_words_and_code_is_not() {
         ```ts\nconst pages = Math.ceil(count / size) || someDefaultThatIsLonger();\n```\n"
             .into();
     let text = laid_out(&report, 40);
-    let expected = "  The last page is lost where the count is\n  no multiple of the size.\n\n  - Round up, as\n    \
+    let expected = "  The last page is lost where the count\n  is no multiple of the size.\n\n  - Round up, as\n    \
         src/a-long-name-of-a-file-that-has-no-space.ts\n    does it already.\n\n  ```ts\n  \
         const pages = Math.ceil(count / size) || someDefaultThatIsLonger();\n  ```\n";
     assert!(text.contains(expected), "{text}");
@@ -218,4 +218,14 @@ fn what_is_open_from_before_is_listed_by_score() {
         text.contains("\nOpen from earlier reviews:\n  src/a|b.ts"),
         "{text}"
     );
+}
+
+#[test]
+fn the_last_line_breaks_between_its_figures() {
+    let mut report = sample();
+    report.findings = vec![finding(2, "suppressed", None)];
+    report.threads.clear();
+    let text = laid_out(&report, 40);
+    let expected = "\nanthropic/claude · 36,140 tokens\n$0.0624 · deliberately not said: 1";
+    assert!(text.ends_with(expected), "{text}");
 }
