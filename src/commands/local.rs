@@ -190,7 +190,9 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
     if let Some(text) = own.await?
         && let Some(unread) = settings::apply(&mut host, &text)?
     {
-        return Err(Failure::new(unread));
+        return Err(Failure::new(format!(
+            "{unread} Until then nothing is reviewed, because this file may say what blocks."
+        )));
     }
     let snapshot = host.scratch.directory("snapshot")?;
     let commits = [&local.merge_base, &local.head];
