@@ -120,7 +120,7 @@ fuzz:
 # A real model: make demo MODEL=provider/name KEY=... [BASE_URL=https://llm.example/v1]; make hands these on as
 # variables of the environment.
 demo: $(installed)
-	cargo build --quiet
+	cargo build --bins --example demo
 	OPENCODE_REVIEWER_BIN="$${CARGO_TARGET_DIR:-target}/debug/opencode-reviewer" cargo run --quiet --example demo
 
 # Writes docs/images: what `make demo` posts, its check and summary, and what `local` prints, as GitHub and a terminal show them.

@@ -2,10 +2,15 @@
 //! a line of the log can be a command, so every line we print goes through here.
 #![expect(clippy::disallowed_methods, reason = "edge: the runner's files")]
 
+mod live_line;
 mod log_redactor;
 mod log_text;
 
 pub use log_redactor::{LogRedactor, Registration};
+
+use live_line::{LiveLine, SharedWriter};
+use reviewer_core::report::Report;
+use reviewer_core::report::terminal::{self, Code, Layout};
 
 use reviewer_system::random;
 use reviewer_text::line::{Line, Piece};
@@ -15,7 +20,7 @@ use std::borrow::Cow;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// GitHub drops a summary above 1 MiB as a whole.
 const SUMMARY_LIMIT: usize = 1024 * 1024 - 4096;
@@ -25,12 +30,43 @@ const MESSAGE_LIMIT: usize = 4_000;
 /// Masking a shorter value would riddle the log with asterisks.
 const SHORTEST_MASK: usize = 6;
 
+/// How much a person wants to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Verbosity {
+    /// The result, warnings and errors.
+    Quiet,
+    #[default]
+    Normal,
+    Verbose,
+}
+
+/// How a result looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    pub colours: bool,
+    /// In columns.
+    pub width: usize,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            colours: false,
+            width: terminal::USUAL_WIDTH,
+        }
+    }
+}
+
 /// What tells the runner something. Outside Actions the same calls print plain lines.
 pub struct Actions {
-    log: Mutex<Log>,
+    log: SharedWriter,
+    /// Takes results and nothing else. `None`: the log takes them, too.
+    answers: Option<SharedWriter>,
     commands: bool,
-    /// Whether a person watches it on a terminal, where a line can be replaced.
-    live: bool,
+    /// For a log that a person watches on a terminal, where a line can be replaced.
+    live: Option<LiveLine>,
+    verbosity: Verbosity,
+    look: Look,
     output: Option<PathBuf>,
     summary: Option<PathBuf>,
     /// The secrets of the run.
@@ -39,18 +75,6 @@ pub struct Actions {
     process: LogRedactor,
     registrations: Mutex<Vec<Registration>>,
 }
-
-/// Where the lines go.
-struct Log {
-    out: Box<dyn Write + Send>,
-    /// Its last line is progress, which the next thing that is printed replaces.
-    drawn: bool,
-}
-
-/// Back to the beginning of the line, which is emptied.
-const ERASE: &str = "\r\u{1b}[2K";
-/// Cut at the terminal's edge: of a line that goes on below, only the end could be replaced.
-const UNWRAPPED: (&str, &str) = ("\u{1b}[?7l", "\u{1b}[?7h");
 
 impl std::fmt::Debug for Actions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -78,12 +102,12 @@ impl Actions {
         summary: Option<PathBuf>,
     ) -> Self {
         Self {
-            log: Mutex::new(Log {
-                out: log,
-                drawn: false,
-            }),
+            log: SharedWriter::new(log),
+            answers: None,
             commands,
-            live: false,
+            live: None,
+            verbosity: Verbosity::default(),
+            look: Look::default(),
             output,
             summary,
             redactor: LogRedactor::default(),
@@ -99,18 +123,48 @@ impl Actions {
         self
     }
 
-    /// Hides the same secrets as another log of the same run.
+    /// With results apart from the log, where other programs read them.
     #[must_use]
-    pub fn beside(mut self, other: &Self) -> Self {
-        self.redactor = other.redactor.clone();
+    pub fn answering_to(mut self, answers: Box<dyn Write + Send>) -> Self {
+        self.answers = Some(SharedWriter::new(answers));
         self
     }
 
     /// For a log that is a terminal: progress is one line, always the newest.
     #[must_use]
     pub fn live(mut self, live: bool) -> Self {
-        self.live = live;
+        self.live = live.then(|| LiveLine::new(&self.log));
         self
+    }
+
+    #[must_use]
+    pub fn telling(mut self, verbosity: Verbosity) -> Self {
+        self.verbosity = verbosity;
+        self
+    }
+
+    #[must_use]
+    pub fn looking(mut self, look: Look) -> Self {
+        self.look = look;
+        self
+    }
+
+    /// How results look.
+    #[must_use]
+    pub(crate) fn look(&self) -> Look {
+        self.look
+    }
+
+    /// True where a person asked for everything.
+    #[must_use]
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbosity == Verbosity::Verbose
+    }
+
+    /// True where a runner reads the log or the summary, and false in a person's shell.
+    #[must_use]
+    pub(crate) fn is_runner(&self) -> bool {
+        self.commands || self.summary.is_some()
     }
 
     /// Hides the secrets that this redactor knows, for as long as the run has this log.
@@ -132,7 +186,7 @@ impl Actions {
         &self.redactor
     }
 
-    /// Sets an output of the step; without a runner's file it is a line of the log.
+    /// Sets an output of the step; without a runner's file it is a detail of the log.
     pub(crate) fn set_output(&self, name: &str, value: &str) -> io::Result<()> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         if name.is_empty() || !name.chars().all(plain) {
@@ -141,7 +195,7 @@ impl Actions {
             )));
         }
         let Some(path) = &self.output else {
-            self.line(&format!("{name}: {value}"));
+            self.detail(&format!("{name}: {value}"));
             return Ok(());
         };
         let value = &self.clean(value);
@@ -173,6 +227,9 @@ impl Actions {
     }
 
     pub(crate) fn notice(&self, message: &str) {
+        if !self.commands && self.verbosity == Verbosity::Quiet {
+            return;
+        }
         self.annotate("notice", message);
     }
 
@@ -213,10 +270,6 @@ impl Actions {
     pub(crate) fn group(&self, name: &str) {
         if self.commands {
             self.print(&format!("::group::{}\n", log_text::command_data(name)));
-        } else if self.live {
-            self.glimpse(name);
-        } else {
-            self.print(&format!("== {} ==\n", log_text::one_line(name)));
         }
     }
 
@@ -228,33 +281,38 @@ impl Actions {
 
     /// One line of our own. It may quote foreign text, so it is made unable to be a command.
     pub fn line(&self, line: &str) {
-        self.print(&format!("{}\n", log_text::one_line(&self.clean(line))));
+        if self.commands || self.verbosity > Verbosity::Quiet {
+            self.print(&format!("{}\n", log_text::one_line(&self.clean(line))));
+        }
     }
 
-    /// How far the run is: a line of the log, or the newest state of the one line on a terminal.
-    pub(crate) fn progress(&self, line: &str) {
-        if self.live {
-            self.glimpse(line);
-        } else {
+    /// A line that a runner's log has, and a person only who asked for everything.
+    pub(crate) fn detail(&self, line: &str) {
+        if self.commands || self.is_verbose() {
             self.line(line);
         }
     }
 
-    /// The same in between, where a log needs no line for it.
-    pub(crate) fn glimpse(&self, line: &str) {
-        if !self.live {
-            return;
+    /// What a stage has come to: a line of the log. On a terminal the live line has told it already.
+    pub(crate) fn progress(&self, line: &str) {
+        if self.live.is_none() || self.is_verbose() {
+            self.line(line);
         }
-        let line = log_text::one_line(&self.clean(line));
-        let (before, after) = UNWRAPPED;
-        let mut log = self.log();
-        log.write(&format!("{ERASE}{before}{line}{after}"));
-        log.drawn = true;
     }
 
-    /// Takes the line of progress away, before something else is printed on the same terminal.
+    /// The stage and the last thing that happened in it, on a terminal; a log needs no line for it.
+    pub(crate) fn glimpse(&self, stage: &str, act: &str) {
+        if let Some(live) = &self.live {
+            let shown = |text: &str| log_text::one_line(&self.clean(text));
+            live.show(&shown(stage), &shown(act));
+        }
+    }
+
+    /// Takes the live line away, before something else is printed on the same terminal.
     pub fn settle(&self) {
-        self.print("");
+        if let Some(live) = &self.live {
+            live.clear();
+        }
     }
 
     /// Text that others wrote, the model among them: marked as such line by line, and read by the runner
@@ -286,7 +344,7 @@ impl Actions {
 
     /// The table that a command was asked to print.
     pub(crate) fn answer(&self, table: &str) {
-        self.print(&log_text::table(&self.clean(table)));
+        self.print_answer(&log_text::table(&self.clean(table)));
     }
 
     /// The page that a command was asked to print, in colours or not.
@@ -299,32 +357,59 @@ impl Actions {
             .iter()
             .map(|line| line.iter().map(cleaned).collect())
             .collect();
-        self.print(&log_text::page(&page, colours));
+        self.print_answer(&log_text::page(&page, colours));
+    }
+
+    /// The report that a command was asked to print, for a person.
+    pub(crate) fn answer_report(&self, report: &Report, code: &Code) {
+        let clean = |text: &str| self.clean(text).into_owned();
+        let layout = Layout {
+            width: self.look.width,
+            lists_files: self.is_verbose(),
+        };
+        let page = terminal::page(report, code, &clean, layout);
+        self.answer_page(&page, self.look.colours);
+    }
+
+    /// A line of a result, with foreign text below it.
+    pub(crate) fn answer_quoted(&self, line: &str, foreign: &str) -> io::Result<()> {
+        if self.commands {
+            self.line(line);
+            return match foreign {
+                "" => Ok(()),
+                foreign => self.foreign(foreign),
+            };
+        }
+        let line = log_text::one_line(&self.clean(line));
+        let quoted = match foreign {
+            "" => String::new(),
+            foreign => log_text::quoted(&self.clean(foreign)),
+        };
+        self.print_answer(&format!("{line}\n{quoted}"));
+        Ok(())
     }
 
     /// The data that a command was asked to print.
     pub(crate) fn answer_json(&self, value: Value) {
-        self.print(&log_text::json(&self.redactor.clean_value(value)));
+        self.print_answer(&log_text::json(&self.redactor.clean_value(value)));
+    }
+
+    fn print_answer(&self, text: &str) {
+        match &self.answers {
+            Some(answers) => {
+                // Both may be the same terminal.
+                self.settle();
+                answers.write(text);
+            }
+            None => self.print(text),
+        }
     }
 
     fn print(&self, lines: &str) {
-        let mut log = self.log();
-        if std::mem::take(&mut log.drawn) {
-            log.write(ERASE);
+        match &self.live {
+            Some(live) => live.beside(|| self.log.write(lines)),
+            None => self.log.write(lines),
         }
-        log.write(lines);
-    }
-
-    fn log(&self) -> MutexGuard<'_, Log> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Log {
-    /// A log that cannot be written is no reason to lose a review.
-    fn write(&mut self, text: &str) {
-        let out = &mut self.out;
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
 
@@ -376,6 +461,15 @@ pub(crate) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
     }
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(content)
+}
+
+/// A file of the person's choice that takes results, without colours. It hides the same secrets.
+pub(crate) fn file_answers(actions: &Actions, path: &Path) -> io::Result<Actions> {
+    let file = std::fs::File::create(path)?;
+    let mut answers = Actions::writing_to(Box::new(file), false, None, None);
+    answers.redactor = actions.redactor.clone();
+    answers.verbosity = actions.verbosity;
+    Ok(answers)
 }
 
 /// 128 random bits: nobody who writes a value beforehand can know them.

@@ -3,13 +3,17 @@
 mod action;
 mod closed;
 mod doctor;
+mod inputs;
 mod local;
 mod merge_group;
 mod state;
+mod target;
 
 pub use action::{action, review};
 pub use doctor::doctor;
+pub use inputs::inputs;
 pub use local::{Format, Order, local};
 pub use state::{Form, state};
+pub use target::pull_request;
 
 pub use crate::host::Setup;

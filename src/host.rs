@@ -14,7 +14,7 @@ use crate::actions::Actions;
 use reviewer_agent::gateway::{self, Gateway, SessionRoute};
 use reviewer_core::config::environment::Environment;
 use reviewer_core::config::inputs::{self, InputError, RawInputs};
-use reviewer_core::config::{Config, ModelChoice};
+use reviewer_core::config::{Config, ModelChoice, shell};
 use reviewer_core::review::limits::Traffic;
 use reviewer_core::review::usage::RunUsage;
 use reviewer_system::clock::Clock;
@@ -157,11 +157,28 @@ pub(crate) fn configured(setup: &Setup, asks_model: bool) -> Result<Config, Fail
     let errors = config.as_ref().err().into_iter().flatten();
     let mut sentences: Vec<String> = errors.map(ToString::to_string).collect();
     if asks_model && let Ok(model) = inputs::model_choice(&setup.inputs) {
-        sentences.extend(gateway::problems(&model));
+        sentences.extend(problems(&setup.inputs, &model));
     }
     match config {
         Ok(config) if sentences.is_empty() => Ok(config),
         _ => Err(Failure(sentences)),
+    }
+}
+
+/// The problems with a model, where a missing key is asked for in the words of whoever has to give it.
+fn problems(inputs: &RawInputs, model: &ModelChoice) -> Vec<String> {
+    let problems = gateway::problems(model);
+    if problems.is_empty() || model.key.is_some() || !inputs.is_of_shell() {
+        return problems;
+    }
+    let with_key = ModelChoice {
+        key: Some("any".into()),
+        ..model.clone()
+    };
+    if gateway::problems(&with_key).is_empty() {
+        vec![shell::missing_key(&model.provider)]
+    } else {
+        problems
     }
 }
 

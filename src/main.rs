@@ -4,149 +4,35 @@
     reason = "edge: asks the system where it was started"
 )]
 
-use clap::{Parser, Subcommand, ValueEnum};
-use opencode_reviewer::actions::{Actions, Errors, LogRedactor};
-use opencode_reviewer::commands::{self, Form, Format, Order, Setup};
+mod cli;
+
+use clap::Parser as _;
+use cli::{Cli, Color, Command, Target, Telling, Work};
+use opencode_reviewer::actions::{Actions, Errors, LogRedactor, Look, Verbosity};
+use opencode_reviewer::commands::{self, Form, Order, Setup};
 use opencode_reviewer::process_env;
-use reviewer_agent::opencode::sandbox::{SandboxSpec, enter};
+use reviewer_agent::opencode::sandbox::enter;
 use reviewer_core::config::environment::Environment;
 use reviewer_core::config::inputs::RawInputs;
-use reviewer_core::domain::{PrKey, RepoName};
+use reviewer_core::config::shell;
+use reviewer_core::domain::PrKey;
 use reviewer_core::event::{Event, EventKind};
+use reviewer_core::report::terminal;
 use reviewer_system::clock::Clock;
-use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Reviews pull requests as a senior engineer would.
-#[derive(Parser)]
-#[command(version, about)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    #[command(flatten)]
-    Work(Work),
-    /// Restrict this process and become another program
-    #[command(hide = true)]
-    Confine {
-        /// What the program may reach, as JSON
-        #[arg(value_parser = walls)]
-        walls: SandboxSpec,
-        program: PathBuf,
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
-    },
-}
-
-/// What needs inputs.
-#[derive(Subcommand)]
-enum Work {
-    /// Review the pull request of the workflow event (what the container runs)
-    Action,
-    /// Review a pull request from a shell
-    Review {
-        #[command(flatten)]
-        target: Target,
-        /// Print what would be posted, and post nothing
-        #[arg(long)]
-        dry_run: bool,
-    },
-    /// Review the working tree of the repository in the current directory; GitHub is not asked
-    Local {
-        /// Branch, tag or commit to compare with [default: the default branch of origin, else main, else master]
-        #[arg(long)]
-        base: Option<String>,
-        /// How the findings are printed
-        #[arg(long, value_enum, default_value_t = Print::Text)]
-        format: Print,
-        #[command(flatten)]
-        given: Given,
-    },
-    /// Try everything that a review of a pull request needs, and review nothing
-    Doctor {
-        #[command(flatten)]
-        target: Target,
-        /// Do not ask the model, which costs a few tokens
-        #[arg(long)]
-        no_model: bool,
-    },
-    /// Show the reviewer's threads on a pull request
-    State {
-        #[command(flatten)]
-        target: Target,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-        /// Say which comment decided each status, and why
-        #[arg(long, conflicts_with = "json")]
-        explain: bool,
-    },
-}
-
-#[derive(clap::Args)]
-struct Target {
-    /// Repository as owner/name
-    #[arg(long)]
-    repo: RepoName,
-    /// Number of the pull request
-    #[arg(long)]
-    pr: u64,
-    #[command(flatten)]
-    given: Given,
-}
-
-#[derive(clap::Args)]
-struct Given {
-    /// An input of the action, such as --input model=openai/gpt-5 (repeatable). Secrets are read from
-    /// OPENCODE_API_KEY and, for a pull request, GITHUB_TOKEN
-    #[arg(long = "input", value_name = "NAME=VALUE", value_parser = pair)]
-    inputs: Vec<(String, String)>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Print {
-    Text,
-    Json,
-    Sarif,
-    Markdown,
-}
-
-impl Work {
-    /// Inputs by arguments; none where a workflow gives them.
-    fn given(&self) -> Option<&Given> {
-        match self {
-            Self::Action => None,
-            Self::Local { given, .. } => Some(given),
-            Self::Review { target, .. }
-            | Self::Doctor { target, .. }
-            | Self::State { target, .. } => Some(&target.given),
-        }
-    }
-}
-
-fn pair(text: &str) -> Result<(String, String), String> {
-    text.split_once('=')
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .ok_or_else(|| "expected NAME=VALUE, such as model=openai/gpt-5".into())
-}
-
-fn walls(json: &str) -> Result<SandboxSpec, serde_json::Error> {
-    serde_json::from_str(json)
-}
-
 fn main() -> ExitCode {
-    let work = match Cli::parse().command {
-        Command::Work(work) => work,
+    let Cli { command, telling } = Cli::parse();
+    let work = match command {
+        Command::Work(work) => Some(work),
+        Command::Inputs => None,
         Command::Confine {
-            walls,
+            spec,
             program,
             arguments,
-        } => return failed(&enter::become_confined(&walls, &program, &arguments)),
+        } => return failed(&enter::become_confined(&spec, &program, &arguments)),
     };
     let launcher = match std::env::current_exe() {
         Ok(launcher) => launcher,
@@ -156,6 +42,10 @@ fn main() -> ExitCode {
         Ok(vars) => vars,
         Err(error) => return failed(&format!("{error:#}")),
     };
+    let Some(work) = work else {
+        let actions = Actions::new(false, None, None).looking(look(telling, &vars));
+        return ExitCode::from(commands::inputs(&actions));
+    };
     let environment = Environment::from_vars(vars.clone());
     let redactor = LogRedactor::default();
     logging(environment.debug, &redactor);
@@ -163,12 +53,11 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failed(&format!("the runtime could not be started: {error}")),
     };
-    let setup = setup(launcher, environment, &vars, &work).map(|setup| Setup {
+    let setup = setup(launcher, environment, &vars, &work, telling).map(|setup| Setup {
         actions: setup.actions.within(&redactor),
         ..setup
     });
-    let colours = is_shown(&std::io::stdout(), &vars) && variable(&vars, "NO_COLOR").is_none();
-    let code = runtime.block_on(run(&setup, work, colours));
+    let code = runtime.block_on(run(&setup, work));
     runtime.shutdown_background();
     // Hides the run's secrets until nothing of it can print any more.
     drop(setup);
@@ -193,21 +82,62 @@ fn is_shown(stream: &impl IsTerminal, vars: &[(String, String)]) -> bool {
     stream.is_terminal() && variable(vars, "TERM").is_some_and(|kind| kind != "dumb")
 }
 
-async fn run(setup: &Result<Setup, Vec<String>>, work: Work, colours: bool) -> u8 {
+/// How a result looks on standard output.
+fn look(telling: Telling, vars: &[(String, String)]) -> Look {
+    const WIDTHS: (u16, u16) = (40, 120);
+    let stdout = std::io::stdout();
+    let size = console::Term::stdout().size_checked();
+    let width = size.filter(|_| stdout.is_terminal());
+    Look {
+        colours: match telling.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => is_shown(&stdout, vars) && variable(vars, "NO_COLOR").is_none(),
+        },
+        width: width.map_or(terminal::USUAL_WIDTH, |(_, columns)| {
+            columns.clamp(WIDTHS.0, WIDTHS.1).into()
+        }),
+    }
+}
+
+async fn run(setup: &Result<Setup, Vec<String>>, work: Work) -> u8 {
     let setup = match setup {
         Ok(setup) => setup,
-        Err(sentences) => {
-            for sentence in sentences {
-                Errors::default().complain(sentence);
-            }
-            return 2;
+        Err(sentences) => return refused(sentences),
+    };
+    let directory = match std::env::current_dir() {
+        Ok(directory) => directory,
+        Err(error) => {
+            return refused(&[format!("The current directory cannot be read: {error}")]);
         }
     };
     match work {
         Work::Action => commands::action(setup).await,
-        Work::Review { target, .. } => commands::review(setup, &manual(target)).await,
-        Work::Local { base, format, .. } => local(setup, base, format, colours).await,
-        Work::Doctor { target, no_model } => commands::doctor(setup, &key(target), !no_model).await,
+        Work::Local {
+            base,
+            path,
+            format,
+            output,
+            ..
+        } => {
+            let order = Order {
+                directory: path.map_or_else(|| directory.clone(), |path| directory.join(path)),
+                base,
+                format: format.into(),
+                output,
+            };
+            commands::local(setup, &order).await
+        }
+        Work::Review { target, .. } => match key(setup, &target, &directory).await {
+            Ok(key) => commands::review(setup, &manual(key)).await,
+            Err(code) => code,
+        },
+        Work::Doctor {
+            target, no_model, ..
+        } => match key(setup, &target, &directory).await {
+            Ok(key) => commands::doctor(setup, &key, !no_model).await,
+            Err(code) => code,
+        },
         Work::State {
             target,
             json,
@@ -218,47 +148,32 @@ async fn run(setup: &Result<Setup, Vec<String>>, work: Work, colours: bool) -> u
                 (false, true) => Form::Explained,
                 (false, false) => Form::Table,
             };
-            commands::state(setup, &key(target), form).await
+            match key(setup, &target, &directory).await {
+                Ok(key) => commands::state(setup, &key, form).await,
+                Err(code) => code,
+            }
         }
     }
 }
 
-async fn local(setup: &Setup, base: Option<String>, format: Print, colours: bool) -> u8 {
-    let directory = match std::env::current_dir() {
-        Ok(directory) => directory,
-        Err(error) => {
-            let sentence = format!("The current directory cannot be read: {error}");
-            Errors::default().complain(&sentence);
-            return 2;
-        }
-    };
-    let format = match format {
-        Print::Text => Format::Text,
-        Print::Json => Format::Json,
-        Print::Sarif => Format::Sarif,
-        Print::Markdown => Format::Markdown,
-    };
-    let order = Order {
-        directory,
-        base,
-        format,
-        colours,
-        out: Actions::new(false, None, None).beside(&setup.actions),
-    };
-    commands::local(setup, &order).await
-}
-
-fn key(target: Target) -> PrKey {
-    PrKey {
-        repo: target.repo,
-        number: target.pr,
+/// Says what kept the program from its work. Returns the exit code.
+fn refused(sentences: &[String]) -> u8 {
+    for sentence in sentences {
+        Errors::default().complain(sentence);
     }
+    2
 }
 
-fn manual(target: Target) -> Event {
+/// The pull request of a command, or the exit code after it was said why there is none.
+async fn key(setup: &Setup, target: &Target, directory: &Path) -> Result<PrKey, u8> {
+    let found = commands::pull_request(setup, &target.pr, target.repo.as_ref(), directory).await;
+    found.map_err(|sentence| refused(&[sentence]))
+}
+
+fn manual(key: PrKey) -> Event {
     Event {
-        repo: target.repo,
-        number: target.pr,
+        repo: key.repo,
+        number: key.number,
         kind: EventKind::Manual,
         before: None,
         sender: None,
@@ -270,45 +185,73 @@ fn setup(
     environment: Environment,
     vars: &[(String, String)],
     work: &Work,
+    telling: Telling,
 ) -> Result<Setup, Vec<String>> {
-    let mut inputs =
-        RawInputs::from_vars(vars.iter().cloned()).map_err(|error| vec![error.to_string()])?;
-    if let Some(given) = work.given() {
-        for (input, name) in [
-            ("github_token", "GITHUB_TOKEN"),
-            ("opencode_api_key", "OPENCODE_API_KEY"),
-        ] {
-            if let (false, Some(value)) = (inputs.is_given(input), variable(vars, name)) {
-                inputs.set(input, value);
-            }
-        }
-        for (name, value) in &given.inputs {
-            inputs.set(name, value);
-        }
-    }
-    if let Work::Review { dry_run: true, .. } = work {
-        inputs.set("dry_run", "true");
-    }
     Ok(Setup {
-        actions: match work {
-            // The result has standard output for itself.
-            Work::Local { .. } => {
-                let stderr = std::io::stderr();
-                let live = is_shown(&stderr, vars);
-                Actions::writing_to(Box::new(stderr), false, None, None).live(live)
-            }
-            _ => Actions::new(
-                environment.in_actions,
-                environment.output.clone(),
-                environment.step_summary.clone(),
-            ),
-        },
+        inputs: inputs(&environment, vars, work)?,
+        actions: actions(&environment, vars, work, telling),
         clock: Clock::scaled(environment.time_scale).limited(environment.limit_scale),
         roots: roots(&launcher),
         launcher,
         environment,
-        inputs,
     })
+}
+
+/// The inputs of a workflow, or those of a shell: arguments before variables.
+fn inputs(
+    environment: &Environment,
+    vars: &[(String, String)],
+    work: &Work,
+) -> Result<RawInputs, Vec<String>> {
+    let inputs = RawInputs::from_vars(vars.iter().cloned());
+    let mut inputs = inputs.map_err(|error| vec![error.to_string()])?;
+    if !environment.in_actions {
+        inputs = inputs.of_shell();
+    }
+    if let Some(given) = work.given() {
+        for (name, value) in &given.inputs {
+            inputs.set(name, value);
+        }
+        for (name, value) in work.flags().into_iter().flat_map(|flags| flags.inputs()) {
+            inputs.set(name, value);
+        }
+        shell::take_secrets(&mut inputs, |name| variable(vars, name));
+    }
+    if let Work::Review { dry_run: true, .. } = work {
+        inputs.set("dry_run", "true");
+    }
+    Ok(inputs)
+}
+
+/// Where a command writes. A runner reads the log of a review on standard output; everywhere else standard output has the
+/// result and nothing else.
+fn actions(
+    environment: &Environment,
+    vars: &[(String, String)],
+    work: &Work,
+    telling: Telling,
+) -> Actions {
+    let verbosity = match telling.verbosity() {
+        Verbosity::Normal if environment.debug => Verbosity::Verbose,
+        verbosity => verbosity,
+    };
+    let (output, summary) = (environment.output.clone(), environment.step_summary.clone());
+    let stderr = std::io::stderr();
+    let in_actions = environment.in_actions;
+    let live = !in_actions && verbosity > Verbosity::Quiet && is_shown(&stderr, vars);
+    let actions = match work {
+        Work::Action => Actions::new(in_actions, output, summary),
+        Work::Review { .. } if in_actions => Actions::new(true, output, summary),
+        Work::Local { .. } => Actions::writing_to(Box::new(stderr), false, None, None)
+            .answering_to(Box::new(std::io::stdout()))
+            .live(live),
+        Work::Review { .. } | Work::Doctor { .. } | Work::State { .. } => {
+            Actions::writing_to(Box::new(stderr), in_actions, output, summary)
+                .answering_to(Box::new(std::io::stdout()))
+                .live(live)
+        }
+    };
+    actions.telling(verbosity).looking(look(telling, vars))
 }
 
 /// Folders whose `node_modules` may hold the sidecar: where the image puts it, and above the executable, where

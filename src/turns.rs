@@ -46,6 +46,8 @@ pub(crate) struct Tasks<'a> {
     /// The usage of all sessions of the run, which the limits are for.
     pub run_usage: &'a RunUsage,
     pub actions: &'a Actions,
+    /// The folder of the snapshot, below which paths are shown.
+    pub root: &'a str,
     pub clock: Clock,
     pub state: State,
 }
@@ -134,7 +136,7 @@ impl Tasks<'_> {
         self.actions.group("Open threads");
         self.desk.with(|desk| desk.ledger.begin_turn_zero());
         let (before, began) = (outcome.used, self.clock.instant());
-        let mut progress = Progress::new("open threads".into());
+        let mut progress = Progress::new("open threads".into(), began);
         let task = Task::Threads(self.to_judge);
         outcome.end = match self.carry_out(task, &mut progress).await? {
             Ok(_) => End::Complete,
@@ -164,9 +166,9 @@ impl Tasks<'_> {
             let title = format!("Pass {}: {}", pass.place(), pass.row.title);
             self.actions.group(&title);
             let began = self.clock.instant();
-            let stage = format!("pass {}", pass.place());
-            let mut progress = Progress::new(stage.clone());
-            let carried_out = self.parts_of(&pass, &stage, &mut progress).await?;
+            let mut progress = Progress::of_pass(&pass, began);
+            progress.show(self.actions);
+            let carried_out = self.parts_of(&pass, &mut progress).await?;
             self.tell(&progress);
             self.actions.end_group();
             let used = self.used();
@@ -199,7 +201,6 @@ impl Tasks<'_> {
     async fn parts_of(
         &mut self,
         pass: &Pass,
-        stage: &str,
         progress: &mut Progress,
     ) -> Result<Result<(), GivenUp>> {
         let parts = match pass.row.role {
@@ -212,7 +213,7 @@ impl Tasks<'_> {
             self.desk
                 .with(|desk| desk.ledger.begin_part(pass.number, place));
             if parts > 1 {
-                progress.enter(format!("{stage}, part {part} of {parts}"));
+                progress.enter(pass, part, parts);
             }
             if let Err(given_up) = self.carry_out(Task::Pass(pass, part), progress).await? {
                 return Ok(Err(given_up));

@@ -58,7 +58,7 @@ fn a_message_becomes_an_annotation_in_actions_and_a_plain_line_in_a_shell() {
     in_a_shell.group("Pass 1");
     in_a_shell.end_group();
     in_a_shell.mask("secret-value");
-    assert_eq!(log.text(), "warning: two\\nlines\n== Pass 1 ==\n");
+    assert_eq!(log.text(), "warning: two\\nlines\n");
 }
 
 #[test]
@@ -283,11 +283,43 @@ fn l5_a_summary_stays_below_githubs_limit_and_whole_in_its_characters() {
 }
 
 #[test]
-fn without_a_runner_outputs_and_summary_are_printed() {
+fn without_a_runner_outputs_are_told_to_who_asks_for_everything() {
     let (actions, log) = actions(false);
+    actions.set_output("open_issues", "3").unwrap();
+    assert_eq!(log.text(), "");
+    let actions = actions.telling(Verbosity::Verbose);
     actions.set_output("open_issues", "3").unwrap();
     actions.append_summary("# Review\nfine").unwrap();
     assert_eq!(log.text(), "open_issues: 3\n  | # Review\n  | fine\n");
+}
+
+#[test]
+fn results_are_apart_from_what_is_said_about_them() {
+    let (actions, log) = actions(false);
+    let answers = Log::default();
+    let actions = actions.answering_to(Box::new(answers.clone()));
+    actions.answer_json(json!([]));
+    actions.error("The token is wrong.");
+    actions.line("One moment.");
+    assert_eq!(answers.text(), "[]\n");
+    assert_eq!(log.text(), "error: The token is wrong.\nOne moment.\n");
+}
+
+#[test]
+fn who_wants_quiet_hears_warnings_and_errors_only() {
+    let (actions, log) = actions(false);
+    let actions = actions.telling(Verbosity::Quiet);
+    actions.line("One moment.");
+    actions.detail("All walls stand.");
+    actions.progress("1/4 diff");
+    actions.notice("Nothing to do.");
+    actions.warning("A wall is missing.");
+    actions.error("The token is wrong.");
+    actions.answer("The result.");
+    assert_eq!(
+        log.text(),
+        "warning: A wall is missing.\nerror: The token is wrong.\nThe result.\n"
+    );
 }
 
 #[test]
@@ -332,33 +364,41 @@ fn a_link_in_the_report_s_place_is_not_followed() {
     assert_eq!(std::fs::read_to_string(&report).unwrap(), "[]");
 }
 
+/// What a terminal of one line shows after these bytes, line after line that was kept.
+fn shown(bytes: &str) -> Vec<String> {
+    let kept = bytes.split('\n');
+    let last = |line: &str| {
+        let drawn = line.rsplit("\r\u{1b}[2K").next().unwrap_or_default();
+        drawn.trim_end().to_owned()
+    };
+    kept.map(last).collect()
+}
+
 #[test]
-fn on_a_terminal_progress_is_one_line_and_whatever_follows_takes_its_place() {
+fn on_a_terminal_progress_is_one_line_and_whatever_follows_stands_above_it() {
     let (actions, log) = actions(false);
     let actions = actions.live(true);
     actions.group("Pass 1");
-    actions.glimpse("one");
-    actions.progress("two\u{1b}[2J\nlines");
+    actions.glimpse("1/4 diff", "");
+    actions.glimpse("1/4 diff", "reading src/\u{1b}[2Ja\nb.ts");
     actions.warning("Hear this.");
-    actions.progress("three");
+    let text = log.text();
+    assert!(text.contains("⠋ 1/4 diff · 0:0"), "{text:?}");
+    let last = shown(&text);
+    assert_eq!(last[0], "warning: Hear this.");
+    assert!(last[1].ends_with(" · reading src/a\\nb.ts"), "{last:?}");
+    actions.progress("1/4 diff · 2 tool calls");
     actions.settle();
     actions.settle();
-    let drawn = |text: &str| format!("{ERASE}{}{text}{}", UNWRAPPED.0, UNWRAPPED.1);
-    let expected = [
-        drawn("Pass 1"),
-        drawn("one"),
-        drawn("two\\nlines"),
-        format!("{ERASE}warning: Hear this.\n"),
-        drawn("three"),
-        ERASE.to_owned(),
-    ];
-    assert_eq!(log.text(), expected.concat());
+    assert_eq!(shown(&log.text()), ["warning: Hear this.", ""]);
+    let odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\u{1b}');
+    assert!(!log.text().contains(odd), "{:?}", log.text());
 }
 
 #[test]
 fn in_a_log_progress_is_a_line_and_a_glimpse_is_none() {
     let (actions, log) = actions(false);
-    actions.glimpse("one");
+    actions.glimpse("1/4 diff", "reading");
     actions.progress("two");
     actions.settle();
     assert_eq!(log.text(), "two\n");

@@ -16,6 +16,7 @@ use reviewer_core::review::sidecar_events::Turn;
 use reviewer_github::{ApiError, DryRun, PullRequest};
 use reviewer_repo::git::Repository;
 use std::cell::RefCell;
+use reviewer_text::count::{cost, plural};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -236,7 +237,10 @@ async fn memory(job: &Job<'_>, pull: &PullRequest) -> Finding {
     match head_records(job, &pull.head_sha).await {
         Ok(texts) => Finding::fine(
             ABOUT,
-            format!("{} check runs of ours on the head", texts.len()),
+            format!(
+                "{} of the reviewer on the head",
+                plural(texts.len(), "check run")
+            ),
         ),
         Err(error) => Finding::new(ABOUT, State::Unknown, error.to_string()),
     }
@@ -311,10 +315,10 @@ async fn model(job: &Job<'_>, sidecar: &Arc<Supervisor>) -> Finding {
                 passed: job.host.taken(),
             };
             let note = format!(
-                "{} answered ({}, ${:.4})",
+                "{} answered ({}, {})",
                 job.host.model(),
                 used.tokens(),
-                used.told.cost
+                cost(used.told.cost, used.tokens().number)
             );
             Finding::fine(ABOUT, note)
         }

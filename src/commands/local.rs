@@ -1,31 +1,30 @@
 //! `local`: a review of the working tree, for the person who sits before it. Sidecar, sandbox, passes and desk are those of
 //! a pull request; where the change comes from and where the findings go is different, and GitHub is not asked.
 
-use crate::actions::Actions;
+use crate::actions::{self, Actions};
 use crate::gather::change::Change;
 use crate::gather::local_change::{self, LocalChange};
 use crate::gather::{settings, web_guard};
 use crate::host::sidecar::Running;
-use crate::host::{Failure, Host, Setup, both, configured};
+use crate::host::{Failure, Host, Setup, configured};
 use crate::run::draft::Draft;
 use crate::run::exits;
-use crate::run::outcome::{add_session, first, left_out, of_change, why_incomplete};
+use crate::run::outcome::{add_session, code, first, left_out, of_change, why_incomplete};
 use crate::run::review_session::{self, Matter, Talk};
 use reviewer_agent::opencode::Supervisor;
 use reviewer_core::config::file;
-use reviewer_core::domain::{Evidence, Tally, Verdict};
+use reviewer_core::domain::{CommitSha, Evidence, Sensitivity, Tally, Verdict};
 use reviewer_core::publish::comment;
-use reviewer_core::report::document::{Said, SuspicionReport};
-use reviewer_core::report::summary::{self, Page};
-use reviewer_core::report::terminal::{self, Code};
-use reviewer_core::report::{Report, sarif};
+use reviewer_core::report::document::{ExcusedReport, Said, SuspicionReport};
+use reviewer_core::report::terminal::Code;
+use reviewer_core::report::{Report, markdown, sarif};
 use reviewer_core::review::desk::{Desk, Entry, Fate};
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use reviewer_core::state::spending::{self, Allowances};
 use reviewer_system::random;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How the result is printed.
@@ -45,15 +44,14 @@ pub struct Order {
     /// `None`: the default branch.
     pub base: Option<String>,
     pub format: Format,
-    pub colours: bool,
-    /// Takes the result and nothing else.
-    pub out: Actions,
+    /// A file that takes the result; `None`: standard output does.
+    pub output: Option<PathBuf>,
 }
 
 /// How the command ended.
 enum Ended {
-    /// There was nothing to review, and that is right.
-    Nothing(String),
+    /// There was nothing to review, and that is right. The reason of the report says why.
+    Nothing(Box<Report>),
     Reviewed(Box<Reviewed>),
 }
 
@@ -66,6 +64,10 @@ struct Reviewed {
 
 /// Reviews the working tree and prints the findings. Returns the exit code.
 pub async fn local(setup: &Setup, order: &Order) -> u8 {
+    if let Some(sentence) = order.output.as_deref().and_then(unwritable) {
+        setup.actions.error(&sentence);
+        return Verdict::Error.exit_code(true, true);
+    }
     let draft = Draft::default();
     tokio::select! {
         ended = Box::pin(reviewed(setup, order, &draft)) => tell(setup, order, ended),
@@ -73,23 +75,37 @@ pub async fn local(setup: &Setup, order: &Order) -> u8 {
     }
 }
 
+/// What is wrong with the file for the result, as far as it shows before a review is paid for.
+fn unwritable(path: &Path) -> Option<String> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let shown = path.display();
+    if path.is_dir() {
+        return Some(format!("--output {shown} is a directory; name a file."));
+    }
+    let missing = parent.is_some_and(|parent| !parent.is_dir());
+    missing.then(|| {
+        format!("--output {shown} is in a directory that does not exist; create it first.")
+    })
+}
+
 fn tell(setup: &Setup, order: &Order, ended: Result<Ended, Failure>) -> u8 {
-    match ended {
-        Ok(Ended::Reviewed(reviewed)) => {
-            setup.actions.settle();
-            print(order, &reviewed.report, &reviewed.code);
-            reviewed.verdict.exit_code(true, true)
-        }
-        Ok(Ended::Nothing(sentence)) => {
-            setup.actions.line(&sentence);
-            Verdict::Skipped.exit_code(true, true)
-        }
+    let (report, code, verdict) = match ended {
+        Ok(Ended::Reviewed(reviewed)) => (reviewed.report, reviewed.code, reviewed.verdict),
+        Ok(Ended::Nothing(report)) => (*report, Code::new(), Verdict::Skipped),
         Err(Failure(sentences)) => {
             for sentence in sentences {
                 setup.actions.error(&sentence);
             }
-            Verdict::Error.exit_code(true, true)
+            return Verdict::Error.exit_code(true, true);
         }
+    };
+    setup.actions.settle();
+    if print(setup, order, &report, &code) {
+        verdict.exit_code(true, true)
+    } else {
+        Verdict::Error.exit_code(true, true)
     }
 }
 
@@ -102,24 +118,62 @@ fn interrupted(setup: &Setup, order: &Order, draft: &Draft, signal: u8) -> u8 {
             report.reasons.push(INTERRUPTED.into());
             let found = report.findings.iter();
             report.open_issues = found.filter(|one| one.fate == "unpublished").count();
-            print(order, &report, &Code::new());
+            print(setup, order, &report, &Code::new());
         }
         None => setup.actions.line(INTERRUPTED),
     }
     128 + signal
 }
 
-fn print(order: &Order, report: &Report, code: &Code) {
-    let out = &order.out;
-    match order.format {
-        Format::Text => {
-            let clean = |text: &str| out.clean(text).into_owned();
-            out.answer_page(&terminal::page(report, code, &clean), order.colours);
+/// Prints the report, or writes it to its file. False where the file cannot be written; then it is printed.
+fn print(setup: &Setup, order: &Order, report: &Report, code: &Code) -> bool {
+    let Some(path) = &order.output else {
+        answer(&setup.actions, order.format, report, code);
+        return true;
+    };
+    let shown = path.display();
+    match actions::file_answers(&setup.actions, path) {
+        Ok(file) => {
+            answer(&file, order.format, report, code);
+            setup.actions.line(&format!("The result is in {shown}."));
+            true
         }
+        Err(error) => {
+            answer(&setup.actions, order.format, report, code);
+            let sentence = format!("--output {shown} cannot be written: {error}");
+            setup.actions.error(&sentence);
+            false
+        }
+    }
+}
+
+fn answer(out: &Actions, format: Format, report: &Report, code: &Code) {
+    match format {
+        // A review has passes; this is the sentence that says why there was none.
+        Format::Text if report.verdict == "clean" && report.passes.is_empty() => {
+            out.answer(&report.reasons.join("\n"));
+        }
+        Format::Text => out.answer_report(report, code),
         Format::Json => out.answer_json(serde_json::to_value(report).unwrap_or_default()),
         Format::Sarif => out.answer_json(sarif::log(report)),
-        Format::Markdown => out.answer(&summary::markdown(report, Page::Step)),
+        Format::Markdown => out.answer(&markdown::page(report)),
     }
+}
+
+/// A report that there is nothing to review.
+fn nothing(host: &Host<'_>, [merge_base, head]: [&CommitSha; 2], why: String) -> Report {
+    let sensitivity = host.config.policy.sensitivity;
+    let mut report = Report {
+        version: 1,
+        head: head.to_string(),
+        merge_base: merge_base.to_string(),
+        model: host.model().to_string(),
+        sensitivity: sensitivity.unwrap_or(Sensitivity::Moderate).to_string(),
+        reasons: vec![why],
+        ..Report::default()
+    };
+    report.set_verdict(Verdict::Clean, &Tally::default());
+    report
 }
 
 async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, Failure> {
@@ -127,31 +181,28 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
     let base = order.base.as_deref();
     let (local, repository) = match local_change::take(&host, &order.directory, base).await? {
         ControlFlow::Continue(taken) => taken,
-        ControlFlow::Break(sentence) => return Ok(Ended::Nothing(sentence)),
+        ControlFlow::Break((commit, why)) => {
+            let report = nothing(&host, [&commit, &commit], why);
+            return Ok(Ended::Nothing(Box::new(report)));
+        }
     };
     let own = repository.file(&local.merge_base, file::PATH, file::MOST_BYTES);
     if let Some(text) = own.await?
         && let Some(unread) = settings::apply(&mut host, &text)?
     {
-        return Err(Failure::new(unread));
-    }
-    setup.actions.glimpse("Starting OpenCode");
-    let snapshot = host.scratch.directory("snapshot")?;
-    let commits = [&local.merge_base, &local.head];
-    let (running, change) = tokio::join!(
-        Running::start(&host, &snapshot),
-        Change::load(&host, repository, commits, &snapshot),
-    );
-    let (running, change) = both(running, change)?;
-    if change.required().next().is_none() {
-        running.stop().await;
-        let excused = change.excused().map(|(_, excuse)| excuse);
-        let unreadable: Vec<String> = change.unreadable().collect();
-        return Ok(Ended::Nothing(comment::nothing_to_show(
-            excused,
-            &unreadable,
+        return Err(Failure::new(format!(
+            "{unread} Until then nothing is reviewed, because this file may say what blocks."
         )));
     }
+    let snapshot = host.scratch.directory("snapshot")?;
+    let commits = [&local.merge_base, &local.head];
+    let change = Change::load(&host, repository, commits, &snapshot).await?;
+    if change.required().next().is_none() {
+        return Ok(Ended::Nothing(Box::new(nothing_required(&host, &change))));
+    }
+    review_session::announce(&host, "", &change, &local.base);
+    setup.actions.glimpse("starting OpenCode", "");
+    let running = Running::start(&host, &snapshot).await?;
     running.tell_confinement(&host);
     let no_web = web_guard::open(&host, &change).await?;
     let sidecar = &running.sidecar;
@@ -162,6 +213,19 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
     }
     running.stop().await;
     Ok(Ended::Reviewed(Box::new(reviewed?)))
+}
+
+/// A report that everything in the change is excused, or cannot be shown.
+fn nothing_required(host: &Host<'_>, change: &Change) -> Report {
+    let excused = change.excused().map(|(_, excuse)| excuse);
+    let unreadable: Vec<String> = change.unreadable().collect();
+    let why = comment::nothing_to_show(excused, &unreadable);
+    let [merge_base, head] = &change.commits;
+    Report {
+        excused: change.excused().map(ExcusedReport::from).collect(),
+        left_out: unreadable,
+        ..nothing(host, [merge_base, head], why)
+    }
 }
 
 async fn review(
@@ -251,13 +315,8 @@ fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held)
     add_session(&mut report, held);
     report.reasons = why_incomplete(held, &first(left_out));
     report.notes.extend(not_part(&local.nested));
-    let code = findings.iter().filter_map(|finding| {
-        let diff = change.diffs.iter().find(|diff| diff.path == finding.file)?;
-        let code = terminal::excerpt(diff, finding.anchor);
-        Some((finding.id.to_string(), code))
-    });
     Reviewed {
-        code: code.collect(),
+        code: code(change, findings.iter().copied()),
         report,
         verdict,
     }

@@ -5,7 +5,7 @@ use crate::gather::pull_request;
 use crate::host::{Failure, Setup};
 use reviewer_agent::tools::thread_json;
 use reviewer_core::config::inputs;
-use reviewer_core::domain::{PrKey, Thread};
+use reviewer_core::domain::{PrKey, Thread, Trust};
 use reviewer_core::state::rebuild::Rebuilt;
 use reviewer_core::state::signature::Keys;
 use reviewer_github::GitHub;
@@ -16,11 +16,11 @@ use serde_json::Value;
 /// Prints the threads. Returns the exit code.
 pub async fn state(setup: &Setup, pr: &PrKey, form: Form) -> u8 {
     match rebuilt(setup, pr).await {
-        Ok(rebuilt) => {
+        Ok((rebuilt, checked)) => {
             for warning in &rebuilt.warnings {
                 tracing::warn!("{warning}");
             }
-            print(setup, &rebuilt.threads, form);
+            print(setup, &rebuilt.threads, form, checked);
             0
         }
         Err(Failure(sentences)) => {
@@ -32,7 +32,8 @@ pub async fn state(setup: &Setup, pr: &PrKey, form: Form) -> u8 {
     }
 }
 
-async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<Rebuilt, Failure> {
+/// The threads, and whether their signatures could be checked.
+async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<(Rebuilt, bool), Failure> {
     let inputs = inputs::memory(&setup.inputs)
         .map_err(|errors| Failure(errors.iter().map(ToString::to_string).collect()))?;
     let environment = &setup.environment;
@@ -56,7 +57,8 @@ async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<Rebuilt, Failure> {
     };
     let (reviews, files) =
         tokio::try_join!(github.reviews(pr), github.files(pr)).map_err(Failure::new)?;
-    memory.rebuild(pull.author.as_ref(), &reviews, &files).await
+    let rebuilt = memory.rebuild(pull.author.as_ref(), &reviews, &files);
+    Ok((rebuilt.await?, keys.can_sign()))
 }
 
 /// How the threads are shown.
@@ -68,19 +70,25 @@ pub enum Form {
     Explained,
 }
 
-fn print(setup: &Setup, threads: &[Thread], form: Form) {
+fn print(setup: &Setup, threads: &[Thread], form: Form, checked: bool) {
     if form == Form::Json {
         let threads = threads.iter().map(thread_json).collect();
         setup.actions.answer_json(Value::Array(threads));
     } else {
-        setup.actions.answer(&render(threads, form));
+        setup.actions.answer(&render(threads, form, checked));
     }
 }
 
-fn render(threads: &[Thread], form: Form) -> String {
+/// The gravest first.
+fn render(threads: &[Thread], form: Form, checked: bool) -> String {
     if threads.is_empty() {
         return "No threads.".into();
     }
+    let mut threads: Vec<&Thread> = threads.iter().collect();
+    threads.sort_by(|a, b| {
+        let score = |thread: &Thread| thread.assessment.score;
+        (score(b), &a.file, a.line).cmp(&(score(a), &b.file, b.line))
+    });
     let mut lines = vec![row(["THREAD", "STATUS", "AWAITING", "SCORE"], "FINDING")];
     for thread in threads {
         let line = thread
@@ -101,12 +109,34 @@ fn render(threads: &[Thread], form: Form) -> String {
             ),
         ));
         if form == Form::Explained {
-            lines.push(format!("             {}; {}", thread.because, thread.trust));
+            let trust = trust(thread.trust, checked);
+            lines.push(format!("             {}; {trust}", thread.because));
         }
     }
     lines.join("\n")
 }
 
+/// How far a comment is believed. Without a key nobody can tell whether a signature is right.
+fn trust(trust: Trust, checked: bool) -> String {
+    match trust {
+        Trust::Signed | Trust::Unsigned if !checked => "signature not checked: no key".to_owned(),
+        trust => trust.to_string(),
+    }
+}
+
 fn row([id, status, awaiting, score]: [&str; 4], finding: &str) -> String {
     format!("{id:<12} {status:<10} {awaiting:<10} {score:>5}  {finding}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_key_a_signature_is_neither_right_nor_missing() {
+        let told = |checked| [Trust::Unsigned, Trust::Tampered].map(|one| trust(one, checked));
+        let unchecked = "signature not checked: no key";
+        assert_eq!(told(false), [unchecked, "changed by somebody else"]);
+        assert_eq!(told(true), ["not signed", "changed by somebody else"]);
+    }
 }

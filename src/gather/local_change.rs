@@ -17,12 +17,13 @@ pub(crate) struct LocalChange {
     pub nested: Vec<String>,
 }
 
-/// The working tree as a commit, and the one that it is compared with. It breaks with a sentence where nothing has changed.
+/// The working tree as a commit, and the one that it is compared with. It breaks with the commit and a sentence where nothing
+/// has changed.
 pub(crate) async fn take(
     host: &Host<'_>,
     directory: &Path,
     base_name: Option<&str>,
-) -> Result<ControlFlow<String, (LocalChange, Repository)>, Failure> {
+) -> Result<ControlFlow<(CommitSha, String), (LocalChange, Repository)>, Failure> {
     let environment = &host.setup.environment;
     let objects = host.scratch.directory("objects")?;
     let home = environment.home.as_deref();
@@ -49,9 +50,8 @@ pub(crate) async fn take(
     let commits = tree.commits(&merge_base, &own).await?;
     let taken = tree.take(&own, &merge_base).await?;
     if !taken.changed {
-        return Ok(ControlFlow::Break(format!(
-            "Nothing has changed since {base}; there is nothing to review."
-        )));
+        let why = format!("Nothing has changed since {base}; there is nothing to review.");
+        return Ok(ControlFlow::Break((merge_base, why)));
     }
     let repository = taken.repository;
     if !repository.holds(&[&merge_base, &taken.head]).await? {

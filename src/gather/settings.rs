@@ -10,7 +10,10 @@ use reviewer_github::{FileAt, PullRequest};
 pub(crate) async fn take(job: &mut Job<'_>, pull: &PullRequest) -> Result<Option<String>, Failure> {
     let read = job.github.file(&job.pr.repo, &pull.base_sha, PATH).await;
     let unread = match read {
-        Ok(FileAt::Text(text)) => return apply(&mut job.host, &text),
+        Ok(FileAt::Text(text)) => {
+            let unread = apply(&mut job.host, &text)?;
+            return Ok(unread.map(|unread| closed(&unread)));
+        }
         Ok(FileAt::Missing) => return Ok(None),
         Ok(FileAt::Unreadable) => {
             unread("it is too large or not text; replace it there by a YAML file.")
@@ -33,8 +36,7 @@ pub(crate) fn apply(host: &mut Host<'_>, text: &str) -> Result<Option<String>, F
     }
     if let ([problem, ..], true) = (&*file.problems, file.unreadable && has_gate(host)) {
         let problem = problem.sentence.trim_end_matches('.');
-        let unread = unread(&format!("{problem}; correct the file there."));
-        return Ok(Some(closed(&unread)));
+        return Ok(Some(unread(&format!("{problem}; correct the file there."))));
     }
     let merged = inputs::config(&file.under(&setup.inputs));
     // Each value was judged by itself, and none depends on another.

@@ -91,7 +91,7 @@ impl Running {
         let confinement = process.confinement();
         match confinement.missing() {
             Some(missing) => actions.warning(&missing),
-            None => actions.progress(&confinement.to_string()),
+            None => actions.detail(&confinement.to_string()),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::host::{Failure, Setup};
 use reviewer_core::domain::{Conclusion, Verdict};
 use reviewer_core::publish::comment::{self, gate};
 use reviewer_core::report::summary::Page;
+use reviewer_core::report::terminal::Code;
 use reviewer_core::report::{Report, dry_run, last_lines, sarif, summary};
 use reviewer_core::state::record;
 use reviewer_github::{CheckOutput, DryRun};
@@ -100,9 +101,15 @@ async fn concluded(setup: &Setup, check: &CheckRun, mut outcome: Outcome) -> u8 
             false
         }
     };
-    told(setup, setup.actions.append_summary(&markdown));
+    show(setup, &outcome.report, &outcome.code, &markdown);
     set_outputs(setup, outcome);
     write_report(setup, &outcome.report);
+    if !setup.actions.is_runner() {
+        for sentence in &outcome.unanswered {
+            setup.actions.error(sentence);
+        }
+        return code(outcome, written);
+    }
     for warning in &outcome.report.warnings {
         setup.actions.warning(warning);
     }
@@ -123,10 +130,23 @@ async fn concluded(setup: &Setup, check: &CheckRun, mut outcome: Outcome) -> u8 
     for line in last_lines(&outcome.report, &headline, page.as_deref()) {
         setup.actions.line(&line);
     }
+    code(outcome, written)
+}
+
+fn code(outcome: &Outcome, written: bool) -> u8 {
     if !outcome.unanswered.is_empty() {
         return Verdict::Incomplete.exit_code(false, written);
     }
     outcome.verdict.exit_code(outcome.fail_job, written)
+}
+
+/// The report for whoever started the run: the summary of a step, or text on a terminal.
+fn show(setup: &Setup, report: &Report, code: &Code, markdown: &str) {
+    if setup.actions.is_runner() {
+        told(setup, setup.actions.append_summary(markdown));
+    } else {
+        setup.actions.answer_report(report, code);
+    }
 }
 
 /// A merge group was judged, and its check says how. Returns the exit code.
@@ -166,15 +186,12 @@ pub(crate) fn print_dry_run(setup: &Setup, dry_run: &DryRun) {
     }
     let actions = &setup.actions;
     let steps = dry_run::steps(&unsent);
-    actions.line(dry_run::TITLE);
+    told(setup, actions.answer_quoted(dry_run::TITLE, ""));
     if steps.iter().all(|step| step.body.is_empty()) {
-        actions.line(dry_run::NOTHING);
+        told(setup, actions.answer_quoted(dry_run::NOTHING, ""));
     }
     for step in steps {
-        actions.line(&step.heading);
-        if !step.body.is_empty() {
-            told(setup, actions.foreign(&step.body));
-        }
+        told(setup, actions.answer_quoted(&step.heading, &step.body));
     }
 }
 
@@ -220,7 +237,7 @@ fn leave(setup: &Setup, draft: &Draft, why: &str) {
     };
     report.reasons.push(why.to_owned());
     let markdown = summary::markdown(&report, Page::Step);
-    told(setup, setup.actions.append_summary(&markdown));
+    show(setup, &report, &Code::new(), &markdown);
     write_report(setup, &report);
 }
 

@@ -19,6 +19,7 @@ use reviewer_core::report::document::{
     ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, SuspicionReport,
     ThreadReport,
 };
+use reviewer_core::report::terminal::{self, Code};
 use reviewer_core::review::desk::Entry;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use reviewer_core::state::record::Record;
@@ -63,6 +64,8 @@ pub struct Outcome {
     pub pr: PrKey,
     pub keys: Keys,
     pub fail_job: bool,
+    /// The code of the findings, for a terminal.
+    pub code: Code,
 }
 
 impl Outcome {
@@ -189,6 +192,7 @@ impl Outcome {
             pr: job.pr.clone(),
             keys: job.keys.clone(),
             fail_job: job.host.config.fail_job,
+            code: code(&facts.change, staged.said()),
         }
     }
 
@@ -206,6 +210,16 @@ impl Outcome {
         self.report.reasons.extend_from_slice(&sentences);
         self.unanswered.extend(sentences);
     }
+}
+
+/// The code of findings, as the diffs have it.
+pub(crate) fn code<'a>(change: &Change, findings: impl Iterator<Item = &'a Finding>) -> Code {
+    let code = findings.filter_map(|finding| {
+        let diff = change.diffs.iter().find(|diff| diff.path == finding.file)?;
+        let code = terminal::excerpt(diff, finding.anchor);
+        Some((finding.id.to_string(), code))
+    });
+    code.collect()
 }
 
 /// What a check says besides its verdict: who accepted the head, or that nothing of it had to be shown.

@@ -3,6 +3,7 @@
 use crate::gather::change::Change;
 use crate::gather::discussion;
 use crate::host::{Failure, Host};
+use crate::run::outcome;
 use crate::turns::{State, Tasks};
 use reviewer_agent::opencode::{Client, Conversation, Supervisor, profile};
 use reviewer_core::config::ModelChoice;
@@ -19,6 +20,7 @@ use reviewer_core::review::policy::Weights;
 use reviewer_core::review::session_outcome::Outcome;
 use reviewer_core::state::spending::Allowances;
 use reviewer_repo::snapshot::Snapshot;
+use reviewer_text::count::plural;
 use reviewer_text::hidden::visible;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -69,6 +71,9 @@ pub(crate) async fn hold(
     let change = matter.change;
     let left_out = left_out(&change.snapshot);
     let parts = parts(host, talk.conversation.client(), matter).await;
+    if talk.reviews {
+        tell_unshown(host, change, &parts.beyond);
+    }
     let brief = Brief {
         fence: &host.fence,
         folder: change.snapshot.own_folder(),
@@ -92,7 +97,9 @@ pub(crate) async fn hold(
     let suspicions = discussion::suspicions(host, &brief, talk.questions);
     let (setup, config) = (host.setup, &host.config);
     let session = host.session();
+    let root = change.snapshot.root().display().to_string();
     let tasks = Tasks {
+        root: &root,
         conversation: talk.conversation,
         brief: &brief,
         to_judge: talk.to_judge,
@@ -111,6 +118,65 @@ pub(crate) async fn hold(
         state: State::default(),
     };
     Ok((Box::pin(tasks.all()).await?, suspicions))
+}
+
+/// Tells what is reviewed, before anything is asked. `place` is a pull request, or empty for a working tree.
+pub(crate) fn announce(host: &Host<'_>, place: &str, change: &Change, base: &str) {
+    let shown: Vec<&FileDiff> = change.shown().collect();
+    let added: usize = shown.iter().map(|diff| diff.additions()).sum();
+    let removed: usize = shown.iter().map(|diff| diff.deletions()).sum();
+    let of = match place {
+        "" => String::new(),
+        place => format!(" of {place}"),
+    };
+    host.setup.actions.line(&format!(
+        "Reviewing {}{of} (+{added} −{removed}) against {base}@{} with {}",
+        plural(shown.len(), "file"),
+        change.commits[0].short(),
+        host.model()
+    ));
+}
+
+/// Tells what the model will not see, before it is asked and paid.
+fn tell_unshown(host: &Host<'_>, change: &Change, beyond: &[String]) {
+    let files = outcome::left_out(change, beyond);
+    if files.is_empty() {
+        return;
+    }
+    let actions = &host.setup.actions;
+    let list = if actions.is_runner() {
+        "the report lists them"
+    } else if actions.is_verbose() {
+        "they are"
+    } else {
+        "-v lists them"
+    };
+    actions.line(&unshown(
+        beyond.len(),
+        files.len() - beyond.len(),
+        change.diffs.len(),
+        list,
+    ));
+    if actions.is_verbose() {
+        files
+            .iter()
+            .for_each(|file| actions.line(&format!("  {file}")));
+    }
+}
+
+fn unshown(beyond: usize, unreadable: usize, all: usize, list: &str) -> String {
+    let too_large = (beyond > 0).then(|| {
+        let verb = if beyond == 1 { "does" } else { "do" };
+        format!("{beyond} {verb} not fit the model's context")
+    });
+    let unreadable_words = (unreadable > 0).then(|| format!("{unreadable} cannot be shown"));
+    let why: Vec<String> = too_large.into_iter().chain(unreadable_words).collect();
+    format!(
+        "{} of {} ({}) will not be shown to the model; {list}",
+        beyond + unreadable,
+        plural(all, "changed file"),
+        why.join(", ")
+    )
 }
 
 /// The diffs as the prompts show them: what is new of them, in parts that fit the model's context.
@@ -201,5 +267,20 @@ pub(crate) fn weights(host: &Host<'_>, change: &Change) -> Weights {
         blocking: policy.blocking,
         sensitive: (change.sensitivity == Sensitivity::High)
             .then(|| sensitivity::reason(&change.evidence)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unshown;
+
+    #[test]
+    fn what_will_not_be_shown_is_one_line() {
+        assert_eq!(
+            unshown(10, 2, 300, "-v lists them"),
+            "12 of 300 changed files (10 do not fit the model's context, 2 cannot be shown) will not be shown to the \
+             model; -v lists them"
+        );
+        assert!(unshown(1, 0, 1, "").starts_with("1 of 1 changed file (1 does not fit"));
     }
 }

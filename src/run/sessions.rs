@@ -68,6 +68,10 @@ async fn ask(
     running: &Running,
     unfinished: &Unfinished,
 ) -> Result<(Held, Suspicions), Failure> {
+    if reviews {
+        let (place, base) = (job.pr.to_string(), &facts.pull.base_ref);
+        review_session::announce(&job.host, &place, &facts.change, base);
+    }
     let diffs = review_session::diff_files(&facts.change).await?;
     let to_judge = facts.to_judge(agenda);
     let excerpts = Excerpts::read(job, &facts.code(), &to_judge).await;

@@ -17,7 +17,7 @@ impl Tasks<'_> {
         }
         self.actions.group("Check of fixes");
         let (before, began) = (outcome.used, self.clock.instant());
-        let mut progress = Progress::new("check of fixes".into());
+        let mut progress = Progress::new("check of fixes".into(), began);
         let checked = match self.conversation.beside().await {
             Ok(check) => {
                 self.state.tasks += 1;

@@ -26,7 +26,7 @@ impl Tasks<'_> {
         }
         self.actions.group("Questions");
         let (before, began) = (outcome.used, self.clock.instant());
-        let mut progress = Progress::new("questions".into());
+        let mut progress = Progress::new("questions".into(), began);
         for question in self.questions {
             match self.ask(question, &mut progress).await? {
                 QuestionResult::Text(text) => outcome.answers.push(Answer {

@@ -12,8 +12,6 @@ use std::cell::RefCell;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-/// The interval of the log's progress lines.
-const TICK: Duration = Duration::from_secs(10);
 /// The time that a sidecar gets to stop before it is left alone.
 const ABORT_LIMIT: Duration = Duration::from_secs(5);
 
@@ -74,22 +72,17 @@ impl Tasks<'_> {
         let mut lost = pin!(self.conversation.lost());
         let mut refused = pin!(self.route.failed());
         let mut deadline = pin!(tokio::time::sleep_until(until.into()));
-        let mut tick = tokio::time::interval(TICK);
-        tick.tick().await;
-        let ended = loop {
-            tokio::select! {
-                watched = &mut prompt => return match watched {
-                    Ok(Watched::Turn(turn)) => Ended::Turn(turn),
-                    Ok(Watched::Stopped(Stop::Watch(why))) => Ended::Stopped(why),
-                    Ok(Watched::Stopped(Stop::Budget(why))) => Ended::OverBudget(why),
-                    Err(error) => self.failed(&error).await,
-                },
-                why = &mut lost => return Ended::Lost(why),
-                // OpenCode would ask the model again.
-                why = &mut refused => break Ended::Refused(why),
-                () = &mut deadline => break Ended::OutOfTime,
-                _ = tick.tick() => self.tell(&progress.borrow()),
-            }
+        let ended = tokio::select! {
+            watched = &mut prompt => return match watched {
+                Ok(Watched::Turn(turn)) => Ended::Turn(turn),
+                Ok(Watched::Stopped(Stop::Watch(why))) => Ended::Stopped(why),
+                Ok(Watched::Stopped(Stop::Budget(why))) => Ended::OverBudget(why),
+                Err(error) => self.failed(&error).await,
+            },
+            why = &mut lost => return Ended::Lost(why),
+            // OpenCode would ask the model again.
+            why = &mut refused => Ended::Refused(why),
+            () = &mut deadline => Ended::OutOfTime,
         };
         let aborted = tokio::time::timeout(ABORT_LIMIT, client.abort(session));
         if let Ok(Err(error)) = aborted.await {
@@ -100,7 +93,7 @@ impl Tasks<'_> {
 
     /// Takes note of an event.
     fn heed(&self, event: &SidecarEvent, progress: &mut Progress) {
-        progress.heed(event);
+        progress.heed(event, self.root);
         if let SidecarEvent::Usage { tokens, cost, .. } = event {
             self.usage.hear(Usage {
                 tokens: *tokens,
@@ -108,7 +101,8 @@ impl Tasks<'_> {
                 requests: 1,
             });
         }
-        self.actions.glimpse(&progress.line(&self.used()));
+        self.used();
+        progress.show(self.actions);
         if let SidecarEvent::Retrying {
             attempt, message, ..
         } = event
@@ -125,9 +119,9 @@ impl Tasks<'_> {
         self.usage.used()
     }
 
-    /// The live line of the log.
+    /// The line of the log about a stage that has ended.
     pub(super) fn tell(&self, progress: &Progress) {
-        let line = progress.line(&self.used());
+        let line = progress.line(&self.used(), self.clock.instant());
         self.actions.progress(&line);
     }
 

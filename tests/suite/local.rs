@@ -1,6 +1,7 @@
 //! `local`: somebody reviews the working tree on their own machine. GitHub is never asked, their repository stays as it
 //! is, and standard output has the result alone.
 
+mod asked;
 mod seen;
 
 use crate::review::{finding, layer_bypassed, lost_page, post};
@@ -227,8 +228,24 @@ fn committed_uncommitted_and_untracked_changes_are_reviewed_and_nothing_is_touch
         !ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'),
         "plain where nobody looks"
     );
-    assert!(ran.err.contains("== Pass 4 of 4: "), "{}", ran.err);
-    assert!(ran.err.contains("pass 4 of 4 · "), "{}", ran.err);
+    let told: Vec<&str> = ran.err.lines().collect();
+    let base = git(machine.path(), &["rev-parse", "main"]);
+    let first = format!("against main@{} with standin/scripted", &base[..7]);
+    assert!(
+        told[0].starts_with("Reviewing 3 files (+") && told[0].ends_with(&first),
+        "{told:?}"
+    );
+    let passes = [
+        "1/4 diff",
+        "2/4 structure",
+        "3/4 security",
+        "4/4 consolidation",
+    ];
+    assert_eq!(told.len(), 1 + passes.len(), "one line a pass: {told:?}");
+    for (line, pass) in told.iter().skip(1).zip(passes) {
+        assert!(line.starts_with(&format!("{pass} · 0:")), "{line}");
+        assert!(line.ends_with(" · cost unknown"), "{line}");
+    }
     // What the model was told: the branch, its commits, and no file that is ignored.
     let asked = machine.world.model.requests()[0].to_string();
     for told in ["search", "Count the pages", "src/new.ts", "Into main."] {
@@ -283,6 +300,16 @@ fn each_format_is_what_it_is_elsewhere() {
         "{markdown}"
     );
     assert!(!markdown.contains("published"), "{markdown}");
+    let explained = "The name says nothing. Somebody is hurt by it. Do it otherwise.";
+    let why = "Level 5. The name says nothing.";
+    assert!(
+        markdown.contains(explained) && markdown.contains(why),
+        "{markdown}"
+    );
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    let texts = results.iter().map(|result| &result["message"]["text"]);
+    let text = format!("{explained}\n\n{why}");
+    assert!(texts.into_iter().any(|one| *one == text), "{sarif:#}");
     machine.finish();
 }
 
@@ -312,12 +339,24 @@ fn the_exit_code_tells_what_the_review_came_to() {
 fn a_tree_without_changes_costs_nothing() {
     let machine = Machine::scripted(three(7));
     git(machine.path(), &["stash", "--quiet", "--include-untracked"]);
+    let why = "Nothing has changed since search; there is nothing to review.";
     let ran = machine.run(&["--base", "search"]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{}", ran.err);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    assert_eq!(ran.out, format!("{why}\n"));
+    let ran = machine.run(&["--base", "search", "--format", "json"]);
+    let report: Value = serde_json::from_str(&ran.out).expect("JSON");
+    crate::documents::assert_is_report(&report);
     assert_eq!(
-        ran.err,
-        "Nothing has changed since search; there is nothing to review.\n"
+        (&report["verdict"], &report["reasons"][0]),
+        (&"clean".into(), &why.into())
     );
+    let ran = machine.run(&["--base", "search", "--format", "sarif"]);
+    let sarif: Value = serde_json::from_str(&ran.out).expect("SARIF");
+    assert_eq!(sarif["version"], "2.1.0");
+    assert_eq!(sarif["runs"][0]["results"], serde_json::json!([]));
+    let ran = machine.run(&["--base", "search", "--format", "markdown"]);
+    let page = format!("## OpenCode review of the working tree: nothing to report\n\n- {why}\n");
+    assert!(ran.out.starts_with(&page), "{}", ran.out);
     assert!(machine.world.model.requests().is_empty());
     machine.finish();
 }

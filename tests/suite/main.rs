@@ -16,6 +16,7 @@ mod standin;
 mod anchors;
 mod attacks;
 mod closing;
+mod commands;
 mod containment;
 mod deltas;
 mod dice;

@@ -18,6 +18,21 @@ pub fn tokens(number: u64, estimated: bool) -> String {
     }
 }
 
+/// What requests to a model have cost. An endpoint without prices tells no cost, which is not the same as none.
+#[must_use]
+pub fn cost(usd: f64, tokens: u64) -> String {
+    if usd <= 0.0 && tokens > 0 {
+        return "cost unknown".to_owned();
+    }
+    format!("${usd:.4}")
+}
+
+/// Minutes and seconds, such as `0:42`.
+#[must_use]
+pub fn minutes(seconds: u64) -> String {
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
 /// Digits in groups of three.
 #[must_use]
 pub fn grouped(number: u64) -> String {
@@ -66,6 +81,18 @@ mod tests {
     fn a_time_is_told_in_two_units_at_most() {
         let seen = [0, 59, 60, 100, 3_600, 3_960].map(duration);
         assert_eq!(seen, ["0 s", "59 s", "1 m 0 s", "1 m 40 s", "1 h 0 m", "1 h 6 m"]);
+    }
+
+    #[test]
+    fn tokens_without_a_price_have_an_unknown_cost() {
+        assert_eq!(cost(0.0, 12_000), "cost unknown");
+        assert_eq!(cost(0.0624, 12_000), "$0.0624");
+        assert_eq!(cost(0.0, 0), "$0.0000");
+    }
+
+    #[test]
+    fn a_clock_has_minutes_and_seconds() {
+        assert_eq!([0, 42, 605].map(minutes), ["0:00", "0:42", "10:05"]);
     }
 
     #[test]

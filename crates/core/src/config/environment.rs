@@ -67,14 +67,16 @@ impl Environment {
             let given = vars.get(name).map_or(default, |value| value.trim());
             given.trim_end_matches('/').to_owned()
         };
+        let server = url("GITHUB_SERVER_URL", DOT_COM);
+        let (api, graphql) = addresses(&server);
         Self {
             in_actions: text("GITHUB_ACTIONS").as_deref() == Some("true"),
             event_name: text("GITHUB_EVENT_NAME"),
             event_path: path("GITHUB_EVENT_PATH"),
             repository: text("GITHUB_REPOSITORY"),
-            api_url: url("GITHUB_API_URL", "https://api.github.com"),
-            graphql_url: url("GITHUB_GRAPHQL_URL", "https://api.github.com/graphql"),
-            server_url: url("GITHUB_SERVER_URL", "https://github.com"),
+            api_url: url("GITHUB_API_URL", &api),
+            graphql_url: url("GITHUB_GRAPHQL_URL", &graphql),
+            server_url: server,
             workspace: path("GITHUB_WORKSPACE"),
             output: path("GITHUB_OUTPUT"),
             step_summary: path("GITHUB_STEP_SUMMARY"),
@@ -107,6 +109,20 @@ impl Environment {
             .chain(self.network.iter().cloned())
             .collect()
     }
+}
+
+const DOT_COM: &str = "https://github.com";
+
+/// The addresses of REST and of GraphQL that belong to a server. A runner gives all three; a shell may give the server
+/// alone.
+fn addresses(server: &str) -> (String, String) {
+    let host = server.strip_prefix("https://").unwrap_or_default();
+    if server == DOT_COM || host.ends_with(".ghe.com") {
+        let api = format!("https://api.{host}");
+        let graphql = format!("{api}/graphql");
+        return (api, graphql);
+    }
+    (format!("{server}/api/v3"), format!("{server}/api/graphql"))
 }
 
 /// A scale that is no shortening is ignored: no wait may become longer, or endless, by accident.
@@ -157,14 +173,34 @@ mod tests {
     }
 
     #[test]
-    fn an_enterprise_server_keeps_its_three_addresses_apart() {
-        let environment = environment(&[
-            ("GITHUB_API_URL", "https://ghe.example/api/v3"),
-            ("GITHUB_SERVER_URL", "https://ghe.example/"),
-        ]);
-        assert_eq!(environment.api_url, "https://ghe.example/api/v3");
-        assert_eq!(environment.server_url, "https://ghe.example");
-        assert_eq!(environment.graphql_url, "https://api.github.com/graphql");
+    fn an_enterprise_server_has_its_own_addresses() {
+        let given = |vars: &[(&str, &str)]| {
+            let environment = environment(vars);
+            [
+                environment.server_url,
+                environment.api_url,
+                environment.graphql_url,
+            ]
+        };
+        let server = ("GITHUB_SERVER_URL", "https://ghe.example/");
+        assert_eq!(
+            given(&[server]),
+            [
+                "https://ghe.example",
+                "https://ghe.example/api/v3",
+                "https://ghe.example/api/graphql"
+            ]
+        );
+        let other = [server, ("GITHUB_API_URL", "https://api.ghe.example/")];
+        assert_eq!(given(&other)[1], "https://api.ghe.example");
+        assert_eq!(
+            given(&[("GITHUB_SERVER_URL", "https://octo.ghe.com")]),
+            [
+                "https://octo.ghe.com",
+                "https://api.octo.ghe.com",
+                "https://api.octo.ghe.com/graphql"
+            ]
+        );
     }
 
     #[test]

@@ -6,8 +6,9 @@ mod table;
 pub use table::INPUTS;
 
 use super::shape::Shape;
+use super::shell;
 use super::values::{self, InvalidValue};
-use super::{Config, ModelChoice, WebChoice};
+use super::{Config, ModelChoice, WebChoice, nearest};
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
 use std::collections::BTreeMap;
@@ -66,15 +67,38 @@ struct ConfigDraft {
 impl ConfigDraft {
     /// Reads some of the inputs, or all that is wrong with them.
     fn read(raw: &RawInputs, wanted: impl Fn(&Input) -> bool) -> Result<Self, Vec<InputError>> {
-        let (mut draft, mut errors) = (Self::default(), Vec::new());
+        Self::read_after(Vec::new(), raw, wanted)
+    }
+
+    /// The same together with the names that are not known.
+    fn read_strictly(
+        raw: &RawInputs,
+        wanted: impl Fn(&Input) -> bool,
+    ) -> Result<Self, Vec<InputError>> {
+        Self::read_after(raw.unknown(), raw, wanted)
+    }
+
+    fn read_after(
+        mut errors: Vec<InputError>,
+        raw: &RawInputs,
+        wanted: impl Fn(&Input) -> bool,
+    ) -> Result<Self, Vec<InputError>> {
+        let mut draft = Self::default();
         for input in INPUTS.iter().filter(|input| wanted(input)) {
             let written = match (raw.get(input), input.missing) {
                 (Some(given), _) => input.write(&mut draft, given),
-                (None, Some(missing)) => Err(format!("is missing; {missing}")),
+                (None, Some(missing)) => {
+                    let advice = if raw.in_shell {
+                        shell::missing(input.name).unwrap_or(missing)
+                    } else {
+                        missing
+                    };
+                    Err(format!("is missing; {advice}"))
+                }
                 (None, None) => Ok(()),
             };
             if let Err(problem) = written {
-                let input = input.name;
+                let input = input.name.to_owned();
                 errors.push(InputError { input, problem });
             }
         }
@@ -100,13 +124,20 @@ impl ConfigDraft {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Input {input} {problem}")]
 pub struct InputError {
-    pub input: &'static str,
+    pub input: String,
     problem: String,
 }
 
+/// Names that the runner itself takes from `with:` of a container action.
+const OF_THE_RUNNER: [&str; 2] = ["args", "entrypoint"];
+
 /// The inputs as strings, by name; what is empty is not there.
 #[derive(Clone, Default)]
-pub struct RawInputs(BTreeMap<String, String>);
+pub struct RawInputs {
+    given: BTreeMap<String, String>,
+    /// They come from a shell and not from a workflow, which decides how a missing one is asked for.
+    in_shell: bool,
+}
 
 impl RawInputs {
     /// From the environment's `INPUT_*`. An empty value is GitHub's way to say "not given".
@@ -116,12 +147,49 @@ impl RawInputs {
         let given = vars
             .into_iter()
             .filter(|(_, value)| !value.trim().is_empty());
-        envy::prefixed("INPUT_").from_iter(given).map(Self)
+        let mut given: BTreeMap<String, String> = envy::prefixed("INPUT_").from_iter(given)?;
+        given.retain(|name, _| !OF_THE_RUNNER.contains(&name.as_str()));
+        Ok(Self {
+            given,
+            in_shell: false,
+        })
+    }
+
+    /// The inputs of a shell. Names that the table does not have are dropped, because there `INPUT_*` may belong to
+    /// another program.
+    #[must_use]
+    pub fn of_shell(mut self) -> Self {
+        self.given.retain(|name, _| Input::named(name).is_some());
+        self.in_shell = true;
+        self
+    }
+
+    /// True where a shell gave them.
+    #[must_use]
+    pub fn is_of_shell(&self) -> bool {
+        self.in_shell
+    }
+
+    /// A mistake for each name that the table does not have, with the nearest name that it has.
+    fn unknown(&self) -> Vec<InputError> {
+        let unknown = self
+            .given
+            .keys()
+            .filter(|name| Input::named(name).is_none());
+        let mistake = |name: &String| InputError {
+            input: name.escape_debug().take(60).collect(),
+            problem: match nearest(name, INPUTS.iter().map(|input| input.name)) {
+                Some(near) => format!("is not known; did you mean {near}?"),
+                None => "is not known; action.yml and `opencode-reviewer inputs` list the inputs."
+                    .to_owned(),
+            },
+        };
+        unknown.map(mistake).collect()
     }
 
     /// Replaces an input, for the doors that have arguments of their own.
     pub fn set(&mut self, name: &str, value: &str) {
-        self.0.insert(name.to_owned(), value.to_owned());
+        self.given.insert(name.to_owned(), value.to_owned());
     }
 
     /// True if the user gave it.
@@ -144,8 +212,8 @@ impl RawInputs {
         self.is_given("opencode_api_key") || self.is_given("model_base_url")
     }
 
-    fn given(&self, name: &str) -> Option<&str> {
-        let given = self.0.get(name).map(|value| value.trim());
+    pub(super) fn given(&self, name: &str) -> Option<&str> {
+        let given = self.given.get(name).map(|value| value.trim());
         given.filter(|value| !value.is_empty())
     }
 
@@ -161,7 +229,7 @@ impl RawInputs {
 impl fmt::Debug for RawInputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("RawInputs")
-            .field(&self.0.keys().collect::<Vec<_>>())
+            .field(&self.given.keys().collect::<Vec<_>>())
             .finish()
     }
 }
@@ -203,7 +271,7 @@ pub fn github_token(raw: &RawInputs) -> Result<SecretString, Vec<InputError>> {
 
 /// The meaning of all inputs but the token, or everything that is wrong with them.
 pub fn config(raw: &RawInputs) -> Result<Config, Vec<InputError>> {
-    ConfigDraft::read(raw, |input| input.name != GITHUB_TOKEN).map(|draft| draft.config)
+    ConfigDraft::read_strictly(raw, |input| input.name != GITHUB_TOKEN).map(|draft| draft.config)
 }
 
 /// The inputs for rebuilding the threads of a pull request; no model is needed for that.
@@ -220,7 +288,7 @@ pub struct MemoryInputs {
 }
 
 pub fn memory(raw: &RawInputs) -> Result<MemoryInputs, Vec<InputError>> {
-    let draft = ConfigDraft::read(raw, |input| OF_MEMORY.contains(&input.name))?;
+    let draft = ConfigDraft::read_strictly(raw, |input| OF_MEMORY.contains(&input.name))?;
     let config = draft.config;
     Ok(MemoryInputs {
         github_token: draft.github_token,

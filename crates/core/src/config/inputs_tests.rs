@@ -347,7 +347,10 @@ fn the_model_can_be_read_although_other_inputs_are_wrong() {
     let errors =
         model_choice(&raw(&[("model_base_url", "nowhere")])).expect_err("two wrong inputs");
     assert_eq!(
-        errors.iter().map(|error| error.input).collect::<Vec<_>>(),
+        errors
+            .iter()
+            .map(|error| error.input.as_str())
+            .collect::<Vec<_>>(),
         ["model", "model_base_url"]
     );
 }
@@ -447,5 +450,53 @@ fn action_yml_says_what_the_table_says() {
     assert_eq!(
         (file.runs.using.as_str(), file.runs.image.as_str()),
         ("docker", "Dockerfile")
+    );
+}
+
+#[test]
+fn a_name_that_is_no_input_is_refused_together_with_wrong_values() {
+    assert_eq!(
+        errors(&[("modell", "x/y"), ("colour", "red"), ("fail_job", "maybe")]),
+        [
+            "Input colour is not known; action.yml and `opencode-reviewer inputs` list the inputs.",
+            "Input modell is not known; did you mean model?",
+            "Input fail_job is \"maybe\"; accepted is true or false.",
+        ]
+    );
+    let typed = with(&[("max-tokens", "5")]);
+    let said = memory(&typed).unwrap_err();
+    assert_eq!(
+        said[0].to_string(),
+        "Input max-tokens is not known; did you mean max_tokens?"
+    );
+}
+
+#[test]
+fn what_the_runner_takes_for_the_container_is_no_mistake() {
+    assert_eq!(
+        errors(&[("args", "action"), ("entrypoint", "/bin/x")]),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_shell_may_hold_variables_of_other_programs_but_no_wrong_argument() {
+    let mut inputs = with(&[("rc", "~/.inputrc")]).of_shell();
+    assert!(config(&inputs).is_ok());
+    inputs.set("modell", "x/y");
+    assert_eq!(
+        told(&inputs),
+        ["Input modell is not known; did you mean model?"]
+    );
+}
+
+#[test]
+fn a_shell_gets_advice_for_shells() {
+    assert_eq!(
+        told(&RawInputs::default().of_shell()),
+        [
+            "Input model is missing; add --model provider/name, for example --model anthropic/claude-sonnet-4-5.",
+            "Input github_token is missing; run `export GITHUB_TOKEN=$(gh auth token)`.",
+        ]
     );
 }

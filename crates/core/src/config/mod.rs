@@ -5,6 +5,7 @@ pub mod file;
 mod globs;
 pub mod inputs;
 mod shape;
+pub mod shell;
 mod values;
 
 pub use globs::Globs;

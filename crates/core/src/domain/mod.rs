@@ -10,6 +10,7 @@ pub(crate) mod ids;
 pub(crate) mod passes;
 pub(crate) mod pull;
 pub(crate) mod score;
+pub(crate) mod target;
 pub(crate) mod thread;
 pub(crate) mod verdict;
 
@@ -20,5 +21,6 @@ pub use ids::{CommentId, CommitSha, FindingId, Login, PassNumber, PrKey, RepoNam
 pub use passes::{PASSES, Pass, Passes, Role};
 pub use pull::{HeadPull, QueueEntry};
 pub use score::{Score, Sensitivity};
+pub use target::{PullRef, RepoRef};
 pub use thread::{Awaiting, Reply, Resolution, Standing, Status, Thread, Trust};
 pub use verdict::{Evidence, ReviewEvent, Tally, Verdict};

@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 
 /// What a run of opencode-reviewer found and did. Fields may be added; those that are here stay as they are.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(title = "Report of opencode-reviewer")]
 pub struct Report {
     /// Of this format.

@@ -4,8 +4,10 @@
 pub mod document;
 pub mod dry_run;
 mod last_lines;
+pub mod markdown;
 pub mod sarif;
 pub mod summary;
+pub mod table_of_inputs;
 pub mod terminal;
 
 pub use document::Report;

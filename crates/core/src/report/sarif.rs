@@ -57,6 +57,8 @@ struct Open<'a> {
     file: &'a str,
     line: Option<u32>,
     finding: &'a str,
+    /// The text for people, with the remedy; empty for a thread of an earlier run.
+    body: &'a str,
     assessment: &'a str,
     url: &'a str,
 }
@@ -70,6 +72,7 @@ impl<'a> From<&'a FindingReport> for Open<'a> {
             file: &finding.file,
             line: finding.line,
             finding: &finding.finding,
+            body: &finding.body,
             assessment: &finding.assessment,
             url: finding.url.as_deref().unwrap_or_default(),
         }
@@ -85,6 +88,7 @@ impl<'a> From<&'a ThreadReport> for Open<'a> {
             file: &thread.file,
             line: thread.line,
             finding: &thread.finding,
+            body: "",
             assessment: &thread.assessment,
             url: &thread.url,
         }
@@ -102,7 +106,7 @@ impl Open<'_> {
         let mut result = json!({
             "ruleId": self.rule,
             "level": level(self.score),
-            "message": { "text": words(self.finding, self.assessment) },
+            "message": { "text": words(&[self.finding, self.body, self.assessment]) },
             "locations": [{ "physicalLocation": location }],
             "partialFingerprints": { "rmcoc/v1": self.id },
             "properties": { "score": self.score },
@@ -122,11 +126,19 @@ fn level(score: u8) -> &'static str {
     }
 }
 
-/// Brackets would be a link.
-fn words(finding: &str, assessment: &str) -> String {
-    let text = format!("{finding}\n\n{assessment}");
+/// The texts as paragraphs, each once. Brackets would be a link.
+fn words(texts: &[&str]) -> String {
+    let mut paragraphs: Vec<&str> = Vec::new();
+    for text in texts.iter().map(|text| text.trim()) {
+        // Most texts begin with the finding's sentence.
+        paragraphs.retain(|before| !text.starts_with(before));
+        if !text.is_empty() {
+            paragraphs.push(text);
+        }
+    }
+    let text = paragraphs.join("\n\n");
     let mut plain = String::with_capacity(text.len());
-    for c in text.trim().chars() {
+    for c in text.chars() {
         if matches!(c, '\\' | '[' | ']') {
             plain.push('\\');
         }
@@ -193,6 +205,34 @@ mod tests {
         assert_eq!(told(2), ("logic", "warning", "f55", "src/a%7Cb.ts", None));
         let text = results[0]["message"]["text"].as_str().unwrap();
         assert_eq!(text, "See \\[this\\](https://evil.example).");
+    }
+
+    #[test]
+    fn a_result_has_the_explanation_and_the_remedy() {
+        let mut report = sample();
+        report.findings[0].finding = "The last page is lost.".into();
+        report.findings[0].body = "The last page is lost. Nobody sees it. Round up.".into();
+        report.findings[0].assessment = "Not 8, because data stays.".into();
+        let log = log(&report);
+        valid(&log);
+        let text = log["runs"][0]["results"][0]["message"]["text"].as_str();
+        assert_eq!(
+            text,
+            Some("The last page is lost. Nobody sees it. Round up.\n\nNot 8, because data stays.")
+        );
+    }
+
+    #[test]
+    fn a_review_of_nothing_is_a_valid_run_without_results() {
+        let report = Report {
+            verdict: "clean".into(),
+            ..Report::default()
+        };
+        let log = log(&report);
+        valid(&log);
+        assert_eq!(log["runs"][0]["results"], json!([]));
+        let invocation = &log["runs"][0]["invocations"][0];
+        assert_eq!(invocation["executionSuccessful"], true);
     }
 
     #[test]

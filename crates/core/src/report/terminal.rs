@@ -1,9 +1,10 @@
 //! The report for a terminal: the verdict first, then each finding with its code. Pure: lines of pieces, each with how it
 //! looks where there are colours; whoever prints them takes out what a terminal would obey.
 
-use super::document::{FindingReport, Report};
+use super::document::{FindingReport, Report, ThreadReport};
 use crate::domain::{Anchor, FileDiff, Hunk, LineKind, Score, Side};
-use reviewer_text::count::{plural, tokens};
+use crate::publish::comment;
+use reviewer_text::count::{cost, plural, tokens};
 use reviewer_text::line::{Line, Piece, Style};
 use std::collections::BTreeMap;
 
@@ -64,36 +65,184 @@ fn numbered(hunk: &Hunk, side: Side) -> impl Iterator<Item = (u32, &str)> {
     })
 }
 
+/// How the page is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// In columns. Code is not wrapped.
+    pub width: usize,
+    /// Every file that was not shown is named.
+    pub lists_files: bool,
+}
+
+/// The width where no terminal tells one.
+pub const USUAL_WIDTH: usize = 80;
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self {
+            width: USUAL_WIDTH,
+            lists_files: false,
+        }
+    }
+}
+
 /// The whole page. `clean` takes secrets out of a text.
 #[must_use]
-pub fn page(report: &Report, code: &Code, clean: &dyn Fn(&str) -> String) -> Vec<Line> {
-    let mut lines = vec![vec![verdict(report)]];
-    for reason in &report.reasons {
-        lines.push(vec![piece(Style::Plain, clean(reason))]);
+pub fn page(
+    report: &Report,
+    code: &Code,
+    clean: &dyn Fn(&str) -> String,
+    layout: Layout,
+) -> Vec<Line> {
+    let width = layout.width;
+    let mut lines = wrapped(&[verdict(report)], "", width);
+    for reason in reasons(report, layout.lists_files) {
+        lines.extend(wrapped(&[piece(Style::Plain, clean(&reason))], "", width));
     }
-    let is_said = |one: &&FindingReport| !is_unsaid(one);
-    let mut said: Vec<&FindingReport> = report.findings.iter().filter(is_said).collect();
-    said.sort_by(|a, b| (b.score, &a.file, a.line).cmp(&(a.score, &b.file, b.line)));
-    for finding in said {
+    for finding in said(report) {
         lines.push(Vec::new());
-        tell(&mut lines, finding, clean);
+        tell(&mut lines, finding, clean, width);
         if let Some(code) = code.get(&finding.id).filter(|code| !code.is_empty()) {
             lines.push(Vec::new());
             show(&mut lines, code, clean);
         }
     }
+    open_before(&mut lines, report, clean, width);
     lines.push(Vec::new());
     for warning in &report.warnings {
-        lines.push(vec![
+        let pieces = [
             piece(Style::Warning, "warning: "),
             piece(Style::Plain, clean(warning)),
-        ]);
+        ];
+        lines.extend(wrapped(&pieces, "  ", width));
     }
     for note in &report.notes {
-        lines.push(vec![piece(Style::Plain, clean(note))]);
+        lines.extend(wrapped(&[piece(Style::Plain, clean(note))], "", width));
     }
-    lines.push(vec![piece(Style::Faint, clean(&footer(report)))]);
+    if let Some(url) = &report.review_url {
+        lines.push(vec![piece(Style::Plain, format!("Posted: {}", clean(url)))]);
+    }
+    for line in joined(&footer(report), width) {
+        lines.push(vec![piece(Style::Faint, clean(&line))]);
+    }
     lines
+}
+
+/// The findings of the run that are for people, the gravest first.
+pub(super) fn said(report: &Report) -> Vec<&FindingReport> {
+    let is_said = |one: &&FindingReport| !is_unsaid(one);
+    let mut said: Vec<&FindingReport> = report.findings.iter().filter(is_said).collect();
+    said.sort_by(|a, b| (b.score, &a.file, a.line).cmp(&(a.score, &b.file, b.line)));
+    said
+}
+
+/// How many files that were not shown a line names.
+const FILES_NAMED: usize = 3;
+
+/// The reasons, with all files that were not shown in one of them, unless each is to be named.
+fn reasons(report: &Report, lists_files: bool) -> Vec<String> {
+    let unshown = comment::not_shown("");
+    let unshown = unshown.trim_end_matches('.');
+    let is_file = |reason: &&String| reason.starts_with(unshown);
+    let files = report.reasons.iter().filter(is_file).count();
+    let mut reasons: Vec<String> = report
+        .reasons
+        .iter()
+        .filter(|reason| !is_file(reason))
+        .cloned()
+        .collect();
+    if files == 0 {
+        return reasons;
+    }
+    if lists_files {
+        let listed = report.left_out.iter().map(|file| comment::not_shown(file));
+        reasons.extend(listed);
+        return reasons;
+    }
+    let all = report.left_out.len();
+    let first: Vec<&str> = report.left_out.iter().map(String::as_str).collect();
+    let first = first[..all.min(FILES_NAMED)].join(", ");
+    let more = match all.saturating_sub(FILES_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more; -v lists them"),
+    };
+    let verb = if all == 1 { "was" } else { "were" };
+    reasons.push(format!(
+        "{} {verb} not shown to the model: {first}{more}.",
+        plural(all, "changed file")
+    ));
+    reasons
+}
+
+/// The threads that were open before the run.
+fn open_before(
+    lines: &mut Vec<Line>,
+    report: &Report,
+    clean: &dyn Fn(&str) -> String,
+    width: usize,
+) {
+    if report.threads.is_empty() {
+        return;
+    }
+    lines.push(Vec::new());
+    lines.push(vec![piece(Style::Strong, "Open from earlier reviews:")]);
+    let mut threads: Vec<&ThreadReport> = report.threads.iter().collect();
+    threads.sort_by(|a, b| (b.score, &a.file, a.line).cmp(&(a.score, &b.file, b.line)));
+    for thread in threads {
+        let line = thread.line.map(|line| format!(":{line}"));
+        let place = format!("{}{}", thread.file, line.unwrap_or_default());
+        let pieces = [
+            piece(Style::Strong, format!("  {}", clean(&place))),
+            piece(Style::Plain, "  "),
+            piece(style_of(thread.score), format!("{}/10", thread.score)),
+            piece(Style::Plain, format!("  {}", clean(thread.finding.trim()))),
+        ];
+        lines.extend(wrapped(&pieces, "    ", width));
+    }
+}
+
+/// Pieces of one paragraph as lines of at most `width` columns; a word that is longer has a line of its own. `indent`
+/// stands before every line but the first.
+fn wrapped(pieces: &[Piece], indent: &str, width: usize) -> Vec<Line> {
+    let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
+    let lead: String = text.chars().take_while(|c| *c == ' ').collect();
+    let options = textwrap::Options::new(width.max(20))
+        .initial_indent(&lead)
+        .subsequent_indent(indent)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let texts = textwrap::wrap(text.trim_start_matches(' '), options);
+    if let [_] = texts.as_slice() {
+        return vec![pieces.to_vec()];
+    }
+    // The first line begins as the pieces do; what follows looks like the last of them.
+    let last = pieces.last().map_or(Style::Plain, |piece| piece.style);
+    let mut lines: Vec<Line> = Vec::new();
+    for text in texts {
+        if lines.is_empty() {
+            lines.push(styled(pieces, &text));
+        } else {
+            lines.push(vec![piece(last, text)]);
+        }
+    }
+    lines
+}
+
+/// The beginning of the pieces that is this text.
+fn styled(pieces: &[Piece], text: &str) -> Line {
+    let mut rest = text;
+    let mut line = Line::new();
+    for one in pieces {
+        let (taken, left) = match rest.strip_prefix(one.text.as_str()) {
+            Some(left) => (one.text.as_str(), left),
+            None => (rest, ""),
+        };
+        if !taken.is_empty() {
+            line.push(piece(one.style, taken));
+        }
+        rest = left;
+    }
+    line
 }
 
 fn is_unsaid(finding: &FindingReport) -> bool {
@@ -122,25 +271,57 @@ fn verdict(report: &Report) -> Piece {
     }
 }
 
-fn tell(lines: &mut Vec<Line>, finding: &FindingReport, clean: &dyn Fn(&str) -> String) {
-    let score = finding.score;
-    let level = Score::new(u64::from(score)).map_or("", Score::level);
-    let style = match score {
+fn style_of(score: u8) -> Style {
+    match score {
         9.. => Style::Bad,
         5..=8 => Style::Warning,
         _ => Style::Plain,
-    };
+    }
+}
+
+fn tell(
+    lines: &mut Vec<Line>,
+    finding: &FindingReport,
+    clean: &dyn Fn(&str) -> String,
+    width: usize,
+) {
+    let score = finding.score;
+    let level = Score::new(u64::from(score)).map_or("", Score::level);
+    let style = style_of(score);
     lines.push(vec![
         piece(Style::Strong, clean(&finding.place)),
         piece(Style::Plain, "  "),
         piece(style, format!("{level} ({score}/10)")),
     ]);
-    let body = clean(finding.body.trim());
-    let body = body.lines().map(|line| match line.trim_end() {
-        "" => Vec::new(),
-        line => vec![piece(Style::Plain, format!("  {line}"))],
-    });
-    lines.extend(body);
+    let mut in_code = false;
+    for line in clean(finding.body.trim()).lines() {
+        let line = line.trim_end();
+        let is_fence = line.trim_start().starts_with("```");
+        let text = piece(Style::Plain, format!("  {line}"));
+        if line.is_empty() {
+            lines.push(Vec::new());
+        } else if in_code || is_fence || line.trim_start().starts_with('|') {
+            lines.push(vec![text]);
+        } else {
+            lines.extend(wrapped(&[text], &hanging(line), width));
+        }
+        in_code ^= is_fence;
+    }
+}
+
+/// The indent below the first words of a line of text, which may be an item of a list.
+fn hanging(line: &str) -> String {
+    let words = line.trim_start();
+    let before = line.len() - words.len();
+    let mark = words.split(' ').next().unwrap_or_default();
+    let number = mark.strip_suffix(['.', ')']).unwrap_or_default();
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let mark = if matches!(mark, "-" | "*" | "+") || is_number {
+        mark.len() + 1
+    } else {
+        0
+    };
+    " ".repeat(2 + before + mark)
 }
 
 /// Nothing where a secret spans lines, and they cannot be numbered any more.
@@ -164,21 +345,33 @@ fn show(lines: &mut Vec<Line>, code: &[CodeLine], clean: &dyn Fn(&str) -> String
     }
 }
 
-fn footer(report: &Report) -> String {
-    let unsaid = report.findings.iter().filter(|one| is_unsaid(one)).count();
-    let unsaid = match unsaid {
-        0 => String::new(),
-        count => format!(" · deliberately not said: {count}"),
-    };
+fn footer(report: &Report) -> Vec<String> {
+    let mut items = vec![report.model.clone()];
     // A review that was interrupted gives no account.
-    let spent = match report.tokens {
-        0 => String::new(),
-        number => {
-            let tokens = tokens(number, report.tokens_estimated);
-            format!(" · {tokens} · ${:.4}", report.cost_usd)
+    if report.tokens > 0 {
+        items.push(tokens(report.tokens, report.tokens_estimated));
+        items.push(cost(report.cost_usd, report.tokens));
+    }
+    let unsaid = report.findings.iter().filter(|one| is_unsaid(one)).count();
+    if unsaid > 0 {
+        items.push(format!("deliberately not said: {unsaid}"));
+    }
+    items
+}
+
+/// Items on lines of at most `width` columns.
+fn joined(items: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for item in items {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + item.chars().count() + 3 <= width => {
+                line.push_str(" · ");
+                line.push_str(item);
+            }
+            _ => lines.push(item.clone()),
         }
-    };
-    format!("{}{spent}{unsaid}", report.model)
+    }
+    lines
 }
 
 #[cfg(test)]

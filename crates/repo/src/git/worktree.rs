@@ -101,6 +101,12 @@ impl WorkTree {
             .await
     }
 
+    /// The address of the remote `origin`, as the repository's configuration has it.
+    pub async fn origin(&self) -> Result<Option<String>> {
+        self.ask(&["config", "--local", "--get", "remote.origin.url"])
+            .await
+    }
+
     /// The branch that is checked out; `None` for a detached head.
     pub async fn branch(&self) -> Result<Option<String>> {
         self.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])

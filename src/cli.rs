@@ -1,0 +1,311 @@
+//! The command line as clap reads it, with the help that people get.
+
+use clap::{Parser, Subcommand, ValueEnum};
+use opencode_reviewer::actions::Verbosity;
+use opencode_reviewer::commands::Format;
+use reviewer_agent::opencode::sandbox::SandboxSpec;
+use reviewer_core::domain::{PullRef, RepoRef};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Reviews pull requests as a senior engineer would.
+#[derive(Parser)]
+#[command(version, about)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub telling: Telling,
+}
+
+/// How much is told, and how it looks.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Telling {
+    /// Tell more: the sandbox, and every file that the model does not see
+    #[arg(short, long, global = true)]
+    verbose: bool,
+    /// Tell the result, warnings and errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// When the result has colours; NO_COLOR turns them off, too
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+}
+
+impl Telling {
+    pub fn verbosity(self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    #[command(flatten)]
+    Work(Work),
+    /// Print the table of inputs: name, default, meaning
+    #[command(after_help = "Exit codes:\n  0  always")]
+    Inputs,
+    /// Restrict this process and become another program
+    #[command(hide = true)]
+    Confine {
+        /// What the program may reach, as JSON
+        #[arg(value_parser = sandbox_spec)]
+        spec: SandboxSpec,
+        program: PathBuf,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+}
+
+const OF_ACTION: &str = "\
+Exit codes:
+  0  reviewed, or skipped; a finding that blocks fails the check, not the job
+  1  a finding blocks, and fail_job is true or the check cannot be written
+  2  the review is incomplete, or could not begin
+  143  the run was cancelled";
+
+const OF_REVIEW: &str = "\
+Exit codes:
+  0  reviewed, or skipped; a finding that blocks fails the check on the pull request, not this command
+  1  a finding blocks, and fail_job is true or the check cannot be written
+  2  the review is incomplete, or could not begin
+  130, 143  interrupted
+There is no check for `local`, so there 1 always means that a finding blocks.";
+
+const OF_LOCAL: &str = "\
+Exit codes:
+  0  no finding blocks, or there is nothing to review
+  1  a finding blocks: its score is at or above blocking_score_threshold
+  2  the review is incomplete, or could not begin
+  130, 143  interrupted
+For `review` the check on the pull request is the gate, so there blocking findings give 0 unless fail_job is true.";
+
+const OF_DOCTOR: &str = "\
+Exit codes:
+  0  a review would begin
+  2  something is broken
+  130, 143  interrupted";
+
+const OF_STATE: &str = "\
+Exit codes:
+  0  the threads are printed, whatever their status
+  2  they cannot be read";
+
+/// What needs inputs.
+#[derive(Subcommand)]
+pub enum Work {
+    /// Review the pull request of the workflow event (what the container runs)
+    #[command(after_help = OF_ACTION)]
+    Action,
+    /// Review a pull request from a shell
+    #[command(after_help = OF_REVIEW)]
+    Review {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        flags: Flags,
+        /// Print what would be posted, and post nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Review the working tree of a repository; GitHub is not asked
+    #[command(after_help = OF_LOCAL)]
+    Local {
+        /// Branch, tag or commit to compare with [default: the default branch of origin, else main, else master]
+        #[arg(long)]
+        base: Option<String>,
+        /// A directory of the repository [default: the current directory]
+        #[arg(long, value_name = "DIR")]
+        path: Option<PathBuf>,
+        /// How the findings are printed
+        #[arg(long, value_enum, default_value_t = Print::Text)]
+        format: Print,
+        /// Write the result to a file
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+        #[command(flatten)]
+        flags: Flags,
+        #[command(flatten)]
+        given: Given,
+    },
+    /// Try everything that a review of a pull request needs, and review nothing
+    #[command(after_help = OF_DOCTOR)]
+    Doctor {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        flags: Flags,
+        /// Do not ask the model, which costs a few tokens
+        #[arg(long)]
+        no_model: bool,
+    },
+    /// Show the reviewer's threads on a pull request
+    #[command(after_help = OF_STATE)]
+    State {
+        #[command(flatten)]
+        target: Target,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        /// Say which comment decided each status, and why
+        #[arg(long, conflicts_with = "json")]
+        explain: bool,
+    },
+}
+
+#[derive(clap::Args)]
+pub struct Target {
+    /// Repository as owner/name or by its address [default: git's remote origin]
+    #[arg(long)]
+    pub repo: Option<RepoRef>,
+    /// Pull request: 12, #12 or its address
+    #[arg(long)]
+    pub pr: PullRef,
+    #[command(flatten)]
+    pub given: Given,
+}
+
+/// Flags for the inputs that people set most.
+#[derive(Debug, clap::Args)]
+pub struct Flags {
+    /// The model that reviews, such as anthropic/claude-sonnet-4-5 (input model)
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    model: Option<String>,
+    /// An OpenAI-compatible endpoint in the provider's place (input model_base_url)
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// Findings scored below it, 1 to 10, are not said (input problem_score_threshold)
+    #[arg(long, value_name = "SCORE")]
+    threshold: Option<String>,
+    /// Findings scored at or above it, 1 to 10, block; off: none does (input blocking_score_threshold)
+    #[arg(long, value_name = "SCORE")]
+    blocking_threshold: Option<String>,
+}
+
+impl Flags {
+    /// The inputs that are set by flags.
+    pub fn inputs(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [
+            ("model", &self.model),
+            ("model_base_url", &self.base_url),
+            ("problem_score_threshold", &self.threshold),
+            ("blocking_score_threshold", &self.blocking_threshold),
+        ];
+        all.into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_deref()?)))
+    }
+}
+
+#[derive(clap::Args)]
+pub struct Given {
+    /// An input of the action, such as --input max_cost_usd=1 (repeatable); `opencode-reviewer inputs` lists them.
+    /// Secrets are read from OPENCODE_API_KEY or the provider's own variable, such as ANTHROPIC_API_KEY, and, for a
+    /// pull request, from GITHUB_TOKEN or GH_TOKEN
+    #[arg(long = "input", value_name = "NAME=VALUE", value_parser = pair)]
+    pub inputs: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Print {
+    Text,
+    Json,
+    Sarif,
+    Markdown,
+}
+
+impl From<Print> for Format {
+    fn from(print: Print) -> Self {
+        match print {
+            Print::Text => Self::Text,
+            Print::Json => Self::Json,
+            Print::Sarif => Self::Sarif,
+            Print::Markdown => Self::Markdown,
+        }
+    }
+}
+
+impl Work {
+    /// Inputs by arguments; none where a workflow gives them.
+    pub fn given(&self) -> Option<&Given> {
+        match self {
+            Self::Action => None,
+            Self::Local { given, .. } => Some(given),
+            Self::Review { target, .. }
+            | Self::Doctor { target, .. }
+            | Self::State { target, .. } => Some(&target.given),
+        }
+    }
+
+    pub fn flags(&self) -> Option<&Flags> {
+        match self {
+            Self::Action | Self::State { .. } => None,
+            Self::Local { flags, .. } | Self::Review { flags, .. } | Self::Doctor { flags, .. } => {
+                Some(flags)
+            }
+        }
+    }
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    text.split_once('=')
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .ok_or_else(|| "expected NAME=VALUE, such as max_cost_usd=1".into())
+}
+
+fn sandbox_spec(json: &str) -> Result<SandboxSpec, serde_json::Error> {
+    serde_json::from_str(json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn every_command_tells_its_exit_codes() {
+        let cli = Cli::command();
+        cli.clone().debug_assert();
+        for command in cli.get_subcommands().filter(|one| !one.is_hide_set()) {
+            let help = command.get_after_help().map(ToString::to_string);
+            let help = help.unwrap_or_default();
+            assert!(
+                help.starts_with("Exit codes:\n  0  "),
+                "{}",
+                command.get_name()
+            );
+        }
+        for (name, other) in [("local", "`review`"), ("review", "`local`")] {
+            let command = cli.find_subcommand(name).expect("a command");
+            let help = command.get_after_help().expect("help").to_string();
+            assert!(help.contains(other), "{name} does not tell the difference");
+        }
+    }
+
+    #[test]
+    fn flags_set_the_inputs_that_they_name() {
+        let arguments = ["x", "local", "--model", "a/b", "--threshold=7", "-v"];
+        let cli = Cli::try_parse_from(arguments).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(cli.telling.verbosity(), Verbosity::Verbose);
+        let Command::Work(work) = cli.command else {
+            panic!("another command");
+        };
+        let flags: Vec<_> = work.flags().expect("flags").inputs().collect();
+        let expected = [("model", "a/b"), ("problem_score_threshold", "7")];
+        assert_eq!(flags, expected);
+        for (name, _) in flags {
+            let known = reviewer_core::config::inputs::INPUTS.iter();
+            assert!(known.into_iter().any(|input| input.name == name), "{name}");
+        }
+    }
+}

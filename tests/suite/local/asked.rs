@@ -1,0 +1,138 @@
+//! What a person can ask of `local`, and how a mistake is answered.
+
+use super::{Machine, printed, three};
+use crate::standin::model::Script;
+use crate::standin::world::{KEY, open_folder};
+
+#[test]
+fn a_mistyped_input_is_refused_with_the_nearest_name() {
+    let machine = Machine::scripted(three(7));
+    let ran = machine.run(&["--input=modell=x/y", "--input=colour=red", "--threshold=11"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+    let told: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(
+        told[..2],
+        [
+            "error: Input colour is not known; action.yml and `opencode-reviewer inputs` list the inputs.",
+            "error: Input modell is not known; did you mean model?",
+        ]
+    );
+    assert!(
+        told[2].starts_with("error: Input problem_score_threshold is \"11\""),
+        "{told:?}"
+    );
+    assert_eq!(told.len(), 3, "{told:?}");
+    // A variable of another program is no mistake.
+    let ran = printed(
+        machine
+            .command(&["--base=search"])
+            .env("INPUT_RC", "~/.inputrc"),
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    machine.finish();
+}
+
+#[test]
+fn a_missing_key_is_asked_for_as_a_shell_gives_it() {
+    let machine = Machine::scripted(three(7));
+    let mut command = machine.command(&["--model=anthropic/claude-sonnet-4-5", "--base-url="]);
+    let ran = printed(command.env_remove("OPENCODE_API_KEY"));
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (
+            Some(2),
+            "error: The provider anthropic needs a key, and none is set; run `export ANTHROPIC_API_KEY=…` with your key.\n"
+        )
+    );
+    machine.finish();
+}
+
+#[test]
+fn flags_stand_for_inputs_and_the_result_may_go_to_a_file() {
+    let machine = Machine::scripted(three(7));
+    let elsewhere = open_folder();
+    let file = elsewhere.path().join("result.md");
+    let (path, output) = (machine.path().display(), file.display());
+    let arguments = [
+        format!("--path={path}"),
+        format!("--output={output}"),
+        "--threshold=8".to_owned(),
+        "--blocking-threshold=8".to_owned(),
+        "--format=markdown".to_owned(),
+    ];
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let ran = printed(machine.command(&arguments).current_dir(elsewhere.path()));
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
+    let told = format!("The result is in {output}.\n");
+    assert!(ran.err.ends_with(&told), "{}", ran.err);
+    let page = std::fs::read_to_string(&file).expect("the result");
+    let headline = "## OpenCode review of the working tree: 1 finding open, 1 of them blocking\n";
+    assert!(page.starts_with(headline), "{page}");
+
+    let asked = machine.world.model.requests().len();
+    let nowhere = format!("--output={}/missing/result.md", elsewhere.path().display());
+    let ran = machine.run(&[&nowhere]);
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.err.contains("is in a directory that does not exist"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(
+        machine.world.model.requests().len(),
+        asked,
+        "nothing was paid"
+    );
+    machine.finish();
+}
+
+#[test]
+fn who_asks_for_quiet_gets_the_result_alone_and_who_asks_for_more_gets_the_sandbox() {
+    let machine = Machine::scripted(three(7));
+    let quiet = machine.run(&["-q", "--color=always"]);
+    assert!(quiet.out.contains("3 findings, none of them blocking."));
+    assert!(quiet.out.starts_with("\u{1b}["), "{:?}", quiet.out);
+    let said = quiet
+        .err
+        .lines()
+        .filter(|line| !line.starts_with("warning: "));
+    assert_eq!(said.count(), 0, "{}", quiet.err);
+    let more = machine.run(&["-v"]);
+    assert!(more.err.to_lowercase().contains("sandbox"), "{}", more.err);
+    machine.finish();
+}
+
+#[test]
+fn what_the_model_will_not_see_is_told_before_it_is_asked() {
+    let machine = Machine::scripted(Script::new());
+    let line = |line: usize| format!("export const value{line} = load({line});\n");
+    for file in ["src/large.ts", "src/larger.ts"] {
+        machine.write(file, &(0..4_000).map(line).collect::<String>());
+    }
+    let small = "--input=model_context=8000";
+    let ran = machine.run(&[small]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    let told: Vec<&str> = ran.err.lines().collect();
+    assert!(told[0].starts_with("Reviewing 5 files"), "{told:?}");
+    assert_eq!(
+        told[1],
+        "2 of 5 changed files (2 do not fit the model's context) will not be shown to the model; -v lists them"
+    );
+    assert!(told[2].starts_with("1/4 diff"), "{told:?}");
+    assert_eq!(ran.out.matches("src/larger.ts").count(), 1, "{}", ran.out);
+    let ran = machine.run(&[small, "-v"]);
+    let listed = "\n  src/large.ts (the change is too large)\n";
+    assert!(ran.err.contains(listed), "{}", ran.err);
+    machine.finish();
+}
+
+#[test]
+fn a_change_that_nobody_reviews_is_known_before_opencode_starts() {
+    let machine = Machine::scripted(three(7));
+    let mut command = machine.command(&["--input=ignore=src/**"]);
+    let ran = printed(command.env("OPENCODE_BIN", "/nowhere/opencode"));
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
+    assert_eq!(ran.out, "Nothing to review: 3 ignored files.\n");
+    assert!(!ran.out.contains(KEY));
+    machine.finish();
+}
