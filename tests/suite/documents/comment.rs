@@ -47,5 +47,5 @@ fn the_comment_that_the_protocol_shows_is_read_back_with_its_signature() {
         hidden: &serde_json::to_value(&hidden).expect("JSON"),
     };
     let verdict = keys().verify(&content, hidden.kid.as_deref(), hidden.sig.as_deref());
-    assert_eq!(verdict, signature::Verdict::Ours);
+    assert_eq!(verdict, signature::SignatureCheck::Ours);
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::{PrKey, Score};
 use crate::publish::comment::tests::{finding, with_voice};
 use crate::state::block::Block;
-use crate::state::signature::{Keys, Signed, Verdict};
+use crate::state::signature::{Keys, SignatureCheck, Signed};
 
 fn posted(finding: &Finding) -> String {
     with_voice(|voice| voice.finding(finding))
@@ -131,7 +131,7 @@ fn a_comment_that_was_posted_before_findings_had_headlines_is_still_read() {
             hidden: &serde_json::to_value(&hidden).unwrap(),
         };
         let verdict = keys.verify(&content, hidden.kid.as_deref(), hidden.sig.as_deref());
-        assert_eq!(verdict, Verdict::Ours);
+        assert_eq!(verdict, SignatureCheck::Ours);
     }
 }
 
