@@ -52,7 +52,7 @@ impl State {
 
 /// A row of the table.
 #[derive(Debug)]
-struct Finding {
+struct Row {
     about: &'static str,
     state: State,
     note: String,
@@ -60,7 +60,7 @@ struct Finding {
     right: Option<Right>,
 }
 
-impl Finding {
+impl Row {
     fn new(about: &'static str, state: State, note: impl Into<String>) -> Self {
         Self {
             about,
@@ -79,7 +79,7 @@ impl Finding {
     }
 
     /// Whether the token has a right.
-    fn of(about: &'static str, right: Right, held: Result<bool, ApiError>) -> Self {
+    fn from_right(about: &'static str, right: Right, held: Result<bool, ApiError>) -> Self {
         let goes_on = matches!(right, Right::Check | Right::Resolve);
         match held {
             Ok(true) => Self::fine(about, right.line()),
@@ -103,13 +103,13 @@ impl Finding {
 /// The rows so far, each printed as soon as it is known.
 struct Rows<'a> {
     actions: &'a Actions,
-    found: RefCell<Vec<Finding>>,
+    found: RefCell<Vec<Row>>,
 }
 
 impl Rows<'_> {
-    fn tell(&self, finding: Finding) {
-        self.actions.answer(&row(&finding));
-        self.found.borrow_mut().push(finding);
+    fn tell(&self, row: Row) {
+        self.actions.answer(&line(&row));
+        self.found.borrow_mut().push(row);
     }
 
     /// The first thing without which there is no review.
@@ -174,26 +174,26 @@ async fn examined(setup: &Setup, pr: &PrKey, asks_model: bool) -> u8 {
 /// GitHub, and what the token may do there.
 async fn at_github(job: &Job<'_>, rows: &Rows<'_>) {
     rows.tell(match job.github.viewer().await {
-        Ok(login) => Finding::fine("GitHub", format!("reached as {login}")),
-        Err(error) => Finding::broken("GitHub", &error),
+        Ok(login) => Row::fine("GitHub", format!("reached as {login}")),
+        Err(error) => Row::broken("GitHub", &error),
     });
     let pull = match pull_request::found(&job.github, &job.pr).await {
         Ok(pull) => pull,
         Err(Failure(sentences)) => {
-            return rows.tell(Finding::broken("pull request", &sentences.join(" ")));
+            return rows.tell(Row::broken("pull request", &sentences.join(" ")));
         }
     };
-    rows.tell(Finding::fine("pull request", standing(&pull)));
+    rows.tell(Row::fine("pull request", standing(&pull)));
     let (repo, key, pull) = (&job.pr.repo, &job.pr, &pull);
     tokio::join!(
         async { rows.tell(commits(job, pull).await) },
         async {
             let held = job.github.may_comment(key).await;
-            rows.tell(Finding::of("comments", Right::Comment, held));
+            rows.tell(Row::from_right("comments", Right::Comment, held));
         },
         async {
             let held = job.github.may_check(repo).await;
-            rows.tell(Finding::of("check run", Right::Check, held));
+            rows.tell(Row::from_right("check run", Right::Check, held));
         },
         async { rows.tell(memory(job, pull).await) },
         async { rows.tell(conversations(job).await) },
@@ -206,13 +206,13 @@ fn standing(pull: &PullRequest) -> String {
     format!("head {}{draft}{fork}", pull.head_sha.short())
 }
 
-async fn commits(job: &Job<'_>, pull: &PullRequest) -> Finding {
+async fn commits(job: &Job<'_>, pull: &PullRequest) -> Row {
     const ABOUT: &str = "commits";
     match fetched(job, pull).await {
-        Ok(()) => Finding::fine(ABOUT, Right::Fetch.line()),
-        Err(Failure(sentences)) => Finding {
+        Ok(()) => Row::fine(ABOUT, Right::Fetch.line()),
+        Err(Failure(sentences)) => Row {
             right: Some(Right::Fetch),
-            ..Finding::broken(ABOUT, &sentences.join(" "))
+            ..Row::broken(ABOUT, &sentences.join(" "))
         },
     }
 }
@@ -232,33 +232,33 @@ async fn fetched(job: &Job<'_>, pull: &PullRequest) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn memory(job: &Job<'_>, pull: &PullRequest) -> Finding {
+async fn memory(job: &Job<'_>, pull: &PullRequest) -> Row {
     const ABOUT: &str = "memory";
     match head_records(job, &pull.head_sha).await {
-        Ok(texts) => Finding::fine(
+        Ok(texts) => Row::fine(
             ABOUT,
             format!(
                 "{} of the reviewer on the head",
                 plural(texts.len(), "check run")
             ),
         ),
-        Err(error) => Finding::new(ABOUT, State::Unknown, error.to_string()),
+        Err(error) => Row::new(ABOUT, State::Unknown, error.to_string()),
     }
 }
 
 /// Whether the token may resolve is told by conversations only.
-async fn conversations(job: &Job<'_>) -> Finding {
+async fn conversations(job: &Job<'_>) -> Row {
     const ABOUT: &str = "conversations";
     match job.github.review_threads(&job.pr).await {
         Ok((_, threads)) => match threads.iter().find(|thread| !thread.is_resolved) {
-            Some(open) => Finding::of(ABOUT, Right::Resolve, Ok(open.viewer_can_resolve)),
-            None => Finding::new(
+            Some(open) => Row::from_right(ABOUT, Right::Resolve, Ok(open.viewer_can_resolve)),
+            None => Row::new(
                 ABOUT,
                 State::Unknown,
                 "none is open to ask about; resolving them takes `contents: write`",
             ),
         },
-        Err(error) => Finding::new(ABOUT, State::Unknown, error.to_string()),
+        Err(error) => Row::new(ABOUT, State::Unknown, error.to_string()),
     }
 }
 
@@ -271,7 +271,7 @@ async fn at_home(job: &Job<'_>, rows: &Rows<'_>) -> Option<Running> {
     let running = match started {
         Ok(running) => running,
         Err(Failure(sentences)) => {
-            rows.tell(Finding::broken("OpenCode", &sentences.join(" ")));
+            rows.tell(Row::broken("OpenCode", &sentences.join(" ")));
             return None;
         }
     };
@@ -281,10 +281,10 @@ async fn at_home(job: &Job<'_>, rows: &Rows<'_>) -> Option<Running> {
         Some(_) => State::Lacking,
         None => State::Fine,
     };
-    rows.tell(Finding::new("sandbox", state, walls.to_string()));
+    rows.tell(Row::new("sandbox", state, walls.to_string()));
     rows.tell(match process.client().health(HEALTH_LIMIT).await {
-        Ok(version) => Finding::fine("OpenCode", format!("version {version}")),
-        Err(error) => Finding::broken("OpenCode", &error),
+        Ok(version) => Row::fine("OpenCode", format!("version {version}")),
+        Err(error) => Row::broken("OpenCode", &error),
     });
     Some(running)
 }
@@ -295,17 +295,17 @@ async fn at_provider(
     running: Option<&Running>,
     broken: Option<&str>,
     asks_model: bool,
-) -> Finding {
+) -> Row {
     let why = match (running, broken) {
         _ if !asks_model => "--no-model was given".to_owned(),
         (_, Some(broken)) => format!("{broken} is broken"),
         (None, None) => "OpenCode does not run".to_owned(),
         (Some(running), None) => return model(job, &running.sidecar).await,
     };
-    Finding::new("model", State::Skipped, format!("not asked, because {why}"))
+    Row::new("model", State::Skipped, format!("not asked, because {why}"))
 }
 
-async fn model(job: &Job<'_>, sidecar: &Arc<Supervisor>) -> Finding {
+async fn model(job: &Job<'_>, sidecar: &Arc<Supervisor>) -> Row {
     const ABOUT: &str = "model";
     let asked = tokio::time::timeout(job.host.setup.clock.limit(PATIENCE), answer(job, sidecar));
     match asked.await {
@@ -320,10 +320,10 @@ async fn model(job: &Job<'_>, sidecar: &Arc<Supervisor>) -> Finding {
                 used.tokens(),
                 cost(used.told.cost, used.tokens().number)
             );
-            Finding::fine(ABOUT, note)
+            Row::fine(ABOUT, note)
         }
-        Ok(Err(why)) => Finding::broken(ABOUT, &why),
-        Err(_) => Finding::broken(
+        Ok(Err(why)) => Row::broken(ABOUT, &why),
+        Err(_) => Row::broken(
             ABOUT,
             &format!(
                 "{} did not answer within {} seconds",
@@ -356,13 +356,13 @@ async fn answer(job: &Job<'_>, sidecar: &Arc<Supervisor>) -> Result<Turn, String
     }
 }
 
-fn row(finding: &Finding) -> String {
-    let (about, state) = (finding.about, finding.state.word());
-    format!("{about:<14} {state:<8} {}", finding.note)
+fn line(row: &Row) -> String {
+    let (about, state) = (row.about, row.state.word());
+    format!("{about:<14} {state:<8} {}", row.note)
 }
 
 /// The lines to write into the job, where the token lacks something.
-fn advice(found: &[Finding]) -> Option<String> {
+fn advice(found: &[Row]) -> Option<String> {
     let missing: Vec<Right> = found.iter().filter_map(|one| one.right).collect();
     if missing.is_empty() {
         return None;
@@ -382,10 +382,10 @@ mod tests {
     #[test]
     fn the_table_ends_with_the_lines_to_write() {
         let found = [
-            Finding::fine("GitHub", "reached as github-actions[bot]"),
-            Finding::of("comments", Right::Comment, Ok(false)),
-            Finding::of("check run", Right::Check, Ok(true)),
-            Finding::of("conversations", Right::Resolve, Ok(false)),
+            Row::fine("GitHub", "reached as github-actions[bot]"),
+            Row::from_right("comments", Right::Comment, Ok(false)),
+            Row::from_right("check run", Right::Check, Ok(true)),
+            Row::from_right("conversations", Right::Resolve, Ok(false)),
         ];
         let expected = "\
 GitHub         ok       reached as github-actions[bot]
@@ -398,7 +398,7 @@ To mend it, write into the job:
 permissions:
   pull-requests: write
   contents: write";
-        let rows: Vec<String> = found.iter().map(row).collect();
+        let rows: Vec<String> = found.iter().map(line).collect();
         let advice = advice(&found).unwrap();
         assert_eq!(format!("{}\n{advice}", rows.join("\n")), expected);
         assert_eq!(super::advice(&found[..1]), None);

@@ -108,11 +108,11 @@ impl Gateway {
             meter: Meter::of_session(self.0.limits, &self.0.meter),
             admission: Admission {
                 prefix: format!("{PREFIX}{session}/"),
-                upstream: Upstream::of(model)?,
+                upstream: Upstream::from_choice(model)?,
                 placeholder,
             },
             tools,
-            endpoint: Endpoint::of(model),
+            endpoint: Endpoint::from_choice(model),
             tries_at: self.0.limits.tries_at,
             fatal: Fatal::default(),
         });

@@ -15,7 +15,7 @@ fn admission(provider: &str, name: &str, key: Option<&str>, base_url: Option<&st
     };
     Admission {
         prefix: "/model/".into(),
-        upstream: Upstream::of(&choice).unwrap(),
+        upstream: Upstream::from_choice(&choice).unwrap(),
         placeholder: PLACEHOLDER.into(),
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(super) fn of(choice: &ModelChoice) -> Self {
+    pub(super) fn from_choice(choice: &ModelChoice) -> Self {
         Self {
             subject: match &choice.base_url {
                 Some(url) => format!("The model endpoint {url} (model_base_url)"),
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn endpoint(base_url: Option<&str>) -> Endpoint {
-        Endpoint::of(&ModelChoice {
+        Endpoint::from_choice(&ModelChoice {
             provider: "openai".into(),
             name: "gpt-9".into(),
             base_url: base_url.map(str::to_owned),

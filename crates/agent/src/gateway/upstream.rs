@@ -32,7 +32,7 @@ pub(super) struct Upstream {
 
 impl Upstream {
     /// The upstream of a choice, or one sentence that says why there is none.
-    pub(super) fn of(choice: &ModelChoice) -> Result<Self, String> {
+    pub(super) fn from_choice(choice: &ModelChoice) -> Result<Self, String> {
         let Some(base_url) = &choice.base_url else {
             return of_catalogue(choice);
         };
@@ -83,7 +83,7 @@ impl Upstream {
 /// Everything that is wrong with a choice of model, as sentences for the person who made it.
 #[must_use]
 pub fn problems(choice: &ModelChoice) -> Vec<String> {
-    Upstream::of(choice).err().into_iter().collect()
+    Upstream::from_choice(choice).err().into_iter().collect()
 }
 
 fn of_catalogue(choice: &ModelChoice) -> Result<Upstream, String> {

@@ -12,7 +12,7 @@ fn choice(provider: &str, name: &str, key: Option<&str>) -> ModelChoice {
 }
 
 fn addresses(provider: &str, name: &str) -> (String, Vec<String>) {
-    let upstream = Upstream::of(&choice(provider, name, Some("k"))).unwrap();
+    let upstream = Upstream::from_choice(&choice(provider, name, Some("k"))).unwrap();
     let urls = upstream
         .routes
         .iter()
@@ -87,7 +87,7 @@ fn a_model_that_differs_from_its_provider_is_asked_its_own_way() {
 fn an_endpoint_of_the_users_own_needs_neither_catalogue_nor_key() {
     let mut own = choice("azure", "gpt-5", None);
     own.base_url = Some("https://llm.example/openai/v1".into());
-    let upstream = Upstream::of(&own).unwrap();
+    let upstream = Upstream::from_choice(&own).unwrap();
     assert_eq!(upstream.routes[0].path, "chat/completions");
     assert_eq!(
         upstream.routes[0].url.as_str(),
@@ -99,7 +99,7 @@ fn an_endpoint_of_the_users_own_needs_neither_catalogue_nor_key() {
 
 #[test]
 fn free_models_are_asked_with_what_opencode_sends_itself() {
-    let upstream = Upstream::of(&choice("opencode", "big-pickle", None)).unwrap();
+    let upstream = Upstream::from_choice(&choice("opencode", "big-pickle", None)).unwrap();
     let credential = upstream.credential.unwrap();
     assert_eq!(credential.expose_secret(), "public");
 }
@@ -110,7 +110,7 @@ fn every_provider_is_either_reached_or_refused_with_the_way_out() {
     for (id, provider) in wire::providers() {
         let models = provider.models.keys().map(String::as_str);
         for name in models.chain(["a-model-of-tomorrow"]) {
-            match Upstream::of(&choice(&id, name, Some("k"))) {
+            match Upstream::from_choice(&choice(&id, name, Some("k"))) {
                 Ok(upstream) => {
                     assert!(!upstream.routes.is_empty(), "{id}");
                     for Route { path, url, .. } in upstream.routes {

@@ -37,7 +37,7 @@ impl Voice<'_> {
     pub fn review(
         &self,
         findings: &[&Finding],
-        homeless: &[&Finding],
+        unanchored_findings: &[&Finding],
         partial: bool,
         record: Option<Value>,
         figures: &Figures<'_>,
@@ -50,7 +50,7 @@ impl Voice<'_> {
             run: Some(self.run.to_owned()),
             head: Some(self.head.to_string()),
             findings: findings.iter().map(listed).collect(),
-            unanchored: homeless.iter().map(|one| unanchored(one)).collect(),
+            unanchored: unanchored_findings.iter().map(|one| unanchored(one)).collect(),
             record,
             ..Hidden::new(Kind::Manifest)
         };
@@ -62,7 +62,7 @@ impl Voice<'_> {
         let _ = write!(text, "\n\n{}", self.table(findings));
         let end = format!("{}\n\n{manifest}", self.colophon(figures));
         let mut whole = String::new();
-        for finding in homeless {
+        for finding in unanchored_findings {
             let place = format!(" · {}", code(&finding.place()));
             let _ = write!(whole, "{}\n\n", self.told(finding, &place));
         }

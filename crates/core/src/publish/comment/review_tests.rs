@@ -21,8 +21,8 @@ fn figures() -> Figures<'static> {
     }
 }
 
-fn body(findings: &[&Finding], homeless: &[&Finding], partial: bool) -> String {
-    with_voice(|voice| voice.review(findings, homeless, partial, None, &figures()))
+fn body(findings: &[&Finding], unanchored_findings: &[&Finding], partial: bool) -> String {
+    with_voice(|voice| voice.review(findings, unanchored_findings, partial, None, &figures()))
 }
 
 #[test]
