@@ -6,6 +6,7 @@ use crate::review::{lost_page, post};
 use crate::standin::model::{Answer, Script};
 use crate::standin::world::{Ran, Workflow, World};
 use serde_json::{Value, json};
+use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,7 +91,10 @@ fn an_endpoint_without_tls_is_connected_to_three_times_and_no_more() {
     std::thread::spawn(move || {
         for connection in listener.incoming() {
             counted.fetch_add(1, Ordering::Relaxed);
-            drop(connection);
+            let mut connection = connection.unwrap();
+            let _hello = connection.read(&mut [0; 4096]).unwrap();
+            // The other side may have left by now.
+            let _gone = connection.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         }
     });
     let mut workflow = world.opened();

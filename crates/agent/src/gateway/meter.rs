@@ -33,7 +33,7 @@ impl Default for Limits {
             answer_bytes: 64 << 20,
             total_bytes: 2 << 30,
             silence: Duration::from_mins(10),
-            tries_at: [2, 6].map(Duration::from_secs),
+            tries_at: [1, 3].map(Duration::from_secs),
         }
     }
 }
