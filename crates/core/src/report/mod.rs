@@ -8,5 +8,6 @@ pub mod sarif;
 pub mod summary;
 pub mod table_of_inputs;
 pub mod terminal;
+mod wrap;
 
 pub use document::Report;
