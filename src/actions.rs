@@ -2,18 +2,18 @@
 //! a line of the log can be a command, so every line we print goes through here.
 #![expect(clippy::disallowed_methods, reason = "edge: the runner's files")]
 
+mod answers;
 mod live_line;
 mod log_redactor;
 mod log_text;
 
+pub(crate) use answers::file_answers;
+pub use answers::{Look, Verbosity};
 pub use log_redactor::{LogRedactor, Registration};
 
 use live_line::{LiveLine, SharedWriter};
-use reviewer_core::report::Report;
-use reviewer_core::report::terminal::{self, Code, Layout};
 
 use reviewer_system::random;
-use reviewer_text::line::{Line, Piece};
 use reviewer_text::redact::Redactor;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -29,33 +29,6 @@ const CUT_NOTE: &str = "\n\n*The summary was cut here: GitHub shows at most 1 Mi
 const MESSAGE_LIMIT: usize = 4_000;
 /// Masking a shorter value would riddle the log with asterisks.
 const SHORTEST_MASK: usize = 6;
-
-/// How much a person wants to be told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Verbosity {
-    /// The result, warnings and errors.
-    Quiet,
-    #[default]
-    Normal,
-    Verbose,
-}
-
-/// How a result looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
-    pub colours: bool,
-    /// In columns.
-    pub width: usize,
-}
-
-impl Default for Look {
-    fn default() -> Self {
-        Self {
-            colours: false,
-            width: terminal::USUAL_WIDTH,
-        }
-    }
-}
 
 /// What tells the runner something. Outside Actions the same calls print plain lines.
 pub struct Actions {
@@ -342,69 +315,6 @@ impl Actions {
         }
     }
 
-    /// The table that a command was asked to print.
-    pub(crate) fn answer(&self, table: &str) {
-        self.print_answer(&log_text::table(&self.clean(table)));
-    }
-
-    /// The page that a command was asked to print, in colours or not.
-    pub(crate) fn answer_page(&self, page: &[Line], colours: bool) {
-        let cleaned = |piece: &Piece| Piece {
-            style: piece.style,
-            text: self.clean(&piece.text).into_owned(),
-        };
-        let page: Vec<Line> = page
-            .iter()
-            .map(|line| line.iter().map(cleaned).collect())
-            .collect();
-        self.print_answer(&log_text::page(&page, colours));
-    }
-
-    /// The report that a command was asked to print, for a person.
-    pub(crate) fn answer_report(&self, report: &Report, code: &Code) {
-        let clean = |text: &str| self.clean(text).into_owned();
-        let layout = Layout {
-            width: self.look.width,
-            lists_files: self.is_verbose(),
-        };
-        let page = terminal::page(report, code, &clean, layout);
-        self.answer_page(&page, self.look.colours);
-    }
-
-    /// A line of a result, with foreign text below it.
-    pub(crate) fn answer_quoted(&self, line: &str, foreign: &str) -> io::Result<()> {
-        if self.commands {
-            self.line(line);
-            return match foreign {
-                "" => Ok(()),
-                foreign => self.foreign(foreign),
-            };
-        }
-        let line = log_text::one_line(&self.clean(line));
-        let quoted = match foreign {
-            "" => String::new(),
-            foreign => log_text::quoted(&self.clean(foreign)),
-        };
-        self.print_answer(&format!("{line}\n{quoted}"));
-        Ok(())
-    }
-
-    /// The data that a command was asked to print.
-    pub(crate) fn answer_json(&self, value: Value) {
-        self.print_answer(&log_text::json(&self.redactor.clean_value(value)));
-    }
-
-    fn print_answer(&self, text: &str) {
-        match &self.answers {
-            Some(answers) => {
-                // Both may be the same terminal.
-                self.settle();
-                answers.write(text);
-            }
-            None => self.print(text),
-        }
-    }
-
     fn print(&self, lines: &str) {
         match &self.live {
             Some(live) => live.beside(|| self.log.write(lines)),
@@ -461,15 +371,6 @@ pub(crate) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
     }
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(content)
-}
-
-/// A file of the person's choice that takes results, without colours. It hides the same secrets.
-pub(crate) fn file_answers(actions: &Actions, path: &Path) -> io::Result<Actions> {
-    let file = std::fs::File::create(path)?;
-    let mut answers = Actions::writing_to(Box::new(file), false, None, None);
-    answers.redactor = actions.redactor.clone();
-    answers.verbosity = actions.verbosity;
-    Ok(answers)
 }
 
 /// 128 random bits: nobody who writes a value beforehand can know them.

@@ -212,7 +212,7 @@ fn inputs(
         for (name, value) in &given.inputs {
             inputs.set(name, value);
         }
-        for (name, value) in work.flags().into_iter().flat_map(|flags| flags.inputs()) {
+        for (name, value) in work.flags().into_iter().flat_map(cli::Flags::inputs) {
             inputs.set(name, value);
         }
         shell::take_secrets(&mut inputs, |name| variable(vars, name));

@@ -88,6 +88,8 @@ async fn gather_and_act(
     frame: Frame,
     unfinished: &Unfinished,
 ) -> Result<Ended, Failure> {
+    let actions = &job.host.setup.actions;
+    actions.glimpse("reading the pull request", "");
     let snapshot = job.host.scratch.directory("snapshot")?;
     let asks_model = frame.obstacle.is_none();
     let (running, facts) = tokio::join!(

@@ -113,11 +113,10 @@ impl LiveLine {
 struct Drawing(SharedWriter);
 
 impl Drawing {
-    fn moved(&self, count: usize, to: char) -> io::Result<()> {
+    fn moved(&self, count: usize, to: char) {
         if count > 0 {
             self.0.write(&format!("\u{1b}[{count}{to}"));
         }
-        Ok(())
     }
 }
 
@@ -127,19 +126,23 @@ impl TermLike for Drawing {
     }
 
     fn move_cursor_up(&self, n: usize) -> io::Result<()> {
-        self.moved(n, 'A')
+        self.moved(n, 'A');
+        Ok(())
     }
 
     fn move_cursor_down(&self, n: usize) -> io::Result<()> {
-        self.moved(n, 'B')
+        self.moved(n, 'B');
+        Ok(())
     }
 
     fn move_cursor_right(&self, n: usize) -> io::Result<()> {
-        self.moved(n, 'C')
+        self.moved(n, 'C');
+        Ok(())
     }
 
     fn move_cursor_left(&self, n: usize) -> io::Result<()> {
-        self.moved(n, 'D')
+        self.moved(n, 'D');
+        Ok(())
     }
 
     fn write_line(&self, text: &str) -> io::Result<()> {

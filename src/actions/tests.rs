@@ -9,7 +9,7 @@ mod runner;
 
 use super::*;
 use proptest::prelude::*;
-use reviewer_text::line::Style;
+use reviewer_text::line::{Line, Piece, Style};
 use runner::CANARY;
 use serde_json::json;
 use std::sync::Arc;

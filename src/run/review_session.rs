@@ -158,9 +158,9 @@ fn tell_unshown(host: &Host<'_>, change: &Change, beyond: &[String]) {
         list,
     ));
     if actions.is_verbose() {
-        files
-            .iter()
-            .for_each(|file| actions.line(&format!("  {file}")));
+        for file in &files {
+            actions.line(&format!("  {file}"));
+        }
     }
 }
 

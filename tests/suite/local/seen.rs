@@ -2,7 +2,7 @@
 
 use super::{Machine, three};
 use crate::review::{finding, post};
-use crate::standin::model::Script;
+use crate::standin::model::{Answer, Script};
 use nix::pty::openpty;
 use std::fs::File;
 use std::io::Read as _;
@@ -58,6 +58,20 @@ fn a_terminal_shows_colours_and_one_line_of_progress() {
     assert!(drawn.iter().any(|drawn| drawn.contains(act)), "{drawn:?}");
     assert!(progress.starts_with("Reviewing 3 files (+"), "{progress:?}");
     assert_eq!(progress.matches('\n').count(), 1, "{progress:?}");
+    machine.finish();
+}
+
+#[test]
+fn an_error_leaves_no_progress_on_the_terminal() {
+    let machine = Machine::with(|_| Answer::status(401, serde_json::json!({"error": "no"})));
+    let mut command = machine.command(&[]);
+    command.env("TERM", "xterm");
+    let (code, seen) = on_terminal(command);
+    assert_eq!(code, Some(2), "{seen}");
+    let last = seen.rsplit('\n').next().expect("a line");
+    let shown = last.rsplit("\r\u{1b}[2K").next().expect("what is left");
+    assert_eq!(shown.trim(), "", "{seen:?}");
+    assert!(seen.contains("error: The model endpoint "), "{seen:?}");
     machine.finish();
 }
 

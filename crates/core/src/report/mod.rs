@@ -9,6 +9,7 @@ pub mod sarif;
 pub mod summary;
 pub mod table_of_inputs;
 pub mod terminal;
+mod wrap;
 
 pub use document::Report;
 pub use last_lines::last_lines;

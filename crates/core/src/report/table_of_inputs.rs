@@ -1,7 +1,11 @@
 //! The table of inputs for a terminal. Pure.
 
+use super::wrap::{piece, wrapped};
 use crate::config::inputs::{INPUTS, Input};
-use reviewer_text::line::{Line, Piece, Style};
+use reviewer_text::line::{Line, Style};
+
+/// Before the meaning of an input.
+const INDENT: &str = "    ";
 
 /// Every input: its name, its default, its meaning.
 #[must_use]
@@ -29,22 +33,9 @@ fn row(input: &Input, width: usize) -> Vec<Line> {
         piece(Style::Strong, input.name),
         piece(Style::Faint, format!("  {default}")),
     ]];
-    let options = textwrap::Options::new(width.max(20))
-        .initial_indent("    ")
-        .subsequent_indent("    ")
-        .break_words(false)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    let help = textwrap::wrap(input.help, options);
-    lines.extend(
-        help.iter()
-            .map(|text| vec![piece(Style::Plain, text.as_ref())]),
-    );
+    let help = piece(Style::Plain, format!("{INDENT}{}", input.help));
+    lines.extend(wrapped(&[help], INDENT, width));
     lines
-}
-
-fn piece(style: Style, text: impl Into<String>) -> Piece {
-    let text = text.into();
-    Piece { style, text }
 }
 
 #[cfg(test)]

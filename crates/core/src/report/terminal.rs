@@ -2,16 +2,12 @@
 //! looks where there are colours; whoever prints them takes out what a terminal would obey.
 
 use super::document::{FindingReport, Report, ThreadReport};
+use super::wrap::{hanging, joined, piece, wrapped};
 use crate::domain::{Anchor, FileDiff, Hunk, LineKind, Score, Side};
 use crate::publish::comment;
 use reviewer_text::count::{cost, plural, tokens};
 use reviewer_text::line::{Line, Piece, Style};
 use std::collections::BTreeMap;
-
-fn piece(style: Style, text: impl Into<String>) -> Piece {
-    let text = text.into();
-    Piece { style, text }
-}
 
 /// A line of code below a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,50 +197,6 @@ fn open_before(
     }
 }
 
-/// Pieces of one paragraph as lines of at most `width` columns; a word that is longer has a line of its own. `indent`
-/// stands before every line but the first.
-fn wrapped(pieces: &[Piece], indent: &str, width: usize) -> Vec<Line> {
-    let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
-    let lead: String = text.chars().take_while(|c| *c == ' ').collect();
-    let options = textwrap::Options::new(width.max(20))
-        .initial_indent(&lead)
-        .subsequent_indent(indent)
-        .break_words(false)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    let texts = textwrap::wrap(text.trim_start_matches(' '), options);
-    if let [_] = texts.as_slice() {
-        return vec![pieces.to_vec()];
-    }
-    // The first line begins as the pieces do; what follows looks like the last of them.
-    let last = pieces.last().map_or(Style::Plain, |piece| piece.style);
-    let mut lines: Vec<Line> = Vec::new();
-    for text in texts {
-        if lines.is_empty() {
-            lines.push(styled(pieces, &text));
-        } else {
-            lines.push(vec![piece(last, text)]);
-        }
-    }
-    lines
-}
-
-/// The beginning of the pieces that is this text.
-fn styled(pieces: &[Piece], text: &str) -> Line {
-    let mut rest = text;
-    let mut line = Line::new();
-    for one in pieces {
-        let (taken, left) = match rest.strip_prefix(one.text.as_str()) {
-            Some(left) => (one.text.as_str(), left),
-            None => (rest, ""),
-        };
-        if !taken.is_empty() {
-            line.push(piece(one.style, taken));
-        }
-        rest = left;
-    }
-    line
-}
-
 fn is_unsaid(finding: &FindingReport) -> bool {
     matches!(finding.fate, "suppressed" | "withdrawn" | "combined")
 }
@@ -309,21 +261,6 @@ fn tell(
     }
 }
 
-/// The indent below the first words of a line of text, which may be an item of a list.
-fn hanging(line: &str) -> String {
-    let words = line.trim_start();
-    let before = line.len() - words.len();
-    let mark = words.split(' ').next().unwrap_or_default();
-    let number = mark.strip_suffix(['.', ')']).unwrap_or_default();
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    let mark = if matches!(mark, "-" | "*" | "+") || is_number {
-        mark.len() + 1
-    } else {
-        0
-    };
-    " ".repeat(2 + before + mark)
-}
-
 /// Nothing where a secret spans lines, and they cannot be numbered any more.
 fn show(lines: &mut Vec<Line>, code: &[CodeLine], clean: &dyn Fn(&str) -> String) {
     let texts: Vec<&str> = code.iter().map(|line| line.text.as_str()).collect();
@@ -357,21 +294,6 @@ fn footer(report: &Report) -> Vec<String> {
         items.push(format!("deliberately not said: {unsaid}"));
     }
     items
-}
-
-/// Items on lines of at most `width` columns.
-fn joined(items: &[String], width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for item in items {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + item.chars().count() + 3 <= width => {
-                line.push_str(" · ");
-                line.push_str(item);
-            }
-            _ => lines.push(item.clone()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

@@ -1,0 +1,111 @@
+//! Results: what a command was asked to print. They have a stream of their own in a shell, so that another program can read
+//! them; foreign text in them commands neither a terminal nor a runner.
+
+use super::{Actions, log_text};
+use reviewer_core::report::Report;
+use reviewer_core::report::terminal::{self, Code, Layout};
+use reviewer_text::line::{Line, Piece};
+use serde_json::Value;
+use std::io;
+use std::path::Path;
+
+/// How much a person wants to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Verbosity {
+    /// The result, warnings and errors.
+    Quiet,
+    #[default]
+    Normal,
+    Verbose,
+}
+
+/// How a result looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    pub colours: bool,
+    /// In columns.
+    pub width: usize,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            colours: false,
+            width: terminal::USUAL_WIDTH,
+        }
+    }
+}
+
+impl Actions {
+    /// The table that a command was asked to print.
+    pub(crate) fn answer(&self, table: &str) {
+        self.print_answer(&log_text::table(&self.clean(table)));
+    }
+
+    /// The page that a command was asked to print, in colours or not.
+    pub(crate) fn answer_page(&self, page: &[Line], colours: bool) {
+        let cleaned = |piece: &Piece| Piece {
+            style: piece.style,
+            text: self.clean(&piece.text).into_owned(),
+        };
+        let page: Vec<Line> = page
+            .iter()
+            .map(|line| line.iter().map(cleaned).collect())
+            .collect();
+        self.print_answer(&log_text::page(&page, colours));
+    }
+
+    /// The report that a command was asked to print, for a person.
+    pub(crate) fn answer_report(&self, report: &Report, code: &Code) {
+        let clean = |text: &str| self.clean(text).into_owned();
+        let layout = Layout {
+            width: self.look.width,
+            lists_files: self.is_verbose(),
+        };
+        let page = terminal::page(report, code, &clean, layout);
+        self.answer_page(&page, self.look.colours);
+    }
+
+    /// A line of a result, with foreign text below it.
+    pub(crate) fn answer_quoted(&self, line: &str, foreign: &str) -> io::Result<()> {
+        if self.commands {
+            self.line(line);
+            return match foreign {
+                "" => Ok(()),
+                foreign => self.foreign(foreign),
+            };
+        }
+        let line = log_text::one_line(&self.clean(line));
+        let quoted = match foreign {
+            "" => String::new(),
+            foreign => log_text::quoted(&self.clean(foreign)),
+        };
+        self.print_answer(&format!("{line}\n{quoted}"));
+        Ok(())
+    }
+
+    /// The data that a command was asked to print.
+    pub(crate) fn answer_json(&self, value: Value) {
+        self.print_answer(&log_text::json(&self.redactor.clean_value(value)));
+    }
+
+    fn print_answer(&self, text: &str) {
+        match &self.answers {
+            Some(answers) => {
+                // Both may be the same terminal.
+                self.settle();
+                answers.write(text);
+            }
+            None => self.print(text),
+        }
+    }
+}
+
+/// A file of the person's choice that takes results, without colours. It hides the same secrets.
+pub(crate) fn file_answers(actions: &Actions, path: &Path) -> io::Result<Actions> {
+    let file = std::fs::File::create(path)?;
+    let mut answers = Actions::writing_to(Box::new(file), false, None, None);
+    answers.redactor = actions.redactor.clone();
+    answers.verbosity = actions.verbosity;
+    Ok(answers)
+}
