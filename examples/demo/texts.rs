@@ -71,7 +71,7 @@ fn terminal(world: &World) -> io::Result<String> {
     let usual = world.command(&world.opened(), &[]);
     let kept = ["PATH", "HOME", "TMPDIR", "OPENCODE_BIN", "OPENCODE_REVIEWER_TIME_SCALE"];
     let variables = usual.get_envs().filter(|(name, _)| kept.iter().any(|kept| name == kept));
-    let mut command = Command::new(usual.get_program());
+    let mut command = Command::new(std::path::absolute(usual.get_program())?);
     command
         .args(["local", "--base", "origin/main", "--input=model=standin/scripted"])
         .arg(format!("--input=model_base_url={}", world.model.url()))

@@ -78,7 +78,7 @@ fn findings_above_the_threshold_are_said_and_those_below_are_not() {
     let page = review["body"].as_str().unwrap();
     let place = format!("src/page.ts:{}", said[0]["line"]);
     assert!(page.starts_with("### 1 finding\n\n| | Where | Finding |\n"), "{page}");
-    let row = format!("| 🟠 7 | [{place}](http");
+    let row = format!("| 🟠&nbsp;7 | [{place}](http");
     assert!(page.contains(&row) && page.contains(") | The last page is lost. |\n"), "{page}");
     assert!(page.contains(" · 3 files · standin/scripted · cost unknown · "), "{page}");
     assert!(

@@ -118,7 +118,7 @@ impl From<&FindingReport> for Row {
                 (None, _) => format!("{place} (not published)"),
             },
             finding: cell(&finding.finding),
-            since: "this run".into(),
+            since: "this&nbsp;run".into(),
         }
     }
 }
@@ -156,7 +156,7 @@ fn open(out: &mut String, report: &Report) {
     for row in rows {
         let _ = writeln!(
             out,
-            "| {} {} | {} | {} | {} |",
+            "| {}&nbsp;{} | {} | {} | {} |",
             dot(report, row.score),
             row.score,
             row.place,

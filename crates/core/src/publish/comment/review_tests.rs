@@ -67,7 +67,7 @@ fn a_file_name_cannot_break_the_table_or_call_anybody() {
     let row = review.lines().nth(4).unwrap();
     assert_eq!(
         row,
-        "| 🟠 7 | [a`@octocat`\\|b\\]\\(x).ts:8](https://github.com/octo/shop/blob/\
+        "| 🟠&nbsp;7 | [a`@octocat`\\|b\\]\\(x).ts:8](https://github.com/octo/shop/blob/\
          b0d63d1e3554f51be51c63421a254d61288447e6/a%60%40octocat%60%7Cb%5D%28x%29.ts#L8) | The last page is lost. |"
     );
     assert!(review.contains("· `` a`@octocat`|b](x).ts:8 ``\n"), "{review}");
