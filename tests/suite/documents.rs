@@ -170,7 +170,13 @@ fn the_comment_that_the_documents_show_is_one_that_was_posted() {
         let score = visible.assessment().expect("an assessment").score;
         let (words, fold) = comment.split_once("\n\n---\n\n").expect("a rule");
         let headline = format!(" Logic · {score}/10");
-        assert!(words.lines().next().is_some_and(|line| line.ends_with(&headline)), "{words}");
+        assert!(
+            words
+                .lines()
+                .next()
+                .is_some_and(|line| line.ends_with(&headline)),
+            "{words}"
+        );
         let why = format!("Not right? Reply here, and it is judged again. · Why {score}/10");
         let opening = format!("<details><summary><sub>{why}</sub></summary>\n\n```rmcoc\n");
         assert!(fold.starts_with(&opening), "{fold}");

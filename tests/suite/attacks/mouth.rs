@@ -170,7 +170,10 @@ fn m10_security_raises_a_score_once() {
     let inputs = &mut ground.workflow.inputs;
     inputs.insert("sensitivity".into(), "high".into());
     let comment = ground.attacked([].into()).comment();
-    assert!(comment.contains("** Security · 9/10 · blocks\n"), "{comment}");
+    assert!(
+        comment.contains("** Security · 9/10 · blocks\n"),
+        "{comment}"
+    );
 }
 
 #[test]
