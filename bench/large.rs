@@ -85,6 +85,8 @@ fn discuss(world: &World, comments: usize) -> Result<()> {
         run: "4711.1",
         fork: false,
         mention: "@review-my-code-bot",
+        blocking: Score::new(9),
+        page: "https://github.com/octo/shop/pull/1",
     };
     for number in 0..comments / IN_A_THREAD {
         let body = voice.finding(&finding(number)?);

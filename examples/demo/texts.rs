@@ -69,11 +69,24 @@ fn terminal(world: &World) -> io::Result<String> {
     }
     world.model.becomes(script::reviewer().into_behaviour());
     let usual = world.command(&world.opened(), &[]);
-    let kept = ["PATH", "HOME", "TMPDIR", "OPENCODE_BIN", "OPENCODE_REVIEWER_TIME_SCALE"];
-    let variables = usual.get_envs().filter(|(name, _)| kept.iter().any(|kept| name == kept));
-    let mut command = Command::new(usual.get_program());
+    let kept = [
+        "PATH",
+        "HOME",
+        "TMPDIR",
+        "OPENCODE_BIN",
+        "OPENCODE_REVIEWER_TIME_SCALE",
+    ];
+    let variables = usual
+        .get_envs()
+        .filter(|(name, _)| kept.iter().any(|kept| name == kept));
+    let mut command = Command::new(std::path::absolute(usual.get_program())?);
     command
-        .args(["local", "--base", "origin/main", "--input=model=standin/scripted"])
+        .args([
+            "local",
+            "--base",
+            "origin/main",
+            "--input=model=standin/scripted",
+        ])
         .arg(format!("--input=model_base_url={}", world.model.url()))
         .current_dir(folder.path().join("shop"))
         .env_clear()

@@ -22,7 +22,6 @@ use reviewer_core::state::record::Record;
 use reviewer_core::state::spending::{self, Allowances};
 use reviewer_system::random;
 use std::collections::HashMap;
-use std::time::Duration;
 
 /// Judges the open threads that wait for it, answers the questions, and reviews the change unless a record covers it.
 pub(crate) async fn hold(
@@ -122,7 +121,6 @@ async fn publish(
 ) -> Sent {
     let all_said = evidence(job, Some(&held.end), record, staged, &Sent::default(), 0);
     let details = check.page().or_else(|| job.url());
-    let took: Duration = held.passes.iter().map(|pass| pass.took).sum();
     let cost = held.used.told.cost;
     let model = job.host.model().to_string();
     let outbox = Outbox {
@@ -130,7 +128,7 @@ async fn publish(
             files: facts.change.diffs.len(),
             model: &model,
             cost_usd: (cost > 0.0 || outcome::prices_known(&job.host)).then_some(cost),
-            seconds: took.as_secs(),
+            seconds: held.passes.iter().map(|pass| pass.took.as_secs()).sum(),
             details: details.as_deref(),
         },
         voice: job.voice(&facts.pull),

@@ -5,12 +5,14 @@ import { AnsiUp } from "ansi_up";
 import hljs from "highlight.js/lib/common";
 import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
 const WIDTH = 820;
+/** A picture above this size is taken again with fewer pixels. */
+const MOST_BYTES = 300_000;
 const BROWSERS = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const FLAGS = [
   "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -60,7 +62,7 @@ const diffRow = ({ mark, old, now, text }) => {
 
 const said = (user, body) => `
   <div class="said"><div class="avatar">O</div><div class="words">
-    <div class="who"><b>${escape(user ?? "github-actions[bot]")}</b> <span class="bot">bot</span> <span class="when">2 minutes ago</span></div>
+    <div class="who"><b>${escape((user ?? "github-actions").replace("[bot]", ""))}</b> <span class="bot">bot</span> <span class="when">2 minutes ago</span></div>
     <div class="markdown-body">${rendered(body)}</div></div></div>`;
 
 const thread = (comment) => `
@@ -68,12 +70,6 @@ const thread = (comment) => `
     <table class="diff">${diffLines(comment).map(diffRow).join("")}</table>
     ${said(comment.user, comment.body)}
     <div class="reply"><div>Reply…</div></div></div>`;
-
-/** The first thread is folded, as people meet it; the last shows what is inside. */
-const opened = (html) => {
-  const at = html.lastIndexOf("<details><summary><sub>Not right?");
-  return at < 0 ? html : `${html.slice(0, at)}<details open>${html.slice(at + "<details>".length)}`;
-};
 
 function terminal(text) {
   // What a line of progress draws is erased before the result is printed.
@@ -84,7 +80,7 @@ function terminal(text) {
 }
 
 const PAGE = `
-  body { margin: 0; background: #fff; font: 14px/1.5 -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", Helvetica, Arial, sans-serif; color: #1f2328; }
+  body { margin: 0; background: #fff; font: 14px/1.5 -apple-system, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif; color: #1f2328; }
   #page { width: ${WIDTH}px; box-sizing: border-box; padding: 16px; }
   .markdown-body { font-size: 14px; font-family: inherit; }
   .markdown-body details { margin-bottom: 8px; }
@@ -93,8 +89,8 @@ const PAGE = `
   .box { border: 1px solid #d1d9e0; border-radius: 6px; margin-bottom: 16px; overflow: hidden; }
   .box:last-child { margin-bottom: 0; }
   .file { background: #f6f8fa; border-bottom: 1px solid #d1d9e0; padding: 8px 12px; font: 12px monospace; }
-  .diff { width: 100%; border-collapse: collapse; font: 12px/20px monospace; border-bottom: 1px solid #d1d9e0; }
-  .diff td { white-space: pre; padding: 0 8px; } .diff .n { width: 24px; text-align: right; color: #59636e; } .diff .m { width: 8px; padding-right: 0; }
+  .diff { width: 100%; table-layout: fixed; border-collapse: collapse; font: 12px/20px monospace; border-bottom: 1px solid #d1d9e0; }
+  .diff td { white-space: pre; padding: 0 8px; } .diff .n { box-sizing: border-box; width: 40px; text-align: right; color: #59636e; } .diff .m { box-sizing: border-box; width: 20px; padding-right: 0; }
   .diff .added { background: #dafbe1; } .diff .removed { background: #ffebe9; }
   .said { display: flex; gap: 12px; padding: 12px 16px; }
   .avatar { flex: none; width: 28px; height: 28px; border-radius: 50%; background: #1f2328; color: #fff; text-align: center; line-height: 28px; font-size: 13px; }
@@ -112,11 +108,14 @@ const PAGE = `
 `;
 
 const { comments, reviews, checks } = JSON.parse(read("posted.json"));
-comments.sort((one, other) => one.path.localeCompare(other.path) || one.line - other.line);
+// The gravest first, by their dots; then by place.
+const grave = ({ body }) => ["🔴", "🟠", "🟡"].findIndex((dot) => body.startsWith(dot));
+comments.sort((one, other) => grave(one) - grave(other) || one.path.localeCompare(other.path) || one.line - other.line);
 const check = checks.at(-1);
 const failed = check.conclusion === "failure";
 const pages = {
-  comments: opened(comments.slice(0, 3).map(thread).join("")),
+  // One that blocks and one that does not: the first and the last.
+  comments: [comments.at(0), comments.at(-1)].map(thread).join(""),
   review: `<div class="box">${reviews.map(({ user, body }) => said(user, body)).join("")}</div>`,
   check: `<div class="box"><div class="title"><span class="${failed ? "red" : "green"}">${failed ? "✕" : "✓"}</span>
     <b>OpenCode review</b> <span class="when">${escape(check.title ?? "")}</span></div>
@@ -132,10 +131,15 @@ if (!executablePath) {
 }
 mkdirSync(pictures, { recursive: true });
 const browser = await chromium.launch({ executablePath, args: FLAGS, headless: true });
-const page = await browser.newPage({ viewport: { width: WIDTH, height: 600 }, deviceScaleFactor: 2 });
 for (const [name, html] of Object.entries(pages)) {
-  await page.setContent(`<!doctype html><meta charset="utf-8"><style>${styles}${PAGE}</style><div id="page">${html}</div>`);
-  await page.locator("#page").screenshot({ path: join(pictures, `${name}.png`) });
-  console.log(`${name}.png`);
+  const path = join(pictures, `${name}.png`);
+  for (const deviceScaleFactor of [2, 1.5, 1]) {
+    const page = await browser.newPage({ viewport: { width: WIDTH, height: 600 }, deviceScaleFactor });
+    await page.setContent(`<!doctype html><meta charset="utf-8"><style>${styles}${PAGE}</style><div id="page">${html}</div>`);
+    await page.locator("#page").screenshot({ path });
+    await page.close();
+    if (statSync(path).size <= MOST_BYTES) break;
+  }
+  console.log(`${name}.png, ${Math.round(statSync(path).size / 1000)} kB`);
 }
 await browser.close();

@@ -77,10 +77,19 @@ fn findings_above_the_threshold_are_said_and_those_below_are_not() {
     );
     let page = review["body"].as_str().unwrap();
     let place = format!("src/page.ts:{}", said[0]["line"]);
-    assert!(page.starts_with("### 1 finding\n\n| | Where | Finding |\n"), "{page}");
-    let row = format!("| 🟠 7 | [{place}](http");
-    assert!(page.contains(&row) && page.contains(") | The last page is lost. |\n"), "{page}");
-    assert!(page.contains(" · 3 files · standin/scripted · cost unknown · "), "{page}");
+    assert!(
+        page.starts_with("### 1 finding\n\n| | Where | Finding |\n"),
+        "{page}"
+    );
+    let row = format!("| 🟠&nbsp;7 | [{place}](http");
+    assert!(
+        page.contains(&row) && page.contains(") | The last page is lost. |\n"),
+        "{page}"
+    );
+    assert!(
+        page.contains(" · 3 files · standin/scripted · cost unknown · "),
+        "{page}"
+    );
     assert!(
         !review.to_string().contains("The name d"),
         "a suppressed finding is nowhere on the pull request"
@@ -159,16 +168,28 @@ fn many_findings_of_many_passes_are_one_review() {
     let raised = " Raised by 2: security, and the README speaks of payments.\\\"";
     assert!(injection.contains(raised), "{injection}");
     let page = review["body"].as_str().unwrap();
-    assert!(page.starts_with("### 3 findings: 1 blocks the merge\n"), "{page}");
-    let lines: Vec<&str> = ran.log.lines().rev().take(3).collect();
-    assert!(lines[2].starts_with("Reviewed octo/shop#1 at "), "{}", ran.log);
     assert!(
-        lines[1].starts_with("Result: 1 blocking finding open. http") && lines[1].contains("/runs/"),
+        page.starts_with("### 3 findings: 1 blocks the merge\n"),
+        "{page}"
+    );
+    let lines: Vec<&str> = ran.log.lines().rev().take(3).collect();
+    assert!(
+        lines[2].starts_with("Reviewed octo/shop#1 at "),
+        "{}",
+        ran.log
+    );
+    assert!(
+        lines[1].starts_with("Result: 1 blocking finding open. http")
+            && lines[1].contains("/runs/"),
         "{}",
         ran.log
     );
     let way = "fix the 🔴 finding and push, or let somebody with write access close it: with ";
-    assert!(lines[0].starts_with(&format!("To open the gate: {way}")), "{}", ran.log);
+    assert!(
+        lines[0].starts_with(&format!("To open the gate: {way}")),
+        "{}",
+        ran.log
+    );
     assert_eq!(
         world
             .github
@@ -183,8 +204,14 @@ fn many_findings_of_many_passes_are_one_review() {
     let check = world.github.expect_check_run();
     assert_eq!(check.conclusion.as_deref(), Some("failure"));
     let page = check.summary.unwrap_or_default();
-    assert!(page.starts_with("## 🔴 3 findings open, 1 of them blocks\n"), "{page}");
-    assert!(page.contains(&format!("**To turn this check green:** {way}")), "{page}");
+    assert!(
+        page.starts_with("## 🔴 3 findings open, 1 of them blocks\n"),
+        "{page}"
+    );
+    assert!(
+        page.contains(&format!("**To turn this check green:** {way}")),
+        "{page}"
+    );
     assert!(page.contains("`blocking_score_threshold` is 9."), "{page}");
     world.finish();
 }

@@ -80,7 +80,10 @@ mod tests {
     #[test]
     fn a_time_is_told_in_two_units_at_most() {
         let seen = [0, 59, 60, 100, 3_600, 3_960].map(duration);
-        assert_eq!(seen, ["0 s", "59 s", "1 m 0 s", "1 m 40 s", "1 h 0 m", "1 h 6 m"]);
+        assert_eq!(
+            seen,
+            ["0 s", "59 s", "1 m 0 s", "1 m 40 s", "1 h 0 m", "1 h 6 m"]
+        );
     }
 
     #[test]

@@ -16,7 +16,9 @@ pub fn sentence(text: &str) -> String {
     }
     // Behind a word, because a line that begins like a list or a quote would be read as one.
     let cleaned = clean(&format!("{BEFORE}{line}"));
-    let shown = cleaned.strip_prefix(BEFORE).map(|text| escaped(text.trim()));
+    let shown = cleaned
+        .strip_prefix(BEFORE)
+        .map(|text| escaped(text.trim()));
     match shown {
         Some(shown) if is_words(&shown) => shown,
         _ => code(&line),
@@ -209,7 +211,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_words_is_code() {
-        for text in ["[x](@octocat)", "[a]: //b", "<b>@octocat</b>", "**@**octocat"] {
+        for text in [
+            "[x](@octocat)",
+            "[a]: //b",
+            "<b>@octocat</b>",
+            "**@**octocat",
+        ] {
             let shown = sentence(text);
             assert!(is_words(&shown), "{text:?} became {shown:?}");
             assert_eq!(active(&format!("🔴 **{shown}** x")), Vec::<String>::new());

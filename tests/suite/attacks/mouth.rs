@@ -118,12 +118,10 @@ fn m8_the_secrets_of_a_run_do_not_leave_in_its_own_words() {
     let text = "It holds <<{bearer}>>, <<{password}>> and <<{placeholder}>>.";
     let aftermath = Ground::with(Channel::Body, &[says(text)]).attacked([].into());
     let comment = aftermath.comment();
-    let gone = "\\[redacted: secret of this run]";
-    assert_eq!(
-        comment.matches(gone.trim_start_matches('\\')).count(),
-        3,
-        "{comment}"
-    );
+    let gone = "[redacted: secret of this run]";
+    let (text, folded) = comment.split_once("\n\n---\n").expect("a rule");
+    assert_eq!(text.matches(gone).count(), 3, "{comment}");
+    assert_eq!(folded.matches(gone).count(), 3, "the prompt: {comment}");
 }
 
 #[test]
@@ -172,7 +170,10 @@ fn m10_security_raises_a_score_once() {
     let inputs = &mut ground.workflow.inputs;
     inputs.insert("sensitivity".into(), "high".into());
     let comment = ground.attacked([].into()).comment();
-    assert!(comment.contains("** Security · 9/10 · blocks\n"), "{comment}");
+    assert!(
+        comment.contains("** Security · 9/10 · blocks\n"),
+        "{comment}"
+    );
 }
 
 #[test]

@@ -63,7 +63,10 @@ mod tests {
         (report.green, report.passes) = (None, Vec::new());
         report.verdict = "findings".into();
         let lines = last_lines(&report, "2 findings open", None);
-        assert!(lines[0].ends_with("3 files, reviewed before; the model was not asked."), "{lines:?}");
+        assert!(
+            lines[0].ends_with("3 files, reviewed before; the model was not asked."),
+            "{lines:?}"
+        );
         assert_eq!(lines[1], "Result: 2 findings open.");
         assert_eq!(lines[2], "The gate is open: nothing that was found blocks.");
     }

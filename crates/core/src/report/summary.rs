@@ -118,7 +118,7 @@ impl From<&FindingReport> for Row {
                 (None, _) => format!("{place} (not published)"),
             },
             finding: cell(&finding.finding),
-            since: "this run".into(),
+            since: "this&nbsp;run".into(),
         }
     }
 }
@@ -156,7 +156,7 @@ fn open(out: &mut String, report: &Report) {
     for row in rows {
         let _ = writeln!(
             out,
-            "| {} {} | {} | {} | {} |",
+            "| {}&nbsp;{} | {} | {} | {} |",
             dot(report, row.score),
             row.score,
             row.place,
@@ -555,9 +555,19 @@ pub(super) mod tests {
             ("blocking", 1, 1, "🔴 1 finding open, and it blocks"),
             ("blocking", 4, 1, "🔴 4 findings open, 1 of them blocks"),
             ("blocking", 4, 2, "🔴 4 findings open, 2 of them block"),
-            ("blocking", 0, 0, "🔴 Held back by another pull request of the same head"),
+            (
+                "blocking",
+                0,
+                0,
+                "🔴 Held back by another pull request of the same head",
+            ),
             ("incomplete", 0, 0, "⚠️ The review is incomplete"),
-            ("incomplete", 1, 0, "⚠️ The review is incomplete, 1 finding open"),
+            (
+                "incomplete",
+                1,
+                0,
+                "⚠️ The review is incomplete, 1 finding open",
+            ),
         ] {
             assert_eq!(said(verdict, open, blocking), words);
         }
@@ -571,7 +581,10 @@ pub(super) mod tests {
             ..sample()
         };
         let page = markdown(&report, Page::Check);
-        assert!(page.contains("36,140 tokens, cost unknown, 4 m 10 s"), "{page}");
+        assert!(
+            page.contains("36,140 tokens, cost unknown, 4 m 10 s"),
+            "{page}"
+        );
         assert!(!page.contains("$0.0000"), "{page}");
     }
 

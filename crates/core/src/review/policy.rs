@@ -79,7 +79,10 @@ impl Weights {
     /// The sentence about a score that is higher than the one that the model gave, for the end of the assessment.
     #[must_use]
     pub(crate) fn raised(&self, case: &Case, to: Score) -> Option<String> {
-        let by = to.get().checked_sub(case.score.get()).filter(|by| *by > 0)?;
+        let by = to
+            .get()
+            .checked_sub(case.score.get())
+            .filter(|by| *by > 0)?;
         let why = match self.promotion(case) {
             Some(why) => format!("security, and {why}"),
             None => format!("it combines {} smaller findings", case.combines),
@@ -163,7 +166,10 @@ mod tests {
             ..case(2)
         };
         let said = raised(&weights(), &many);
-        assert_eq!(said.as_deref(), Some("Raised by 3: it combines 5 smaller findings."));
+        assert_eq!(
+            said.as_deref(),
+            Some("Raised by 3: it combines 5 smaller findings.")
+        );
     }
 
     fn case(n: u64) -> Case {

@@ -71,7 +71,9 @@ impl Voice<'_> {
             empty if empty.is_empty() => String::new(),
             words => format!("**{words}** "),
         };
-        let category = finding.category.map(|category| format!("{} · ", word(category)));
+        let category = finding
+            .category
+            .map(|category| format!("{} · ", word(category)));
         let category = category.unwrap_or_default();
         let blocks = if blocks(score, self.blocking) {
             " · blocks"

@@ -33,12 +33,37 @@ fn the_headline_is_the_finding_with_its_category_and_what_it_weighs() {
     let nine = Score::new(9);
     let security = Some(Category::Security);
     for (score, category, blocking, end) in [
-        (10, security, nine, "🔴 **The last page is lost.** Security · 10/10 · blocks"),
-        (10, security, None, "🟠 **The last page is lost.** Security · 10/10"),
-        (8, Some(Category::Rules), nine, "🟠 **The last page is lost.** Rules · 8/10"),
+        (
+            10,
+            security,
+            nine,
+            "🔴 **The last page is lost.** Security · 10/10 · blocks",
+        ),
+        (
+            10,
+            security,
+            None,
+            "🟠 **The last page is lost.** Security · 10/10",
+        ),
+        (
+            8,
+            Some(Category::Rules),
+            nine,
+            "🟠 **The last page is lost.** Rules · 8/10",
+        ),
         (7, None, nine, "🟠 **The last page is lost.** 7/10"),
-        (6, Some(Category::Docs), nine, "🟡 **The last page is lost.** Docs · 6/10"),
-        (5, None, Score::new(5), "🔴 **The last page is lost.** 5/10 · blocks"),
+        (
+            6,
+            Some(Category::Docs),
+            nine,
+            "🟡 **The last page is lost.** Docs · 6/10",
+        ),
+        (
+            5,
+            None,
+            Score::new(5),
+            "🔴 **The last page is lost.** 5/10 · blocks",
+        ),
     ] {
         assert_eq!(headline(score, category, blocking), end);
     }
@@ -70,8 +95,14 @@ fn a_hostile_sentence_stays_a_headline() {
         found.assessment.finding = hostile.into();
         let comment = posted(&found);
         let line = first_line(&comment);
-        assert!(line.starts_with("🟠 **") && line.ends_with("** Logic · 7/10"), "{line}");
-        assert!(!line.contains("<b>") && !line.contains("</details>"), "{line}");
+        assert!(
+            line.starts_with("🟠 **") && line.ends_with("** Logic · 7/10"),
+            "{line}"
+        );
+        assert!(
+            !line.contains("<b>") && !line.contains("</details>"),
+            "{line}"
+        );
         let block = block::parse(&comment);
         let read = block.visible.and_then(|visible| visible.assessment());
         assert_eq!(read, Some(found.assessment), "{comment}");
@@ -167,7 +198,9 @@ fn a_fence_a_quote_or_a_list_stands_below_the_headline() {
 
 #[test]
 fn the_prompt_for_an_agent_names_place_finding_and_remedy_in_a_fence_of_its_own() {
-    let comment = posted(&finding("Round up:\n\n````ts\nMath.ceil(x)\n````\n\ncc @octocat"));
+    let comment = posted(&finding(
+        "Round up:\n\n````ts\nMath.ceil(x)\n````\n\ncc @octocat",
+    ));
     let (_, prompt) = comment
         .split_once("<details><summary><sub>Prompt for a coding agent</sub></summary>\n\n")
         .unwrap();

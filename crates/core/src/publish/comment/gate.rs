@@ -34,7 +34,10 @@ pub fn by_closing(closing: &Closing<'_>) -> String {
     let dismiss = match (closing.can_sign, closing.fork) {
         (false, _) => String::new(),
         (true, true) => {
-            let command = code(&format!("{} dismiss <link to the comment>", closing.mention));
+            let command = code(&format!(
+                "{} dismiss <link to the comment>",
+                closing.mention
+            ));
             format!("with {command} in the pull request's conversation, or ")
         }
         (true, false) => {

@@ -93,7 +93,7 @@ impl Voice<'_> {
         for (index, finding) in sorted.iter().enumerate() {
             let score = finding.assessment.score;
             let row = format!(
-                "\n| {} {score} | {} | {} |",
+                "\n| {}&nbsp;{score} | {} | {} |",
                 dot(score, self.blocking),
                 self.link(finding),
                 cell(&finding.assessment.finding, LONGEST_CELL)

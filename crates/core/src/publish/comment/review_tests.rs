@@ -33,7 +33,10 @@ fn the_review_counts_the_findings_and_lists_them_with_the_gravest_first() {
         start: Some(4),
         line: 6,
     };
-    insta::assert_snapshot!("review", body(&[&scored(7), &removed, &scored(5)], &[], false));
+    insta::assert_snapshot!(
+        "review",
+        body(&[&scored(7), &removed, &scored(5)], &[], false)
+    );
 }
 
 #[test]
@@ -54,8 +57,12 @@ fn the_title_says_how_many_block() {
 fn a_finding_without_a_place_in_the_diff_is_told_in_full_below_the_table() {
     let found = scored(7);
     let partial = body(&[&found], &[&found], true);
-    assert!(partial.contains("\n\nThe review was not completed; these"), "{partial}");
-    let whole = "|\n\n🟠 **The last page is lost.** Logic · 7/10 · `src/page.ts:8`\n\nIt is lost.\n\n<sub>";
+    assert!(
+        partial.contains("\n\nThe review was not completed; these"),
+        "{partial}"
+    );
+    let whole =
+        "|\n\n🟠 **The last page is lost.** Logic · 7/10 · `src/page.ts:8`\n\nIt is lost.\n\n<sub>";
     assert!(partial.contains(whole), "{partial}");
 }
 
@@ -67,10 +74,13 @@ fn a_file_name_cannot_break_the_table_or_call_anybody() {
     let row = review.lines().nth(4).unwrap();
     assert_eq!(
         row,
-        "| 🟠 7 | [a`@octocat`\\|b\\]\\(x).ts:8](https://github.com/octo/shop/blob/\
+        "| 🟠&nbsp;7 | [a`@octocat`\\|b\\]\\(x).ts:8](https://github.com/octo/shop/blob/\
          b0d63d1e3554f51be51c63421a254d61288447e6/a%60%40octocat%60%7Cb%5D%28x%29.ts#L8) | The last page is lost. |"
     );
-    assert!(review.contains("· `` a`@octocat`|b](x).ts:8 ``\n"), "{review}");
+    assert!(
+        review.contains("· `` a`@octocat`|b](x).ts:8 ``\n"),
+        "{review}"
+    );
     assert!(!crate::event::mentions(&review, "@octocat"), "{review}");
 }
 
@@ -95,7 +105,10 @@ fn a_host_of_its_own_is_linked_to_and_no_page_to_nothing() {
     let found = scored(7);
     let linked = |page| with_voice(|voice| Voice { page, ..*voice }.address(&found));
     let ghes = linked("https://ghe.example/octo/shop/pull/1").unwrap();
-    assert!(ghes.starts_with("https://ghe.example/octo/shop/blob/b0d63d1"), "{ghes}");
+    assert!(
+        ghes.starts_with("https://ghe.example/octo/shop/blob/b0d63d1"),
+        "{ghes}"
+    );
     assert_eq!(linked(""), None);
 }
 
