@@ -15,8 +15,8 @@ use reviewer_core::review::limits::Used;
 use reviewer_core::review::sidecar_events::Turn;
 use reviewer_github::{ApiError, DryRun, PullRequest};
 use reviewer_repo::git::Repository;
-use std::cell::RefCell;
 use reviewer_text::count::{cost, plural};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 

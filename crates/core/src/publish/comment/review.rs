@@ -50,7 +50,10 @@ impl Voice<'_> {
             run: Some(self.run.to_owned()),
             head: Some(self.head.to_string()),
             findings: findings.iter().map(listed).collect(),
-            unanchored: unanchored_findings.iter().map(|one| unanchored(one)).collect(),
+            unanchored: unanchored_findings
+                .iter()
+                .map(|one| unanchored(one))
+                .collect(),
             record,
             ..Hidden::new(Kind::Manifest)
         };
