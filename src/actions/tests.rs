@@ -383,7 +383,8 @@ fn on_a_terminal_progress_is_one_line_and_whatever_follows_stands_above_it() {
     actions.glimpse("1/4 diff", "reading src/\u{1b}[2Ja\nb.ts");
     actions.warning("Hear this.");
     let text = log.text();
-    assert!(text.contains("⠋ 1/4 diff · 0:0"), "{text:?}");
+    let spins = |line: &str| line.starts_with(|c| ('⠀'..='⣿').contains(&c));
+    assert!(spins(&text) && text.contains(" 1/4 diff · 0:0"), "{text:?}");
     let last = shown(&text);
     assert_eq!(last[0], "warning: Hear this.");
     assert!(last[1].ends_with(" · reading src/a\\nb.ts"), "{last:?}");
