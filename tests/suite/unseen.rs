@@ -429,7 +429,7 @@ fn a_large_change_is_reviewed_whole_in_parts() {
     }
     assert!((0..3_000).all(|line| shown(&format!("value99x{line} ="))));
     assert!(shown("Pass 1 of 4, part 2 of "), "{}", ran.log);
-    assert!(ran.log.contains("pass 1 of 4, part 5 of 5"), "{}", ran.log);
+    assert!(ran.log.contains("1/4 diff, part 5 of 5"), "{}", ran.log);
     world.github.take_writes();
     world.finish();
 }
