@@ -30,7 +30,7 @@ const MESSAGE_LIMIT: usize = 4_000;
 /// Masking a shorter value would riddle the log with asterisks.
 const SHORTEST_MASK: usize = 6;
 
-/// What tells the runner something. Outside Actions the same calls print plain lines.
+/// Writes to the runner: its log, its commands and its files. Outside Actions the same calls print plain lines.
 pub struct Actions {
     log: SharedWriter,
     /// Takes results and nothing else. `None`: the log takes them, too.
@@ -122,7 +122,7 @@ impl Actions {
         self
     }
 
-    /// How results look.
+    /// Returns the look of results.
     #[must_use]
     pub(crate) fn look(&self) -> Look {
         self.look
@@ -266,7 +266,7 @@ impl Actions {
         }
     }
 
-    /// What a stage has come to: a line of the log. On a terminal the live line has told it already.
+    /// Logs the progress of a stage. On a terminal the live line has told it already.
     pub(crate) fn progress(&self, line: &str) {
         if self.live.is_none() || self.is_verbose() {
             self.line(line);

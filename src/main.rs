@@ -77,12 +77,12 @@ fn variable<'a>(vars: &'a [(String, String)], name: &str) -> Option<&'a str> {
         .filter(|value| !value.is_empty())
 }
 
-/// Whether a person sees it, on a terminal that understands more than text.
+/// Returns true if a person sees the stream, on a terminal that understands more than text.
 fn is_shown(stream: &impl IsTerminal, vars: &[(String, String)]) -> bool {
     stream.is_terminal() && variable(vars, "TERM").is_some_and(|kind| kind != "dumb")
 }
 
-/// How a result looks on standard output.
+/// Returns the look of a result on standard output.
 fn look(telling: Telling, vars: &[(String, String)]) -> Look {
     const WIDTHS: (u16, u16) = (40, 120);
     let stdout = std::io::stdout();
@@ -223,8 +223,8 @@ fn inputs(
     Ok(inputs)
 }
 
-/// Where a command writes. A runner reads the log of a review on standard output; everywhere else standard output has the
-/// result and nothing else.
+/// Opens the outputs of a command. A runner reads the log of a review on standard output; everywhere else standard
+/// output has the result and nothing else.
 fn actions(
     environment: &Environment,
     vars: &[(String, String)],

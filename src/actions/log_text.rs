@@ -7,7 +7,7 @@ use reviewer_text::prose::strip;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// What the runner takes for a command anywhere in a line, and the same without that power.
+/// The mark that the runner takes for a command anywhere in a line, and the same without that power.
 const LEGACY: (&str, &str) = ("##[", "## [");
 
 /// Marks each line of foreign text. It begins with blanks, because matchers for compilers' messages, which other
@@ -151,7 +151,7 @@ fn lines(text: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// What begins with ESC, or with the one character that stands for ESC and another.
+/// Removes the sequences that begin with ESC, or with the one character that stands for ESC and another.
 fn without_sequences(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

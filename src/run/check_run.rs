@@ -115,7 +115,7 @@ async fn created(job: &Job<'_>, check: &NewCheckRun) -> Result<u64, ApiError> {
     }
 }
 
-/// Where GitHub shows a check run.
+/// Returns the address of a check run's page on GitHub.
 fn page(job: &Job<'_>, id: u64) -> Option<String> {
     let server = &job.host.setup.environment.server_url;
     let is_there = !job.host.config.dry_run;

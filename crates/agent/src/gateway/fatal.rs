@@ -105,7 +105,7 @@ impl Endpoint {
     }
 }
 
-/// Why a connection could not be made, in words that people search for.
+/// Returns why a connection could not be made, in words that people search for.
 pub(super) fn connect_cause(error: &reqwest::Error, url: &Url, limit: Duration) -> String {
     if error.is_timeout() {
         return format!("no connection within {} s", limit.as_secs());

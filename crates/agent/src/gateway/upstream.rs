@@ -1,5 +1,5 @@
-//! Where a model is reached: decided by our own table and the user's inputs, never by the sidecar. Pure, so that
-//! every provider of the catalogue can be asked in a test.
+//! The address of a model's endpoint: decided by the gateway's own table and the user's inputs, never by the sidecar.
+//! Pure, so that every provider of the catalogue can be asked in a test.
 
 use super::adapters::{ADAPTERS, Adapter, Call, ENDPOINT, ModelIn, OF_AN_ACCOUNT, SIGNING};
 use super::wire;
@@ -7,19 +7,19 @@ use reqwest::Url;
 use reviewer_core::config::{self, ModelChoice};
 use secrecy::SecretString;
 
-/// What OpenCode sends to a provider with free models when it has no key.
+/// The keys that OpenCode sends to providers with free models when it has none.
 const KEYLESS: &[(&str, &str)] = &[("opencode", "public")];
 
 /// One path that the sidecar may ask for.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) path: String,
-    /// Where it leads.
+    /// The address that requests to the path are sent to.
     pub(super) url: Url,
     pub(super) call: Call,
 }
 
-/// Where the requests of a run go, and what they carry.
+/// The endpoint of a run's requests: its routes, the model and the key.
 #[derive(Debug, Clone)]
 pub(super) struct Upstream {
     pub(super) routes: Vec<Route>,

@@ -124,7 +124,7 @@ fn without_user(host: &str) -> &str {
 }
 
 impl RepoRef {
-    /// Whether it can be on the server of this address.
+    /// Returns true if it can be on the server of this address.
     #[must_use]
     pub fn is_on(&self, server_url: &str) -> bool {
         let server = server_url

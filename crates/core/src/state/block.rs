@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::Range;
 
-/// What a comment of ours does to its thread.
+/// The effect of a comment of the reviewer on its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -23,7 +23,7 @@ pub enum Kind {
     Manifest,
 }
 
-/// Whether we closed the conversation on GitHub when we resolved a thread.
+/// The state of the conversation on GitHub after the reviewer resolved a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Conversation {
@@ -163,7 +163,7 @@ impl From<&Assessment> for Visible {
     }
 }
 
-/// What a comment holds for machines.
+/// The parts of a comment that are for machines.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Block {
     pub visible: Option<Visible>,
