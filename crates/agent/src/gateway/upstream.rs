@@ -37,7 +37,7 @@ impl Upstream {
             return of_catalogue(choice);
         };
         Self::at(base_url, &ENDPOINT, &choice.name, choice.key.clone()).ok_or_else(|| {
-            format!("Input model_base_url is {base_url:?}; accepted is an http or https URL.")
+            format!("Input model_base_url is {base_url:?}; expected an http or https URL.")
         })
     }
 
@@ -150,7 +150,7 @@ fn unknown<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> String {
         .map(|near| format!(" Did you mean {near}?"))
         .unwrap_or_default();
     format!(
-        "model names the provider {wanted:?}, which OpenCode does not know.{near} Accepted is provider/name with \
+        "model names the provider {wanted:?}, which OpenCode does not know.{near} Expected provider/name with \
          a provider of OpenCode's catalogue, or any name together with model_base_url."
     )
 }

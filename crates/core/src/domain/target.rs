@@ -23,11 +23,11 @@ pub struct PullRef {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoTarget {
     #[error(
-        "accepted is a number, such as 12 or #12, or the address of a pull request, such as https://github.com/owner/name/pull/12"
+        "expected a number, such as 12 or #12, or the address of a pull request, such as https://github.com/owner/name/pull/12"
     )]
     Pull,
     #[error(
-        "accepted is owner/name, or the address of a repository, such as https://github.com/owner/name"
+        "expected owner/name, or the address of a repository, such as https://github.com/owner/name"
     )]
     Repo,
 }

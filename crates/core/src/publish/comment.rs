@@ -41,7 +41,7 @@ pub struct Voice<'a> {
     pub run: &'a str,
     /// True if the pull request comes from a fork, where a reply by itself starts nothing.
     pub fork: bool,
-    /// The name that we answer to, with its `@`.
+    /// The name that the reviewer answers to, with its `@`.
     pub mention: &'a str,
     /// Scores from here on block; `None`: none does.
     pub blocking: Option<Score>,
@@ -50,7 +50,7 @@ pub struct Voice<'a> {
 }
 
 impl Voice<'_> {
-    /// The body of a draft, by which our drafts are told from a person's.
+    /// The body of a draft, by which the reviewer's drafts are told from a person's.
     #[must_use]
     pub fn draft() -> String {
         "A draft that tries where comments can stand; it is deleted at once.\n\n<!-- rmcoc:draft -->"
@@ -131,7 +131,7 @@ impl Voice<'_> {
             Effect::Reopen => behind("The problem is back.", body),
             Effect::DevelopersWord => {
                 let lead = format!(
-                    "{RESOLVED_MARKER}\n\nWe do not agree, and nobody else reviews this pull request: the \
+                    "{RESOLVED_MARKER}\n\nThe reviewer does not agree, and nobody else reviews this pull request: the \
                      developer's word stands."
                 );
                 behind(&lead, body)
@@ -305,8 +305,8 @@ fn call(people: &[String]) -> String {
     format!("{}: please decide whether this holds.", names.join(", "))
 }
 
-/// The model's text behind words of ours, or below them where it begins with anything but words: in the middle of a line
-/// a fence or a quote is no longer what it was cleaned as.
+/// The model's text behind the reviewer's words, or below them where it begins with anything but words: in the middle of a
+/// line a fence or a quote is no longer what it was cleaned as.
 fn behind(lead: &str, text: &str) -> String {
     let text = clean(text);
     let gap = if begins_with_words(&text) {
@@ -417,9 +417,9 @@ pub fn corrected_claim(place: &str, claimed: bool) -> String {
     )
 }
 
-/// Another run said it while this one was under way.
+/// The recheck before posting found that another run has said it while this one was under way.
 #[must_use]
-pub fn said_meanwhile(thread: &Thread) -> String {
+pub fn said_before_recheck(thread: &Thread) -> String {
     format!("said in thread {} while this run was under way", thread.id)
 }
 
@@ -493,14 +493,14 @@ pub fn not_shown(file: &str) -> String {
     format!("Not shown to the model: {file}.")
 }
 
-/// The warning where reviews of ours are there and no record of what they cost.
+/// The warning where the pull request has reviews, and no record of what they cost.
 #[must_use]
 pub fn half_counts_as_spent() -> &'static str {
-    "The pull request has reviews of ours, but no record of what they cost can be read; half of the day's \
+    "The pull request has reviews of this reviewer, but no record of what they cost can be read; half of the day's \
      limits counts as spent. Keep an old key as a second state_key to have its records read."
 }
 
-/// A run that was to ask a model has no sidecar; only a mistake of ours leads here.
+/// A run that was to ask a model has no sidecar; only a mistake in the reviewer leads here.
 pub const NO_SIDECAR: &str =
     "The model was to be asked, but OpenCode was not started; please report this.";
 
@@ -564,7 +564,7 @@ pub fn head_failed(error: &dyn std::fmt::Display) -> String {
     )
 }
 
-/// Somebody else's check has our name.
+/// Somebody else's check has the name of the reviewer's.
 #[must_use]
 pub fn another_check(apps: &[String]) -> String {
     format!(
@@ -709,7 +709,7 @@ pub fn check_cancelled() -> (&'static str, &'static str) {
 #[must_use]
 pub fn check_abandoned() -> (&'static str, &'static str) {
     (
-        "Ended without a word",
+        "Abandoned",
         "The run that opened this check has ended without concluding it; a later one has taken its place.",
     )
 }
@@ -952,7 +952,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_we_say_ourselves_asks_nothing_of_us() {
+    fn what_the_reviewer_says_itself_asks_nothing_of_it() {
         let help = help("@bot");
         let state = with_voice(|voice| voice.state(Verdict::Clean, &Tally::default(), "@bot"));
         assert!(!crate::event::mentions(&help, "@bot"), "{help}");
