@@ -1,5 +1,5 @@
 //! The runner's side: workflow commands on the log, and the files it reads after the step. Separate, because
-//! a line of the log can be a command, so every line we print goes through here.
+//! a line of the log can be a command, so every printed line goes through here.
 #![expect(clippy::disallowed_methods, reason = "edge: the runner's files")]
 
 mod answers;
@@ -252,7 +252,7 @@ impl Actions {
         }
     }
 
-    /// One line of our own. It may quote foreign text, so it is made unable to be a command.
+    /// One line of the reviewer's own. It may quote foreign text, so it is made unable to be a command.
     pub fn line(&self, line: &str) {
         if self.commands || self.verbosity > Verbosity::Quiet {
             self.print(&format!("{}\n", log_text::one_line(&self.clean(line))));
@@ -362,7 +362,7 @@ pub(crate) fn read_event(path: Option<&Path>) -> Result<Value, String> {
     })
 }
 
-/// Writes a file into the workspace, for the steps after us. A link that a checkout put in its place is removed
+/// Writes a file into the workspace, for the steps after this one. A link that a checkout put in its place is removed
 /// and not followed.
 pub(crate) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
     match std::fs::remove_file(path) {

@@ -274,7 +274,7 @@ const OUR_CRATES: [&str; 7] = [
 ];
 
 /// Whatever is told besides the run's own lines may quote foreign text, the words of a panic included. Libraries tell
-/// everything that passes through them when they are asked to debug, so only ours are.
+/// everything that passes through them when they are asked to debug, so only this program's are.
 fn logging(debug: bool, redactor: &LogRedactor) {
     let errors = Errors(redactor.clone());
     let of_panic = errors.clone();

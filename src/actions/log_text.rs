@@ -59,21 +59,22 @@ pub(super) fn stopped(text: &str, token: &str) -> String {
     format!("::stop-commands::{token}\n{quoted}::{token}::\n")
 }
 
-/// A message of ours that may quote foreign text: its first line begins it, the others are marked.
+/// A message of the reviewer that may quote foreign text: its first line begins it, the others are marked.
 pub(super) fn message(text: &str) -> String {
     let lines = lines(text);
     let shown: Vec<String> = lines.iter().map(|line| inert(line)).collect();
     format!("{}\n", shown.join(&format!("\n{MARK}")))
 }
 
-/// Lines that are all ours in shape, such as a table whose cells may be foreign.
+/// Lines in a shape of the reviewer's own, such as a table whose cells may be foreign.
 pub(super) fn table(text: &str) -> String {
     let lines = lines(text);
     let shown: Vec<String> = lines.iter().map(|line| inert(line)).collect();
     format!("{}\n", shown.join("\n"))
 }
 
-/// Lines of pieces whose words may be foreign. Colours are ours alone, and a line that had to be changed has none.
+/// Lines of pieces whose words may be foreign. Colours are the reviewer's alone, and a line that had to be changed has
+/// none.
 pub(super) fn page(page: &[Line], colours: bool) -> String {
     let mut out = String::new();
     for line in page {

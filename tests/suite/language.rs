@@ -24,8 +24,9 @@ static FIRST_PERSON: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b([Ww]e|[Oo]urs?|us)\b").unwrap());
 
 /// An inverted sentence about a value.
-static INVERTED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\b([Aa]ccepted|[Rr]eviewed|[Bb]elieved|[Hh]eard) (is|are)\b").unwrap());
+static INVERTED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\b([Aa]ccepted|[Rr]eviewed|[Bb]elieved|[Hh]eard) (is|are)\b").unwrap()
+});
 
 /// The line break of a string that goes on in the next line.
 static CONTINUED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\\\n\s*").unwrap());

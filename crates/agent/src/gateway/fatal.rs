@@ -37,7 +37,7 @@ impl Fatal {
         let found = receiver.wait_for(Option::is_some).await;
         match found.ok().and_then(|found| found.clone()) {
             Some(sentence) => sentence,
-            // The sender is ours, so it is still there.
+            // `self` holds a sender, so the channel is open.
             None => std::future::pending().await,
         }
     }

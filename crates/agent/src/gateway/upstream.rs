@@ -107,7 +107,7 @@ fn of_catalogue(choice: &ModelChoice) -> Result<Upstream, String> {
         .ok_or_else(|| unreachable(wanted, "its address is not known"))
 }
 
-/// The adapter, if we can stand between it and its provider.
+/// The adapter, if the gateway can stand between it and its provider.
 fn adapter(provider: &str, npm: &str, url: Option<&str>) -> Result<&'static Adapter, String> {
     if SIGNING.contains(&npm) || SIGNING.contains(&provider) {
         let why = "it takes signed requests or a sign-in where others take a key";

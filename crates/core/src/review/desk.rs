@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 
 /// On this level and above, the rubric asks for the merge to be blocked.
 const CRITICAL: u8 = 9;
-/// No comment of ours needs more; GitHub's own limit is far above.
+/// No comment of the reviewer needs more; GitHub's own limit is far above.
 const MAX_BODY: usize = 20_000;
 const MAX_SENTENCES: usize = 4_000;
 /// More than this in one run is a runaway model, not a review.

@@ -9,7 +9,7 @@ use crate::review::sidecar_events::{Turn, TurnError};
 #[derive(Debug)]
 pub enum Ended {
     Turn(Turn),
-    /// By us.
+    /// By the reviewer.
     Stopped(Stopped),
     /// The sidecar is gone, or hangs.
     Lost(String),

@@ -108,7 +108,7 @@ pub struct TurnError {
 }
 
 impl TurnError {
-    /// Our name for an endpoint whose answers are not those of a model.
+    /// The reviewer's name for an endpoint whose answers are not those of a model.
     pub const EMPTY_ANSWERS: &str = "EmptyAnswers";
 
     #[must_use]
@@ -161,7 +161,7 @@ impl fmt::Display for TurnError {
 pub struct ProviderInfo {
     pub id: String,
     pub name: String,
-    /// The variables that would hold its key. Empty for one that only our configuration knows.
+    /// The variables that would hold its key. Empty for one that only the reviewer's configuration knows.
     pub env: Vec<String>,
     /// OpenCode could call it now: it has a key, or (OpenCode Zen's free models) needs none.
     pub connected: bool,

@@ -15,7 +15,7 @@ pub enum Kind {
     Finding,
     Keep,
     Answer,
-    /// We no longer insist; a person closes the thread.
+    /// The reviewer no longer insists; a person closes the thread.
     Concede,
     Resolve,
     Escalate,
@@ -193,7 +193,7 @@ pub fn render_hidden(hidden: &Hidden) -> String {
 
 const OPEN: &str = "<!-- rmcoc:1 ";
 const CLOSE: &str = " -->";
-/// A block of ours is a few kilobytes; anything of this size is somebody else's.
+/// A block of the reviewer is a few kilobytes; anything of this size is somebody else's.
 const MAX_JSON: usize = 70_000;
 
 /// The last block of a comment, if it has one. Quoted, indented, tilde-fenced and nested ones are text.

@@ -74,7 +74,8 @@ impl Desk {
         thread.status == Status::Resolved && !here.any(|diff| diff.holds(hash))
     }
 
-    /// Somebody who made this very point here before us. What blocks is said all the same: the gate hangs on it.
+    /// Somebody who made this very point here before the reviewer. What blocks is said all the same: the gate hangs on
+    /// it.
     pub(super) fn said_by_another(&self, finding: &Finding) -> Option<&Remark> {
         if self.would_block(finding) {
             return None;
