@@ -1,5 +1,5 @@
 //! The runner's side: workflow commands on the log, and the files it reads after the step. Separate, because
-//! a line of the log can be a command, so every line we print goes through here.
+//! a line of the log can be a command, so every printed line goes through here.
 #![expect(clippy::disallowed_methods, reason = "edge: the runner's files")]
 
 mod answers;
@@ -30,7 +30,7 @@ const MESSAGE_LIMIT: usize = 4_000;
 /// Masking a shorter value would riddle the log with asterisks.
 const SHORTEST_MASK: usize = 6;
 
-/// What tells the runner something. Outside Actions the same calls print plain lines.
+/// Writes to the runner: its log, its commands and its files. Outside Actions the same calls print plain lines.
 pub struct Actions {
     log: SharedWriter,
     /// Takes results and nothing else. `None`: the log takes them, too.
@@ -122,7 +122,7 @@ impl Actions {
         self
     }
 
-    /// How results look.
+    /// Returns the look of results.
     #[must_use]
     pub(crate) fn look(&self) -> Look {
         self.look
@@ -252,7 +252,7 @@ impl Actions {
         }
     }
 
-    /// One line of our own. It may quote foreign text, so it is made unable to be a command.
+    /// One line of the reviewer's own. It may quote foreign text, so it is made unable to be a command.
     pub fn line(&self, line: &str) {
         if self.commands || self.verbosity > Verbosity::Quiet {
             self.print(&format!("{}\n", log_text::one_line(&self.clean(line))));
@@ -266,7 +266,7 @@ impl Actions {
         }
     }
 
-    /// What a stage has come to: a line of the log. On a terminal the live line has told it already.
+    /// Logs the progress of a stage. On a terminal the live line has told it already.
     pub(crate) fn progress(&self, line: &str) {
         if self.live.is_none() || self.is_verbose() {
             self.line(line);
@@ -362,7 +362,7 @@ pub(crate) fn read_event(path: Option<&Path>) -> Result<Value, String> {
     })
 }
 
-/// Writes a file into the workspace, for the steps after us. A link that a checkout put in its place is removed
+/// Writes a file into the workspace, for the steps after this one. A link that a checkout put in its place is removed
 /// and not followed.
 pub(crate) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
     match std::fs::remove_file(path) {

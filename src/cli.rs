@@ -18,7 +18,7 @@ pub struct Cli {
     pub telling: Telling,
 }
 
-/// How much is told, and how it looks.
+/// The flags for the amount and the look of the output.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Telling {
     /// Tell more: the sandbox, and every file that the model does not see
@@ -59,7 +59,7 @@ pub enum Command {
     /// Restrict this process and become another program
     #[command(hide = true)]
     Confine {
-        /// What the program may reach, as JSON
+        /// The resources that the program may reach, as JSON
         #[arg(value_parser = sandbox_spec)]
         spec: SandboxSpec,
         program: PathBuf,
@@ -102,7 +102,7 @@ Exit codes:
   0  the threads are printed, whatever their status
   2  they cannot be read";
 
-/// What needs inputs.
+/// The commands that need inputs.
 #[derive(Subcommand)]
 pub enum Work {
     /// Review the pull request of the workflow event (what the container runs)
@@ -128,7 +128,7 @@ pub enum Work {
         /// A directory of the repository [default: the current directory]
         #[arg(long, value_name = "DIR")]
         path: Option<PathBuf>,
-        /// How the findings are printed
+        /// The format of the findings
         #[arg(long, value_enum, default_value_t = Print::Text)]
         format: Print,
         /// Write the result to a file

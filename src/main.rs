@@ -77,12 +77,12 @@ fn variable<'a>(vars: &'a [(String, String)], name: &str) -> Option<&'a str> {
         .filter(|value| !value.is_empty())
 }
 
-/// Whether a person sees it, on a terminal that understands more than text.
+/// Returns true if a person sees the stream, on a terminal that understands more than text.
 fn is_shown(stream: &impl IsTerminal, vars: &[(String, String)]) -> bool {
     stream.is_terminal() && variable(vars, "TERM").is_some_and(|kind| kind != "dumb")
 }
 
-/// How a result looks on standard output.
+/// Returns the look of a result on standard output.
 fn look(telling: Telling, vars: &[(String, String)]) -> Look {
     const WIDTHS: (u16, u16) = (40, 120);
     let stdout = std::io::stdout();
@@ -223,8 +223,8 @@ fn inputs(
     Ok(inputs)
 }
 
-/// Where a command writes. A runner reads the log of a review on standard output; everywhere else standard output has the
-/// result and nothing else.
+/// Opens the outputs of a command. A runner reads the log of a review on standard output; everywhere else standard
+/// output has the result and nothing else.
 fn actions(
     environment: &Environment,
     vars: &[(String, String)],
@@ -274,7 +274,7 @@ const OUR_CRATES: [&str; 7] = [
 ];
 
 /// Whatever is told besides the run's own lines may quote foreign text, the words of a panic included. Libraries tell
-/// everything that passes through them when they are asked to debug, so only ours are.
+/// everything that passes through them when they are asked to debug, so only this program's are.
 fn logging(debug: bool, redactor: &LogRedactor) {
     let errors = Errors(redactor.clone());
     let of_panic = errors.clone();

@@ -1,6 +1,6 @@
-//! Our own environment, taken in once and then emptied. The block that a process was started with stays readable in
-//! `/proc` for as long as it lives, whatever it does to its variables, so this process starts itself anew without
-//! them and gets them through a file that has no name.
+//! The process's own environment, taken in once and then emptied. The block that a process was started with stays
+//! readable in `/proc` for as long as it lives, whatever it does to its variables, so this process starts itself anew
+//! without them and gets them through a file that has no name.
 #![expect(
     clippy::disallowed_methods,
     reason = "edge: the one place that reads the environment"
@@ -36,8 +36,8 @@ const KEPT: [&str; 11] = [
     "LLVM_PROFILE_FILE",
 ];
 
-/// The variables that this program was started with. When it returns, no other process can read them from us, nor
-/// anything else that we will hold in memory.
+/// The variables that this program was started with. When it returns, no other process can read them from this one, nor
+/// anything else that it will hold in memory.
 pub fn variables(program: &Path) -> Result<Vec<(String, String)>> {
     if std::env::var_os(SEALED).is_none() {
         return Err(start_anew(program)).context("The environment could not be emptied");
@@ -77,7 +77,7 @@ fn seal() -> Result<File> {
     Ok(file)
 }
 
-/// Reads the file that stands in for our input, and puts nothing in its place.
+/// Reads the file that stands in for standard input, and puts nothing in its place.
 fn unsealed() -> Result<Vec<(String, String)>> {
     let mut text = Vec::new();
     std::io::stdin().lock().read_to_end(&mut text)?;

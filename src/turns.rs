@@ -186,7 +186,7 @@ impl Tasks<'_> {
         Ok(())
     }
 
-    /// Whether anything was done that is worth to be published.
+    /// Returns true if there is anything to publish.
     fn has_results(&self, outcome: &Outcome) -> bool {
         let found = self.desk.with(|desk| {
             let (entries, replies) = desk.publishable();

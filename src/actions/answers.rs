@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::io;
 use std::path::Path;
 
-/// How much a person wants to be told.
+/// The amount that a person wants to be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Verbosity {
     /// The result, warnings and errors.
@@ -19,7 +19,7 @@ pub enum Verbosity {
     Verbose,
 }
 
-/// How a result looks.
+/// The look of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     pub colours: bool,

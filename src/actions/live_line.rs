@@ -31,7 +31,7 @@ impl fmt::Debug for SharedWriter {
     }
 }
 
-/// How often the spinner turns.
+/// The time between two frames of the spinner.
 const TICK: Duration = Duration::from_millis(100);
 const SPINNER: &str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ";
 const TEMPLATE: &str = "{spinner} {stage} · {clock}{wide_msg}";

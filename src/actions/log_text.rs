@@ -7,7 +7,7 @@ use reviewer_text::prose::strip;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// What the runner takes for a command anywhere in a line, and the same without that power.
+/// The mark that the runner takes for a command anywhere in a line, and the same without that power.
 const LEGACY: (&str, &str) = ("##[", "## [");
 
 /// Marks each line of foreign text. It begins with blanks, because matchers for compilers' messages, which other
@@ -59,21 +59,22 @@ pub(super) fn stopped(text: &str, token: &str) -> String {
     format!("::stop-commands::{token}\n{quoted}::{token}::\n")
 }
 
-/// A message of ours that may quote foreign text: its first line begins it, the others are marked.
+/// A message of the reviewer that may quote foreign text: its first line begins it, the others are marked.
 pub(super) fn message(text: &str) -> String {
     let lines = lines(text);
     let shown: Vec<String> = lines.iter().map(|line| inert(line)).collect();
     format!("{}\n", shown.join(&format!("\n{MARK}")))
 }
 
-/// Lines that are all ours in shape, such as a table whose cells may be foreign.
+/// Lines in a shape of the reviewer's own, such as a table whose cells may be foreign.
 pub(super) fn table(text: &str) -> String {
     let lines = lines(text);
     let shown: Vec<String> = lines.iter().map(|line| inert(line)).collect();
     format!("{}\n", shown.join("\n"))
 }
 
-/// Lines of pieces whose words may be foreign. Colours are ours alone, and a line that had to be changed has none.
+/// Lines of pieces whose words may be foreign. Colours are the reviewer's alone, and a line that had to be changed has
+/// none.
 pub(super) fn page(page: &[Line], colours: bool) -> String {
     let mut out = String::new();
     for line in page {
@@ -151,7 +152,7 @@ fn lines(text: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// What begins with ESC, or with the one character that stands for ESC and another.
+/// Removes the sequences that begin with ESC, or with the one character that stands for ESC and another.
 fn without_sequences(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -364,7 +364,7 @@ fn a_link_in_the_report_s_place_is_not_followed() {
     assert_eq!(std::fs::read_to_string(&report).unwrap(), "[]");
 }
 
-/// What a terminal of one line shows after these bytes, line after line that was kept.
+/// Returns the lines that a terminal of one line shows after these bytes, each that was kept.
 fn shown(bytes: &str) -> Vec<String> {
     let kept = bytes.split('\n');
     let last = |line: &str| {

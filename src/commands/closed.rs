@@ -11,7 +11,7 @@ use reviewer_core::state::signature::Keys;
 use reviewer_github::{DryRun, GitHub};
 use secrecy::ExposeSecret as _;
 
-/// What a run works with that reviews nothing.
+/// The means of a run that reviews nothing.
 pub(crate) struct Aside {
     pub github: GitHub,
     pub keys: Keys,

@@ -20,11 +20,11 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the model gets for its word; a slow one that has to be loaded first, too.
+/// The time that the model has for its answer; enough for a slow one that has to be loaded first.
 const PATIENCE: Duration = Duration::from_mins(2);
 const HEALTH_LIMIT: Duration = Duration::from_secs(10);
 
-/// What was found about one thing.
+/// The result of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Fine,
@@ -56,7 +56,7 @@ struct Row {
     about: &'static str,
     state: State,
     note: String,
-    /// What would mend it.
+    /// The permission that would mend it.
     right: Option<Right>,
 }
 
@@ -78,7 +78,7 @@ impl Row {
         Self::new(about, State::Broken, note.to_string())
     }
 
-    /// Whether the token has a right.
+    /// The row of a permission that the token has or lacks.
     fn from_right(about: &'static str, right: Right, held: Result<bool, ApiError>) -> Self {
         let goes_on = matches!(right, Right::Check | Right::Resolve);
         match held {
@@ -246,7 +246,7 @@ async fn memory(job: &Job<'_>, pull: &PullRequest) -> Row {
     }
 }
 
-/// Whether the token may resolve is told by conversations only.
+/// Checks if the token may resolve conversations. Only a conversation tells it.
 async fn conversations(job: &Job<'_>) -> Row {
     const ABOUT: &str = "conversations";
     match job.github.review_threads(&job.pr).await {

@@ -27,7 +27,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How the result is printed.
+/// The format that the result is printed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Text,
@@ -36,7 +36,7 @@ pub enum Format {
     Markdown,
 }
 
-/// What the person asked for.
+/// The person's request.
 #[derive(Debug)]
 pub struct Order {
     /// Somewhere in the working tree.
@@ -48,7 +48,7 @@ pub struct Order {
     pub output: Option<PathBuf>,
 }
 
-/// How the command ended.
+/// The end of the command.
 enum Ended {
     /// There was nothing to review, and that is right. The reason of the report says why.
     Nothing(Box<Report>),
@@ -75,7 +75,7 @@ pub async fn local(setup: &Setup, order: &Order) -> u8 {
     }
 }
 
-/// What is wrong with the file for the result, as far as it shows before a review is paid for.
+/// Returns what is wrong with the file for the result, as far as it shows before a review is paid for.
 fn unwritable(path: &Path) -> Option<String> {
     let parent = path
         .parent()

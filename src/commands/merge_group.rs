@@ -12,7 +12,7 @@ use reviewer_core::publish::comment;
 use reviewer_core::state::check_mark::CHECK_NAME;
 use reviewer_github::{CheckOutput, DryRun, NewCheckRun};
 
-/// What became of a merge group: who is in it, and what each of them lacks.
+/// The judgement of a merge group: its members, and what each of them lacks.
 struct Judged {
     members: Vec<u64>,
     lacking: Vec<String>,

@@ -61,7 +61,7 @@ async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<(Rebuilt, bool), Failure> 
     Ok((rebuilt.await?, keys.can_sign()))
 }
 
-/// How the threads are shown.
+/// The form that the threads are shown in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Table,
@@ -116,7 +116,7 @@ fn render(threads: &[Thread], form: Form, checked: bool) -> String {
     lines.join("\n")
 }
 
-/// How far a comment is believed. Without a key nobody can tell whether a signature is right.
+/// Says how far a comment is believed. Without a key nobody can tell whether a signature is right.
 fn trust(trust: Trust, checked: bool) -> String {
     match trust {
         Trust::Signed | Trust::Unsigned if !checked => "signature not checked: no key".to_owned(),

@@ -32,7 +32,7 @@ pub fn speakers(facts: &Facts) -> Speakers<'_> {
     Speakers::new(facts.pull.author.as_ref(), &facts.threads)
 }
 
-/// Under a person's token our answers are that person's comments.
+/// Under a person's token the reviewer's answers are that person's comments.
 fn is_ours(job: &Job<'_>, body: &str) -> bool {
     let Some(hidden) = block::parse(body).hidden else {
         return false;

@@ -289,7 +289,7 @@ impl Facts {
         read.any(|one| one.id == check && one.concluded_at.is_some())
     }
 
-    /// The same facts after a person has closed a thread through us.
+    /// The same facts after a person has closed a thread through the reviewer.
     pub(crate) fn with_closed(mut self, thread: CommentId, warnings: Vec<String>) -> Self {
         self.warnings.extend(warnings);
         let mut threads = self.threads.iter_mut();
@@ -346,7 +346,8 @@ impl Discussion {
     }
 }
 
-/// The records of our check runs on a head, newest first. Without the right to read them there is no memory there.
+/// The records of the reviewer's check runs on a head, newest first. Without the right to read them there is no memory
+/// there.
 pub(crate) async fn head_records(
     job: &Job<'_>,
     head: &CommitSha,

@@ -1,4 +1,5 @@
-//! The change in a person's working tree: the tree as a commit of ours, and the commit that it is compared with.
+//! The change in a person's working tree: the tree as a commit of the reviewer's own, and the commit that it is
+//! compared with.
 
 use crate::host::{Failure, Host};
 use reviewer_core::domain::CommitSha;

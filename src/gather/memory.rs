@@ -43,7 +43,7 @@ impl<'a> Memory<'a> {
 }
 
 impl Memory<'_> {
-    /// Our threads on the pull request, rebuilt from its comments.
+    /// The reviewer's threads on the pull request, rebuilt from its comments.
     pub async fn rebuild(
         &self,
         author: Option<&Login>,
@@ -90,7 +90,7 @@ impl Memory<'_> {
         }))
     }
 
-    /// The names that we have spoken under: our own identity, as GitHub tells it, and the trusted bots.
+    /// The names that the reviewer has spoken under: its own identity, as GitHub tells it, and the trusted bots.
     pub(crate) async fn ours(&self) -> Result<Vec<Login>, Failure> {
         let mut ours = self.trusted_bots.to_vec();
         ours.push(self.github.viewer().await.map_err(Failure::new)?);
@@ -273,7 +273,7 @@ fn conversation(
         node_id: thread.node_id,
         is_resolved: thread.is_resolved,
         is_outdated: thread.is_outdated,
-        // What we resolved ourselves is told by our reply.
+        // A thread that the reviewer resolved itself is told by its reply.
         resolved_by: thread
             .resolved_by
             .filter(|login| ours.iter().all(|own| !own.may_be_called(login)))

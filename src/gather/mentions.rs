@@ -1,4 +1,4 @@
-//! People who address us: what they asked, which questions wait for an answer, and where the replies go.
+//! People who address the reviewer: what they asked, which questions wait for an answer, and where the replies go.
 
 use super::facts::Facts;
 use super::memory::Memory;
@@ -90,7 +90,7 @@ async fn in_thread(
     Ok(Some((reply_to, question)))
 }
 
-/// The comments that ours answer: in the thread of `root`, or below the description.
+/// The comments that the reviewer's comments answer: in the thread of `root`, or below the description.
 pub(crate) async fn answered_in(
     job: &Job<'_>,
     facts: &Facts,
@@ -107,7 +107,7 @@ pub(crate) async fn answered_in(
     Ok(us.answered(&words, None))
 }
 
-/// The event's own comment, if it addresses us.
+/// The event's own comment, if it addresses the reviewer.
 fn asked<'a>(job: &'a Job<'_>) -> Option<(Said<'a>, CommentPlace)> {
     let EventKind::Mention {
         comment_id,

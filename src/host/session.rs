@@ -33,7 +33,7 @@ impl SessionSecrets {
 
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// In the paths of our server.
+    /// In the paths of the tool server.
     pub name: SessionName,
     pub reviewer: &'static Reviewer,
     /// Its permissions.
@@ -49,7 +49,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// `tools` are those of ours that it may call.
+    /// `tools` are the reviewer's tools that it may call.
     pub fn new(
         name: SessionName,
         reviewer: &'static Reviewer,

@@ -1,4 +1,4 @@
-//! Starts the sidecar for a run, with our tools and our gateway as all that it can reach.
+//! Starts the sidecar for a run, with the reviewer's tools and gateway as all that it can reach.
 
 use super::session::{Session, Sessions};
 use super::{Failure, Host, Setup};
@@ -55,7 +55,7 @@ pub fn gateway(setup: &Setup) -> Result<Gateway, String> {
     Gateway::new(&setup.environment.network, limits)
 }
 
-/// A sidecar at work, and the server that it reaches us by.
+/// A sidecar at work, and the server that it reaches the reviewer by.
 pub(crate) struct Running {
     pub sidecar: Arc<Supervisor>,
     /// Serves as long as it is there.

@@ -24,7 +24,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(15);
 /// The maximum time that a run takes beside the model's.
 const BESIDES: Duration = Duration::from_mins(10);
 
-/// The check runs of our name on this head. A list that fails is no reason to wait.
+/// The check runs of the reviewer's name on this head. A list that fails is no reason to wait.
 async fn checks(job: &Job<'_>, head: &CommitSha) -> Vec<CheckRunInfo> {
     let runs = job.github.check_runs(&job.pr.repo, head, CHECK_NAME).await;
     runs.unwrap_or_default()
@@ -115,7 +115,7 @@ async fn created(job: &Job<'_>, check: &NewCheckRun) -> Result<u64, ApiError> {
     }
 }
 
-/// Where GitHub shows a check run.
+/// Returns the address of a check run's page on GitHub.
 fn page(job: &Job<'_>, id: u64) -> Option<String> {
     let server = &job.host.setup.environment.server_url;
     let is_there = !job.host.config.dry_run;
@@ -261,7 +261,7 @@ impl CheckRun {
     }
 
     /// Waits while an older run works on the same head. Returns true if another run may have posted something since
-    /// the discussion was read. Without a check of our own there is no queue to stand in.
+    /// the discussion was read. Without a check of its own there is no queue to stand in.
     pub(crate) async fn wait_for_turn(
         &self,
         job: &Job<'_>,

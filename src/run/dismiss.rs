@@ -1,4 +1,4 @@
-//! `dismiss`: a person closes a finding of ours, if they may. The model is not asked.
+//! `dismiss`: a person closes a finding of the reviewer, if they may. The model is not asked.
 
 use super::replies;
 use crate::gather::{Facts, Memory};

@@ -263,7 +263,7 @@ pub(crate) fn failed(setup: &Setup, sentences: &[String]) -> u8 {
     Verdict::Error.exit_code(false, false)
 }
 
-/// Waits for the runner to end us. The answer is the signal's number.
+/// Waits for the runner to end this process. The answer is the signal's number.
 pub(crate) async fn stop_signal() -> u8 {
     let (Ok(mut interrupt), Ok(mut terminate)) = (
         signal(SignalKind::interrupt()),

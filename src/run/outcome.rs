@@ -1,5 +1,5 @@
-//! What a run has come to: its verdict, its report, and what the next run is to know. One constructor, whether the model was
-//! asked or a record stands in for it.
+//! The outcome of a run: its verdict, its report, and what the next run is to know. One constructor, whether the model
+//! was asked or a record stands in for it.
 
 use super::staged::Staged;
 use crate::gather::Facts;
@@ -29,19 +29,19 @@ use reviewer_text::count::plural;
 use reviewer_text::hidden::visible;
 use std::collections::HashMap;
 
-/// What a report says about the circumstances of its run.
+/// The circumstances of a run that its report names.
 pub(crate) struct Surroundings<'a> {
     /// `None` where no sidecar was needed.
     pub running: Option<&'a Running>,
     pub notes: Vec<String>,
 }
 
-/// What a session has left, and what became of it.
+/// The results of a session, and what was posted of them.
 pub(crate) struct Published<'a> {
     pub held: &'a Held,
     pub staged: Staged<'a>,
     pub sent: Sent,
-    /// Whether the check run can hold what is still to be posted.
+    /// True if the check run can hold what is still to be posted.
     pub can_owe: bool,
     pub suspicions: Vec<SuspicionReport>,
     /// A sentence for each question without an answer.
@@ -53,7 +53,7 @@ pub struct Outcome {
     pub report: Report,
     pub verdict: Verdict,
     pub tally: Tally,
-    /// What the check is titled with, where there is more to say than the verdict.
+    /// The title of the check, where there is more to say than the verdict.
     pub headline: Option<String>,
     /// New in this run, and on the pull request.
     pub issues_found: usize,
@@ -222,7 +222,7 @@ pub(crate) fn code<'a>(change: &Change, findings: impl Iterator<Item = &'a Findi
     code.collect()
 }
 
-/// What a check says besides its verdict: who accepted the head, or that nothing of it had to be shown.
+/// Returns what a check says besides its verdict: who accepted the head, or that nothing of it had to be shown.
 fn headline(facts: &Facts, record: &Record) -> Option<String> {
     if let Some(accepted) = &record.accepted {
         return Some(comment::accepted(&accepted.by, &record.undone()));
@@ -249,7 +249,7 @@ pub(crate) fn first(mut left_out: Vec<String>) -> Vec<String> {
     left_out
 }
 
-/// What the verdict rests on, given how the session ended, if there was one, and what was sent.
+/// Collects the evidence for the verdict, given how the session ended, if there was one, and what was sent.
 pub(crate) fn evidence(
     job: &Job<'_>,
     end: Option<&End>,
@@ -319,7 +319,7 @@ fn way_to_green(
     }
 }
 
-/// Why a review ended early.
+/// Returns why a review ended early.
 pub(crate) fn why_ended(held: &Held) -> Option<String> {
     let place = |pass: &PassNumber| PASSES.place(*pass);
     match &held.end {
@@ -342,7 +342,7 @@ pub(crate) fn why_ended(held: &Held) -> Option<String> {
     }
 }
 
-/// What the model took and did, wherever the change comes from.
+/// Adds the session to a report: what the model took and did, wherever the change comes from.
 pub(crate) fn add_session(report: &mut Report, held: &Held) {
     report.passes = held.passes.iter().map(PassReport::from).collect();
     report.set_used(&held.used);
@@ -350,7 +350,7 @@ pub(crate) fn add_session(report: &mut Report, held: &Held) {
     report.notes.extend_from_slice(&held.corrections);
 }
 
-/// What keeps a review from being whole.
+/// Returns what keeps a review from being whole.
 pub(crate) fn why_incomplete(held: &Held, left_out: &[String]) -> Vec<String> {
     let left_out = left_out.iter();
     let left_out = left_out.map(|file| comment::not_shown(file));
@@ -432,7 +432,7 @@ pub(crate) fn of_change(
     }
 }
 
-/// Whether OpenCode knows what the model costs: an endpoint of one's own has no prices in its catalogue.
+/// Returns true if OpenCode knows what the model costs: an endpoint of one's own has no prices in its catalogue.
 pub(crate) fn prices_known(host: &Host<'_>) -> bool {
     host.model().base_url.is_none()
 }

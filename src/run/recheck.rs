@@ -71,7 +71,7 @@ impl Recheck {
         }
         for finding in findings {
             if let Some(thread) = said_in(&self.threads, finding, job.host.config.policy.blocking) {
-                let reason = comment::said_meanwhile(thread);
+                let reason = comment::said_before_recheck(thread);
                 self.said.push((finding.clone(), reason));
             }
         }

@@ -1,4 +1,4 @@
-//! Replies to people who address us: help, answers, where a head stands, why something is not done.
+//! Replies to people who address the reviewer: help, answers, where a head stands, why something is not done.
 
 use super::outcome::Outcome;
 use super::review_session::{self, Talk};

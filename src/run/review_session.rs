@@ -217,7 +217,8 @@ async fn context(model: &ModelChoice, client: &Client) -> u64 {
         .unwrap_or(profile::DEFAULT_CONTEXT)
 }
 
-/// Writes the numbered diffs that are shown into the snapshot. Returns each diff with its file below our folder.
+/// Writes the numbered diffs that are shown into the snapshot. Returns each diff with its file below the reviewer's
+/// folder.
 pub(crate) async fn diff_files(change: &Change) -> Result<Vec<(FileDiff, String)>, Failure> {
     let snapshot = &change.snapshot;
     let diffs: Vec<&FileDiff> = change.shown().collect();

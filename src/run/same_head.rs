@@ -25,7 +25,7 @@ pub(crate) struct Look<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Company {
     pub neighbours: Vec<Neighbour>,
-    /// Apps whose checks have our name.
+    /// Apps whose checks have the name of the reviewer's.
     pub strangers: Vec<String>,
     /// The reason why nothing is known of other pull requests: the token may not look.
     pub unknown: Option<String>,

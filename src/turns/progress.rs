@@ -1,4 +1,4 @@
-//! How far a stage is: its tool calls, the last thing that the model did, and what the session has taken so far.
+//! The progress of a stage: its tool calls, the last thing that the model did, and what the session has taken so far.
 
 use crate::actions::Actions;
 use reviewer_core::domain::{Pass, Role};
@@ -93,7 +93,7 @@ impl Progress {
         actions.glimpse(&self.label, &self.act);
     }
 
-    /// What the stage has come to. `used`: by the session so far.
+    /// Returns the line of the log about the stage. `used`: by the session so far.
     pub(super) fn line(&self, used: &Used, now: Instant) -> String {
         let took = now.saturating_duration_since(self.began);
         let tokens = used.tokens();
@@ -118,7 +118,7 @@ fn label(pass: &Pass) -> String {
     format!("{} {topic}", pass.place().replace(" of ", "/"))
 }
 
-/// How much of a text that the model chose is shown.
+/// The longest text that the model chose and that is shown.
 const LONGEST: usize = 60;
 
 /// A tool call in words.

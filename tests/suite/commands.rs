@@ -198,7 +198,7 @@ fn a_pull_request_that_cannot_be_found_by_its_name_is_a_sentence() {
     assert!(both.contains("leave --repo out"), "{both}");
     let odd = told(&["state", "--pr", "twelve"]);
     assert!(
-        odd.contains("accepted is a number, such as 12 or #12, or the address"),
+        odd.contains("expected a number, such as 12 or #12, or the address"),
         "{odd}"
     );
     assert_eq!(

@@ -1,6 +1,7 @@
-//! The way from the sidecar to its models, in our own process: it puts the key where the sidecar has a placeholder,
-//! and passes on what a review needs and nothing else. A request is read to its end and judged before anything of it
-//! leaves. Each session has a route of its own. An edge: it decides nothing itself, the files beside it do.
+//! The way from the sidecar to its models, in the reviewer's own process: it puts the key where the sidecar has a
+//! placeholder, and passes on what a review needs and nothing else. A request is read to its end and judged before
+//! anything of it leaves. Each session has a route of its own. An edge: it decides nothing itself, the files beside it
+//! do.
 
 mod adapters;
 mod admission;

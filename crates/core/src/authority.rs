@@ -114,7 +114,8 @@ pub enum Stake {
 }
 
 impl Stake {
-    /// `escalated`: we have left the finding to others to decide. `reviewed`: there are human reviewers who can.
+    /// `escalated`: the reviewer has left the finding to others to decide. `reviewed`: there are human reviewers who
+    /// can.
     #[must_use]
     pub fn new(blocks: bool, escalated: bool, reviewed: bool) -> Self {
         match (blocks, escalated && reviewed) {
@@ -140,13 +141,13 @@ pub enum Action {
     Decide,
     /// Has the model give a finding up, or has human reviewers called, where it does not.
     GetConcession { blocks: bool },
-    /// Has the last word about a finding that we do not give up.
+    /// Has the last word about a finding that the reviewer does not give up.
     HaveLastWord { blocks: bool, reviewed: bool },
     /// Closes a finding by resolving its conversation on GitHub.
     CloseConversation(Stake),
     /// Closes a finding by `dismiss`.
     Dismiss(Stake),
-    /// Keeps us from saying what they have said on a line of the change.
+    /// Keeps the reviewer from saying what they have said on a line of the change.
     Forestall,
     /// Is called as a human reviewer, having reviewed without being asked.
     BeCalled,

@@ -1,5 +1,5 @@
-//! From GitHub's event to what we were asked to do, or to the reason why we do nothing. Separate, so that
-//! "not ours" is decided in one place, before anything is read, started or judged.
+//! From GitHub's event to what the reviewer was asked to do, or to the reason why it does nothing. Separate, so that
+//! "not for the reviewer" is decided in one place, before anything is read, started or judged.
 
 mod command;
 mod mention;
@@ -145,7 +145,7 @@ impl Association {
     }
 }
 
-/// An event of ours that cannot be understood. Each is one sentence for the person who wrote the workflow.
+/// An event for the reviewer that cannot be understood. Each is one sentence for the person who wrote the workflow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EventError {
     #[error(
@@ -192,7 +192,7 @@ pub fn parse(name: &str, payload: &Value, rules: &TriggerRules<'_>) -> Result<Tr
     }
 }
 
-/// Foreign text inside one of our sentences: short, on one line, nothing that a terminal obeys.
+/// Foreign text inside one of the reviewer's sentences: short, on one line, nothing that a terminal obeys.
 fn shown(text: &str) -> String {
     let escaped: String = text.chars().take(60).flat_map(char::escape_debug).collect();
     match text.chars().nth(60) {

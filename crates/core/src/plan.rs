@@ -145,8 +145,8 @@ pub(crate) fn finished_under(records: Vec<Record>, rules: &str) -> impl Iterator
         .filter(move |record| record.can_be_continued() && record.rules == rules)
 }
 
-/// The open threads that the model has to judge: those where somebody whose word counts waits for us, and those that a
-/// push since may have fixed, where that is looked at.
+/// The open threads that the model has to judge: those where somebody whose word counts waits for the reviewer, and
+/// those that a push since may have fixed, where that is looked at.
 #[must_use]
 pub(crate) fn to_judge<'a>(
     threads: &'a [Thread],
@@ -226,7 +226,7 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionThread {
     pub root: CommentId,
-    /// The number that our reply gets in a thread of ours, 0 in others'.
+    /// The number that the reply gets in a thread of the reviewer, 0 in others'.
     pub seq: u32,
     /// The file, and the line where there is one.
     pub place: String,

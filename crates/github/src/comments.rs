@@ -89,7 +89,7 @@ pub struct ReviewRef {
     pub html_url: String,
 }
 
-/// A comment that we posted.
+/// A comment that the reviewer posted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PostedComment {
     pub id: CommentId,

@@ -18,7 +18,7 @@ use std::time::Duration;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A host and the path that its routes begin with. The path is ours to add: octocrab leaves it away where
+/// A host and the path that its routes begin with. The path has to be added here: octocrab leaves it away where
 /// a route happens to begin alike.
 #[derive(Debug)]
 pub(super) struct Endpoint {
@@ -182,7 +182,7 @@ impl Endpoint {
             .ascii_serialization()
             .parse()
             .map_err(|_| bad)?;
-        // Layer by layer, as `build_with_reqwest` would add a user agent of octocrab's beside ours.
+        // Layer by layer, as `build_with_reqwest` would add a user agent of octocrab's beside the reviewer's.
         let Ok(client) = OctocrabBuilder::new_empty()
             .with_service(ReqwestConnector::new(http))
             .with_layer(&BaseUriLayer::new(origin.clone()))

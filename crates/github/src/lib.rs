@@ -1,4 +1,4 @@
-//! GitHub, as far as we speak with it: one client whose every call has a name, a time limit and a rule about
+//! GitHub, as far as the reviewer uses it: one client whose every call has a name, a time limit and a rule about
 //! being repeated; and one file per family of calls. Nothing here decides what to say.
 
 mod checks;

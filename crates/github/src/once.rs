@@ -65,7 +65,7 @@ impl GitHub {
         }
     }
 
-    /// Deletes our drafts, which a run that was ended may have left behind. A person's own stay.
+    /// Deletes the reviewer's drafts, which a run that was ended may have left behind. A person's own stay.
     async fn discard_drafts(&self, key: &PrKey, body: &str) -> Result<(), ApiError> {
         for review in self.reviews(key).await? {
             if review.state == "PENDING" && mark(&review.body) == mark(body) {

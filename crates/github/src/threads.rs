@@ -55,7 +55,7 @@ const UNRESOLVE: &str = "mutation($id: ID!) {
   unresolveReviewThread(input: { threadId: $id }) { thread { id isResolved } }
 }";
 
-/// All that we ask by GraphQL, so that a test can hold it against GitHub's schema.
+/// All requests in GraphQL, so that a test can hold it against GitHub's schema.
 pub const QUERIES: &[(&str, &str)] = &[
     ("viewer", VIEWER),
     ("threads", THREADS),
@@ -76,7 +76,7 @@ pub struct ReviewThread {
     pub viewer_can_resolve: bool,
     /// True only where it is resolved and the token may reopen it.
     pub viewer_can_unresolve: bool,
-    /// The first comment; `None` where it has no number that we can read.
+    /// The first comment; `None` where it has no number that can be read.
     pub root_comment: Option<CommentId>,
     pub comments: Vec<CommentId>,
     pub edited: Vec<Edit>,

@@ -1,4 +1,4 @@
-//! GitHub's JSON, as it comes and as we send it. What GitHub may leave out or null is optional here, also where
+//! GitHub's JSON, as it comes and as it is sent. What GitHub may leave out or null is optional here, also where
 //! its own description says otherwise (`line` of an outdated comment); what must be there is judged where the
 //! domain's types are made.
 
@@ -253,7 +253,7 @@ fn refusal_words(error: &Value) -> String {
     one_line(&words)
 }
 
-/// GitHub's words inside one of our sentences.
+/// GitHub's words inside one of the reviewer's sentences.
 fn one_line(text: &str) -> String {
     text.chars()
         .take(300)

@@ -39,7 +39,7 @@ pub enum ObjectSource {
     Fetched,
 }
 
-/// A bare repository in a directory that we own.
+/// A bare repository in a directory that the reviewer owns.
 #[derive(Debug)]
 pub struct Repository {
     git: Git,

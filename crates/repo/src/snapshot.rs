@@ -125,7 +125,7 @@ impl Snapshot {
         reasons
     }
 
-    /// The top-level folder for our own files; no path of the repository leads into it.
+    /// The top-level folder for the reviewer's own files; no path of the repository leads into it.
     #[must_use]
     pub fn own_folder(&self) -> &str {
         &self.own_folder
@@ -137,7 +137,7 @@ impl Snapshot {
         self.shown.get(repo).map_or(repo, String::as_str).to_owned()
     }
 
-    /// Writes files of ours, each a name relative to our folder with its text, and gives their paths in the
+    /// Writes files of the reviewer, each a name relative to its folder with its text, and gives their paths in the
     /// snapshot, in the same order. Names that would meet in one place are kept apart; a second call with the same
     /// names replaces what the first one wrote.
     pub async fn write_own(&self, files: Vec<(String, String)>) -> Result<Vec<String>> {

@@ -18,7 +18,7 @@ pub fn tokens(number: u64, estimated: bool) -> String {
     }
 }
 
-/// What requests to a model have cost. An endpoint without prices tells no cost, which is not the same as none.
+/// The cost of requests to a model, in words. An endpoint without prices tells no cost, which is not the same as none.
 #[must_use]
 pub fn cost(usd: f64, tokens: u64) -> String {
     if usd <= 0.0 && tokens > 0 {

@@ -138,7 +138,8 @@ impl Redactor {
         }
     }
 
-    /// Only the run's own secrets are replaced: for texts that we wrote ourselves, in which nothing else can be one.
+    /// Only the run's own secrets are replaced: for texts that the reviewer wrote itself, in which nothing else can be
+    /// one.
     #[must_use]
     pub fn clean_own<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let hits = merged(self.own.find(text).map(own_hit).collect());

@@ -1,5 +1,5 @@
-//! Cleans the model's own text before it is said: nothing in it may pass for a block of ours, be committed with a
-//! click, call or lead anybody anywhere, give an order to another bot, or hide from the reader.
+//! Cleans the model's own text before it is said: nothing in it may pass for a block of the reviewer, be committed with
+//! a click, call or lead anybody anywhere, give an order to another bot, or hide from the reader.
 
 mod links;
 mod references;
@@ -10,8 +10,9 @@ use crate::hidden::{is_hidden, is_line_break};
 use links::{parser, unlinked};
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
-/// Languages of fences that mean something to GitHub or to us. A comment illustrates; it never carries a committable change,
-/// and GitHub shows its code as code: a diagram, a map, a model or a formula is drawn from text that was not cleaned.
+/// Languages of fences that mean something to GitHub or to the reviewer. A comment illustrates; it never carries a
+/// committable change, and GitHub shows its code as code: a diagram, a map, a model or a formula is drawn from text
+/// that was not cleaned.
 const SPECIAL_FENCES: &[&str] = &[
     "suggestion",
     "rmcoc",
@@ -127,7 +128,7 @@ fn plain_fence(line: &str) -> String {
     format!("{before}text{end}")
 }
 
-/// A fence or an HTML element left open would swallow what we append. The mildest repair that lets a new
+/// A fence or an HTML element left open would swallow what is appended. The mildest repair that lets a new
 /// paragraph stand on its own is taken.
 fn close_fences(text: String) -> String {
     if ends_clean(&text) {

@@ -144,7 +144,7 @@ fn parser(source: &str) -> Parser<'_> {
     Parser::new_ext(source, options)
 }
 
-/// Whether the line, in bold, is words and code and nothing that GitHub acts on.
+/// Returns true if the line, in bold, is words and code and nothing that GitHub acts on.
 fn is_words(line: &str) -> bool {
     let plain = format!("{BEFORE}{line}");
     if clean(&plain) != plain {
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(fenced("text", "````\na"), "`````text\n````\na\n`````");
     }
 
-    /// How many cells a row has.
+    /// Counts the cells of a row.
     fn cells(row: &str) -> usize {
         let table = format!("| a | b |\n| --- | --- |\n{row}\n");
         let body = parser(&table).filter(|event| matches!(event, Event::Start(Tag::TableCell)));
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Whether one strong span holds it all.
+    /// Returns true if one strong span holds it all.
     fn is_bold(shown: &str) -> bool {
         let line = format!("🔴 **{shown}** Security");
         let mut outside = String::new();

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The version that we speak where the endpoint wants to be greeted first.
+/// The version that is spoken where the endpoint wants to be greeted first.
 pub(crate) const PROTOCOL: &str = "2025-06-18";
 pub(crate) const CALL_ID: u64 = 1;
 

@@ -90,7 +90,7 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// `host` is our own address.
+    /// `host` is the gateway's own address.
     pub(super) fn judge(
         &self,
         host: &str,
@@ -133,7 +133,7 @@ impl Admission {
         passed
     }
 
-    /// Exactly a route of ours, as it was sent: whatever is written otherwise is another path.
+    /// Exactly a route of the gateway, as it was sent: whatever is written otherwise is another path.
     fn address(&self, uri: &Uri) -> Result<(Url, Call), Refusal> {
         let below = uri.path().strip_prefix(&*self.prefix);
         let below = below.ok_or(Refusal::Path)?;
@@ -220,7 +220,7 @@ pub(super) fn stranger(host: &str, uri: &Uri, headers: &HeaderMap) -> Refusal {
     }
 }
 
-/// All betas are on our list, or the first that is not is named.
+/// All betas are on the gateway's list, or the first that is not is named.
 fn known_betas(headers: &HeaderMap) -> Result<(), Refusal> {
     for value in headers.get_all(BETA_HEADER) {
         let value = value.to_str().map_err(|_| Refusal::Beta("…".into()))?;

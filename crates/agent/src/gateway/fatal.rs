@@ -37,7 +37,7 @@ impl Fatal {
         let found = receiver.wait_for(Option::is_some).await;
         match found.ok().and_then(|found| found.clone()) {
             Some(sentence) => sentence,
-            // The sender is ours, so it is still there.
+            // `self` holds a sender, so the channel is open.
             None => std::future::pending().await,
         }
     }
@@ -105,7 +105,7 @@ impl Endpoint {
     }
 }
 
-/// Why a connection could not be made, in words that people search for.
+/// Returns why a connection could not be made, in words that people search for.
 pub(super) fn connect_cause(error: &reqwest::Error, url: &Url, limit: Duration) -> String {
     if error.is_timeout() {
         return format!("no connection within {} s", limit.as_secs());

@@ -1,5 +1,5 @@
-//! How much a session and its run may ask of their models: requests and bytes, counted. Pure apart from its lock, which makes parallel
-//! requests count one after the other.
+//! Counts the requests and bytes that a session and its run ask of their models, and refuses those above the limits.
+//! Pure apart from its lock, which makes parallel requests count one after the other.
 
 use super::refusal::Refusal;
 use reviewer_core::review::limits::Traffic;
@@ -44,7 +44,7 @@ struct Counts {
     silences: u64,
     /// Bytes of requests that are in memory.
     held: u64,
-    /// Why nothing more is passed on: OpenCode would ask for the same again.
+    /// The reason why nothing more is passed on: OpenCode would ask for the same again.
     closed: Option<Refusal>,
     /// The first limit that was reached.
     reached: Option<Refusal>,

@@ -19,7 +19,7 @@ pub(super) enum Kind {
     Quota,
 }
 
-/// How a provider tells one of them, where the status alone does not.
+/// The marks by which a provider's error is known to be of a kind, where the status alone does not tell.
 struct Shape {
     kind: Kind,
     statuses: &'static [u16],

@@ -1,5 +1,5 @@
-//! What the gateway says when it does not pass something on: every sentence, its status and its form. Separate,
-//! because OpenCode repeats these sentences to the user, and decides by status and words whether it asks again.
+//! The gateway's refusals: every sentence, its status and its form. Separate, because OpenCode repeats these sentences
+//! to the user, and decides by status and words whether it asks again.
 
 use super::body::BodyFault;
 use axum::http::{StatusCode, header};
@@ -7,8 +7,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::time::Duration;
 
-/// Why something is not passed on. The sentences must not contain the words by which OpenCode knows an error that
-/// passes, except where it does pass: it would ask again for a minute. A test holds them against its list.
+/// The reason why a request is not passed on. The sentences must not contain the words by which OpenCode knows an error
+/// that passes, except where it does pass: it would ask again for a minute. A test holds them against its list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
     #[error("The model gateway refused the request: it does not carry the secret of this run.")]

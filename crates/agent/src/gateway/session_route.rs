@@ -144,7 +144,7 @@ impl SessionRoute {
         Self(Arc::new(inner))
     }
 
-    /// Where it begins on our server, without a slash at the end.
+    /// Returns the path of the route on the gateway, without a slash at the end.
     #[must_use]
     pub fn path(&self) -> &str {
         self.0.admission.prefix.trim_end_matches('/')
@@ -155,7 +155,7 @@ impl SessionRoute {
         &self.0.admission.placeholder
     }
 
-    /// What the session has asked of its model so far, counted where no sidecar can lie about it.
+    /// Returns the traffic between the session and its model so far, counted where no sidecar can lie about it.
     #[must_use]
     pub fn taken(&self) -> Traffic {
         self.0.meter.taken()
@@ -178,7 +178,7 @@ impl SessionRoute {
         self.0.fatal.wait().await
     }
 
-    /// Whether a body may go to a path below the route's. Requests are held against the same rules.
+    /// Returns true if a body may go to a path below the route's. Requests are held against the same rules.
     #[must_use]
     pub fn admits(&self, path: &str, body: &[u8]) -> bool {
         let mut routes = self.0.admission.upstream.routes.iter();
@@ -227,7 +227,7 @@ impl SessionRoute {
 /// The longest error that is read, and how long it may take.
 const ERROR_BYTES: usize = 64 << 10;
 const ERROR_LIMIT: Duration = Duration::from_secs(5);
-/// What is reserved at once for a request that tells its length; a length may be a lie.
+/// The memory that is reserved at once for a request that tells its length; a length may be a lie.
 const RESERVED: u64 = 1 << 20;
 
 /// A request's body, read to its end.

@@ -1,5 +1,5 @@
-//! Where a model is reached: decided by our own table and the user's inputs, never by the sidecar. Pure, so that
-//! every provider of the catalogue can be asked in a test.
+//! The address of a model's endpoint: decided by the gateway's own table and the user's inputs, never by the sidecar.
+//! Pure, so that every provider of the catalogue can be asked in a test.
 
 use super::adapters::{ADAPTERS, Adapter, Call, ENDPOINT, ModelIn, OF_AN_ACCOUNT, SIGNING};
 use super::wire;
@@ -7,19 +7,19 @@ use reqwest::Url;
 use reviewer_core::config::{self, ModelChoice};
 use secrecy::SecretString;
 
-/// What OpenCode sends to a provider with free models when it has no key.
+/// The keys that OpenCode sends to providers with free models when it has none.
 const KEYLESS: &[(&str, &str)] = &[("opencode", "public")];
 
 /// One path that the sidecar may ask for.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) path: String,
-    /// Where it leads.
+    /// The address that requests to the path are sent to.
     pub(super) url: Url,
     pub(super) call: Call,
 }
 
-/// Where the requests of a run go, and what they carry.
+/// The endpoint of a run's requests: its routes, the model and the key.
 #[derive(Debug, Clone)]
 pub(super) struct Upstream {
     pub(super) routes: Vec<Route>,
@@ -37,7 +37,7 @@ impl Upstream {
             return of_catalogue(choice);
         };
         Self::at(base_url, &ENDPOINT, &choice.name, choice.key.clone()).ok_or_else(|| {
-            format!("Input model_base_url is {base_url:?}; accepted is an http or https URL.")
+            format!("Input model_base_url is {base_url:?}; expected an http or https URL.")
         })
     }
 
@@ -107,7 +107,7 @@ fn of_catalogue(choice: &ModelChoice) -> Result<Upstream, String> {
         .ok_or_else(|| unreachable(wanted, "its address is not known"))
 }
 
-/// The adapter, if we can stand between it and its provider.
+/// The adapter, if the gateway can stand between it and its provider.
 fn adapter(provider: &str, npm: &str, url: Option<&str>) -> Result<&'static Adapter, String> {
     if SIGNING.contains(&npm) || SIGNING.contains(&provider) {
         let why = "it takes signed requests or a sign-in where others take a key";
@@ -150,7 +150,7 @@ fn unknown<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> String {
         .map(|near| format!(" Did you mean {near}?"))
         .unwrap_or_default();
     format!(
-        "model names the provider {wanted:?}, which OpenCode does not know.{near} Accepted is provider/name with \
+        "model names the provider {wanted:?}, which OpenCode does not know.{near} Expected provider/name with \
          a provider of OpenCode's catalogue, or any name together with model_base_url."
     )
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// opens is sometimes never answered, so it is better asked again than waited for.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 const CALL_ATTEMPTS: usize = 3;
-/// The longest session has a few megabytes. The sidecar is hostile, and our memory is not its to fill.
+/// The longest session has a few megabytes. The sidecar is hostile, and the reviewer's memory is not its to fill.
 const MAX_ANSWER: usize = 64 << 20;
 /// As much of an error as is read, quoted and not parsed.
 const MAX_ERROR: usize = 8 << 10;
@@ -173,7 +173,7 @@ impl Client {
     ) -> Result<impl Stream<Item = SidecarEvent> + Send + use<>, ClientError> {
         let request = self.request(Method::GET, "/event");
         let response = checked(request, "/event").await?;
-        // An event without an end would fill our memory; the connection is made anew.
+        // An event without an end would fill the memory; the connection is made anew.
         let pieces = response.bytes_stream().scan(0, |so_far, piece| {
             if let Ok(piece) = &piece {
                 *so_far += piece.len();

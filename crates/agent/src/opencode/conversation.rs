@@ -73,7 +73,7 @@ impl Conversation {
         self.session.as_ref()
     }
 
-    /// Whether nothing was said in the session, as far as the sidecar knows.
+    /// Returns true if nothing was said in the session, as far as the sidecar knows.
     pub async fn is_blank(&self) -> bool {
         let Some(session) = &self.session else {
             return true;
@@ -94,7 +94,7 @@ impl Conversation {
         self.process.lost().await
     }
 
-    /// Why the process is of no more use, if it is; a moment is given to one whose connection has just broken.
+    /// Returns why the process is of no more use, if it is; a moment is given to one whose connection has just broken.
     pub async fn is_lost(&self) -> Option<String> {
         self.process.is_lost().await
     }

@@ -1,5 +1,5 @@
-//! Where the two executables are. Separate from starting them, because the lookup is a list of candidates
-//! and only asks whether a file is there.
+//! Locates the two executables. Separate from starting them, because the lookup is a list of candidates and only asks
+//! whether a file is there.
 #![expect(clippy::disallowed_methods, reason = "edge: looks at files")]
 
 use std::io::Read as _;
@@ -96,7 +96,7 @@ pub fn find_ripgrep(roots: &[PathBuf], path: &str) -> Option<PathBuf> {
         .find(|candidate| is_file(candidate))
 }
 
-/// Whether a file is there that is no program: a script, as the `opencode` that npm puts on the `PATH` may be.
+/// Returns true if the file exists and is no program: a script, as the `opencode` that npm puts on the `PATH` may be.
 #[must_use]
 pub fn is_script(executable: &Path) -> bool {
     let mut start = Vec::new();
@@ -105,7 +105,8 @@ pub fn is_script(executable: &Path) -> bool {
     read.is_ok() && start != ELF
 }
 
-/// How to install OpenCode: in a checkout of this project its lock file says which, elsewhere the user does.
+/// Returns the command that installs OpenCode: in a checkout of this project its lock file says which, elsewhere the
+/// user does.
 #[must_use]
 pub fn install_command(roots: &[PathBuf]) -> &'static str {
     let is_checkout = |root: &PathBuf| {

@@ -34,7 +34,7 @@ const STOP_GRACE: Duration = Duration::from_secs(2);
 
 /// The program to start, with its arguments, folders and limits.
 pub struct Spec {
-    /// Our own program, which enters the sandbox and then becomes the sidecar.
+    /// The reviewer's own program, which enters the sandbox and then becomes the sidecar.
     pub launcher: PathBuf,
     pub executable: PathBuf,
     /// Programs that it may execute besides itself.
@@ -48,7 +48,7 @@ pub struct Spec {
     pub profile: Profile,
     /// Without it the sidecar answers nobody.
     pub password: SecretString,
-    /// The port of our server, the one that it reaches whatever address it connects to.
+    /// The port of the reviewer's server, the one that it reaches whatever address it connects to.
     pub server: u16,
     /// Ends the process before it starts if the sandbox has a gap.
     pub require_sandbox: bool,

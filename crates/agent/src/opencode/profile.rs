@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The kind of work that is done in the sidecar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
-    /// Reads, and says what it found through our tools. OpenCode's own web tools stay denied.
+    /// Reads, and says what it found through the reviewer's tools. OpenCode's own web tools stay denied.
     Reviewer,
 }
 
@@ -30,7 +30,7 @@ impl Profile {
         }
     }
 
-    /// The tools that are allowed, with ours; everything else is denied.
+    /// The tools that are allowed, with the reviewer's; everything else is denied.
     #[must_use]
     pub fn tools(self, ours: &[ToolName]) -> Vec<String> {
         let own = self.own().iter().map(|&name| name.to_owned());
@@ -38,7 +38,7 @@ impl Profile {
     }
 }
 
-/// One of our tools. OpenCode and the model call it `<server>_<name>`.
+/// One of the reviewer's tools. OpenCode and the model call it `<server>_<name>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolName {
     pub server: &'static str,
@@ -51,7 +51,7 @@ impl fmt::Display for ToolName {
     }
 }
 
-/// The tools of a session on our server, as the sidecar reaches them.
+/// The tools of a session on the reviewer's server, as the sidecar reaches them.
 #[derive(Debug, Clone)]
 pub struct ToolEndpoint {
     /// Of the session; each tool server is below it by its name. Without a slash at the end.
@@ -60,7 +60,7 @@ pub struct ToolEndpoint {
     pub tools: Vec<ToolName>,
 }
 
-/// The model, as the sidecar reaches it: through our gateway.
+/// The model, as the sidecar reaches it: through the gateway.
 #[derive(Debug, Clone)]
 pub struct ModelEndpoint {
     /// Without a slash at the end.

@@ -12,20 +12,21 @@ use std::pin::pin;
 use std::time::Duration;
 use tokio::sync::mpsc::{self, Sender};
 
-/// How often OpenCode may repeat a request because an answer did not finish, before we end the turn. It
-/// would go on for ever, several times a second.
+/// The number of times that OpenCode may repeat a request because an answer did not finish, before the turn is ended.
+/// It would go on for ever, several times a second.
 const UNFINISHED_ANSWERS: usize = 3;
-/// What waits for a person is found after this long at most, stream or not.
+/// The pause between two looks for requests that wait for a person, stream or not.
 const PENDING_PAUSE: Duration = Duration::from_millis(500);
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 const IDLE_PAUSE: Duration = Duration::from_secs(2);
 /// A prompt is not held up for the stream of events.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// How many events of a turn are remembered, so that none counts twice. A hostile sidecar could send them without end.
+/// The number of events of a turn that are remembered, so that none counts twice. A hostile sidecar could send them
+/// without end.
 const MOST_HEARD: usize = 100_000;
 
-/// How a prompt that was watched ended.
+/// The end of a prompt that was watched.
 #[derive(Debug)]
 pub enum Watched<S> {
     Turn(Turn),
@@ -182,7 +183,8 @@ impl Client {
     }
 }
 
-/// What makes an event one that was told before, after a gap in the stream.
+/// Returns a key that is equal for events that are the same, by which one is known that was told before a gap in the
+/// stream.
 fn key(event: &SidecarEvent) -> Option<u64> {
     let (id, state) = match event {
         SidecarEvent::ToolCall { id, state, .. } => (id, Some(*state)),
@@ -196,7 +198,7 @@ fn key(event: &SidecarEvent) -> Option<u64> {
     })
 }
 
-/// How many answers in a row did not finish, given one more event.
+/// Counts the answers in a row that did not finish, given one more event.
 fn counted(unfinished: usize, event: &SidecarEvent, session: &SessionId) -> usize {
     match event {
         SidecarEvent::Usage {

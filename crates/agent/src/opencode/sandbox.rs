@@ -26,7 +26,7 @@ pub struct SandboxSpec {
     /// True if the process that started it supervises its sockets, over its standard input.
     #[serde(default)]
     pub supervised: bool,
-    /// The user and group to become; `None` where we are no superuser ourselves.
+    /// The user and group to become; `None` where the reviewer is no superuser itself.
     pub user: Option<u32>,
     /// Ends the process before it begins if there is a gap.
     pub required: bool,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Workdir {
     pub executable: PathBuf,
     pub programs: Vec<PathBuf>,
-    /// `None` where we are no superuser and cannot become somebody else.
+    /// `None` where the reviewer is no superuser and cannot become somebody else.
     pub user: Option<u32>,
 }
 

@@ -24,7 +24,7 @@ use subtle::ConstantTimeEq as _;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// No argument of our tools is larger.
+/// No argument of the reviewer's tools is larger.
 const MAX_REQUEST: usize = 1 << 20;
 
 /// A session's name in the paths of its tools: `r1` is the first that reviews.
@@ -191,7 +191,7 @@ impl ToolServer {
     }
 }
 
-/// One MCP server below our address.
+/// One MCP server below the address of the tool server.
 fn mcp(address: SocketAddr, handler: Handler) -> Mcp {
     StreamableHttpService::new(
         move || Ok(handler.clone()),
@@ -205,7 +205,7 @@ fn mcp(address: SocketAddr, handler: Handler) -> Mcp {
     )
 }
 
-/// Stands where the secret of a session would, as long as one of ours, if there is no such session.
+/// Stands where the secret of a session would, of the same length, if there is no such session.
 const NOBODY: &str = "Bearer 0000000000000000000000000000000000000000000000000000000000000000";
 
 /// Hands a request to `/mcp/<session>/<server>` on, for whoever has the secret of that session. Others learn nothing,

@@ -18,7 +18,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy)]
 pub struct Input {
     pub name: &'static str,
-    /// The empty string: none. An expression (`${{ … }}`) is filled in by the runner, never by us.
+    /// The empty string: none. An expression (`${{ … }}`) is filled in by the runner, never by the reviewer.
     pub default: &'static str,
     /// The advice where it is missing; `None`: it may be.
     missing: Option<&'static str>,
@@ -198,7 +198,7 @@ impl RawInputs {
         self.given(name).is_some()
     }
 
-    /// The name that people call us by, needed before the inputs are judged.
+    /// The name that people call the reviewer by, needed before the inputs are judged.
     #[must_use]
     pub fn mention(&self) -> String {
         let default = Input::named("mention").map_or("", |input| input.default);

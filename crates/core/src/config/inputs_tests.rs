@@ -460,7 +460,7 @@ fn a_name_that_is_no_input_is_refused_together_with_wrong_values() {
         [
             "Input colour is not known; action.yml and `opencode-reviewer inputs` list the inputs.",
             "Input modell is not known; did you mean model?",
-            "Input fail_job is \"maybe\"; accepted is true or false.",
+            "Input fail_job is \"maybe\"; expected true or false.",
         ]
     );
     let typed = with(&[("max-tokens", "5")]);

@@ -47,7 +47,7 @@ const MAX_RULES: usize = 60_000;
 #[derive(Debug, Clone, Copy)]
 pub struct Brief<'a> {
     pub fence: &'a Fence,
-    /// Our folder in the snapshot.
+    /// The reviewer's folder in the snapshot.
     pub folder: &'a str,
     /// The reasons why files are not in the snapshot, with the number of files for each.
     pub left_out: &'a [(String, usize)],
@@ -75,7 +75,7 @@ pub struct Brief<'a> {
     pub sensitivity: Sensitivity,
 }
 
-/// The system prompt: ours alone, no foreign byte in it.
+/// The system prompt: the reviewer's words alone, no foreign byte in it.
 pub fn system_prompt(fence: &Fence) -> Result<String, TemplateError> {
     system(PASSES, fence)
 }

@@ -92,7 +92,7 @@ impl Suspicions {
         }
     }
 
-    /// A line of code. HTML comments and our own marks are nothing special there.
+    /// A line of code. HTML comments and the reviewer's own marks are nothing special there.
     pub(crate) fn in_line(&mut self, place: impl Fn() -> String + Copy, line: &str) {
         let (text, hidden) = strip(line);
         self.add(SuspicionKind::HiddenCharacters, hidden, place);
@@ -205,7 +205,7 @@ fn orders(text: &str) -> usize {
     (0..words.len()).filter(|at| is_order(*at)).count()
 }
 
-/// Tags that only prompts have: our fence, roles, tool results, and what separates turns in chat templates.
+/// Tags that only prompts have: the reviewer's fence, roles, tool results, and what separates turns in chat templates.
 const TAGS: [&str; 10] = [
     "untrusted",
     "system>",
@@ -247,7 +247,7 @@ fn is_role(line: &str) -> bool {
         .any(|role| line.starts_with(role))
 }
 
-/// Blocks and markers that only we write.
+/// Blocks and markers that only the reviewer writes.
 fn forgeries(text: &str) -> usize {
     let is_fence = |line: &str| {
         let fence = line.trim_start_matches([' ', '\t', '>']);

@@ -1,6 +1,6 @@
-//! A check run as GitHub tells it, and how one of ours can conclude.
+//! A check run as GitHub tells it, and the conclusions of the reviewer's own.
 
-/// The conclusion of a check run of ours.
+/// The conclusion of a check run of the reviewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Conclusion {
     Success,

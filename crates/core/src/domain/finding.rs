@@ -15,7 +15,7 @@ pub struct Assessment {
     pub score: Score,
 }
 
-/// How the sentence begins that code adds to an assessment whose score it raised.
+/// The beginning of the sentence that code adds to an assessment whose score it raised.
 pub(crate) const RAISED: &str = "Raised by ";
 
 impl Assessment {

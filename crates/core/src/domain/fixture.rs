@@ -5,7 +5,7 @@ use super::{
     Trust,
 };
 
-/// A finding of ours that nobody has replied to yet.
+/// A finding of the reviewer that nobody has replied to yet.
 pub(crate) fn thread() -> Thread {
     Thread {
         id: CommentId(55),

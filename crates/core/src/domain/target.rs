@@ -23,11 +23,11 @@ pub struct PullRef {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoTarget {
     #[error(
-        "accepted is a number, such as 12 or #12, or the address of a pull request, such as https://github.com/owner/name/pull/12"
+        "expected a number, such as 12 or #12, or the address of a pull request, such as https://github.com/owner/name/pull/12"
     )]
     Pull,
     #[error(
-        "accepted is owner/name, or the address of a repository, such as https://github.com/owner/name"
+        "expected owner/name, or the address of a repository, such as https://github.com/owner/name"
     )]
     Repo,
 }
@@ -124,7 +124,7 @@ fn without_user(host: &str) -> &str {
 }
 
 impl RepoRef {
-    /// Whether it can be on the server of this address.
+    /// Returns true if it can be on the server of this address.
     #[must_use]
     pub fn is_on(&self, server_url: &str) -> bool {
         let server = server_url

@@ -85,9 +85,9 @@ pub enum Resolution {
 /// The trust in the finding's own comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trust {
-    /// Signed by us.
+    /// Signed by the reviewer.
     Signed,
-    /// Under a name of ours, without a signature that we can verify.
+    /// Under a name of the reviewer, without a signature that can be verified.
     Unsigned,
     /// Changed by somebody else; the manifest's score counts.
     Tampered,
@@ -103,7 +103,7 @@ impl fmt::Display for Trust {
     }
 }
 
-/// A reply by somebody else in one of our threads.
+/// A reply by somebody else in one of the reviewer's threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     pub id: CommentId,
@@ -115,7 +115,7 @@ pub struct Reply {
     pub created_at: String,
 }
 
-/// A finding of ours on the pull request.
+/// A finding of the reviewer on the pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thread {
     pub id: CommentId,
@@ -141,10 +141,10 @@ pub struct Thread {
     pub resolution: Option<Resolution>,
     /// The comment that decided the status, and the reason.
     pub because: String,
-    /// The highest sequence number of our replies.
+    /// The highest sequence number of the reviewer's replies.
     pub seq: u32,
     pub replies: Vec<Reply>,
-    /// The line that seems to fix it, as our last word says; a hash.
+    /// The line that seems to fix it, as the reviewer's last word says; a hash.
     pub seems_fixed: Option<String>,
     /// The number of replies before the reviewer's last comment.
     pub answered: usize,
@@ -164,7 +164,7 @@ impl Thread {
         self.node_id.is_some() && !self.viewer_can_resolve && !self.viewer_can_unresolve
     }
 
-    /// The replies since our last word.
+    /// The replies since the reviewer's last word.
     #[must_use]
     pub fn unanswered(&self) -> &[Reply] {
         self.replies.get(self.answered..).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! The parts of GitHub's webhook payloads that we read. Everything is optional: one struct serves all events,
-//! and what an event must hold is judged where it is used.
+//! The parts of GitHub's webhook payloads that the reviewer reads. Everything is optional: one struct serves all
+//! events, and what an event must hold is judged where it is used.
 
 use serde::Deserialize;
 use serde_json::Value;

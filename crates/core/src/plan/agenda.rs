@@ -41,7 +41,7 @@ pub struct ReplyTo {
     pub comment: CommentId,
     /// `None`: below the description.
     pub root: Option<CommentId>,
-    /// The reply's number in a thread of ours.
+    /// The reply's number in a thread of the reviewer.
     pub seq: u32,
 }
 

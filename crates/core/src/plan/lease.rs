@@ -1,10 +1,10 @@
 //! Whose turn it is on a head: a check run in progress is a lease, and of two the older one holds it. Pure; all times are
-//! GitHub's, so no clock of ours has to agree with another.
+//! GitHub's, so no clock of a runner has to agree with another.
 
 use chrono::DateTime;
 use std::time::Duration;
 
-/// A check run of ours on the head.
+/// A check run of the reviewer on the head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub id: u64,

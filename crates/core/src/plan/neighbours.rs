@@ -6,7 +6,7 @@ use crate::state::check_mark;
 use crate::state::record::{self, Record};
 use crate::state::signature::Keys;
 
-/// The check runs of our name on a head.
+/// The check runs of the reviewer's name on a head.
 #[derive(Debug, Clone, Copy)]
 pub struct OnHead<'a> {
     pub repo: &'a RepoName,
@@ -58,7 +58,7 @@ impl OnHead<'_> {
         })
     }
 
-    /// The pull requests that our check runs here name, and whose record or lease we signed.
+    /// The pull requests that the reviewer's check runs here name, and whose record or lease it signed.
     #[must_use]
     pub fn numbers(&self) -> Vec<u64> {
         let signed = self.checks.iter().filter_map(|check| {
@@ -86,8 +86,8 @@ impl OnHead<'_> {
             .is_some_and(|(text, id)| check_mark::holds(text, id, pr, self.head, self.keys))
     }
 
-    /// The apps whose checks have our name and are not ours. An older version of ours named no pull request, so
-    /// it is known by its record for this one. Without a key nobody can tell.
+    /// The apps whose checks have the reviewer's name and are not its own. An older version of it named no pull
+    /// request, so it is known by its record for this one. Without a key nobody can tell.
     #[must_use]
     pub fn strangers(&self, pr: &PrKey) -> Vec<String> {
         if !self.keys.can_sign() {

@@ -32,16 +32,16 @@ use std::fmt::Write as _;
 /// GitHub refuses bodies above 65,536 characters.
 const MAX_BODY: usize = 60_000;
 
-/// Who speaks, where and about which commit.
+/// The circumstances that comments are written in: the pull request, the commit, the run and the keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Voice<'a> {
     pub pr: &'a PrKey,
     pub keys: &'a Keys,
     pub head: &'a CommitSha,
     pub run: &'a str,
-    /// Whether the pull request comes from a fork, where a reply by itself starts nothing.
+    /// True if the pull request comes from a fork, where a reply by itself starts nothing.
     pub fork: bool,
-    /// The name that we answer to, with its `@`.
+    /// The name that the reviewer answers to, with its `@`.
     pub mention: &'a str,
     /// Scores from here on block; `None`: none does.
     pub blocking: Option<Score>,
@@ -50,7 +50,7 @@ pub struct Voice<'a> {
 }
 
 impl Voice<'_> {
-    /// The body of a draft, by which our drafts are told from a person's.
+    /// The body of a draft, by which the reviewer's drafts are told from a person's.
     #[must_use]
     pub fn draft() -> String {
         "A draft that tries where comments can stand; it is deleted at once.\n\n<!-- rmcoc:draft -->"
@@ -131,7 +131,7 @@ impl Voice<'_> {
             Effect::Reopen => behind("The problem is back.", body),
             Effect::DevelopersWord => {
                 let lead = format!(
-                    "{RESOLVED_MARKER}\n\nWe do not agree, and nobody else reviews this pull request: the \
+                    "{RESOLVED_MARKER}\n\nThe reviewer does not agree, and nobody else reviews this pull request: the \
                      developer's word stands."
                 );
                 behind(&lead, body)
@@ -160,7 +160,7 @@ impl Voice<'_> {
         }
     }
 
-    /// Who closes a thread that we leave open, and how.
+    /// Says who closes a thread that the reviewer leaves open, and by which means.
     fn how_to_close(&self, who: &str, thread: &Thread) -> String {
         let mention = self.mention;
         let dismiss = if self.fork {
@@ -172,7 +172,7 @@ impl Voice<'_> {
         format!("{who} closes this thread by resolving the conversation, or with {dismiss}.")
     }
 
-    /// Why a dismissal was refused, for the person who asked.
+    /// Tells the person who asked why a dismissal was refused.
     #[must_use]
     pub fn not_dismissed(&self, why: &NotDismissed) -> String {
         let mention = self.mention;
@@ -203,8 +203,8 @@ impl Voice<'_> {
         }
     }
 
-    /// What a person who addressed us gets back, in a thread or below the description. With a number among our
-    /// replies, the thread waits for us no longer; it decides nothing there.
+    /// The reply to a person who addressed the reviewer, in a thread or below the description. With a number among the
+    /// reviewer's replies, the thread waits for the reviewer no longer; it decides nothing there.
     #[must_use]
     pub fn answer(&self, to: CommentId, root: Option<CommentId>, seq: u32, text: &str) -> String {
         let hidden = Hidden {
@@ -254,7 +254,7 @@ impl Voice<'_> {
 
 const SOMEBODY: &str = "Somebody with write access";
 
-/// Who closes a thread that we leave open.
+/// Names the person who closes a thread that the reviewer leaves open.
 fn closer(thread: &Thread) -> &'static str {
     match thread.status {
         Status::Escalated => "Whoever decides it",
@@ -262,7 +262,7 @@ fn closer(thread: &Thread) -> &'static str {
     }
 }
 
-/// Why somebody's word dismisses nothing.
+/// The reason why a request to dismiss was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotDismissed {
     NoThread,
@@ -305,8 +305,8 @@ fn call(people: &[String]) -> String {
     format!("{}: please decide whether this holds.", names.join(", "))
 }
 
-/// The model's text behind words of ours, or below them where it begins with anything but words: in the middle of a line
-/// a fence or a quote is no longer what it was cleaned as.
+/// The model's text behind the reviewer's words, or below them where it begins with anything but words: in the middle of a
+/// line a fence or a quote is no longer what it was cleaned as.
 fn behind(lead: &str, text: &str) -> String {
     let text = clean(text);
     let gap = if begins_with_words(&text) {
@@ -317,7 +317,7 @@ fn behind(lead: &str, text: &str) -> String {
     format!("{lead}{gap}{text}")
 }
 
-/// What one can ask of us, and how.
+/// Lists the commands that the reviewer understands.
 #[must_use]
 pub fn help(mention: &str) -> String {
     format!(
@@ -352,7 +352,7 @@ pub fn left_behind(finding: &Finding, now: &CommitSha) -> String {
     )
 }
 
-/// What a push has spared.
+/// Says that only the changes since an earlier head were reviewed.
 #[must_use]
 pub fn only_what_is_new(since: &Since) -> String {
     let (new, known) = since.counts();
@@ -367,7 +367,7 @@ pub fn only_what_is_new(since: &Since) -> String {
     )
 }
 
-/// Why a finding of an earlier run is not posted any more.
+/// Says why a finding of an earlier run is not posted any more.
 #[must_use]
 pub fn dropped(finding: &Finding, why: &Dropped) -> String {
     let text = &finding.assessment.finding;
@@ -417,19 +417,19 @@ pub fn corrected_claim(place: &str, claimed: bool) -> String {
     )
 }
 
-/// Another run said it while this one was under way.
+/// The recheck before posting found that another run has said it while this one was under way.
 #[must_use]
-pub fn said_meanwhile(thread: &Thread) -> String {
+pub fn said_before_recheck(thread: &Thread) -> String {
     format!("said in thread {} while this run was under way", thread.id)
 }
 
-/// Why a question got no answer; for the log, as nothing is posted then.
+/// Says why a question got no answer; for the log, as nothing is posted then.
 #[must_use]
 pub fn unanswered(comment: CommentId, why: &str) -> String {
     format!("The question in comment {comment} was not answered: {why}")
 }
 
-/// Why a request got no reply; for the log.
+/// Says why a request got no reply; for the log.
 #[must_use]
 pub fn untold(why: &str) -> String {
     format!("The state of the review could not be told to the person who asked: {why}")
@@ -493,18 +493,18 @@ pub fn not_shown(file: &str) -> String {
     format!("Not shown to the model: {file}.")
 }
 
-/// The warning where reviews of ours are there and no record of what they cost.
+/// The warning where the pull request has reviews, and no record of what they cost.
 #[must_use]
 pub fn half_counts_as_spent() -> &'static str {
-    "The pull request has reviews of ours, but no record of what they cost can be read; half of the day's \
+    "The pull request has reviews of this reviewer, but no record of what they cost can be read; half of the day's \
      limits counts as spent. Keep an old key as a second state_key to have its records read."
 }
 
-/// A run that was to ask a model has no sidecar; only a mistake of ours leads here.
+/// A run that was to ask a model has no sidecar; only a mistake in the reviewer leads here.
 pub const NO_SIDECAR: &str =
     "The model was to be asked, but OpenCode was not started; please report this.";
 
-/// How a run ends that listed the commands.
+/// The result of a run that listed the commands.
 pub const HELPED: &str = "Somebody asked for help and got the list of commands.";
 
 /// The check run's title: the verdict in a few words.
@@ -526,7 +526,8 @@ pub fn check_held_back(by: &[u64]) -> String {
     format!("Held back by {}", numbers(by))
 }
 
-/// Why it is not: GitHub shows one check of a name for a commit, whichever pull request it is about.
+/// Says why such a check is not green: GitHub shows one check of a name for a commit, whichever pull request it is
+/// about.
 #[must_use]
 pub fn held_back(other: &Neighbour) -> String {
     let verdict = other.record.as_ref().map_or("", |one| one.verdict.as_str());
@@ -563,7 +564,7 @@ pub fn head_failed(error: &dyn std::fmt::Display) -> String {
     )
 }
 
-/// Somebody else's check has our name.
+/// Somebody else's check has the name of the reviewer's.
 #[must_use]
 pub fn another_check(apps: &[String]) -> String {
     format!(
@@ -595,7 +596,7 @@ pub fn computed_anew(number: u64, record: &Record, cause: u64) -> String {
     )
 }
 
-/// What became of the others when a pull request was closed.
+/// Says whose checks were computed anew when a pull request was closed.
 #[must_use]
 pub fn closed(others: &[u64]) -> String {
     if others.is_empty() {
@@ -625,13 +626,13 @@ pub fn queue_title(members: &[u64], lacking: usize) -> String {
     }
 }
 
-/// What to do with a group that must not be merged.
+/// The advice for a group that must not be merged.
 #[must_use]
 pub fn queue_advice() -> &'static str {
     "Take the pull requests that are named here out of the queue, let them be reviewed, and queue them again."
 }
 
-/// Why a pull request of the group must not be merged.
+/// Says why a pull request of the group must not be merged.
 #[must_use]
 pub fn queue_obstacle(member: &Member, obstacle: &Obstacle) -> String {
     let (number, head) = (member.number, member.head.short());
@@ -668,13 +669,13 @@ fn numbers(numbers: &[u64]) -> String {
     names.join(", ")
 }
 
-/// What the check run shows while the review is under way.
+/// Title and summary of a check whose review is under way.
 #[must_use]
 pub fn check_in_progress() -> (&'static str, String) {
     ("Review in progress", listed(PASSES))
 }
 
-/// How many passes there are, and what each is about.
+/// Counts the passes and lists their topics.
 fn listed(passes: Passes) -> String {
     const WORDS: [&str; 9] = [
         "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine",
@@ -687,7 +688,7 @@ fn listed(passes: Passes) -> String {
     format!("{count} {noun}: {}.", topics.join(", "))
 }
 
-/// What a token without `contents: write` costs, and what that would cost.
+/// Says what a token without `contents: write` cannot do, and the price of that permission.
 #[must_use]
 pub fn conversations_stay_open() -> String {
     "Conversations of resolved threads stay open on GitHub, because this token may not resolve them. `contents: write` \
@@ -695,7 +696,7 @@ pub fn conversations_stay_open() -> String {
         .into()
 }
 
-/// What the check run shows when the run was ended by a signal.
+/// Title and summary of a check whose run was ended by a signal.
 #[must_use]
 pub fn check_cancelled() -> (&'static str, &'static str) {
     (
@@ -708,12 +709,12 @@ pub fn check_cancelled() -> (&'static str, &'static str) {
 #[must_use]
 pub fn check_abandoned() -> (&'static str, &'static str) {
     (
-        "Ended without a word",
+        "Abandoned",
         "The run that opened this check has ended without concluding it; a later one has taken its place.",
     )
 }
 
-/// What a run without a key to sign with cannot do. A gate needs one.
+/// Says what a run without a key to sign with cannot do. A gate needs one.
 #[must_use]
 pub fn unsigned(has_gate: bool) -> &'static str {
     if has_gate {
@@ -951,7 +952,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_we_say_ourselves_asks_nothing_of_us() {
+    fn what_the_reviewer_says_itself_asks_nothing_of_it() {
         let help = help("@bot");
         let state = with_voice(|voice| voice.state(Verdict::Clean, &Tally::default(), "@bot"));
         assert!(!crate::event::mentions(&help, "@bot"), "{help}");

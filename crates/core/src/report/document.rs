@@ -14,7 +14,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// What a run of opencode-reviewer found and did. Fields may be added; those that are here stay as they are.
+/// The findings and actions of a run of opencode-reviewer. Fields may be added; those that are here stay as they are.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(title = "Report of opencode-reviewer")]
 pub struct Report {
@@ -29,18 +29,18 @@ pub struct Report {
     pub merge_base: String,
     #[schemars(extend("enum" = ["clean", "findings", "blocking", "incomplete"]))]
     pub verdict: String,
-    /// Why it is not better.
+    /// The reasons why the verdict is not better.
     pub reasons: Vec<String>,
-    /// How many findings are open after the run.
+    /// The number of findings that are open after the run.
     pub open_issues: usize,
-    /// How many of them are at or above blocking_score_threshold.
+    /// The number of them that are at or above blocking_score_threshold.
     pub blocking_issues: usize,
     /// As provider/name.
     pub model: String,
     /// Null where no sidecar was needed.
     pub sandbox: Option<SandboxReport>,
     pub tokens: u64,
-    /// Whether tokens are estimated by the size of requests and answers, because the endpoint counts none.
+    /// True if tokens are estimated by the size of requests and answers, because the endpoint counts none.
     pub tokens_estimated: bool,
     pub cost_usd: f64,
     pub ledger: LedgerReport,
@@ -50,7 +50,7 @@ pub struct Report {
     pub passes: Vec<PassReport>,
     /// Those of this run, said or not.
     pub findings: Vec<FindingReport>,
-    /// What is open on the pull request from before.
+    /// Open threads that were on the pull request before this run.
     pub threads: Vec<ThreadReport>,
     /// The head whose review this one goes on from; `None`: the whole change was reviewed.
     pub reviewed_since: Option<String>,
@@ -62,10 +62,10 @@ pub struct Report {
     pub left_out_unchanged: Vec<LeftOutReport>,
     /// Changed files that it saw with their values masked.
     pub masked: Vec<String>,
-    /// What in foreign text may be meant for the model. It changed nothing.
+    /// Foreign text that may be meant for the model. It changed nothing.
     pub suspicions: Vec<SuspicionReport>,
     pub warnings: Vec<String>,
-    /// What could be otherwise, and is no fault.
+    /// Remarks about the run that are no fault.
     pub notes: Vec<String>,
     /// Null where no review was posted.
     pub review_url: Option<String>,
@@ -75,7 +75,7 @@ pub struct Report {
     /// Scores from here on block.
     #[serde(skip)]
     pub blocking_from: Option<Score>,
-    /// How many files the change has.
+    /// The number of changed files.
     #[serde(skip)]
     pub files: usize,
     /// False where nobody knows the prices of the endpoint.
@@ -83,7 +83,7 @@ pub struct Report {
     pub cost_known: bool,
 }
 
-/// Where a finding was said.
+/// The place where a finding was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     /// The address of its comment.
@@ -93,7 +93,7 @@ pub enum Said {
 }
 
 impl Said {
-    /// What was posted nowhere has no address.
+    /// The place with this address. A finding that was posted nowhere has none.
     #[must_use]
     pub fn at(url: &str) -> Self {
         match url {
@@ -103,7 +103,7 @@ impl Said {
     }
 }
 
-/// What held the sidecar.
+/// The sandbox of the sidecar.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SandboxReport {
     pub complete: bool,
@@ -179,7 +179,7 @@ impl LeftOutReport {
     }
 }
 
-/// What a pass took.
+/// The result of a pass, and its use of time and tokens.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PassReport {
     /// 0 for what came before the passes.
@@ -193,7 +193,7 @@ pub struct PassReport {
     pub seconds: u64,
 }
 
-/// What the pull request has cost, with this run.
+/// The cost of the pull request, with this run.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct LedgerReport {
     /// Of today and yesterday.
@@ -259,9 +259,9 @@ pub struct FindingReport {
     pub category: Option<String>,
     #[schemars(range(min = 1, max = 4))]
     pub pass: u8,
-    /// What was found, in a sentence.
+    /// The finding in a sentence.
     pub finding: String,
-    /// Why it matters.
+    /// The reason why it matters.
     pub assessment: String,
     /// The text for people.
     pub body: String,
@@ -269,7 +269,7 @@ pub struct FindingReport {
     /// although it should have been, or deliberately not said: `suppressed`, `withdrawn`, `combined`.
     #[schemars(extend("enum" = ["published", "reported", "unpublished", "suppressed", "withdrawn", "combined"]))]
     pub fate: &'static str,
-    /// Why it was not said.
+    /// The reason why it was not said.
     pub reason: Option<String>,
     /// The address of its comment.
     pub url: Option<String>,
@@ -356,20 +356,20 @@ impl From<&Thread> for ThreadReport {
 }
 
 impl Report {
-    /// What the file promises to those who read it. `schema/report.schema.json` is this.
+    /// The JSON schema of the file, which `schema/report.schema.json` holds for those who read it.
     #[must_use]
     pub fn schema() -> Schema {
         let settings = SchemaSettings::draft2020_12().for_serialize();
         settings.into_generator().into_root_schema_for::<Self>()
     }
 
-    /// How many passes the review had.
+    /// The number of passes of the review.
     #[must_use]
     pub(crate) fn pass_count(&self) -> usize {
         self.passes.iter().filter(|pass| pass.number > 0).count()
     }
 
-    /// How long the model worked.
+    /// The time that the model worked, in seconds.
     #[must_use]
     pub(crate) fn seconds(&self) -> u64 {
         self.passes.iter().map(|pass| pass.seconds).sum()

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-/// What would have been written, as it would have been sent.
+/// A write request that was not sent, as it would have been sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsent {
     /// In words, such as "reply in a thread".
@@ -22,7 +22,7 @@ pub const NOTHING: &str = "Nothing would be posted.";
 /// Something that would be posted.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What, and where.
+    /// The kind of post, and its place.
     pub heading: String,
     /// The text, to the letter; empty where there is none.
     pub body: String,

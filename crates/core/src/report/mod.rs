@@ -1,5 +1,4 @@
-//! What a run says about itself: the verdict with its exit code, the step summary, the report file, what a
-//! terminal shows.
+//! Reports of a run: the verdict with its exit code, the step summary, the report file, the page for a terminal.
 
 pub mod document;
 pub mod dry_run;

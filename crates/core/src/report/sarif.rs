@@ -9,7 +9,7 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// Of a finding without a category.
 const UNSORTED: &str = "finding";
 
-/// What is open after the run: its own findings that were said, and the threads of earlier ones.
+/// The findings that are open after the run, as SARIF: its own that were said, and the threads of earlier ones.
 #[must_use]
 pub fn log(report: &Report) -> Value {
     let said = report
@@ -44,7 +44,7 @@ pub fn log(report: &Report) -> Value {
     })
 }
 
-/// Whether everything was looked at, so that what is not here is not there.
+/// Returns true if everything was looked at, so that a finding that is not here is gone.
 fn is_whole(report: &Report) -> bool {
     matches!(report.verdict.as_str(), "clean" | "findings" | "blocking")
 }

@@ -9,7 +9,7 @@ use reviewer_text::sanitize::clean;
 use reviewer_text::sentence;
 use std::fmt::Write as _;
 
-/// Who reads it. The step's page is for those who run the reviewer, the check's for everybody on the pull
+/// The page's readers. The step's page is for those who run the reviewer, the check's for everybody on the pull
 /// request, where what was not said stays unsaid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Page {
@@ -137,7 +137,7 @@ impl From<&ThreadReport> for Row {
     }
 }
 
-/// What is open, the gravest first.
+/// The open findings, the gravest first.
 fn rows(report: &Report) -> Vec<Row> {
     let findings = report.findings.iter();
     let new = findings.filter(|one| matches!(one.fate, "published" | "reported" | "unpublished"));
@@ -167,7 +167,7 @@ fn open(out: &mut String, report: &Report) {
     out.push('\n');
 }
 
-/// What the verdict rests on, folded: passes, costs, what was excused, the model.
+/// Writes the facts that the verdict rests on, folded: passes, costs, what was excused, the model.
 fn how(out: &mut String, report: &Report) {
     let mut parts = vec![plural(report.files, "file")];
     if !report.passes.is_empty() {
@@ -215,10 +215,10 @@ fn passes(out: &mut String, report: &Report) {
     out.push('\n');
 }
 
-/// How many runs the table names; the report has them all.
+/// The number of runs that the table names; the report has them all.
 const RUNS_SHOWN: usize = 10;
 
-/// What the pull request has cost. One run alone is the last line of the page.
+/// Writes the cost of the pull request. One run alone is the last line of the page.
 fn ledger(out: &mut String, report: &Report) {
     let ledger = &report.ledger;
     if ledger.runs.len() < 2 {
@@ -277,10 +277,10 @@ fn unsaid(out: &mut String, report: &Report, page: Page) {
     out.push_str("\n</details>\n\n");
 }
 
-/// How many excused files a page names; the report has them all.
+/// The number of excused files that a page names; the report has them all.
 const EXCUSED_SHOWN: usize = 50;
 
-/// What counts as reviewed although the model did not have to see it.
+/// Writes the files that count as reviewed although the model did not have to see them.
 fn excused(out: &mut String, report: &Report) {
     if report.excused.is_empty() {
         return;
@@ -296,7 +296,7 @@ fn excused(out: &mut String, report: &Report) {
     let _ = writeln!(out, "Excused from review: {}{more}.\n", shown.join(", "));
 }
 
-/// What the model did not see of the repository.
+/// Writes the files of the repository that the model did not see.
 fn not_read(out: &mut String, report: &Report) {
     if !report.masked.is_empty() {
         let names = names(&report.masked, report.masked.len());
@@ -334,10 +334,10 @@ fn suspicions(out: &mut String, report: &Report) {
     out.push_str("\n</details>\n\n");
 }
 
-/// How many names of files a line holds, and how much of each.
+/// The number of file names that a line holds, and the length of each.
 const NAMES_SHOWN: usize = 10;
 const LONGEST_NAME: usize = 120;
-/// How much of a text a table holds; the report has it all.
+/// The longest text in a table; the report has it all.
 const LONGEST_CELL: usize = 500;
 
 fn names(first: &[String], count: usize) -> String {

@@ -61,7 +61,7 @@ fn numbered(hunk: &Hunk, side: Side) -> impl Iterator<Item = (u32, &str)> {
     })
 }
 
-/// How the page is laid out.
+/// The layout of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// In columns. Code is not wrapped.
@@ -132,7 +132,7 @@ pub(super) fn said(report: &Report) -> Vec<&FindingReport> {
     said
 }
 
-/// How many files that were not shown a line names.
+/// The number of files that were not shown that a line names.
 const FILES_NAMED: usize = 3;
 
 /// The reasons, with all files that were not shown in one of them, unless each is to be named.

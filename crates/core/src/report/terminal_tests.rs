@@ -1,4 +1,4 @@
-//! What a terminal shows of a report.
+//! Reports as a terminal shows them.
 
 use super::*;
 use crate::report::summary::tests::{finding, sample};

@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 
 /// On this level and above, the rubric asks for the merge to be blocked.
 const CRITICAL: u8 = 9;
-/// No comment of ours needs more; GitHub's own limit is far above.
+/// No comment of the reviewer needs more; GitHub's own limit is far above.
 const MAX_BODY: usize = 20_000;
 const MAX_SENTENCES: usize = 4_000;
 /// More than this in one run is a runaway model, not a review.
@@ -32,7 +32,7 @@ const MAX_FINDINGS: usize = 200;
 /// The refusal of every other tool while fixes are checked.
 pub const ONLY_FIX_CHECKS: &str = "This task is only to check fixes: read the code, call submit_fix_check for each thread, then end your turn.";
 
-/// What the run is about.
+/// The change that the run reviews, with the threads and remarks on it.
 #[derive(Debug)]
 pub struct Subject {
     pub head: CommitSha,
@@ -44,18 +44,18 @@ pub struct Subject {
     pub root: String,
     /// Paths as the model sees them in the snapshot, where they differ from the repository's.
     pub shown_paths: HashMap<String, String>,
-    /// What changed between an earlier head and this one, where that could be told.
+    /// The changes between an earlier head and this one, where they could be told.
     pub changed_since: HashMap<CommitSha, Vec<FileDiff>>,
     /// The removed lines that a thread hangs on, where they are known.
     pub removed_lines: HashMap<CommentId, Vec<String>>,
-    /// What human reviewers have said on lines of the change.
+    /// The remarks of human reviewers on lines of the change.
     pub others: Vec<Remark>,
-    /// Who decides where the model and the developer do not agree, as they are mentioned.
+    /// The people who decide where the model and the developer do not agree, as they are mentioned.
     pub human_reviewers: Vec<String>,
 }
 
 impl Subject {
-    /// Whether a file of this name is changed by the pull request, or was since a finding was made.
+    /// Returns true if a file of this name is changed by the pull request, or was since a finding was made.
     fn is_changed(&self, file: &str) -> bool {
         let since = self.changed_since.values().flatten();
         let mut names = since.flat_map(|diff| [Some(&diff.path), diff.previous_path.as_ref()]);
@@ -64,7 +64,7 @@ impl Subject {
     }
 }
 
-/// What became of a finding.
+/// The decision about a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
     Staged,
@@ -99,7 +99,7 @@ impl Entry {
     }
 }
 
-/// What a reply does to its thread.
+/// The effect of a reply on its thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// The finding stands, for the first time.
@@ -117,7 +117,7 @@ pub enum Effect {
     SeemsFixed {
         fix: Fix,
         commit: Option<String>,
-        /// Why the check says otherwise, if it was made.
+        /// The reason why the check says otherwise, if it was made.
         objection: Option<String>,
     },
     /// The developer is right about a finding that blocks; a person closes the thread.
@@ -128,12 +128,12 @@ pub enum Effect {
     Escalate { people: Vec<String> },
     /// Argued twice without agreement, and there is nobody to decide.
     DevelopersWord,
-    /// What was fixed is back.
+    /// A problem that was fixed is back.
     Reopen,
 }
 
 impl Effect {
-    /// Whether the thread is closed by it.
+    /// Returns true if it closes the thread.
     #[must_use]
     pub fn closes(&self) -> bool {
         matches!(
@@ -175,7 +175,7 @@ pub struct Desk {
     pub ledger: Ledger,
     entries: Vec<Entry>,
     replies: Vec<StagedReply>,
-    /// How many entries were there when a pass, or a part of one, was submitted last.
+    /// The number of entries when a pass, or a part of one, was submitted last.
     submitted: usize,
     /// Findings in the text of an earlier review that this one has made again.
     still_said: HashMap<FindingId, Score>,
@@ -235,8 +235,8 @@ impl Desk {
         &self.replies
     }
 
-    /// What may be published: the staged findings and replies of finished passes, and of the parts of a pass that were
-    /// submitted.
+    /// Returns what may be published: the staged findings and replies of finished passes, and of the parts of a pass
+    /// that were submitted.
     #[must_use]
     pub fn publishable(&self) -> (Vec<&Entry>, Vec<&StagedReply>) {
         let finished = |pass: PassNumber| self.ledger.is_finished(pass);

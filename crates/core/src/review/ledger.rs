@@ -3,7 +3,7 @@
 
 use crate::domain::{PassNumber, Passes};
 
-/// How often a turn that ends without a submission is nudged before the pass counts as incomplete.
+/// The number of times that a turn without a submission is nudged before the pass counts as incomplete.
 pub(crate) const NUDGES: u32 = 2;
 
 /// A pass that the model submitted.
@@ -13,7 +13,7 @@ pub struct Finished {
     pub summary: String,
 }
 
-/// Where the model is: judging what was said before, checking fixes in a session of its own, or in a pass.
+/// The model's current task: it judges what was said before, checks fixes in a session of its own, or is in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     TurnZero,
@@ -31,7 +31,7 @@ pub struct Ledger {
     finished: Vec<Finished>,
     /// The part of the pass under way, and the number of its parts.
     part: (u32, u32),
-    /// What was submitted for the parts of the pass under way.
+    /// The submissions for the parts of the pass under way.
     parts: Vec<String>,
     /// The submissions whose claim about blocking issues was wrong.
     corrected: Vec<CorrectedClaim>,
@@ -51,7 +51,7 @@ pub(crate) struct Submission<'a> {
     pub number: u64,
     pub summary: &'a str,
     pub claims_blocking: bool,
-    /// Whether a finding on the level of a critical failure is on the desk.
+    /// True if a finding on the level of a critical failure is on the desk.
     pub holds_blocking: bool,
 }
 
@@ -76,7 +76,7 @@ impl Ledger {
         self.part = part;
     }
 
-    /// Whether the part under way was submitted.
+    /// Returns true if the part under way was submitted.
     #[must_use]
     pub fn is_part_submitted(&self) -> bool {
         self.parts.len() >= self.part.0 as usize
@@ -110,7 +110,7 @@ impl Ledger {
             .filter(|stage| !self.is_over(*stage) && !submitted(*stage))
     }
 
-    /// Whether what was said in a stage may be published.
+    /// Returns true if what was said in a stage may be published.
     #[must_use]
     pub fn is_over(&self, stage: Stage) -> bool {
         match stage {

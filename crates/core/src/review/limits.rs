@@ -1,4 +1,4 @@
-//! What a run may take, and how what it has taken is counted. Separate from the passes, which only ask.
+//! The limits of a run, and the count of what it has used. Separate from the passes, which only ask.
 
 use crate::review::sidecar_events::Usage;
 use crate::state::spending::Allowances;
@@ -7,17 +7,17 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
-/// What a task gets that was told to come to an end.
+/// The time for a task that was told to come to an end.
 const GRACE: Duration = Duration::from_mins(2);
 
-/// How much of the time that is left a task may take, if so many are left, this one included: more than its part,
-/// because most take less, and never all, so that what it has not said can still be asked for.
+/// Returns the part of the time left that a task may take, if so many tasks are left, this one included: more than its
+/// equal part, because most take less, and never all, so that what it has not said can still be asked for.
 #[must_use]
 pub fn share(left: Duration, tasks: u32) -> Duration {
     left * 4 / (2 * tasks + 3)
 }
 
-/// How much more it gets when that is used up.
+/// Returns the further time for a task when its share is used up.
 #[must_use]
 pub fn grace(left: Duration, tasks: u32) -> Duration {
     (left / tasks.max(1)).min(GRACE)
@@ -30,7 +30,7 @@ pub struct RunLimits {
 }
 
 impl RunLimits {
-    /// Why nothing may be asked of the model at all.
+    /// Returns why nothing may be asked of the model at all.
     #[must_use]
     pub fn nothing_left(&self) -> Option<&str> {
         let Allowances { usd, tokens } = &self.allowances;
@@ -40,7 +40,7 @@ impl RunLimits {
             .or(tokens.map(|tokens| tokens.why.as_str()))
     }
 
-    /// Why this much, by all sessions of the run, is too much.
+    /// Returns why this much, by all sessions of the run, is too much.
     #[must_use]
     pub fn exceeded_by(&self, total: &Total) -> Option<String> {
         let Allowances { usd, tokens } = &self.allowances;
@@ -85,7 +85,7 @@ impl Traffic {
     }
 }
 
-/// What a session has taken from its model.
+/// The use that a session has made of its model.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Used {
     /// By the endpoint's own account, as OpenCode was told it.
@@ -129,7 +129,7 @@ impl Used {
     }
 }
 
-/// What it comes to, for one session or for all of a run.
+/// The cost and tokens of one session, or of all sessions of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Total {
     /// In US dollars.

@@ -1,15 +1,15 @@
-//! What follows when a turn has ended and its task is not done: which ends are worth another prompt, how often, and
-//! what a person reads when there is none. Pure, so that every end can be gone through.
+//! Decides what follows when a turn has ended and its task is not done: which ends are worth another prompt, how often,
+//! and what a person reads when there is none. Pure, so that every end can be gone through.
 
 use super::ledger::NUDGES;
 use super::watch::{FEW_CALLS, MOST_CALLS, Stopped};
 use crate::review::sidecar_events::{Turn, TurnError};
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Debug)]
 pub enum Ended {
     Turn(Turn),
-    /// By us.
+    /// By the reviewer.
     Stopped(Stopped),
     /// The sidecar is gone, or hangs.
     Lost(String),
@@ -23,7 +23,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// Why the sidecar is of no more use, if it is.
+    /// Returns why the sidecar is of no more use, if it is.
     #[must_use]
     pub fn lost(&self) -> Option<String> {
         match self {
@@ -33,7 +33,7 @@ impl Ended {
     }
 }
 
-/// Why another prompt is due.
+/// The reason why another prompt is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shortfall {
     /// It said something, and did not do what ends the task.
@@ -48,7 +48,7 @@ pub enum Shortfall {
     Late,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     Nudge(Shortfall),
@@ -59,7 +59,7 @@ pub enum Next {
     GiveUp(GivenUp),
 }
 
-/// Why a task stays undone.
+/// The reason why a task stays undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GivenUp {
     Unfinished(Shortfall),
@@ -79,7 +79,7 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// How many tool calls the next turn may make.
+    /// Returns the number of tool calls that the next turn may make.
     #[must_use]
     pub fn calls(&self) -> usize {
         if self.nudges == 0 && !self.hurried {
@@ -89,7 +89,7 @@ impl Attempts {
         }
     }
 
-    /// What follows on a turn that left the task undone.
+    /// Decides what follows on a turn that left the task undone.
     pub fn after(&mut self, ended: Ended) -> Next {
         match ended {
             Ended::Turn(turn) => match &turn.error {
@@ -151,7 +151,7 @@ impl Attempts {
     }
 }
 
-/// What a turn that failed in no way still lacks.
+/// Returns what a turn that did not fail still lacks.
 #[must_use]
 pub fn shortfall(turn: &Turn) -> Shortfall {
     match turn.finish.as_str() {

@@ -1,5 +1,5 @@
-//! What a score is worth. Code, not the prompt, applies the threshold, the promotion of security findings and
-//! the elevation of combined ones, so that no wording of the model moves them.
+//! The policy of scores. Code, not the prompt, applies the threshold, the promotion of security findings and the
+//! elevation of combined ones, so that no wording of the model moves them.
 
 use crate::domain::finding::RAISED;
 use crate::domain::{Category, Role, Score};
@@ -11,11 +11,12 @@ pub struct Weights {
     pub threshold: Score,
     pub elevation: usize,
     pub blocking: Option<Score>,
-    /// Why security findings weigh more here: the repository handles what hurts people when it leaks. `None`: they do not.
+    /// The reason why security findings weigh more here: the repository handles what hurts people when it leaks.
+    /// `None`: they do not.
     pub sensitive: Option<String>,
 }
 
-/// Why a finding was not said.
+/// The reason why a finding was not said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     BelowThreshold { score: Score, threshold: Score },
@@ -31,7 +32,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What to do with a finding that is neither wrong nor a repeat.
+/// The decision about a finding that is neither wrong nor a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
     Post(Score),
@@ -45,7 +46,7 @@ pub(crate) struct Case {
     pub category: Option<Category>,
     /// Of the pass that made it.
     pub role: Option<Role>,
-    /// How many suppressed findings it combines.
+    /// The number of suppressed findings that it combines.
     pub combines: usize,
 }
 
@@ -67,7 +68,7 @@ impl Weights {
         }
     }
 
-    /// Why a finding weighs more because of the repository; `None`: it does not.
+    /// Returns why a finding weighs more because of the repository; `None`: it does not.
     fn promotion(&self, case: &Case) -> Option<&str> {
         let security = match case.category {
             Some(category) => category == Category::Security,
@@ -100,7 +101,7 @@ impl Weights {
 const SMALL: u8 = 4;
 const SMALL_EXAMPLE_LINES: usize = 8;
 
-/// Whether the remedy is out of proportion to the finding: a long example for a small matter.
+/// Returns true if the remedy is out of proportion to the finding: a long example for a small matter.
 #[must_use]
 pub(crate) fn out_of_proportion(score: Score, body: &str) -> bool {
     score.get() <= SMALL && longest_example(body) > SMALL_EXAMPLE_LINES

@@ -7,7 +7,7 @@ use crate::domain::PassNumber;
 use crate::plan::Question;
 use std::time::Duration;
 
-/// What a pass took.
+/// The result of a pass, and its use of time and tokens.
 #[derive(Debug, Clone)]
 pub struct PassLog {
     /// 0 for the turns before the passes.
@@ -21,7 +21,7 @@ pub struct PassLog {
     pub took: Duration,
 }
 
-/// Why the passes ended.
+/// The reason why the passes ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     Complete,
@@ -80,7 +80,7 @@ pub struct Outcome {
     pub beyond: Vec<String>,
 }
 
-/// What the model says to a question.
+/// The model's answer to a question.
 #[derive(Debug)]
 pub struct Answer {
     pub question: Question,

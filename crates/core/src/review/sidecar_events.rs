@@ -1,4 +1,4 @@
-//! What a session with the sidecar is made of, in our words. Pure, so that the passes can be decided
+//! The parts of a session with the sidecar, in the reviewer's own types. Pure, so that the passes can be decided
 //! without a sidecar.
 
 use std::fmt;
@@ -63,7 +63,7 @@ impl AddAssign for Tokens {
     }
 }
 
-/// What model requests have cost.
+/// The tokens and the cost of model requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
     pub tokens: Tokens,
@@ -81,12 +81,12 @@ impl AddAssign for Usage {
     }
 }
 
-/// How one prompt ended.
+/// The end of one prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     /// The text of the last answer.
     pub text: String,
-    /// Why the last answer ended, as OpenCode says it: `stop`, `length`, …; empty when it failed.
+    /// The reason why the last answer ended, as OpenCode says it: `stop`, `length`, …; empty when it failed.
     pub finish: String,
     /// Of the whole turn. OpenCode's own answer counts the last model request only.
     pub usage: Usage,
@@ -96,7 +96,7 @@ pub struct Turn {
     pub shortened: bool,
 }
 
-/// Why a turn failed.
+/// The reason why a turn failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnError {
     /// OpenCode's name for it: `APIError`, `MessageAbortedError`, `ContextOverflowError`, `UnknownError`, …
@@ -108,7 +108,7 @@ pub struct TurnError {
 }
 
 impl TurnError {
-    /// Our name for an endpoint whose answers are not those of a model.
+    /// The reviewer's name for an endpoint whose answers are not those of a model.
     pub const EMPTY_ANSWERS: &str = "EmptyAnswers";
 
     #[must_use]
@@ -161,7 +161,7 @@ impl fmt::Display for TurnError {
 pub struct ProviderInfo {
     pub id: String,
     pub name: String,
-    /// The variables that would hold its key. Empty for one that only our configuration knows.
+    /// The variables that would hold its key. Empty for one that only the reviewer's configuration knows.
     pub env: Vec<String>,
     /// OpenCode could call it now: it has a key, or (OpenCode Zen's free models) needs none.
     pub connected: bool,
@@ -169,7 +169,7 @@ pub struct ProviderInfo {
     pub models: Vec<(String, Option<u64>)>,
 }
 
-/// How far a tool call is.
+/// The state of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ToolState {
     Pending,
@@ -178,7 +178,7 @@ pub enum ToolState {
     Failed,
 }
 
-/// What happens in the sidecar while a turn runs.
+/// An event in the sidecar while a turn runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SidecarEvent {
     /// The same call is told several times: as it begins, runs and ends.
@@ -224,7 +224,7 @@ pub enum SidecarEvent {
 }
 
 impl SidecarEvent {
-    /// Whether it is about this session, or about none in particular.
+    /// Returns true if it is about this session, or about none in particular.
     #[must_use]
     pub fn concerns(&self, session: &SessionId) -> bool {
         let of = match self {

@@ -1,12 +1,12 @@
-//! What the sessions of a run take from their models, added up. Separate from the limits, because whatever ends a run must
-//! still be able to tell what it has cost.
+//! The use that the sessions of a run make of their models, added up. Separate from the limits, because whatever ends a
+//! run must still be able to tell what it has cost.
 
 use super::limits::{Total, Used};
 use crate::review::limits::Traffic;
 use crate::review::sidecar_events::Usage;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What one session has taken, over all its turns, whichever process or conversation they were in.
+/// The use of one session, over all its turns, whichever process or conversation they were in.
 #[derive(Debug, Default)]
 pub struct SessionUsage(Mutex<Account>);
 
@@ -40,7 +40,7 @@ impl SessionUsage {
         account.settled += heard;
     }
 
-    /// What has passed to the model and back since the session began. It only grows.
+    /// Records the traffic to the model and back since the session began. It only grows.
     pub fn pass(&self, so_far: Traffic) {
         let mut account = self.account();
         account.passed = account.passed.at_least(so_far);
@@ -62,7 +62,7 @@ impl SessionUsage {
     }
 }
 
-/// What all sessions of a run have taken so far. Shared with whatever ends the run.
+/// The use of all sessions of a run so far. Shared with whatever ends the run.
 #[derive(Debug, Default)]
 pub struct RunUsage(Mutex<Vec<Arc<SessionUsage>>>);
 

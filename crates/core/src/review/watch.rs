@@ -1,4 +1,4 @@
-//! What a turn may do before it is stopped. Nobody else breaks a loop: OpenCode lets a model call the same tool for
+//! Stops turns that call tools without end. Nobody else breaks a loop: OpenCode lets a model call the same tool for
 //! ever, and every call is paid for.
 
 use crate::review::sidecar_events::{SidecarEvent, ToolState};
@@ -11,7 +11,7 @@ pub(crate) const MOST_CALLS: usize = 1_000;
 /// After it was told to come to an end.
 pub(crate) const FEW_CALLS: usize = 100;
 
-/// Why a turn was stopped.
+/// The reason why a turn was stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
     Loop { tool: String },

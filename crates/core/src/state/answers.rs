@@ -6,10 +6,10 @@ use super::signature::{Keys, SignatureCheck, Signed};
 use crate::domain::{CommentId, PrKey};
 use serde_json::Value;
 
-/// The comment that a comment of ours answers. `root` is the first comment of its thread, if it stands in one.
+/// The comment that a comment of the reviewer answers. `root` is the first comment of its thread, if it stands in one.
 ///
 /// One whose key is gone counts too: otherwise a change of keys would answer everything again. What it takes is
-/// that we wrote it, which the caller knows from its author.
+/// that the reviewer wrote it, which the caller knows from its author.
 #[must_use]
 pub fn answered(body: &str, pr: &PrKey, keys: &Keys, root: Option<CommentId>) -> Option<CommentId> {
     let hidden = block::parse(body)

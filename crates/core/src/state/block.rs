@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::Range;
 
-/// What a comment of ours does to its thread.
+/// The effect of a comment of the reviewer on its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     Finding,
     Keep,
     Answer,
-    /// We no longer insist; a person closes the thread.
+    /// The reviewer no longer insists; a person closes the thread.
     Concede,
     Resolve,
     Escalate,
@@ -23,7 +23,7 @@ pub enum Kind {
     Manifest,
 }
 
-/// Whether we closed the conversation on GitHub when we resolved a thread.
+/// The state of the conversation on GitHub after the reviewer resolved a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Conversation {
@@ -163,7 +163,7 @@ impl From<&Assessment> for Visible {
     }
 }
 
-/// What a comment holds for machines.
+/// The parts of a comment that are for machines.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Block {
     pub visible: Option<Visible>,
@@ -193,7 +193,7 @@ pub fn render_hidden(hidden: &Hidden) -> String {
 
 const OPEN: &str = "<!-- rmcoc:1 ";
 const CLOSE: &str = " -->";
-/// A block of ours is a few kilobytes; anything of this size is somebody else's.
+/// A block of the reviewer is a few kilobytes; anything of this size is somebody else's.
 const MAX_JSON: usize = 70_000;
 
 /// The last block of a comment, if it has one. Quoted, indented, tilde-fenced and nested ones are text.

@@ -1,12 +1,12 @@
-//! The mark of our check runs: whose run opened them, for which pull request and diff. The lease in the text is signed,
-//! because a check run in progress that is taken for the reviewer's makes every other run on the head wait.
+//! The mark of the reviewer's check runs: whose run opened them, for which pull request and diff. The lease in the text
+//! is signed, because a check run in progress that is taken for the reviewer's makes every other run on the head wait.
 
 use super::signature::{Keys, SignatureCheck, Signed};
 use crate::domain::{CommitSha, PrKey};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The name of our check on a pull request.
+/// The name of the reviewer's check on a pull request.
 pub const CHECK_NAME: &str = "OpenCode review";
 /// The prefix of the external id of the reviewer's check runs.
 const OURS: &str = "opencode-reviewer";

@@ -53,7 +53,7 @@ pub struct Conversation {
     pub edited: Vec<(CommentId, Option<Login>)>,
 }
 
-/// A review of ours, whose body may carry a manifest.
+/// A review of the reviewer, whose body may carry a manifest.
 #[derive(Debug, Clone)]
 pub struct ReviewBody {
     pub author: Option<Login>,
@@ -65,7 +65,7 @@ pub struct ReviewBody {
 pub struct Sources<'a> {
     pub pr: &'a PrKey,
     pub keys: &'a Keys,
-    /// Our own identity, as GitHub names it, and the other names that we have used.
+    /// The reviewer's identity, as GitHub names it, and the other names that it has used.
     pub ours: &'a [Login],
     /// The person who opened the pull request.
     pub author: Option<&'a Login>,
@@ -102,7 +102,7 @@ impl fmt::Display for Lost {
 /// The memory of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rebuilt {
-    /// Our threads, in the order of their comments.
+    /// The reviewer's threads, in the order of their comments.
     pub threads: Vec<Thread>,
     pub lost: Vec<Lost>,
     /// Comments of human reviewers on lines of their own accord, and the text of the reviewer's own reviews.
@@ -111,7 +111,7 @@ pub struct Rebuilt {
     pub warnings: Vec<String>,
     /// True if the reviewer has posted a review, signed or not.
     pub has_reviews: bool,
-    /// The heads that our signed manifests name, the newest first.
+    /// The heads that the reviewer's signed manifests name, the newest first.
     pub heads: Vec<CommitSha>,
 }
 
@@ -122,7 +122,7 @@ pub struct Remark {
     pub file: String,
     pub line: Option<u32>,
     pub body: String,
-    /// The finding that it is, where the text of a review of ours says it.
+    /// The finding that it is, where the text of an earlier review says it.
     pub own: Option<(FindingId, Score)>,
 }
 
@@ -171,7 +171,7 @@ pub fn rebuild(sources: &Sources<'_>) -> Rebuilt {
 }
 
 /// A signed finding that somebody pasted into a comment of their own is the same finding, and not another. The comment
-/// under our name is the finding, even if theirs is older: an old comment can be edited.
+/// under the reviewer's name is the finding, even if theirs is older: an old comment can be edited.
 fn drop_copies(rebuilt: &mut Rebuilt, sources: &Sources<'_>) {
     let under_our_name: HashSet<CommentId> = sources
         .comments
@@ -301,7 +301,7 @@ impl Folding<'_> {
         let first = group.iter().find(|comment| comment.id == root)?;
         let parsed = block::parse(&first.body);
         let verdict = sources.verify(&parsed, None);
-        // What we signed is ours, whatever account we had then.
+        // What the reviewer signed is its own, whatever account it had then.
         if !sources.is_ours(first.author.as_ref()) && verdict != SignatureCheck::Ours {
             return None;
         }
@@ -431,7 +431,7 @@ impl Sources<'_> {
         author.is_some_and(|author| self.ours.contains(author))
     }
 
-    /// The hidden keys, if we signed them for this place.
+    /// The hidden keys, if the reviewer signed them for this place.
     fn believed<'b>(&self, parsed: &'b Block, root: Option<CommentId>) -> Option<&'b Hidden> {
         parsed
             .hidden

@@ -224,7 +224,7 @@ pub fn render(record: &Record, pr: &PrKey, keys: &Keys) -> String {
     format!("{OPEN}{json}{CLOSE}")
 }
 
-/// The record of a check run's text, if it is one that we signed. Without keys none is trusted: the cost
+/// The record of a check run's text, if it is one that the reviewer signed. Without keys none is trusted: the cost
 /// of another review is smaller than that of a green check nobody earned.
 #[must_use]
 pub fn read(text: &str, pr: &PrKey, keys: &Keys) -> Option<Record> {

@@ -127,8 +127,8 @@ impl<'a> Claim<'a> {
     }
 }
 
-/// The thread that says the same as a finding. One that we did not sign may be anybody's, and anybody's word silences nothing
-/// that blocks.
+/// The thread that says the same as a finding. One without the reviewer's signature may be anybody's, and anybody's
+/// word silences nothing that blocks.
 #[must_use]
 pub fn said_in<'t>(
     threads: &'t [Thread],

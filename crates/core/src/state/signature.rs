@@ -32,9 +32,9 @@ impl std::fmt::Debug for Key {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignatureCheck {
     Ours,
-    /// No signature, or one by a key that we do not have.
+    /// No signature, or one by a key that the reviewer does not have.
     Unknown,
-    /// A signature by one of our keys that does not fit.
+    /// A signature by one of the reviewer's keys that does not fit.
     Forged,
 }
 

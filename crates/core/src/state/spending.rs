@@ -77,8 +77,8 @@ pub struct Account {
 const MOST_RUNS: usize = 300;
 
 impl Account {
-    /// From every record that was found, in any order. No record, or none that we signed, is nothing spent: a first
-    /// run looks the same.
+    /// From every record that was found, in any order. No record, or none that the reviewer signed, is nothing spent: a
+    /// first run looks the same.
     #[must_use]
     pub fn from_records<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut account = Self::default();

@@ -61,7 +61,7 @@ impl From<&Finding> for Undelivered {
 }
 
 impl Undelivered {
-    /// `None`: not one of ours.
+    /// `None`: it is not one of the reviewer's.
     #[must_use]
     pub fn finding(&self) -> Option<Finding> {
         let anchor = self.lines.map_or(Anchor::File, |lines| Anchor::Line {

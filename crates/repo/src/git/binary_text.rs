@@ -76,7 +76,7 @@ impl Repository {
         self.git.output(Access::Objects, &args).await
     }
 
-    /// Puts a text into our own store. Returns its id.
+    /// Puts a text into the reviewer's own store. Returns its id.
     async fn store(&self, text: &str) -> Result<String> {
         let args = ["hash-object", "-w", "--stdin"];
         let mut git = self.git.start(Access::Objects, &args)?;

@@ -93,7 +93,7 @@ impl Work {
             .unwrap()
     }
 
-    /// Our repository over this one's objects.
+    /// The reviewer's repository over this one's objects.
     pub fn open(&self) -> Opened {
         open(Some(self.path()))
     }

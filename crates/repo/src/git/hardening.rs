@@ -31,7 +31,8 @@ const PASSED_ON: [&str; 8] = [
     "GIT_SSL_CAINFO",
 ];
 
-/// No configuration but ours, no question to a terminal, no download behind our back, names as they are.
+/// No configuration but the reviewer's, no question to a terminal, no download that was not asked for, names as they
+/// are.
 const ENVIRONMENT: [(&str, &str); 9] = [
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
@@ -90,15 +91,15 @@ const MAX_OUTPUT: u64 = 128 << 20;
 /// The network and repositories that a command may reach.
 #[derive(Clone, Copy)]
 pub(super) enum Access<'a> {
-    /// Our objects and the borrowed ones.
+    /// The reviewer's objects and the borrowed ones.
     Objects,
     /// The same, with the `.gitattributes` of one commit. No other counts anywhere: there is no work tree, and
     /// git before 2.41 knows no such commit and no attributes either.
     Attributes(&'a CommitSha),
-    /// The remote, and our objects only: git would ask the workspace's repository what it has, which
+    /// The remote, and the reviewer's objects only: git would ask the workspace's repository what it has, which
     /// reads its configuration, and a partial clone would promise objects that it does not hold.
     Network(&'a Remote),
-    /// A repository of the person who runs us.
+    /// A repository of the person who runs the reviewer.
     Theirs(&'a Theirs),
 }
 
@@ -339,7 +340,7 @@ impl Running {
     }
 }
 
-/// Reads to the end, so that the process never waits for us, and keeps the beginning.
+/// Reads to the end, so that the process never waits for its reader, and keeps the beginning.
 async fn drain(mut pipe: impl tokio::io::AsyncRead + Unpin) -> Vec<u8> {
     let mut kept = Vec::new();
     let mut buffer = [0; 4096];

@@ -1,6 +1,7 @@
-//! The working tree of the person who runs us, taken as a commit. Everything is written into a repository of ours, which
-//! borrows the objects of theirs and has a copy of its index; theirs is read and stays as it is, to the byte. `git add`
-//! would ask submodules for their state and stumble over repositories within the tree, so the plumbing does it.
+//! The working tree of the person who runs the reviewer, taken as a commit. Everything is written into a repository of
+//! the reviewer's own, which borrows the objects of theirs and has a copy of its index; theirs is read and stays as it
+//! is, to the byte. `git add` would ask submodules for their state and stumble over repositories within the tree, so
+//! the plumbing does it.
 
 use super::Repository;
 use super::hardening::{Access, Git, Theirs};
@@ -43,7 +44,7 @@ pub struct WorkTree {
 #[derive(Debug)]
 pub struct Taken {
     pub repository: Repository,
-    /// The person's own head where nothing is uncommitted; else one that only we have.
+    /// The person's own head where nothing is uncommitted; else one that only the reviewer has.
     pub head: CommitSha,
     /// True if it differs from the base.
     pub changed: bool,
@@ -52,8 +53,8 @@ pub struct Taken {
 }
 
 impl WorkTree {
-    /// The tree that `directory` lies in, if there is one. `dir` is where our own repository is made, `home` where the
-    /// person's configuration is.
+    /// The tree that `directory` lies in, if there is one. `dir` is where the reviewer's own repository is made, `home`
+    /// where the person's configuration is.
     pub async fn find(
         dir: &Path,
         directory: &Path,

@@ -163,7 +163,7 @@ impl Plan {
     }
 }
 
-/// The whole path must fit into what the system takes, our directory included.
+/// The whole path must fit into what the system takes, the snapshot's directory included.
 fn fits_in(dir: &Path, shown: String) -> Result<String, Reason> {
     const PATH_MAX: usize = 4096;
     if dir.as_os_str().len() + shown.len() + 2 > PATH_MAX {

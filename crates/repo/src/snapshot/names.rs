@@ -152,7 +152,7 @@ impl Names {
         self.taken.insert(fold(&shown)).then_some(shown)
     }
 
-    /// A top-level name of ours that no path of the tree has; ask after all were placed.
+    /// A top-level name for the reviewer's folder that no path of the tree has; ask after all were placed.
     pub(super) fn own_folder(&self) -> String {
         let mut candidates = std::iter::once(OWN_FOLDER.to_owned())
             .chain((2_u32..).map(|n| format!("{OWN_FOLDER}-{n}")));
@@ -161,9 +161,9 @@ impl Names {
     }
 }
 
-/// Our own file names are made of repository paths, so they pass the same doors: inert, and no two in one place. A long
-/// one is cut, with a hash that keeps it apart from others. Of one that is refused only the hash is left: a change of
-/// such a file is still a change to review.
+/// The reviewer's own file names are made of repository paths, so they pass the same doors: inert, and no two in one
+/// place. A long one is cut, with a hash that keeps it apart from others. Of one that is refused only the hash is left:
+/// a change of such a file is still a change to review.
 pub(super) fn own_names(wanted: &[&str]) -> Result<Vec<String>, Reason> {
     let mut names = Names::default();
     let place = |name: &&str| {

@@ -1,5 +1,5 @@
-//! Restricts this very process and turns it into the sidecar. A command of our own binary, because a process can
-//! only give up its own rights, and between `fork` and `exec` of a larger one this could not be done safely.
+//! Restricts this very process and turns it into the sidecar. A command of the reviewer's own binary, because a process
+//! can only give up its own rights, and between `fork` and `exec` of a larger one this could not be done safely.
 #![expect(clippy::disallowed_methods, reason = "edge: becomes the sidecar")]
 
 use super::{
@@ -55,7 +55,7 @@ pub fn become_confined(spec: &SandboxSpec, program: &Path, arguments: &[OsString
 }
 
 /// Each wall on its own, so that one that the kernel lacks does not take the others along. Paths are opened while
-/// we may still open them.
+/// this process may still open them.
 fn enter(spec: &SandboxSpec) -> Result<Confinement, String> {
     let failed = |error: Errno| error.to_string();
     prctl::set_no_new_privs().map_err(failed)?;
@@ -260,7 +260,7 @@ fn landlock_gaps(version: Result<&i32, &String>, other_user: bool) -> Vec<Gap> {
         Ok(version) => *version,
         Err(why) => return vec![Gap::Landlock(why.clone())],
     };
-    // Another user cannot signal our processes in any case.
+    // Another user cannot signal the reviewer's processes in any case.
     let signals = (version < ABI::V6 as i32 && !other_user).then_some(Gap::Signals);
     signals.into_iter().collect()
 }

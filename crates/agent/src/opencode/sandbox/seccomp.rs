@@ -15,7 +15,7 @@ const REFUSED: [i64; 52] = [
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // Memory and queues outside the file system, which no limit of ours counts and no path rule sees.
+    // Memory and queues outside the file system, which no limit of the sandbox counts and no path rule sees.
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
     libc::SYS_shmget,
@@ -96,8 +96,8 @@ pub(super) fn refusals(architecture: &str) -> Result<[BpfProgram; 3], Error> {
     rules.insert(libc::SYS_socket, sockets()?);
     rules.insert(libc::SYS_socketpair, socket_pairs()?);
     rules.insert(libc::SYS_clone, namespaces()?);
-    // Limits and priorities of its own only: those of the same user's other processes, ours among them, are not a concern of
-    // its.
+    // Limits and priorities of its own only: those of the same user's other processes, the reviewer's among them, are
+    // not a concern of its.
     for (call, argument) in [
         (libc::SYS_prlimit64, 0),
         (libc::SYS_sched_setscheduler, 0),

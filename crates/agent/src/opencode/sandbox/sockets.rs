@@ -1,6 +1,6 @@
-//! Answers the sidecar's `connect` and `listen` from our own process. Whatever address it names, it gets a connection to
-//! our server; and it listens once, on the port that we hold for it. Landlock cannot do this: it knows ports and no
-//! addresses, and a socket that listens without `bind` gets a port that no rule sees.
+//! Answers the sidecar's `connect` and `listen` from the reviewer's process. Whatever address it names, it gets a
+//! connection to the reviewer's server; and it listens once, on the port that is held for it. Landlock cannot do this:
+//! it knows ports and no addresses, and a socket that listens without `bind` gets a port that no rule sees.
 
 use nix::libc;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -17,7 +17,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Longest wait for our own server, which listens on this machine.
+/// Longest wait for the reviewer's own server, which listens on this machine.
 const PATIENCE: Duration = Duration::from_secs(5);
 const BACKLOG: i32 = 512;
 
@@ -141,8 +141,8 @@ impl Sockets {
         }
     }
 
-    /// Replaces the caller's socket by one that is connected to our server. It does not block, as those of OpenCode do
-    /// not.
+    /// Replaces the caller's socket by one that is connected to the reviewer's server. It does not block, as those of
+    /// OpenCode do not.
     fn connect(&self, asked: &Notification) -> io::Result<()> {
         let stream = TcpStream::connect_timeout(&self.server.into(), PATIENCE)?;
         stream.set_nodelay(true)?;
@@ -150,7 +150,7 @@ impl Sockets {
         self.put(asked, stream.as_fd())
     }
 
-    /// Replaces the caller's socket by the one that we hold. The first time only.
+    /// Replaces the caller's socket by the one that is held for it. The first time only.
     fn listen(&self, asked: &Notification) -> io::Result<()> {
         let port = self.port.as_ref().ok_or(Errno::PERM)?;
         rustix::net::listen(&port.socket, BACKLOG)?;

@@ -97,8 +97,8 @@ impl Brief<'_> {
         template::render(QUESTION, &values)
     }
 
-    /// The open threads: those that wait for us before the others, in full while there is room, then by their finding
-    /// alone.
+    /// The open threads: those that wait for the reviewer before the others, in full while there is room, then by their
+    /// finding alone.
     pub(super) fn threads(&self) -> String {
         let open = self.threads.iter().filter(|thread| thread.status.is_open());
         let mut open: Vec<&Thread> = open.collect();

@@ -7,7 +7,7 @@ use reviewer_text::sanitize::{clean, without_dumps};
 use reviewer_text::sentence::{code, fenced, sentence};
 use serde_json::Value;
 
-/// How to disagree.
+/// The last line of a finding: the way to disagree.
 pub(super) const DISAGREE: &str = "Not right? Reply here, and it is judged again.";
 pub(super) const DISAGREE_ON_FORK: &str =
     "Not right? Reply here; on a pull request from a fork, replies are read in the next run.";

@@ -7,13 +7,13 @@ use reviewer_text::sentence::code;
 /// The circumstances that decide how a finding can be closed.
 #[derive(Debug, Clone, Copy)]
 pub struct Closing<'a> {
-    /// How many open findings block.
+    /// The number of open findings that block.
     pub blocking: usize,
     /// `blocking_score_threshold`.
     pub threshold: u8,
     pub mention: &'a str,
     pub fork: bool,
-    /// Whether a dismissal could be signed, and so be believed.
+    /// True if a dismissal can be signed, so that later runs believe it.
     pub can_sign: bool,
 }
 

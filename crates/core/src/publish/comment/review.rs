@@ -23,7 +23,7 @@ pub struct Figures<'a> {
     pub details: Option<&'a str>,
 }
 
-/// How much of the body the table may take, and how much of a cell.
+/// The most that the table may take of the body, and the longest cell.
 const MAX_TABLE: usize = 20_000;
 const LONGEST_CELL: usize = 200;
 const LONGEST_LINK: usize = 600;

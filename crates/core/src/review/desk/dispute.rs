@@ -14,7 +14,7 @@ const MAX_RESOLUTIONS: usize = 50;
 /// So many fixes are checked in a run; the others stay as they are.
 const MAX_FIX_CHECKS: usize = 10;
 
-/// What kind of word a reply is, as the model says.
+/// The kind of a reply, as the model says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
     Concession,
@@ -23,7 +23,7 @@ pub enum Word {
     Argument,
 }
 
-/// Where the model sees the fix of a finding.
+/// The model's claim that a finding is fixed, and the place of the fix.
 #[derive(Debug, Clone)]
 pub struct Claim {
     pub file: String,
@@ -51,7 +51,7 @@ impl Desk {
         }
     }
 
-    /// What a word does: the model judges the argument, this decides what the judgement may do.
+    /// Returns the effect of a reply: the model judges the argument, this decides what the judgement may do.
     fn effect(&self, thread: &Thread, word: Word) -> Result<Effect, String> {
         if word == Word::Concession {
             return self.concession(thread);
@@ -172,8 +172,8 @@ impl Desk {
         ))
     }
 
-    /// What "fixed" does: closes the thread, or, of a finding that blocks, waits for a check by somebody who knows nothing of
-    /// the discussion.
+    /// Returns the effect of "fixed": it closes the thread, or, of a finding that blocks, waits for a check by somebody
+    /// who knows nothing of the discussion.
     fn fixed(&self, thread: &Thread, claim: Claim) -> Result<Effect, String> {
         let Claim { file, commit, .. } = claim;
         let file = self.repository_path(&file);
@@ -354,7 +354,7 @@ impl Desk {
     }
 }
 
-/// Whether one of those who replied may do something that is the same to a writer, author or not.
+/// Returns true if one of those who replied may do something that is the same to a writer, author or not.
 fn any_may(replies: &[Reply], action: Action) -> bool {
     let mut people = replies
         .iter()

@@ -1,5 +1,5 @@
-//! What in the code shows that a finding is fixed: its own lines changed, removed lines are back, or a line was added that
-//! the model names. Pure; what a neighbouring line or a comment says shows nothing.
+//! Evidence in the code that a finding is fixed: its own lines changed, removed lines are back, or a line was added
+//! that the model names. Pure; a neighbouring line or a comment is no evidence.
 
 use crate::domain::code;
 use crate::domain::{DiffLine, FileDiff, FileStatus, LineKind, Side, Thread};
@@ -109,7 +109,7 @@ fn squeezed(text: &str) -> String {
     visible(&text).into_owned()
 }
 
-/// Whether a line says anything that is no comment, as far as one line tells.
+/// Returns true if a line says anything that is no comment, as far as one line tells.
 fn is_code(path: &str, text: &str) -> bool {
     let text = text.trim_start();
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);

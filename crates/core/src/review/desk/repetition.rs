@@ -1,4 +1,4 @@
-//! Whether a finding was made before: in this run, on the pull request, or by a human reviewer. The same thing is
+//! Detects findings that were made before: in this run, on the pull request, or by a human reviewer. The same thing is
 //! never said twice.
 
 use super::{Answer, Desk, Entry, Finding};
@@ -74,7 +74,8 @@ impl Desk {
         thread.status == Status::Resolved && !here.any(|diff| diff.holds(hash))
     }
 
-    /// Somebody who made this very point here before us. What blocks is said all the same: the gate hangs on it.
+    /// Somebody who made this very point here before the reviewer. What blocks is said all the same: the gate hangs on
+    /// it.
     pub(super) fn said_by_another(&self, finding: &Finding) -> Option<&Remark> {
         if self.would_block(finding) {
             return None;
@@ -103,8 +104,8 @@ impl Desk {
         self.weights.blocks(weighed.assessment.score)
     }
 
-    /// Whether a thread can stand for a finding. One that we did not sign may be anybody's: it stands for what blocks
-    /// only if it holds the gate itself, where nobody closes it but people who may.
+    /// Returns true if a thread can stand for a finding. One without the reviewer's signature may be anybody's: it
+    /// stands for what blocks only if it holds the gate itself, where nobody closes it but people who may.
     fn stands_for(&self, thread: &Thread, blocks: bool) -> bool {
         !blocks || thread.trust == Trust::Signed || self.weights.blocks(thread.assessment.score)
     }

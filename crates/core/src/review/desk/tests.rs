@@ -1,4 +1,4 @@
-//! What the model can and cannot do at the desk, as it experiences it.
+//! Tests of what the model can and cannot do at the desk, as it experiences it.
 
 use super::*;
 use crate::domain::{
@@ -421,7 +421,7 @@ fn disputed(standing: Standing, n: u64) -> Thread {
     thread
 }
 
-/// What a further argument does to a thread that was argued once.
+/// Returns the effect of a further argument on a thread that was argued once.
 fn argued_again(thread: Thread, people: &[&str]) -> Effect {
     let mut desk = desk_with(vec![thread]);
     desk.subject.human_reviewers = people.iter().map(|name| (*name).to_owned()).collect();

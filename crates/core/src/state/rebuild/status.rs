@@ -14,7 +14,7 @@ pub(super) struct ThreadState {
     pub(super) because: String,
 }
 
-/// A decisive reply of ours.
+/// A decisive reply of the reviewer.
 #[derive(Clone, Copy)]
 struct Decision {
     kind: Kind,
@@ -27,19 +27,19 @@ struct Decision {
 pub(super) struct Discussion {
     /// The finding blocks: only what is signed, or a person with write access, may close it.
     gates: bool,
-    /// The latest decisive reply of ours.
+    /// The latest decisive reply of the reviewer.
     decision: Option<Decision>,
-    /// A resolution that no key of ours verifies: it goes back to the model.
+    /// A resolution that no key of the reviewer verifies: it goes back to the model.
     unverified: Option<CommentId>,
-    /// The highest number of our replies that are signed.
+    /// The highest number of the reviewer's replies that are signed.
     seq: u32,
-    /// The highest of those that are not. It counts among them alone: anybody who speaks under our name could
-    /// otherwise give the last number there is, and no reply of the reviewer would count again.
+    /// The highest of those that are not. It counts among them alone: anybody who speaks under the reviewer's name
+    /// could otherwise give the last number there is, and no reply of the reviewer would count again.
     claimed: u32,
     replies: Vec<Reply>,
     /// The number of replies before the reviewer's last comment.
     answered: usize,
-    /// The line that our last word says to seem the fix.
+    /// The line that the reviewer's last word says to seem the fix.
     seems_fixed: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl Discussion {
         }
     }
 
-    /// The highest number of our replies that the next one has to exceed.
+    /// The highest number of the reviewer's replies that the next one has to exceed.
     pub(super) fn seq(&self, signs: bool) -> u32 {
         if signs { self.seq } else { self.claimed }
     }
@@ -83,7 +83,7 @@ impl Discussion {
     ) {
         let parsed = block::parse(&comment.body);
         let verdict = sources.verify(&parsed, Some(root));
-        // What we signed is ours, whatever account we had then; a copy of it by somebody else is theirs.
+        // What the reviewer signed is its own, whatever account it had then; a copy of it by somebody else is theirs.
         let news = parsed
             .hidden
             .as_ref()
@@ -121,7 +121,7 @@ impl Discussion {
 
     fn apply(&mut self, comment: &Comment, parsed: &Block, signed: bool) {
         let closing = match &parsed.hidden {
-            // A reply of ours that was copied later repeats its number, and is not applied again.
+            // A reply of the reviewer that was copied later repeats its number, and is not applied again.
             Some(hidden) if hidden.seq <= self.seq => return,
             Some(hidden) if !signed && hidden.seq <= self.claimed => return,
             Some(hidden) => {

@@ -1,4 +1,4 @@
-//! The fold, as it meets what people, other workflows and time do to our comments.
+//! The fold, as it meets what people, other workflows and time do to the reviewer's comments.
 
 use super::*;
 use crate::domain::{Awaiting, Resolution, Status};
@@ -24,7 +24,7 @@ fn pr() -> PrKey {
 }
 
 impl World {
-    /// A pull request with one finding of ours, comment 100, of this score.
+    /// A pull request with one finding of the reviewer, comment 100, of this score.
     fn with_finding(score: u64) -> Self {
         let keys = Keys::derive(&["secret".into()], None, "acme/shop");
         let assessment = Assessment {
@@ -556,7 +556,7 @@ fn twelve_thousand_comments_are_one_list_of_threads() {
     assert_eq!(thread.replies.len(), 8_000);
 }
 
-/// Something that happens to a pull request, and is not our doing.
+/// Something that happens to a pull request, and is not the reviewer's doing.
 #[derive(Debug, Clone)]
 enum Happening {
     Reply { author: u8, body: u8 },
@@ -610,7 +610,7 @@ impl World {
     }
 
     fn happen(&mut self, number: u64, happening: &Happening) {
-        // Other workflows write under our name; people write under theirs.
+        // Other workflows write under the reviewer's name; people write under theirs.
         let who = |n: u8| ["dev", "passerby", BOT, "writer"][usize::from(n % 4)];
         let standing = |n: u8| {
             [

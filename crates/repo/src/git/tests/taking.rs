@@ -4,7 +4,7 @@ use super::*;
 use crate::git::{Taken, WorkTree};
 use std::path::Path;
 
-/// A repository with two commits, and a folder of ours.
+/// A repository with two commits, and a folder of the reviewer's.
 struct Theirs {
     work: Work,
     home: TempDir,

@@ -1,4 +1,4 @@
-//! The hunk walker against git itself: for any two texts, the lines that we hold commentable are the lines
+//! The hunk walker against git itself: for any two texts, the lines that the walker holds commentable are the lines
 //! that git shows. Separate because it needs git, and the walker is pure.
 #![expect(clippy::disallowed_methods, reason = "edge: tests run git diff")]
 
