@@ -85,6 +85,8 @@ fn discuss(world: &World, comments: usize) -> Result<()> {
         run: "4711.1",
         fork: false,
         mention: "@review-my-code-bot",
+        blocking: None,
+        page: "",
     };
     for number in 0..comments / IN_A_THREAD {
         let body = voice.finding(&finding(number)?);

@@ -7,7 +7,7 @@ use reviewer_core::domain::{
     Anchor, Assessment, Category, CommentId, CommitSha, Finding, Login, PassNumber, PrKey, Score,
     Side, Standing, Thread,
 };
-use reviewer_core::publish::comment::Voice;
+use reviewer_core::publish::comment::{Figures, Voice};
 use reviewer_core::review::desk::{Effect, StagedReply};
 use reviewer_core::review::ledger::Stage;
 use reviewer_core::state::block::Conversation as Closing;
@@ -135,6 +135,8 @@ impl PullRequest {
             run: "4711.1",
             fork: false,
             mention: "@review-my-code-bot",
+            blocking: None,
+            page: "",
         }
     }
 
@@ -158,7 +160,9 @@ impl PullRequest {
         }
         for findings in findings.chunks(IN_A_REVIEW) {
             let listed: Vec<&Finding> = findings.iter().collect();
-            let body = self.voice().review(&listed, &[], false, None);
+            let body = self
+                .voice()
+                .review(&listed, &[], false, None, &Figures::default());
             self.reviews.push(ReviewBody {
                 author: Some(Login::new(BOT)),
                 body,
