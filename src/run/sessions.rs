@@ -21,6 +21,7 @@ use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use reviewer_core::state::record::Record;
 use reviewer_core::state::spending::{self, Allowances};
 use reviewer_system::random;
+use reviewer_text::count::dollars;
 use std::collections::HashMap;
 
 /// Judges the open threads that wait for it, answers the questions, and reviews the change unless a record covers it.
@@ -236,7 +237,10 @@ fn allowances(job: &Job<'_>, facts: &Facts) -> Allowances {
     let config = &job.host.config;
     let usd = facts.account.cost_on(job.today);
     if usd > 0.0 {
-        let line = format!("The pull request has cost ${usd:.4} today, before this run.");
+        let line = format!(
+            "The pull request has cost {} today, before this run.",
+            dollars(usd)
+        );
         job.host.setup.actions.line(&line);
     }
     let (most, per_day) = (Some(config.max_cost_usd), config.max_cost_usd_per_day);

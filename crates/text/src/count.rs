@@ -24,7 +24,7 @@ pub fn cost(usd: f64, tokens: u64) -> String {
     if usd <= 0.0 && tokens > 0 {
         return "cost unknown".to_owned();
     }
-    format!("${usd:.4}")
+    dollars(usd)
 }
 
 /// Minutes and seconds, such as `0:42`.

@@ -3,7 +3,7 @@
 
 use super::document::{FindingReport, Report};
 use crate::domain::Score;
-use reviewer_text::count::{cost, plural, tokens};
+use reviewer_text::count::{plural, tokens};
 use reviewer_text::sanitize::clean;
 use std::fmt::Write as _;
 
@@ -73,7 +73,7 @@ fn footer(out: &mut String, report: &Report) {
         "{} · {} · {}",
         line(&report.model),
         tokens(report.tokens, report.tokens_estimated),
-        cost(report.cost_usd, report.tokens)
+        report.cost(report.cost_usd)
     );
 }
 

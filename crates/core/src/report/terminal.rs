@@ -5,7 +5,7 @@ use super::document::{FindingReport, Report, ThreadReport};
 use super::wrap::{hanging, joined, piece, wrapped};
 use crate::domain::{Anchor, FileDiff, Hunk, LineKind, Score, Side};
 use crate::publish::comment;
-use reviewer_text::count::{cost, plural, tokens};
+use reviewer_text::count::{plural, tokens};
 use reviewer_text::line::{Line, Piece, Style};
 use std::collections::BTreeMap;
 
@@ -287,7 +287,7 @@ fn footer(report: &Report) -> Vec<String> {
     // A review that was interrupted gives no account.
     if report.tokens > 0 {
         items.push(tokens(report.tokens, report.tokens_estimated));
-        items.push(cost(report.cost_usd, report.tokens));
+        items.push(report.cost(report.cost_usd));
     }
     let unsaid = report.findings.iter().filter(|one| is_unsaid(one)).count();
     if unsaid > 0 {
