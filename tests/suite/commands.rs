@@ -130,7 +130,12 @@ fn state_is_sorted_by_score_and_tells_what_could_not_be_checked() {
         .collect();
     assert!(files[0].starts_with("src/ui/cart.ts:"), "{}", ran.out);
     assert!(files[1].starts_with("src/page.ts:"), "{}", ran.out);
-    assert_eq!(ran.out.matches("; signed by the reviewer").count(), 2, "{}", ran.out);
+    assert_eq!(
+        ran.out.matches("; signed by the reviewer").count(),
+        2,
+        "{}",
+        ran.out
+    );
     let ran = printed(command(&world, &arguments).env_remove("OPENCODE_API_KEY"));
     let unchecked = "; signature not checked: no key\n";
     assert_eq!(ran.out.matches(unchecked).count(), 2, "{}", ran.out);

@@ -205,14 +205,14 @@ fn committed_uncommitted_and_untracked_changes_are_reviewed_and_nothing_is_touch
     let places: Vec<&str> = ran
         .out
         .lines()
-        .filter(|line| line.ends_with("/10)"))
+        .filter(|line| line.ends_with("/10"))
         .collect();
     assert_eq!(
         places,
         [
-            format!("src/ui/cart.ts:{cart}  Structural or rule violation (8/10)"),
-            format!("src/page.ts:{page}  Logic risk (7/10)"),
-            "src/new.ts:2  Suboptimal pattern (5/10)".to_owned(),
+            format!("src/ui/cart.ts:{cart}  Rules · 8/10"),
+            format!("src/page.ts:{page}  Logic · 7/10"),
+            "src/new.ts:2  Design · 5/10".to_owned(),
         ]
     );
     let code = "  The name says nothing. Somebody is hurt by it. Do it otherwise.\n\n    \

@@ -29,23 +29,6 @@ impl Score {
     pub(crate) fn promoted(self) -> Self {
         Self((self.0 + 2).min(Self::MAX.0))
     }
-
-    /// The level in words, as the rubric names it.
-    #[must_use]
-    pub fn level(self) -> &'static str {
-        match self.0 {
-            1 => "Micro-nit",
-            2 => "Stylistic nit",
-            3 => "Minor improvement",
-            4 => "Readability",
-            5 => "Suboptimal pattern",
-            6 => "Local performance or complexity",
-            7 => "Logic risk",
-            8 => "Structural or rule violation",
-            9 => "Major bug or security leak",
-            _ => "Systemic catastrophe",
-        }
-    }
 }
 
 impl fmt::Display for Score {

@@ -5,7 +5,7 @@ mod finding;
 pub mod gate;
 mod review;
 
-pub(crate) use finding::dot;
+pub(crate) use finding::{dot, weight, without_repeat};
 pub use review::Figures;
 
 use crate::context::coverage::{self, Excuse};

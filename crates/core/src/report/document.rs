@@ -3,6 +3,7 @@
 use crate::context::coverage::Excuse;
 use crate::context::suspicion::Suspicion;
 use crate::domain::{Score, Tally, Thread, Verdict};
+use crate::publish::comment::weight;
 use crate::review::desk::{Entry, Fate};
 use crate::review::limits::Used;
 use crate::review::session_outcome::PassLog;
@@ -373,6 +374,15 @@ impl Report {
     #[must_use]
     pub(crate) fn seconds(&self) -> u64 {
         self.passes.iter().map(|pass| pass.seconds).sum()
+    }
+
+    /// Category, score and effect of a finding, in words.
+    #[must_use]
+    pub(crate) fn weight(&self, finding: &FindingReport) -> String {
+        let category = finding.category.as_deref();
+        Score::new(finding.score.into())
+            .map(|score| weight(category, score, self.blocking_from))
+            .unwrap_or_default()
     }
 
     /// An amount that the run has cost, in words.

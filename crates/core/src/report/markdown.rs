@@ -2,9 +2,10 @@
 //! step summary, which links to comments on a pull request instead. Pure.
 
 use super::document::{FindingReport, Report};
-use crate::domain::Score;
+use crate::publish::comment::without_repeat;
 use reviewer_text::count::{plural, tokens};
 use reviewer_text::sanitize::clean;
+use reviewer_text::sentence::sentence;
 use std::fmt::Write as _;
 
 /// The whole page.
@@ -24,7 +25,7 @@ pub fn page(report: &Report) -> String {
         out.push('\n');
     }
     for finding in super::terminal::said(report) {
-        tell(&mut out, finding);
+        tell(&mut out, report, finding);
     }
     for warning in &report.warnings {
         let _ = writeln!(out, "> ⚠️ {}\n", line(warning));
@@ -49,15 +50,14 @@ fn headline(report: &Report) -> String {
     }
 }
 
-fn tell(out: &mut String, finding: &FindingReport) {
+fn tell(out: &mut String, report: &Report, finding: &FindingReport) {
     let place = line(&finding.place).replace('`', "'");
-    let level = Score::new(u64::from(finding.score)).map_or("", Score::level);
-    let _ = writeln!(out, "### `{place}` · {level} ({}/10)\n", finding.score);
-    let body = match finding.body.trim() {
-        "" => finding.finding.trim(),
-        body => body,
-    };
-    let _ = writeln!(out, "{}\n", clean(body));
+    let _ = writeln!(out, "### `{place}` · {}\n", report.weight(finding));
+    let _ = writeln!(out, "**{}**\n", sentence(&finding.finding));
+    let body = without_repeat(&finding.body, &finding.finding);
+    if !body.is_empty() {
+        let _ = writeln!(out, "{}\n", clean(body));
+    }
     if !finding.assessment.trim().is_empty() {
         let _ = writeln!(out, "*Why this score:* {}\n", line(&finding.assessment));
     }
@@ -97,7 +97,7 @@ mod tests {
         report.findings[0].body = "A page is lost.\n\nRound up.".into();
         report.findings[0].assessment = "Not 8, because data stays.".into();
         let page = page(&report);
-        let expected = "### `src/page.ts:8` · Logic risk (7/10)\n\nA page is lost.\n\nRound up.\n\n\
+        let expected = "### `src/page.ts:8` · 7/10\n\n**Finding of 7.**\n\nA page is lost.\n\nRound up.\n\n\
                         *Why this score:* Not 8, because data stays.\n\n";
         assert!(page.contains(expected), "{page}");
         assert_eq!(page.matches("### ").count(), 1, "{page}");

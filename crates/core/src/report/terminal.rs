@@ -3,8 +3,8 @@
 
 use super::document::{FindingReport, Report, ThreadReport};
 use super::wrap::{hanging, joined, piece, wrapped};
-use crate::domain::{Anchor, FileDiff, Hunk, LineKind, Score, Side};
-use crate::publish::comment;
+use crate::domain::{Anchor, FileDiff, Hunk, LineKind, Side};
+use crate::publish::comment::{self, without_repeat};
 use reviewer_text::count::{plural, tokens};
 use reviewer_text::line::{Line, Piece, Style};
 use std::collections::BTreeMap;
@@ -97,7 +97,7 @@ pub fn page(
     }
     for finding in said(report) {
         lines.push(Vec::new());
-        tell(&mut lines, finding, clean, width);
+        tell(&mut lines, report, finding, clean, width);
         if let Some(code) = code.get(&finding.id).filter(|code| !code.is_empty()) {
             lines.push(Vec::new());
             show(&mut lines, code, clean);
@@ -233,20 +233,24 @@ fn style_of(score: u8) -> Style {
 
 fn tell(
     lines: &mut Vec<Line>,
+    report: &Report,
     finding: &FindingReport,
     clean: &dyn Fn(&str) -> String,
     width: usize,
 ) {
-    let score = finding.score;
-    let level = Score::new(u64::from(score)).map_or("", Score::level);
-    let style = style_of(score);
     lines.push(vec![
         piece(Style::Strong, clean(&finding.place)),
         piece(Style::Plain, "  "),
-        piece(style, format!("{level} ({score}/10)")),
+        piece(style_of(finding.score), report.weight(finding)),
     ]);
+    let sentence = format!("  {}", clean(finding.finding.trim()));
+    lines.extend(wrapped(&[piece(Style::Strong, sentence)], "  ", width));
+    let body = without_repeat(&finding.body, &finding.finding);
+    if !body.is_empty() {
+        lines.push(Vec::new());
+    }
     let mut in_code = false;
-    for line in clean(finding.body.trim()).lines() {
+    for line in clean(body).lines() {
         let line = line.trim_end();
         let is_fence = line.trim_start().starts_with("```");
         let text = piece(Style::Plain, format!("  {line}"));

@@ -208,6 +208,7 @@ fn many_files_that_were_not_shown_are_one_line_unless_all_are_wanted() {
 fn an_endpoint_without_prices_has_an_unknown_cost() {
     let mut report = sample();
     report.cost_usd = 0.0;
+    report.cost_known = false;
     assert!(laid_out(&report, 80).contains("tokens · cost unknown"));
 }
 

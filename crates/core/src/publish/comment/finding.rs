@@ -57,7 +57,7 @@ impl Voice<'_> {
     /// Headline and text of a finding, with words of the reviewer behind the headline.
     pub(super) fn told(&self, finding: &Finding, more: &str) -> String {
         let headline = self.headline(finding);
-        match clean(without_repeat(finding)) {
+        match clean(without_repeat(&finding.body, &finding.assessment.finding)) {
             text if text.trim().is_empty() => format!("{headline}{more}"),
             text => format!("{headline}{more}\n\n{text}"),
         }
@@ -71,16 +71,8 @@ impl Voice<'_> {
             empty if empty.is_empty() => String::new(),
             words => format!("**{words}** "),
         };
-        let category = finding
-            .category
-            .map(|category| format!("{} · ", word(category)));
-        let category = category.unwrap_or_default();
-        let blocks = if blocks(score, self.blocking) {
-            " · blocks"
-        } else {
-            ""
-        };
-        format!("{dot} {bold}{category}{score}/10{blocks}")
+        let category = finding.category.map(Category::as_str);
+        format!("{dot} {bold}{}", weight(category, score, self.blocking))
     }
 
     /// The finding as people paste it into a coding agent. An agent obeys, so it is told to judge first.
@@ -91,7 +83,7 @@ impl Voice<'_> {
             "A code review of commit {head} found this at {place}. Check whether it is right. If it is, fix it.\n\n{}",
             found.trim()
         );
-        let body = clean(without_repeat(finding));
+        let body = clean(without_repeat(&finding.body, &finding.assessment.finding));
         if !body.trim().is_empty() {
             text.push_str("\n\n");
             text.push_str(body.trim());
@@ -108,10 +100,10 @@ impl Voice<'_> {
     }
 }
 
-/// The finding's text without its own sentence at the beginning, which the headline says.
-fn without_repeat(finding: &Finding) -> &str {
-    let body = finding.body.trim();
-    let rest = body.strip_prefix(finding.assessment.finding.trim());
+/// A finding's text without its own sentence at the beginning, which the headline says.
+pub(crate) fn without_repeat<'a>(body: &'a str, sentence: &str) -> &'a str {
+    let body = body.trim();
+    let rest = body.strip_prefix(sentence.trim());
     match rest {
         Some(rest) if rest.is_empty() || rest.starts_with(char::is_whitespace) => rest.trim_start(),
         _ => body,
@@ -137,17 +129,19 @@ pub(super) fn blocks(score: Score, blocking: Option<Score>) -> bool {
     blocking.is_some_and(|blocking| score >= blocking)
 }
 
-/// The category as the first word of a sentence.
-fn word(category: Category) -> &'static str {
-    match category {
-        Category::Security => "Security",
-        Category::Logic => "Logic",
-        Category::Performance => "Performance",
-        Category::Design => "Design",
-        Category::Rules => "Rules",
-        Category::Docs => "Docs",
-        Category::Style => "Style",
-    }
+/// Category, score and effect of a finding: `Security · 10/10 · blocks`.
+pub(crate) fn weight(category: Option<&str>, score: Score, blocking: Option<Score>) -> String {
+    let mut category = category.unwrap_or_default().chars();
+    let category = category.next().map(|first| {
+        let rest = category.as_str();
+        format!("{}{rest} · ", first.to_ascii_uppercase())
+    });
+    let effect = if blocks(score, blocking) {
+        " · blocks"
+    } else {
+        ""
+    };
+    format!("{}{score}/10{effect}", category.unwrap_or_default())
 }
 
 #[cfg(test)]
