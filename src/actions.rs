@@ -17,7 +17,7 @@ use reviewer_system::random;
 use reviewer_text::redact::Redactor;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -365,12 +365,16 @@ pub(crate) fn read_event(path: Option<&Path>) -> Result<Value, String> {
 /// Writes a file into the workspace, for the steps after this one. A link that a checkout put in its place is removed
 /// and not followed.
 pub(crate) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    new_file(path)?.write_all(content)
+}
+
+/// Creates a file in place of an older one. A link is replaced, not followed: a branch may have put it there.
+pub(crate) fn new_file(path: &Path) -> io::Result<File> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(content)
+    OpenOptions::new().write(true).create_new(true).open(path)
 }
 
 /// 128 random bits: nobody who writes a value beforehand can know them.

@@ -1,7 +1,7 @@
 //! Results: what a command was asked to print. They have a stream of their own in a shell, so that another program can read
 //! them; foreign text in them commands neither a terminal nor a runner.
 
-use super::{Actions, log_text};
+use super::{Actions, log_text, new_file};
 use reviewer_core::report::Report;
 use reviewer_core::report::terminal::{self, Code, Layout};
 use reviewer_text::line::{Line, Piece};
@@ -103,7 +103,7 @@ impl Actions {
 
 /// A file of the person's choice that takes results, without colours. It hides the same secrets.
 pub(crate) fn file_answers(actions: &Actions, path: &Path) -> io::Result<Actions> {
-    let file = std::fs::File::create(path)?;
+    let file = new_file(path)?;
     let mut answers = Actions::writing_to(Box::new(file), false, None, None);
     answers.redactor = actions.redactor.clone();
     answers.verbosity = actions.verbosity;

@@ -68,9 +68,16 @@ pub async fn local(setup: &Setup, order: &Order) -> u8 {
         setup.actions.error(&sentence);
         return Verdict::Error.exit_code(true, true);
     }
+    if !order.directory.is_dir() {
+        let path = order.directory.display();
+        setup.actions.error(&format!(
+            "--path {path} is no directory; name a directory of the repository."
+        ));
+        return Verdict::Error.exit_code(true, true);
+    }
     let draft = Draft::default();
     tokio::select! {
-        ended = Box::pin(reviewed(setup, order, &draft)) => tell(setup, order, ended),
+        ended = Box::pin(reviewed(setup, order, &draft)) => tell(setup, order, &draft, ended),
         signal = exits::stop_signal() => interrupted(setup, order, &draft, signal),
     }
 }
@@ -90,11 +97,20 @@ fn unwritable(path: &Path) -> Option<String> {
     })
 }
 
-fn tell(setup: &Setup, order: &Order, ended: Result<Ended, Failure>) -> u8 {
+fn tell(setup: &Setup, order: &Order, draft: &Draft, ended: Result<Ended, Failure>) -> u8 {
     let (report, code, verdict) = match ended {
         Ok(Ended::Reviewed(reviewed)) => (reviewed.report, reviewed.code, reviewed.verdict),
-        Ok(Ended::Nothing(report)) => (*report, Code::new(), Verdict::Skipped),
+        Ok(Ended::Nothing(report)) => {
+            let verdict = if report.left_out.is_empty() {
+                Verdict::Clean
+            } else {
+                Verdict::Incomplete
+            };
+            (*report, Code::new(), verdict)
+        }
         Err(Failure(sentences)) => {
+            setup.actions.settle();
+            print_draft(setup, order, draft, &sentences);
             for sentence in sentences {
                 setup.actions.error(&sentence);
             }
@@ -113,16 +129,22 @@ fn tell(setup: &Setup, order: &Order, ended: Result<Ended, Failure>) -> u8 {
 fn interrupted(setup: &Setup, order: &Order, draft: &Draft, signal: u8) -> u8 {
     const INTERRUPTED: &str = "The review was interrupted.";
     setup.actions.settle();
-    match draft.take() {
-        Some(mut report) => {
-            report.reasons.push(INTERRUPTED.into());
-            let found = report.findings.iter();
-            report.open_issues = found.filter(|one| one.fate == "unpublished").count();
-            print(setup, order, &report, &Code::new());
-        }
-        None => setup.actions.line(INTERRUPTED),
+    if !print_draft(setup, order, draft, &[INTERRUPTED.into()]) {
+        setup.actions.line(INTERRUPTED);
     }
     128 + signal
+}
+
+/// Prints the findings of a review that did not end. Returns false if there are none.
+fn print_draft(setup: &Setup, order: &Order, draft: &Draft, reasons: &[String]) -> bool {
+    let Some(mut report) = draft.take() else {
+        return false;
+    };
+    report.reasons.extend_from_slice(reasons);
+    let found = report.findings.iter();
+    report.open_issues = found.filter(|one| one.fate == "unpublished").count();
+    print(setup, order, &report, &Code::new());
+    true
 }
 
 /// Prints the report, or writes it to its file. False where the file cannot be written; then it is printed.
@@ -221,11 +243,13 @@ fn nothing_required(host: &Host<'_>, change: &Change) -> Report {
     let unreadable: Vec<String> = change.unreadable().collect();
     let why = comment::nothing_to_show(excused, &unreadable);
     let [merge_base, head] = &change.commits;
-    Report {
-        excused: change.excused().map(ExcusedReport::from).collect(),
-        left_out: unreadable,
-        ..nothing(host, [merge_base, head], why)
+    let mut report = nothing(host, [merge_base, head], why);
+    if !unreadable.is_empty() {
+        report.set_verdict(Verdict::Incomplete, &Tally::default());
     }
+    report.excused = change.excused().map(ExcusedReport::from).collect();
+    report.left_out = unreadable;
+    report
 }
 
 async fn review(

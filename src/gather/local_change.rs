@@ -84,6 +84,11 @@ async fn base(tree: &WorkTree, given: Option<&str>) -> Result<(String, CommitSha
         })?;
         return Ok((name.to_owned(), commit));
     }
+    if tree.commit("HEAD").await?.is_none() {
+        return Err(Failure::new(
+            "The repository has no commit yet, so there is nothing to compare with; commit something first.",
+        ));
+    }
     let usual = ["main", "master"].map(str::to_owned);
     for name in tree.default_branch().await?.into_iter().chain(usual) {
         if let Some(commit) = tree.commit(&name).await? {

@@ -156,10 +156,17 @@ async fn start(
              for example node_modules/opencode-linux-x64/bin/opencode"
         )));
     }
+    let ripgrep = find_ripgrep(roots, &environment.path);
+    if ripgrep.is_none() {
+        host.setup.actions.warning(
+            "ripgrep was not found on PATH, so the model can read files but not search them; install it, for example with \
+             `apt-get install ripgrep` or `brew install ripgrep`.",
+        );
+    }
     let spec = Spec {
         launcher: host.setup.launcher.clone(),
         executable,
-        programs: find_ripgrep(roots, &environment.path).into_iter().collect(),
+        programs: ripgrep.into_iter().collect(),
         home: host.scratch.directory("home")?,
         directory: snapshot.to_owned(),
         config,

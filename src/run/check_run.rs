@@ -17,6 +17,7 @@ use reviewer_core::state::record::{self, Record};
 use reviewer_core::state::signature::Keys;
 use reviewer_core::state::spending::{Account, Spent};
 use reviewer_github::{ApiError, CheckOutput, GitHub, NewCheckRun};
+use reviewer_text::sanitize::clean;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -373,7 +374,7 @@ impl CheckRun {
             title: comment::check_title(Verdict::Error, &Tally::default()),
             summary: format!(
                 "{}\n\n**To turn this check green:** {}",
-                sentences.join("\n\n"),
+                clean(&sentences.join("\n\n")),
                 gate::after_an_error()
             ),
             text: None,

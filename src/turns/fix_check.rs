@@ -45,7 +45,10 @@ impl Tasks<'_> {
             took: self.clock.instant() - began,
         });
         if let Err(GivenUp::Refused(why)) = checked {
-            outcome.end = End::Refused(why);
+            // Without the check a fix is not confirmed; what was judged before is published.
+            if !self.has_results(outcome) {
+                outcome.end = End::Refused(why);
+            }
         }
         Ok(())
     }

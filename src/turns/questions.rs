@@ -36,6 +36,9 @@ impl Tasks<'_> {
                 QuestionResult::Nothing(why) => {
                     outcome.unanswered.push(unanswered(question.comment, &why));
                 }
+                QuestionResult::Refused(why) if self.has_results(outcome) => {
+                    outcome.unanswered.push(unanswered(question.comment, &why));
+                }
                 QuestionResult::Refused(why) => {
                     outcome.end = End::Refused(why);
                     break;

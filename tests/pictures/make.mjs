@@ -121,7 +121,7 @@ const pages = {
     <b>OpenCode review</b> <span class="when">${escape(check.title ?? "")}</span></div>
     <div class="inside markdown-body">${rendered(check.summary ?? "")}</div></div>`,
   summary: `<div class="box"><div class="title"><b>review summary</b></div><div class="inside markdown-body">${rendered(read("summary.md"))}</div></div>`,
-  terminal: `<div class="terminal"><span class="prompt">$</span> opencode-reviewer local\n${terminal(read("terminal.txt"))}</div>`,
+  terminal: `<div class="terminal"><span class="prompt">$</span> opencode-reviewer local --model standin/scripted --base-url http://127.0.0.1:4002/v1\n${terminal(read("terminal.txt"))}</div>`,
 };
 
 const executablePath = BROWSERS.find((path) => path && existsSync(path));

@@ -116,6 +116,7 @@ impl Gateway {
             endpoint: Endpoint::from_choice(model),
             tries_at: self.0.limits.tries_at,
             fatal: Fatal::default(),
+            answered: AtomicBool::new(false),
         });
         let routes = self.0.routes.write();
         let mut routes = routes.unwrap_or_else(PoisonError::into_inner);

@@ -120,12 +120,19 @@ fn plain_fence(line: &str) -> String {
     // Between backticks it is code in a line, and no fence.
     let in_line = content.starts_with('`') && info.contains('`');
     let disguised = !in_line && language.contains(['&', '\\']);
-    if marks < 3 || !(special || disguised) {
+    // GitHub does not show the words behind the language, and whoever copies the text gets them.
+    let hides_words = !in_line && info.len() > language.len();
+    if marks < 3 || !(special || disguised || hides_words) {
         return line.to_owned();
     }
     let before = &line[..line.len() - fence.len()];
     let end = if line.ends_with('\n') { "\n" } else { "" };
-    format!("{before}text{end}")
+    let language = if special || disguised {
+        "text"
+    } else {
+        language
+    };
+    format!("{before}{language}{end}")
 }
 
 /// A fence or an HTML element left open would swallow what is appended. The mildest repair that lets a new

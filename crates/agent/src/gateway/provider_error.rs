@@ -84,8 +84,16 @@ const SHAPES: &[Shape] = &[
     },
 ];
 
-/// The kind of an error that no repeat can help; `None` for one that may pass, or that OpenCode knows how to treat.
-pub(super) fn kind(status: u16, body: &[u8]) -> Option<Kind> {
+/// The kind of an error that no repeat can help; `None` for one that may pass, or that OpenCode knows how to treat. After an
+/// answer (`answered`) only an empty account is beyond help: a proxy may stumble, a filter may refuse one request, and some
+/// providers tell a rate limit with the words for a quota.
+pub(super) fn kind(status: u16, body: &[u8], answered: bool) -> Option<Kind> {
+    let kind = kind_at_first(status, body)?;
+    let is_final = kind == Kind::Quota && status != 429;
+    (is_final || !answered).then_some(kind)
+}
+
+fn kind_at_first(status: u16, body: &[u8]) -> Option<Kind> {
     let body = serde_json::from_slice(body).unwrap_or(Value::Null);
     let error = error(&body);
     let codes = codes(&body, error);
@@ -332,10 +340,18 @@ mod tests {
     #[test]
     fn what_no_repeat_can_help_is_known_by_the_answers_of_providers() {
         for (status, body, expected) in FOR_GOOD {
-            assert_eq!(kind(*status, body.as_bytes()), Some(*expected), "{body}");
+            assert_eq!(
+                kind(*status, body.as_bytes(), false),
+                Some(*expected),
+                "{body}"
+            );
         }
         for (status, body) in MAY_PASS {
-            assert_eq!(kind(*status, body.as_bytes()), None, "{status} {body}");
+            assert_eq!(
+                kind(*status, body.as_bytes(), false),
+                None,
+                "{status} {body}"
+            );
         }
     }
 
@@ -343,7 +359,7 @@ mod tests {
     fn a_message_that_quotes_the_request_decides_nothing() {
         let quoted = format!("Cannot read: {} credit balance is too low", "x".repeat(500));
         let body = serde_json::json!({ "error": { "message": quoted } });
-        assert_eq!(kind(400, body.to_string().as_bytes()), None);
+        assert_eq!(kind(400, body.to_string().as_bytes(), false), None);
     }
 
     #[test]
@@ -358,5 +374,17 @@ mod tests {
         let long = said(&"a ".repeat(500));
         assert_eq!(long.chars().count(), MOST_WORDS + 1);
         assert!(long.ends_with('…'));
+    }
+
+    #[test]
+    fn after_an_answer_only_an_empty_account_is_beyond_help() {
+        let quota = br#"{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}"#;
+        let flagged = br#"{"error":{"code":403,"message":"Your input was flagged"}}"#;
+        let gone = br#"{"error":{"message":"Item with id 'rs_1' not found."}}"#;
+        for (status, body) in [(429, &quota[..]), (403, flagged), (404, gone), (401, b"")] {
+            assert!(kind(status, body, false).is_some(), "{status}");
+            assert_eq!(kind(status, body, true), None, "{status}");
+        }
+        assert_eq!(kind(402, b"", true), Some(Kind::Quota));
     }
 }

@@ -19,6 +19,7 @@ use reviewer_core::review::limits::Traffic;
 use secrecy::SecretString;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The route of one session. Cheap to clone.
@@ -36,11 +37,13 @@ pub(super) struct Inner {
     /// When a connection that failed is tried again, counted from the first try.
     pub(super) tries_at: [Duration; 2],
     pub(super) fatal: Fatal,
+    /// The endpoint has answered a request of this session: key, model and address are right.
+    pub(super) answered: AtomicBool,
 }
 
 impl Inner {
-    /// Sends a request. A connection that cannot be made is tried again, as nothing has reached the endpoint; after the
-    /// last try the run ends.
+    /// Sends a request. A connection that cannot be made is tried again, as nothing has reached the endpoint. After the
+    /// last try the run ends; if the endpoint has answered before, OpenCode may ask again.
     async fn send(&self, admitted: Admitted, body: Bytes) -> Result<reqwest::Response, Refusal> {
         let Admitted { url, headers, .. } = admitted;
         let began = tokio::time::Instant::now();
@@ -69,9 +72,11 @@ impl Inner {
         }
     }
 
-    /// Records what will stay the same however often it is asked for; returns the refusal.
+    /// Ends the run, unless the endpoint has answered before: then the failure may pass. Returns the refusal.
     fn ends(&self, refusal: Refusal) -> Refusal {
-        self.fatal.record(refusal.to_string());
+        if !self.answered.load(Ordering::Relaxed) {
+            self.fatal.record(refusal.to_string());
+        }
         refusal
     }
 
@@ -80,7 +85,8 @@ impl Inner {
         let status = answer.status();
         let headers = admission::coming_back(answer.headers(), &self.spellings);
         let body = self.error_body(answer).await;
-        match provider_error::kind(status.as_u16(), &body) {
+        let answered = self.answered.load(Ordering::Relaxed);
+        match provider_error::kind(status.as_u16(), &body, answered) {
             None => Ok((status, headers, body).into_response()),
             Some(kind) => {
                 let words = provider_error::words(&body);
@@ -206,6 +212,9 @@ impl SessionRoute {
         drop(room);
         let host = || admission.upstream.host();
         let status = answer.status();
+        if status.is_success() {
+            self.0.answered.store(true, Ordering::Relaxed);
+        }
         if status.is_redirection() {
             let status = status.as_u16();
             let host = host();
@@ -213,7 +222,13 @@ impl SessionRoute {
         }
         let encoding = answer.headers().get(header::CONTENT_ENCODING);
         if encoding.is_some_and(|encoding| encoding != "identity") {
-            return Err(self.0.ends(Refusal::Compressed { host: host() }));
+            let refusal = Refusal::Compressed { host: host() };
+            // The page of a load balancer says nothing about the endpoint.
+            return Err(if status.is_server_error() {
+                refusal
+            } else {
+                self.0.ends(refusal)
+            });
         }
         if status.is_client_error() {
             return self.0.error(answer).await;

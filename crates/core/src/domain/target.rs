@@ -116,7 +116,9 @@ fn located(text: &str) -> Option<(Option<String>, &str)> {
         alias if alias == "ssh.github.com" || alias == "www.github.com" => "github.com".to_owned(),
         host => host,
     };
-    (!host.is_empty()).then_some((Some(host), path))
+    // A message may show it as part of a command.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-:".contains(c);
+    (!host.is_empty() && host.chars().all(is_plain)).then_some((Some(host), path))
 }
 
 fn without_user(host: &str) -> &str {

@@ -62,8 +62,12 @@ impl Voice<'_> {
         if partial {
             let _ = write!(text, "\n\n{PARTIAL}");
         }
-        let _ = write!(text, "\n\n{}", self.table(findings));
         let end = format!("{}\n\n{manifest}", self.colophon(figures));
+        let table = self.table(findings);
+        // Each finding has a comment of its own, or stands below in full.
+        if text.len() + table.len() + end.len() <= MAX_BODY {
+            let _ = write!(text, "\n\n{table}");
+        }
         let mut whole = String::new();
         for finding in unanchored_findings {
             let place = format!(" · {}", code(&finding.place()));
