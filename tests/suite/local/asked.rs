@@ -1,8 +1,10 @@
 //! What a person can ask of `local`, and how a mistake is answered.
 
 use super::{Machine, printed, three};
-use crate::standin::model::Script;
+use crate::standin::model::{Answer, Script};
 use crate::standin::world::{KEY, open_folder};
+use crate::support::git;
+use serde_json::json;
 
 #[test]
 fn a_mistyped_input_is_refused_with_the_nearest_name() {
@@ -134,5 +136,73 @@ fn a_change_that_nobody_reviews_is_known_before_opencode_starts() {
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
     assert_eq!(ran.out, "Nothing to review: 3 ignored files.\n");
     assert!(!ran.out.contains(KEY));
+    machine.finish();
+}
+
+#[test]
+fn a_change_that_cannot_be_read_is_no_clean_review() {
+    let machine = Machine::scripted(three(7));
+    machine.write("big.rs", &"let a = 1;\n".repeat(1_700_000));
+    let ran = machine.run(&["--input=ignore=src/**", "--format=json"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    let report: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(report["verdict"], "incomplete");
+    assert!(
+        report["left_out"][0].to_string().contains("big.rs"),
+        "{report:#}"
+    );
+    machine.finish();
+}
+
+#[test]
+fn what_was_found_before_the_credit_ended_is_printed() {
+    let mut script = three(7).into_behaviour();
+    let mut requests = 0;
+    let machine = Machine::with(move |request| {
+        requests += usize::from(request.pass() == Some(1));
+        if requests > 1 {
+            return Answer::status(402, json!({"error": {"message": "Insufficient Balance"}}));
+        }
+        script(request)
+    });
+    let ran = machine.run(&[]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert!(ran.err.contains("no credit or quota left"), "{}", ran.err);
+    assert!(ran.out.contains("src/page.ts:"), "{}", ran.out);
+    machine.finish();
+}
+
+#[test]
+fn a_link_in_the_place_of_the_result_is_replaced() {
+    let machine = Machine::scripted(three(7));
+    let elsewhere = open_folder();
+    let (victim, link) = (
+        elsewhere.path().join("victim"),
+        elsewhere.path().join("link"),
+    );
+    std::fs::write(&victim, "untouched").expect("a file");
+    std::os::unix::fs::symlink(&victim, &link).expect("a link");
+    let ran = machine.run(&[
+        "--input=ignore=src/**",
+        &format!("--output={}", link.display()),
+    ]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let read = |path| std::fs::read_to_string(path).expect("a file");
+    assert_eq!(read(&victim), "untouched");
+    assert_eq!(read(&link), "Nothing to review: 3 ignored files.\n");
+    machine.finish();
+}
+
+#[test]
+fn a_folder_that_is_no_repository_to_compare_is_named() {
+    let machine = Machine::scripted(three(7));
+    let ran = machine.run(&["--path=/nowhere"]);
+    let sentence = "error: --path /nowhere is no directory; name a directory of the repository.\n";
+    assert_eq!((ran.code, ran.err.as_str()), (Some(2), sentence));
+    let empty = open_folder();
+    git(empty.path(), &["init", "--quiet"]);
+    let ran = machine.run(&[&format!("--path={}", empty.path().display())]);
+    assert_eq!(ran.code, Some(2), "{}", ran.out);
+    assert!(ran.err.contains("has no commit yet"), "{}", ran.err);
     machine.finish();
 }

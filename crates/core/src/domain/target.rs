@@ -174,6 +174,8 @@ mod tests {
             "octo/shop/x",
             "/srv/shop.git",
             "https://github.com/octo",
+            "https://x$(id)/octo/shop",
+            "evil.example;id:octo/shop",
         ] {
             assert_eq!(repo(text), None, "{text}");
         }

