@@ -1,9 +1,8 @@
 //! What a person can ask of `local`, and how a mistake is answered.
 
-use super::{Machine, printed, three};
+use super::{Machine, git, printed, three};
 use crate::standin::model::{Answer, Script};
 use crate::standin::world::{KEY, open_folder};
-use crate::support::git;
 use serde_json::json;
 
 #[test]
