@@ -210,9 +210,9 @@ fn committed_uncommitted_and_untracked_changes_are_reviewed_and_nothing_is_touch
     assert_eq!(
         places,
         [
-            format!("src/ui/cart.ts:{cart}  Rules · 8/10"),
+            format!("src/ui/cart.ts:{cart}  Logic · 8/10"),
             format!("src/page.ts:{page}  Logic · 7/10"),
-            "src/new.ts:2  Design · 5/10".to_owned(),
+            "src/new.ts:2  Logic · 5/10".to_owned(),
         ]
     );
     let code = "  The name says nothing.\n\n  Somebody is hurt by it. Do it otherwise.\n\n    \
