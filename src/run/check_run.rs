@@ -17,7 +17,6 @@ use reviewer_core::state::record::{self, Record};
 use reviewer_core::state::signature::Keys;
 use reviewer_core::state::spending::{Account, Spent};
 use reviewer_github::{ApiError, CheckOutput, GitHub, NewCheckRun};
-use reviewer_text::sanitize::clean;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -372,11 +371,7 @@ impl CheckRun {
     pub(crate) async fn fail(&self, sentences: &[String]) {
         let output = CheckOutput {
             title: comment::check_title(Verdict::Error, &Tally::default()),
-            summary: format!(
-                "{}\n\n**To turn this check green:** {}",
-                clean(&sentences.join("\n\n")),
-                gate::after_an_error()
-            ),
+            summary: gate::after_an_error(sentences),
             text: None,
         };
         if let Err(error) = self.conclude(Verdict::Error.conclusion(), &output).await {

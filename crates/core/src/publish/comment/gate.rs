@@ -2,6 +2,7 @@
 //! say them.
 
 use reviewer_text::count::plural;
+use reviewer_text::sanitize::clean;
 use reviewer_text::sentence::code;
 
 /// The circumstances that decide how a finding can be closed.
@@ -73,14 +74,42 @@ pub fn by_running_again() -> &'static str {
 #[must_use]
 pub fn by_settling(others: &[u64]) -> String {
     let names: Vec<String> = others.iter().map(|number| format!("#{number}")).collect();
+    let share = if others.len() == 1 { "shares" } else { "share" };
     format!(
-        "settle or close {}, which shares this head and its check, and run this job again.",
+        "settle or close {}, which {share} this head and its check, and run this job again.",
         names.join(", ")
     )
 }
 
-/// The run could not review.
+/// The page of a check whose run could not review. The sentences may quote a provider, so they are cleaned.
 #[must_use]
-pub fn after_an_error() -> &'static str {
-    "correct what is named above, then run this job again."
+pub fn after_an_error(sentences: &[String]) -> String {
+    let why = clean(&sentences.join("\n\n"));
+    format!(
+        "{why}\n\n**To turn this check green:** correct what is named above, then run this job again."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_s_words_command_nothing_on_the_page_of_an_error() {
+        let said = "The provider x refused: ![p](https://evil.example/p.png) @octocat.".to_owned();
+        let page = after_an_error(&[said]);
+        assert!(
+            !page.contains("![") && page.contains("`@octocat`"),
+            "{page}"
+        );
+        assert!(page.ends_with(
+            "**To turn this check green:** correct what is named above, then run this job again."
+        ));
+    }
+
+    #[test]
+    fn pull_requests_that_share_a_head_are_named() {
+        assert!(by_settling(&[2]).starts_with("settle or close #2, which shares this head"));
+        assert!(by_settling(&[2, 3]).starts_with("settle or close #2, #3, which share this head"));
+    }
 }
