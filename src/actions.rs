@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// GitHub drops a summary above 1 MiB as a whole.
 const SUMMARY_LIMIT: usize = 1024 * 1024 - 4096;
@@ -35,6 +35,8 @@ pub struct Actions {
     log: SharedWriter,
     /// Takes results and nothing else. `None`: the log takes them, too.
     answers: Option<SharedWriter>,
+    /// The reason why a result could not be written.
+    lost_answer: OnceLock<String>,
     commands: bool,
     /// For a log that a person watches on a terminal, where a line can be replaced.
     live: Option<LiveLine>,
@@ -77,6 +79,7 @@ impl Actions {
         Self {
             log: SharedWriter::new(log),
             answers: None,
+            lost_answer: OnceLock::new(),
             commands,
             live: None,
             verbosity: Verbosity::default(),

@@ -185,11 +185,11 @@ pub struct Flags {
     /// An OpenAI-compatible endpoint in the provider's place (input model_base_url)
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Findings scored below it, 1 to 10, are not said (input problem_score_threshold)
-    #[arg(long, value_name = "SCORE")]
+    /// Findings scored below it, 1 to 10, are not shown (input problem_score_threshold)
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     threshold: Option<String>,
     /// Findings scored at or above it, 1 to 10, block; off: none does (input blocking_score_threshold)
-    #[arg(long, value_name = "SCORE")]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     blocking_threshold: Option<String>,
 }
 

@@ -59,6 +59,14 @@ fn main() -> ExitCode {
     });
     let code = runtime.block_on(run(&setup, work));
     runtime.shutdown_background();
+    let lost = setup
+        .as_ref()
+        .ok()
+        .and_then(|one| one.actions.lost_answer());
+    let code = match lost {
+        Some(why) => refused(&[format!("The result could not be written: {why}.")]),
+        None => code,
+    };
     // Hides the run's secrets until nothing of it can print any more.
     drop(setup);
     ExitCode::from(code)

@@ -94,17 +94,30 @@ impl Actions {
             Some(answers) => {
                 // Both may be the same terminal.
                 self.settle();
-                answers.write(text);
+                match answers.try_write(text) {
+                    // The reader has read enough, as `head` does.
+                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                        let _first = self.lost_answer.set(error.to_string());
+                    }
+                    _ => {}
+                }
             }
             None => self.print(text),
         }
+    }
+
+    /// Returns why a result could not be written, if so.
+    #[must_use]
+    pub fn lost_answer(&self) -> Option<&str> {
+        self.lost_answer.get().map(String::as_str)
     }
 }
 
 /// A file of the person's choice that takes results, without colours. It hides the same secrets.
 pub(crate) fn file_answers(actions: &Actions, path: &Path) -> io::Result<Actions> {
     let file = new_file(path)?;
-    let mut answers = Actions::writing_to(Box::new(file), false, None, None);
+    let mut answers =
+        Actions::writing_to(Box::new(io::sink()), false, None, None).answering_to(Box::new(file));
     answers.redactor = actions.redactor.clone();
     answers.verbosity = actions.verbosity;
     Ok(answers)

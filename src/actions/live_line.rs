@@ -20,8 +20,12 @@ impl SharedWriter {
 
     /// A log that cannot be written is no reason to lose a review.
     pub(super) fn write(&self, text: &str) {
+        let _ = self.try_write(text);
+    }
+
+    pub(super) fn try_write(&self, text: &str) -> io::Result<()> {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())
     }
 }
 

@@ -423,3 +423,31 @@ fn colours_are_ours_alone() {
     actions.answer_page(&page, true);
     assert_eq!(log.text(), "\u{1b}[1ma\u{1b}[0mb c\n| ::error::d\n\n");
 }
+
+/// A disk without room.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_known_and_a_reader_that_left_is_fine() {
+    let (shell, _) = actions(false);
+    let shell = shell.answering_to(Box::new(Full));
+    shell.answer("a table");
+    let why = shell.lost_answer().unwrap_or_default();
+    assert!(why.contains("no storage space"), "{why}");
+    let (shell, _) = actions(false);
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let shell = shell.answering_to(Box::new(writer));
+    shell.answer("a table");
+    assert_eq!(shell.lost_answer(), None);
+}

@@ -154,15 +154,20 @@ fn print(setup: &Setup, order: &Order, report: &Report, code: &Code) -> bool {
         return true;
     };
     let shown = path.display();
-    match actions::file_answers(&setup.actions, path) {
-        Ok(file) => {
+    let written = actions::file_answers(&setup.actions, path)
+        .map_err(|error| error.to_string())
+        .and_then(|file| {
             answer(&file, order.format, report, code);
+            file.lost_answer().map_or(Ok(()), |why| Err(why.to_owned()))
+        });
+    match written {
+        Ok(()) => {
             setup.actions.line(&format!("The result is in {shown}."));
             true
         }
-        Err(error) => {
+        Err(why) => {
             answer(&setup.actions, order.format, report, code);
-            let sentence = format!("--output {shown} cannot be written: {error}");
+            let sentence = format!("--output {shown} cannot be written: {why}");
             setup.actions.error(&sentence);
             false
         }

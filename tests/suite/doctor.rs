@@ -289,7 +289,7 @@ fn a_key_that_the_provider_refuses_is_found_without_a_review() {
     assert_eq!(ran.code, Some(2), "{}", ran.log);
     let (state, note) = row(&ran, "model");
     assert_eq!(state, "broken", "{}", ran.log);
-    assert!(note.contains("Check opencode_api_key."), "{note}");
+    assert!(note.contains("Check the API key."), "{note}");
     assert!(world.github.take_writes().is_empty());
     world.finish();
 }

@@ -61,7 +61,9 @@ pub enum ApiError {
     RateLimited { call: &'static str, wait: Duration },
     #[error("GitHub answered {status} to the request to {call}.")]
     Server { call: &'static str, status: u16 },
-    #[error("GitHub could not be reached to {call}: {problem}.")]
+    #[error(
+        "GitHub could not be reached to {call}: {problem}; check the network, and behind a proxy set HTTPS_PROXY."
+    )]
     Network { call: &'static str, problem: String },
     #[error("GitHub's answer to the request to {call} was not understood: {problem}.")]
     Decode { call: &'static str, problem: String },

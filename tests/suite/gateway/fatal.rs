@@ -28,7 +28,7 @@ async fn an_exhausted_quota_is_told_once_and_never_called_a_rate_limit() {
     let url = provider.url();
     let told = format!(
         "The model endpoint {url} (model_base_url) does not answer, because the account has no credit or quota left: You \
-         exceeded your current quota, *** (HTTP 429). Check the billing of the account that opencode_api_key belongs to."
+         exceeded your current quota, *** (HTTP 429). Check the billing of the account that the API key belongs to."
     );
     assert_eq!(bench.routes[0].failed().await, told);
 }

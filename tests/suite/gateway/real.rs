@@ -137,7 +137,7 @@ fn a_refused_key_is_told_as_before() {
     ran.ended(2, "error");
     let errors = ran.annotations("error");
     assert!(
-        errors[0].contains("refused the request: *** is wrong (HTTP 401). Check opencode_api_key."),
+        errors[0].contains("refused the request: *** is wrong (HTTP 401). Check the API key."),
         "{errors:?}"
     );
     world.github.expect_check_run();

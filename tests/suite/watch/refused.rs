@@ -49,7 +49,7 @@ fn an_exhausted_quota_ends_the_run_at_once_under_its_own_name() {
     let world = World::with(&[], move |_| Answer::status(429, body.clone()));
     let sentence = format!(
         "{} does not answer, because the account has no credit or quota left: You exceeded your current quota (HTTP \
-         429). Check the billing of the account that opencode_api_key belongs to.",
+         429). Check the billing of the account that the API key belongs to.",
         endpoint(&world)
     );
     let workflow = world.opened();

@@ -75,11 +75,11 @@ impl Endpoint {
         };
         match kind {
             Kind::Key => {
-                format!("{subject} refused the request: {said}. Check opencode_api_key.")
+                format!("{subject} refused the request: {said}. Check the API key.")
             }
             Kind::Quota => format!(
                 "{subject} does not answer, because the account has no credit or quota left: {said}. Check the billing of \
-                 the account that opencode_api_key belongs to."
+                 the account that the API key belongs to."
             ),
             Kind::Model if self.is_own => format!(
                 "{subject} does not know the model {model}, or its address is wrong: {said}. Check model and \
@@ -168,12 +168,12 @@ mod tests {
         let provider = endpoint(None);
         assert_eq!(
             provider.refused(Kind::Key, 401, "Incorrect API key provided"),
-            "The provider openai refused the request: Incorrect API key provided (HTTP 401). Check opencode_api_key."
+            "The provider openai refused the request: Incorrect API key provided (HTTP 401). Check the API key."
         );
         assert_eq!(
             provider.refused(Kind::Quota, 429, "You exceeded your current quota"),
             "The provider openai does not answer, because the account has no credit or quota left: You exceeded your \
-             current quota (HTTP 429). Check the billing of the account that opencode_api_key belongs to."
+             current quota (HTTP 429). Check the billing of the account that the API key belongs to."
         );
         assert_eq!(
             provider.refused(Kind::Model, 404, ""),

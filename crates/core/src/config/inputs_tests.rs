@@ -500,3 +500,12 @@ fn a_shell_gets_advice_for_shells() {
         ]
     );
 }
+
+#[test]
+fn only_a_name_that_is_close_is_suggested() {
+    let known = ["model", "ofox", "anthropic"];
+    let nearest = |typed| crate::config::nearest(typed, known.into_iter());
+    assert_eq!(nearest("modle"), Some("model"));
+    assert_eq!(nearest("antropic"), Some("anthropic"));
+    assert_eq!(nearest("foo"), None);
+}

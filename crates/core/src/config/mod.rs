@@ -189,8 +189,8 @@ impl Config {
 #[must_use]
 pub fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
-        .map(|name| (strsim::levenshtein(typed, name), name))
-        .filter(|(distance, _)| *distance <= 3 && *distance < typed.len())
+        .map(|name| (strsim::damerau_levenshtein(typed, name), name))
+        .filter(|(distance, _)| *distance <= 3 && distance * 3 <= typed.len())
         .min()
         .map(|(_, name)| name)
 }

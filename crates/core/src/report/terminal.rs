@@ -295,7 +295,7 @@ fn footer(report: &Report) -> Vec<String> {
     }
     let unsaid = report.findings.iter().filter(|one| is_unsaid(one)).count();
     if unsaid > 0 {
-        items.push(format!("deliberately not said: {unsaid}"));
+        items.push(format!("not shown: {unsaid}"));
     }
     items
 }

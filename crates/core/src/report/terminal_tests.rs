@@ -227,6 +227,6 @@ fn the_last_line_breaks_between_its_figures() {
     report.findings = vec![finding(2, "suppressed", None)];
     report.threads.clear();
     let text = laid_out(&report, 40);
-    let expected = "\nanthropic/claude · 36,140 tokens\n$0.0624 · deliberately not said: 1";
+    let expected = "\nanthropic/claude · 36,140 tokens\n$0.0624 · not shown: 1";
     assert!(text.ends_with(expected), "{text}");
 }
