@@ -54,7 +54,7 @@ pub enum Command {
     #[command(flatten)]
     Work(Work),
     /// Print the table of inputs: name, default, meaning
-    #[command(after_help = "Exit codes:\n  0  always")]
+    #[command(after_help = "Exit codes:\n  0  the table is printed\n  2  it cannot be written")]
     Inputs,
     /// Restrict this process and become another program
     #[command(hide = true)]

@@ -43,8 +43,10 @@ fn main() -> ExitCode {
         Err(error) => return failed(&format!("{error:#}")),
     };
     let Some(work) = work else {
-        let actions = Actions::new(false, None, None).looking(look(telling, &vars));
-        return ExitCode::from(commands::inputs(&actions));
+        let actions = Actions::writing_to(Box::new(std::io::stderr()), false, None, None)
+            .answering_to(Box::new(std::io::stdout()))
+            .looking(look(telling, &vars));
+        return ExitCode::from(unless_lost(&actions, commands::inputs(&actions)));
     };
     let environment = Environment::from_vars(vars.clone());
     let redactor = LogRedactor::default();
@@ -59,13 +61,9 @@ fn main() -> ExitCode {
     });
     let code = runtime.block_on(run(&setup, work));
     runtime.shutdown_background();
-    let lost = setup
-        .as_ref()
-        .ok()
-        .and_then(|one| one.actions.lost_answer());
-    let code = match lost {
-        Some(why) => refused(&[format!("The result could not be written: {why}.")]),
-        None => code,
+    let code = match &setup {
+        Ok(setup) => unless_lost(&setup.actions, code),
+        Err(_) => code,
     };
     // Hides the run's secrets until nothing of it can print any more.
     drop(setup);
@@ -161,6 +159,14 @@ async fn run(setup: &Result<Setup, Vec<String>>, work: Work) -> u8 {
                 Err(code) => code,
             }
         }
+    }
+}
+
+/// Returns the exit code of a command, or that of a result that could not be written.
+fn unless_lost(actions: &Actions, code: u8) -> u8 {
+    match actions.lost_answer() {
+        Some(why) => refused(&[format!("The result could not be written: {why}.")]),
+        None => code,
     }
 }
 

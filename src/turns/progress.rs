@@ -97,11 +97,18 @@ impl Progress {
     pub(super) fn line(&self, used: &Used, now: Instant) -> String {
         let took = now.saturating_duration_since(self.began);
         let tokens = used.tokens();
-        format!(
-            "{} · {} · {} · {tokens} · {}",
+        let line = format!(
+            "{} · {} · {}",
             self.label,
             minutes(took.as_secs()),
             plural(self.tool_calls(), "tool call"),
+        );
+        // A request that nothing answered costs nothing.
+        if tokens.estimated && used.passed.answered == 0 {
+            return line;
+        }
+        format!(
+            "{line} · {tokens} · {}",
             cost(used.told.cost, tokens.number)
         )
     }

@@ -7,6 +7,7 @@ use nix::pty::openpty;
 use std::fs::File;
 use std::io::Read as _;
 use std::process::Command;
+use std::time::Duration;
 
 /// Runs it on a terminal, and returns everything that arrived there.
 fn on_terminal(mut command: Command) -> (Option<i32>, String) {
@@ -28,7 +29,12 @@ fn on_terminal(mut command: Command) -> (Option<i32>, String) {
 
 #[test]
 fn a_terminal_shows_colours_and_one_line_of_progress() {
-    let machine = Machine::scripted(three(9));
+    // A line is drawn at most twenty times a second, and a model takes longer than that.
+    let mut script = three(9).into_behaviour();
+    let machine = Machine::with(move |request| {
+        std::thread::sleep(Duration::from_millis(150));
+        script(request)
+    });
     let mut command = machine.command(&[]);
     command.env("TERM", "xterm");
     let (code, seen) = on_terminal(command);
