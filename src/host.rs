@@ -14,7 +14,7 @@ use crate::actions::Actions;
 use reviewer_agent::gateway::{self, Gateway, SessionRoute};
 use reviewer_core::config::environment::Environment;
 use reviewer_core::config::inputs::{self, InputError, RawInputs};
-use reviewer_core::config::{Config, ModelChoice, shell};
+use reviewer_core::config::{Config, ModelChoice, ReviewerChoice, shell};
 use reviewer_core::review::limits::Traffic;
 use reviewer_core::review::usage::RunUsage;
 use reviewer_system::clock::Clock;
@@ -124,9 +124,18 @@ impl<'a> Host<'a> {
         self.sessions.first()
     }
 
-    /// The session's way to its model.
+    pub(crate) fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// Returns true if several reviewers review.
+    pub(crate) fn is_panel(&self) -> bool {
+        !self.sessions.others().is_empty()
+    }
+
+    /// The first session's way to its model.
     pub(crate) fn route(&self) -> Result<&SessionRoute, Failure> {
-        self.session().route.as_ref().map_err(Failure::new)
+        self.session().route()
     }
 
     pub fn gateway(&self) -> Result<&Gateway, Failure> {
@@ -139,8 +148,9 @@ impl<'a> Host<'a> {
         gateway.map(Gateway::taken).unwrap_or_default()
     }
 
+    /// The first reviewer's model.
     pub(crate) fn model(&self) -> &ModelChoice {
-        &self.config.model
+        &self.session().reviewer.model
     }
 }
 
@@ -156,8 +166,8 @@ pub(crate) fn configured(setup: &Setup, asks_model: bool) -> Result<Config, Fail
     let config = inputs::config(&setup.inputs);
     let errors = config.as_ref().err().into_iter().flatten();
     let mut sentences: Vec<String> = errors.map(ToString::to_string).collect();
-    if asks_model && let Ok(model) = inputs::model_choice(&setup.inputs) {
-        sentences.extend(problems(&setup.inputs, &model));
+    if asks_model && let Ok(reviewers) = inputs::reviewer_choices(&setup.inputs) {
+        sentences.extend(problems(&setup.inputs, &reviewers));
     }
     match config {
         Ok(config) if sentences.is_empty() => Ok(config),
@@ -165,21 +175,40 @@ pub(crate) fn configured(setup: &Setup, asks_model: bool) -> Result<Config, Fail
     }
 }
 
-/// The problems with a model, where a missing key is asked for in the words of whoever has to give it.
-fn problems(inputs: &RawInputs, model: &ModelChoice) -> Vec<String> {
-    let problems = gateway::problems(model);
-    if problems.is_empty() || model.key.is_some() || !inputs.is_of_shell() {
-        return problems;
+/// The problems with the models of the reviewers, each told once. A missing key is asked for in the words of whoever has
+/// to give it.
+fn problems(inputs: &RawInputs, reviewers: &[ReviewerChoice]) -> Vec<String> {
+    let mut told = Vec::<String>::new();
+    for reviewer in reviewers {
+        let model = &reviewer.model;
+        let mut problems = gateway::problems(model);
+        if !problems.is_empty() && lacks_only_key(model) {
+            let is_further = reviewers[0].model.provider != model.provider;
+            if is_further {
+                problems = vec![missing_key(&reviewer.name, &model.provider)];
+            } else if inputs.is_of_shell() {
+                problems = vec![shell::missing_key(&model.provider)];
+            }
+        }
+        problems.retain(|problem| !told.contains(problem));
+        told.extend(problems);
     }
+    told
+}
+
+fn lacks_only_key(model: &ModelChoice) -> bool {
     let with_key = ModelChoice {
         key: Some("any".into()),
         ..model.clone()
     };
-    if gateway::problems(&with_key).is_empty() {
-        vec![shell::missing_key(&model.provider)]
-    } else {
-        problems
-    }
+    model.key.is_none() && gateway::problems(&with_key).is_empty()
+}
+
+fn missing_key(reviewer: &str, provider: &str) -> String {
+    format!(
+        "The reviewer {reviewer} uses the provider {provider}, which needs a key; add a line {provider}=… with it to \
+         api_keys."
+    )
 }
 
 /// The same for a run that speaks with GitHub, and needs a token for it.

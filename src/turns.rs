@@ -270,7 +270,7 @@ impl Tasks<'_> {
                         until = self.clock.instant() + more;
                     }
                     progress.say(self.actions, &why.told());
-                    text = brief::nudge(task, &why.reproach()).context(BROKEN)?;
+                    text = self.brief.nudge(task, &why.reproach()).context(BROKEN)?;
                 }
                 Next::Recover(why) => match self.recover(progress, &why).await {
                     Ok(Kept::Session) => {

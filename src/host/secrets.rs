@@ -43,6 +43,7 @@ pub(crate) fn given<'a>(
 ) -> Vec<&'a SecretString> {
     let search_key = config.web.as_ref().and_then(|web| web.search_key.as_ref());
     let keys = config.state_keys.iter().chain(&config.model.key);
+    let keys = keys.chain(config.api_keys.values());
     let keys = keys.chain(search_key);
     keys.chain(token).collect()
 }

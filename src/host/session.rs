@@ -1,12 +1,10 @@
 //! A session of a run: one model at work in the sidecar, with everything that is its own. Separate from the process, which
 //! all sessions of a run share.
 
+use super::Failure;
 use reviewer_agent::gateway::{Gateway, SessionRoute};
-use reviewer_agent::opencode::ToolName;
-use reviewer_agent::opencode::{Conversation, Profile, Supervisor};
-use reviewer_agent::tools::server::SessionName;
-use reviewer_core::config::ModelChoice;
-use reviewer_core::review::Reviewer;
+use reviewer_agent::opencode::{Conversation, Profile, SessionName, Supervisor, ToolName};
+use reviewer_core::config::ReviewerChoice;
 use reviewer_core::review::desk::SharedDesk;
 use reviewer_core::review::usage::SessionUsage;
 use secrecy::SecretString;
@@ -35,10 +33,11 @@ impl SessionSecrets {
 pub(crate) struct Session {
     /// In the paths of the tool server.
     pub name: SessionName,
-    pub reviewer: &'static Reviewer,
+    pub reviewer: ReviewerChoice,
     /// Its permissions.
     pub profile: Profile,
-    pub model: ModelChoice,
+    /// The reviewer's tools that it may call.
+    pub tools: Vec<ToolName>,
     pub secrets: SessionSecrets,
     /// The desk that its model talks to.
     pub desk: SharedDesk,
@@ -49,30 +48,34 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// `tools` are the reviewer's tools that it may call.
     pub fn new(
         name: SessionName,
-        reviewer: &'static Reviewer,
-        (profile, tools): (Profile, &[ToolName]),
-        model: ModelChoice,
+        reviewer: ReviewerChoice,
+        (profile, tools): (Profile, Vec<ToolName>),
         usage: Arc<SessionUsage>,
         gateway: &Result<Gateway, String>,
     ) -> anyhow::Result<Self> {
         let secrets = SessionSecrets::random()?;
         let placeholder = secrets.placeholder.clone();
-        let tools = profile.tools(tools);
-        let open = |gateway: &Gateway| gateway.open(&name.to_string(), &model, placeholder, tools);
+        let allowed = profile.tools(name, &tools);
+        let model = &reviewer.model;
+        let open = |gateway: &Gateway| gateway.open(&name.to_string(), model, placeholder, allowed);
         let route = gateway.as_ref().map_err(Clone::clone).and_then(open);
         Ok(Self {
             name,
             route,
             reviewer,
             profile,
-            model,
+            tools,
             secrets,
             desk: SharedDesk::default(),
             usage,
         })
+    }
+
+    /// Its way to the model.
+    pub(crate) fn route(&self) -> Result<&SessionRoute, Failure> {
+        self.route.as_ref().map_err(Failure::new)
     }
 
     /// Opens its conversation in the sidecar.
@@ -81,9 +84,9 @@ impl Session {
         sidecar: &Arc<Supervisor>,
         title: &str,
     ) -> Result<Conversation, String> {
-        let (session, reviewer) = (self.name, self.reviewer.id);
+        let (session, reviewer) = (self.name, &self.reviewer.name);
         tracing::debug!("the conversation of {session} ({reviewer}) is opened");
-        Conversation::open(sidecar, self.profile.agent(), title).await
+        Conversation::open(sidecar, &self.name.agent(self.profile), title).await
     }
 }
 
@@ -108,5 +111,11 @@ impl Sessions {
 
     pub fn iter(&self) -> impl Iterator<Item = &Session> {
         std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// Those beside the first one.
+    #[must_use]
+    pub(crate) fn others(&self) -> &[Session] {
+        &self.others
     }
 }

@@ -4,16 +4,15 @@ use super::session::{Session, Sessions};
 use super::{Failure, Host, Setup};
 use reviewer_agent::gateway::{Gateway, Limits};
 use reviewer_agent::opencode::{
-    ModelEndpoint, Profile, Quota, Spec, Supervisor, ToolEndpoint, find_opencode, find_ripgrep,
-    install_command, is_script, profile,
+    ModelEndpoint, Profile, Quota, SessionConfig, SessionName, Spec, Supervisor, ToolEndpoint,
+    find_opencode, find_ripgrep, install_command, is_script, profile,
 };
-use reviewer_agent::tools::server::{Offer, SessionName, ToolServer};
+use reviewer_agent::tools::server::{Offer, ToolServer};
 use reviewer_agent::tools::{review_names, review_tools};
-use reviewer_core::config::Config;
+use reviewer_core::config::{Config, ReviewerChoice};
 use reviewer_core::context::brief;
 use reviewer_core::report::document::SandboxReport;
 use reviewer_core::review::usage::RunUsage;
-use reviewer_core::review::{REVIEWERS, Reviewer};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,20 +22,18 @@ pub(crate) fn sessions(
     gateway: &Result<Gateway, String>,
     usage: &RunUsage,
 ) -> anyhow::Result<Sessions> {
-    let tools = review_names(config.web.is_some());
-    let open = |(number, reviewer): (u8, &'static Reviewer)| {
-        let name = SessionName::Review(number);
-        let (model, usage) = (config.model.clone(), usage.open());
+    let is_panel = config.reviewers.len() > 1;
+    let tools = review_names(config.web.is_some(), is_panel);
+    let open = |(number, reviewer): (u8, &ReviewerChoice)| {
         Session::new(
-            name,
-            reviewer,
-            (Profile::Reviewer, &tools),
-            model,
-            usage,
+            SessionName::Review(number),
+            reviewer.clone(),
+            (Profile::Reviewer, tools.clone()),
+            usage.open(),
             gateway,
         )
     };
-    let [first, others @ ..] = REVIEWERS else {
+    let [first, others @ ..] = config.reviewers.as_slice() else {
         anyhow::bail!("there is no reviewer");
     };
     let others = (2..).zip(others).map(open);
@@ -64,8 +61,8 @@ pub(crate) struct Running {
 
 impl Running {
     pub async fn start(host: &Host<'_>, snapshot: &Path) -> Result<Self, Failure> {
-        let (tools, model) = serve(host).await?;
-        let sidecar = start(host, &tools, &model, snapshot).await?;
+        let tools = serve(host, snapshot).await?;
+        let sidecar = start(host, &tools, snapshot).await?;
         Ok(Self {
             sidecar,
             _tools: tools,
@@ -105,39 +102,59 @@ impl Running {
     }
 }
 
-/// The loopback server with everything that the sidecar may use: the tools, and the way to its model.
-async fn serve(host: &Host<'_>) -> Result<(ToolServer, ModelEndpoint), Failure> {
-    let session = host.session();
-    let (gateway, route) = (host.gateway()?, host.route()?);
-    let offer = Offer {
+/// The loopback server with everything that the sidecar may use: the tools of each session, and the ways to the models.
+async fn serve(host: &Host<'_>, snapshot: &Path) -> Result<ToolServer, Failure> {
+    let offer = |session: &Session| Offer {
         session: session.name,
         bearer: session.secrets.bearer.clone(),
         redactor: Arc::clone(&host.secrets.redactor),
-        tools: review_tools(&session.desk, host.web.as_ref()),
+        tools: review_tools(
+            &session.desk,
+            host.web.as_ref(),
+            host.is_panel().then_some(snapshot),
+        ),
     };
-    let tools = ToolServer::start(vec![offer], Some(gateway)).await?;
-    let endpoint = ModelEndpoint {
-        base_url: format!("{}{}", tools.base_url(), route.path()),
-        placeholder: route.placeholder().clone(),
-    };
-    Ok((tools, endpoint))
+    let offers = host.sessions().iter().map(offer).collect();
+    Ok(ToolServer::start(offers, Some(host.gateway()?)).await?)
+}
+
+/// A session as the sidecar's configuration has it.
+fn session_config<'s>(
+    host: &Host<'_>,
+    session: &'s Session,
+    tools: &ToolServer,
+) -> Result<SessionConfig<'s>, Failure> {
+    let route = session.route()?;
+    let focus = host.is_panel().then_some(session.reviewer.focus);
+    let prompt = brief::system_prompt(&host.fence, focus, &session.name.prefix());
+    Ok(SessionConfig {
+        name: session.name,
+        profile: session.profile,
+        model: &session.reviewer.model,
+        system_prompt: prompt.map_err(anyhow::Error::from)?,
+        tools: ToolEndpoint {
+            base_url: tools.tools_url(session.name),
+            bearer: session.secrets.bearer.clone(),
+            tools: session.tools.clone(),
+        },
+        endpoint: ModelEndpoint {
+            base_url: format!("{}{}", tools.base_url(), route.path()),
+            placeholder: route.placeholder().clone(),
+            credential: route.credential_header(),
+        },
+    })
 }
 
 /// The sidecar of a run.
 async fn start(
     host: &Host<'_>,
     tools: &ToolServer,
-    model: &ModelEndpoint,
     snapshot: &Path,
 ) -> Result<Arc<Supervisor>, Failure> {
-    let session = host.session();
-    let prompt = brief::system_prompt(&host.fence).map_err(anyhow::Error::from)?;
-    let endpoint = ToolEndpoint {
-        base_url: tools.tools_url(session.name),
-        bearer: session.secrets.bearer.clone(),
-        tools: review_names(host.web.is_some()),
-    };
-    let config = profile::config(session.profile, &session.model, &prompt, &endpoint, model);
+    let first = session_config(host, host.session(), tools)?;
+    let others = host.sessions().others().iter();
+    let others = others.map(|session| session_config(host, session, tools));
+    let config = profile::config(&first, &others.collect::<Result<Vec<_>, _>>()?);
     let environment = &host.setup.environment;
     let roots = &host.setup.roots;
     let given = environment.opencode_bin.as_deref().and_then(Path::to_str);
@@ -170,7 +187,7 @@ async fn start(
         home: host.scratch.directory("home")?,
         directory: snapshot.to_owned(),
         config,
-        profile: session.profile,
+        profile: first.profile,
         password: host.secrets.password.clone(),
         server: tools.port(),
         require_sandbox: host.config.require_sandbox,

@@ -18,6 +18,8 @@ pub(super) struct Adapter {
     pub(super) url: Option<&'static str>,
     pub(super) calls: &'static [Call],
     pub(super) model: ModelIn,
+    /// The header that it sends the key in, spelled as it does.
+    pub(super) credential: &'static str,
 }
 
 /// One kind of request.
@@ -46,6 +48,7 @@ const fn chat(npm: &'static str, url: Option<&'static str>) -> Adapter {
         url,
         calls: &[CHAT],
         model: ModelIn::Body,
+        credential: "Authorization",
     }
 }
 
@@ -58,6 +61,7 @@ pub(super) const ADAPTERS: &[Adapter] = &[
     ENDPOINT,
     Adapter {
         calls: &[Call::to("messages", &shapes::MESSAGES)],
+        credential: "x-api-key",
         ..chat("@ai-sdk/anthropic", Some("https://api.anthropic.com/v1"))
     },
     Adapter {
@@ -73,6 +77,7 @@ pub(super) const ADAPTERS: &[Adapter] = &[
             Call::to(":generateContent", &shapes::GOOGLE),
         ],
         model: ModelIn::Path,
+        credential: "x-goog-api-key",
         ..chat(
             "@ai-sdk/google",
             Some("https://generativelanguage.googleapis.com/v1beta"),

@@ -161,6 +161,12 @@ impl SessionRoute {
         &self.0.admission.placeholder
     }
 
+    /// The header in which the sidecar sends the placeholder.
+    #[must_use]
+    pub fn credential_header(&self) -> &'static str {
+        self.0.admission.upstream.credential_header
+    }
+
     /// Returns the traffic between the session and its model so far, counted where no sidecar can lie about it.
     #[must_use]
     pub fn taken(&self) -> Traffic {

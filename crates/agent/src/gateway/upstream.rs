@@ -28,6 +28,8 @@ pub(super) struct Upstream {
     pub(super) model_in: ModelIn,
     /// `None`: requests go without a key.
     pub(super) credential: Option<SecretString>,
+    /// The header that the sidecar sends its placeholder in.
+    pub(super) credential_header: &'static str,
 }
 
 impl Upstream {
@@ -66,6 +68,7 @@ impl Upstream {
             model: model.to_owned(),
             model_in: adapter.model,
             credential,
+            credential_header: adapter.credential,
         })
     }
 

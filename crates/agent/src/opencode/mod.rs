@@ -12,6 +12,7 @@ pub mod process;
 pub mod profile;
 mod resources;
 pub mod sandbox;
+mod session_name;
 pub(crate) mod supervisor;
 mod wire;
 pub mod workdir;
@@ -20,10 +21,11 @@ pub use client::{Client, ClientError};
 pub use conversation::{Conversation, Kept};
 pub use locate::{find_opencode, find_ripgrep, install_command, is_script};
 pub use process::{Sidecar, Spec, StartError};
-pub use profile::{ModelEndpoint, Profile, ToolEndpoint, ToolName};
+pub use profile::{ModelEndpoint, Profile, SessionConfig, ToolEndpoint, ToolName};
 pub use prompt::Watched;
 pub use resources::Quota;
 pub use reviewer_core::review::sidecar_events::{
     ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,
 };
+pub use session_name::SessionName;
 pub use supervisor::{Process, Supervisor};

@@ -1,6 +1,7 @@
 //! The permissions of the sidecar: the one place where they are written. Pure, so that a test can hold the real
 //! OpenCode against it.
 
+use super::session_name::SessionName;
 use reviewer_core::config::ModelChoice;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -30,15 +31,16 @@ impl Profile {
         }
     }
 
-    /// The tools that are allowed, with the reviewer's; everything else is denied.
+    /// The tools that a session may call, with the reviewer's; everything else is denied.
     #[must_use]
-    pub fn tools(self, ours: &[ToolName]) -> Vec<String> {
+    pub fn tools(self, session: SessionName, ours: &[ToolName]) -> Vec<String> {
         let own = self.own().iter().map(|&name| name.to_owned());
-        own.chain(ours.iter().map(ToolName::to_string)).collect()
+        own.chain(ours.iter().map(|tool| session.tool(*tool)))
+            .collect()
     }
 }
 
-/// One of the reviewer's tools. OpenCode and the model call it `<server>_<name>`.
+/// One of the reviewer's tools. OpenCode and the model of the first session call it `<server>_<name>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolName {
     pub server: &'static str,
@@ -67,6 +69,31 @@ pub struct ModelEndpoint {
     pub base_url: String,
     /// Stands where the key would. The key itself never enters the sidecar.
     pub placeholder: SecretString,
+    /// The header in which the provider's adapter sends the key.
+    pub credential: &'static str,
+}
+
+impl ModelEndpoint {
+    /// The value of the credential header.
+    fn header(&self) -> String {
+        let placeholder = self.placeholder.expose_secret();
+        if self.credential.eq_ignore_ascii_case("authorization") {
+            format!("Bearer {placeholder}")
+        } else {
+            placeholder.to_owned()
+        }
+    }
+}
+
+/// A session's part of the configuration.
+#[derive(Debug, Clone)]
+pub struct SessionConfig<'a> {
+    pub name: SessionName,
+    pub profile: Profile,
+    pub model: &'a ModelChoice,
+    pub system_prompt: String,
+    pub tools: ToolEndpoint,
+    pub endpoint: ModelEndpoint,
 }
 
 /// Agents that OpenCode brings along. They would have `bash` and more; `title` and `summary` would spend
@@ -80,43 +107,75 @@ const TOOL_TIMEOUT_MS: u64 = 120_000;
 pub const DEFAULT_CONTEXT: u64 = 200_000;
 const DEFAULT_OUTPUT: u64 = 32_000;
 
-/// The content of `OPENCODE_CONFIG_CONTENT`. It holds secrets of the run: never log it.
+/// The content of `OPENCODE_CONFIG_CONTENT`, for the sessions of a run. It holds secrets of the run: never log it.
 #[must_use]
-pub fn config(
-    profile: Profile,
-    model: &ModelChoice,
-    system_prompt: &str,
-    tools: &ToolEndpoint,
-    endpoint: &ModelEndpoint,
-) -> Value {
-    let model_name = model.to_string();
+pub fn config(first: &SessionConfig<'_>, others: &[SessionConfig<'_>]) -> Value {
+    let sessions: Vec<&SessionConfig<'_>> = std::iter::once(first).chain(others).collect();
     let mut agents: serde_json::Map<String, Value> = BUILT_IN_AGENTS
         .iter()
         .map(|name| ((*name).to_owned(), json!({ "disable": true })))
         .collect();
-    agents.insert(
-        profile.agent().to_owned(),
-        json!({
+    let mut servers = serde_json::Map::new();
+    for session in &sessions {
+        let allowed = session.profile.tools(session.name, &session.tools.tools);
+        let agent = json!({
             "mode": "primary",
             "description": "Reviews one pull request.",
-            "model": model_name,
-            "prompt": system_prompt,
-            "permission": permissions(&profile.tools(&tools.tools)),
-        }),
-    );
+            "model": model_name(session, &sessions),
+            "prompt": session.system_prompt,
+            "permission": permissions(&allowed),
+        });
+        agents.insert(session.name.agent(session.profile), agent);
+        servers.extend(tool_servers(session));
+    }
+    let model = model_name(first, &sessions);
     json!({
         "share": "disabled",
         "autoupdate": false,
         "snapshot": false,
-        "model": model_name,
+        "model": model,
         // Without it a second, cheaper model of the same provider may be called for side work.
-        "small_model": model_name,
-        "default_agent": profile.agent(),
+        "small_model": model,
+        "default_agent": first.name.agent(first.profile),
         "permission": permissions(&[]),
         "agent": agents,
-        "mcp": tool_servers(tools),
-        "provider": { model.provider.as_str(): provider(model, endpoint) },
+        "mcp": servers,
+        "provider": providers(&sessions),
     })
+}
+
+/// The sessions whose models are of this provider.
+fn of_provider<'s, 'a>(
+    provider: &str,
+    sessions: &[&'s SessionConfig<'a>],
+) -> Vec<&'s SessionConfig<'a>> {
+    let same = sessions.iter().filter(|one| one.model.provider == provider);
+    same.copied().collect()
+}
+
+/// The session's model as OpenCode knows it: by its own name, or by one of the session's where several share a provider.
+fn model_name(session: &SessionConfig<'_>, sessions: &[&SessionConfig<'_>]) -> String {
+    let model = session.model;
+    match of_provider(&model.provider, sessions).len() {
+        0 | 1 => model.to_string(),
+        _ => format!("{}/{}", model.provider, shared_name(session)),
+    }
+}
+
+fn shared_name(session: &SessionConfig<'_>) -> String {
+    format!("{}@{}", session.model.name, session.name)
+}
+
+fn providers(sessions: &[&SessionConfig<'_>]) -> Value {
+    let ids = sessions.iter().map(|one| one.model.provider.as_str());
+    ids.map(|id| {
+        let entry = match of_provider(id, sessions).as_slice() {
+            [one] => provider(one.model, &one.endpoint),
+            several => shared_provider(several),
+        };
+        (id.to_owned(), entry)
+    })
+    .collect()
 }
 
 /// OpenCode takes the last rule that matches, so `*` stands first (which it also does in sorted order), and
@@ -133,12 +192,13 @@ fn permissions(allowed: &[String]) -> Value {
     Value::Object(rules)
 }
 
-/// Each tool server that has a tool of the session.
-fn tool_servers(tools: &ToolEndpoint) -> Value {
-    let servers = tools.tools.iter().map(|tool| tool.server);
-    servers
-        .map(|name| (name.to_owned(), tool_server(tools, name)))
-        .collect()
+/// Each tool server that has a tool of the session, under the session's name of it.
+fn tool_servers(session: &SessionConfig<'_>) -> impl Iterator<Item = (String, Value)> {
+    let servers = session.tools.tools.iter().map(|tool| tool.server);
+    servers.map(|name| {
+        let key = format!("{}{name}", session.name.prefix());
+        (key, tool_server(&session.tools, name))
+    })
 }
 
 fn tool_server(tools: &ToolEndpoint, name: &str) -> Value {
@@ -150,6 +210,29 @@ fn tool_server(tools: &ToolEndpoint, name: &str) -> Value {
         "enabled": true,
         "timeout": TOOL_TIMEOUT_MS,
     })
+}
+
+/// A provider that several sessions use. Each has an entry among its models, with an address and a placeholder of its own.
+/// OpenCode takes limits and prices from the catalogue by the entry's `id`.
+fn shared_provider(sessions: &[&SessionConfig<'_>]) -> Value {
+    let mut entry = json!({
+        // An adapter wants one; the header of the model's entry takes its place.
+        "options": { "apiKey": "none" },
+    });
+    for session in sessions {
+        let one = provider(session.model, &session.endpoint);
+        let mut model = one["models"][session.model.name.as_str()].clone();
+        model["id"] = json!(session.model.name);
+        model["provider"] = json!({ "api": session.endpoint.base_url });
+        model["headers"] = json!({ session.endpoint.credential: session.endpoint.header() });
+        entry["models"][shared_name(session)] = model;
+        for shared in ["npm", "name"] {
+            if !one[shared].is_null() {
+                entry[shared] = one[shared].clone();
+            }
+        }
+    }
+    entry
 }
 
 fn provider(model: &ModelChoice, endpoint: &ModelEndpoint) -> Value {
@@ -257,17 +340,77 @@ mod tests {
     };
 
     fn made_with(tools: &[ToolName], base_url: Option<&str>) -> Value {
-        let tools = ToolEndpoint {
-            base_url: "http://127.0.0.1:7/mcp/r1".into(),
-            bearer: "b-1".into(),
-            tools: tools.to_vec(),
+        config(&session(1, &model(base_url), tools), &[])
+    }
+
+    fn session<'a>(number: u8, model: &'a ModelChoice, tools: &[ToolName]) -> SessionConfig<'a> {
+        SessionConfig {
+            name: SessionName::Review(number),
+            profile: Profile::Reviewer,
+            model,
+            system_prompt: "You review.".into(),
+            tools: ToolEndpoint {
+                base_url: format!("http://127.0.0.1:7/mcp/r{number}"),
+                bearer: format!("b-{number}").into(),
+                tools: tools.to_vec(),
+            },
+            endpoint: ModelEndpoint {
+                base_url: format!("http://127.0.0.1:7/model/r{number}"),
+                placeholder: format!("placeholder-{number}").into(),
+                credential: "x-api-key",
+            },
+        }
+    }
+
+    #[test]
+    fn each_session_has_its_own_agent_tools_and_way_to_its_model() {
+        let (first, other) = (model(None), model(Some("http://127.0.0.1:9/v1")));
+        let other = ModelChoice {
+            provider: "mine".into(),
+            ..other
         };
-        let endpoint = ModelEndpoint {
-            base_url: "http://127.0.0.1:7/model".into(),
-            placeholder: "placeholder-1".into(),
-        };
-        let model = model(base_url);
-        config(Profile::Reviewer, &model, "You review.", &tools, &endpoint)
+        let sessions = [session(2, &first, &[RECORD]), session(3, &other, &[RECORD])];
+        let made = config(&session(1, &first, &[RECORD]), &sessions);
+        let permissions = |agent: &str| made["agent"][agent]["permission"].to_string();
+        for (agent, own) in [
+            ("reviewer", "\"github_post_review_comment\""),
+            ("reviewer-r2", "\"r2_github_post_review_comment\""),
+            ("reviewer-r3", "\"r3_github_post_review_comment\""),
+        ] {
+            let allowed = permissions(agent);
+            assert!(allowed.contains(own), "{allowed}");
+            assert_eq!(
+                allowed.matches("post_review_comment").count(),
+                1,
+                "{allowed}"
+            );
+        }
+        assert_eq!(
+            made["mcp"]["r2_github"]["url"],
+            "http://127.0.0.1:7/mcp/r2/github"
+        );
+        assert_eq!(
+            made["mcp"]["r2_github"]["headers"]["Authorization"],
+            "Bearer b-2"
+        );
+        let shared = &made["provider"]["anthropic"];
+        assert_eq!(shared["options"], json!({ "apiKey": "none" }));
+        let second = &shared["models"]["claude-haiku-4-5@r2"];
+        assert_eq!(second["id"], "claude-haiku-4-5");
+        assert_eq!(second["provider"]["api"], "http://127.0.0.1:7/model/r2");
+        assert_eq!(second["headers"]["x-api-key"], "placeholder-2");
+        assert_eq!(
+            made["agent"]["reviewer-r2"]["model"],
+            "anthropic/claude-haiku-4-5@r2"
+        );
+        assert_eq!(
+            made["agent"]["reviewer-r3"]["model"],
+            "mine/claude-haiku-4-5"
+        );
+        assert_eq!(
+            made["provider"]["mine"]["options"]["apiKey"],
+            "placeholder-3"
+        );
     }
 
     #[test]
@@ -327,7 +470,10 @@ mod tests {
     fn a_catalogue_model_keeps_its_limits_and_is_reached_through_the_gateway() {
         let provider = &made(None)["provider"]["anthropic"];
         assert_eq!(provider["options"]["apiKey"], "placeholder-1");
-        assert_eq!(provider["options"]["baseURL"], "http://127.0.0.1:7/model");
+        assert_eq!(
+            provider["options"]["baseURL"],
+            "http://127.0.0.1:7/model/r1"
+        );
         assert_eq!(provider["models"]["claude-haiku-4-5"], json!({}));
         assert_eq!(provider["npm"], Value::Null);
     }
@@ -337,7 +483,10 @@ mod tests {
         let config = made(Some("http://127.0.0.1:9/v1"));
         let provider = &config["provider"]["anthropic"];
         assert_eq!(provider["npm"], "@ai-sdk/openai-compatible");
-        assert_eq!(provider["options"]["baseURL"], "http://127.0.0.1:7/model");
+        assert_eq!(
+            provider["options"]["baseURL"],
+            "http://127.0.0.1:7/model/r1"
+        );
         assert_eq!(config["model"], "anthropic/claude-haiku-4-5");
         assert_eq!(config["small_model"], config["model"]);
     }

@@ -1,6 +1,7 @@
 //! The one MCP server, whatever its tools work on. Secrets are removed here, from the model's arguments and from the answers.
 
 use super::tool::{Answer, BoundTool, Redaction};
+use reviewer_core::domain::prefixed;
 use reviewer_text::redact::Redactor;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject,
@@ -16,6 +17,8 @@ use std::sync::Arc;
 pub(super) struct Handler {
     pub(super) tools: Arc<[BoundTool]>,
     pub(super) redactor: Arc<Redactor>,
+    /// Of the session's tools.
+    pub(super) prefix: String,
 }
 
 impl Handler {
@@ -48,9 +51,11 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let tools = self.tools.iter();
-        let tools = tools
-            .map(|tool| rmcp::model::Tool::new(tool.name.name, tool.description, (tool.schema)()))
-            .collect();
+        let described = |tool: &BoundTool| {
+            let description = prefixed(tool.description, &self.prefix).into_owned();
+            rmcp::model::Tool::new(tool.name.name, description, (tool.schema)())
+        };
+        let tools = tools.map(described).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -60,9 +65,10 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         // A refusal is a result, too: the model can act on it.
+        let block = |text: String| vec![ContentBlock::text(prefixed(&text, &self.prefix))];
         let result = match self.call(request).await {
-            Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
-            Err(text) => CallToolResult::error(vec![ContentBlock::text(text)]),
+            Ok(text) => CallToolResult::success(block(text)),
+            Err(text) => CallToolResult::error(block(text)),
         };
         Ok(result.into())
     }
@@ -141,6 +147,7 @@ mod tests {
         let handler = Handler {
             tools: bind(TABLE, &received).into(),
             redactor: Arc::new(Redactor::new(&[key.into()])),
+            prefix: String::new(),
         };
         let call = async |name: &'static str| {
             let given = JsonObject::from_iter([("said".to_owned(), json!(key))]);

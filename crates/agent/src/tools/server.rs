@@ -4,6 +4,7 @@
 use super::handler::Handler;
 use super::tool::BoundTool;
 use crate::gateway::Gateway;
+use crate::opencode::SessionName;
 use anyhow::{Context, Result, ensure};
 use axum::Router;
 use axum::body::Body;
@@ -26,20 +27,6 @@ use tokio::task::JoinHandle;
 
 /// No argument of the reviewer's tools is larger.
 const MAX_REQUEST: usize = 1 << 20;
-
-/// A session's name in the paths of its tools: `r1` is the first that reviews.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionName {
-    Review(u8),
-}
-
-impl fmt::Display for SessionName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Review(number) => write!(f, "r{number}"),
-        }
-    }
-}
 
 /// A session's tools, with the secret that admits to them.
 #[derive(Debug)]
@@ -72,6 +59,7 @@ impl Served {
             let handler = Handler {
                 tools: tools.into(),
                 redactor: Arc::clone(&offer.redactor),
+                prefix: offer.session.prefix(),
             };
             (server, mcp(address, handler))
         });

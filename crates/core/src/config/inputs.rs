@@ -5,10 +5,11 @@ mod table;
 
 pub use table::INPUTS;
 
+use super::reviewers;
 use super::shape::Shape;
 use super::shell;
 use super::values::{self, InvalidValue};
-use super::{Config, ModelChoice, WebChoice, nearest};
+use super::{Config, ReviewerChoice, WebChoice, nearest};
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
 use std::collections::BTreeMap;
@@ -59,6 +60,7 @@ impl Input {
 struct ConfigDraft {
     config: Config,
     github_token: SecretString,
+    reviewers: Vec<reviewers::Named>,
     enable_web: bool,
     /// Read although the web may be off: what is wrong is told either way.
     web: WebChoice,
@@ -117,6 +119,10 @@ impl ConfigDraft {
         // threshold above the default of this one must not turn into an error.
         policy.blocking = policy.blocking.map(|score| score.max(policy.threshold));
         self.config.web = self.enable_web.then(|| self.web.clone());
+        let Config {
+            model, api_keys, ..
+        } = &self.config;
+        self.config.reviewers = reviewers::resolve(&self.reviewers, model, api_keys);
     }
 }
 
@@ -240,6 +246,8 @@ const OF_MODEL: &[&str] = &[
     "opencode_api_key",
     "model_base_url",
     "model_context",
+    "reviewers",
+    "api_keys",
 ];
 
 /// The inputs that threads are rebuilt with.
@@ -259,9 +267,10 @@ const OF_MEMORY: &[&str] = &[
 
 const GITHUB_TOKEN: &str = "github_token";
 
-/// The model alone, so that it can be tried although other inputs are wrong.
-pub fn model_choice(raw: &RawInputs) -> Result<ModelChoice, Vec<InputError>> {
-    ConfigDraft::read(raw, |input| OF_MODEL.contains(&input.name)).map(|draft| draft.config.model)
+/// The reviewers with their models alone, so that these can be tried although other inputs are wrong.
+pub fn reviewer_choices(raw: &RawInputs) -> Result<Vec<ReviewerChoice>, Vec<InputError>> {
+    ConfigDraft::read(raw, |input| OF_MODEL.contains(&input.name))
+        .map(|draft| draft.config.reviewers)
 }
 
 /// The token alone: a review that is not about a pull request needs none.

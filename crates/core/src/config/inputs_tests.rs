@@ -342,10 +342,11 @@ fn a_shown_value_is_cut_and_escaped() {
 
 #[test]
 fn the_model_can_be_read_although_other_inputs_are_wrong() {
-    let model = model_choice(&raw(&[("model", "local/m"), ("fail_job", "maybe")])).unwrap();
+    let reviewers = reviewer_choices(&raw(&[("model", "local/m"), ("fail_job", "maybe")])).unwrap();
+    let model = &reviewers[0].model;
     assert_eq!(model.provider, "local");
     let errors =
-        model_choice(&raw(&[("model_base_url", "nowhere")])).expect_err("two wrong inputs");
+        reviewer_choices(&raw(&[("model_base_url", "nowhere")])).expect_err("two wrong inputs");
     assert_eq!(
         errors
             .iter()

@@ -4,16 +4,19 @@ pub mod environment;
 pub mod file;
 mod globs;
 pub mod inputs;
+pub mod reviewers;
 mod shape;
 pub mod shell;
 mod values;
 
 pub use globs::Globs;
+pub use reviewers::{Focus, ReviewerChoice};
 pub use shape::Shape;
 
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -115,6 +118,10 @@ impl Default for Skip {
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     pub model: ModelChoice,
+    /// At least one, each with its model.
+    pub reviewers: Vec<ReviewerChoice>,
+    /// Keys of further providers, by their ids.
+    pub api_keys: BTreeMap<String, SecretString>,
     pub policy: Policy,
     pub fail_job: bool,
     /// `None`: the web is not asked.
@@ -169,9 +176,22 @@ impl Config {
         let context = context.unwrap_or_default();
         // What counts as seen is a rule, too: a review under another one has shown less.
         let seen = "\nseen=lines";
-        let asked = self.asked();
-        let digest = Sha256::digest(format!("{parts}{web}{context}{seen}{asked}").as_bytes());
+        let (asked, panel) = (self.asked(), self.panel());
+        let digest =
+            Sha256::digest(format!("{parts}{web}{context}{seen}{asked}{panel}").as_bytes());
         data_encoding::HEXLOWER.encode(&digest[..8])
+    }
+
+    /// The reviewers as text; empty where one reviews with the run's own model, as before there was a choice.
+    fn panel(&self) -> String {
+        let is_usual = match self.reviewers.as_slice() {
+            [] => true,
+            [one] => one.focus == Focus::General && one.model.to_string() == self.model.to_string(),
+            _ => false,
+        };
+        let each = self.reviewers.iter().filter(|_| !is_usual);
+        each.map(|one| format!("\nreviewer={} {}", one.name, one.model))
+            .collect()
     }
 
     /// The repository's instructions as text; empty where there are none.

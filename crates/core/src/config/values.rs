@@ -4,6 +4,7 @@
 use super::{ForkReviews, Globs};
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
+use std::borrow::Cow;
 use std::time::Duration;
 use url::Url;
 
@@ -13,16 +14,24 @@ const SHORTEST_STATE_KEY: usize = 20;
 const LONGEST_LIST: usize = 100;
 
 /// The reason for refusing a value: the expected form, and whether the value may be shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InvalidValue {
-    expected: &'static str,
+    expected: Cow<'static, str>,
     private: bool,
 }
 
 impl InvalidValue {
-    const fn new(expected: &'static str) -> Self {
+    pub(super) const fn new(expected: &'static str) -> Self {
         Self {
-            expected,
+            expected: Cow::Borrowed(expected),
+            private: false,
+        }
+    }
+
+    /// The expected form with what is wrong with this value.
+    pub(super) const fn told(expected: String) -> Self {
+        Self {
+            expected: Cow::Owned(expected),
             private: false,
         }
     }
@@ -30,7 +39,7 @@ impl InvalidValue {
     /// The value may hold a password.
     const fn private(expected: &'static str) -> Self {
         Self {
-            expected,
+            expected: Cow::Borrowed(expected),
             private: true,
         }
     }
@@ -47,7 +56,7 @@ impl InvalidValue {
 }
 
 /// At most 60 characters of the value, with control and invisible characters escaped.
-fn shown(given: &str) -> String {
+pub(super) fn shown(given: &str) -> String {
     let cut: String = given
         .chars()
         .take(60)
@@ -170,7 +179,7 @@ pub(super) fn model(text: &str) -> Result<(String, String), InvalidValue> {
     let refusal = InvalidValue::new("provider/name, for example anthropic/claude-sonnet-4-5");
     let in_provider = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let in_name = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '{' | '}');
-    let (provider, name) = text.split_once('/').ok_or(refusal)?;
+    let (provider, name) = text.split_once('/').ok_or(refusal.clone())?;
     let valid = text.len() <= 200
         && !provider.is_empty()
         && provider.chars().all(in_provider)
@@ -201,7 +210,10 @@ fn plain_url(text: &str, expected: &'static str) -> Result<Url, InvalidValue> {
     };
     // The parser forgives white space inside a URL; a person who wrote some meant something else.
     let odd = text.len() > 2_000 || text.contains(|c: char| c.is_whitespace() || c.is_control());
-    let url = Url::parse(text).ok().filter(|_| !odd).ok_or(refusal)?;
+    let url = Url::parse(text)
+        .ok()
+        .filter(|_| !odd)
+        .ok_or(refusal.clone())?;
     let valid = matches!(url.scheme(), "http" | "https")
         && url.has_host()
         && url.username().is_empty()
@@ -290,7 +302,7 @@ fn is_login(name: &str) -> bool {
         && !name.ends_with('-')
 }
 
-fn items(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn items(text: &str) -> impl Iterator<Item = &str> {
     text.split([',', '\n', '\r'])
         .map(str::trim)
         .filter(|item| !item.is_empty())

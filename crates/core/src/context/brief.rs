@@ -8,14 +8,16 @@ mod task;
 use discussion::place;
 pub use discussion::{Excerpt, Words};
 pub use fix_check::FixToCheck;
-pub use task::{Task, nudge};
+pub use task::Task;
 
 use super::parts::Parts;
 use super::rules::RuleFile;
 use super::since::Since;
 use super::suspicion::Suspicions;
+use crate::config::Focus;
 use crate::domain::{
     CommitSha, FileDiff, FileStatus, LineKind, PASSES, Pass, Passes, Role, Sensitivity, Thread,
+    prefixed,
 };
 use crate::plan::Question;
 use crate::review::desk::Entry;
@@ -73,14 +75,27 @@ pub struct Brief<'a> {
     /// The comments below the description.
     pub conversation: &'a [Words<'a>],
     pub sensitivity: Sensitivity,
+    /// Of the names of the session's tools.
+    pub prefix: &'a str,
 }
 
 /// The system prompt: the reviewer's words alone, no foreign byte in it.
-pub fn system_prompt(fence: &Fence) -> Result<String, TemplateError> {
-    system(PASSES, fence)
+pub fn system_prompt(
+    fence: &Fence,
+    focus: Option<Focus>,
+    prefix: &str,
+) -> Result<String, TemplateError> {
+    let part = match focus {
+        None => "",
+        Some(Focus::General) => include_str!("../prompts/focus-general.md"),
+        Some(Focus::Quality) => include_str!("../prompts/focus-quality.md"),
+        Some(Focus::Security) => include_str!("../prompts/focus-security.md"),
+        Some(Focus::Product) => include_str!("../prompts/focus-product.md"),
+    };
+    Ok(format!("{}{part}", system(PASSES, fence, prefix)?))
 }
 
-fn system(passes: Passes, fence: &Fence) -> Result<String, TemplateError> {
+fn system(passes: Passes, fence: &Fence, prefix: &str) -> Result<String, TemplateError> {
     let listed: Vec<String> = passes
         .all()
         .map(|pass| format!("{}. {}: {}", pass.number, pass.row.title, pass.row.gist))
@@ -90,7 +105,7 @@ fn system(passes: Passes, fence: &Fence) -> Result<String, TemplateError> {
         ("total", &passes.total().to_string()),
         ("passes", &listed.join("\n")),
     ];
-    template::render(SYSTEM, &values)
+    template::render(&prefixed(SYSTEM, prefix), &values)
 }
 
 impl Brief<'_> {
@@ -102,7 +117,7 @@ impl Brief<'_> {
         let numbers = [("number", number.as_str()), ("total", total.as_str())];
         let of_parts = self.of_parts(part);
         let render = |text: &str, values: &[(&str, &str)]| {
-            template::render(text, &[&numbers, values].concat())
+            template::render(&prefixed(text, self.prefix), &[&numbers, values].concat())
         };
         match pass.row.role {
             Role::Diffs if part > 1 => {

@@ -12,6 +12,7 @@ pub(crate) mod pull;
 pub(crate) mod score;
 pub(crate) mod target;
 pub(crate) mod thread;
+mod tool_names;
 pub(crate) mod verdict;
 
 pub use check::{CheckRunInfo, Conclusion};
@@ -23,4 +24,5 @@ pub use pull::{HeadPull, QueueEntry};
 pub use score::{Score, Sensitivity};
 pub use target::{PullRef, RepoRef};
 pub use thread::{Awaiting, Reply, Resolution, Standing, Status, Thread, Trust};
+pub use tool_names::{TOOL_NAMES, prefixed};
 pub use verdict::{Evidence, ReviewEvent, Tally, Verdict};

@@ -169,7 +169,8 @@ pub struct Draft {
 pub struct Desk {
     subject: Subject,
     weights: Weights,
-    reviewer: &'static str,
+    /// The name of the reviewer whose desk it is.
+    reviewer: String,
     /// Random, so that finding ids are unique beyond this run.
     run_nonce: String,
     pub ledger: Ledger,
@@ -189,16 +190,11 @@ type Answer = Result<String, String>;
 
 impl Desk {
     #[must_use]
-    pub fn new(
-        subject: Subject,
-        weights: Weights,
-        reviewer: &'static str,
-        run_nonce: String,
-    ) -> Self {
+    pub fn new(subject: Subject, weights: Weights, reviewer: &str, run_nonce: String) -> Self {
         Self {
             subject,
             weights,
-            reviewer,
+            reviewer: reviewer.to_owned(),
             run_nonce,
             ledger: Ledger::default(),
             entries: Vec::new(),
@@ -281,7 +277,7 @@ impl Desk {
             assessment: draft.assessment,
             category: draft.category,
             pass,
-            reviewer: self.reviewer.to_owned(),
+            reviewer: self.reviewer.clone(),
         };
         if policy::out_of_proportion(finding.assessment.score, &finding.body) {
             return Err(format!(

@@ -10,12 +10,3 @@ pub mod session_outcome;
 pub mod sidecar_events;
 pub mod usage;
 pub mod watch;
-
-/// A reviewer of the run. One today; the list is where others will stand.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reviewer {
-    pub id: &'static str,
-}
-
-/// The reviewers of a run.
-pub const REVIEWERS: &[Reviewer] = &[Reviewer { id: "reviewer-1" }];

@@ -2,6 +2,7 @@
 //! `action.yml`, `docs/configuration.md` and the schema of the settings file.
 
 use super::Input;
+use crate::config::reviewers;
 use crate::config::shape::Shape;
 use crate::config::values::{self, InvalidValue};
 
@@ -45,6 +46,24 @@ pub const INPUTS: &[Input] = &[
         in_file: None,
         help: "How many tokens the model takes at once, for a model that no catalogue knows; 200000 unless set. A larger context shows more of a large change.",
         read: |to, text| put(&mut to.config.model.context, values::context(text)),
+    },
+    Input {
+        name: "reviewers",
+        default: "1",
+        missing: None,
+        secret: false,
+        in_file: None,
+        help: "Who reviews: a number from 1 to 5, or names by comma or newline, each alone or with its model (security=openai/gpt-5). Names: general, quality, security, product; general-2 and the like are further ones. Each reviewer is paid for.",
+        read: |to, text| put(&mut to.reviewers, reviewers::reviewers(text)),
+    },
+    Input {
+        name: "api_keys",
+        default: "",
+        missing: None,
+        secret: true,
+        in_file: None,
+        help: "Keys of further providers, for reviewers with models of their own: lines provider=key.",
+        read: |to, text| put(&mut to.config.api_keys, reviewers::api_keys(text)),
     },
     Input {
         name: "problem_score_threshold",

@@ -4,7 +4,7 @@
 use super::{Brief, cut};
 use crate::context::speakers;
 use crate::context::suspicion::Suspicions;
-use crate::domain::{Awaiting, CommentId, Status, Thread};
+use crate::domain::{Awaiting, CommentId, Status, Thread, prefixed};
 use crate::plan::Question;
 use reviewer_text::count::plural;
 use reviewer_text::hidden::visible;
@@ -49,7 +49,10 @@ impl Brief<'_> {
             .iter()
             .map(|excerpt| self.judged(excerpt))
             .collect();
-        template::render(TURN_ZERO, &[("threads", &threads.join("\n\n"))])
+        template::render(
+            &prefixed(TURN_ZERO, self.prefix),
+            &[("threads", &threads.join("\n\n"))],
+        )
     }
 
     fn judged(&self, excerpt: &Excerpt) -> String {

@@ -3,7 +3,7 @@
 
 use super::{Brief, cut, place};
 use crate::context::risk;
-use crate::domain::{DiffLine, FileDiff, Thread};
+use crate::domain::{DiffLine, FileDiff, Thread, prefixed};
 use crate::review::desk::Fix;
 use reviewer_text::hidden::visible;
 use reviewer_text::template::{self, TemplateError};
@@ -29,7 +29,10 @@ impl Brief<'_> {
     /// The whole prompt: it begins a conversation of its own, without the context of the review.
     pub(super) fn fix_check(&self, fixes: &[FixToCheck]) -> Result<String, TemplateError> {
         let fixes: Vec<String> = fixes.iter().map(|fix| self.fix(fix)).collect();
-        template::render(FIX_CHECK, &[("fixes", &fixes.join("\n\n"))])
+        template::render(
+            &prefixed(FIX_CHECK, self.prefix),
+            &[("fixes", &fixes.join("\n\n"))],
+        )
     }
 
     fn fix(&self, check: &FixToCheck) -> String {

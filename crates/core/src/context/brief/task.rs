@@ -2,7 +2,7 @@
 //! from the brief, because what they say is about the conversation and not about the pull request.
 
 use super::{Brief, Excerpt, FixToCheck};
-use crate::domain::Pass;
+use crate::domain::{Pass, prefixed};
 use crate::plan::Question;
 use crate::review::desk::Entry;
 use reviewer_text::template::{self, TemplateError};
@@ -23,30 +23,30 @@ pub enum Task<'a> {
     Pass(&'a Pass, usize),
 }
 
-/// Renders the prompt after a turn that ended without doing its task. `reproach`: the fault of the turn, or nothing.
-pub fn nudge(task: Task<'_>, reproach: &str) -> Result<String, TemplateError> {
-    match task {
-        Task::Pass(pass, _) => {
-            let [number, total] = numbers(pass);
-            let values = [
-                ("reproach", reproach),
-                ("number", &number),
-                ("total", &total),
-            ];
-            template::render(NUDGE, &values)
-        }
-        Task::Threads(_) | Task::Fixes(_) | Task::Question(_) => {
-            template::render(NUDGE_OTHER, &[("reproach", reproach)])
-        }
-    }
-}
-
 /// The number of a pass, and how many there are.
 pub(super) fn numbers(pass: &Pass) -> [String; 2] {
     [pass.number.to_string(), pass.passes.total().to_string()]
 }
 
 impl Brief<'_> {
+    /// The prompt after a turn that ended without doing its task. `reproach`: the fault of the turn, or nothing.
+    pub fn nudge(&self, task: Task<'_>, reproach: &str) -> Result<String, TemplateError> {
+        match task {
+            Task::Pass(pass, _) => {
+                let [number, total] = numbers(pass);
+                let values = [
+                    ("reproach", reproach),
+                    ("number", &number),
+                    ("total", &total),
+                ];
+                template::render(&prefixed(NUDGE, self.prefix), &values)
+            }
+            Task::Threads(_) | Task::Fixes(_) | Task::Question(_) => {
+                template::render(NUDGE_OTHER, &[("reproach", reproach)])
+            }
+        }
+    }
+
     /// The first prompt of a task; the first one of a session carries the context.
     pub fn task(
         &self,

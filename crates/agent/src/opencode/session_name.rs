@@ -1,0 +1,48 @@
+//! The name of a session, and the names that OpenCode has for what is its own: agent and tools. The first session of a
+//! run has the plain names, so that one reviewer alone is what it always was.
+
+use super::profile::{Profile, ToolName};
+use std::fmt;
+
+/// A session's name in the paths of its tools: `r1` is the first that reviews.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionName {
+    Review(u8),
+    /// The one that turns conversations of people into findings.
+    Comments,
+}
+
+impl fmt::Display for SessionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Review(number) => write!(f, "r{number}"),
+            Self::Comments => f.write_str("comments"),
+        }
+    }
+}
+
+impl SessionName {
+    /// The prefix of its tools' names; empty for the first session.
+    #[must_use]
+    pub fn prefix(self) -> String {
+        match self {
+            Self::Review(1) => String::new(),
+            other => format!("{other}_"),
+        }
+    }
+
+    /// The name of its agent.
+    #[must_use]
+    pub fn agent(self, profile: Profile) -> String {
+        match self {
+            Self::Review(1) => profile.agent().to_owned(),
+            other => format!("{}-{other}", profile.agent()),
+        }
+    }
+
+    /// The name by which OpenCode and the model call a tool of the session.
+    #[must_use]
+    pub fn tool(self, tool: ToolName) -> String {
+        format!("{}{tool}", self.prefix())
+    }
+}
