@@ -1,6 +1,7 @@
 //! The model's only effects: one file a tool, one table a set of them, and the loopback server that offers them over
 //! MCP. A tool of a review parses its arguments and asks the desk; deciding is the desk's work.
 
+mod finding_verdict;
 mod fix_check;
 mod get_run_state;
 mod handler;
@@ -8,6 +9,7 @@ mod pass_results;
 mod post_review_comment;
 mod reply_to_thread;
 mod resolve_thread;
+mod same_cause;
 pub mod server;
 mod tool;
 mod web_fetch;
@@ -17,6 +19,7 @@ pub use get_run_state::thread_json;
 pub use tool::{Answer, BoundTool, Redaction, Tool, bind};
 
 use crate::opencode::ToolName;
+use finding_verdict::Examiner;
 use reviewer_core::domain::ThreadId;
 use reviewer_core::review::desk::SharedDesk;
 use reviewer_web::Web;
@@ -25,6 +28,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The tools of a review.
@@ -40,19 +44,41 @@ pub const REVIEW_TOOLS: &[Tool<SharedDesk>] = &[
 /// The tools that ask the web. They touch no desk: a slow page must not keep a finding from being recorded.
 pub(crate) const WEB_TOOLS: &[Tool<Arc<Web>>] = &[web_search::TOOL, web_fetch::TOOL];
 
+/// The tools of a cross-examination, for a reviewer among several.
+pub(crate) const VERDICT_TOOLS: &[Tool<Examiner>] = &[finding_verdict::TOOL];
+pub(crate) const PAIR_TOOLS: &[Tool<SharedDesk>] = &[same_cause::TOOL];
+
 /// The names of a review's tools. OpenCode's permissions and the gateway's list follow from them.
 #[must_use]
-pub fn review_names(with_web: bool) -> Vec<ToolName> {
+pub fn review_names(with_web: bool, is_panel: bool) -> Vec<ToolName> {
     let web = WEB_TOOLS.iter().filter(|_| with_web);
     let names = REVIEW_TOOLS.iter().map(Tool::full_name);
-    names.chain(web.map(Tool::full_name)).collect()
+    let verdicts = VERDICT_TOOLS.iter().map(Tool::full_name);
+    let of_panel = verdicts.chain(PAIR_TOOLS.iter().map(Tool::full_name));
+    names
+        .chain(of_panel.filter(|_| is_panel))
+        .chain(web.map(Tool::full_name))
+        .collect()
 }
 
-/// The tools of a review, with what they work on. Without access to the web, its tools do not exist.
+/// The tools of a review, with what they work on. Without access to the web, its tools do not exist; those of a
+/// cross-examination exist only with a snapshot, in which quotes are looked up.
 #[must_use]
-pub fn review_tools(desk: &SharedDesk, web: Option<&Arc<Web>>) -> Vec<BoundTool> {
-    let web = web.map(|web| tool::bind(WEB_TOOLS, web));
+pub fn review_tools(
+    desk: &SharedDesk,
+    web: Option<&Arc<Web>>,
+    examines: Option<&Path>,
+) -> Vec<BoundTool> {
     let mut tools = tool::bind(REVIEW_TOOLS, desk);
+    if let Some(snapshot) = examines {
+        let examiner = Examiner {
+            desk: desk.clone(),
+            snapshot: snapshot.into(),
+        };
+        tools.extend(tool::bind(VERDICT_TOOLS, &examiner));
+        tools.extend(tool::bind(PAIR_TOOLS, desk));
+    }
+    let web = web.map(|web| tool::bind(WEB_TOOLS, web));
     tools.extend(web.into_iter().flatten());
     tools
 }
@@ -89,8 +115,8 @@ mod tests {
 
     #[test]
     fn the_model_meets_the_tools_by_these_names() {
-        let names = |with_web| {
-            let names = review_names(with_web).into_iter();
+        let names = |with_web, is_panel| {
+            let names = review_names(with_web, is_panel).into_iter();
             names.map(|name| name.to_string()).collect::<Vec<_>>()
         };
         let of_review = [
@@ -101,17 +127,21 @@ mod tests {
             "submit_pass_results",
             "submit_fix_check",
         ];
-        assert_eq!(names(false), of_review);
-        assert_eq!(
-            names(true),
-            [&of_review[..], &["web_search", "web_fetch"]].concat()
-        );
+        let of_panel = ["submit_finding_verdict", "submit_same_cause"];
+        let of_web = ["web_search", "web_fetch"];
+        assert_eq!(names(false, false), of_review);
+        assert_eq!(names(true, false), [&of_review[..], &of_web].concat());
+        let all = [&of_review[..], &of_panel, &of_web].concat();
+        assert_eq!(names(true, true), all);
+        assert_eq!(all, reviewer_core::domain::TOOL_NAMES);
     }
 
     #[test]
     fn what_is_bound_is_what_is_named() {
-        let bound = review_tools(&SharedDesk::default(), None);
-        let bound: Vec<ToolName> = bound.iter().map(|tool| tool.name).collect();
-        assert_eq!(bound, review_names(false));
+        for examines in [None, Some(Path::new("/snapshot"))] {
+            let bound = review_tools(&SharedDesk::default(), None, examines);
+            let bound: Vec<ToolName> = bound.iter().map(|tool| tool.name).collect();
+            assert_eq!(bound, review_names(false, examines.is_some()));
+        }
     }
 }

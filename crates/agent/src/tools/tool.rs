@@ -52,8 +52,12 @@ pub(crate) fn at_desk(
     work: impl FnOnce(&mut Desk) -> Answer,
 ) -> BoxFuture<'static, Answer> {
     let answer = desk.work(work);
-    let not_yet = || Err("The review has not begun; wait for the first prompt.".into());
-    future::ready(answer.unwrap_or_else(not_yet)).boxed()
+    future::ready(answer.unwrap_or_else(not_begun)).boxed()
+}
+
+/// The answer where there is no desk yet.
+pub(crate) fn not_begun() -> Answer {
+    Err("The review has not begun; wait for the first prompt.".into())
 }
 
 /// A tool with what it works on. The server knows neither.

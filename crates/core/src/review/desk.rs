@@ -2,13 +2,18 @@
 //! request, a pure decision, at most one staged effect and a short answer. Nothing here reaches GitHub.
 
 mod dispute;
+mod examination;
 mod fix_evidence;
 mod repetition;
 mod shared;
 
 pub use dispute::{Claim, Word};
+pub use examination::{Docket, GivenVerdict, Quote, ToCompare, ToVerify, finding_name, pair_name};
 pub(crate) use fix_evidence::Fix;
+pub use fix_evidence::is_quotable;
 pub use shared::{SharedDesk, Watcher};
+
+use examination::Examination;
 
 use super::ledger::{Ledger, Stage, Submission};
 use super::policy::{self, Case, Decision, Reason, Weights};
@@ -184,6 +189,7 @@ pub struct Desk {
     unchecked: Vec<CommentId>,
     /// Possible repeats that were already pointed out.
     asked: HashSet<(ThreadId, String, Option<u32>)>,
+    examination: Examination,
 }
 
 type Answer = Result<String, String>;
@@ -203,6 +209,7 @@ impl Desk {
             still_said: HashMap::new(),
             unchecked: Vec::new(),
             asked: HashSet::new(),
+            examination: Examination::default(),
         }
     }
 

@@ -109,6 +109,18 @@ fn squeezed(text: &str) -> String {
     visible(&text).into_owned()
 }
 
+/// The shortest quote that can contradict a finding: anything shorter stands everywhere.
+const SHORTEST_QUOTE: usize = 8;
+
+/// Returns true if a quote from a file has a line of code that is long enough to mean something.
+#[must_use]
+pub fn is_quotable(path: &str, quote: &str) -> bool {
+    let length = |line: &str| line.chars().filter(|c| !c.is_whitespace()).count();
+    quote
+        .lines()
+        .any(|line| length(line) >= SHORTEST_QUOTE && is_code(path, line))
+}
+
 /// Returns true if a line says anything that is no comment, as far as one line tells.
 fn is_code(path: &str, text: &str) -> bool {
     let text = text.trim_start();

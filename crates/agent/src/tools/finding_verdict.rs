@@ -1,0 +1,141 @@
+//! `submit_finding_verdict`: the verdict on a finding of another reviewer, in the last pass of a panel. A refutation needs a
+//! quote, which is looked up in the snapshot before the desk hears of it.
+
+use super::arguments;
+use super::tool::{Answer, Redaction, Tool, not_begun};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use reviewer_core::review::desk::{GivenVerdict, Quote, SharedDesk, is_quotable};
+use rmcp::handler::server::tool::schema_for_type;
+use rmcp::model::JsonObject;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// The largest file in which a quote is looked up.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// A session's desk, and the snapshot in which its quotes are looked up.
+#[derive(Debug, Clone)]
+pub(crate) struct Examiner {
+    pub(super) desk: SharedDesk,
+    pub(super) snapshot: Arc<Path>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Confirm,
+    Refute,
+    Unsure,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// As the prompt lists it, such as f-1.
+    finding_id: String,
+    verdict: Verdict,
+    /// For confirm the scenario in your own words, for refute what contradicts it.
+    reason: String,
+    /// For refute: the file of the quote.
+    file: Option<String>,
+    /// For refute: the exact code, or line of a test, that contradicts the finding.
+    quote: Option<String>,
+}
+
+pub(crate) const TOOL: Tool<Examiner> = Tool {
+    server: "submit",
+    name: "finding_verdict",
+    description: "Judges a finding of another reviewer. Only in the last pass, once for each finding that its prompt lists.",
+    schema: schema_for_type::<Arguments>,
+    is_offered: |_| true,
+    redaction: Redaction::WordsAndAnswer,
+    call,
+};
+
+fn call(examiner: Examiner, given: JsonObject) -> BoxFuture<'static, Answer> {
+    async move {
+        let usage = "{finding_id: string, verdict: \"confirm\" | \"refute\" | \"unsure\", reason: string, file?: string, \
+                     quote?: string}";
+        let given: Arguments = arguments(given, usage)?;
+        let verdict = match given.verdict {
+            Verdict::Confirm => GivenVerdict::Confirm,
+            Verdict::Refute => GivenVerdict::Refute,
+            Verdict::Unsure => GivenVerdict::Unsure,
+        };
+        let quote = match (given.file, given.quote) {
+            (Some(file), Some(quote)) => look_up(&examiner.snapshot, &file, quote).await,
+            _ => Quote::None,
+        };
+        let judged = examiner
+            .desk
+            .work(|desk| desk.judge_finding(&given.finding_id, verdict, &given.reason, quote));
+        judged.unwrap_or_else(not_begun)
+    }
+    .boxed()
+}
+
+/// Looks for the quote in a file of the snapshot, however it is spaced.
+async fn look_up(snapshot: &Path, file: &str, quote: String) -> Quote {
+    let Some(path) = inside(snapshot, file) else {
+        return Quote::NotFound;
+    };
+    match tokio::fs::metadata(&path).await {
+        Ok(found) if found.is_file() && found.len() <= MOST_BYTES => {}
+        _ => return Quote::NotFound,
+    }
+    let Ok(bytes) = tokio::fs::read(&path).await else {
+        return Quote::NotFound;
+    };
+    let text = squeezed(&String::from_utf8_lossy(&bytes));
+    if is_quotable(file, &quote) && text.contains(&squeezed(&quote)) {
+        Quote::Found(quote.trim().to_owned())
+    } else {
+        Quote::NotFound
+    }
+}
+
+/// The path of a file below the snapshot, which holds no links.
+fn inside(snapshot: &Path, file: &str) -> Option<PathBuf> {
+    let file = Path::new(file.trim());
+    let below = file.strip_prefix(snapshot).unwrap_or(file);
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    below
+        .components()
+        .all(is_plain)
+        .then(|| snapshot.join(below))
+}
+
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_quote_counts_only_if_it_is_code_of_the_snapshot() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("snapshot");
+        std::fs::create_dir_all(root.join("src")).unwrap();
+        let code = "// size is never zero, trust me\nif (size === 0) {\n  return 0;\n}\n";
+        std::fs::write(root.join("src/page.ts"), code).unwrap();
+        std::fs::write(folder.path().join("outside.ts"), code).unwrap();
+        let found = async |file: &str, quote: &str| {
+            let quote = look_up(&root, file, quote.to_owned()).await;
+            matches!(quote, Quote::Found(_))
+        };
+        assert!(found("src/page.ts", "if (size === 0) {").await);
+        assert!(found("src/page.ts", "if (size  === 0) {\n return 0;").await);
+        let whole = root.join("src/page.ts").display().to_string();
+        assert!(found(&whole, "if (size === 0) {").await);
+        assert!(!found("src/page.ts", "if (size === 1) {").await);
+        assert!(!found("src/page.ts", "}").await, "stands everywhere");
+        assert!(!found("src/page.ts", "// size is never zero, trust me").await);
+        assert!(!found("../outside.ts", "if (size === 0) {").await);
+        assert!(!found("src/none.ts", "if (size === 0) {").await);
+    }
+}
