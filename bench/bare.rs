@@ -9,14 +9,15 @@ use anyhow::{Context as _, Result, ensure};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use reqwest::{Client, RequestBuilder};
-use reviewer_agent::opencode::find_ripgrep;
-use reviewer_agent::opencode::profile::{self, ModelEndpoint, Profile, Surroundings, ToolEndpoint};
-use reviewer_agent::tools::server::{Offer, SessionName, ToolServer};
+use reviewer_agent::opencode::profile::{
+    self, ModelEndpoint, Profile, SessionConfig, Surroundings, ToolEndpoint,
+};
+use reviewer_agent::opencode::{SessionName, find_ripgrep};
+use reviewer_agent::tools::server::{Offer, ToolServer};
 use reviewer_agent::tools::{review_names, review_tools};
 use reviewer_core::config::ModelChoice;
 use reviewer_core::context::brief;
 use reviewer_core::domain::{CommitSha, FileDiff, PASSES, PassNumber, Score};
-use reviewer_core::review::REVIEWERS;
 use reviewer_core::review::desk::SharedDesk;
 use reviewer_core::review::desk::{Desk, Subject};
 use reviewer_core::review::policy::Weights;
@@ -71,7 +72,7 @@ pub fn prompts(ours: &Measured) -> Result<Prompts> {
         .context("the first prompt has no fence")?;
     Ok(Prompts {
         texts,
-        system: brief::system_prompt(&Fence::new(nonce))?,
+        system: brief::system_prompt(&Fence::new(nonce), None, "")?,
     })
 }
 
@@ -141,7 +142,7 @@ async fn prepare(world: &World, scratch: &Path, desk: &SharedDesk) -> Result<Too
         session: SESSION,
         bearer: BEARER.into(),
         redactor: Arc::new(Redactor::new(&[])),
-        tools: review_tools(desk, None),
+        tools: review_tools(desk, None, None),
     };
     ToolServer::start(vec![offer], None).await
 }
@@ -165,7 +166,7 @@ fn open_desk(base: CommitSha, head: CommitSha, diffs: Vec<FileDiff>) -> Result<D
         blocking: Score::new(9),
         sensitive: Some("the README speaks of payments".into()),
     };
-    Ok(Desk::new(subject, weights, REVIEWERS[0].id, "bench".into()))
+    Ok(Desk::new(subject, weights, "general", "bench".into()))
 }
 
 /// `opencode serve` and nothing around it.
@@ -194,11 +195,12 @@ impl Bare {
         let endpoint = ToolEndpoint {
             base_url: tools.tools_url(SESSION),
             bearer: BEARER.into(),
-            tools: review_names(false),
+            tools: review_names(false, false),
         };
         let direct = ModelEndpoint {
             base_url: world.model.url().to_owned(),
             placeholder: KEY.into(),
+            credential: "Authorization",
         };
         let home = scratch.join("home");
         std::fs::create_dir_all(home.join("tmp"))?;
@@ -207,7 +209,17 @@ impl Bare {
             home: &home,
             programs: find_ripgrep(&roots, &path).as_slice(),
             password: &password,
-            config: &profile::config(Profile::Reviewer, &model, system, &endpoint, &direct),
+            config: &profile::config(
+                &SessionConfig {
+                    name: SESSION,
+                    profile: Profile::Reviewer,
+                    model: &model,
+                    system_prompt: system.to_owned(),
+                    tools: endpoint,
+                    endpoint: direct,
+                },
+                &[],
+            ),
         });
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
         Ok(Self {

@@ -121,6 +121,7 @@ fn finding(number: usize) -> Result<Finding> {
         category: Some(Category::Logic),
         pass: PassNumber::FIRST,
         reviewer: "reviewer-1".into(),
+        support: Default::default(),
     })
 }
 

@@ -270,5 +270,6 @@ fn finding(number: u32) -> Result<Finding> {
         category: Some(Category::Logic),
         pass: PassNumber::FIRST,
         reviewer: "reviewer-1".into(),
+        support: Default::default(),
     })
 }

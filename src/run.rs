@@ -1,6 +1,7 @@
 //! A run for a pull request, readable top to bottom: gather, plan, lease, sessions, recheck, publish, conclude.
 
 mod check_run;
+pub(crate) mod collected;
 mod dismiss;
 pub(crate) mod draft;
 pub(crate) mod exits;

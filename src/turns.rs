@@ -2,12 +2,14 @@
 //! by `attempts`; it decides nothing about findings.
 
 mod fix_check;
+mod meeting;
 mod progress;
 mod questions;
 mod turn;
 
 use crate::actions::Actions;
 use anyhow::{Context, Result};
+pub(crate) use meeting::{Meeting, Place};
 use progress::Progress;
 use reviewer_agent::gateway::SessionRoute;
 use reviewer_agent::opencode::{Conversation, Kept};
@@ -15,7 +17,7 @@ use reviewer_core::context::brief::{self, Brief, Excerpt, Task};
 use reviewer_core::domain::{PASSES, Pass, Role};
 use reviewer_core::plan::Question;
 use reviewer_core::publish::comment::{corrected_claim, unanswered};
-use reviewer_core::review::desk::{Entry, SharedDesk};
+use reviewer_core::review::desk::{Docket, Entry, SharedDesk};
 use reviewer_core::review::limits::{self, RunLimits, Used};
 use reviewer_core::review::nudges::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
 use reviewer_core::review::session_outcome::{Answer, End, Outcome, PassLog};
@@ -37,6 +39,10 @@ pub(crate) struct Tasks<'a> {
     pub questions: &'a [Question],
     /// True if the passes follow.
     pub reviews: bool,
+    /// Where the reviewer meets the others before the last pass; `None`: it reviews alone.
+    pub place: Option<Place<'a>>,
+    /// The reviewer's name in the log; `None`: it reviews alone.
+    pub name: Option<&'a str>,
     pub desk: &'a SharedDesk,
     pub limits: RunLimits,
     /// The session's way to its model.
@@ -68,7 +74,14 @@ enum Judged {
 
 impl Tasks<'_> {
     /// Turn 0, the questions and all passes, until one does not end well.
-    pub async fn all(mut self) -> Result<Outcome> {
+    pub async fn all(self) -> Result<Outcome> {
+        let usage = self.usage;
+        let outcome = self.in_turn().await;
+        usage.end();
+        outcome
+    }
+
+    async fn in_turn(mut self) -> Result<Outcome> {
         let mut outcome = Outcome {
             end: End::Complete,
             passes: Vec::new(),
@@ -78,6 +91,7 @@ impl Tasks<'_> {
             restarts: Vec::new(),
             corrections: Vec::new(),
             beyond: self.brief.parts.beyond.clone(),
+            reviewers: 1,
         };
         if let Some(why) = self.limits.nothing_left().map(str::to_owned) {
             self.ask_nothing(&mut outcome, &why);
@@ -133,10 +147,10 @@ impl Tasks<'_> {
     }
 
     async fn turn_zero(&mut self, outcome: &mut Outcome) -> Result<()> {
-        self.actions.group("Open threads");
+        self.begin_group("Open threads");
         self.desk.with(|desk| desk.ledger.begin_turn_zero());
         let (before, began) = (outcome.used, self.clock.instant());
-        let mut progress = Progress::new("open threads".into(), began);
+        let mut progress = Progress::new("open threads".into(), began).of_reviewer(self.name);
         let task = Task::Threads(self.to_judge);
         outcome.end = match self.carry_out(task, &mut progress).await? {
             Ok(_) => End::Complete,
@@ -147,9 +161,10 @@ impl Tasks<'_> {
             self.desk.with(|desk| desk.ledger.finish_turn_zero());
         }
         self.tell(&progress);
-        self.actions.end_group();
+        self.end_group();
         outcome.used = self.used();
         outcome.passes.push(PassLog {
+            reviewer: None,
             number: 0,
             title: "Open threads",
             summary: judged.then(|| format!("{} judged.", plural(self.to_judge.len(), "thread"))),
@@ -163,14 +178,18 @@ impl Tasks<'_> {
 
     async fn passes(&mut self, outcome: &mut Outcome) -> Result<()> {
         for pass in PASSES.all() {
+            let docket = self.meet(&pass).await;
             let title = format!("Pass {}: {}", pass.place(), pass.row.title);
-            self.actions.group(&title);
+            self.begin_group(&title);
             let began = self.clock.instant();
-            let mut progress = Progress::of_pass(&pass, began);
+            let mut progress = Progress::of_pass(&pass, began).of_reviewer(self.name);
             progress.show(self.actions);
-            let carried_out = self.parts_of(&pass, &mut progress).await?;
+            let carried_out = match &docket {
+                None => self.parts_of(&pass, &mut progress).await?,
+                Some(docket) => self.examine(&pass, docket, &mut progress).await?,
+            };
             self.tell(&progress);
-            self.actions.end_group();
+            self.end_group();
             let used = self.used();
             let log = self.log(&pass, progress.tool_calls(), &outcome.used, &used);
             outcome.passes.push(PassLog {
@@ -184,6 +203,44 @@ impl Tasks<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Meets the other reviewers before the last pass. Returns what they found; `None`: there is no meeting now.
+    async fn meet(&mut self, pass: &Pass) -> Option<Docket> {
+        let place = self
+            .place
+            .filter(|_| pass.row.role == Role::Consolidation)?;
+        let docket = place.arrive().await;
+        self.limits.deadline = self.limits.last;
+        Some(docket)
+    }
+
+    /// Carries out the last pass of a reviewer among several.
+    async fn examine(
+        &mut self,
+        pass: &Pass,
+        docket: &Docket,
+        progress: &mut Progress,
+    ) -> Result<Result<(), GivenUp>> {
+        self.desk.with(|desk| {
+            desk.begin_examination(docket.clone());
+            desk.ledger.begin_part(pass.number, (1, 1));
+        });
+        let carried_out = self.carry_out(Task::Examination(pass, docket), progress);
+        Ok(carried_out.await?.map(|_| ()))
+    }
+
+    /// Groups of several sessions would run into each other.
+    fn begin_group(&self, title: &str) {
+        if self.name.is_none() {
+            self.actions.group(title);
+        }
+    }
+
+    fn end_group(&self) {
+        if self.name.is_none() {
+            self.actions.end_group();
+        }
     }
 
     /// Returns true if there is anything to publish.
@@ -230,6 +287,7 @@ impl Tasks<'_> {
                 .map(|f| f.summary.clone())
         });
         PassLog {
+            reviewer: None,
             number: pass.number.get(),
             title: pass.row.title,
             summary: finished.flatten(),
@@ -270,7 +328,8 @@ impl Tasks<'_> {
                         until = self.clock.instant() + more;
                     }
                     progress.say(self.actions, &why.told());
-                    text = self.brief.nudge(task, &why.reproach()).context(BROKEN)?;
+                    text =
+                        brief::nudge(task, &why.reproach(), self.brief.prefix).context(BROKEN)?;
                 }
                 Next::Recover(why) => match self.recover(progress, &why).await {
                     Ok(Kept::Session) => {
@@ -299,7 +358,7 @@ impl Tasks<'_> {
     /// reached limit comes first.
     fn judged(&self, task: Task<'_>, ended: Ended) -> Judged {
         let done = match (task, &ended) {
-            (Task::Pass(..), _) => {
+            (Task::Pass(..) | Task::Examination(..), _) => {
                 let submitted = self.desk.with(|desk| desk.ledger.is_part_submitted());
                 submitted == Some(true)
             }

@@ -7,6 +7,7 @@ use crate::gather::local_change::{self, LocalChange};
 use crate::gather::{settings, web_guard};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Host, Setup, configured};
+use crate::run::collected::{self, Collected};
 use crate::run::draft::Draft;
 use crate::run::exits;
 use crate::run::outcome::{add_session, code, first, left_out, of_change, why_incomplete};
@@ -18,10 +19,9 @@ use reviewer_core::publish::comment;
 use reviewer_core::report::document::{ExcusedReport, Said, SuspicionReport};
 use reviewer_core::report::terminal::Code;
 use reviewer_core::report::{Report, markdown, sarif};
-use reviewer_core::review::desk::{Desk, Entry, Fate};
+use reviewer_core::review::desk::Fate;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use reviewer_core::state::spending::{self, Allowances};
-use reviewer_system::random;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -265,15 +265,9 @@ async fn review(
     draft: &Draft,
 ) -> Result<Reviewed, Failure> {
     let diffs = review_session::diff_files(change).await?;
-    host.session().desk.open(Desk::new(
-        review_session::subject(change, [&local.merge_base, &local.head]),
-        review_session::weights(host, change),
-        host.session().reviewer.id,
-        random::hex(16)?,
-    ));
+    let subject = review_session::subject(change, [&local.merge_base, &local.head]);
+    review_session::open_desks(host, change, subject, &[])?;
     watch(host, local, change, draft);
-    let title = "Review of the working tree";
-    let mut conversation = review_session::open(host, sidecar, title).await?;
     let matter = Matter {
         title: &local.title,
         body: "",
@@ -288,7 +282,8 @@ async fn review(
         conversation: &[],
     };
     let talk = Talk {
-        conversation: &mut conversation,
+        sidecar,
+        title: "Review of the working tree",
         to_judge: &[],
         questions: &[],
         reviews: true,
@@ -315,14 +310,11 @@ fn watch(host: &Host<'_>, local: &LocalChange, change: &Change, draft: &Draft) {
     let mut report = of_change(host, change, commits, &[], &HashMap::new());
     report.set_verdict(Verdict::Incomplete, &Tally::default());
     let redactor = host.setup.actions.redactor().clone();
-    host.session()
-        .desk
-        .watch(draft.watcher(report, None, redactor));
+    draft.watch(report, &collected::desks(host), None, &redactor);
 }
 
 fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held) -> Reviewed {
-    let entries = host.session().desk.with(|desk| desk.entries().to_vec());
-    let entries: Vec<Entry> = entries.unwrap_or_default();
+    let entries = Collected::new(host).entries;
     let findings = entries.iter().filter(|entry| entry.fate == Fate::Staged);
     let findings: Vec<_> = findings.map(|entry| &entry.finding).collect();
     let left_out = left_out(change, &held.beyond);

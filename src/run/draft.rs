@@ -5,7 +5,7 @@ use super::exits;
 use crate::actions::{self, LogRedactor};
 use reviewer_core::report::Report;
 use reviewer_core::report::document::FindingReport;
-use reviewer_core::review::desk::Watcher;
+use reviewer_core::review::desk::{Entry, SharedDesk, Watcher};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,28 +15,39 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Draft(Arc<Mutex<Option<Report>>>);
 
 impl Draft {
-    /// Keeps this report up to date with the desk, in memory and in the workspace.
-    pub(crate) fn watcher(
+    /// Keeps this report up to date with the desks, in memory and in the workspace.
+    pub(crate) fn watch(
         &self,
         report: Report,
-        file: Option<PathBuf>,
-        redactor: LogRedactor,
-    ) -> Watcher {
+        desks: &[SharedDesk],
+        file: Option<&PathBuf>,
+        redactor: &LogRedactor,
+    ) {
         *self.slot() = Some(report);
-        let draft = self.clone();
-        Watcher(Box::new(move |desk| {
-            let Some(report) = &mut *draft.slot() else {
-                return;
-            };
-            let entries = desk.entries().iter();
-            let nowhere = HashMap::new();
-            let findings = entries.map(|entry| FindingReport::new(entry, &nowhere));
-            report.findings = findings.collect();
-            let Some(file) = &file else { return };
-            if let Err(error) = actions::write_file(file, &exits::json(report, &redactor)) {
-                tracing::debug!("the report could not be written yet: {error}");
-            }
-        }))
+        let by_desk = Arc::new(Mutex::new(vec![Vec::new(); desks.len()]));
+        for (number, desk) in desks.iter().enumerate() {
+            let (draft, by_desk) = (self.clone(), Arc::clone(&by_desk));
+            let (file, redactor) = (file.cloned(), redactor.clone());
+            desk.watch(Watcher(Box::new(move |desk| {
+                let mut by_desk = by_desk.lock().unwrap_or_else(PoisonError::into_inner);
+                by_desk[number] = desk.entries().to_vec();
+                draft.update(&by_desk.concat(), file.as_ref(), &redactor);
+            })));
+        }
+    }
+
+    fn update(&self, entries: &[Entry], file: Option<&PathBuf>, redactor: &LogRedactor) {
+        let Some(report) = &mut *self.slot() else {
+            return;
+        };
+        let nowhere = HashMap::new();
+        let findings = entries.iter();
+        let findings = findings.map(|entry| FindingReport::new(entry, &nowhere));
+        report.findings = findings.collect();
+        let Some(file) = file else { return };
+        if let Err(error) = actions::write_file(file, &exits::json(report, redactor)) {
+            tracing::debug!("the report could not be written yet: {error}");
+        }
     }
 
     /// The last state, for whoever ends the run early. `None`: the report that counts is made by then, or nothing was

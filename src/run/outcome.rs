@@ -321,9 +321,22 @@ fn way_to_green(
 
 /// Returns why a review ended early.
 pub(crate) fn why_ended(held: &Held) -> Option<String> {
+    why(&held.end)
+}
+
+fn why(end: &End) -> Option<String> {
     let place = |pass: &PassNumber| PASSES.place(*pass);
-    match &held.end {
+    match end {
         End::Complete | End::Refused(_) => None,
+        End::Panel(ends) => Some(comment::unfinished_reviewers(ends.iter().map(
+            |(name, end)| {
+                let refused = match end {
+                    End::Refused(why) => Some(why.clone()),
+                    _ => None,
+                };
+                (name.as_str(), why(end).or(refused).unwrap_or_default())
+            },
+        ))),
         End::NotAsked(why) => Some(format!("Nothing was asked of the model: {why}.")),
         End::NotJudged(why) => Some(format!("The open threads were not judged: {why}")),
         End::NotSubmitted(pass, why) => Some(format!(

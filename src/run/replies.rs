@@ -52,9 +52,9 @@ async fn answer_alone(
 ) -> Result<(), Failure> {
     let diffs = review_session::diff_files(&facts.change).await?;
     let title = format!("Questions about {}", job.pr);
-    let mut conversation = review_session::open(&job.host, &running.sidecar, &title).await?;
     let talk = Talk {
-        conversation: &mut conversation,
+        sidecar: &running.sidecar,
+        title: &title,
         to_judge: &[],
         questions: &agenda.questions,
         reviews: false,

@@ -2,46 +2,64 @@
 
 use crate::gather::change::Change;
 use crate::gather::discussion;
+use crate::host::session::Session;
 use crate::host::{Failure, Host};
-use crate::run::outcome;
-use crate::turns::{State, Tasks};
-use reviewer_agent::opencode::{Client, Conversation, Supervisor, profile};
+use crate::run::{collected, outcome};
+use crate::turns::{Meeting, Place, State, Tasks};
+use futures_util::future::join_all;
+use reviewer_agent::opencode::{Client, Supervisor, profile};
 use reviewer_core::config::ModelChoice;
 use reviewer_core::context::brief::{Brief, Excerpt, Words};
 use reviewer_core::context::parts::{self, Parts};
 use reviewer_core::context::sensitivity;
 use reviewer_core::context::since::Since;
 use reviewer_core::context::suspicion::Suspicions;
-use reviewer_core::domain::{CommitSha, FileDiff, Sensitivity, Thread};
+use reviewer_core::domain::{CommitSha, FileDiff, Finding, Sensitivity, Thread};
 use reviewer_core::plan::Question;
-use reviewer_core::review::desk::Subject;
+use reviewer_core::review::desk::{Desk, Subject};
 use reviewer_core::review::limits::RunLimits;
 use reviewer_core::review::policy::Weights;
 use reviewer_core::review::session_outcome::Outcome;
 use reviewer_core::state::spending::Allowances;
 use reviewer_repo::snapshot::Snapshot;
+use reviewer_system::random;
 use reviewer_text::count::plural;
 use reviewer_text::hidden::visible;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The session, and what it is for.
+/// The sessions of a run, and what they are for.
+#[derive(Clone, Copy)]
 pub(crate) struct Talk<'a> {
-    pub conversation: &'a mut Conversation,
+    pub sidecar: &'a Arc<Supervisor>,
+    pub title: &'a str,
     pub to_judge: &'a [Excerpt],
     pub questions: &'a [Question],
     pub reviews: bool,
 }
 
-/// Opens the session in the sidecar.
-pub async fn open(
+/// Opens the desk of every session, with the findings that a review before this one could not post.
+pub(crate) fn open_desks(
     host: &Host<'_>,
-    sidecar: &Arc<Supervisor>,
-    title: &str,
-) -> Result<Conversation, Failure> {
-    let opened = host.session().converse(sidecar, title).await;
-    opened.map_err(Failure::new)
+    change: &Change,
+    subject: Subject,
+    carried: &[Finding],
+) -> Result<(), Failure> {
+    let subject = Arc::new(subject);
+    for session in host.sessions().iter() {
+        let mut desk = Desk::new(
+            Arc::clone(&subject),
+            weights(host, change),
+            &session.reviewer.name,
+            random::hex(16)?,
+        );
+        carried
+            .iter()
+            .for_each(|finding| desk.carry(finding.clone()));
+        session.desk.open(desk);
+    }
+    Ok(())
 }
 
 /// The change under review and what is said about it, wherever it comes from.
@@ -61,23 +79,169 @@ pub(crate) struct Matter<'a> {
     pub conversation: &'a [Words<'a>],
 }
 
-/// Leads it to its end.
+/// Leads the sessions to their end: one, or, where several reviewers review, all at the same time.
 pub(crate) async fn hold(
     host: &Host<'_>,
     talk: Talk<'_>,
     matter: &Matter<'_>,
     allowances: Allowances,
 ) -> Result<(Outcome, Suspicions), Failure> {
-    let change = matter.change;
-    let left_out = left_out(&change.snapshot);
-    let parts = parts(host, talk.conversation.client(), matter).await;
-    if talk.reviews {
-        tell_unshown(host, change, &parts.beyond);
+    if !(talk.reviews && host.is_panel()) {
+        let lead = Lead {
+            session: host.session(),
+            seat: (0, 1),
+            talk,
+            place: None,
+        };
+        return lead.hold(host, matter, allowances).await;
     }
-    let brief = Brief {
+    let meeting = Meeting::new(collected::seats(host), collected::desks(host));
+    let of = meeting.seats().len();
+    let leads = host.sessions().iter().enumerate().map(|(seat, session)| {
+        let talk = match seat {
+            0 => talk,
+            // Threads, disputes and questions are the first reviewer's.
+            _ => Talk {
+                to_judge: &[],
+                questions: &[],
+                ..talk
+            },
+        };
+        let place = Place {
+            meeting: &meeting,
+            seat,
+        };
+        let (lead, allowances) = (
+            Lead {
+                session,
+                seat: (seat, of),
+                talk,
+                place: Some(place),
+            },
+            allowances.clone(),
+        );
+        async move {
+            let held = lead.hold(host, matter, allowances).await;
+            place.leave();
+            (session.reviewer.name.clone(), held)
+        }
+    });
+    joined(join_all(leads).await)
+}
+
+/// The outcome of all reviewers. One that could not even begin counts as one that did not finish, unless none could.
+fn joined(
+    held: Vec<(String, Result<(Outcome, Suspicions), Failure>)>,
+) -> Result<(Outcome, Suspicions), Failure> {
+    if held.iter().all(|(_, held)| held.is_err()) {
+        let failures = held.into_iter().filter_map(|(_, held)| held.err());
+        let mut sentences: Vec<String> = failures.flat_map(|Failure(why)| why).collect();
+        sentences.dedup();
+        return Err(Failure(sentences));
+    }
+    let mut suspicions = Suspicions::default();
+    let mut outcomes = Vec::new();
+    for (seat, (name, held)) in held.into_iter().enumerate() {
+        let outcome = match held {
+            Ok((outcome, found)) => {
+                if seat == 0 {
+                    suspicions = found;
+                }
+                outcome
+            }
+            Err(Failure(why)) => Outcome::failed(&why.join(" ")),
+        };
+        outcomes.push((name, outcome));
+    }
+    let others = outcomes.split_off(1);
+    let first = outcomes.into_iter().next();
+    let first = first.ok_or_else(|| Failure::new("there is no reviewer"))?;
+    Ok((Outcome::of_panel(first, others), suspicions))
+}
+
+/// The part of the time after which the reviewers of a panel meet, in percent.
+const MEETING: u32 = 60;
+
+/// One session, with what it takes to lead it.
+struct Lead<'a> {
+    session: &'a Session,
+    /// The reviewer's number, from 0, and how many there are.
+    seat: (usize, usize),
+    talk: Talk<'a>,
+    place: Option<Place<'a>>,
+}
+
+impl Lead<'_> {
+    async fn hold(
+        &self,
+        host: &Host<'_>,
+        matter: &Matter<'_>,
+        allowances: Allowances,
+    ) -> Result<(Outcome, Suspicions), Failure> {
+        let (session, talk, change) = (self.session, self.talk, matter.change);
+        let opened = session.converse(talk.sidecar, talk.title).await;
+        let mut conversation = opened.map_err(Failure::new)?;
+        let left_out = left_out(&change.snapshot);
+        let parts = self.parts(conversation.client(), matter).await;
+        let is_first = self.seat.0 == 0;
+        if talk.reviews && is_first {
+            tell_unshown(host, change, &parts.beyond);
+        }
+        let prefix = session.name.prefix();
+        let brief = brief(host, matter, &parts, &left_out, &prefix);
+        let suspicions = match is_first {
+            true => discussion::suspicions(host, &brief, talk.questions),
+            false => Suspicions::default(),
+        };
+        let setup = host.setup;
+        let root = change.snapshot.root().display().to_string();
+        let tasks = Tasks {
+            root: &root,
+            conversation: &mut conversation,
+            brief: &brief,
+            to_judge: talk.to_judge,
+            questions: talk.questions,
+            reviews: talk.reviews,
+            place: self.place,
+            name: self.place.map(|_| session.reviewer.name.as_str()),
+            desk: &session.desk,
+            limits: self.limits(host, allowances),
+            route: session.route()?,
+            usage: &session.usage,
+            run_usage: &host.usage,
+            actions: &setup.actions,
+            clock: setup.clock,
+            state: State::default(),
+        };
+        Ok((Box::pin(tasks.all()).await?, suspicions))
+    }
+
+    fn limits(&self, host: &Host<'_>, allowances: Allowances) -> RunLimits {
+        let time = host.setup.clock.limit(host.config.timeout);
+        let last = host.started + time;
+        RunLimits {
+            deadline: match self.place {
+                Some(_) => host.started + time * MEETING / 100,
+                None => last,
+            },
+            last,
+            allowances,
+        }
+    }
+}
+
+fn brief<'a>(
+    host: &'a Host<'_>,
+    matter: &'a Matter<'_>,
+    parts: &'a Parts,
+    left_out: &'a [(String, usize)],
+    prefix: &'a str,
+) -> Brief<'a> {
+    let change = matter.change;
+    Brief {
         fence: &host.fence,
         folder: change.snapshot.own_folder(),
-        left_out: &left_out,
+        left_out,
         title: matter.title,
         body: matter.body,
         author: matter.author,
@@ -85,7 +249,7 @@ pub(crate) async fn hold(
         head: matter.head,
         commits: matter.commits,
         diffs: matter.diffs,
-        parts: &parts,
+        parts,
         excused: change.hidden(),
         unreadable: change.unreadable().count(),
         since: matter.since,
@@ -93,31 +257,8 @@ pub(crate) async fn hold(
         threads: matter.threads,
         conversation: matter.conversation,
         sensitivity: change.sensitivity,
-    };
-    let suspicions = discussion::suspicions(host, &brief, talk.questions);
-    let (setup, config) = (host.setup, &host.config);
-    let session = host.session();
-    let root = change.snapshot.root().display().to_string();
-    let tasks = Tasks {
-        root: &root,
-        conversation: talk.conversation,
-        brief: &brief,
-        to_judge: talk.to_judge,
-        questions: talk.questions,
-        reviews: talk.reviews,
-        desk: &session.desk,
-        limits: RunLimits {
-            deadline: host.started + setup.clock.limit(config.timeout),
-            allowances,
-        },
-        route: host.route()?,
-        usage: &session.usage,
-        run_usage: &host.usage,
-        actions: &setup.actions,
-        clock: setup.clock,
-        state: State::default(),
-    };
-    Ok((Box::pin(tasks.all()).await?, suspicions))
+        prefix,
+    }
 }
 
 /// Tells what is reviewed, before anything is asked. `place` is a pull request, or empty for a working tree.
@@ -179,28 +320,38 @@ fn unshown(beyond: usize, unreadable: usize, all: usize, list: &str) -> String {
     )
 }
 
-/// The diffs as the prompts show them: what is new of them, in parts that fit the model's context.
-async fn parts(host: &Host<'_>, client: &Client, matter: &Matter<'_>) -> Parts {
-    let (diffs, since) = (matter.diffs, matter.since);
-    let is_new = |diff: &FileDiff| !since.is_some_and(|since| since.is_known(diff));
-    let new = diffs
-        .iter()
-        .map(|(diff, _)| diff)
-        .filter(|diff| is_new(diff));
-    let new: Vec<Cow<'_, FileDiff>> = new
-        .map(|diff| since.map_or(Cow::Borrowed(diff), |since| since.new_in(diff)))
-        .collect();
-    let new: Vec<&FileDiff> = new.iter().map(AsRef::as_ref).collect();
-    let room = match host.model().context {
-        Some(declared) => parts::room(declared),
-        None if parts::is_large(&new) => parts::room(context(host.model(), client).await),
-        None => usize::MAX,
-    };
-    let mut parts = parts::cut(&new, room);
-    parts
-        .beyond
-        .retain(|path| matter.change.required().any(|diff| diff.path == *path));
-    parts
+impl Lead<'_> {
+    /// The diffs as the prompts show them: what is new of them, in parts that fit the model's context. Each of several
+    /// reviewers begins with another file, because attention fades towards the end.
+    async fn parts(&self, client: &Client, matter: &Matter<'_>) -> Parts {
+        let (diffs, since) = (matter.diffs, matter.since);
+        let is_new = |diff: &FileDiff| !since.is_some_and(|since| since.is_known(diff));
+        let new = diffs
+            .iter()
+            .map(|(diff, _)| diff)
+            .filter(|diff| is_new(diff));
+        let new: Vec<Cow<'_, FileDiff>> = new
+            .map(|diff| since.map_or(Cow::Borrowed(diff), |since| since.new_in(diff)))
+            .collect();
+        let mut new: Vec<&FileDiff> = new.iter().map(AsRef::as_ref).collect();
+        let model = &self.session.reviewer.model;
+        let is_large = parts::is_large(&new);
+        let room = match model.context {
+            Some(declared) => parts::room(declared),
+            None if is_large => parts::room(context(model, client).await),
+            None => usize::MAX,
+        };
+        if !is_large {
+            let (seat, of) = self.seat;
+            let first = seat * new.len() / of.max(1);
+            new.rotate_left(first);
+        }
+        let mut parts = parts::cut(&new, room);
+        parts
+            .beyond
+            .retain(|path| matter.change.required().any(|diff| diff.path == *path));
+        parts
+    }
 }
 
 /// The number of tokens that the model takes at once, as far as OpenCode knows.

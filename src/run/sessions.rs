@@ -1,5 +1,6 @@
 //! The session of a run, from the first prompt to the last comment: desk, passes, recheck, outbox.
 
+use super::collected::{self, Collected};
 use super::outcome::{self, Outcome, Published, Surroundings, evidence, first, left_out};
 use super::recheck::Recheck;
 use super::review_session::{self, Matter, Talk};
@@ -16,11 +17,10 @@ use reviewer_core::event::Command;
 use reviewer_core::plan::agenda::Agenda;
 use reviewer_core::publish::comment::Figures;
 use reviewer_core::report::document::SuspicionReport;
-use reviewer_core::review::desk::{Desk, Subject};
+use reviewer_core::review::desk::Subject;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use reviewer_core::state::record::Record;
 use reviewer_core::state::spending::{self, Allowances};
-use reviewer_system::random;
 use reviewer_text::count::dollars;
 use std::collections::HashMap;
 
@@ -38,10 +38,11 @@ pub(crate) async fn hold(
     let (held, suspicions) =
         ask(job, facts, agenda, covered.is_none(), running, unfinished).await?;
     let unanswered = replies::send(job, &facts.pull.head_sha, &held).await;
-    let recheck = Recheck::look(job, facts, &publishable(job, facts)).await;
+    let collected = Collected::new(&job.host);
+    let recheck = Recheck::look(job, facts, &publishable(&collected, facts)).await;
     let looked_again = covered.is_none() && held.end == End::Complete;
     let missed = (!looked_again).then(|| agenda.missed(&facts.pull.head_sha));
-    let staged = Staged::after_session(job, facts, &recheck, missed);
+    let staged = Staged::after_session(&collected, facts, &recheck, missed);
     let mut record = record(job, facts, &held, covered);
     staged.enter_in(&mut record, facts);
     let can_owe = check.is_open();
@@ -76,26 +77,18 @@ async fn ask(
     let to_judge = facts.to_judge(agenda);
     let excerpts = Excerpts::read(job, &facts.code(), &to_judge).await;
     let people = human_reviewers::who_decides(job, facts, &to_judge).await?;
-    job.host.session().desk.open(Desk::new(
-        subject(
-            facts,
-            excerpts.changed_since,
-            excerpts.removed_lines,
-            people,
-        ),
-        review_session::weights(&job.host, &facts.change),
-        job.host.session().reviewer.id,
-        random::hex(16)?,
-    ));
-    job.host.session().desk.with(|desk| {
-        let findings = agenda.backlog.findings.iter();
-        findings.for_each(|finding| desk.carry(finding.clone()));
-    });
+    let subject = subject(
+        facts,
+        excerpts.changed_since,
+        excerpts.removed_lines,
+        people,
+    );
+    review_session::open_desks(&job.host, &facts.change, subject, &agenda.backlog.findings)?;
     watch(job, facts, agenda, unfinished);
     let title = format!("Review of {}", job.pr);
-    let mut conversation = review_session::open(&job.host, &running.sidecar, &title).await?;
     let session = Talk {
-        conversation: &mut conversation,
+        sidecar: &running.sidecar,
+        title: &title,
         to_judge: &excerpts.code,
         questions: &agenda.questions,
         reviews,
@@ -174,8 +167,10 @@ fn watch(job: &Job<'_>, facts: &Facts, agenda: &Agenda, unfinished: &Unfinished)
     let setup = job.host.setup;
     let file = exits::report_file(setup);
     let redactor = setup.actions.redactor().clone();
-    let watcher = unfinished.draft.watcher(report, file, redactor);
-    job.host.session().desk.watch(watcher);
+    let desks = collected::desks(&job.host);
+    unfinished
+        .draft
+        .watch(report, &desks, file.as_ref(), &redactor);
 }
 
 fn subject(
@@ -267,8 +262,6 @@ fn record(job: &Job<'_>, facts: &Facts, held: &Held, covered: Option<Record>) ->
 
 /// Makes the record of this run's review.
 fn made(job: &Job<'_>, facts: &Facts, held: &Held) -> Record {
-    let finished = held.passes.iter().filter(|pass| pass.summary.is_some());
-    let passes = finished.map(|pass| pass.number).filter(|n| *n > 0);
     let again = job
         .request()
         .filter(|request| request.command == Command::ReviewFull);
@@ -276,7 +269,7 @@ fn made(job: &Job<'_>, facts: &Facts, held: &Held) -> Record {
         head: facts.pull.head_sha.to_string(),
         merge_base: facts.merge_base.to_string(),
         rules: facts.rules_hash.clone(),
-        passes: passes.collect(),
+        passes: held.finished_passes(),
         left_out: first(left_out(&facts.change, &held.beyond)),
         unshown: Some(held.beyond.len()),
         ended: outcome::why_ended(held),

@@ -1,16 +1,17 @@
 //! The result on the desk, with the findings that were open before the run: the ground of the verdict, and what the
 //! record keeps of it for the next run.
 
+use super::collected::Collected;
 use super::recheck::Recheck;
 use crate::gather::Facts;
-use crate::host::Job;
 use crate::outbox::Sent;
-use reviewer_core::domain::{Anchor, Awaiting, Finding, Score, Status, Thread};
+use reviewer_core::domain::{Anchor, Awaiting, Finding, FindingId, Score, Status, Thread};
 use reviewer_core::plan::agenda::Agenda;
 use reviewer_core::publish::comment::Voice;
 use reviewer_core::review::desk::{Effect, Entry, Fate, StagedReply};
 use reviewer_core::state::block::Listed;
 use reviewer_core::state::record::{self, Record};
+use std::collections::BTreeSet;
 
 /// The result of the passes on the desk.
 pub(crate) struct Staged<'a> {
@@ -18,7 +19,7 @@ pub(crate) struct Staged<'a> {
     /// Findings of finished passes, where GitHub takes them.
     pub findings: Vec<Finding>,
     /// The entries of those, and of what the head moved away from.
-    due: Vec<u32>,
+    due: BTreeSet<FindingId>,
     pub replies: Vec<StagedReply>,
     /// Threads that were open before the run.
     open: Vec<&'a Thread>,
@@ -30,13 +31,12 @@ pub(crate) struct Staged<'a> {
 
 /// The findings of finished passes, where GitHub takes them, in the order of the diff: calls that were made at once
 /// arrive in any.
-pub fn publishable(job: &Job<'_>, facts: &Facts) -> Vec<Finding> {
-    let findings = job.host.session().desk.with(|desk| {
-        let entries = desk.publishable().0.into_iter();
-        let placed = entries.map(|entry| placed(&entry.finding, facts));
-        placed.collect()
-    });
-    let mut findings: Vec<Finding> = findings.unwrap_or_default();
+pub fn publishable(collected: &Collected, facts: &Facts) -> Vec<Finding> {
+    let entries = collected
+        .entries
+        .iter()
+        .filter(|entry| entry.fate == Fate::Staged && collected.due.contains(&entry.finding.id));
+    let mut findings: Vec<Finding> = entries.map(|entry| placed(&entry.finding, facts)).collect();
     findings.sort_by(|one, other| (&one.file, one.line()).cmp(&(&other.file, other.line())));
     findings
 }
@@ -47,7 +47,7 @@ impl<'a> Staged<'a> {
         Self {
             entries: Vec::new(),
             findings: Vec::new(),
-            due: Vec::new(),
+            due: BTreeSet::new(),
             replies: Vec::new(),
             open: facts.open_threads().collect(),
             reopened: Vec::new(),
@@ -58,24 +58,19 @@ impl<'a> Staged<'a> {
     /// The result of a session. `missed`: scores of lost findings that the session did not look at again; `None`: the
     /// desk knows which of them it found again.
     pub(crate) fn after_session(
-        job: &Job<'_>,
+        collected: &Collected,
         facts: &'a Facts,
         recheck: &'a Recheck,
         missed: Option<Vec<Score>>,
     ) -> Self {
-        let on_desk = job.host.session().desk.with(|desk| {
-            let (due, replies) = desk.publishable();
-            let due: Vec<u32> = due.into_iter().map(|entry| entry.id).collect();
-            let replies: Vec<StagedReply> = replies.into_iter().cloned().collect();
-            (desk.entries().to_vec(), due, replies)
-        });
-        let (mut entries, due, mut replies) = on_desk.unwrap_or_default();
+        let mut entries = collected.entries.clone();
+        let (due, mut replies) = (collected.due.clone(), collected.replies.clone());
         for (said, reason) in &recheck.said {
             let same = entries.iter_mut().filter(|one| one.finding.id == said.id);
             same.for_each(|entry| entry.fate = Fate::Withdrawn(reason.clone()));
         }
         replies.retain(|reply| !recheck.answered.contains(&reply.thread.id));
-        let mut findings = publishable(job, facts);
+        let mut findings = publishable(collected, facts);
         findings.retain(|finding| recheck.lets(finding));
         let back = replies
             .iter()
@@ -95,14 +90,7 @@ impl<'a> Staged<'a> {
             replies,
             open: threads.filter(|thread| thread.status.is_open()).collect(),
             reopened,
-            lost: missed.unwrap_or_else(|| {
-                let still_said = job
-                    .host
-                    .session()
-                    .desk
-                    .with(|desk| desk.still_said().collect());
-                still_said.unwrap_or_default()
-            }),
+            lost: missed.unwrap_or_else(|| collected.still_said.clone()),
         }
     }
 
@@ -135,7 +123,7 @@ impl<'a> Staged<'a> {
     /// reason to forget it.
     pub(crate) fn unposted(&self, sent: &Sent) -> Vec<&Finding> {
         let entries = self.entries.iter();
-        let due = entries.filter(|entry| self.due.contains(&entry.id));
+        let due = entries.filter(|entry| self.due.contains(&entry.finding.id));
         let due = due.filter(|entry| entry.fate == Fate::Staged);
         let findings = due.map(|entry| &entry.finding);
         findings

@@ -15,9 +15,9 @@ impl Tasks<'_> {
         if fixes.is_empty() {
             return Ok(());
         }
-        self.actions.group("Check of fixes");
+        self.begin_group("Check of fixes");
         let (before, began) = (outcome.used, self.clock.instant());
-        let mut progress = Progress::new("check of fixes".into(), began);
+        let mut progress = Progress::new("check of fixes".into(), began).of_reviewer(self.name);
         let checked = match self.conversation.beside().await {
             Ok(check) => {
                 self.state.tasks += 1;
@@ -30,10 +30,11 @@ impl Tasks<'_> {
         };
         self.desk.with(|desk| desk.ledger.close());
         self.tell(&progress);
-        self.actions.end_group();
+        self.end_group();
         outcome.used = self.used();
         let used = &outcome.used;
         outcome.passes.push(PassLog {
+            reviewer: None,
             number: 0,
             title: "Check of fixes",
             summary: checked

@@ -9,6 +9,8 @@ use serde_json::Value;
 use std::time::Instant;
 
 pub(super) struct Progress {
+    /// The reviewer's name with a comma, or nothing.
+    reviewer: String,
     /// For sentences, such as `pass 1 of 4`.
     stage: String,
     /// For the line, such as `1/4 diff`.
@@ -23,6 +25,7 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new(stage: String, began: Instant) -> Self {
         Self {
+            reviewer: String::new(),
             label: stage.clone(),
             stage,
             began,
@@ -39,6 +42,14 @@ impl Progress {
         }
     }
 
+    /// Names the reviewer before the stage, where there are several.
+    pub(super) fn of_reviewer(mut self, name: Option<&str>) -> Self {
+        if let Some(name) = name {
+            self.reviewer = format!("{name}, ");
+        }
+        self
+    }
+
     /// Goes on to another part of the stage with the same account.
     pub(super) fn enter(&mut self, pass: &Pass, part: usize, parts: usize) {
         let part = format!("part {part} of {parts}");
@@ -53,7 +64,7 @@ impl Progress {
     /// Says something about the stage; nothing where there is nothing to say.
     pub(super) fn say(&self, actions: &Actions, what: &str) {
         if !what.is_empty() {
-            actions.line(&format!("{}{what}", self.stage));
+            actions.line(&format!("{}{}{what}", self.reviewer, self.stage));
         }
     }
 
@@ -90,7 +101,7 @@ impl Progress {
 
     /// Shows it on a terminal.
     pub(super) fn show(&self, actions: &Actions) {
-        actions.glimpse(&self.label, &self.act);
+        actions.glimpse(&format!("{}{}", self.reviewer, self.label), &self.act);
     }
 
     /// Returns the line of the log about the stage. `used`: by the session so far.
@@ -98,7 +109,8 @@ impl Progress {
         let took = now.saturating_duration_since(self.began);
         let tokens = used.tokens();
         let line = format!(
-            "{} · {} · {}",
+            "{}{} · {} · {}",
+            self.reviewer,
             self.label,
             minutes(took.as_secs()),
             plural(self.tool_calls(), "tool call"),

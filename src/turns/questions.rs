@@ -24,9 +24,9 @@ impl Tasks<'_> {
         if self.questions.is_empty() {
             return Ok(());
         }
-        self.actions.group("Questions");
+        self.begin_group("Questions");
         let (before, began) = (outcome.used, self.clock.instant());
-        let mut progress = Progress::new("questions".into(), began);
+        let mut progress = Progress::new("questions".into(), began).of_reviewer(self.name);
         for question in self.questions {
             match self.ask(question, &mut progress).await? {
                 QuestionResult::Text(text) => outcome.answers.push(Answer {
@@ -46,7 +46,7 @@ impl Tasks<'_> {
             }
         }
         self.tell(&progress);
-        self.actions.end_group();
+        self.end_group();
         outcome.used = self.used();
         let log = log(outcome, &before, progress.tool_calls());
         outcome.passes.push(PassLog {
@@ -90,6 +90,7 @@ fn log(outcome: &Outcome, before: &Used, tool_calls: usize) -> PassLog {
     let (used, answered) = (&outcome.used, outcome.answers.len());
     let done = outcome.unanswered.is_empty() && outcome.end == End::Complete;
     PassLog {
+        reviewer: None,
         number: 0,
         title: "Questions",
         summary: done.then(|| format!("{} answered.", plural(answered, "question"))),

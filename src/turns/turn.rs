@@ -29,7 +29,7 @@ impl Tasks<'_> {
         progress: &mut Progress,
     ) -> Ended {
         self.used();
-        if let Some(why) = self.limits.exceeded_by(&self.run_usage.total()) {
+        if let Some(why) = self.over_budget() {
             return Ended::OverBudget(why);
         }
         if let Some(why) = self.route.failure() {
@@ -64,8 +64,7 @@ impl Tasks<'_> {
         let progress = RefCell::new(progress);
         let heed = |event: &SidecarEvent| {
             self.heed(event, &mut progress.borrow_mut());
-            let over = self.limits.exceeded_by(&self.run_usage.total());
-            let over = over.map(Stop::Budget);
+            let over = self.over_budget().map(Stop::Budget);
             over.or_else(|| watch.heed(event).map(Stop::Watch))
         };
         let mut prompt = pin!(client.prompt_watched(session, text, heed));
@@ -89,6 +88,16 @@ impl Tasks<'_> {
             tracing::debug!("the turn could not be aborted: {error:#}");
         }
         ended
+    }
+
+    /// Returns why the run, or this session of several, may use no more.
+    fn over_budget(&self) -> Option<String> {
+        let (run, own) = (self.run_usage.total(), self.usage.used().total());
+        let whole = self.limits.exceeded_by(&run);
+        whole.or_else(|| {
+            self.limits
+                .share_exceeded_by(&own, &self.run_usage.shares())
+        })
     }
 
     /// Takes note of an event.

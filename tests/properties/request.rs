@@ -3,7 +3,7 @@
 
 use super::draw::Draw;
 use reviewer_agent::gateway::{Gateway, Limits, SessionRoute};
-use reviewer_agent::opencode::Profile;
+use reviewer_agent::opencode::{Profile, SessionName};
 use reviewer_agent::tools::review_names;
 use reviewer_core::config::ModelChoice;
 use serde::Deserialize;
@@ -40,7 +40,7 @@ static ROUTES: LazyLock<[SessionRoute; 3]> = LazyLock::new(|| {
             key: Some("key".into()),
             context: None,
         };
-        let tools = Profile::Reviewer.tools(&review_names(false));
+        let tools = Profile::Reviewer.tools(SessionName::Review(1), &review_names(false, false));
         let gateway = Gateway::new(&[], Limits::default()).expect("a gateway");
         let route = gateway.open("r1", &model, "placeholder".into(), tools);
         route.expect("a route")

@@ -80,6 +80,7 @@ fn said(cleaned: &str, text: &str, choice: u8) {
         category: None,
         pass: PassNumber::FIRST,
         reviewer: "reviewer-1".into(),
+        support: Default::default(),
     };
     let is_finding = choice.is_multiple_of(2);
     let comment = if is_finding {

@@ -28,6 +28,7 @@ pub(super) fn shown() -> String {
         category: Some(Category::Logic),
         pass: PassNumber::FIRST,
         reviewer: "reviewer-1".into(),
+        support: Default::default(),
     })
 }
 

@@ -87,7 +87,7 @@ async fn every_adapter_asks_for_what_the_gateway_lets_through() {
     let tools = ToolEndpoint {
         base_url: "http://127.0.0.1:9".into(),
         bearer: "none".into(),
-        tools: review_names(false),
+        tools: review_names(false, false),
     };
     let mut config = config(&tools, &models);
     config["mcp"] = json!({});

@@ -8,7 +8,8 @@ use axum::response::{IntoResponse, Response};
 use reqwest::RequestBuilder;
 use reviewer_agent::gateway::{Gateway, Limits, SessionRoute};
 use reviewer_agent::opencode::Profile;
-use reviewer_agent::tools::server::{Offer, SessionName, ToolServer};
+use reviewer_agent::opencode::SessionName;
+use reviewer_agent::tools::server::{Offer, ToolServer};
 use reviewer_agent::tools::{review_names, review_tools};
 use reviewer_core::config::ModelChoice;
 use reviewer_core::review::desk::SharedDesk;
@@ -133,7 +134,8 @@ impl Bench {
             .collect();
         let gateway = Gateway::new(&network, limits).unwrap();
         let open = |(session, model, placeholder): &(&str, &ModelChoice, &str)| {
-            let tools = Profile::Reviewer.tools(&review_names(false));
+            let tools =
+                Profile::Reviewer.tools(SessionName::Review(1), &review_names(false, false));
             let opened = gateway.open(session, model, (*placeholder).into(), tools);
             opened.unwrap()
         };
@@ -142,7 +144,7 @@ impl Bench {
             session: SessionName::Review(1),
             bearer: "bearer".into(),
             redactor: Arc::new(Redactor::new(&[])),
-            tools: review_tools(&SharedDesk::default(), None),
+            tools: review_tools(&SharedDesk::default(), None, None),
         };
         let server = ToolServer::start(vec![offer], Some(&gateway));
         Self {

@@ -3,7 +3,9 @@
 use super::bench::{KEY, PLACEHOLDER};
 use reqwest::Client;
 use reviewer_agent::opencode::profile::{self, Surroundings};
-use reviewer_agent::opencode::{ModelEndpoint, Profile, ToolEndpoint, find_opencode, find_ripgrep};
+use reviewer_agent::opencode::{
+    ModelEndpoint, Profile, SessionConfig, SessionName, ToolEndpoint, find_opencode, find_ripgrep,
+};
 use reviewer_core::config::ModelChoice;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -116,8 +118,17 @@ pub fn config(tools: &ToolEndpoint, choices: &[(ModelChoice, String)]) -> Value 
         let endpoint = ModelEndpoint {
             base_url: address.clone(),
             placeholder: PLACEHOLDER.into(),
+            credential: "Authorization",
         };
-        let mut one = profile::config(Profile::Reviewer, choice, "", tools, &endpoint);
+        let session = SessionConfig {
+            name: SessionName::Review(1),
+            profile: Profile::Reviewer,
+            model: choice,
+            system_prompt: String::new(),
+            tools: tools.clone(),
+            endpoint,
+        };
+        let mut one = profile::config(&session, &[]);
         if merged.is_null() {
             merged = one;
             continue;

@@ -9,8 +9,9 @@ use crate::standin::model::wires::Turn;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use reviewer_agent::gateway::Limits;
+use reviewer_agent::opencode::SessionName;
 use reviewer_agent::opencode::ToolEndpoint;
-use reviewer_agent::tools::server::{Offer, SessionName, ToolServer};
+use reviewer_agent::tools::server::{Offer, ToolServer};
 use reviewer_agent::tools::{review_names, review_tools};
 use reviewer_core::config::ModelChoice;
 use reviewer_core::review::desk::SharedDesk;
@@ -95,7 +96,7 @@ async fn whole_conversations_of_opencode_pass_the_gateway() {
     let endpoint = ToolEndpoint {
         base_url: server.tools_url(SESSION),
         bearer: "bearer".into(),
-        tools: review_names(false),
+        tools: review_names(false, false),
     };
     let mut models: Vec<(ModelChoice, String)> = CASES
         .iter()
@@ -144,7 +145,7 @@ async fn tools() -> ToolServer {
         session: SESSION,
         bearer: "bearer".into(),
         redactor: Arc::new(Redactor::new(&[])),
-        tools: review_tools(&SharedDesk::default(), None),
+        tools: review_tools(&SharedDesk::default(), None, None),
     };
     ToolServer::start(vec![offer], None).await.unwrap()
 }

@@ -11,8 +11,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use reviewer_agent::opencode::{
-    ModelEndpoint, Profile, Quota, Sidecar, Spec, ToolEndpoint, find_opencode, find_ripgrep,
-    profile,
+    ModelEndpoint, Profile, Quota, SessionConfig, SessionName, Sidecar, Spec, ToolEndpoint,
+    find_opencode, find_ripgrep, profile,
 };
 use reviewer_agent::tools::review_names;
 use reviewer_core::config::ModelChoice;
@@ -66,11 +66,15 @@ impl Workshop {
             home: self.home(),
             directory: self.snapshot(),
             config: profile::config(
-                Profile::Reviewer,
-                choice,
-                "You review pull requests.",
-                &self.tools.endpoint,
-                &direct(choice),
+                &SessionConfig {
+                    name: SessionName::Review(1),
+                    profile: Profile::Reviewer,
+                    model: choice,
+                    system_prompt: "You review pull requests.".into(),
+                    tools: self.tools.endpoint.clone(),
+                    endpoint: direct(choice),
+                },
+                &[],
             ),
             profile: Profile::Reviewer,
             password: PASSWORD.into(),
@@ -138,6 +142,7 @@ fn direct(choice: &ModelChoice) -> ModelEndpoint {
     ModelEndpoint {
         base_url: choice.base_url.as_deref().unwrap_or(nowhere).to_owned(),
         placeholder: KEY.into(),
+        credential: "Authorization",
     }
 }
 
@@ -184,7 +189,7 @@ impl Tools {
             endpoint: ToolEndpoint {
                 base_url,
                 bearer: BEARER.into(),
-                tools: review_names(false),
+                tools: review_names(false, false),
             },
             calls,
         }

@@ -2,13 +2,14 @@
 //! because providers charge less for a prefix they have seen.
 
 mod discussion;
+mod examination;
 mod fix_check;
 mod task;
 
 use discussion::place;
 pub use discussion::{Excerpt, Words};
 pub use fix_check::FixToCheck;
-pub use task::Task;
+pub use task::{Task, nudge};
 
 use super::parts::Parts;
 use super::rules::RuleFile;

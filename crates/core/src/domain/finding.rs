@@ -102,6 +102,29 @@ pub struct Finding {
     pub pass: PassNumber,
     /// The name of the reviewer in the run that made it.
     pub reviewer: String,
+    pub support: Support,
+}
+
+/// The support that a finding has among several reviewers. Empty where one reviewer reviews alone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Support {
+    /// The names of those who raised it, each by itself.
+    pub raised_by: Vec<String>,
+    /// The names of others who confirmed it.
+    pub verified_by: Vec<String>,
+    /// The number of reviewers; 0 where there is no panel.
+    pub panel: usize,
+    pub contest: Option<Contest>,
+    /// Other places with the same cause.
+    pub places: Vec<String>,
+}
+
+/// The arguments about a finding that blocks and that another reviewer refuted. A person decides.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Contest {
+    /// With the name of the reviewer before each.
+    pub support: Vec<String>,
+    pub objections: Vec<String>,
 }
 
 impl Finding {

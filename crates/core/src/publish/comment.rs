@@ -737,6 +737,13 @@ fn cut(text: &str, most: usize) -> String {
     clean(&format!("{}{mark}", &text[..end]))
 }
 
+/// The sentence about reviewers of a panel that did not finish, each with the reason.
+#[must_use]
+pub fn unfinished_reviewers<'a>(ends: impl Iterator<Item = (&'a str, String)>) -> String {
+    let each = ends.map(|(name, why)| format!("The reviewer {name} did not finish. {why}"));
+    each.collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -764,6 +771,7 @@ pub(crate) mod tests {
             category: Some(Category::Logic),
             pass: PassNumber::FIRST,
             reviewer: "reviewer-1".into(),
+            support: Default::default(),
         }
     }
 

@@ -19,13 +19,14 @@ use super::ledger::{Ledger, Stage, Submission};
 use super::policy::{self, Case, Decision, Reason, Weights};
 use crate::domain::{
     Assessment, Category, CommentId, CommitSha, FileDiff, Finding, FindingId, Login, PassNumber,
-    Score, Thread, ThreadId,
+    Score, Support, Thread, ThreadId,
 };
 use crate::state::rebuild::Remark;
 use reviewer_text::hidden::visible;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// On this level and above, the rubric asks for the merge to be blocked.
 const CRITICAL: u8 = 9;
@@ -172,7 +173,8 @@ pub struct Draft {
 
 #[derive(Debug)]
 pub struct Desk {
-    subject: Subject,
+    /// Shared by the desks of a run: it may hold a large change.
+    subject: Arc<Subject>,
     weights: Weights,
     /// The name of the reviewer whose desk it is.
     reviewer: String,
@@ -196,9 +198,14 @@ type Answer = Result<String, String>;
 
 impl Desk {
     #[must_use]
-    pub fn new(subject: Subject, weights: Weights, reviewer: &str, run_nonce: String) -> Self {
+    pub fn new(
+        subject: impl Into<Arc<Subject>>,
+        weights: Weights,
+        reviewer: &str,
+        run_nonce: String,
+    ) -> Self {
         Self {
-            subject,
+            subject: subject.into(),
             weights,
             reviewer: reviewer.to_owned(),
             run_nonce,
@@ -285,6 +292,7 @@ impl Desk {
             category: draft.category,
             pass,
             reviewer: self.reviewer.clone(),
+            support: Support::default(),
         };
         if policy::out_of_proportion(finding.assessment.score, &finding.body) {
             return Err(format!(

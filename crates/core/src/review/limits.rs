@@ -25,7 +25,10 @@ pub fn grace(left: Duration, tasks: u32) -> Duration {
 
 #[derive(Debug, Clone)]
 pub struct RunLimits {
+    /// The end of the tasks that come next.
     pub deadline: Instant,
+    /// The end of the run. Several reviewers have to meet before it.
+    pub last: Instant,
     pub allowances: Allowances,
 }
 
@@ -38,6 +41,28 @@ impl RunLimits {
         let tokens = tokens.as_ref().filter(|tokens| tokens.most == 0);
         usd.map(|usd| usd.why.as_str())
             .or(tokens.map(|tokens| tokens.why.as_str()))
+    }
+
+    /// Returns why this much is too much for one of several sessions. What nobody has used yet is shared equally among
+    /// the sessions that are at work; what an ended one has left returns to the others.
+    #[must_use]
+    pub fn share_exceeded_by(&self, own: &Total, shares: &Shares) -> Option<String> {
+        let active = u32::try_from(shares.active)
+            .ok()
+            .filter(|active| *active > 1)?;
+        let Allowances { usd, tokens } = &self.allowances;
+        let usd = usd.as_ref().filter(|usd| {
+            let left = (usd.most - shares.ended.cost).max(0.0);
+            own.cost > left / f64::from(active)
+        });
+        let tokens = tokens.as_ref().filter(|tokens| {
+            let left = tokens.most.saturating_sub(shares.ended.tokens.number);
+            own.tokens.number > left / u64::from(active)
+        });
+        let why = usd
+            .map(|usd| &usd.why)
+            .or(tokens.map(|tokens| &tokens.why))?;
+        Some(format!("its equal share is used up: {why}"))
     }
 
     /// Returns why this much, by all sessions of the run, is too much.
@@ -55,6 +80,15 @@ impl RunLimits {
         };
         (count.number > tokens.most).then(|| format!("{}{how}", tokens.why))
     }
+}
+
+/// The sessions of a run, as far as they share its budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Shares {
+    /// The use of those that have ended.
+    pub ended: Total,
+    /// The number of those at work.
+    pub active: usize,
 }
 
 /// Everything that has passed the gateway so far.
@@ -92,6 +126,15 @@ pub struct Used {
     pub told: Usage,
     /// By what passed the gateway.
     pub passed: Traffic,
+}
+
+impl AddAssign for Used {
+    fn add_assign(&mut self, other: Self) {
+        self.told += other.told;
+        self.passed.requests += other.passed.requests;
+        self.passed.sent += other.passed.sent;
+        self.passed.answered += other.passed.answered;
+    }
 }
 
 impl Used {
@@ -196,6 +239,7 @@ mod tests {
     fn tokens_that_nobody_counts_are_counted_by_size() {
         let limits = RunLimits {
             deadline: Instant::now(),
+            last: Instant::now(),
             allowances: Allowances {
                 usd: allowance("max_cost_usd", Some(5.0), None, 0.0),
                 tokens: allowance("max_tokens", Some(100), None, 0),

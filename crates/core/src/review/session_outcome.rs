@@ -5,11 +5,14 @@ use super::limits::{Count, Used};
 use super::nudges::GivenUp;
 use crate::domain::PassNumber;
 use crate::plan::Question;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The result of a pass, and its use of time and tokens.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct PassLog {
+    /// The reviewer's name; `None` where one reviews alone.
+    pub reviewer: Option<String>,
     /// 0 for the turns before the passes.
     pub number: u8,
     pub title: &'static str,
@@ -36,6 +39,8 @@ pub enum End {
     NotJudged(String),
     /// There is no money left for anything.
     NotAsked(String),
+    /// Some of several reviewers did not finish: the name of each, and why.
+    Panel(Vec<(String, End)>),
 }
 
 impl End {
@@ -78,6 +83,71 @@ pub struct Outcome {
     pub corrections: Vec<String>,
     /// Paths of the changed files that there was no room for.
     pub beyond: Vec<String>,
+    /// The number of reviewers whose passes these are.
+    pub reviewers: usize,
+}
+
+impl Outcome {
+    /// The outcome of a session that could not begin.
+    #[must_use]
+    pub fn failed(why: &str) -> Self {
+        Self {
+            end: End::NotAsked(why.to_owned()),
+            passes: Vec::new(),
+            used: Used::default(),
+            answers: Vec::new(),
+            unanswered: Vec::new(),
+            restarts: Vec::new(),
+            corrections: Vec::new(),
+            beyond: Vec::new(),
+            reviewers: 1,
+        }
+    }
+
+    /// The outcome of a panel. It is complete only if every reviewer is; what each of them did counts.
+    #[must_use]
+    pub fn of_panel(first: (String, Self), others: Vec<(String, Self)>) -> Self {
+        let (name, mut all) = first;
+        let named = |name: &str, passes: &mut Vec<PassLog>| {
+            for pass in passes {
+                pass.reviewer = Some(name.to_owned());
+            }
+        };
+        named(&name, &mut all.passes);
+        let mut ends = vec![(name, all.end)];
+        for (name, mut one) in others {
+            named(&name, &mut one.passes);
+            all.passes.extend(one.passes);
+            all.used += one.used;
+            all.reviewers += one.reviewers;
+            all.restarts.extend(one.restarts);
+            all.corrections.extend(one.corrections);
+            let beyond = one.beyond.into_iter();
+            let beyond: Vec<String> = beyond.filter(|path| !all.beyond.contains(path)).collect();
+            all.beyond.extend(beyond);
+            ends.push((name, one.end));
+        }
+        all.restarts.dedup();
+        ends.retain(|(_, end)| *end != End::Complete);
+        all.end = if ends.is_empty() {
+            End::Complete
+        } else {
+            End::Panel(ends)
+        };
+        all
+    }
+
+    /// The numbers of the passes that every reviewer has finished.
+    #[must_use]
+    pub fn finished_passes(&self) -> Vec<u8> {
+        let all = |number: u8| {
+            let logs = self.passes.iter().filter(|pass| pass.number == number);
+            let finished = logs.filter(|pass| pass.summary.is_some());
+            finished.count() == self.reviewers
+        };
+        let numbers: BTreeSet<u8> = self.passes.iter().map(|pass| pass.number).collect();
+        numbers.into_iter().filter(|n| *n > 0 && all(*n)).collect()
+    }
 }
 
 /// The model's answer to a question.

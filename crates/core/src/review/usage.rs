@@ -1,7 +1,7 @@
 //! The use that the sessions of a run make of their models, added up. Separate from the limits, because whatever ends a
 //! run must still be able to tell what it has cost.
 
-use super::limits::{Total, Used};
+use super::limits::{Shares, Total, Used};
 use crate::review::limits::Traffic;
 use crate::review::sidecar_events::Usage;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,6 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The use of one session, over all its turns, whichever process or conversation they were in.
 #[derive(Debug, Default)]
 pub struct SessionUsage(Mutex<Account>);
+
+impl SessionUsage {
+    /// The session has ended, and will use nothing more.
+    pub fn end(&self) {
+        self.account().ended = true;
+    }
+
+    fn has_ended(&self) -> bool {
+        self.account().ended
+    }
+}
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
@@ -18,6 +29,7 @@ struct Account {
     running: Usage,
     /// By what passed the session's way to its model.
     passed: Traffic,
+    ended: bool,
 }
 
 impl SessionUsage {
@@ -82,6 +94,20 @@ impl RunUsage {
             total += session.used().total();
         }
         total
+    }
+
+    /// Returns how the sessions share the run's budget now.
+    #[must_use]
+    pub fn shares(&self) -> Shares {
+        let mut shares = Shares::default();
+        for session in self.sessions().iter() {
+            if session.has_ended() {
+                shares.ended += session.used().total();
+            } else {
+                shares.active += 1;
+            }
+        }
+        shares
     }
 
     fn sessions(&self) -> MutexGuard<'_, Vec<Arc<SessionUsage>>> {

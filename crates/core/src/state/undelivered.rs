@@ -1,7 +1,7 @@
 //! Findings that a review has made and could not post, in the record that it leaves: the next run posts them in the
 //! same words, without asking the model again.
 
-use crate::domain::{Anchor, Assessment, Finding, PASSES, Score, Side};
+use crate::domain::{Anchor, Assessment, Contest, Finding, PASSES, Score, Side, Support};
 use serde::{Deserialize, Serialize};
 
 /// A check run's text takes 65,535 characters, and the record has to hold its account, too.
@@ -23,6 +23,49 @@ pub struct Undelivered {
     category: Option<String>,
     pass: u8,
     reviewer: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    panel: Option<Panel>,
+}
+
+/// The support of a finding among several reviewers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Panel {
+    of: usize,
+    raised_by: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    verified_by: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    places: Vec<String>,
+    /// The arguments for and against it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    contest: Option<[Vec<String>; 2]>,
+}
+
+impl Panel {
+    fn of(support: &Support) -> Option<Self> {
+        let contest = support.contest.as_ref();
+        (support.panel > 0).then(|| Self {
+            of: support.panel,
+            raised_by: support.raised_by.clone(),
+            verified_by: support.verified_by.clone(),
+            places: support.places.clone(),
+            contest: contest.map(|one| [one.support.clone(), one.objections.clone()]),
+        })
+    }
+
+    fn support(&self) -> Support {
+        let contest = self.contest.clone();
+        Support {
+            raised_by: self.raised_by.clone(),
+            verified_by: self.verified_by.clone(),
+            panel: self.of,
+            places: self.places.clone(),
+            contest: contest.map(|[support, objections]| Contest {
+                support,
+                objections,
+            }),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +99,7 @@ impl From<&Finding> for Undelivered {
             category: finding.category.map(|category| category.to_string()),
             pass: finding.pass.get(),
             reviewer: finding.reviewer.clone(),
+            panel: Panel::of(&finding.support),
         }
     }
 }
@@ -87,6 +131,7 @@ impl Undelivered {
             category: self.category.as_deref().and_then(|name| name.parse().ok()),
             pass: PASSES.number(self.pass.into())?,
             reviewer: self.reviewer.clone(),
+            support: self.panel.as_ref().map(Panel::support).unwrap_or_default(),
         })
     }
 
@@ -127,6 +172,12 @@ mod tests {
             category: Some(Category::Logic),
             pass: PASSES.number(4).unwrap(),
             reviewer: "senior".into(),
+            support: Support {
+                raised_by: vec!["general".into()],
+                panel: 2,
+                contest: Some(Contest::default()),
+                ..Support::default()
+            },
         }
     }
 

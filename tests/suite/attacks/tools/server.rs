@@ -2,8 +2,9 @@
 //! request that no sidecar makes, changes nothing on the desk.
 
 use reqwest::{Method, RequestBuilder};
+use reviewer_agent::opencode::SessionName;
 use reviewer_agent::tools::review_tools;
-use reviewer_agent::tools::server::{Offer, SessionName, ToolServer};
+use reviewer_agent::tools::server::{Offer, ToolServer};
 use reviewer_core::domain::{FileDiff, FileStatus, PassNumber, Score};
 use reviewer_core::review::desk::SharedDesk;
 use reviewer_core::review::desk::{Desk, Subject};
@@ -64,7 +65,7 @@ fn offer(number: u8, bearer: &str) -> (SharedDesk, Offer) {
         session: SessionName::Review(number),
         bearer: bearer.into(),
         redactor: Arc::new(Redactor::new(&[])),
-        tools: review_tools(&shared, None),
+        tools: review_tools(&shared, None, None),
     };
     (shared, offer)
 }

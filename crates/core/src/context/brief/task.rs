@@ -4,7 +4,7 @@
 use super::{Brief, Excerpt, FixToCheck};
 use crate::domain::{Pass, prefixed};
 use crate::plan::Question;
-use crate::review::desk::Entry;
+use crate::review::desk::{Docket, Entry};
 use reviewer_text::template::{self, TemplateError};
 
 const NUDGE: &str = include_str!("../../prompts/nudge.md");
@@ -21,6 +21,27 @@ pub enum Task<'a> {
     Question(&'a Question),
     /// With the part of it, counted from 1.
     Pass(&'a Pass, usize),
+    /// The last pass of a reviewer among several, with the findings of others.
+    Examination(&'a Pass, &'a Docket),
+}
+
+/// The prompt after a turn that ended without doing its task. `reproach`: the fault of the turn, or nothing; `prefix`: of
+/// the session's tools.
+pub fn nudge(task: Task<'_>, reproach: &str, prefix: &str) -> Result<String, TemplateError> {
+    match task {
+        Task::Pass(pass, _) | Task::Examination(pass, _) => {
+            let [number, total] = numbers(pass);
+            let values = [
+                ("reproach", reproach),
+                ("number", &number),
+                ("total", &total),
+            ];
+            template::render(&prefixed(NUDGE, prefix), &values)
+        }
+        Task::Threads(_) | Task::Fixes(_) | Task::Question(_) => {
+            template::render(NUDGE_OTHER, &[("reproach", reproach)])
+        }
+    }
 }
 
 /// The number of a pass, and how many there are.
@@ -29,24 +50,6 @@ pub(super) fn numbers(pass: &Pass) -> [String; 2] {
 }
 
 impl Brief<'_> {
-    /// The prompt after a turn that ended without doing its task. `reproach`: the fault of the turn, or nothing.
-    pub fn nudge(&self, task: Task<'_>, reproach: &str) -> Result<String, TemplateError> {
-        match task {
-            Task::Pass(pass, _) => {
-                let [number, total] = numbers(pass);
-                let values = [
-                    ("reproach", reproach),
-                    ("number", &number),
-                    ("total", &total),
-                ];
-                template::render(&prefixed(NUDGE, self.prefix), &values)
-            }
-            Task::Threads(_) | Task::Fixes(_) | Task::Question(_) => {
-                template::render(NUDGE_OTHER, &[("reproach", reproach)])
-            }
-        }
-    }
-
     /// The first prompt of a task; the first one of a session carries the context.
     pub fn task(
         &self,
@@ -59,6 +62,10 @@ impl Brief<'_> {
             Task::Fixes(fixes) => return self.fix_check(fixes),
             Task::Question(question) => self.question(question)?,
             Task::Pass(pass, part) => self.pass(pass, part, entries)?,
+            Task::Examination(pass, docket) => {
+                let own = self.pass(pass, 1, entries)?;
+                format!("{own}{}", self.examination(docket)?)
+            }
         };
         if !begins {
             return Ok(text);

@@ -55,6 +55,7 @@ fn entry() -> Entry {
             category: None,
             pass: PassNumber::FIRST,
             reviewer: "reviewer-1".into(),
+            support: Default::default(),
         },
         given: score(7),
         fate: Fate::Staged,
@@ -107,6 +108,7 @@ fn with_brief<T>(diffs: &[(FileDiff, String)], act: impl FnOnce(&Brief<'_>) -> T
             ours: false,
         }],
         sensitivity: Sensitivity::High,
+        prefix: "",
     })
 }
 
@@ -154,19 +156,22 @@ fn prompts_of(brief: &Brief<'_>) -> String {
 #[test]
 fn the_prompts_say_what_they_should() {
     let fence = Fence::new("c0ffee".into());
-    insta::assert_snapshot!("system", system_prompt(&fence).unwrap());
+    insta::assert_snapshot!("system", system_prompt(&fence, None, "").unwrap());
     insta::assert_snapshot!("passes", prompts(&[diff("src/page.ts", 3)]));
     let nudges = PASSES
         .all()
-        .map(|pass| nudge(Task::Pass(&pass, 1), "").unwrap());
+        .map(|pass| nudge(Task::Pass(&pass, 1), "", "").unwrap());
     insta::assert_snapshot!("nudge", nudges.last().unwrap());
     let reproach = "Your last answer was empty. ";
-    insta::assert_snapshot!("nudge-other", nudge(Task::Threads(&[]), reproach).unwrap());
+    insta::assert_snapshot!(
+        "nudge-other",
+        nudge(Task::Threads(&[]), reproach, "").unwrap()
+    );
 }
 
 #[test]
 fn numbers_and_totals_follow_from_the_table_of_passes() {
-    let system = system(FIVE, &Fence::new("c0ffee".into())).unwrap();
+    let system = system(FIVE, &Fence::new("c0ffee".into()), "").unwrap();
     assert!(system.contains("The review has 5 passes") && system.contains("\"Pass N of 5\""));
     assert!(
         system.contains("\n2. Tests: what is not tested.\n3. Structural"),
@@ -177,7 +182,7 @@ fn numbers_and_totals_follow_from_the_table_of_passes() {
             let number = pass.number;
             let text = brief.task(Task::Pass(&pass, 1), &[], false).unwrap();
             assert!(text.starts_with(&format!("Pass {number} of 5: ")), "{text}");
-            let nudged = nudge(Task::Pass(&pass, 1), "").unwrap();
+            let nudged = nudge(Task::Pass(&pass, 1), "", "").unwrap();
             assert!(nudged.starts_with(&format!("Pass {number} of 5 is not submitted")));
             if pass.row.role == Role::Diffs {
                 assert!(text.contains("to pass 2 what depends"), "{text}");
@@ -285,6 +290,7 @@ fn hostile(act: impl FnOnce(&Brief<'_>)) {
         threads: &[thread],
         conversation: &[words],
         sensitivity: Sensitivity::Low,
+        prefix: "",
     });
 }
 

@@ -424,7 +424,8 @@ fn disputed(standing: Standing, n: u64) -> Thread {
 /// Returns the effect of a further argument on a thread that was argued once.
 fn argued_again(thread: Thread, people: &[&str]) -> Effect {
     let mut desk = desk_with(vec![thread]);
-    desk.subject.human_reviewers = people.iter().map(|name| (*name).to_owned()).collect();
+    Arc::get_mut(&mut desk.subject).unwrap().human_reviewers =
+        people.iter().map(|name| (*name).to_owned()).collect();
     desk.reply(
         ThreadId::Published(CommentId(55)),
         "It stands.",
@@ -497,7 +498,10 @@ fn blocking_since(patch: &str) -> Desk {
         hunks: FileDiff::parse_hunks(patch).unwrap(),
         ..diff("src/a.rs")
     };
-    desk.subject.changed_since.insert(sha('a'), vec![since]);
+    Arc::get_mut(&mut desk.subject)
+        .unwrap()
+        .changed_since
+        .insert(sha('a'), vec![since]);
     desk
 }
 
@@ -553,7 +557,10 @@ fn a_blocking_finding_whose_own_line_stands_needs_a_quoted_line() {
     let quoted = blocking_since(beside).resolve(id, "Guarded.", Some(claim(Some(" guard(a);"))));
     assert!(quoted.is_ok(), "{quoted:?}");
     let mut unknown = blocking_since(beside);
-    unknown.subject.changed_since.clear();
+    Arc::get_mut(&mut unknown.subject)
+        .unwrap()
+        .changed_since
+        .clear();
     let refusal = unknown.resolve(id, "Guarded.", Some(claim(Some("guard(a);"))));
     assert!(refusal.unwrap_err().contains("not known"));
 }
@@ -642,13 +649,16 @@ fn what_was_fixed_and_is_back_reopens_its_thread_unless_a_person_closed_it() {
 fn what_the_text_of_an_earlier_review_says_is_not_said_again_and_stays_open() {
     let mut desk = desk();
     let text = "The `lock_guard` is never released when `flush()` returns an error.";
-    desk.subject.others.push(crate::state::rebuild::Remark {
-        author: Login::new("reviewer[bot]"),
-        file: "src/a.rs".into(),
-        line: Some(12),
-        body: text.into(),
-        own: Some(("f1".parse().unwrap(), score(7))),
-    });
+    Arc::get_mut(&mut desk.subject)
+        .unwrap()
+        .others
+        .push(crate::state::rebuild::Remark {
+            author: Login::new("reviewer[bot]"),
+            file: "src/a.rs".into(),
+            line: Some(12),
+            body: text.into(),
+            own: Some(("f1".parse().unwrap(), score(7))),
+        });
     for _ in 0..2 {
         desk.post(draft(text, 7)).unwrap_err();
     }
@@ -659,13 +669,16 @@ fn what_the_text_of_an_earlier_review_says_is_not_said_again_and_stays_open() {
 #[test]
 fn what_a_person_said_at_the_place_is_left_to_them() {
     let mut desk = desk();
-    desk.subject.others.push(crate::state::rebuild::Remark {
-        author: Login::new("lead"),
-        file: "src/a.rs".into(),
-        line: Some(12),
-        body: "The `lock_guard` is never released when `flush()` returns an error here.".into(),
-        own: None,
-    });
+    Arc::get_mut(&mut desk.subject)
+        .unwrap()
+        .others
+        .push(crate::state::rebuild::Remark {
+            author: Login::new("lead"),
+            file: "src/a.rs".into(),
+            line: Some(12),
+            body: "The `lock_guard` is never released when `flush()` returns an error here.".into(),
+            own: None,
+        });
     let refused = desk
         .post(draft(
             "The `lock_guard` is never released when `flush()` returns an error.",
