@@ -1,6 +1,7 @@
 //! A scripted model behind the OpenAI-compatible protocol: a script is code that sees the request and
 //! answers with text or tool calls. Everything around it, OpenCode included, is the real thing.
 
+pub mod panel;
 mod request;
 mod script;
 mod sse;

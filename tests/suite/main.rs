@@ -35,6 +35,7 @@ mod local;
 mod mentions;
 mod model_view;
 mod module_graph;
+mod panel;
 mod publishing;
 mod queue;
 mod review;

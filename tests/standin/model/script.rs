@@ -146,7 +146,10 @@ fn posted_critical(request: &Request) -> bool {
         .filter_map(|message| message["tool_calls"].as_array())
         .flatten();
     calls
-        .filter(|call| call["function"]["name"] == "github_post_review_comment")
+        .filter(|call| {
+            let name = call["function"]["name"].as_str();
+            name.is_some_and(|name| name.ends_with("github_post_review_comment"))
+        })
         .filter_map(|call| {
             serde_json::from_str::<Value>(call["function"]["arguments"].as_str()?).ok()
         })

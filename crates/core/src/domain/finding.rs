@@ -122,9 +122,18 @@ pub struct Support {
 /// The arguments about a finding that blocks and that another reviewer refuted. A person decides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Contest {
-    /// With the name of the reviewer before each.
-    pub support: Vec<String>,
-    pub objections: Vec<String>,
+    pub support: Vec<Argued>,
+    pub objections: Vec<Argued>,
+}
+
+/// The argument of a reviewer about a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Argued {
+    /// The reviewer's name.
+    pub by: String,
+    pub reason: String,
+    /// Code that contradicts the finding.
+    pub quote: Option<String>,
 }
 
 impl Finding {

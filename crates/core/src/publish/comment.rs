@@ -4,6 +4,7 @@
 mod finding;
 pub mod gate;
 mod review;
+mod support;
 
 pub(crate) use finding::{dot, weight, without_repeat};
 pub use review::Figures;

@@ -2,7 +2,7 @@
 //! after the votes. Pure; the rules themselves are in `panel`.
 
 use super::desk::{Desk, Docket, Entry, Fate, SharedDesk, ToCompare, ToVerify};
-use crate::domain::{Contest, FindingId, Support};
+use crate::domain::{Argued, Contest, FindingId, Support};
 use crate::panel::cluster::{self, Pair};
 use crate::panel::examination;
 use crate::panel::ledger::{self, Figures};
@@ -235,8 +235,8 @@ fn support(seats: &[Seat], one: &Joined) -> Support {
             support,
             objections,
         } => Some(Contest {
-            support: words(seats, support),
-            objections: words(seats, objections),
+            support: argued(seats, support),
+            objections: argued(seats, objections),
         }),
         Outcome::Stands | Outcome::Withdrawn { .. } => None,
     };
@@ -250,13 +250,13 @@ fn support(seats: &[Seat], one: &Joined) -> Support {
 }
 
 /// The arguments that have words, each with the reviewer's name.
-fn words(seats: &[Seat], arguments: &[Argument]) -> Vec<String> {
+fn argued(seats: &[Seat], arguments: &[Argument]) -> Vec<Argued> {
     let worded = arguments.iter().filter_map(|argument| {
-        let reason = argument.reason.as_deref()?;
-        let name = seats.get(argument.seat).map_or("", |seat| &seat.name);
-        let quote = argument.quote.as_ref();
-        let quote = quote.map_or_else(String::new, |quote| format!("\n{quote}"));
-        Some(format!("{name}: {reason}{quote}"))
+        Some(Argued {
+            by: seats.get(argument.seat)?.name.clone(),
+            reason: argument.reason.clone()?,
+            quote: argument.quote.clone(),
+        })
     });
     worded.collect()
 }
@@ -267,10 +267,15 @@ fn reason(seats: &[Seat], why: Withdrawal, objections: &[Argument]) -> String {
         Withdrawal::Refuted => "another reviewer refuted it",
         Withdrawal::Outvoted => "more reviewers refuted it than supported it",
     };
-    let objections = words(seats, objections);
+    let objections = argued(seats, objections).into_iter();
+    let objections = objections.map(|one| {
+        let quote = one.quote.map(|quote| format!(" ({quote})"));
+        format!("{}: {}{}", one.by, one.reason, quote.unwrap_or_default())
+    });
+    let objections: Vec<String> = objections.collect();
     if objections.is_empty() {
         how.to_owned()
     } else {
-        format!("{how}: {}", objections.join("; "))
+        format!("{how}. {}", objections.join("; "))
     }
 }

@@ -64,6 +64,9 @@ pub struct Hidden {
     pub category: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewer: Option<String>,
+    /// Those of a panel who raised it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviewers: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,6 +114,7 @@ impl Hidden {
             pass: None,
             category: None,
             reviewer: None,
+            reviewers: Vec::new(),
             head: None,
             anchor: None,
             conversation: None,

@@ -1,7 +1,7 @@
 //! Findings that a review has made and could not post, in the record that it leaves: the next run posts them in the
 //! same words, without asking the model again.
 
-use crate::domain::{Anchor, Assessment, Contest, Finding, PASSES, Score, Side, Support};
+use crate::domain::{Anchor, Argued, Assessment, Contest, Finding, PASSES, Score, Side, Support};
 use serde::{Deserialize, Serialize};
 
 /// A check run's text takes 65,535 characters, and the record has to hold its account, too.
@@ -38,7 +38,19 @@ struct Panel {
     places: Vec<String>,
     /// The arguments for and against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    contest: Option<[Vec<String>; 2]>,
+    contest: Option<[Vec<Argument>; 2]>,
+}
+
+/// The name of a reviewer, its reason, and a quote.
+type Argument = (String, String, Option<String>);
+
+fn stored(argued: &Argued) -> Argument {
+    let Argued { by, reason, quote } = argued.clone();
+    (by, reason, quote)
+}
+
+fn restored((by, reason, quote): Argument) -> Argued {
+    Argued { by, reason, quote }
 }
 
 impl Panel {
@@ -49,7 +61,9 @@ impl Panel {
             raised_by: support.raised_by.clone(),
             verified_by: support.verified_by.clone(),
             places: support.places.clone(),
-            contest: contest.map(|one| [one.support.clone(), one.objections.clone()]),
+            contest: contest.map(|one| {
+                [&one.support, &one.objections].map(|side| side.iter().map(stored).collect())
+            }),
         })
     }
 
@@ -61,8 +75,8 @@ impl Panel {
             panel: self.of,
             places: self.places.clone(),
             contest: contest.map(|[support, objections]| Contest {
-                support,
-                objections,
+                support: support.into_iter().map(restored).collect(),
+                objections: objections.into_iter().map(restored).collect(),
             }),
         }
     }

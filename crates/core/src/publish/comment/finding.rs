@@ -1,6 +1,6 @@
 //! The comment of a finding: a headline, the text, the block folded below a rule, and a prompt for a coding agent.
 
-use super::{MAX_BODY, Voice, cut};
+use super::{MAX_BODY, Voice, cut, support};
 use crate::domain::{Assessment, Category, Finding, Score};
 use crate::state::block::{self, Hidden, Kind, Visible};
 use reviewer_text::sanitize::{clean, without_dumps};
@@ -29,6 +29,7 @@ impl Voice<'_> {
             pass: Some(finding.pass.get()),
             category: finding.category.map(|category| category.to_string()),
             reviewer: Some(finding.reviewer.clone()),
+            reviewers: finding.support.raised_by.clone(),
             head: Some(self.head.to_string()),
             anchor: Some(finding.anchor_hash.clone()),
             ..Hidden::new(Kind::Finding)
@@ -57,10 +58,16 @@ impl Voice<'_> {
     /// Headline and text of a finding, with words of the reviewer behind the headline.
     pub(super) fn told(&self, finding: &Finding, more: &str) -> String {
         let headline = self.headline(finding);
-        match clean(without_repeat(&finding.body, &finding.assessment.finding)) {
-            text if text.trim().is_empty() => format!("{headline}{more}"),
-            text => format!("{headline}{more}\n\n{text}"),
+        let text = clean(without_repeat(&finding.body, &finding.assessment.finding));
+        let mut told = format!("{headline}{more}");
+        let support = support::paragraphs(&finding.support);
+        for paragraph in [Some(text), support].into_iter().flatten() {
+            if !paragraph.trim().is_empty() {
+                told.push_str("\n\n");
+                told.push_str(&paragraph);
+            }
         }
+        told
     }
 
     /// The finding's own sentence, with what it weighs.

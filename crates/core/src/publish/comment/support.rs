@@ -1,0 +1,150 @@
+//! The support of a finding among several reviewers, as its comment tells it: who raised it, who verified it, and, where it
+//! is contested, both arguments.
+
+use crate::domain::{Argued, Contest, Support};
+use reviewer_text::sanitize::{clean, without_dumps};
+use reviewer_text::sentence::{code, sentence};
+
+/// The longest argument and quote that a comment shows.
+const LONGEST: usize = 600;
+
+/// The last paragraphs of a finding's text; `None` where one reviewer reviews alone.
+pub(super) fn paragraphs(support: &Support) -> Option<String> {
+    if support.panel == 0 {
+        return None;
+    }
+    let mut paragraphs = vec![match &support.contest {
+        Some(contest) => contested(support, contest),
+        None => agreed(support),
+    }];
+    if !support.places.is_empty() {
+        let places: Vec<String> = support.places.iter().map(|place| code(place)).collect();
+        paragraphs.push(format!("Also at {}.", places.join(", ")));
+    }
+    Some(paragraphs.join("\n\n"))
+}
+
+fn agreed(support: &Support) -> String {
+    let Support {
+        raised_by,
+        verified_by,
+        panel,
+        ..
+    } = support;
+    let raised = names(raised_by);
+    let verified = match verified_by.as_slice() {
+        [] => String::new(),
+        by => format!(" Verified by {}.", names(by)),
+    };
+    match raised_by.len() {
+        0 | 1 => format!("Raised by {raised}, 1 of {panel} reviewers.{verified}"),
+        count => {
+            format!("Raised independently by {count} of {panel} reviewers: {raised}.{verified}")
+        }
+    }
+}
+
+fn contested(support: &Support, contest: &Contest) -> String {
+    let against: Vec<String> = contest
+        .objections
+        .iter()
+        .map(|one| one.by.clone())
+        .collect();
+    let mut text = format!(
+        "**Contested**: raised by {}, refuted by {}. It stands until a person decides.",
+        names(&support.raised_by),
+        names(&against)
+    );
+    let arguments = contest.support.iter().map(|one| ("For", one));
+    let arguments = arguments.chain(contest.objections.iter().map(|one| ("Against", one)));
+    for (side, argued) in arguments {
+        text.push_str(&argument(side, argued));
+    }
+    text
+}
+
+fn argument(side: &str, argued: &Argued) -> String {
+    let words = sentence(&without_dumps(&clean(short(&argued.reason))));
+    let quote = argued.quote.as_deref().map(|quote| {
+        let line = quote.split_whitespace().collect::<Vec<_>>().join(" ");
+        format!(" {}", code(short(&line)))
+    });
+    format!(
+        "\n- {side}, {}: {words}{}",
+        argued.by,
+        quote.unwrap_or_default()
+    )
+}
+
+fn short(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LONGEST.min(text.len()))]
+}
+
+fn names(names: &[String]) -> String {
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn support(raised_by: &[&str], verified_by: &[&str]) -> Support {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Support {
+            raised_by: owned(raised_by),
+            verified_by: owned(verified_by),
+            panel: 3,
+            ..Support::default()
+        }
+    }
+
+    #[test]
+    fn a_comment_tells_how_many_reviewers_stand_behind_it() {
+        assert_eq!(paragraphs(&Support::default()), None, "one reviews alone");
+        let told = |raised: &[&str], verified: &[&str]| {
+            paragraphs(&support(raised, verified)).unwrap_or_default()
+        };
+        assert_eq!(
+            told(&["general", "security"], &[]),
+            "Raised independently by 2 of 3 reviewers: general, security."
+        );
+        assert_eq!(
+            told(&["quality"], &["security"]),
+            "Raised by quality, 1 of 3 reviewers. Verified by security."
+        );
+        let elsewhere = Support {
+            places: vec!["src/a.ts:3".into()],
+            ..support(&["quality"], &[])
+        };
+        assert_eq!(
+            paragraphs(&elsewhere).unwrap_or_default(),
+            "Raised by quality, 1 of 3 reviewers.\n\nAlso at `src/a.ts:3`."
+        );
+    }
+
+    #[test]
+    fn a_contested_finding_shows_both_arguments() {
+        let argued = |by: &str, reason: &str, quote: Option<&str>| Argued {
+            by: by.into(),
+            reason: reason.into(),
+            quote: quote.map(str::to_owned),
+        };
+        let contested = Support {
+            contest: Some(Contest {
+                support: vec![argued("quality", "An empty list crashes it.", None)],
+                objections: vec![argued(
+                    "security",
+                    "The caller\nchecks it.",
+                    Some("if (!list.length)\n  return;"),
+                )],
+            }),
+            ..support(&["general"], &["quality"])
+        };
+        assert_eq!(
+            paragraphs(&contested).unwrap_or_default(),
+            "**Contested**: raised by general, refuted by security. It stands until a person decides.\n\
+             - For, quality: An empty list crashes it.\n\
+             - Against, security: The caller checks it. `if (!list.length) return;`"
+        );
+    }
+}
