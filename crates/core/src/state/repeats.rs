@@ -149,7 +149,7 @@ fn is_same(finding: &Finding, thread: &Thread) -> bool {
 }
 
 /// Lines this close are the same place after small edits.
-const NEAR: u32 = 6;
+pub(crate) const NEAR: u32 = 6;
 
 impl Mark<'_> {
     /// Compares two claims about the same file. The bars are measured on texts that give a defect and its consequence,

@@ -97,6 +97,23 @@ impl Fingerprint {
         Self { words, total, code }
     }
 
+    /// The words, each by its hash.
+    pub(crate) fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        self.words.iter().map(|(word, _)| *word)
+    }
+
+    /// The same text with the weight of each word divided by a number, 1 or more.
+    #[must_use]
+    pub(crate) fn divided(&self, by: impl Fn(u64) -> u32) -> Self {
+        let divided = |(word, weight): &(u64, u32)| (*word, weight / by(*word).max(1));
+        let words: Vec<(u64, u32)> = self.words.iter().map(divided).collect();
+        Self {
+            total: words.iter().map(|(_, weight)| weight).sum(),
+            words,
+            code: self.code.clone(),
+        }
+    }
+
     /// The part of the shorter text that both say, from 0 to 1.
     #[must_use]
     pub(crate) fn share(&self, other: &Self) -> f64 {
