@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test lint deny advisories locked image image-test soak fuzz demo bench eval schema docs providers mutants coverage pictures
+.PHONY: check fmt clippy test lint deny advisories locked image image-test soak fuzz demo bench eval panel schema docs providers mutants coverage pictures
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -152,6 +152,11 @@ eval:
 	cargo run --quiet --example eval -- dedupe "$(DATA)/dedupe-pairs.jsonl"
 	cargo run --quiet --example eval -- redact "$(DATA)/secret-samples.jsonl" \
 	    --ordinary "$(DATA)/dedupe-pairs.jsonl" --ordinary "$(DATA)/located-comments.jsonl"
+
+# How well findings of several reviewers are put together by cause, on the same data. MERGES=1 prints examples to judge.
+panel:
+	@test -n "$(DATA)" || { echo "No figures without data: make panel DATA=folder" >&2; exit 1; }
+	OPENCODE_REVIEWER_EVAL_DATA="$(DATA)" cargo bench --quiet --bench review -- panel $(if $(MERGES),--merges)
 
 # Makes the test data that comes from GitHub's own descriptions anew (tests/schema/README.md).
 schema:

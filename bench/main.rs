@@ -3,7 +3,7 @@
 //! pick instead, and what the sandbox costs. For the latter two the same scripted review is run in turn, with a model that
 //! answers at once. The numbers are printed and, when all parts were run, written to `RESULTS.md`; they are never judged.
 //! `cargo bench --bench review -- rebuild` does the first part only; the others are `scaling`, `large`,
-//! `tools` and `sandbox`.
+//! `tools` and `sandbox`. `panel` (with `--merges` for examples) measures on published data and is no part of the page.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -17,6 +17,7 @@ mod findings;
 mod large;
 mod measure;
 mod ours;
+mod panel;
 mod pr_agent;
 mod prefix;
 mod rebuild;
@@ -50,7 +51,7 @@ fn main() -> ExitCode {
         println!("Nothing is measured without `cargo bench --bench review`.");
         return ExitCode::SUCCESS;
     }
-    let parts = ["rebuild", "scaling", "large", "tools", "sandbox"];
+    let parts = ["rebuild", "scaling", "large", "tools", "sandbox", "panel"];
     let part = std::env::args().find(|argument| parts.contains(&argument.as_str()));
     match measure_part(part.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -63,6 +64,11 @@ fn main() -> ExitCode {
 
 /// One part, or all of them, which make a page.
 fn measure_part(part: Option<&str>) -> Result<()> {
+    if part == Some("panel") {
+        let shown = std::env::args().any(|argument| argument == "--merges");
+        print!("{}", panel::run(shown)?);
+        return Ok(());
+    }
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     let pr_agent = PrAgent::installed()?;
     let mut page = heading(pr_agent.as_ref())?;

@@ -3,9 +3,9 @@
 //!
 //! Words are weighed as for repeats ([`Fingerprint`]), with one addition. A reviewer says different things in its own
 //! findings, so a word that it uses in several of them does not tell causes apart: it is the subject of the change. Where
-//! both reviewers repeat a word, its weight is divided by the number of findings that it stands in. On findings of real
-//! tools this nearly doubles the restatements that are found at the same share of wrong merges. Frequencies over all
-//! reviewers do worse: a word is also frequent because everybody saw the same defect.
+//! both reviewers repeat a word, its weight is divided by the number of findings that it stands in. This matters for
+//! changes with many defects that are alike; elsewhere it changes little. Frequencies over all reviewers do worse: a word is
+//! also frequent because everybody saw the same defect.
 
 use crate::state::repeats::Fingerprint;
 use std::collections::{BTreeMap, HashMap};
@@ -20,8 +20,11 @@ pub struct Bars {
 }
 
 impl Bars {
+    /// Bars that are fitted to at most 3 % wrong merges lie at 0.45 to 0.52, and on other changes 4 to 5 % are wrong by
+    /// them: mistakes come in changes with many defects that are alike. The bar is well above, because a wrong merge hides a
+    /// finding and a missed one costs a question.
     pub const SHIPPED: Self = Self {
-        same: 0.72,
+        same: 0.70,
         asked: 0.36,
     };
 }
