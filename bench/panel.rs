@@ -11,7 +11,7 @@ mod wire;
 mod folds;
 
 use anyhow::{Context as _, Result};
-use reviewer_core::domain::{Anchor, Assessment, Finding, PassNumber, Score};
+use reviewer_core::domain::{Anchor, Assessment, Finding, PassNumber, Score, Support};
 use reviewer_core::panel::{Claim, ClaimId};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,6 +125,7 @@ fn claim(seat: usize, number: usize, file: &str, text: &str) -> Result<Claim> {
         category: None,
         pass: PassNumber::FIRST,
         reviewer: String::new(),
+        support: Support::default(),
     };
     Ok(Claim {
         id: ClaimId { seat, number },

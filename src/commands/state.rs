@@ -110,7 +110,11 @@ fn render(threads: &[Thread], form: Form, checked: bool) -> String {
         ));
         if form == Form::Explained {
             let trust = trust(thread.trust, checked);
-            lines.push(format!("             {}; {trust}", thread.because));
+            let raised = match thread.reviewers.as_slice() {
+                [] => String::new(),
+                by => format!("; raised by {}", by.join(", ")),
+            };
+            lines.push(format!("             {}; {trust}{raised}", thread.because));
         }
     }
     lines.join("\n")

@@ -154,6 +154,7 @@ fn thread() -> Thread {
         category: None,
         head: None,
         anchor_hash: None,
+        reviewers: Vec::new(),
         trust: Trust::Signed,
         resolution: None,
         because: String::new(),

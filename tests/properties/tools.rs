@@ -225,6 +225,7 @@ fn thread(id: u64, status: Status, finding: &str) -> Thread {
         category: None,
         head: Some(sha("a")),
         anchor_hash: None,
+        reviewers: Vec::new(),
         trust: Trust::Signed,
         resolution: (status == Status::Resolved).then_some(Resolution::Fixed),
         because: String::new(),

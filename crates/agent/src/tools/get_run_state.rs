@@ -84,7 +84,7 @@ pub fn thread_json(thread: &Thread) -> Value {
             })
         })
         .collect();
-    json!({
+    let mut json = json!({
         "id": thread.id.to_string(),
         "file": thread.file,
         "line": thread.line,
@@ -97,5 +97,9 @@ pub fn thread_json(thread: &Thread) -> Value {
             "score": thread.assessment.score.get(),
         },
         "developer_replies": replies,
-    })
+    });
+    if !thread.reviewers.is_empty() {
+        json["reviewers"] = json!(thread.reviewers);
+    }
+    json
 }

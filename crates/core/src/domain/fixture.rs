@@ -25,6 +25,7 @@ pub(crate) fn thread() -> Thread {
         },
         category: None,
         head: None,
+        reviewers: Vec::new(),
         anchor_hash: None,
         trust: Trust::Signed,
         resolution: None,

@@ -133,6 +133,8 @@ pub struct Thread {
     pub awaiting: Awaiting,
     pub assessment: Assessment,
     pub category: Option<Category>,
+    /// The reviewers of a panel who raised it; empty where one reviewed alone.
+    pub reviewers: Vec<String>,
     /// The head that was reviewed when the finding was made.
     pub head: Option<CommitSha>,
     pub anchor_hash: Option<String>,
