@@ -12,7 +12,7 @@ use reqwest::{Client, RequestBuilder};
 use reviewer_agent::opencode::find_ripgrep;
 use reviewer_agent::opencode::profile::{self, ModelEndpoint, Profile, Surroundings, ToolEndpoint};
 use reviewer_agent::tools::server::{Offer, SessionName, ToolServer};
-use reviewer_agent::tools::{review_names, review_tools};
+use reviewer_agent::tools::{hidden_in_review, review_names, review_tools};
 use reviewer_core::config::ModelChoice;
 use reviewer_core::context::brief;
 use reviewer_core::domain::{CommitSha, FileDiff, PASSES, PassNumber, Score};
@@ -256,7 +256,10 @@ impl Bare {
             .recv_timeout(Duration::from_mins(1))
             .context("OpenCode did not start")?;
         self.healthy().await?;
-        let session = self.post("/session").json(&json!({ "title": "Review" }));
+        let session = self.post("/session").json(&json!({
+            "title": "Review",
+            "permission": profile::denied(&hidden_in_review()),
+        }));
         let session: Value = session.send().await?.error_for_status()?.json().await?;
         let id = session["id"].as_str().context("a session without an id")?;
         let extra = prompts.len() - PASSES.all().count();

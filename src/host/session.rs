@@ -4,6 +4,7 @@
 use reviewer_agent::gateway::{Gateway, SessionRoute};
 use reviewer_agent::opencode::ToolName;
 use reviewer_agent::opencode::{Conversation, Profile, Supervisor};
+use reviewer_agent::tools::hidden_in_review;
 use reviewer_agent::tools::server::SessionName;
 use reviewer_core::config::ModelChoice;
 use reviewer_core::review::Reviewer;
@@ -83,7 +84,8 @@ impl Session {
     ) -> Result<Conversation, String> {
         let (session, reviewer) = (self.name, self.reviewer.id);
         tracing::debug!("the conversation of {session} ({reviewer}) is opened");
-        Conversation::open(sidecar, self.profile.agent(), title).await
+        let hidden = hidden_in_review();
+        Conversation::open(sidecar, self.profile.agent(), title, hidden).await
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::{End, GivenUp, Outcome, PassLog, Progress, Tasks};
 use anyhow::Result;
+use reviewer_agent::tools::hidden_in_fix_check;
 use reviewer_core::context::brief::{FixToCheck, Task};
 use reviewer_core::domain::FileDiff;
 use reviewer_text::count::plural;
@@ -18,7 +19,7 @@ impl Tasks<'_> {
         self.actions.group("Check of fixes");
         let (before, began) = (outcome.used, self.clock.instant());
         let mut progress = Progress::new("check of fixes".into(), began);
-        let checked = match self.conversation.beside().await {
+        let checked = match self.conversation.beside(hidden_in_fix_check()).await {
             Ok(check) => {
                 self.state.tasks += 1;
                 let review = std::mem::replace(self.conversation, check);

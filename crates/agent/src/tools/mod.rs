@@ -8,6 +8,7 @@ mod pass_results;
 mod post_review_comment;
 mod reply_to_thread;
 mod resolve_thread;
+mod schema;
 pub mod server;
 mod tool;
 mod web_fetch;
@@ -21,10 +22,11 @@ use reviewer_core::domain::ThreadId;
 use reviewer_core::review::desk::SharedDesk;
 use reviewer_web::Web;
 use rmcp::model::JsonObject;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The tools of a review.
@@ -48,6 +50,22 @@ pub fn review_names(with_web: bool) -> Vec<ToolName> {
     names.chain(web.map(Tool::full_name)).collect()
 }
 
+/// The tools that the session of a review does not show to the model. The desk refuses them there anyway; hidden, they cost
+/// nothing.
+#[must_use]
+pub fn hidden_in_review() -> Vec<ToolName> {
+    vec![fix_check::TOOL.full_name()]
+}
+
+/// The tools that the session of a check of fixes does not show to the model: all others that work on the desk.
+#[must_use]
+pub fn hidden_in_fix_check() -> Vec<ToolName> {
+    let names = REVIEW_TOOLS.iter().map(Tool::full_name);
+    names
+        .filter(|name| *name != fix_check::TOOL.full_name())
+        .collect()
+}
+
 /// The tools of a review, with what they work on. Without access to the web, its tools do not exist.
 #[must_use]
 pub fn review_tools(desk: &SharedDesk, web: Option<&Arc<Web>>) -> Vec<BoundTool> {
@@ -65,11 +83,26 @@ fn arguments<T: DeserializeOwned>(given: JsonObject, usage: &str) -> Result<T, S
 }
 
 /// A thread id as models write it: a string, or the bare number.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum GivenThread {
     Text(String),
     Number(u64),
+}
+
+/// The model is told of the string alone.
+impl JsonSchema for GivenThread {
+    fn schema_name() -> Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
 }
 
 impl GivenThread {

@@ -1,11 +1,13 @@
 //! The desk: everything the model has said in this run, and what is to become of it. Each tool call is a typed
 //! request, a pure decision, at most one staged effect and a short answer. Nothing here reaches GitHub.
 
+mod author_text;
 mod dispute;
 mod fix_evidence;
 mod repetition;
 mod shared;
 
+pub use author_text::AuthorText;
 pub use dispute::{Claim, Word};
 pub(crate) use fix_evidence::Fix;
 pub use shared::{SharedDesk, Watcher};
@@ -84,6 +86,8 @@ pub struct Entry {
     pub fate: Fate,
     /// Made by a review before this one, which could not post it.
     pub carried: bool,
+    /// True if its body is the text for the author; before the last pass it is the scenario.
+    pub worded: bool,
 }
 
 impl Entry {
@@ -183,6 +187,8 @@ pub struct Desk {
     unchecked: Vec<CommentId>,
     /// Possible repeats that were already pointed out.
     asked: HashSet<(ThreadId, String, Option<u32>)>,
+    /// True if a submission was refused because of texts for the author.
+    texts_refused: bool,
 }
 
 type Answer = Result<String, String>;
@@ -207,6 +213,7 @@ impl Desk {
             still_said: HashMap::new(),
             unchecked: Vec::new(),
             asked: HashSet::new(),
+            texts_refused: false,
         }
     }
 
@@ -318,12 +325,14 @@ impl Desk {
             ThreadId::Provisional(id),
             finding.place()
         );
+        let worded = self.is_last_word(finding.pass);
         self.entries.push(Entry {
             id,
             finding,
             given,
             fate,
             carried: false,
+            worded,
         });
         answer
     }
@@ -337,6 +346,7 @@ impl Desk {
             finding,
             fate: Fate::Staged,
             carried: true,
+            worded: true,
         });
     }
 
@@ -381,8 +391,17 @@ impl Desk {
             .position(|entry| entry.thread_id() == id)
     }
 
-    /// Marks the pass under way as complete.
-    pub fn submit(&mut self, number: u64, summary: &str, claims_blocking: bool) -> Answer {
+    /// Marks the pass under way as complete. `texts`: for the author, in the last pass; those of other passes do not count.
+    pub fn submit(
+        &mut self,
+        number: u64,
+        summary: &str,
+        claims_blocking: bool,
+        texts: &[AuthorText],
+    ) -> Answer {
+        if self.ends_consolidation(number) {
+            self.take_texts(texts)?;
+        }
         let holds_blocking = self
             .entries
             .iter()

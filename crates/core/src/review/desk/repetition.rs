@@ -2,7 +2,7 @@
 //! never said twice.
 
 use super::{Answer, Desk, Entry, Finding};
-use crate::domain::{Role, Status, Thread, ThreadId, Trust};
+use crate::domain::{Status, Thread, ThreadId, Trust};
 use crate::state::rebuild::Remark;
 use crate::state::repeats::{Claim, Likeness};
 
@@ -35,7 +35,7 @@ impl Desk {
     /// The first score stands, unless the consolidation argues a higher one for a finding of this run.
     fn restated(&mut self, id: ThreadId, finding: &Finding, text: &str) -> Answer {
         let given = finding.assessment.score;
-        let consolidates = self.ledger.passes().role(finding.pass) == Some(Role::Consolidation);
+        let consolidates = self.is_last_word(finding.pass);
         let argued = |entry: &&Entry| consolidates && given > entry.given;
         let Some(index) = self.position(id).filter(|i| argued(&&self.entries[*i])) else {
             return Err(format!(
@@ -57,6 +57,7 @@ impl Desk {
             given,
             fate,
             carried: self.entries[index].carried,
+            worded: true,
         };
         Ok(format!("Recorded as {id}, in place of what stood there."))
     }
