@@ -123,7 +123,7 @@ async fn prepare(world: &World, scratch: &Path, desk: &SharedDesk) -> Result<Too
     };
     repository.ensure(&[&base, &head], &remote).await?;
     let diffs = repository.diff(&base, &head).await?;
-    let tree = scratch.join("snapshot");
+    let tree = scratch.join("head");
     std::fs::create_dir(&tree)?;
     let source = SnapshotSource {
         head: &head,
@@ -212,7 +212,7 @@ impl Bare {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
         Ok(Self {
             executable: super::opencode()?,
-            directory: scratch.join("snapshot"),
+            directory: scratch.join("head"),
             environment,
             port: listener.local_addr()?.port(),
             http: Client::builder().no_proxy().build()?,
@@ -258,7 +258,7 @@ impl Bare {
         self.healthy().await?;
         let session = self.post("/session").json(&json!({
             "title": "Review",
-            "permission": profile::denied(&hidden_in_review()),
+            "permission": profile::denied(&hidden_in_review(false)),
         }));
         let session: Value = session.send().await?.error_for_status()?.json().await?;
         let id = session["id"].as_str().context("a session without an id")?;

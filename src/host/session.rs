@@ -8,7 +8,7 @@ use reviewer_agent::tools::hidden_in_review;
 use reviewer_agent::tools::server::SessionName;
 use reviewer_core::config::ModelChoice;
 use reviewer_core::review::Reviewer;
-use reviewer_core::review::desk::SharedDesk;
+use reviewer_core::review::desk::{Desk, SharedDesk};
 use reviewer_core::review::usage::SessionUsage;
 use secrecy::SecretString;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Session {
         })
     }
 
-    /// Opens its conversation in the sidecar.
+    /// Opens its conversation in the sidecar. The model is shown the tools that the desk has a use for.
     pub(crate) async fn converse(
         &self,
         sidecar: &Arc<Supervisor>,
@@ -84,7 +84,8 @@ impl Session {
     ) -> Result<Conversation, String> {
         let (session, reviewer) = (self.name, self.reviewer.id);
         tracing::debug!("the conversation of {session} ({reviewer}) is opened");
-        let hidden = hidden_in_review();
+        let has_threads = |desk: &mut Desk| !desk.subject().threads.is_empty();
+        let hidden = hidden_in_review(self.desk.with(has_threads).unwrap_or(true));
         Conversation::open(sidecar, self.profile.agent(), title, hidden).await
     }
 }

@@ -50,11 +50,13 @@ pub fn review_names(with_web: bool) -> Vec<ToolName> {
     names.chain(web.map(Tool::full_name)).collect()
 }
 
-/// The tools that the session of a review does not show to the model. The desk refuses them there anyway; hidden, they cost
-/// nothing.
+/// The tools that the session of a review does not show to the model, because there is nothing to do with them. Every request
+/// carries the description of a tool that is shown.
 #[must_use]
-pub fn hidden_in_review() -> Vec<ToolName> {
-    vec![fix_check::TOOL.full_name()]
+pub fn hidden_in_review(has_threads: bool) -> Vec<ToolName> {
+    let reply = (!has_threads).then(|| reply_to_thread::TOOL.full_name());
+    let always = [fix_check::TOOL.full_name()];
+    always.into_iter().chain(reply).collect()
 }
 
 /// The tools that the session of a check of fixes does not show to the model: all others that work on the desk.
@@ -138,6 +140,25 @@ mod tests {
         assert_eq!(
             names(true),
             [&of_review[..], &["web_search", "web_fetch"]].concat()
+        );
+    }
+
+    #[test]
+    fn a_session_shows_the_tools_that_it_has_a_use_for() {
+        let names = |hidden: Vec<ToolName>| {
+            let names = hidden.iter().map(ToString::to_string);
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(names(hidden_in_review(true)), ["submit_fix_check"]);
+        assert_eq!(
+            names(hidden_in_review(false)),
+            ["submit_fix_check", "github_reply_to_thread"]
+        );
+        let shown = review_names(true).into_iter();
+        let shown = shown.filter(|name| !hidden_in_fix_check().contains(name));
+        assert_eq!(
+            names(shown.collect()),
+            ["submit_fix_check", "web_search", "web_fetch"]
         );
     }
 

@@ -12,11 +12,10 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 struct Arguments {
     pass_number: u64,
-    /// Checks and results, in one or two sentences.
     summary: String,
     /// A score of 9 or 10 stands.
     has_blocking_issues: bool,
-    #[schemars(description = format!("In pass {}: for each finding that stands, the text for the author.", PASSES.total()))]
+    #[schemars(description = format!("In pass {}, for every finding that stands.", PASSES.total()))]
     texts: Option<Vec<GivenText>>,
 }
 
@@ -71,7 +70,7 @@ mod tests {
         let schema = (TOOL.schema)();
         assert_eq!(
             schema["properties"]["texts"]["description"],
-            "In pass 4: for each finding that stands, the text for the author."
+            "In pass 4, for every finding that stands."
         );
     }
 }

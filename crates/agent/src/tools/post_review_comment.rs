@@ -12,7 +12,6 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 struct Arguments {
     file: String,
-    /// As the diff shows it.
     line: u32,
     /// The scenario; in the last pass, the text for the author.
     body: String,
@@ -33,7 +32,6 @@ struct GivenAssessment {
     finding: String,
     /// The level, and why not one lower.
     assessment: String,
-    /// 1 to 10.
     score: u64,
 }
 
@@ -51,7 +49,7 @@ const USAGE: &str = "{file: string, line: integer, body: string, assessment: {fi
 pub(crate) const TOOL: Tool<SharedDesk> = Tool {
     server: "github",
     name: "post_review_comment",
-    description: "Records a finding and returns its id, such as new-1. Nothing is published before the review ends.",
+    description: "Records a finding, such as new-1. Nothing is published before the review ends.",
     schema: schema::of::<Arguments>,
     is_offered: |_| true,
     redaction: Redaction::WordsAndAnswer,

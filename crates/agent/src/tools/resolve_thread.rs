@@ -20,7 +20,6 @@ struct Arguments {
 struct FixedBy {
     file: String,
     commit: Option<String>,
-    /// The added line that does it, whole.
     quote: Option<String>,
 }
 

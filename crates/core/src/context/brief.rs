@@ -31,8 +31,8 @@ const SYSTEM: &str = include_str!("../prompts/system.md");
 pub const READY: &str = include_str!("../prompts/ready.md");
 const CONTEXT: &str = include_str!("../prompts/context.md");
 
-const COPY: &str = "In your copy of the head, every `AGENTS.md` is the base branch's, what would instruct or configure an \
-agent has `.pr-data` after its name, and links and submodules are a line of text.";
+const COPY: &str = "In your copy, every `AGENTS.md` is the base branch's, other files that instruct or configure agents end \
+in `.pr-data`, and links and submodules are text.";
 const MASKED: &str = " Files that hold secrets show `***` for each value, in the diffs too: judge that and how they \
 are committed, and quote the lines as you see them.";
 
@@ -332,7 +332,7 @@ impl Brief<'_> {
         };
         match self.parts.texts.len() {
             0 | 1 if self.since.is_none() && self.parts.beyond.is_empty() => {
-                "All diffs of this pull request are above.".into()
+                "All diffs are above.".into()
             }
             0 | 1 => format!("{what} stand above."),
             parts => format!(

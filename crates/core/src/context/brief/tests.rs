@@ -72,7 +72,7 @@ fn diff(path: &str, lines: usize) -> (FileDiff, String) {
         hunks: FileDiff::parse_hunks(&hunk).unwrap(),
         ..FileDiff::default()
     };
-    (diff, format!("_pull_request/diffs/{path}.diff"))
+    (diff, format!("_pr/diffs/{path}.diff"))
 }
 
 fn parts_of(diffs: &[(FileDiff, String)]) -> Parts {
@@ -84,7 +84,7 @@ fn with_brief<T>(diffs: &[(FileDiff, String)], act: impl FnOnce(&Brief<'_>) -> T
     let fence = Fence::new("c0ffee".into());
     act(&Brief {
         fence: &fence,
-        folder: "_pull_request",
+        folder: "_pr",
         left_out: &[("too large".into(), 1), ("may hold secrets".into(), 3)],
         title: "Pages\n# Not a heading",
         body: "Cuts lists into pages.",
@@ -263,10 +263,10 @@ fn hostile(act: impl FnOnce(&Brief<'_>)) {
         body: HOSTILE,
         ours: false,
     };
-    let diffs = [(diff, "_pull_request/diffs/x.diff".into())];
+    let diffs = [(diff, "_pr/diffs/x.diff".into())];
     act(&Brief {
         fence: &fence,
-        folder: "_pull_request",
+        folder: "_pr",
         left_out: &[],
         title: HOSTILE,
         body: HOSTILE,
