@@ -15,9 +15,6 @@ pub fn run() -> Result<String> {
     let course = Course::open(Size::Small);
     let measured = ours::run(&course, &course.opened())?;
     let requests = &measured.requests;
-    if let Ok(p) = std::env::var("H3_DUMP") {
-        std::fs::write(p, serde_json::to_string(requests)?)?;
-    }
     let first = requests.first().context("the model was never asked")?;
     let mut out = format!(
         "The small pull request, opened: {} requests, {} findings\n\n\

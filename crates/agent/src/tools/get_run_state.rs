@@ -58,7 +58,6 @@ fn call(desk: &mut Desk, _: JsonObject) -> Answer {
         "threads": threads,
         "metadata": {
             "head": subject.head.as_str(),
-            "base": subject.base.as_str(),
             "pass": pass,
             "files": files,
             "recorded": recorded,

@@ -359,9 +359,9 @@ impl Brief<'_> {
         self.listed_findings(entries, place)
     }
 
-    fn listed_findings(&self, entries: &[Entry], line: impl Fn(&Entry) -> String) -> String {
+    fn listed_findings(&self, entries: &[Entry], shown: impl Fn(&Entry) -> String) -> String {
         let live = entries.iter().filter(|entry| entry.is_live());
-        let live: Vec<String> = live.map(line).collect();
+        let live: Vec<String> = live.map(shown).collect();
         if live.is_empty() {
             return "Findings recorded so far: none.".into();
         }

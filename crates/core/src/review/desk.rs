@@ -187,7 +187,9 @@ pub struct Desk {
     unchecked: Vec<CommentId>,
     /// Possible repeats that were already pointed out.
     asked: HashSet<(ThreadId, String, Option<u32>)>,
-    /// True if a submission was refused because of texts for the author.
+    /// The texts for the author, until the last pass is submitted.
+    texts: HashMap<ThreadId, String>,
+    /// True if a submission was refused because of them.
     texts_refused: bool,
 }
 
@@ -213,6 +215,7 @@ impl Desk {
             still_said: HashMap::new(),
             unchecked: Vec::new(),
             asked: HashSet::new(),
+            texts: HashMap::new(),
             texts_refused: false,
         }
     }
@@ -412,6 +415,7 @@ impl Desk {
             claims_blocking,
             holds_blocking,
         })?;
+        self.put_texts();
         if self.ledger.current().is_none() {
             self.submitted = self.entries.len();
         }

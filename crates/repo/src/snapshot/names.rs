@@ -406,7 +406,7 @@ mod tests {
     fn our_folder_steps_aside() {
         let mut names = Names::default();
         assert_eq!(names.own_folder(), "_pr");
-        names.place(b"_Pull_Request/x").unwrap();
+        names.place(b"_PR/x").unwrap();
         assert_eq!(names.own_folder(), "_pr-2");
     }
 

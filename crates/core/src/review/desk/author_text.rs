@@ -25,18 +25,23 @@ impl Desk {
         matches!(under_way, Some(Stage::Pass(pass)) if self.is_last_word(pass) && u64::from(pass.get()) == number)
     }
 
-    /// Puts the texts in place of the recorded words. What is missing or wrong is refused once; after that, a finding keeps
-    /// the words that were recorded.
+    /// Keeps the texts until the pass is submitted. What is missing or wrong is refused once; after that, a finding without a
+    /// text keeps the words that were recorded.
     pub(super) fn take_texts(&mut self, texts: &[AuthorText]) -> Result<(), String> {
         let mut faults: Vec<String> = Vec::new();
         for text in texts {
-            faults.extend(self.take_text(text).err());
+            match self.judged(text) {
+                Ok(body) => drop(self.texts.insert(text.thread, body)),
+                Err(fault) => faults.push(fault),
+            }
         }
         let missing: Vec<String> = self
             .entries
             .iter()
             .filter(|entry| entry.is_live() && !entry.worded)
-            .map(|entry| entry.thread_id().to_string())
+            .map(Entry::thread_id)
+            .filter(|thread| !self.texts.contains_key(thread))
+            .map(|thread| thread.to_string())
             .collect();
         if !missing.is_empty() {
             faults.push(format!(
@@ -53,19 +58,28 @@ impl Desk {
         ))
     }
 
-    fn take_text(&mut self, text: &AuthorText) -> Result<(), String> {
+    /// Puts the texts in place of the recorded words.
+    pub(super) fn put_texts(&mut self) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.is_live()) {
+            if let Some(body) = self.texts.remove(&entry.thread_id()) {
+                entry.finding.body = body;
+                entry.worded = true;
+            }
+        }
+    }
+
+    /// The text as it is kept, or what is wrong with it.
+    fn judged(&self, text: &AuthorText) -> Result<String, String> {
         let AuthorText { thread, body } = text;
-        let body = body.trim();
-        let entry = self.position(*thread).map(|index| &mut self.entries[index]);
+        let entry = self.position(*thread).map(|index| &self.entries[index]);
         let Some(entry) = entry.filter(|entry| entry.is_live()) else {
             return Err(format!(
                 "{thread} is no finding of this review that stands."
             ));
         };
+        let body = body.trim();
         check(entry, body)?;
-        body.clone_into(&mut entry.finding.body);
-        entry.worded = true;
-        Ok(())
+        Ok(body.to_owned())
     }
 }
 
@@ -140,6 +154,7 @@ mod tests {
              their text. Then submit it again, with these in `texts`; the other texts are kept."
         );
         assert!(!desk.ledger.is_finished(pass(4)));
+        assert_eq!(bodies(&desk)[1], "Name is too generic here. Fix it.");
         desk.submit(4, "Done.", false, &[]).unwrap();
         assert!(desk.ledger.is_finished(pass(4)));
         assert_eq!(
@@ -166,8 +181,8 @@ mod tests {
             let fault = format!("{id} is no finding of this review that stands.");
             assert!(refused.contains(&fault), "{refused}");
         }
-        assert_eq!(desk.entries()[0].finding.body, "It starts at two.");
         desk.submit(4, "Done.", false, &[]).unwrap();
+        assert_eq!(desk.entries()[0].finding.body, "It starts at two.");
         assert_eq!(
             desk.entries()[1].fate,
             Fate::Withdrawn("It reads well.".into())
