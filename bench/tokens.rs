@@ -10,29 +10,45 @@ use std::fmt::Write as _;
 /// Bytes that make a token, as everywhere in this benchmark.
 const BYTES: usize = 4;
 
-/// The first review of the smallest pull request, taken apart.
+/// The totals of all pull requests, and the first review of the smallest one taken apart.
 pub fn run() -> Result<String> {
-    let course = Course::open(Size::Small);
-    let measured = ours::run(&course, &course.opened())?;
-    let requests = &measured.requests;
+    let mut out =
+        String::from("pull request       requests  findings     input  uncached     first\n");
+    let mut smallest = None;
+    for size in Size::ALL {
+        let course = Course::open(size);
+        let opened = ours::run(&course, &course.opened())?;
+        let pushed = ours::run(&course, &course.push())?;
+        for (event, measured) in [("opened", &opened), ("pushed", &pushed)] {
+            let name = format!("{size:?}, {event}");
+            let requests = &measured.requests;
+            let figures = [
+                requests.len(),
+                measured.findings,
+                prefix::all(requests) / BYTES,
+                prefix::new(requests) / BYTES,
+                prefix::all(&requests[..1.min(requests.len())]) / BYTES,
+            ];
+            let figures: String = figures.iter().map(|one| format!("{one:>10}")).collect();
+            let _ = writeln!(out, "{name:<17}{figures}");
+        }
+        smallest.get_or_insert(opened);
+    }
+    let smallest = smallest.context("no pull request")?;
+    parts(&mut out, &smallest.requests)?;
+    Ok(out)
+}
+
+/// The parts of the first request, and what the last one has besides.
+fn parts(out: &mut String, requests: &[Value]) -> Result<()> {
     let first = requests.first().context("the model was never asked")?;
-    let mut out = format!(
-        "The small pull request, opened: {} requests, {} findings\n\n\
-         input tokens              {:>8}\n\
-         input tokens, uncached    {:>8}\n\
-         first request             {:>8}\n",
-        requests.len(),
-        measured.findings,
-        prefix::all(requests) / BYTES,
-        prefix::new(requests) / BYTES,
-        prefix::all(&requests[..1]) / BYTES,
-    );
+    out.push_str("\nthe first request of the small one\n");
     for tool in first["tools"].as_array().into_iter().flatten() {
         let name = tool["function"]["name"].as_str().unwrap_or_default();
-        line(&mut out, &format!("tool {name}"), tool.to_string().len());
+        line(out, &format!("tool {name}"), tool.to_string().len());
     }
     for message in first["messages"].as_array().into_iter().flatten() {
-        sections(&mut out, message);
+        sections(out, message);
     }
     let last = requests.last().context("the model was never asked")?;
     let after = last["messages"].as_array().into_iter().flatten().skip(2);
@@ -40,9 +56,9 @@ pub fn run() -> Result<String> {
     for role in ["user", "assistant", "tool"] {
         let of_role = after.clone().filter(|message| message["role"] == role);
         let bytes = of_role.map(|message| message.to_string().len()).sum();
-        line(&mut out, role, bytes);
+        line(out, role, bytes);
     }
-    Ok(out)
+    Ok(())
 }
 
 /// The parts of a message, by their headings.

@@ -391,9 +391,7 @@ fn rigour(sensitivity: Sensitivity) -> &'static str {
              data, and every authorisation."
         }
         Sensitivity::Moderate => "Check what outside input can reach and who may call what.",
-        Sensitivity::Low => {
-            "Little is at stake: report what is exploitable as it stands, and nothing theoretical."
-        }
+        Sensitivity::Low => "Little is at stake: look first for what is exploitable as it stands.",
     }
 }
 
