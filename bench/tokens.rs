@@ -29,8 +29,11 @@ pub fn run() -> Result<String> {
                 prefix::new(requests) / BYTES,
                 prefix::all(&requests[..1.min(requests.len())]) / BYTES,
             ];
-            let figures: String = figures.iter().map(|one| format!("{one:>10}")).collect();
-            let _ = writeln!(out, "{name:<17}{figures}");
+            let _ = write!(out, "{name:<17}");
+            for figure in figures {
+                let _ = write!(out, "{figure:>10}");
+            }
+            out.push('\n');
         }
         smallest.get_or_insert(opened);
     }
