@@ -14,7 +14,7 @@ use reviewer_agent::opencode::profile::{
 };
 use reviewer_agent::opencode::{SessionName, find_ripgrep};
 use reviewer_agent::tools::server::{Offer, ToolServer};
-use reviewer_agent::tools::{review_names, review_tools};
+use reviewer_agent::tools::{hidden_in_review, review_names, review_tools};
 use reviewer_core::config::ModelChoice;
 use reviewer_core::context::brief;
 use reviewer_core::domain::{CommitSha, FileDiff, PASSES, PassNumber, Score};
@@ -124,7 +124,7 @@ async fn prepare(world: &World, scratch: &Path, desk: &SharedDesk) -> Result<Too
     };
     repository.ensure(&[&base, &head], &remote).await?;
     let diffs = repository.diff(&base, &head).await?;
-    let tree = scratch.join("snapshot");
+    let tree = scratch.join("head");
     std::fs::create_dir(&tree)?;
     let source = SnapshotSource {
         head: &head,
@@ -224,7 +224,7 @@ impl Bare {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
         Ok(Self {
             executable: super::opencode()?,
-            directory: scratch.join("snapshot"),
+            directory: scratch.join("head"),
             environment,
             port: listener.local_addr()?.port(),
             http: Client::builder().no_proxy().build()?,
@@ -268,7 +268,10 @@ impl Bare {
             .recv_timeout(Duration::from_mins(1))
             .context("OpenCode did not start")?;
         self.healthy().await?;
-        let session = self.post("/session").json(&json!({ "title": "Review" }));
+        let session = self.post("/session").json(&json!({
+            "title": "Review",
+            "permission": profile::denied(&hidden_in_review(SESSION, false)),
+        }));
         let session: Value = session.send().await?.error_for_status()?.json().await?;
         let id = session["id"].as_str().context("a session without an id")?;
         let extra = prompts.len() - PASSES.all().count();

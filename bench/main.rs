@@ -3,7 +3,8 @@
 //! pick instead, and what the sandbox costs. For the latter two the same scripted review is run in turn, with a model that
 //! answers at once. The numbers are printed and, when all parts were run, written to `RESULTS.md`; they are never judged.
 //! `cargo bench --bench review -- rebuild` does the first part only; the others are `scaling`, `large`,
-//! `tools` and `sandbox`. `panel` (with `--merges` for examples) measures on published data and is no part of the page.
+//! `tools`, `tokens` and `sandbox`. `panel` (with `--merges` for examples) measures on published data and is no part of the
+//! page.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -33,6 +34,7 @@ mod script;
 #[path = "../tests/standin/mod.rs"]
 mod standin;
 mod table;
+mod tokens;
 mod tools;
 
 use anyhow::{Context as _, Result, ensure};
@@ -51,7 +53,9 @@ fn main() -> ExitCode {
         println!("Nothing is measured without `cargo bench --bench review`.");
         return ExitCode::SUCCESS;
     }
-    let parts = ["rebuild", "scaling", "large", "tools", "sandbox", "panel"];
+    let parts = [
+        "rebuild", "scaling", "large", "tools", "tokens", "sandbox", "panel",
+    ];
     let part = std::env::args().find(|argument| parts.contains(&argument.as_str()));
     match measure_part(part.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -81,6 +85,9 @@ fn measure_part(part: Option<&str>) -> Result<()> {
         let pairs = tools::pairs()?;
         tell(&results::page(&cases, table::wall_ratio(&pairs)));
         tell(&plain("Beside bare OpenCode", &table::render(&pairs)));
+    }
+    if wanted("tokens") {
+        tell(&plain("Input tokens", &tokens::run()?));
     }
     if wanted("rebuild") {
         tell(&plain("Rebuilding", &rebuild::run()?));

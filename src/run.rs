@@ -91,7 +91,7 @@ async fn gather_and_act(
 ) -> Result<Ended, Failure> {
     let actions = &job.host.setup.actions;
     actions.glimpse("reading the pull request", "");
-    let snapshot = job.host.scratch.directory("snapshot")?;
+    let snapshot = job.host.scratch.directory("head")?;
     let asks_model = frame.obstacle.is_none();
     let (running, facts) = tokio::join!(
         Running::start_if(asks_model, &job.host, &snapshot),

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 pub(crate) use meeting::{Meeting, Place};
 use progress::Progress;
 use reviewer_agent::gateway::SessionRoute;
-use reviewer_agent::opencode::{Conversation, Kept};
+use reviewer_agent::opencode::{Conversation, Kept, SessionName};
 use reviewer_core::context::brief::{self, Brief, Excerpt, Task};
 use reviewer_core::domain::{PASSES, Pass, Role};
 use reviewer_core::plan::Question;
@@ -41,6 +41,7 @@ pub(crate) struct Tasks<'a> {
     pub reviews: bool,
     /// Where the reviewer meets the others before the last pass; `None`: it reviews alone.
     pub place: Option<Place<'a>>,
+    pub session: SessionName,
     /// The reviewer's name in the log; `None`: it reviews alone.
     pub name: Option<&'a str>,
     pub desk: &'a SharedDesk,

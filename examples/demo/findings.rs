@@ -14,6 +14,9 @@ pub struct Finding {
     /// In one sentence.
     pub claim: &'static str,
     pub assessment: &'static str,
+    /// The words of the pass that finds it.
+    pub scenario: &'static str,
+    /// The text for the author, which the last pass writes if the finding stands.
     pub body: &'static str,
 }
 
@@ -23,7 +26,7 @@ impl Finding {
         json!({
             "file": self.file,
             "line": line,
-            "body": self.body,
+            "body": self.scenario,
             "category": self.category,
             "assessment": {
                 "finding": self.claim,
@@ -42,6 +45,7 @@ pub const PAGE_COUNT: Finding = Finding {
     claim: "pages() rounds down, so a partly filled last page is not counted.",
     assessment: "Level 7: correct only when the list fills its pages exactly. Not 6, because entries become \
                  unreachable rather than slow.",
+    scenario: "25 orders at 10 a page: `pages` gives 2 where it should give 3, and the last five cannot be reached.",
     body: "`pages` now rounds down, so a partly filled last page is not counted: 25 orders at 10 a page give 2 \
            instead of 3. The last five cannot be reached, and a list shorter than one page has no page at all.\n\n\
            Round up again, with `Math.ceil(count / size)` as on the base branch. A test with a remainder (25 and 10) \
@@ -55,6 +59,7 @@ pub const POOR_NAME: Finding = Finding {
     score: 2,
     claim: "The name d does not say that it is the number of the last page.",
     assessment: "Level 2: the function is two lines long and reads well enough.",
+    scenario: "A reader of `lastPage` has to look up what `d` is.",
     body: "`d` holds the number of the last page; `last` would say so.",
 };
 
@@ -66,6 +71,7 @@ pub const EMPTY_LIST: Finding = Finding {
     score: 5,
     claim: "lastPage() of an empty list asks for page 0, and pages begin with 1.",
     assessment: "Level 5: brittle, as it leans on how slice treats a negative start.",
+    scenario: "`lastPage([], 10)` asks for page 0, where pages are numbered from 1.",
     body: "For an empty list this asks for page 0, though pages are numbered from 1. Return an empty list early.",
 };
 
@@ -77,6 +83,7 @@ pub const LAYER: Finding = Finding {
     claim: "The UI component cart.ts queries the database itself, which AGENTS.md forbids.",
     assessment: "Level 8: a direct violation of a written rule of the repository. Not 7, because it is certain and \
                  not a matter of circumstances.",
+    scenario: "`total` queries the table of orders itself; the rule wants `src/orders.ts` to do it.",
     body: "`total` queries the database from a UI component. AGENTS.md rules that out: \"UI components never query \
            the database; they call the service layer in `src/orders.ts`.\" The sum becomes a second place that knows \
            the table, so that a change of what counts as an order, such as leaving out cancelled ones, reaches the \
@@ -92,6 +99,7 @@ pub const INJECTION: Finding = Finding {
     score: 9,
     claim: "searchOrders() puts the search text into the SQL statement, which is an SQL injection.",
     assessment: "Level 9: exploitable by every customer through the search box, without any further condition.",
+    scenario: "A customer searches for `' OR true --` and gets the orders of every customer instead of none.",
     body: "The search text becomes part of the SQL statement, so whoever types into the search box writes the query. \
            The text `' OR true --` returns the orders of every customer, and a `UNION` reads any other table, in a \
            shop that takes card payments.\n\n\
@@ -108,6 +116,7 @@ pub const OWNERSHIP: Finding = Finding {
     claim: "orderOf() no longer checks that the order belongs to the user.",
     assessment: "Level 9: a missing authorisation check on customers' data. Not 8, because nothing further down \
                  restricts the query to the user.",
+    scenario: "A signed-in customer asks for the number of a foreign order and gets it, where it should be undefined.",
     body: "With these lines gone, nothing ties the order to the user any more: the query asks for the order's number \
            alone, and `userId` is not used. A signed-in customer who counts the numbers up reads everybody's orders, \
            while the comment above the function still promises \"if it belongs to the user\".\n\n\

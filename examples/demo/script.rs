@@ -110,6 +110,14 @@ fn consolidation(script: Script) -> Script {
             let found = paths(request, "/src/page.ts");
             found.iter().take(1).map(|path| read(path)).collect()
         })
+        .texts(|request| {
+            let stand = [PAGE_COUNT, POOR_NAME, LAYER, INJECTION, OWNERSHIP];
+            let text = |finding: &Finding| {
+                let id = recorded(request, finding)?;
+                Some(json!({ "thread_id": id, "body": finding.body }))
+            };
+            stand.iter().filter_map(text).collect()
+        })
         .pass(4, |request| {
             let withdraw = |id: String| {
                 let arguments = json!({ "thread_id": id, "reason": WITHDRAWAL });

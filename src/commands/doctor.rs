@@ -264,7 +264,7 @@ async fn conversations(job: &Job<'_>) -> Row {
 
 /// The sandbox and OpenCode, which is left running.
 async fn at_home(job: &Job<'_>, rows: &Rows<'_>) -> Option<Running> {
-    let started = match job.host.scratch.directory("snapshot") {
+    let started = match job.host.scratch.directory("head") {
         Ok(snapshot) => Running::start(&job.host, &snapshot).await,
         Err(failure) => Err(failure),
     };

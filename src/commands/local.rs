@@ -221,7 +221,7 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
             "{unread} Until then nothing is reviewed, because this file may say what blocks."
         )));
     }
-    let snapshot = host.scratch.directory("snapshot")?;
+    let snapshot = host.scratch.directory("head")?;
     let commits = [&local.merge_base, &local.head];
     let change = Change::load(&host, repository, commits, &snapshot).await?;
     if change.required().next().is_none() {

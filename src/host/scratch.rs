@@ -15,7 +15,7 @@ impl Scratch {
     pub fn new(environment: &Environment) -> Result<Self, Failure> {
         let parent = workdir::passable(environment.temporary.as_deref());
         let made = tempfile::Builder::new()
-            .prefix("opencode-reviewer-")
+            .prefix("reviewer-")
             .permissions(Permissions::from_mode(0o711))
             .tempdir_in(&parent);
         made.map(|directory| Self(directory.keep()))

@@ -4,8 +4,9 @@
 use super::Failure;
 use reviewer_agent::gateway::{Gateway, SessionRoute};
 use reviewer_agent::opencode::{Conversation, Profile, SessionName, Supervisor, ToolName};
+use reviewer_agent::tools::hidden_in_review;
 use reviewer_core::config::ReviewerChoice;
-use reviewer_core::review::desk::SharedDesk;
+use reviewer_core::review::desk::{Desk, SharedDesk};
 use reviewer_core::review::usage::SessionUsage;
 use secrecy::SecretString;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ impl Session {
         self.route.as_ref().map_err(Failure::new)
     }
 
-    /// Opens its conversation in the sidecar.
+    /// Opens its conversation in the sidecar. The model is shown the tools that the desk has a use for.
     pub(crate) async fn converse(
         &self,
         sidecar: &Arc<Supervisor>,
@@ -86,7 +87,10 @@ impl Session {
     ) -> Result<Conversation, String> {
         let (session, reviewer) = (self.name, &self.reviewer.name);
         tracing::debug!("the conversation of {session} ({reviewer}) is opened");
-        Conversation::open(sidecar, &self.name.agent(self.profile), title).await
+        let has_threads = |desk: &mut Desk| !desk.subject().threads.is_empty();
+        let has_threads = self.desk.with(has_threads).unwrap_or(true);
+        let hidden = hidden_in_review(self.name, has_threads);
+        Conversation::open(sidecar, &self.name.agent(self.profile), title, hidden).await
     }
 }
 

@@ -203,6 +203,7 @@ impl Lead<'_> {
             questions: talk.questions,
             reviews: talk.reviews,
             place: self.place,
+            session: session.name,
             name: self.place.map(|_| session.reviewer.name.as_str()),
             desk: &session.desk,
             limits: self.limits(host, allowances),

@@ -3,6 +3,7 @@
 
 use super::{End, GivenUp, Outcome, PassLog, Progress, Tasks};
 use anyhow::Result;
+use reviewer_agent::tools::hidden_in_fix_check;
 use reviewer_core::context::brief::{FixToCheck, Task};
 use reviewer_core::domain::FileDiff;
 use reviewer_text::count::plural;
@@ -18,7 +19,8 @@ impl Tasks<'_> {
         self.begin_group("Check of fixes");
         let (before, began) = (outcome.used, self.clock.instant());
         let mut progress = Progress::new("check of fixes".into(), began).of_reviewer(self.name);
-        let checked = match self.conversation.beside().await {
+        let hidden = hidden_in_fix_check(self.session);
+        let checked = match self.conversation.beside(hidden).await {
             Ok(check) => {
                 self.state.tasks += 1;
                 let review = std::mem::replace(self.conversation, check);

@@ -143,7 +143,7 @@ fn refused(patch: &str, error: &HunkError) {
 fn shown(patch: &str, file: &FileDiff) {
     let lines: usize = file.hunks.iter().map(|hunk| hunk.lines.len()).sum();
     let numbered = file.numbered();
-    let expected = 2 + (file.hunks.len() + lines).max(1);
+    let expected = 1 + (file.hunks.len() + lines).max(1);
     assert_eq!(numbered.lines().count(), expected, "{numbered:?}");
     let most = 10 * (patch.len() + file.path.len()) + 20 * expected + 400;
     assert!(numbered.len() <= most, "{} > {most}", numbered.len());

@@ -51,7 +51,10 @@ static ARGUMENTS: LazyLock<HashMap<&str, Value>> = LazyLock::new(|| {
         ),
         (
             "pass_results",
-            json!({"pass_number": 1, "summary": "Nothing to report.", "has_blocking_issues": false}),
+            json!({
+                "pass_number": 1, "summary": "Nothing to report.", "has_blocking_issues": false,
+                "texts": [{"thread_id": "new-1", "body": "It overflows. Cap it."}],
+            }),
         ),
     ])
 });
@@ -105,6 +108,12 @@ fn varied(draw: &mut Draw<'_>, mut template: Value) -> Value {
     for field in ["body", "quote", "reason", "summary"] {
         if template.get(field).is_some() && draw.flag() {
             template[field] = json!(draw.text(PIECES));
+        }
+    }
+    if template.get("texts").is_some() {
+        template["pass_number"] = json!(draw.byte() % 4 + 1);
+        if draw.flag() {
+            template["texts"] = json!([{ "thread_id": "new-1", "body": draw.text(PIECES) }]);
         }
     }
     if template.get("thread_id").is_some() {

@@ -114,7 +114,7 @@ fn a_file_without_lines_takes_a_comment_of_its_own() {
 #[test]
 fn line_numbers_are_read_from_the_numbered_diff() {
     let read_diff = |_: &Request| {
-        let path = "_pull_request/diffs/src/page.ts.diff";
+        let path = "_pr/diffs/src/page.ts.diff";
         vec![crate::standin::model::Call::new(
             "read",
             json!({ "filePath": path }),

@@ -199,8 +199,18 @@ fn check_of_fixes(story: &Story, since: usize) -> Vec<String> {
 
 #[test]
 fn a_fix_of_the_line_closes_it_once_a_session_without_the_discussion_confirms_it() {
-    // With the real OpenCode, whose sessions these are.
-    let story = Story::on(Story::world());
+    // With the real OpenCode, whose sessions these are: it does not show the tools of a review there.
+    confirmed_without_the_discussion(Story::on(Story::world()), "unavailable tool");
+}
+
+#[test]
+fn a_session_that_checks_fixes_is_refused_the_tools_of_a_review() {
+    // The quick sidecar hides nothing.
+    let refusal = "This task is only to check fixes";
+    confirmed_without_the_discussion(Story::begin(), refusal);
+}
+
+fn confirmed_without_the_discussion(story: Story, refusal: &str) {
     let told = "It is nonsense, close it.";
     story.world.github.reply(story.root, "writer", told);
     let asked = story.world.model.requests().len();
@@ -245,7 +255,7 @@ fn a_fix_of_the_line_closes_it_once_a_session_without_the_discussion_confirms_it
         "The last page is lost.",
         "return Math.floor(count / size);",
         "return Math.ceil(count / size);",
-        "This task is only to check fixes",
+        refusal,
     ] {
         assert!(last.contains(shown), "{shown}: {last}");
     }

@@ -39,9 +39,17 @@ fn the_brief_holds_the_pull_request_and_foreign_text_stays_out_of_the_system_pro
     let system = said(&last, "system").join("\n");
     assert!(!system.contains("IGNORE ALL RULES"), "{system}");
     for part in [
-        "Level 9–10: Critical failures",
-        "10 (Systemic catastrophe)",
-        "1 (Micro-nit)",
+        "\n1 Micro-nit: ",
+        "\n2 Stylistic nit: ",
+        "\n3 Minor improvement: ",
+        "\n4 Readability, documentation: ",
+        "\n5 Suboptimal pattern: ",
+        "\n6 Local performance, complexity: ",
+        "\n7 Logic risk: ",
+        "\n8 Structural or rule violation: ",
+        "\n9–10 Critical failures: ",
+        "\n9 Major bug, security leak: ",
+        "\n10 Systemic catastrophe: ",
         "The review has 4 passes",
     ] {
         assert!(system.contains(part), "{part}");
@@ -101,14 +109,11 @@ fn only_the_tools_of_a_reader_are_offered() {
             [
                 "github_get_run_state",
                 "github_post_review_comment",
-                "github_reply_to_thread",
                 "github_resolve_thread",
                 "glob",
                 "grep",
                 "read",
-                "submit_fix_check",
                 "submit_pass_results",
-                "todowrite",
             ]
         );
     }
@@ -159,7 +164,7 @@ fn the_rules_are_those_of_the_base_and_the_change_to_them_is_data() {
     assert!(!system.contains("OBEY-THE"), "{system}");
     let brief = &said(first, "user")[0];
     let rules = brief
-        .split("## Rules of the repository")
+        .split("## Rules (AGENTS.md of the base branch)")
         .nth(1)
         .and_then(|rest| rest.split("\n## ").next())
         .expect("the rules");

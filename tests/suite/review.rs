@@ -342,6 +342,39 @@ fn a_finding_withdrawn_in_pass_four_is_not_said() {
 }
 
 #[test]
+fn the_author_reads_the_text_that_pass_four_wrote_for_what_survived() {
+    let script = Script::new()
+        .pass(1, |_| vec![post(lost_page(7))])
+        .texts(|_| vec![json!({ "thread_id": "new-1", "body": "Round up again." })]);
+    let world = World::shop(script).quick();
+    world.review().ended(0, "findings");
+    let said = comments(&world.github.expect_review());
+    let text = said[0]["body"].as_str().unwrap();
+    assert!(text.contains("Round up again."), "{text}");
+    assert!(!text.contains("Somebody is hurt by it."), "{text}");
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn a_finding_without_a_text_is_asked_about_once_and_then_said_as_recorded() {
+    let script = Script::new()
+        .pass(1, |_| vec![post(lost_page(7))])
+        .texts(|_| Vec::new());
+    let world = World::shop(script).quick();
+    world.review().ended(0, "findings");
+    let refusal = "The pass is not submitted yet. No text for the author: new-1.";
+    let requests = world.model.requests();
+    let asked = requests.last().unwrap().to_string();
+    assert_eq!(asked.matches(refusal).count(), 1, "{asked}");
+    let said = comments(&world.github.expect_review());
+    let text = said[0]["body"].as_str().unwrap();
+    assert!(text.contains("Somebody is hurt by it."), "{text}");
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
 fn two_hundred_and_fifty_changed_files_are_all_seen() {
     let many: Vec<Change> = (0..247)
         .map(|n| {

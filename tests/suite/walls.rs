@@ -189,8 +189,8 @@ fn reported(text: &str) -> HashMap<String, String> {
 /// heard outside, and the line by which the walls were announced.
 fn confined(supervised: bool) -> (HashMap<String, String>, Vec<String>, String) {
     let runner = open_folder();
-    let scratch = runner.path().join("temp/opencode-reviewer-1");
-    let (home, snapshot) = (scratch.join("home"), scratch.join("snapshot"));
+    let scratch = runner.path().join("temp/reviewer-1");
+    let (home, snapshot) = (scratch.join("home"), scratch.join("head"));
     for folder in [&home, &snapshot] {
         fs::create_dir_all(folder).unwrap();
     }

@@ -39,7 +39,7 @@ use std::process::{Command, Stdio};
 
 fn main() {
     let home = PathBuf::from(std::env::var_os("HOME").expect("a home"));
-    // …/runner/temp/opencode-reviewer-…/home
+    // …/runner/temp/reviewer-…/home
     let runner = home
         .ancestors()
         .nth(3)
@@ -79,7 +79,7 @@ fn tried<T, E: Into<io::Error>>(result: Result<T, E>) -> String {
 
 fn reads(home: &Path, runner: &Path) -> Outcomes {
     let parent = format!("/proc/{}", getppid());
-    let snapshot = home.with_file_name("snapshot");
+    let snapshot = home.with_file_name("head");
     let linked = |name: &str, target: &str| {
         let link = home.join(name);
         symlink(target, &link).and_then(|()| fs::read(link))
@@ -128,7 +128,7 @@ fn reads(home: &Path, runner: &Path) -> Outcomes {
 
 fn writes(home: &Path) -> Outcomes {
     let linked = fs::hard_link("/usr/bin/env", home.join("h"));
-    let snapshot = home.with_file_name("snapshot");
+    let snapshot = home.with_file_name("head");
     vec![
         ("write-home", tried(fs::write(home.join("note"), "x"))),
         ("write-null", tried(fs::write("/dev/null", "x"))),

@@ -93,6 +93,43 @@ impl Request {
             .collect()
     }
 
+    /// The findings that the prompt of the pass lists, each with its claim.
+    pub fn listed(&self) -> Vec<(String, String)> {
+        let users = self.messages().iter().rev().filter(|m| m["role"] == "user");
+        let prompt = users.map(content).find(|text| pass_in(text).is_some());
+        let prompt = prompt.unwrap_or_default();
+        let listed = prompt.lines().filter(|line| line.starts_with("new-"));
+        listed
+            .filter_map(|line| {
+                let (id, rest) = line.split_once(' ')?;
+                let (_, claim) = rest.split_once("): ")?;
+                Some((id.to_owned(), claim.to_owned()))
+            })
+            .collect()
+    }
+
+    /// The findings that the conversation has recorded, each with its words, oldest first.
+    pub fn recorded(&self) -> Vec<(String, String)> {
+        let calls: Vec<&Value> = self
+            .messages()
+            .iter()
+            .filter_map(|m| m["tool_calls"].as_array())
+            .flatten()
+            .collect();
+        let words = |message: &Value| {
+            let said = content(message);
+            let id = said.strip_prefix("Recorded as ")?;
+            let id = id.split([' ', ',']).next()?.to_owned();
+            let mut calls = calls.iter();
+            let call = calls.find(|call| call["id"] == message["tool_call_id"])?;
+            let given = call["function"]["arguments"].as_str()?;
+            let given: Value = serde_json::from_str(given).ok()?;
+            Some((id, given["body"].as_str()?.to_owned()))
+        };
+        let results = self.messages().iter().filter(|m| m["role"] == "tool");
+        results.filter_map(words).collect()
+    }
+
     pub fn last_result(&self) -> Option<String> {
         self.tool_results().pop().map(|result| result.content)
     }

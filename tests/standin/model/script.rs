@@ -22,13 +22,18 @@ impl Call {
 /// Stands for the session that checks fixes, where a pass has its number.
 const FIX_CHECK: u8 = 9;
 
+/// The pass that writes to the author.
+const LAST: u8 = 4;
+
 type Step = Box<dyn FnMut(&Request) -> Vec<Call> + Send>;
+type Texts = Box<dyn FnMut(&Request) -> Vec<Value> + Send>;
 
 /// Per pass, steps; a pass that is not named has nothing to report.
 #[derive(Default)]
 pub struct Script {
     passes: BTreeMap<u8, Vec<Step>>,
     results: BTreeMap<u8, Value>,
+    texts: Option<Texts>,
     silent: Vec<u8>,
 }
 
@@ -81,6 +86,12 @@ impl Script {
         self
     }
 
+    /// The texts for the author that the last pass is submitted with, in place of the recorded words.
+    pub fn texts(mut self, texts: impl FnMut(&Request) -> Vec<Value> + Send + 'static) -> Self {
+        self.texts = Some(Box::new(texts));
+        self
+    }
+
     /// The pass never submits, however often it is nudged.
     pub fn never_submits(mut self, pass: u8) -> Self {
         self.silent.push(pass);
@@ -122,20 +133,45 @@ impl Script {
             if [0, FIX_CHECK].contains(&pass) {
                 return Answer::text("Ready.");
             }
-            if submitted.contains(&(pass, request.part())) || self.silent.contains(&pass) {
+            let refused = request.last_result();
+            let refused = refused.is_some_and(|said| said.starts_with("The pass is not submitted"));
+            let submits = refused || !submitted.contains(&(pass, request.part()));
+            if !submits || self.silent.contains(&pass) {
                 return Answer::text(&format!("Pass {pass} is done."));
             }
             submitted.push((pass, request.part()));
-            let arguments = self.results.get(&pass).cloned().unwrap_or_else(|| {
+            let mut arguments = self.results.get(&pass).cloned().unwrap_or_else(|| {
                 json!({
                     "pass_number": pass,
                     "summary": "Nothing to report.",
                     "has_blocking_issues": posted_critical(request),
                 })
             });
+            if pass == LAST && !refused {
+                let texts = match &mut self.texts {
+                    Some(texts) => texts(request),
+                    None => recorded_words(request),
+                };
+                if !texts.is_empty() {
+                    arguments["texts"] = json!(texts);
+                }
+            }
             Answer::call("submit_pass_results", arguments)
         }
     }
+}
+
+/// A text for each finding that stands, in the words in which it was recorded.
+fn recorded_words(request: &Request) -> Vec<Value> {
+    let words: BTreeMap<String, String> = request.recorded().into_iter().collect();
+    let stand = request.listed().into_iter().filter_map(|(id, claim)| {
+        let body = words.get(&id).cloned().unwrap_or(claim);
+        let withdrawn = format!("{id} is withdrawn.");
+        let results = request.tool_results();
+        let stands = !results.iter().any(|result| result.content == withdrawn);
+        stands.then(|| json!({ "thread_id": id, "body": body }))
+    });
+    stand.collect()
 }
 
 /// Whether the conversation holds a finding on the level that blocks, as an honest model would remember.

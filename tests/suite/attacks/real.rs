@@ -327,9 +327,13 @@ fn r1_a_key_in_hexadecimal_leaves_by_no_sink() {
 
 #[test]
 fn t1_a_thread_of_others_is_neither_closed_nor_answered() {
-    for tool in ["resolve_thread", "reply_to_thread"] {
+    // The reviewer has no thread here, so OpenCode offers no tool to reply.
+    for (tool, refusal) in [
+        ("resolve_thread", "not one of yours"),
+        ("reply_to_thread", "unavailable tool"),
+    ] {
         let answer = SINKS.answer(&format!("\"name\":\"github_{tool}\""));
-        assert!(answer.contains("not one of yours"), "{answer}");
+        assert!(answer.contains(refusal), "{answer}");
     }
 }
 

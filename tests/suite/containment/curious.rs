@@ -30,7 +30,7 @@ fn look(temp: &Path) -> Seen {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap().flatten() {
             let (path, kind) = (entry.path(), entry.file_type().unwrap());
-            let shown = path.strip_prefix(scratch.join("snapshot"));
+            let shown = path.strip_prefix(scratch.join("head"));
             if entry.file_name().to_string_lossy().starts_with("trapped") && shown.is_err() {
                 seen.marks.push(path.clone());
             }
@@ -190,7 +190,7 @@ pub fn curious(ground: &Arc<Ground>, changed: Vec<String>, seen: &Arc<Mutex<Seen
         .pass(1, move |_| {
             let shown = look(&second.temp).shown.into_iter();
             // The diffs are in the first prompt already.
-            let files = shown.filter(|path| !path.starts_with("_pull_request-2/diffs/"));
+            let files = shown.filter(|path| !path.starts_with("_pr-2/diffs/"));
             files.map(read).collect()
         })
         .pass(1, move |_| searches(&third))

@@ -299,7 +299,7 @@ pub fn hostile_names() -> impl Iterator<Item = Vec<u8>> {
         b"case.ts",
         b"$(touch trapped).ts",
         b"back\\..\\slash.ts",
-        b"_pull_request/diffs/README.md.diff",
+        b"_pr/diffs/README.md.diff",
     ];
     names
         .map(<[u8]>::to_vec)

@@ -67,11 +67,10 @@ const CASES: &[(&str, &str, Option<&str>, &str)] = &[
 
 /// The calls of the first prompt; a text follows, and another one answers the second prompt.
 fn calls() -> Vec<Call> {
-    let todo = json!({ "content": "look", "status": "pending", "priority": "high" });
     let reads = ["note.txt", "picture.png", "paper.pdf"];
     let reads = reads.map(|name| Call::new("read", json!({ "filePath": name })));
     let first = [
-        Call::new("todowrite", json!({ "todos": [todo] })),
+        Call::new("glob", json!({ "pattern": "*.txt" })),
         Call::new("no_such_tool", json!({ "a": { "b": [1] } })),
     ];
     first.into_iter().chain(reads).collect()

@@ -54,7 +54,8 @@ impl Stage {
             ..workshop.spec(&endpoint(model.url()))
         };
         let supervisor = Supervisor::start(spec, Clock::scaled(1.0)).await.unwrap();
-        let open = async |title| Conversation::open(&supervisor, "reviewer", title).await;
+        let open =
+            async |title| Conversation::open(&supervisor, "reviewer", title, Vec::new()).await;
         Self {
             sessions: [open("One").await.unwrap(), open("Two").await.unwrap()],
             workshop,

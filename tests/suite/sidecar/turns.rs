@@ -57,7 +57,6 @@ async fn the_model_reads_and_searches_and_nothing_else() {
         "grep",
         "read",
         "submit_pass_results",
-        "todowrite",
     ];
     assert_eq!(tools, offered);
     let results = last.tool_results();
@@ -263,7 +262,7 @@ async fn opencode_itself_says_that_the_reviewer_only_reads() {
         .map(|(n, _)| n.as_str())
         .collect();
     enabled.sort_unstable();
-    assert_eq!(enabled, ["glob", "grep", "read", "todowrite"]);
+    assert_eq!(enabled, ["glob", "grep", "read"]);
 
     let rules = agent["permission"].as_array().unwrap();
     let deny_all = |rule: &Value| rule["permission"] == "*" && rule["action"] == "deny";
@@ -290,8 +289,6 @@ async fn opencode_itself_says_that_the_reviewer_only_reads() {
         "read",
         "submit_fix_check",
         "submit_pass_results",
-        "todoread",
-        "todowrite",
     ];
     assert_eq!(allowed, expected);
 

@@ -1,6 +1,7 @@
 //! The sidecar's HTTP API, as far as a review needs it. Separate from the process, because everything here
 //! works against any OpenCode that listens.
 
+use super::profile;
 use super::wire;
 use eventsource_stream::Eventsource;
 use futures_util::{Stream, StreamExt};
@@ -107,9 +108,18 @@ impl Client {
         }
     }
 
-    /// A title keeps OpenCode from asking the model for one.
+    /// Opens a session with all tools of the agent.
     pub async fn create_session(&self, title: &str) -> Result<SessionId, ClientError> {
-        let body = json!({ "title": title });
+        self.create_session_without(&[], title).await
+    }
+
+    /// Opens a session in which the model is not shown these tools. A title keeps OpenCode from asking the model for one.
+    pub async fn create_session_without(
+        &self,
+        hidden: &[String],
+        title: &str,
+    ) -> Result<SessionId, ClientError> {
+        let body = json!({ "title": title, "permission": profile::denied(hidden) });
         let session: wire::Session = self.call(Method::POST, "/session", Some(&body)).await?;
         session.id().ok_or_else(|| ClientError::Malformed {
             call: "/session".to_owned(),

@@ -23,15 +23,18 @@ pub struct Conversation {
     /// Speaks to this process as the conversation's agent.
     client: Client,
     title: String,
+    /// Tools that the model is not shown.
+    hidden: Vec<String>,
     session: Option<SessionId>,
 }
 
 impl Conversation {
-    /// Opens a session in which this agent answers. A sidecar that is gone by now is replaced.
+    /// Opens a session in which this agent answers, without the hidden tools. A sidecar that is gone by now is replaced.
     pub async fn open(
         supervisor: &Arc<Supervisor>,
         agent: &str,
         title: &str,
+        hidden: Vec<String>,
     ) -> Result<Self, String> {
         let process = supervisor.process();
         let mut opened = Self {
@@ -39,6 +42,7 @@ impl Conversation {
             client: process.client().as_agent(agent),
             process,
             title: title.to_owned(),
+            hidden,
             session: None,
         };
         match opened.renew().await {
@@ -48,14 +52,15 @@ impl Conversation {
         }
     }
 
-    /// Opens a session beside this one, which knows nothing of it.
-    pub async fn beside(&self) -> Result<Self, ClientError> {
+    /// Opens a session beside this one, which knows nothing of it and hides other tools.
+    pub async fn beside(&self, hidden: Vec<String>) -> Result<Self, ClientError> {
         let process = self.supervisor.process();
         let mut opened = Self {
             supervisor: Arc::clone(&self.supervisor),
             client: process.client().as_agent(self.client.agent()),
             process,
             title: self.title.clone(),
+            hidden,
             session: None,
         };
         opened.renew().await?;
@@ -85,7 +90,8 @@ impl Conversation {
     /// Another session in place of the one that was.
     pub async fn renew(&mut self) -> Result<(), ClientError> {
         self.session = None;
-        self.session = Some(self.client.create_session(&self.title).await?);
+        let (client, hidden) = (&self.client, &self.hidden);
+        self.session = Some(client.create_session_without(hidden, &self.title).await?);
         Ok(())
     }
 

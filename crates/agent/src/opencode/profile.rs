@@ -24,10 +24,11 @@ impl Profile {
         }
     }
 
-    /// The tools of OpenCode that are allowed. `list` and `todoread` are names of other versions.
+    /// The tools of OpenCode that are allowed. `list` is a name of other versions. The list of tasks is not among them: each
+    /// request would carry its long description, and the passes are the tasks.
     fn own(self) -> &'static [&'static str] {
         match self {
-            Self::Reviewer => &["read", "grep", "glob", "list", "todowrite", "todoread"],
+            Self::Reviewer => &["read", "grep", "glob", "list"],
         }
     }
 
@@ -190,6 +191,13 @@ fn permissions(allowed: &[String]) -> Value {
         rules.insert(name.clone(), json!("allow"));
     }
     Value::Object(rules)
+}
+
+/// The rules of a session that add to those of its agent: these tools do not exist in it.
+#[must_use]
+pub fn denied(tools: &[String]) -> Value {
+    let deny = |tool: &String| json!({ "permission": tool, "pattern": "*", "action": "deny" });
+    tools.iter().map(deny).collect()
 }
 
 /// Each tool server that has a tool of the session, under the session's name of it.

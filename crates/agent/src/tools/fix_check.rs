@@ -1,9 +1,8 @@
 //! `submit_fix_check`: says whether a finding is fixed, in the session that checks fixes.
 
 use super::tool::{Answer, Redaction, Tool, at_desk};
-use super::{GivenThread, SharedDesk, arguments};
+use super::{GivenThread, SharedDesk, arguments, schema};
 use reviewer_core::review::desk::Desk;
-use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,19 +10,16 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The thread of the finding.
     thread_id: GivenThread,
-    /// True only if what the finding describes cannot happen any more.
     is_fixed: bool,
-    /// The evidence in the code, in one or two sentences.
     reason: String,
 }
 
 pub(crate) const TOOL: Tool<SharedDesk> = Tool {
     server: "submit",
     name: "fix_check",
-    description: "Says whether the code fixes a finding. Only for the task that checks fixes; once for each thread.",
-    schema: schema_for_type::<Arguments>,
+    description: "Only in a check of fixes.",
+    schema: schema::of::<Arguments>,
     is_offered: |_| true,
     redaction: Redaction::WordsAndAnswer,
     call: |desk, given| at_desk(&desk, |desk| call(desk, given)),

@@ -1,11 +1,10 @@
 //! `github_get_run_state`: the threads on the pull request and what this review has recorded.
 
-use super::SharedDesk;
 use super::tool::{Answer, Redaction, Tool, at_desk};
+use super::{SharedDesk, schema};
 use reviewer_core::domain::Thread;
 use reviewer_core::review::desk::{self, Desk};
 use reviewer_core::review::ledger::Stage;
-use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,9 +16,8 @@ struct Nothing {}
 pub(crate) const TOOL: Tool<SharedDesk> = Tool {
     server: "github",
     name: "get_run_state",
-    description: "Your threads on this pull request with their status and replies, and in metadata the head, the \
-                  pass, the changed files and the findings recorded in this review.",
-    schema: schema_for_type::<Nothing>,
+    description: "Lists your threads and the findings of this review.",
+    schema: schema::of::<Nothing>,
     is_offered: |_| true,
     redaction: Redaction::WordsAndAnswer,
     call: |desk, given| at_desk(&desk, |desk| call(desk, given)),
@@ -60,7 +58,6 @@ fn call(desk: &mut Desk, _: JsonObject) -> Answer {
         "threads": threads,
         "metadata": {
             "head": subject.head.as_str(),
-            "base": subject.base.as_str(),
             "pass": pass,
             "files": files,
             "recorded": recorded,

@@ -84,12 +84,24 @@ fn without_secrets(given: JsonObject, redactor: &Redactor) -> JsonObject {
     let clean = |(name, value): (String, Value)| {
         let value = match value {
             value if NAMES.contains(&name.as_str()) => value,
-            Value::Object(inner) => Value::Object(without_secrets(inner, redactor)),
-            other => redactor.clean_value(other),
+            other => words_without_secrets(other, redactor),
         };
         (name, value)
     };
     given.into_iter().map(clean).collect()
+}
+
+fn words_without_secrets(value: Value, redactor: &Redactor) -> Value {
+    match value {
+        Value::Object(inner) => Value::Object(without_secrets(inner, redactor)),
+        Value::Array(items) => {
+            let items = items.into_iter();
+            items
+                .map(|item| words_without_secrets(item, redactor))
+                .collect()
+        }
+        other => redactor.clean_value(other),
+    }
 }
 
 #[cfg(test)]
@@ -171,6 +183,7 @@ mod tests {
             "quote": format!("key = {key}"),
             "body": format!("The key {key} is committed in src/a.ts."),
             "assessment": { "finding": format!("{key} leaks"), "score": 9 },
+            "texts": [{ "thread_id": key, "body": format!("Remove {key}.") }],
         });
         let Value::Object(given) = given else {
             panic!("an object");
@@ -185,6 +198,10 @@ mod tests {
         assert_eq!(
             cleaned["assessment"],
             json!({ "finding": "[redacted: secret of this run] leaks", "score": 9 })
+        );
+        assert_eq!(
+            cleaned["texts"],
+            json!([{ "thread_id": key, "body": "Remove [redacted: secret of this run]." }])
         );
         assert_eq!(cleaned["line"], 3);
     }

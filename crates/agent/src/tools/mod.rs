@@ -10,6 +10,7 @@ mod post_review_comment;
 mod reply_to_thread;
 mod resolve_thread;
 mod same_cause;
+mod schema;
 pub mod server;
 mod tool;
 mod web_fetch;
@@ -18,16 +19,17 @@ mod web_search;
 pub use get_run_state::thread_json;
 pub use tool::{Answer, BoundTool, Redaction, Tool, bind};
 
-use crate::opencode::ToolName;
+use crate::opencode::{SessionName, ToolName};
 use finding_verdict::Examiner;
 use reviewer_core::domain::ThreadId;
 use reviewer_core::review::desk::SharedDesk;
 use reviewer_web::Web;
 use rmcp::model::JsonObject;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -61,6 +63,26 @@ pub fn review_names(with_web: bool, is_panel: bool) -> Vec<ToolName> {
         .collect()
 }
 
+/// The tools that the session of a review does not show to the model, because there is nothing to do with them. Every request
+/// carries the description of a tool that is shown.
+#[must_use]
+pub fn hidden_in_review(session: SessionName, has_threads: bool) -> Vec<String> {
+    let reply = (!has_threads).then(|| reply_to_thread::TOOL.full_name());
+    let always = [fix_check::TOOL.full_name()];
+    let hidden = always.into_iter().chain(reply);
+    hidden.map(|tool| session.tool(tool)).collect()
+}
+
+/// The tools that the session of a check of fixes does not show to the model: all others that work on the desk.
+#[must_use]
+pub fn hidden_in_fix_check(session: SessionName) -> Vec<String> {
+    let names = review_names(false, true).into_iter();
+    names
+        .filter(|name| *name != fix_check::TOOL.full_name())
+        .map(|tool| session.tool(tool))
+        .collect()
+}
+
 /// The tools of a review, with what they work on. Without access to the web, its tools do not exist; those of a
 /// cross-examination exist only with a snapshot, in which quotes are looked up.
 #[must_use]
@@ -91,11 +113,26 @@ fn arguments<T: DeserializeOwned>(given: JsonObject, usage: &str) -> Result<T, S
 }
 
 /// A thread id as models write it: a string, or the bare number.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum GivenThread {
     Text(String),
     Number(u64),
+}
+
+/// The model is told of the string alone.
+impl JsonSchema for GivenThread {
+    fn schema_name() -> Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
 }
 
 impl GivenThread {
@@ -134,6 +171,21 @@ mod tests {
         let all = [&of_review[..], &of_panel, &of_web].concat();
         assert_eq!(names(true, true), all);
         assert_eq!(all, reviewer_core::domain::TOOL_NAMES);
+    }
+
+    #[test]
+    fn a_session_shows_the_tools_that_it_has_a_use_for() {
+        let (first, second) = (SessionName::Review(1), SessionName::Review(2));
+        assert_eq!(hidden_in_review(first, true), ["submit_fix_check"]);
+        assert_eq!(
+            hidden_in_review(second, false),
+            ["r2_submit_fix_check", "r2_github_reply_to_thread"]
+        );
+        let names = review_names(true, true).into_iter();
+        let names = names.map(|name| name.to_string());
+        let hidden = hidden_in_fix_check(first);
+        let shown: Vec<String> = names.filter(|name| !hidden.contains(name)).collect();
+        assert_eq!(shown, ["submit_fix_check", "web_search", "web_fetch"]);
     }
 
     #[test]

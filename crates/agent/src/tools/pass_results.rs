@@ -1,10 +1,9 @@
 //! `submit_pass_results`: marks the pass under way as complete.
 
 use super::tool::{Answer, Redaction, Tool, at_desk};
-use super::{SharedDesk, arguments};
+use super::{GivenThread, SharedDesk, arguments, schema};
 use reviewer_core::domain::PASSES;
-use reviewer_core::review::desk::Desk;
-use rmcp::handler::server::tool::schema_for_type;
+use reviewer_core::review::desk::{AuthorText, Desk};
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,19 +11,35 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    #[schemars(description = format!("The pass that is complete, 1 to {}.", PASSES.total()))]
     pass_number: u64,
-    /// The checks and their results, in one or two sentences, or "Nothing to report.".
     summary: String,
-    /// True if a recorded finding is scored 9 or 10.
+    /// A score of 9 or 10 stands.
     has_blocking_issues: bool,
+    #[schemars(description = format!("In pass {}, for every finding that stands.", PASSES.total()))]
+    texts: Option<Vec<GivenText>>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct GivenText {
+    thread_id: GivenThread,
+    body: String,
+}
+
+impl GivenText {
+    fn parse(self) -> Result<AuthorText, String> {
+        Ok(AuthorText {
+            thread: self.thread_id.parse()?,
+            body: self.body,
+        })
+    }
 }
 
 pub(crate) const TOOL: Tool<SharedDesk> = Tool {
     server: "submit",
     name: "pass_results",
-    description: "Ends the pass under way. Call it once per pass, after its findings are recorded, then end your turn.",
-    schema: schema_for_type::<Arguments>,
+    description: "Ends the pass.",
+    schema: schema::of::<Arguments>,
     is_offered: |_| true,
     redaction: Redaction::WordsAndAnswer,
     call: |desk, given| at_desk(&desk, |desk| call(desk, given)),
@@ -32,11 +47,18 @@ pub(crate) const TOOL: Tool<SharedDesk> = Tool {
 
 fn call(desk: &mut Desk, given: JsonObject) -> Answer {
     let usage = format!(
-        "{{pass_number: integer 1-{}, summary: string, has_blocking_issues: boolean}}",
+        "{{pass_number: integer 1-{}, summary: string, has_blocking_issues: boolean, texts?: [{{thread_id, body}}]}}",
         PASSES.total()
     );
     let given: Arguments = arguments(given, &usage)?;
-    desk.submit(given.pass_number, &given.summary, given.has_blocking_issues)
+    let texts = given.texts.unwrap_or_default().into_iter();
+    let texts: Result<Vec<AuthorText>, String> = texts.map(GivenText::parse).collect();
+    desk.submit(
+        given.pass_number,
+        &given.summary,
+        given.has_blocking_issues,
+        &texts?,
+    )
 }
 
 #[cfg(test)]
@@ -44,11 +66,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_model_is_told_which_passes_there_are() {
+    fn the_model_is_told_in_which_pass_it_writes_to_the_author() {
         let schema = (TOOL.schema)();
         assert_eq!(
-            schema["properties"]["pass_number"]["description"],
-            "The pass that is complete, 1 to 4."
+            schema["properties"]["texts"]["description"],
+            "In pass 4, for every finding that stands."
         );
     }
 }

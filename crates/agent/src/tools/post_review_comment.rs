@@ -1,10 +1,9 @@
 //! `github_post_review_comment`: a new finding.
 
 use super::tool::{Answer, Redaction, Tool, at_desk};
-use super::{GivenThread, SharedDesk, arguments};
+use super::{GivenThread, SharedDesk, arguments, schema};
 use reviewer_core::domain::{Assessment, Category, Score, ThreadId};
 use reviewer_core::review::desk::{Desk, Draft};
-use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,31 +11,27 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Path of a changed file.
     file: String,
-    /// Line number in the head commit, as the diff shows it.
     line: u32,
-    /// The comment for the author: the defect, the consequence, the remedy.
+    /// The scenario; in the last pass, the text for the author.
     body: String,
     assessment: GivenAssessment,
-    /// One of security, logic, performance, design, rules, docs, style.
+    /// security, logic, performance, design, rules, docs or style.
     category: Option<String>,
-    /// The exact code that is meant, one line or several; it decides where the comment stands.
+    /// The exact code; it decides the place.
     quote: Option<String>,
-    /// Only when told that the finding looks like another thread, and it is a different one.
+    /// Only if told that it looks like another.
     distinct_from: Option<Distinct>,
-    /// Ids of recorded small findings that this one combines.
     combines: Option<Vec<GivenThread>>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GivenAssessment {
-    /// One sentence: what was found.
+    /// The claim, in one sentence.
     finding: String,
-    /// The reason why it matters: the level of the rubric, and why not one lower.
+    /// The level, and why not one lower.
     assessment: String,
-    /// 1 to 10 by the rubric.
     score: u64,
 }
 
@@ -44,7 +39,6 @@ struct GivenAssessment {
 #[serde(deny_unknown_fields)]
 struct Distinct {
     thread_id: GivenThread,
-    /// The reason why it is a different problem.
     reason: String,
 }
 
@@ -55,9 +49,8 @@ const USAGE: &str = "{file: string, line: integer, body: string, assessment: {fi
 pub(crate) const TOOL: Tool<SharedDesk> = Tool {
     server: "github",
     name: "post_review_comment",
-    description: "Records a finding at a line of the diff. Returns its thread id, such as new-1. Nothing is \
-                  published before the review is complete.",
-    schema: schema_for_type::<Arguments>,
+    description: "Records a finding, such as new-1. Nothing is published before the review ends.",
+    schema: schema::of::<Arguments>,
     is_offered: |_| true,
     redaction: Redaction::WordsAndAnswer,
     call: |desk, given| at_desk(&desk, |desk| call(desk, given)),

@@ -1,9 +1,8 @@
 //! `github_reply_to_thread`: a reply in a discussion, or an addition to a recorded finding.
 
 use super::tool::{Answer, Redaction, Tool, at_desk};
-use super::{GivenThread, SharedDesk, arguments};
+use super::{GivenThread, SharedDesk, arguments, schema};
 use reviewer_core::review::desk::{Desk, Word};
-use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,21 +10,19 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// A thread of yours, or a finding of this review such as new-1.
     thread_id: GivenThread,
     body: String,
-    /// True if the developer is right and the finding is given up.
+    /// The developer is right.
     is_concession: bool,
-    /// True if the person only asked and you answer, without defending the finding.
+    /// They only asked.
     is_answer: Option<bool>,
 }
 
 pub(crate) const TOOL: Tool<SharedDesk> = Tool {
     server: "github",
     name: "reply_to_thread",
-    description: "Answers in one of your threads: keeps the finding with an argument, or concedes it. On a finding \
-                  of this review, adds to its text.",
-    schema: schema_for_type::<Arguments>,
+    description: "Answers in a thread, or adds to a finding of this review.",
+    schema: schema::of::<Arguments>,
     is_offered: |_| true,
     redaction: Redaction::WordsAndAnswer,
     call: |desk, given| at_desk(&desk, |desk| call(desk, given)),

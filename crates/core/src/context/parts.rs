@@ -96,7 +96,7 @@ fn pieces_of(diff: &FileDiff) -> Option<Vec<String>> {
     if whole.len() <= FURTHER {
         return Some(vec![whole]);
     }
-    // Names and legend, beside the lines.
+    // Names, beside the lines.
     let most = FURTHER - 2_000 - 2 * visible(&diff.path).len().min(20_000);
     let (mut cut, mut hunks, mut size): (Vec<Vec<Hunk>>, Vec<Hunk>, usize) = Default::default();
     for hunk in &diff.hunks {

@@ -21,9 +21,7 @@ pub enum Role {
 pub struct Row {
     pub role: Role,
     pub title: &'static str,
-    /// Its subject, as the system prompt says it after the title.
-    pub gist: &'static str,
-    /// The same in a few words, as the check run lists it.
+    /// Its subject in a few words, as the check run lists it.
     pub topic: &'static str,
     pub prompt: &'static str,
 }
@@ -37,28 +35,24 @@ pub const PASSES: Passes = Passes(&[
     Row {
         role: Role::Diffs,
         title: "Atomic diff review",
-        gist: "each change by itself.",
         topic: "the diff",
         prompt: include_str!("../prompts/pass-1.md"),
     },
     Row {
         role: Role::Structure,
         title: "Structural review",
-        gist: "what the change touches elsewhere.",
         topic: "the structure around it",
         prompt: include_str!("../prompts/pass-2.md"),
     },
     Row {
         role: Role::Security,
         title: "Security and rules",
-        gist: "who could do what to whom, and the rules of AGENTS.md.",
         topic: "security and rules",
         prompt: include_str!("../prompts/pass-3.md"),
     },
     Row {
         role: Role::Consolidation,
         title: "Consolidation",
-        gist: "every finding is challenged; only what stands remains.",
         topic: "consolidation",
         prompt: include_str!("../prompts/pass-4.md"),
     },
@@ -150,7 +144,6 @@ const FIVE_ROWS: [Row; 5] = {
     };
     let tests = Row {
         title: "Tests",
-        gist: "what is not tested.",
         topic: "the tests",
         prompt: "Pass {{number}} of {{total}}: Tests.\n\n{{staged}}\n",
         ..structure

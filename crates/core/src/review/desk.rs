@@ -1,12 +1,14 @@
 //! The desk: everything the model has said in this run, and what is to become of it. Each tool call is a typed
 //! request, a pure decision, at most one staged effect and a short answer. Nothing here reaches GitHub.
 
+mod author_text;
 mod dispute;
 mod examination;
 mod fix_evidence;
 mod repetition;
 mod shared;
 
+pub use author_text::AuthorText;
 pub use dispute::{Claim, Word};
 pub use examination::{Docket, GivenVerdict, Quote, ToCompare, ToVerify, finding_name, pair_name};
 pub(crate) use fix_evidence::Fix;
@@ -90,6 +92,8 @@ pub struct Entry {
     pub fate: Fate,
     /// Made by a review before this one, which could not post it.
     pub carried: bool,
+    /// True if its body is the text for the author; before the last pass it is the scenario.
+    pub worded: bool,
 }
 
 impl Entry {
@@ -192,6 +196,10 @@ pub struct Desk {
     /// Possible repeats that were already pointed out.
     asked: HashSet<(ThreadId, String, Option<u32>)>,
     examination: Examination,
+    /// The texts for the author, until the last pass is submitted.
+    texts: HashMap<ThreadId, String>,
+    /// True if a submission was refused because of them.
+    texts_refused: bool,
 }
 
 type Answer = Result<String, String>;
@@ -217,6 +225,8 @@ impl Desk {
             unchecked: Vec::new(),
             asked: HashSet::new(),
             examination: Examination::default(),
+            texts: HashMap::new(),
+            texts_refused: false,
         }
     }
 
@@ -329,12 +339,14 @@ impl Desk {
             ThreadId::Provisional(id),
             finding.place()
         );
+        let worded = self.is_last_word(finding.pass);
         self.entries.push(Entry {
             id,
             finding,
             given,
             fate,
             carried: false,
+            worded,
         });
         answer
     }
@@ -348,6 +360,7 @@ impl Desk {
             finding,
             fate: Fate::Staged,
             carried: true,
+            worded: true,
         });
     }
 
@@ -392,8 +405,17 @@ impl Desk {
             .position(|entry| entry.thread_id() == id)
     }
 
-    /// Marks the pass under way as complete.
-    pub fn submit(&mut self, number: u64, summary: &str, claims_blocking: bool) -> Answer {
+    /// Marks the pass under way as complete. `texts`: for the author, in the last pass; those of other passes do not count.
+    pub fn submit(
+        &mut self,
+        number: u64,
+        summary: &str,
+        claims_blocking: bool,
+        texts: &[AuthorText],
+    ) -> Answer {
+        if self.ends_consolidation(number) {
+            self.take_texts(texts)?;
+        }
         let holds_blocking = self
             .entries
             .iter()
@@ -404,6 +426,7 @@ impl Desk {
             claims_blocking,
             holds_blocking,
         })?;
+        self.put_texts();
         if self.ledger.current().is_none() {
             self.submitted = self.entries.len();
         }

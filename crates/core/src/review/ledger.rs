@@ -184,9 +184,9 @@ impl Ledger {
         });
         let place = self.passes.place(number);
         Ok(match self.passes.after(number) {
-            Some(next) => format!(
-                "Pass {place} is recorded{correction}. End your turn now; the prompt of pass {next} follows."
-            ),
+            Some(next) => {
+                format!("Pass {place} is recorded{correction}. End your turn; pass {next} follows.")
+            }
             None => {
                 format!(
                     "Pass {place} is recorded and the review is complete{correction}. End your turn now."
@@ -311,7 +311,7 @@ mod tests {
         );
         assert_eq!(
             ledger.submit(&submission(4)).unwrap(),
-            "Pass 4 of 5 is recorded. End your turn now; the prompt of pass 5 follows."
+            "Pass 4 of 5 is recorded. End your turn; pass 5 follows."
         );
         for number in [1, 2, 3, 5] {
             assert!(!ledger.is_complete());
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(
             ledger.submit(&invented).unwrap(),
             "Pass 2 of 4 is recorded, with has_blocking_issues corrected to false, because no recorded finding is \
-             scored 9 or 10. End your turn now; the prompt of pass 3 follows."
+             scored 9 or 10. End your turn; pass 3 follows."
         );
         for part in 1..=2 {
             ledger.begin_part(pass(3), (part, 2));

@@ -35,7 +35,7 @@ const LONGEST_OWN_COMPONENT: usize = 230;
 const LONGEST_PATH: usize = 4000;
 /// Leaves room for the directory that the snapshot is in.
 const LONGEST_OWN_PATH: usize = 3000;
-const OWN_FOLDER: &str = "_pull_request";
+const OWN_FOLDER: &str = "_pr";
 
 /// The reason why a file of the repository is not in the snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -405,9 +405,9 @@ mod tests {
     #[test]
     fn our_folder_steps_aside() {
         let mut names = Names::default();
-        assert_eq!(names.own_folder(), "_pull_request");
-        names.place(b"_Pull_Request/x").unwrap();
-        assert_eq!(names.own_folder(), "_pull_request-2");
+        assert_eq!(names.own_folder(), "_pr");
+        names.place(b"_PR/x").unwrap();
+        assert_eq!(names.own_folder(), "_pr-2");
     }
 
     #[test]

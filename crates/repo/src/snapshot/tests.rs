@@ -296,23 +296,23 @@ async fn the_change_and_what_lies_around_it_come_first() {
 #[tokio::test]
 async fn our_own_files_have_a_folder_of_their_own() {
     let work = Work::new();
-    let head = work.write("_pull_request/mine", "x").commit();
+    let head = work.write("_pr/mine", "x").commit();
     let written = snapshot(&work, &head).await;
-    assert_eq!(written.snapshot.own_folder(), "_pull_request-2");
+    assert_eq!(written.snapshot.own_folder(), "_pr-2");
     let own = async |name: &str, text: &str| {
         let files = vec![(name.to_owned(), text.to_owned())];
         written.snapshot.write_own(files).await
     };
     for text in ["first", "second"] {
         let shown = own("diffs/src/a.rs.diff", text).await.unwrap();
-        assert_eq!(shown, ["_pull_request-2/diffs/src/a.rs.diff"]);
+        assert_eq!(shown, ["_pr-2/diffs/src/a.rs.diff"]);
         assert_eq!(written.read(&shown[0]), text);
     }
     let inert = own("AGENTS.md", "rules").await.unwrap();
-    assert_eq!(inert, ["_pull_request-2/AGENTS.md.pr-data"]);
+    assert_eq!(inert, ["_pr-2/AGENTS.md.pr-data"]);
     for name in ["", "../x", "/x", "a/../b", ".git/x"] {
         let shown = own(name, name).await.unwrap();
-        assert!(shown[0].starts_with("_pull_request-2/refused~"), "{name}");
+        assert!(shown[0].starts_with("_pr-2/refused~"), "{name}");
         assert_eq!(written.read(&shown[0]), name);
     }
     let files =

@@ -92,7 +92,7 @@ impl Brief<'_> {
         if let Task::Fixes(_) = task {
             return Ok(text);
         }
-        let staged = self.staged(entries);
+        let staged = self.staged_whole(entries);
         template::render(ANEW, &[("staged", &staged), ("task", &text)])
     }
 }

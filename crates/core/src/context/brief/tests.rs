@@ -60,6 +60,7 @@ fn entry() -> Entry {
         given: score(7),
         fate: Fate::Staged,
         carried: false,
+        worded: false,
     }
 }
 
@@ -72,7 +73,7 @@ fn diff(path: &str, lines: usize) -> (FileDiff, String) {
         hunks: FileDiff::parse_hunks(&hunk).unwrap(),
         ..FileDiff::default()
     };
-    (diff, format!("_pull_request/diffs/{path}.diff"))
+    (diff, format!("_pr/diffs/{path}.diff"))
 }
 
 fn parts_of(diffs: &[(FileDiff, String)]) -> Parts {
@@ -84,7 +85,7 @@ fn with_brief<T>(diffs: &[(FileDiff, String)], act: impl FnOnce(&Brief<'_>) -> T
     let fence = Fence::new("c0ffee".into());
     act(&Brief {
         fence: &fence,
-        folder: "_pull_request",
+        folder: "_pr",
         left_out: &[("too large".into(), 1), ("may hold secrets".into(), 3)],
         title: "Pages\n# Not a heading",
         body: "Cuts lists into pages.",
@@ -174,7 +175,7 @@ fn numbers_and_totals_follow_from_the_table_of_passes() {
     let system = system(FIVE, &Fence::new("c0ffee".into()), "").unwrap();
     assert!(system.contains("The review has 5 passes") && system.contains("\"Pass N of 5\""));
     assert!(
-        system.contains("\n2. Tests: what is not tested.\n3. Structural"),
+        system.contains("\n2. Tests\n3. Structural review\n"),
         "{system}"
     );
     with_brief(&[diff("src/page.ts", 3)], |brief| {
@@ -185,8 +186,8 @@ fn numbers_and_totals_follow_from_the_table_of_passes() {
             let nudged = nudge(Task::Pass(&pass, 1), "", "").unwrap();
             assert!(nudged.starts_with(&format!("Pass {number} of 5 is not submitted")));
             if pass.row.role == Role::Diffs {
-                assert!(text.contains("to pass 2 what depends"), "{text}");
-                assert!(text.contains("to pass 4 what is about security"), "{text}");
+                assert!(text.contains("other files to pass 2,"), "{text}");
+                assert!(text.contains("security and rules to pass 4."), "{text}");
             }
             if pass.row.role == Role::Security {
                 assert!(text.contains("with pass_number 4."), "{text}");
@@ -267,10 +268,10 @@ fn hostile(act: impl FnOnce(&Brief<'_>)) {
         body: HOSTILE,
         ours: false,
     };
-    let diffs = [(diff, "_pull_request/diffs/x.diff".into())];
+    let diffs = [(diff, "_pr/diffs/x.diff".into())];
     act(&Brief {
         fence: &fence,
-        folder: "_pull_request",
+        folder: "_pr",
         left_out: &[],
         title: HOSTILE,
         body: HOSTILE,

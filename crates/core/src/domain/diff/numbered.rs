@@ -8,14 +8,11 @@ use std::fmt::Write as _;
 /// Stands for a carriage return where a change mixes line endings.
 pub(super) const CARRIAGE_RETURN: char = '␍';
 
-const LEGEND: &str = "# ` 42 + text` added, ` 42   text` unchanged: 42 is the line number at the head, the one to comment on; \
-                      `(41)- text` removed: 41 counts in the old file";
-
 impl FileDiff {
-    /// The whole diff of this file, each line under its number at the head.
+    /// The whole diff of this file, each line under its number at the head. The prompts explain the format, once.
     #[must_use]
     pub fn numbered(&self) -> String {
-        let mut out = format!("# {}\n{LEGEND}\n", self.headline());
+        let mut out = format!("# {}\n", self.headline());
         let lines = || self.hunks.iter().flat_map(|hunk| &hunk.lines);
         let numbers = lines().flat_map(|l| [l.old, l.new]).flatten();
         let width = numbers.max().unwrap_or(1).to_string().len();
@@ -82,8 +79,8 @@ mod tests {
 
     fn body(patch: &str) -> String {
         let shown = file(patch).numbered();
-        let mut parts = shown.splitn(3, '\n');
-        parts.nth(2).unwrap().to_owned()
+        let (_, body) = shown.split_once('\n').unwrap();
+        body.to_owned()
     }
 
     #[test]
@@ -96,15 +93,14 @@ mod tests {
     }
 
     #[test]
-    fn the_top_says_what_the_file_is_and_how_to_read_it() {
+    fn the_top_says_what_the_file_is() {
         let mut renamed = file("@@ -1 +1 @@\n-a\n+b\n");
         renamed.status = FileStatus::Renamed;
         renamed.previous_path = Some("src/\nold.ts".to_owned());
         let shown = renamed.numbered();
-        let top: Vec<&str> = shown.lines().take(2).collect();
         assert_eq!(
-            top,
-            [r"# src/a.ts: renamed from src/\u{a}old.ts, +1 -1", LEGEND]
+            shown.lines().next(),
+            Some(r"# src/a.ts: renamed from src/\u{a}old.ts, +1 -1")
         );
     }
 

@@ -2,7 +2,7 @@
 //! never said twice.
 
 use super::{Answer, Desk, Entry, Finding};
-use crate::domain::{Role, Status, Thread, ThreadId, Trust};
+use crate::domain::{Status, Thread, ThreadId, Trust};
 use crate::state::rebuild::Remark;
 use crate::state::repeats::{Claim, Likeness};
 
@@ -25,22 +25,30 @@ impl Desk {
         if distinct_from == Some(id) || !self.asked.insert(question) {
             return None;
         }
+        let same = match id {
+            ThreadId::Published(_) => "reply there with github_reply_to_thread",
+            ThreadId::Provisional(_) => "leave it",
+        };
         Some(Err(format!(
-            "This looks like thread {id}: \"{text}\". If it is the same, reply there with \
-             github_reply_to_thread; if it is not, call again with distinct_from {{\"thread_id\": \"{id}\", \
-             \"reason\": …}}."
+            "This looks like thread {id}: \"{text}\". If it is the same, {same}; if it is not, call again with \
+             distinct_from {{\"thread_id\": \"{id}\", \"reason\": …}}."
         )))
     }
 
     /// The first score stands, unless the consolidation argues a higher one for a finding of this run.
     fn restated(&mut self, id: ThreadId, finding: &Finding, text: &str) -> Answer {
         let given = finding.assessment.score;
-        let consolidates = self.ledger.passes().role(finding.pass) == Some(Role::Consolidation);
+        let consolidates = self.is_last_word(finding.pass);
         let argued = |entry: &&Entry| consolidates && given > entry.given;
         let Some(index) = self.position(id).filter(|i| argued(&&self.entries[*i])) else {
+            let more = match id {
+                ThreadId::Published(_) => {
+                    format!("To add to it, use github_reply_to_thread with thread_id \"{id}\".")
+                }
+                ThreadId::Provisional(_) => "The last pass writes its text.".to_owned(),
+            };
             return Err(format!(
-                "Already said in thread {id}: \"{text}\". Nothing was recorded. To add to it, use \
-                 github_reply_to_thread with thread_id \"{id}\"."
+                "Already said in thread {id}: \"{text}\". Nothing was recorded. {more}"
             ));
         };
         let first = &self.entries[index].finding;
@@ -57,6 +65,7 @@ impl Desk {
             given,
             fate,
             carried: self.entries[index].carried,
+            worded: true,
         };
         Ok(format!("Recorded as {id}, in place of what stood there."))
     }

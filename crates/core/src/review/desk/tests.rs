@@ -80,11 +80,11 @@ fn desk_with(threads: Vec<Thread>) -> Desk {
     desk
 }
 
-fn desk() -> Desk {
+pub(super) fn desk() -> Desk {
     desk_with(vec![])
 }
 
-fn draft(finding: &str, n: u64) -> Draft {
+pub(super) fn draft(finding: &str, n: u64) -> Draft {
     Draft {
         file: "src/a.rs".into(),
         line: Some(11),
@@ -108,7 +108,7 @@ fn what_is_said_and_what_is_not_get_the_same_answer() {
     let unsaid = desk.post(draft("Name is too generic here.", 2)).unwrap();
     assert_eq!(said, "Recorded as new-1 at src/a.rs:11.");
     assert_eq!(unsaid, "Recorded as new-2 at src/a.rs:11.");
-    desk.submit(1, "Two.", false).unwrap();
+    desk.submit(1, "Two.", false, &[]).unwrap();
     let (publishable, _) = desk.publishable();
     assert_eq!(publishable.len(), 1);
     assert_eq!(publishable[0].given, score(7));
@@ -214,7 +214,7 @@ fn only_pass_four_may_raise_a_score() {
         .unwrap();
     assert!(desk.post(draft("Lock never released on error", 9)).is_err());
     for number in 1..=3 {
-        desk.submit(number, "Done.", false).unwrap();
+        desk.submit(number, "Done.", false, &[]).unwrap();
         desk.ledger.begin(PassNumber::new(number + 1).unwrap());
     }
     desk.post(draft("Lock never released on error", 7)).unwrap();
@@ -260,7 +260,7 @@ fn a_withdrawn_finding_is_not_published_and_an_amended_one_says_more() {
         Word::Argument,
     )
     .unwrap();
-    desk.submit(1, "One.", false).unwrap();
+    desk.submit(1, "One.", false, &[]).unwrap();
     let (said, _) = desk.publishable();
     assert_eq!(said.len(), 1);
     assert!(said[0].finding.body.ends_with("Seen with three hosts."));
@@ -269,7 +269,7 @@ fn a_withdrawn_finding_is_not_published_and_an_amended_one_says_more() {
 #[test]
 fn nothing_is_recorded_outside_a_pass() {
     let mut desk = desk();
-    desk.submit(1, "Nothing to report.", false).unwrap();
+    desk.submit(1, "Nothing to report.", false, &[]).unwrap();
     assert!(
         desk.post(draft("Late.", 7))
             .unwrap_err()
@@ -597,7 +597,7 @@ fn turn_zero_takes_words_and_no_findings() {
     desk.ledger.begin_turn_zero();
     let refused = desk.post(draft("Something new.", 7)).unwrap_err();
     assert!(refused.contains("belong to the passes"), "{refused}");
-    assert!(desk.submit(1, "Done.", false).is_err());
+    assert!(desk.submit(1, "Done.", false, &[]).is_err());
     desk.reply(id, "You are right.", Word::Concession).unwrap();
     assert_eq!(
         desk.publishable().1.len(),

@@ -162,7 +162,7 @@ fn every_line_of_the_numbered_diff_is_found_again_when_it_is_quoted_whole() {
         at(Side::Right, 3),
     ];
     let shown = file.numbered();
-    let lines = shown.lines().skip(3);
+    let lines = shown.lines().skip(2);
     let found: Vec<Anchor> = lines
         .map(|l| file.resolve(None, Some(l)).unwrap())
         .collect();
