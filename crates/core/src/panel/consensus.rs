@@ -200,81 +200,45 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_applies_decides() {
-        use Consensus::{Approve, NeedsMajorWork, RequestChanges};
-        let rows: [(&[Priority], &[Priority], &[&str], u8, Consensus, &str); 9] = [
+    fn a_person_of_the_repository_decides_before_any_finding() {
+        for (people, because) in [
+            (&["ann"][..], "`ann` (MEMBER) requests changes"),
             (
-                &[P0],
-                &[],
-                &["ann"],
-                0,
-                RequestChanges,
-                "`ann` (MEMBER) requests changes",
-            ),
-            (
-                &[],
-                &[],
                 &["bob", "ann"],
-                0,
-                RequestChanges,
                 "`ann` (MEMBER), `bob` (MEMBER) request changes",
             ),
-            (
-                &[P3, P1, P0],
-                &[],
-                &[],
-                1,
-                NeedsMajorWork,
-                "1 finding of P0 stands",
-            ),
-            (
-                &[],
-                &[P0, P0],
-                &[],
-                1,
-                NeedsMajorWork,
-                "2 findings of P0 stand",
-            ),
-            (
-                &[P2, P1],
-                &[P1],
-                &[],
-                2,
-                RequestChanges,
-                "2 findings of P1 stand",
-            ),
-            (
-                &[P3],
-                &[P2],
-                &[],
-                3,
-                RequestChanges,
-                "1 finding of P2 stands",
-            ),
-            (&[P2], &[], &[], 3, RequestChanges, "1 finding of P2 stands"),
-            (
-                &[P3, P3],
-                &[P3],
-                &[],
-                4,
-                Approve,
-                "no finding of P0, P1 or P2 stands",
-            ),
-            (
-                &[],
-                &[],
-                &[],
-                4,
-                Approve,
-                "no finding of P0, P1 or P2 stands",
-            ),
-        ];
-        for (standing, analyzed, people, number, consensus, because) in rows {
-            let ruling = ruling(standing, analyzed, people);
-            assert_eq!(ruling.rule.number(), number, "{because}");
-            assert_eq!(ruling.consensus(), consensus, "{because}");
-            assert_eq!(ruling.because(), because);
+        ] {
+            for findings in [&[][..], &[P0]] {
+                let ruling = ruling(findings, &[], people);
+                assert_eq!(ruling.rule.number(), 0);
+                assert_eq!(ruling.consensus(), Consensus::RequestChanges);
+                assert_eq!(ruling.because(), because);
+            }
         }
+    }
+
+    #[test]
+    fn then_the_highest_priority_decides_whoever_raised_it() {
+        let of = |standing: &[Priority], analyzed: &[Priority]| {
+            let ruling = ruling(standing, analyzed, &[]);
+            let name = ruling.consensus().name();
+            format!(
+                "{name} by rule {}: {}",
+                ruling.rule.number(),
+                ruling.because()
+            )
+        };
+        let p0 = "needs_major_work by rule 1: 1 finding of P0 stands";
+        assert_eq!(of(&[P3, P1, P0], &[]), p0);
+        assert_eq!(of(&[P1], &[P0]), p0);
+        let p1 = "request_changes by rule 2: 2 findings of P1 stand";
+        assert_eq!(of(&[P2, P1], &[P1]), p1);
+        let p2 = "request_changes by rule 3: 1 finding of P2 stands";
+        assert_eq!(of(&[P2], &[]), p2);
+        assert_eq!(of(&[P3], &[P2]), p2);
+        let none = "approve by rule 4: no finding of P0, P1 or P2 stands";
+        assert_eq!(of(&[P3, P3], &[P3]), none);
+        assert_eq!(of(&[], &[]), none);
     }
 
     #[test]

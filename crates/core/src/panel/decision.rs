@@ -1,7 +1,7 @@
 //! The decision under `review_event: decide`: which event a review has, and what becomes of the reviewer's earlier judgements.
 
 use super::consensus::Consensus;
-use super::own_reviews::OwnReviews;
+use super::own_reviews::{OwnReview, OwnReviews};
 use super::review_state::Judgement;
 use crate::domain::{CommitSha, ReviewEvent, Verdict};
 
@@ -46,7 +46,7 @@ impl Grounds {
     #[must_use]
     pub fn outdated_approvals(&self, own: &OwnReviews, head: &CommitSha) -> Vec<u64> {
         let stays = self.verdict == Verdict::Clean;
-        let ids = |one: &super::own_reviews::OwnReview| one.id;
+        let ids = |one: &OwnReview| one.id;
         if stays {
             own.stale_approvals(head).map(ids).collect()
         } else {
@@ -64,43 +64,62 @@ pub enum Alone {
     ReplaceApproval,
 }
 
-/// The circumstances in which a review is posted by itself.
+/// The circumstances in which earlier judgements are dismissed and a review is posted by itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Circumstances<'a> {
     pub own: &'a OwnReviews,
     pub head: &'a CommitSha,
+    /// The event that this run decided.
+    pub event: ReviewEvent,
+    /// The approvals that this run does not renew.
+    pub outdated: &'a [u64],
     /// The reviews that this run dismissed.
     pub dismissed: &'a [u64],
-    /// True if an approval that this run does not renew could not be dismissed.
-    pub approval_remains: bool,
     /// True if the run before on this head had the same verdict.
     pub unchanged: bool,
 }
 
 impl Circumstances<'_> {
+    /// The reviewer's requests for changes that are dismissed because nothing blocks. One that stands before an approval that
+    /// could not be dismissed stays, unless this run approves.
+    #[must_use]
+    pub fn requests_to_dismiss(&self, grounds: &Grounds) -> Vec<u64> {
+        let may = self.event == ReviewEvent::Approve || !self.approval_remains();
+        let requests = self
+            .own
+            .requests()
+            .filter(|_| may && grounds.nothing_blocks());
+        requests.map(|one| one.id).collect()
+    }
+
+    /// True if an approval that this run does not renew was not dismissed.
+    fn approval_remains(&self) -> bool {
+        let mut outdated = self.outdated.iter();
+        outdated.any(|id| !self.dismissed.contains(id))
+    }
+
     /// Decides about the review without findings. Nothing that GitHub shows already is posted again.
     #[must_use]
-    pub fn alone(&self, event: ReviewEvent) -> Alone {
+    pub fn alone(&self) -> Alone {
         let shown = self.own.shown(self.dismissed);
-        let is_shown = match event {
+        let judgement = shown.map(|one| one.judgement);
+        let is_shown = match self.event {
             ReviewEvent::Comment => true,
             ReviewEvent::Approve => {
-                let here =
-                    self.own.approvals().count() > self.own.stale_approvals(self.head).count();
-                shown == Some(Judgement::Approved) && here
+                let here = shown.is_some_and(|one| one.is_about(self.head));
+                here && judgement == Some(Judgement::Approved)
             }
-            ReviewEvent::RequestChanges => shown == Some(Judgement::ChangesRequested),
+            ReviewEvent::RequestChanges => judgement == Some(Judgement::ChangesRequested),
         };
-        if self.approval_remains && event != ReviewEvent::Approve {
-            return match shown {
-                Some(Judgement::ChangesRequested) => Alone::Nothing,
-                _ => Alone::ReplaceApproval,
-            };
+        if self.event != ReviewEvent::Approve
+            && shown.is_some_and(|one| self.outdated.contains(&one.id))
+        {
+            return Alone::ReplaceApproval;
         }
-        if is_shown || self.own.was_tried(event, self.head, self.unchanged) {
+        if is_shown || self.own.was_tried(self.event, self.head, self.unchanged) {
             return Alone::Nothing;
         }
-        Alone::Post(event)
+        Alone::Post(self.event)
     }
 }
 
@@ -119,81 +138,42 @@ mod tests {
     };
 
     #[test]
-    fn the_table_of_events() {
-        let changes = Some(Consensus::RequestChanges);
-        let rows = [
-            (CLEAN, ReviewEvent::Approve),
-            // Rule 0: the person's own review blocks.
-            (
-                Grounds {
-                    consensus: changes,
-                    ..CLEAN
-                },
-                ReviewEvent::Comment,
-            ),
-            (
-                Grounds {
-                    reviewed: false,
-                    ..CLEAN
-                },
-                ReviewEvent::Comment,
-            ),
-            (
-                Grounds {
-                    own_pull_request: true,
-                    ..CLEAN
-                },
-                ReviewEvent::Comment,
-            ),
-            (
-                Grounds {
-                    verdict: Verdict::Findings,
-                    ..CLEAN
-                },
-                ReviewEvent::Comment,
-            ),
-            (
-                Grounds {
-                    verdict: Verdict::Incomplete,
-                    consensus: None,
-                    ..CLEAN
-                },
-                ReviewEvent::Comment,
-            ),
-            (
-                Grounds {
-                    verdict: Verdict::Blocking,
-                    consensus: changes,
-                    ..CLEAN
-                },
-                ReviewEvent::RequestChanges,
-            ),
-            (
-                Grounds {
-                    verdict: Verdict::Blocking,
-                    own_pull_request: true,
-                    ..CLEAN
-                },
-                ReviewEvent::Comment,
-            ),
-            (
-                Grounds {
-                    verdict: Verdict::Skipped,
-                    ..CLEAN
-                },
-                ReviewEvent::Comment,
-            ),
-            (
-                Grounds {
-                    verdict: Verdict::Error,
-                    ..CLEAN
-                },
-                ReviewEvent::Comment,
-            ),
+    fn the_verdict_chooses_the_event() {
+        let events = [
+            (Verdict::Clean, ReviewEvent::Approve),
+            (Verdict::Blocking, ReviewEvent::RequestChanges),
+            (Verdict::Findings, ReviewEvent::Comment),
+            (Verdict::Incomplete, ReviewEvent::Comment),
+            (Verdict::Skipped, ReviewEvent::Comment),
+            (Verdict::Error, ReviewEvent::Comment),
         ];
-        for (grounds, event) in rows {
-            assert_eq!(grounds.event(), event, "{grounds:?}");
+        for (verdict, event) in events {
+            let grounds = Grounds { verdict, ..CLEAN };
+            assert_eq!(grounds.event(), event, "{verdict}");
+            let own_pull_request = true;
+            let own = Grounds {
+                own_pull_request,
+                ..grounds
+            };
+            assert_eq!(own.event(), ReviewEvent::Comment, "{verdict}");
         }
+    }
+
+    #[test]
+    fn a_clean_change_is_approved_only_by_consensus_and_after_a_review() {
+        for consensus in [
+            None,
+            Some(Consensus::RequestChanges),
+            Some(Consensus::NeedsMajorWork),
+        ] {
+            let grounds = Grounds { consensus, ..CLEAN };
+            assert_eq!(grounds.event(), ReviewEvent::Comment);
+        }
+        let accepted = Grounds {
+            reviewed: false,
+            ..CLEAN
+        };
+        assert_eq!(accepted.event(), ReviewEvent::Comment);
     }
 
     fn head(digit: char) -> CommitSha {
@@ -221,6 +201,7 @@ mod tests {
         OwnReviews::read(given, &login)
     }
 
+    /// What the run before left, and this one decides on the head `b`.
     fn alone(
         own: &OwnReviews,
         event: ReviewEvent,
@@ -230,12 +211,13 @@ mod tests {
         let mut circumstances = Circumstances {
             own,
             head: &head,
+            event,
+            outdated: &[],
             dismissed: &[],
-            approval_remains: false,
             unchanged: true,
         };
         change(&mut circumstances);
-        circumstances.alone(event)
+        circumstances.alone()
     }
 
     #[test]
@@ -274,19 +256,53 @@ mod tests {
     #[test]
     fn an_approval_that_remains_is_replaced_unless_this_head_is_approved() {
         use ReviewEvent::{Approve, Comment, RequestChanges};
-        let remains = |one: &mut Circumstances<'_>| one.approval_remains = true;
+        let remains = |one: &mut Circumstances<'_>| one.outdated = &[1];
         let stale = own(&[("approve", 'a', "APPROVED")]);
-        assert_eq!(alone(&stale, Comment, remains), Alone::ReplaceApproval);
-        assert_eq!(
-            alone(&stale, RequestChanges, remains),
-            Alone::ReplaceApproval
-        );
+        for event in [Comment, RequestChanges] {
+            assert_eq!(alone(&stale, event, remains), Alone::ReplaceApproval);
+        }
         assert_eq!(alone(&stale, Approve, remains), Alone::Post(Approve));
         let replaced = own(&[
             ("approve", 'a', "APPROVED"),
             ("request_changes", 'b', "CHANGES_REQUESTED"),
         ]);
         assert_eq!(alone(&replaced, Comment, remains), Alone::Nothing);
+        // An approval of this head stands before it: a person who requests changes later does not undo that.
+        let renewed = own(&[("approve", 'a', "APPROVED"), ("approve", 'b', "APPROVED")]);
+        assert_eq!(alone(&renewed, Comment, remains), Alone::Nothing);
+    }
+
+    #[test]
+    fn a_request_is_dismissed_when_nothing_blocks_and_no_old_approval_would_show() {
+        let own = own(&[
+            ("approve", 'a', "APPROVED"),
+            ("request_changes", 'b', "CHANGES_REQUESTED"),
+        ]);
+        let findings = Grounds {
+            verdict: Verdict::Findings,
+            ..CLEAN
+        };
+        let blocking = Grounds {
+            verdict: Verdict::Blocking,
+            ..CLEAN
+        };
+        let lifted = |grounds: &Grounds, event, dismissed: &[u64]| {
+            let head = head('b');
+            let circumstances = Circumstances {
+                own: &own,
+                head: &head,
+                event,
+                outdated: &[1],
+                dismissed,
+                unchanged: true,
+            };
+            circumstances.requests_to_dismiss(grounds)
+        };
+        let none: [u64; 0] = [];
+        assert_eq!(lifted(&findings, ReviewEvent::Comment, &[1]), [2]);
+        assert_eq!(lifted(&findings, ReviewEvent::Comment, &[]), none);
+        assert_eq!(lifted(&CLEAN, ReviewEvent::Approve, &[]), [2]);
+        assert_eq!(lifted(&blocking, ReviewEvent::RequestChanges, &[1]), none);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct OwnReview {
 }
 
 impl OwnReview {
-    fn is_about(&self, head: &CommitSha) -> bool {
+    pub(super) fn is_about(&self, head: &CommitSha) -> bool {
         self.head == head.as_str()
     }
 }
@@ -67,7 +67,7 @@ impl OwnReviews {
 
     /// The judgement that GitHub shows for the account, if the reviews of these ids are dismissed.
     #[must_use]
-    pub fn shown(&self, dismissed: &[u64]) -> Option<Judgement> {
+    pub fn shown(&self, dismissed: &[u64]) -> Option<&OwnReview> {
         let judged = |one: &&OwnReview| {
             let judges = matches!(
                 one.judgement,
@@ -75,7 +75,7 @@ impl OwnReviews {
             );
             judges && !dismissed.contains(&one.id)
         };
-        self.0.iter().rev().find(judged).map(|one| one.judgement)
+        self.0.iter().rev().find(judged)
     }
 
     /// True if this event was tried on the head before, and is not to be tried again: GitHub refused it, or somebody dismissed
@@ -149,9 +149,10 @@ mod tests {
             ("bot[bot]", "CHANGES_REQUESTED", &no),
             ("bot[bot]", "COMMENTED", &no),
         ]);
-        assert_eq!(own.shown(&[]), Some(Judgement::ChangesRequested));
-        assert_eq!(own.shown(&[2]), Some(Judgement::Approved));
-        assert_eq!(own.shown(&[1, 2]), None);
+        let shown = |dismissed: &[u64]| own.shown(dismissed).map(|one| one.judgement);
+        assert_eq!(shown(&[]), Some(Judgement::ChangesRequested));
+        assert_eq!(shown(&[2]), Some(Judgement::Approved));
+        assert_eq!(shown(&[1, 2]), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod finding;
 pub mod gate;
+pub mod judgement;
 mod review;
 
 pub(crate) use finding::{dot, weight, without_repeat};
