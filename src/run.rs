@@ -72,7 +72,10 @@ async fn perform(
     let obstacle = obstacle.or(no_key.map(ModelObstacle::NoKey));
     let scope = match spend_scope(&job, &pull).await? {
         ControlFlow::Continue(scope) => scope,
-        ControlFlow::Break(reason) => return Ok(Ended::Skipped(reason)),
+        ControlFlow::Break(reason) => {
+            unfinished.judgements.leave_alone(&job, &pull).await;
+            return Ok(Ended::Skipped(reason));
+        }
     };
     let frame = Frame {
         pull,

@@ -14,7 +14,7 @@ use reviewer_core::panel::review_state::{GivenReview, Judgement, Machines, Revie
 use reviewer_core::publish::comment::judgement::{self, Judged, NotApproved};
 use reviewer_core::report::consensus::ConsensusReport;
 use reviewer_core::state::record::Record;
-use reviewer_github::{ApiError, NewReview, PullRequest, Review, ReviewRef};
+use reviewer_github::{ApiError, NewReview, PullRequest, PullState, Review, ReviewRef};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The dismissals of a run so far. Shared, because a run dismisses at its start, before its findings, and at its end.
@@ -33,11 +33,34 @@ struct Tried {
 impl Judgements {
     /// Dismisses the reviewer's approvals of other heads, before the head is reviewed: nobody has looked at it yet.
     pub(crate) async fn withdraw_stale(&self, job: &Job<'_>, facts: &Facts) {
-        if !decides(job) {
+        if decides(job) {
+            let own = own_reviews(&facts.reviews, &facts.viewer);
+            self.withdraw(job, &facts.pull, &own).await;
+        }
+    }
+
+    /// Sees to it that no approval of another head stays on a pull request that is left alone: too large, a draft, or with the skip
+    /// label.
+    pub(crate) async fn leave_alone(&self, job: &Job<'_>, pull: &PullRequest) {
+        if !decides(job) || pull.state != PullState::Open {
             return;
         }
-        let head = &facts.pull.head_sha;
-        let own = own_reviews(&facts.reviews, &facts.viewer);
+        let read = tokio::try_join!(job.github.viewer(), job.github.reviews(&job.pr));
+        match read {
+            Ok((viewer, reviews)) => {
+                let own = own_reviews(&reviews, &viewer);
+                self.withdraw(job, pull, &own).await;
+                self.replace_stale(job, pull, &viewer).await;
+            }
+            Err(error) => {
+                let why = judgement::approvals_unread(&error.to_string());
+                job.host.setup.actions.warning(&why);
+            }
+        }
+    }
+
+    async fn withdraw(&self, job: &Job<'_>, pull: &PullRequest, own: &OwnReviews) {
+        let head = &pull.head_sha;
         let stale: Vec<u64> = own.stale_approvals(head).map(|one| one.id).collect();
         let message = judgement::no_longer_approved(head);
         self.dismiss(job, &stale, &message).await;

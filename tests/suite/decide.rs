@@ -177,11 +177,9 @@ fn a_clean_change_is_approved_once_on_the_commit_that_was_reviewed() {
         (&report["rule"], &report["review_event"]),
         (&json!(4), &json!("approve"))
     );
-    // The same head again, twice.
-    for _ in 0..2 {
-        story.review().ended(0, "clean");
-        assert_eq!(story.judged().0, NOTHING);
-    }
+    // The same head again.
+    story.review().ended(0, "clean");
+    assert_eq!(story.judged().0, NOTHING);
     assert_eq!(story.states(), ["APPROVED"]);
     story.world.finish();
 }
@@ -585,6 +583,37 @@ fn no_green_approval_stays_where_the_run_breaks_off() {
     assert_eq!(ran.code, Some(2), "{}", ran.log);
     assert_eq!(story.judged().0, [Review("REQUEST_CHANGES")]);
     story.world.finish();
+}
+
+#[test]
+fn no_green_approval_stays_on_a_head_that_is_not_reviewed() {
+    for protected in [false, true] {
+        let story = Story::clean();
+        story.review().ended(0, "clean");
+        story.judged();
+        let approval = story.last_review();
+        if protected {
+            story.protect();
+        }
+        let pull = story.world.pull;
+        story.world.github.pull(pull, |pull| pull.draft = true);
+        let github = &story.world.github;
+        let other = Change::write("src/other.ts", "export const one = 1;\n");
+        let head = github.commit("search", &[&story.head()], &[other]);
+        github.push(pull, &head);
+        let inputs = json!({ "pull_request": pull.to_string() });
+        let payload = events::dispatch_event(github, "writer", &inputs);
+        let workflow = story.world.workflow("workflow_dispatch", payload);
+        let ran = story.world.run(&Story::deciding(workflow));
+        ran.ended(0, "skipped");
+        let expected = if protected {
+            Review("REQUEST_CHANGES")
+        } else {
+            Dismissed(approval)
+        };
+        assert_eq!(story.acts(), [expected]);
+        story.world.finish();
+    }
 }
 
 #[test]

@@ -201,7 +201,7 @@ mod tests {
         OwnReviews::read(given, &login)
     }
 
-    /// What the run before left, and this one decides on the head `b`.
+    /// The decision of a run on the head `b`.
     fn alone(
         own: &OwnReviews,
         event: ReviewEvent,

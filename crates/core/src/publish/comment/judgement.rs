@@ -156,6 +156,12 @@ pub fn approval_stays(why: &str) -> String {
     )
 }
 
+/// Nobody knows if an approval of an earlier head stays on a pull request that is not reviewed now.
+#[must_use]
+pub fn approvals_unread(why: &str) -> String {
+    format!("The reviewer's earlier approvals, if there are any, could not be read: {why}")
+}
+
 /// The judgement could not be posted.
 #[must_use]
 pub fn judgement_not_posted(event: ReviewEvent, why: &str) -> String {
