@@ -186,6 +186,14 @@ impl Judgements {
             Some(judged) => alone(job, facts, check, &judged, outcome).await,
             None => outcome.posted,
         };
+        let remains = judged.is_some_and(|judged| judged.replaces_approval);
+        if remains
+            && posted != Some(ReviewEvent::RequestChanges)
+            && let Some(why) = self.why_kept(&outdated)
+        {
+            let warning = judgement::approval_stays(&why);
+            outcome.report.warnings.push(warning);
+        }
         if posted != Some(ReviewEvent::Approve)
             && let Some(why) = self.why_kept(&requests)
         {

@@ -236,6 +236,10 @@ fn without_the_input_a_review_comments_and_nobody_reads_of_a_consensus() {
     assert!(!ran.summary.contains("Consensus"), "{}", ran.summary);
     assert!(!check.summary.expect("a page").contains("Consensus"));
     assert_eq!(consensus(&ran), &Value::Null);
+    let requests = story.world.github.requests().into_iter();
+    let reviews = requests.filter(|(_, path, _)| path.contains("/pulls/1/reviews"));
+    let methods: Vec<Method> = reviews.map(|(method, _, _)| method).collect();
+    assert_eq!(methods, [Method::GET], "no further request");
     story.world.finish();
 }
 
