@@ -288,9 +288,11 @@ impl Facts {
         self.obstacle.is_none()
     }
 
-    /// The verdict of the last run on this head that reached one.
+    /// The verdict of the last run on this diff that reached one.
     pub(crate) fn last_verdict(&self) -> Option<&str> {
-        let mut verdicts = self.on_head.iter().map(|one| one.record.verdict.as_str());
+        let records = self.on_head.iter().map(|one| &one.record);
+        let same = records.filter(|record| record.merge_base == self.merge_base.as_str());
+        let mut verdicts = same.map(|record| record.verdict.as_str());
         verdicts.find(|verdict| !verdict.is_empty())
     }
 

@@ -9,7 +9,7 @@ use reviewer_core::config::ReviewMode;
 use reviewer_core::domain::{Login, ReviewEvent, Tally, Verdict};
 use reviewer_core::panel::consensus::{Consensus, Priority, Ruling};
 use reviewer_core::panel::decision::{Alone, Circumstances, Grounds};
-use reviewer_core::panel::own_reviews::OwnReviews;
+use reviewer_core::panel::own_reviews::{Diff, OwnReviews};
 use reviewer_core::panel::review_state::{GivenReview, Judgement, Machines, ReviewState};
 use reviewer_core::publish::comment::judgement::{self, Judged, NotApproved};
 use reviewer_core::report::consensus::ConsensusReport;
@@ -31,11 +31,11 @@ struct Tried {
 }
 
 impl Judgements {
-    /// Dismisses the reviewer's approvals of other heads, before the head is reviewed: nobody has looked at it yet.
+    /// Dismisses the reviewer's approvals of other diffs, before this one is reviewed: nobody has looked at it yet.
     pub(crate) async fn withdraw_stale(&self, job: &Job<'_>, facts: &Facts) {
         if decides(job) {
             let own = own_reviews(&facts.reviews, &facts.viewer);
-            self.withdraw(job, &facts.pull, &own).await;
+            self.withdraw(job, diff(facts), &own).await;
         }
     }
 
@@ -49,7 +49,11 @@ impl Judgements {
         match read {
             Ok((viewer, reviews)) => {
                 let own = own_reviews(&reviews, &viewer);
-                self.withdraw(job, pull, &own).await;
+                let diff = Diff {
+                    head: &pull.head_sha,
+                    merge_base: None,
+                };
+                self.withdraw(job, diff, &own).await;
                 self.replace_stale(job, pull, &viewer).await;
             }
             Err(error) => {
@@ -59,10 +63,9 @@ impl Judgements {
         }
     }
 
-    async fn withdraw(&self, job: &Job<'_>, pull: &PullRequest, own: &OwnReviews) {
-        let head = &pull.head_sha;
-        let stale: Vec<u64> = own.stale_approvals(head).map(|one| one.id).collect();
-        let message = judgement::no_longer_approved(head);
+    async fn withdraw(&self, job: &Job<'_>, diff: Diff<'_>, own: &OwnReviews) {
+        let stale: Vec<u64> = own.stale_approvals(diff).map(|one| one.id).collect();
+        let message = judgement::no_longer_approved(diff.head);
         self.dismiss(job, &stale, &message).await;
     }
 
@@ -107,7 +110,7 @@ impl Judgements {
             reviewed: false,
             own_pull_request: is_own(facts),
         };
-        let outdated = grounds.outdated_approvals(&own, head);
+        let outdated = grounds.outdated_approvals(&own, diff(facts));
         let message = judgement::no_longer_approved(head);
         self.dismiss(job, &outdated, &message).await;
         let shown = own.shown(&self.dismissed());
@@ -158,7 +161,7 @@ impl Judgements {
         outcome: &mut Outcome,
     ) -> Option<ReviewEvent> {
         let head = &facts.pull.head_sha;
-        let outdated = grounds.outdated_approvals(own, head);
+        let outdated = grounds.outdated_approvals(own, diff(facts));
         self.dismiss(job, &outdated, &judgement::no_longer_approved(head))
             .await;
         let event = allowed(job, facts, check, grounds, outcome).await;
@@ -166,7 +169,7 @@ impl Judgements {
         let dismissed = self.dismissed();
         let mut circumstances = Circumstances {
             own,
-            head,
+            diff: diff(facts),
             event,
             outdated: &outdated,
             dismissed: &dismissed,
@@ -179,7 +182,10 @@ impl Judgements {
         circumstances.dismissed = &dismissed;
         let judged = match (outcome.posted, circumstances.alone()) {
             (Some(_), _) | (None, Alone::Nothing) => None,
-            (None, Alone::Post(event)) => Some(Judged::new(event)),
+            (None, Alone::Post(event)) => Some(Judged {
+                merge_base: (event == ReviewEvent::Approve).then_some(&facts.merge_base),
+                ..Judged::new(event)
+            }),
             (None, Alone::ReplaceApproval) => Some(REPLACING),
         };
         let posted = match judged {
@@ -250,6 +256,13 @@ fn decides(job: &Job<'_>) -> bool {
 
 fn is_own(facts: &Facts) -> bool {
     facts.pull.author.as_ref() == Some(&facts.viewer)
+}
+
+fn diff(facts: &Facts) -> Diff<'_> {
+    Diff {
+        head: &facts.pull.head_sha,
+        merge_base: Some(&facts.merge_base),
+    }
 }
 
 fn given(review: &Review) -> GivenReview<'_> {

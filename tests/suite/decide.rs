@@ -621,6 +621,56 @@ fn no_green_approval_stays_on_a_head_that_is_not_reviewed() {
 }
 
 #[test]
+fn an_approval_does_not_hold_for_the_same_head_against_another_base() {
+    let story = Story::clean();
+    let (world, first) = (&story.world, story.head());
+    let part = world.github.commit("part", &[&first], &[]);
+    let added = [Change::write("src/new.ts", "export {};\n")];
+    let head = world.github.commit("search", &[&part], &added);
+    world.github.push(world.pull, &head);
+    let against = |branch: &str| {
+        let sha = world.github.with(|state| state.git.commit_of(branch));
+        world.github.pull(world.pull, |pull| {
+            pull.base.branch = branch.into();
+            pull.base.sha = sha.expect("a commit");
+        });
+    };
+    against("part");
+    story.review().ended(0, "clean");
+    assert_eq!(story.judged().0, [Review("APPROVE")]);
+    let approval = story.last_review();
+    against("main");
+    let payload = events::retargeted_event(&world.github, world.pull, "part");
+    let workflow = Story::deciding(world.workflow("pull_request", payload));
+    world.run(&workflow).ended(0, "clean");
+    let again = [Dismissed(approval), Review("APPROVE")];
+    assert_eq!(story.judged().0, again);
+    story.world.finish();
+}
+
+#[test]
+fn a_head_that_another_pull_request_holds_back_is_not_approved() {
+    let story = Story::scored(9);
+    let (world, first) = (&story.world, story.head());
+    let part = world.github.commit("part", &[&first], &[]);
+    let added = [Change::write("src/new.ts", "export {};\n")];
+    let head = world.github.commit("search", &[&part], &added);
+    world.github.push(world.pull, &head);
+    story.review().ended(0, "blocking");
+    story.judged();
+    story.becomes(Script::new());
+    let second = world.github.open_pull("dev", "search", "part");
+    let payload = events::event("pull_request", Some("opened"), &world.github, second);
+    let workflow = Story::deciding(world.workflow("pull_request", payload));
+    let ran = world.run(&workflow);
+    ran.ended(0, "blocking");
+    let why = "not approved, because another pull request of the same head may hold it back.";
+    assert!(ran.summary.contains(why), "{}", ran.summary);
+    assert_eq!(story.acts(), NOTHING);
+    story.world.finish();
+}
+
+#[test]
 fn a_head_that_moved_while_the_model_worked_is_not_approved() {
     let world = World::shop(Script::new()).quick();
     let before = world.github.pull(world.pull, |pull| pull.head.sha.clone());

@@ -1,9 +1,9 @@
 //! The decision under `review_event: decide`: which event a review has, and what becomes of the reviewer's earlier judgements.
 
 use super::consensus::Consensus;
-use super::own_reviews::{OwnReview, OwnReviews};
+use super::own_reviews::{Diff, OwnReview, OwnReviews};
 use super::review_state::Judgement;
-use crate::domain::{CommitSha, ReviewEvent, Verdict};
+use crate::domain::{ReviewEvent, Verdict};
 
 /// The facts that a decision rests on.
 #[derive(Debug, Clone, Copy)]
@@ -42,13 +42,13 @@ impl Grounds {
         matches!(self.verdict, Verdict::Clean | Verdict::Findings)
     }
 
-    /// The approvals that this run does not renew. One of the same head stays while the verdict is clean.
+    /// The approvals that this run does not renew. One of the same diff stays while the verdict is clean.
     #[must_use]
-    pub fn outdated_approvals(&self, own: &OwnReviews, head: &CommitSha) -> Vec<u64> {
+    pub fn outdated_approvals(&self, own: &OwnReviews, diff: Diff<'_>) -> Vec<u64> {
         let stays = self.verdict == Verdict::Clean;
         let ids = |one: &OwnReview| one.id;
         if stays {
-            own.stale_approvals(head).map(ids).collect()
+            own.stale_approvals(diff).map(ids).collect()
         } else {
             own.approvals().map(ids).collect()
         }
@@ -68,7 +68,7 @@ pub enum Alone {
 #[derive(Debug, Clone, Copy)]
 pub struct Circumstances<'a> {
     pub own: &'a OwnReviews,
-    pub head: &'a CommitSha,
+    pub diff: Diff<'a>,
     /// The event that this run decided.
     pub event: ReviewEvent,
     /// The approvals that this run does not renew.
@@ -106,7 +106,7 @@ impl Circumstances<'_> {
         let is_shown = match self.event {
             ReviewEvent::Comment => true,
             ReviewEvent::Approve => {
-                let here = shown.is_some_and(|one| one.is_about(self.head));
+                let here = shown.is_some_and(|one| one.is_about(self.diff));
                 here && judgement == Some(Judgement::Approved)
             }
             ReviewEvent::RequestChanges => judgement == Some(Judgement::ChangesRequested),
@@ -116,7 +116,7 @@ impl Circumstances<'_> {
         {
             return Alone::ReplaceApproval;
         }
-        if is_shown || self.own.was_tried(self.event, self.head, self.unchanged) {
+        if is_shown || self.own.was_tried(self.event, self.diff, self.unchanged) {
             return Alone::Nothing;
         }
         Alone::Post(self.event)
@@ -127,7 +127,7 @@ impl Circumstances<'_> {
 mod tests {
     use super::super::review_state::GivenReview;
     use super::*;
-    use crate::domain::Login;
+    use crate::domain::{CommitSha, Login};
     use crate::event::Association;
 
     const CLEAN: Grounds = Grounds {
@@ -180,6 +180,13 @@ mod tests {
         digit.to_string().repeat(40).parse().unwrap()
     }
 
+    fn on(head: &CommitSha) -> Diff<'_> {
+        Diff {
+            head,
+            merge_base: None,
+        }
+    }
+
     /// Judgements of the reviewer: event, head, and the state that GitHub has.
     fn own(reviews: &[(&str, char, &str)]) -> OwnReviews {
         let login = Login::new("bot[bot]");
@@ -210,7 +217,7 @@ mod tests {
         let head = head('b');
         let mut circumstances = Circumstances {
             own,
-            head: &head,
+            diff: on(&head),
             event,
             outdated: &[],
             dismissed: &[],
@@ -290,7 +297,7 @@ mod tests {
             let head = head('b');
             let circumstances = Circumstances {
                 own: &own,
-                head: &head,
+                diff: on(&head),
                 event,
                 outdated: &[1],
                 dismissed,
@@ -308,11 +315,11 @@ mod tests {
     #[test]
     fn an_approval_outlives_neither_its_head_nor_its_verdict() {
         let own = own(&[("approve", 'a', "APPROVED"), ("approve", 'b', "APPROVED")]);
-        assert_eq!(CLEAN.outdated_approvals(&own, &head('b')), [1]);
+        assert_eq!(CLEAN.outdated_approvals(&own, on(&head('b'))), [1]);
         let findings = Grounds {
             verdict: Verdict::Findings,
             ..CLEAN
         };
-        assert_eq!(findings.outdated_approvals(&own, &head('b')), [1, 2]);
+        assert_eq!(findings.outdated_approvals(&own, on(&head('b'))), [1, 2]);
     }
 }

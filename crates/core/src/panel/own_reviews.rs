@@ -11,15 +11,26 @@ pub struct OwnReview {
     pub id: u64,
     /// The head that it was about. GitHub may move the commit of a review; the block stays.
     pub head: String,
+    /// The merge base, if the block names it: the same head against another branch is another diff.
+    pub merge_base: Option<String>,
     /// The event that was decided, whatever GitHub made of it.
     pub event: ReviewEvent,
     pub judgement: Judgement,
 }
 
 impl OwnReview {
-    pub(super) fn is_about(&self, head: &CommitSha) -> bool {
-        self.head == head.as_str()
+    pub(super) fn is_about(&self, diff: Diff<'_>) -> bool {
+        let bases = self.merge_base.as_deref().zip(diff.merge_base);
+        self.head == diff.head.as_str() && bases.is_none_or(|(one, now)| one == now.as_str())
     }
+}
+
+/// The diff that a judgement is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Diff<'a> {
+    pub head: &'a CommitSha,
+    /// `None` where nobody has looked it up.
+    pub merge_base: Option<&'a CommitSha>,
 }
 
 /// The judgements of the reviewer, oldest first.
@@ -38,6 +49,7 @@ impl OwnReviews {
             Some(OwnReview {
                 id: review.id,
                 head: hidden.head?,
+                merge_base: hidden.merge_base,
                 event: ReviewEvent::parse(&hidden.event?)?,
                 judgement: review.judgement,
             })
@@ -53,9 +65,9 @@ impl OwnReviews {
             .filter(|one| one.judgement == Judgement::Approved)
     }
 
-    /// Approvals of other heads than this one.
-    pub fn stale_approvals(&self, head: &CommitSha) -> impl Iterator<Item = &OwnReview> {
-        self.approvals().filter(|one| !one.is_about(head))
+    /// Approvals of other diffs than this one.
+    pub fn stale_approvals(&self, diff: Diff<'_>) -> impl Iterator<Item = &OwnReview> {
+        self.approvals().filter(move |one| !one.is_about(diff))
     }
 
     /// The requests for changes that count on GitHub.
@@ -78,14 +90,14 @@ impl OwnReviews {
         self.0.iter().rev().find(judged)
     }
 
-    /// True if this event was tried on the head before, and is not to be tried again: GitHub refused it, or somebody dismissed
+    /// True if this event was tried on the diff before, and is not to be tried again: GitHub refused it, or somebody dismissed
     /// it while the verdict was the same (`unchanged`).
     #[must_use]
-    pub fn was_tried(&self, event: ReviewEvent, head: &CommitSha, unchanged: bool) -> bool {
+    pub fn was_tried(&self, event: ReviewEvent, diff: Diff<'_>, unchanged: bool) -> bool {
         let mut tried = self
             .0
             .iter()
-            .filter(|one| one.event == event && one.is_about(head));
+            .filter(|one| one.event == event && one.is_about(diff));
         tried.any(|one| match one.judgement {
             Judgement::Commented => true,
             Judgement::Dismissed => unchanged,
@@ -122,6 +134,13 @@ mod tests {
         OwnReviews::read(given, &Login::new("bot[bot]"))
     }
 
+    fn on(head: &CommitSha) -> Diff<'_> {
+        Diff {
+            head,
+            merge_base: None,
+        }
+    }
+
     fn ids<'a>(reviews: impl Iterator<Item = &'a OwnReview>) -> Vec<u64> {
         reviews.map(|one| one.id).collect()
     }
@@ -137,7 +156,23 @@ mod tests {
             ("bot[bot]", "APPROVED", &new),
         ]);
         assert_eq!(ids(own.approvals()), [2, 4]);
-        assert_eq!(ids(own.stale_approvals(&b)), [2]);
+        assert_eq!(ids(own.stale_approvals(on(&b))), [2]);
+    }
+
+    #[test]
+    fn an_approval_against_another_branch_is_stale() {
+        let (a, b, c) = (head('a'), head('b'), head('c'));
+        let named = format!("\"merge_base\":\"{b}\",\"event\"");
+        let body = body("approve", &a).replace("\"event\"", &named);
+        let own = read(&[("bot[bot]", "APPROVED", &body)]);
+        let against = |merge_base| Diff {
+            head: &a,
+            merge_base,
+        };
+        let none: [u64; 0] = [];
+        assert_eq!(ids(own.stale_approvals(against(Some(&b)))), none);
+        assert_eq!(ids(own.stale_approvals(against(Some(&c)))), [1]);
+        assert_eq!(ids(own.stale_approvals(against(None))), none);
     }
 
     #[test]
@@ -164,10 +199,10 @@ mod tests {
             ("bot[bot]", "DISMISSED", &no),
         ]);
         for unchanged in [true, false] {
-            assert!(own.was_tried(ReviewEvent::Approve, &a, unchanged));
-            assert!(!own.was_tried(ReviewEvent::Approve, &b, unchanged));
+            assert!(own.was_tried(ReviewEvent::Approve, on(&a), unchanged));
+            assert!(!own.was_tried(ReviewEvent::Approve, on(&b), unchanged));
         }
-        assert!(own.was_tried(ReviewEvent::RequestChanges, &a, true));
-        assert!(!own.was_tried(ReviewEvent::RequestChanges, &a, false));
+        assert!(own.was_tried(ReviewEvent::RequestChanges, on(&a), true));
+        assert!(!own.was_tried(ReviewEvent::RequestChanges, on(&a), false));
     }
 }

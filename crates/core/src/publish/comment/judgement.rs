@@ -16,6 +16,8 @@ pub struct Judged<'a> {
     pub refused: Option<&'a str>,
     /// True if the review takes the place of an approval that could not be dismissed.
     pub replaces_approval: bool,
+    /// The merge base of the diff that is approved.
+    pub merge_base: Option<&'a CommitSha>,
 }
 
 impl Judged<'_> {
@@ -28,6 +30,7 @@ impl Judged<'_> {
             event,
             refused: None,
             replaces_approval: false,
+            merge_base: None,
         }
     }
 
@@ -78,6 +81,7 @@ impl Voice<'_> {
             run: Some(self.run.to_owned()),
             head: Some(self.head.to_string()),
             event: judged.name(),
+            merge_base: judged.merge_base.map(ToString::to_string),
             record,
             ..Hidden::new(Kind::Manifest)
         };
