@@ -39,7 +39,7 @@ impl Judgements {
         }
     }
 
-    /// Sees to it that no approval of another head stays on a pull request that is left alone: too large, a draft, or with the skip
+    /// Withdraws the approvals of other heads on a pull request that is not reviewed now: too large, a draft, or with the skip
     /// label.
     pub(crate) async fn leave_alone(&self, job: &Job<'_>, pull: &PullRequest) {
         if !decides(job) || pull.state != PullState::Open {
