@@ -7,6 +7,7 @@ use reviewer_core::domain::{
     Anchor, Assessment, Category, CommentId, CommitSha, Finding, Login, PassNumber, PrKey, Score,
     Side, Standing, Thread,
 };
+use reviewer_core::publish::comment::judgement::Judged;
 use reviewer_core::publish::comment::{Figures, Voice};
 use reviewer_core::review::desk::{Effect, StagedReply};
 use reviewer_core::review::ledger::Stage;
@@ -167,7 +168,9 @@ impl PullRequest {
         };
         for findings in findings.chunks(IN_A_REVIEW) {
             let listed: Vec<&Finding> = findings.iter().collect();
-            let body = self.voice().review(&listed, &[], false, None, &figures);
+            let body = self
+                .voice()
+                .review(&listed, &[], false, None, &figures, &Judged::COMMENT);
             self.reviews.push(ReviewBody {
                 author: Some(Login::new(BOT)),
                 body,

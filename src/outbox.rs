@@ -6,11 +6,12 @@ mod ladder;
 
 use ladder::Places;
 use reviewer_core::domain::{Anchor, FileDiff, Finding, ReviewEvent};
+use reviewer_core::publish::comment::judgement::{self, Judged};
 use reviewer_core::publish::comment::{Figures, Voice};
 use reviewer_core::report::document::Said;
 use reviewer_core::review::desk::{Effect, StagedReply};
 use reviewer_core::state::block::{self, Conversation};
-use reviewer_github::{ApiError, GitHub, NewReview, NewReviewComment};
+use reviewer_github::{ApiError, GitHub, NewReview, NewReviewComment, ReviewRef};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -24,7 +25,6 @@ pub(crate) struct Outbox<'a> {
     pub diffs: &'a [FileDiff],
     pub findings: Vec<&'a Finding>,
     pub replies: Vec<&'a StagedReply>,
-    pub event: ReviewEvent,
     /// The review did not finish; these are what it has.
     pub partial: bool,
     /// The record, where no check run can carry it.
@@ -35,6 +35,8 @@ pub(crate) struct Outbox<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     pub review_url: Option<String>,
+    /// The event of the review that was posted.
+    pub event: Option<ReviewEvent>,
     /// The place where each finding was posted, by finding id.
     pub said: HashMap<String, Said>,
     /// Threads that a reply of this run has closed.
@@ -48,8 +50,8 @@ pub(crate) struct Sent {
 }
 
 impl Outbox<'_> {
-    /// Sends everything. Failures are collected, not thrown: what could be said is said.
-    pub(crate) async fn send(&self, github: &GitHub) -> Sent {
+    /// Sends the replies. Failures are collected, not thrown: what could be said is said.
+    pub(crate) async fn send_replies(&self, github: &GitHub) -> Sent {
         let mut sent = Sent::default();
         for reply in &self.replies {
             if let Err(error) = self.send_reply(github, reply, &mut sent).await {
@@ -60,13 +62,23 @@ impl Outbox<'_> {
                 ));
             }
         }
-        if !self.findings.is_empty()
-            && let Err(error) = self.send_review(github, &mut sent).await
-        {
+        sent
+    }
+
+    /// Sends the findings as one review, if there are any. A failure is collected.
+    pub(crate) async fn send_findings(
+        &self,
+        github: &GitHub,
+        judged: &Judged<'_>,
+        sent: &mut Sent,
+    ) {
+        if self.findings.is_empty() {
+            return;
+        }
+        if let Err(error) = self.send_review(github, judged, sent).await {
             sent.failed
                 .push(format!("The review was not posted: {error}"));
         }
-        sent
     }
 
     /// The conversation first, the marker second: a reply that says "resolved" is then always true.
@@ -116,17 +128,26 @@ impl Outbox<'_> {
         Ok(())
     }
 
-    async fn send_review(&self, github: &GitHub, sent: &mut Sent) -> Result<(), ApiError> {
+    async fn send_review(
+        &self,
+        github: &GitHub,
+        judged: &Judged<'_>,
+        sent: &mut Sent,
+    ) -> Result<(), ApiError> {
         let (on_lines, on_files): (Vec<&Finding>, Vec<&Finding>) = self
             .findings
             .iter()
             .partition(|finding| matches!(finding.anchor, Anchor::Line { .. }));
         let unanchored = self.send_file_comments(github, &on_files, sent).await;
-        match self.post(github, &on_lines, &unanchored, sent).await {
+        match self
+            .post(github, &on_lines, &unanchored, judged, sent)
+            .await
+        {
             // GitHub does not say which anchor it refused.
             Err(ApiError::Unprocessable { .. }) if !on_lines.is_empty() => {
                 let places = self.places(github, &on_lines).await;
-                self.post_anew(github, places, unanchored, sent).await
+                self.post_anew(github, places, unanchored, judged, sent)
+                    .await
             }
             result => result,
         }
@@ -138,6 +159,7 @@ impl Outbox<'_> {
         github: &GitHub,
         places: Places,
         mut unanchored: Vec<&Finding>,
+        judged: &Judged<'_>,
         sent: &mut Sent,
     ) -> Result<(), ApiError> {
         sent.warnings.extend(places.warnings);
@@ -146,11 +168,11 @@ impl Outbox<'_> {
         unanchored.extend(self.with_original_anchor(refused));
         unanchored.extend(self.with_original_anchor(places.nowhere.iter()));
         let lines: Vec<&Finding> = places.lines.iter().collect();
-        match self.post(github, &lines, &unanchored, sent).await {
+        match self.post(github, &lines, &unanchored, judged, sent).await {
             Err(ApiError::Unprocessable { .. }) if !lines.is_empty() => {
                 // What was taken one by one is refused together: no finding is lost if none depends on an anchor.
                 unanchored.extend(self.with_original_anchor(lines));
-                self.post(github, &[], &unanchored, sent).await
+                self.post(github, &[], &unanchored, judged, sent).await
             }
             result => result,
         }
@@ -194,13 +216,50 @@ impl Outbox<'_> {
         unanchored
     }
 
+    /// Posts the review. Where GitHub refuses the event, it is a comment.
     async fn post(
         &self,
         github: &GitHub,
         inline: &[&Finding],
         unanchored: &[&Finding],
+        judged: &Judged<'_>,
         sent: &mut Sent,
     ) -> Result<(), ApiError> {
+        let mut event = judged.sent();
+        let posted = match self.create(github, inline, unanchored, judged).await {
+            Err(error) if is_event_refused(&error, event, inline.is_empty()) => {
+                let why = error.to_string();
+                let comment = Judged {
+                    refused: Some(&why),
+                    ..*judged
+                };
+                let posted = self.create(github, inline, unanchored, &comment).await?;
+                let warning = judgement::judgement_refused(event, &why);
+                sent.warnings.push(warning);
+                event = ReviewEvent::Comment;
+                posted
+            }
+            posted => posted?,
+        };
+        sent.event = Some(event);
+        let said = Said::at(&posted.html_url);
+        for finding in unanchored.iter().chain(inline) {
+            sent.said.insert(finding.id.to_string(), said.clone());
+        }
+        if let Said::At(url) = said {
+            self.link(github, posted.id, sent).await;
+            sent.review_url = Some(url);
+        }
+        Ok(())
+    }
+
+    async fn create(
+        &self,
+        github: &GitHub,
+        inline: &[&Finding],
+        unanchored: &[&Finding],
+        judged: &Judged<'_>,
+    ) -> Result<ReviewRef, ApiError> {
         let comments = inline
             .iter()
             .filter_map(|finding| self.inline(finding))
@@ -213,20 +272,12 @@ impl Outbox<'_> {
                 self.partial,
                 self.record.clone(),
                 &self.figures,
+                judged,
             ),
-            event: Some(self.event),
+            event: Some(judged.sent()),
             comments,
         };
-        let posted = github.create_review(self.voice.pr, &review).await?;
-        let said = Said::at(&posted.html_url);
-        for finding in unanchored.iter().chain(inline) {
-            sent.said.insert(finding.id.to_string(), said.clone());
-        }
-        if let Said::At(url) = said {
-            self.link(github, posted.id, sent).await;
-            sent.review_url = Some(url);
-        }
-        Ok(())
+        github.create_review(self.voice.pr, &review).await
     }
 
     /// GitHub's answer names no comments; they are listed to link to them. A list that fails costs the links.
@@ -261,4 +312,10 @@ impl Outbox<'_> {
             start_side: start.map(|_| side),
         })
     }
+}
+
+/// True if GitHub refused the event of a review, not its comments. Without comments nothing else can be refused.
+fn is_event_refused(error: &ApiError, event: ReviewEvent, alone: bool) -> bool {
+    let judges = event != ReviewEvent::Comment;
+    judges && (error.refuses_judgement() || (alone && error.is_refusal()))
 }

@@ -5,6 +5,7 @@ pub(crate) mod collected;
 mod dismiss;
 pub(crate) mod draft;
 pub(crate) mod exits;
+mod judgements;
 pub(crate) mod outcome;
 mod reactions;
 mod recheck;
@@ -21,6 +22,7 @@ use crate::host::{self, Failure, Job, Setup, both};
 use check_run::CheckRun;
 use draft::Draft;
 use exits::Ended;
+use judgements::Judgements;
 use outcome::{Outcome, Surroundings};
 use reviewer_core::event::{Event, SkipReason};
 use reviewer_core::plan::agenda::{ModelObstacle, Task};
@@ -36,6 +38,7 @@ struct Unfinished {
     check: CheckRun,
     draft: Draft,
     dry_run: DryRun,
+    judgements: Judgements,
 }
 
 /// Does what an event asks for; `no_key`: as far as no model is needed for it. Returns the exit code.
@@ -70,7 +73,10 @@ async fn perform(
     let obstacle = obstacle.or(no_key.map(ModelObstacle::NoKey));
     let scope = match spend_scope(&job, &pull).await? {
         ControlFlow::Continue(scope) => scope,
-        ControlFlow::Break(reason) => return Ok(Ended::Skipped(reason)),
+        ControlFlow::Break(reason) => {
+            unfinished.judgements.leave_alone(&job, &pull).await;
+            return Ok(Ended::Skipped(reason));
+        }
     };
     let frame = Frame {
         pull,
@@ -117,18 +123,37 @@ async fn gather_and_act(
     ended
 }
 
-/// Decides what the run does, takes its turn on the head, and does it.
+/// Does what a person asked for by the event, then what the run itself has to do; an approval of an earlier head ends first.
 async fn act(
     job: &Job<'_>,
     facts: Facts,
     around: &Surroundings<'_>,
     unfinished: &Unfinished,
 ) -> Result<Ended, Failure> {
-    let (check, running) = (&unfinished.check, around.running);
-    let mut facts = match dismiss::as_asked(job, facts).await? {
+    let facts = match dismiss::as_asked(job, facts).await? {
         ControlFlow::Continue(facts) => facts,
         ControlFlow::Break(reason) => return Ok(Ended::Skipped(reason)),
     };
+    unfinished.judgements.withdraw_stale(job, &facts).await;
+    let (pull, viewer) = (facts.pull.clone(), facts.viewer.clone());
+    let ended = Box::pin(follow(job, facts, around, unfinished)).await;
+    if !matches!(ended, Ok(Ended::Concluded(_))) {
+        unfinished
+            .judgements
+            .replace_stale(job, &pull, &viewer)
+            .await;
+    }
+    ended
+}
+
+/// Follows the agenda that the facts lead to.
+async fn follow(
+    job: &Job<'_>,
+    mut facts: Facts,
+    around: &Surroundings<'_>,
+    unfinished: &Unfinished,
+) -> Result<Ended, Failure> {
+    let (check, running) = (&unfinished.check, around.running);
     let mut agenda = facts.agenda(job);
     if agenda.posts()
         && let Some(reason) = replies::may_not_comment(job, &facts.pull).await?
@@ -160,6 +185,8 @@ async fn act(
         }
         (Task::Help | Task::Session { .. }, _) => return Err(Failure::new(comment::NO_SIDECAR)),
     };
+    let judgements = &unfinished.judgements;
+    judgements.settle(job, &facts, check, &mut outcome).await;
     if agenda.tells_state {
         replies::tell_state(job, &facts, &agenda, &mut outcome).await;
     }

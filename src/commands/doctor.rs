@@ -7,6 +7,7 @@ use crate::host::sidecar::Running;
 use crate::host::{Failure, Job, Setup, admitted};
 use crate::run::exits;
 use reviewer_agent::opencode::Supervisor;
+use reviewer_core::config::ReviewMode;
 use reviewer_core::context::brief;
 use reviewer_core::domain::PrKey;
 use reviewer_core::event::{Event, EventKind};
@@ -23,6 +24,10 @@ use std::time::Duration;
 /// The time that the model has for its answer; enough for a slow one that has to be loaded first.
 const PATIENCE: Duration = Duration::from_mins(2);
 const HEALTH_LIMIT: Duration = Duration::from_secs(10);
+
+/// The note about the right to approve, which no request reads.
+const APPROVING: &str = "GitHub tells nobody; the workflow's own token needs the setting \"Allow GitHub Actions to create and approve \
+                         pull requests\"";
 
 /// The result of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,6 +189,9 @@ async fn at_github(job: &Job<'_>, rows: &Rows<'_>) {
         }
     };
     rows.tell(Row::fine("pull request", standing(&pull)));
+    if job.host.config.review_mode == ReviewMode::Decide {
+        rows.tell(Row::new("approving", State::Unknown, APPROVING));
+    }
     let (repo, key, pull) = (&job.pr.repo, &job.pr, &pull);
     tokio::join!(
         async { rows.tell(commits(job, pull).await) },

@@ -58,7 +58,8 @@ async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<(Rebuilt, bool), Failure> 
     let (reviews, files) =
         tokio::try_join!(github.reviews(pr), github.files(pr)).map_err(Failure::new)?;
     let rebuilt = memory.rebuild(pull.author.as_ref(), &reviews, &files);
-    Ok((rebuilt.await?, keys.can_sign()))
+    let (rebuilt, _) = rebuilt.await?;
+    Ok((rebuilt, keys.can_sign()))
 }
 
 /// The form that the threads are shown in.

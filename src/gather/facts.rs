@@ -8,10 +8,11 @@ use super::mentions;
 use super::prior_reviews::{self, Prior};
 use crate::host::{Failure, Job, both};
 use reviewer_core::authority::{Action, judge};
+use reviewer_core::config::ReviewMode;
 use reviewer_core::context::coverage::Excuse;
 use reviewer_core::context::rules::RuleFile;
 use reviewer_core::context::since::Since;
-use reviewer_core::domain::{Awaiting, CommentId, CommitSha, Resolution, Status, Thread};
+use reviewer_core::domain::{Awaiting, CommentId, CommitSha, Login, Resolution, Status, Thread};
 use reviewer_core::event::{Command, EventKind};
 use reviewer_core::plan::agenda::{
     self, Acceptor, Agenda, Given, HeadRecord, Inquiries, ModelObstacle,
@@ -30,6 +31,8 @@ use std::path::Path;
 /// The pull request as the run found it.
 pub(crate) struct Facts {
     pub pull: PullRequest,
+    /// The login of the token.
+    pub viewer: Login,
     pub merge_base: CommitSha,
     pub change: Change,
     /// Hash of what a review depends on besides the code.
@@ -130,6 +133,7 @@ impl Facts {
             lost: rebuilt.lost,
             others: rebuilt.others,
             warnings: rebuilt.warnings,
+            viewer: discussion.viewer,
             conversation: discussion.conversation,
             reviews: discussion.reviews,
             scope: frame.scope,
@@ -220,6 +224,7 @@ impl Facts {
             mention: &config.mention,
             threshold: config.policy.threshold,
             blocking: config.policy.blocking,
+            decides: config.review_mode == ReviewMode::Decide,
         }
     }
 
@@ -283,6 +288,14 @@ impl Facts {
         self.obstacle.is_none()
     }
 
+    /// The verdict of the last run on this diff that reached one.
+    pub(crate) fn last_verdict(&self) -> Option<&str> {
+        let records = self.on_head.iter().map(|one| &one.record);
+        let same = records.filter(|record| record.merge_base == self.merge_base.as_str());
+        let mut verdicts = same.map(|record| record.verdict.as_str());
+        verdicts.find(|verdict| !verdict.is_empty())
+    }
+
     /// True if a check run of the reviewer on this head was concluded before the discussion was read.
     pub(crate) fn has_read(&self, check: u64) -> bool {
         let mut read = self.on_head.iter();
@@ -307,6 +320,7 @@ struct Discussion {
     files: Vec<ChangedFile>,
     commits: Vec<CommitInfo>,
     rebuilt: Rebuilt,
+    viewer: Login,
     conversation: Vec<IssueComment>,
     reviews: Vec<Review>,
     on_head: Vec<HeadRecord>,
@@ -327,7 +341,7 @@ impl Discussion {
             github.reviews(&job.pr),
         )
         .map_err(Failure::new)?;
-        let rebuilt = Memory::from_job(job)
+        let (rebuilt, viewer) = Memory::from_job(job)
             .rebuild(pull.author.as_ref(), &reviews, &files)
             .await?;
         let of_manifests = reviews
@@ -340,6 +354,7 @@ impl Discussion {
             files,
             commits,
             rebuilt,
+            viewer,
             conversation,
             reviews,
         })

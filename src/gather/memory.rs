@@ -43,20 +43,20 @@ impl<'a> Memory<'a> {
 }
 
 impl Memory<'_> {
-    /// The reviewer's threads on the pull request, rebuilt from its comments.
+    /// The reviewer's threads on the pull request, rebuilt from its comments, and the login of the token.
     pub async fn rebuild(
         &self,
         author: Option<&Login>,
         reviews: &[Review],
         files: &[ChangedFile],
-    ) -> Result<Rebuilt, Failure> {
+    ) -> Result<(Rebuilt, Login), Failure> {
         let (comments, (viewer, conversations)) = tokio::try_join!(
             self.github.review_comments(self.pr),
             self.github.review_threads(self.pr),
         )
         .map_err(Failure::new)?;
         let mut ours = self.trusted_bots.to_vec();
-        ours.push(viewer);
+        ours.push(viewer.clone());
         let standings = self
             .standings(author, &ours, &comments, &conversations)
             .await?;
@@ -76,7 +76,7 @@ impl Memory<'_> {
             .into_iter()
             .filter_map(|thread| conversation(thread, &ours, standing))
             .collect();
-        Ok(rebuild::rebuild(&Sources {
+        let rebuilt = rebuild::rebuild(&Sources {
             pr: self.pr,
             keys: self.keys,
             ours: &ours,
@@ -87,7 +87,8 @@ impl Memory<'_> {
             conversations: &conversations,
             reviews: &reviews.iter().map(review_body).collect::<Vec<_>>(),
             renames: &files.iter().filter_map(rename).collect(),
-        }))
+        });
+        Ok((rebuilt, viewer))
     }
 
     /// The names that the reviewer has spoken under: its own identity, as GitHub tells it, and the trusted bots.

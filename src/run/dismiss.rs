@@ -5,7 +5,7 @@ use crate::gather::{Facts, Memory};
 use crate::host::{Failure, Job};
 use crate::outbox::Outbox;
 use reviewer_core::authority::{Action, Stake, judge};
-use reviewer_core::domain::{CommentId, Login, ReviewEvent, Status, Thread};
+use reviewer_core::domain::{CommentId, Login, Status, Thread};
 use reviewer_core::event::{Command, CommentPlace, EventKind};
 use reviewer_core::publish::comment::{Figures, NotDismissed};
 use reviewer_core::review::desk::{Effect, StagedReply};
@@ -123,11 +123,10 @@ async fn close(job: &Job<'_>, facts: &Facts, reply: &StagedReply) -> Result<Vec<
         diffs: &[],
         findings: Vec::new(),
         replies: vec![reply],
-        event: ReviewEvent::Comment,
         partial: false,
         record: None,
     };
-    let sent = outbox.send(&job.github).await;
+    let sent = outbox.send_replies(&job.github).await;
     if !sent.failed.is_empty() {
         return Err(Failure(sent.failed));
     }

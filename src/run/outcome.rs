@@ -8,9 +8,10 @@ use crate::host::sidecar::Running;
 use crate::host::{Host, Job};
 use crate::outbox::Sent;
 use reviewer_core::domain::{
-    CommentId, CommitSha, Evidence, Finding, PASSES, PassNumber, PrKey, Score, Tally, Thread,
-    Verdict,
+    CommentId, CommitSha, Evidence, Finding, PASSES, PassNumber, PrKey, ReviewEvent, Score, Tally,
+    Thread, Verdict,
 };
+use reviewer_core::panel::consensus::Totals;
 use reviewer_core::plan::agenda::Agenda;
 use reviewer_core::publish::comment;
 use reviewer_core::publish::comment::gate::{self, Closing};
@@ -66,6 +67,12 @@ pub struct Outcome {
     pub fail_job: bool,
     /// The code of the findings, for a terminal.
     pub code: Code,
+    /// The scores of the findings that are open.
+    pub standing: Vec<Score>,
+    /// All findings of the run by priority, whatever became of them.
+    pub raised: Totals,
+    /// The event of the review with this run's findings.
+    pub posted: Option<ReviewEvent>,
 }
 
 impl Outcome {
@@ -193,6 +200,9 @@ impl Outcome {
             keys: job.keys.clone(),
             fail_job: job.host.config.fail_job,
             code: code(&facts.change, staged.said()),
+            standing: standing(job, staged, sent),
+            raised: raised(staged),
+            posted: sent.event,
         }
     }
 
@@ -258,10 +268,6 @@ pub(crate) fn evidence(
     sent: &Sent,
     unpublished: usize,
 ) -> Evidence {
-    let policy = &job.host.config.policy;
-    let open = staged.open();
-    let old = open_scores(&open, &sent.resolved, policy.threshold);
-    let new = staged.said().map(|finding| finding.assessment.score);
     // On a head that was reviewed, a thread that could not be judged stays open, and that is all.
     let unjudged = matches!(end, Some(End::NotJudged(_) | End::NotAsked(_)));
     Evidence {
@@ -269,11 +275,23 @@ pub(crate) fn evidence(
             || (unjudged && record.stands_by_itself()),
         left_out: record.unexcused(),
         unpublished,
-        tally: Tally::count(
-            old.chain(new).chain(staged.lost.iter().copied()),
-            policy.blocking,
-        ),
+        tally: Tally::count(standing(job, staged, sent), job.host.config.policy.blocking),
     }
+}
+
+/// The scores of all findings that are open: on the pull request before the run, new, and those whose comments are gone.
+fn standing(job: &Job<'_>, staged: &Staged<'_>, sent: &Sent) -> Vec<Score> {
+    let open = staged.open();
+    let old = open_scores(&open, &sent.resolved, job.host.config.policy.threshold);
+    let new = staged.said().map(|finding| finding.assessment.score);
+    old.chain(new).chain(staged.lost.iter().copied()).collect()
+}
+
+fn raised(staged: &Staged<'_>) -> Totals {
+    let entries = staged.entries.iter();
+    entries
+        .map(|entry| entry.finding.assessment.score)
+        .collect()
 }
 
 /// The scores of open threads that count: not closed in this run, and at or above the threshold that is set now.
@@ -438,6 +456,7 @@ pub(crate) fn of_change(
         warnings: Vec::new(),
         notes: Vec::new(),
         review_url: None,
+        consensus: None,
         green: None,
         blocking_from: host.config.policy.blocking,
         files: change.diffs.len(),

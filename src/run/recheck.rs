@@ -60,7 +60,9 @@ impl Recheck {
             Ok(reviews) => memory.rebuild(author, &reviews, &facts.files).await,
             Err(_) => return,
         };
-        let Ok(mut rebuilt) = rebuilt else { return };
+        let Ok((mut rebuilt, _)) = rebuilt else {
+            return;
+        };
         excerpts::follow_renames(job, &facts.code(), &mut rebuilt.threads).await;
         for thread in rebuilt.threads {
             match facts.threads.iter().find(|old| old.id == thread.id) {

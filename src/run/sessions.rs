@@ -16,6 +16,7 @@ use reviewer_core::domain::{CommentId, CommitSha, FileDiff, Finding, Tally, Verd
 use reviewer_core::event::Command;
 use reviewer_core::plan::agenda::Agenda;
 use reviewer_core::publish::comment::Figures;
+use reviewer_core::publish::comment::judgement::Judged;
 use reviewer_core::report::document::SuspicionReport;
 use reviewer_core::review::desk::Subject;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
@@ -34,7 +35,6 @@ pub(crate) async fn hold(
     around: &Surroundings<'_>,
     unfinished: &Unfinished,
 ) -> Result<Outcome, Failure> {
-    let check = &unfinished.check;
     let (held, suspicions) =
         ask(job, facts, agenda, covered.is_none(), running, unfinished).await?;
     let unanswered = replies::send(job, &facts.pull.head_sha, &held).await;
@@ -45,8 +45,10 @@ pub(crate) async fn hold(
     let staged = Staged::after_session(&collected, facts, &recheck, missed);
     let mut record = record(job, facts, &held, covered);
     staged.enter_in(&mut record, facts);
-    let can_owe = check.is_open();
-    let sent = publish(job, facts, agenda, &held, &staged, &record, check).await;
+    let can_owe = unfinished.check.is_open();
+    let result = (&held, &staged, &record);
+    let left_behind = recheck.left_behind.len();
+    let sent = publish(job, facts, agenda, result, left_behind, unfinished).await;
     let published = Published {
         sent: recheck.left_out_of(sent),
         held: &held,
@@ -108,12 +110,11 @@ async fn publish(
     job: &Job<'_>,
     facts: &Facts,
     agenda: &Agenda,
-    held: &Held,
-    staged: &Staged<'_>,
-    record: &Record,
-    check: &CheckRun,
+    (held, staged, record): (&Held, &Staged<'_>, &Record),
+    left_behind: usize,
+    unfinished: &Unfinished,
 ) -> Sent {
-    let all_said = evidence(job, Some(&held.end), record, staged, &Sent::default(), 0);
+    let check = &unfinished.check;
     let details = check.page().or_else(|| job.url());
     let cost = held.used.told.cost;
     let model = job.host.model().to_string();
@@ -129,12 +130,21 @@ async fn publish(
         diffs: &facts.change.diffs,
         findings: staged.findings.iter().collect(),
         replies: staged.replies.iter().collect(),
-        event: Verdict::from_evidence(&all_said).review_event(),
         partial: held.end != End::Complete,
         record: (!check.is_open()).then(|| serde_json::to_value(record).unwrap_or_default()),
     };
     write_undelivered(agenda, staged, record, check).await;
-    outbox.send(&job.github).await
+    let mut sent = outbox.send_replies(&job.github).await;
+    let unsaid = left_behind + sent.failed.len();
+    let all_said = evidence(job, Some(&held.end), record, staged, &sent, unsaid);
+    let verdict = Verdict::from_evidence(&all_said);
+    let judged = if staged.findings.is_empty() {
+        Judged::COMMENT
+    } else {
+        unfinished.judgements.of_findings(job, facts, verdict).await
+    };
+    outbox.send_findings(&job.github, &judged, &mut sent).await;
+    sent
 }
 
 /// Writes the findings that are about to be posted into the check run first. Replies cannot be listed there: where

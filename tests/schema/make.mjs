@@ -56,6 +56,7 @@ function makeOpenApi(api) {
     [`${repository}/pulls/{pull_number}/reviews`]: ["get", "post"],
     [`${repository}/pulls/{pull_number}/reviews/{review_id}`]: ["delete"],
     [`${repository}/pulls/{pull_number}/reviews/{review_id}/comments`]: ["get"],
+    [`${repository}/pulls/{pull_number}/reviews/{review_id}/dismissals`]: ["put"],
     [`${repository}/pulls/comments/{comment_id}`]: ["get", "patch", "delete"],
     [`${repository}/pulls/comments/{comment_id}/reactions`]: ["post"],
     [`${repository}/issues/{issue_number}/comments`]: ["get", "post"],

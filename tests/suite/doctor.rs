@@ -72,6 +72,24 @@ fn everything_is_tried_and_nothing_is_written() {
 }
 
 #[test]
+fn nobody_can_tell_beforehand_if_the_token_may_approve() {
+    let world = World::shop(Script::new()).quick();
+    let arguments = [&ARGUMENTS[..], &["--no-model"]].concat();
+    let silent = world.spawn(&shell(&world), &arguments);
+    assert!(!silent.log.contains("approving"), "{}", silent.log);
+    let mut workflow = shell(&world);
+    workflow
+        .inputs
+        .insert("review_event".into(), "decide".into());
+    let ran = world.spawn(&workflow, &arguments);
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    let (state, note) = row(&ran, "approving");
+    assert_eq!(state, "unknown");
+    assert!(note.starts_with("GitHub tells nobody"), "{note}");
+    world.finish();
+}
+
+#[test]
 fn each_permission_that_is_taken_away_is_named_as_the_line_to_write() {
     for (lacking, about, line, code) in [
         ("contents", "commits", "contents: read", 2),

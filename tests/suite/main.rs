@@ -18,6 +18,7 @@ mod attacks;
 mod closing;
 mod commands;
 mod containment;
+mod decide;
 mod deltas;
 mod dice;
 mod doctor;

@@ -143,6 +143,17 @@ impl Association {
             _ => Self::Other,
         }
     }
+
+    /// As GitHub writes it; empty for those that give no right.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Owner => "OWNER",
+            Self::Member => "MEMBER",
+            Self::Collaborator => "COLLABORATOR",
+            Self::Other => "",
+        }
+    }
 }
 
 /// An event for the reviewer that cannot be understood. Each is one sentence for the person who wrote the workflow.

@@ -105,6 +105,33 @@ impl ApiError {
         }
     }
 
+    /// GitHub understood the request and does not do it, for this token or at all.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Forbidden { .. } | Self::Unprocessable { .. } | Self::NotFound { .. }
+        )
+    }
+
+    /// True if GitHub refuses to let this token approve or request changes here, whatever the review says.
+    #[must_use]
+    pub fn refuses_judgement(&self) -> bool {
+        match self {
+            Self::Forbidden { .. } => true,
+            Self::Unprocessable {
+                message, errors, ..
+            } => {
+                let mut texts = errors.iter().chain([message]);
+                texts.any(|text| {
+                    text.contains("your own pull request")
+                        || text.contains("not permitted to approve")
+                })
+            }
+            _ => false,
+        }
+    }
+
     /// A write that failed so may have been applied all the same: look before writing again.
     #[must_use]
     pub(crate) fn may_have_happened(&self) -> bool {

@@ -89,6 +89,13 @@ impl Call {
         }
     }
 
+    pub(super) fn put(name: &'static str, route: String, body: Value) -> Self {
+        Self {
+            method: Method::PUT,
+            ..Self::post(name, route, body)
+        }
+    }
+
     pub(super) fn query(name: &'static str, query: &str, variables: &Value) -> Self {
         let body = json!({"query": query, "variables": variables});
         Self {

@@ -44,6 +44,29 @@ impl GitHub {
         self.once(send, look).await
     }
 
+    /// Dismisses an approval or a request for changes. One that is dismissed already counts as dismissed by this call.
+    pub async fn dismiss_review(
+        &self,
+        key: &PrKey,
+        id: u64,
+        message: &str,
+    ) -> Result<(), ApiError> {
+        let send = async || {
+            let route = format!("{}/reviews/{id}/dismissals", pull(key));
+            let call = Call::put("dismiss a review", route, json!({"message": message}));
+            self.done(call.or_hint("the review is gone")).await
+        };
+        let look = async || {
+            let mut reviews = self.reviews(key).await?.into_iter();
+            let dismissed = reviews.any(|one| one.id == id && one.state == "DISMISSED");
+            Ok(dismissed.then_some(()))
+        };
+        match self.once(send, look).await {
+            Err(refused @ ApiError::Unprocessable { .. }) => look().await?.ok_or(refused),
+            outcome => outcome,
+        }
+    }
+
     /// True if GitHub takes these comments. Asks with a draft, which notifies nobody and is deleted at once. `review`
     /// has no event, and a body that tells the reviewer's drafts from a person's.
     pub async fn takes(&self, key: &PrKey, review: &NewReview) -> Result<bool, ApiError> {

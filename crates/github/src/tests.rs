@@ -273,6 +273,33 @@ async fn a_review_answered_by_a_bad_gateway_is_looked_for_before_it_is_sent_agai
 }
 
 #[tokio::test]
+async fn a_dismissal_is_looked_for_before_it_is_sent_again() {
+    let puts = |server: &Server| {
+        let asked = server.asked().into_iter();
+        asked.filter(|one| one.method == Method::PUT).count()
+    };
+    for status in [502, 422] {
+        let there = json!({"id": 80, "user": null, "body": "", "state": "DISMISSED"});
+        let happened = Server::answering(move |_, asked| match asked.method {
+            Method::GET => ok(&json!([there])),
+            _ => refused(
+                status,
+                &json!({"message": "Can not dismiss a dismissed pull request review"}),
+            ),
+        })
+        .await;
+        let client = happened.client();
+        client.dismiss_review(&key(), 80, "Over.").await.unwrap();
+        assert_eq!(puts(&happened), 1);
+        assert_eq!(happened.asked()[0].body, json!({"message": "Over."}));
+    }
+    let protected = Server::answering(|_, _| refused(403, &json!({"message": "Protected"}))).await;
+    let refusal = protected.client().dismiss_review(&key(), 80, "Over.").await;
+    assert!(refusal.expect_err("403").is_refusal());
+    assert_eq!(protected.count(), 1);
+}
+
+#[tokio::test]
 async fn what_done_twice_is_done_once_is_simply_repeated() {
     let server = Server::answering(|turn, _| match turn {
         0 | 1 => refused(502, &json!({})),

@@ -97,6 +97,9 @@ fn pull_route(
         },
         ("POST", ["reviews"]) => reviews::create(state, identity, request, pull),
         ("DELETE", ["reviews", id]) => reviews::delete_draft(state, identity, number(id)),
+        ("PUT", ["reviews", id, "dismissals"]) => {
+            reviews::dismiss(state, identity, request, pull, number(id))
+        }
         ("POST", ["comments"]) => reviews::comment(state, identity, request, pull),
         ("POST", ["comments", root, "replies"]) => {
             reviews::reply(state, identity, request, pull, number(root))

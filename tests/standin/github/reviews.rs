@@ -14,6 +14,8 @@ const NOT_OF_THE_PULL: &str =
 const PATH_INVALID: &str = "Pull request review thread path is invalid";
 const NO_HUNK: &str = "Pull request review thread diff hunk can't be blank";
 
+const NOT_ALLOWED_TO_DISMISS: &str =
+    "You do not have permission to dismiss reviews on this protected branch";
 const OUTSIDE: &str = "Pull request review thread line must be part of the diff";
 
 /// A comment that GitHub accepted.
@@ -80,6 +82,49 @@ pub fn delete_draft(state: &mut State, identity: &Identity, id: u64) -> Reply {
     Reply::json(200, &state.review_json(&review))
 }
 
+/// Only an approval or a request for changes can be dismissed, with a message; on a protected branch only by an administrator.
+pub fn dismiss(
+    state: &mut State,
+    identity: &Identity,
+    request: &Request,
+    pull: &PullRequest,
+    id: u64,
+) -> Reply {
+    let may =
+        !state.repository.restricts_dismissals || state.permission(&identity.login) == "admin";
+    let of_pull = |review: &&mut Review| review.id == id && review.pull == pull.number;
+    let Some(review) = state.reviews.iter_mut().find(of_pull) else {
+        return Reply::not_found();
+    };
+    if !may {
+        return Reply::error(403, NOT_ALLOWED_TO_DISMISS);
+    }
+    if !matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED") {
+        let message = format!(
+            "Can not dismiss a {} pull request review",
+            review.state.to_lowercase()
+        );
+        return Reply::unprocessable(&[&message]);
+    }
+    if request
+        .text("message")
+        .unwrap_or_default()
+        .trim()
+        .is_empty()
+    {
+        return Reply::unprocessable(&["Message can't be blank"]);
+    }
+    review.state = "DISMISSED".into();
+    let review = review.clone();
+    state.tick();
+    state.writes.push(Write::Dismissal {
+        pull: pull.number,
+        id,
+        json: request.body.clone(),
+    });
+    Reply::json(200, &state.review_json(&review))
+}
+
 fn state_of(event: Option<&str>) -> &'static str {
     match event {
         Some("COMMENT") => "COMMENTED",
@@ -103,7 +148,9 @@ fn event_refusal(
     let refuse = |message: &str| Some(Reply::unprocessable(&[message]));
     match event {
         _ if body.chars().count() > BODY_CHARACTERS => refuse(TOO_LONG),
-        Some("APPROVE") if identity.login == "github-actions[bot]" => {
+        Some("APPROVE")
+            if identity.login == "github-actions[bot]" && !state.repository.actions_may_approve =>
+        {
             refuse("GitHub Actions is not permitted to approve pull requests.")
         }
         Some("APPROVE") if own => refuse("Can not approve your own pull request"),

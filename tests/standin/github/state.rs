@@ -45,6 +45,10 @@ pub struct Repository {
     pub private: bool,
     /// `admin`, `write`, `read` or `none` by login.
     pub permissions: BTreeMap<String, String>,
+    /// "Allow GitHub Actions to create and approve pull requests".
+    pub actions_may_approve: bool,
+    /// The base branch is protected: only an administrator dismisses reviews.
+    pub restricts_dismissals: bool,
 }
 
 impl Repository {
@@ -267,6 +271,8 @@ impl State {
             default_branch: "main".into(),
             private: false,
             permissions: BTreeMap::new(),
+            actions_may_approve: false,
+            restricts_dismissals: false,
         };
         Self {
             base_url,

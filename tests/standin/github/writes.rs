@@ -14,6 +14,12 @@ pub enum Write {
         id: u64,
         json: Value,
     },
+    Dismissal {
+        pull: u64,
+        /// Of the review.
+        id: u64,
+        json: Value,
+    },
     Comment {
         pull: u64,
         id: u64,
@@ -84,6 +90,14 @@ impl GitHub {
     pub fn expect_review(&self) -> Value {
         self.expect_one("review", |write| match write {
             Write::Review { json, .. } => Some(json.clone()),
+            _ => None,
+        })
+    }
+
+    /// The one review that was dismissed, and the message.
+    pub fn expect_dismissal(&self) -> (u64, String) {
+        self.expect_one("dismissal", |write| match write {
+            Write::Dismissal { id, json, .. } => Some((*id, json["message"].as_str()?.to_owned())),
             _ => None,
         })
     }

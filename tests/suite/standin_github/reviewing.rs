@@ -293,3 +293,79 @@ fn an_unknown_route_fails_the_test() {
     assert_eq!(get(&github, "/users/dev").status, 404);
     github.finish();
 }
+
+/// The token of somebody, who may review.
+fn reviewing_as(github: &GitHub, login: &str) -> String {
+    let token = format!("token-of-{login}");
+    github.token(&token, Identity::person(login, &["pull-requests:write"]));
+    token
+}
+
+fn sent(github: &GitHub, token: &str, method: Method, path: &str, body: &Value) -> Answer {
+    try_call(github, token, method, &pulls(path), Some(body)).expect("an answer")
+}
+
+#[test]
+fn nobody_judges_their_own_pull_request_and_actions_approve_only_where_the_repository_lets_them() {
+    let (github, _, _) = small_pull();
+    let dev = reviewing_as(&github, "dev");
+    for (event, words) in [
+        ("APPROVE", "Can not approve your own pull request"),
+        (
+            "REQUEST_CHANGES",
+            "Can not request changes on your own pull request",
+        ),
+    ] {
+        let body = json!({ "event": event, "body": "x" });
+        let answer = sent(&github, &dev, Method::POST, "1/reviews", &body);
+        assert_eq!(refusal(&answer), words);
+    }
+    let approval = json!({ "event": "APPROVE" });
+    let refused = post(&github, &pulls("1/reviews"), &approval);
+    assert!(refusal(&refused).contains("not permitted to approve"));
+    github.with(|state| state.repository.actions_may_approve = true);
+    let approved = post(&github, &pulls("1/reviews"), &approval);
+    assert_eq!(approved.json["state"], "APPROVED");
+    github.expect_review();
+    github.finish();
+}
+
+#[test]
+fn a_judgement_is_dismissed_once_with_a_message_and_not_past_a_protection() {
+    let (github, _, _) = small_pull();
+    let said = review(&json!([]));
+    let remark = post(&github, &pulls("1/reviews"), &said).json["id"].clone();
+    let mut blocks = said.clone();
+    blocks["event"] = json!("REQUEST_CHANGES");
+    let request = post(&github, &pulls("1/reviews"), &blocks).json["id"].clone();
+    github.take_writes();
+    let message = json!({ "message": "Nothing blocks any more." });
+    let dismiss = |id: &Value, body: &Value| {
+        let path = format!("1/reviews/{id}/dismissals");
+        sent(&github, GitHub::TOKEN, Method::PUT, &path, body)
+    };
+    let nothing = dismiss(&remark, &message);
+    assert_eq!(
+        refusal(&nothing),
+        "Can not dismiss a commented pull request review"
+    );
+    assert_eq!(dismiss(&json!(1), &message).status, 404);
+    assert_eq!(
+        refusal(&dismiss(&request, &json!({ "message": " " }))),
+        "Message can't be blank"
+    );
+    github.with(|state| state.repository.restricts_dismissals = true);
+    assert_eq!(dismiss(&request, &message).status, 403);
+    github.with(|state| state.repository.restricts_dismissals = false);
+    assert_eq!(dismiss(&request, &message).json["state"], "DISMISSED");
+    let (id, words) = github.expect_dismissal();
+    assert_eq!(
+        (json!(id), words.as_str()),
+        (request.clone(), "Nothing blocks any more.")
+    );
+    assert_eq!(
+        refusal(&dismiss(&request, &message)),
+        "Can not dismiss a dismissed pull request review"
+    );
+    github.finish();
+}

@@ -1,7 +1,7 @@
 //! The inputs, as the author of a workflow writes them and reads what was wrong.
 
 use super::*;
-use crate::config::ForkReviews;
+use crate::config::{ForkReviews, ReviewMode};
 use crate::domain::Login;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
@@ -69,6 +69,7 @@ fn a_workflow_that_names_only_the_model_gets_the_documented_defaults() {
     assert!((config.max_cost_usd - 5.0).abs() < f64::EPSILON);
     assert_eq!(config.max_cost_usd_per_day, Some(20.0));
     assert_eq!(config.fork_reviews, ForkReviews::OnMention);
+    assert_eq!(config.review_mode, ReviewMode::Comment);
     assert_eq!(config.max_tokens, None);
     assert_eq!(config.max_tokens_per_day, None);
     assert!(config.state_keys.is_empty());
@@ -123,6 +124,7 @@ fn values_mean_what_their_author_meant() {
         ("max_cost_usd", "0.50"),
         ("max_cost_usd_per_day", "Off"),
         ("fork_reviews", "Always"),
+        ("review_event", "Decide"),
         ("max_tokens", "200000"),
         ("max_tokens_per_day", "1000000"),
         ("model_base_url", "http://127.0.0.1:8080/v1/"),
@@ -156,6 +158,7 @@ fn values_mean_what_their_author_meant() {
     assert!((config.max_cost_usd - 0.5).abs() < f64::EPSILON);
     assert_eq!(config.max_cost_usd_per_day, None);
     assert_eq!(config.fork_reviews, ForkReviews::Always);
+    assert_eq!(config.review_mode, ReviewMode::Decide);
     assert_eq!(config.max_tokens, Some(200_000));
     assert_eq!(config.max_tokens_per_day, Some(1_000_000));
     assert_eq!(config.state_keys.len(), 2);
@@ -180,6 +183,7 @@ fn wrong_inputs_are_reported_together_each_on_one_line() {
         ("problem_score_threshold", "high"),
         ("blocking_score_threshold", "11"),
         ("fail_job", "maybe"),
+        ("review_event", "approve"),
     ]);
     assert_eq!(
         errors,
@@ -188,6 +192,7 @@ fn wrong_inputs_are_reported_together_each_on_one_line() {
             "Input problem_score_threshold is \"high\"; expected a whole number from 1 to 10.",
             "Input blocking_score_threshold is \"11\"; expected a whole number from 1 to 10, or off.",
             "Input fail_job is \"maybe\"; expected true or false.",
+            "Input review_event is \"approve\"; expected comment or decide.",
         ]
     );
 }
@@ -230,6 +235,7 @@ fn each_wrong_value_is_refused_by_name() {
         ),
         ("max_cost_usd_per_day", vec!["0", "-1", "none", "$5"]),
         ("fork_reviews", vec!["true", "mention", "on mention"]),
+        ("review_event", vec!["true", "approve", "APPROVE", "off"]),
         ("max_tokens", vec!["0", "10k", "99999999999999999999"]),
         ("max_tokens_per_day", vec!["0", "none", "1e6"]),
         (
@@ -366,7 +372,8 @@ fn the_fingerprint_follows_what_matters_to_a_review_and_no_secret() {
         print(&[
             ("opencode_api_key", "k"),
             ("github_token", "t"),
-            ("skip_label", "x")
+            ("skip_label", "x"),
+            ("review_event", "decide")
         ])
     );
     for change in [

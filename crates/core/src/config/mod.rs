@@ -50,6 +50,16 @@ pub enum ForkReviews {
     Never,
 }
 
+/// The events that reviews may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReviewMode {
+    /// Comments only; the check is the gate.
+    #[default]
+    Comment,
+    /// Approves, requests changes, or comments.
+    Decide,
+}
+
 /// The rules that decide which findings are posted and which of them block.
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -137,6 +147,7 @@ pub struct Config {
     pub ignore: Globs,
     pub instructions: Vec<Instruction>,
     pub fork_reviews: ForkReviews,
+    pub review_mode: ReviewMode,
     pub timeout: Duration,
     pub max_cost_usd: f64,
     /// For one pull request; `None`: no such limit.

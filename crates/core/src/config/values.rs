@@ -1,7 +1,7 @@
 //! One reader per kind of value: from the text that a person wrote to its meaning, or to what is expected
 //! instead. Separate from the table, so that two inputs of a kind are read alike.
 
-use super::{ForkReviews, Globs};
+use super::{ForkReviews, Globs, ReviewMode};
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
 use std::borrow::Cow;
@@ -152,6 +152,14 @@ pub(super) fn fork_reviews(text: &str) -> Result<ForkReviews, InvalidValue> {
         "always" => Ok(ForkReviews::Always),
         "never" => Ok(ForkReviews::Never),
         _ => Err(InvalidValue::new("on_mention, always or never")),
+    }
+}
+
+pub(super) fn review_mode(text: &str) -> Result<ReviewMode, InvalidValue> {
+    match text.to_ascii_lowercase().as_str() {
+        "comment" => Ok(ReviewMode::Comment),
+        "decide" => Ok(ReviewMode::Decide),
+        _ => Err(InvalidValue::new("comment or decide")),
     }
 }
 

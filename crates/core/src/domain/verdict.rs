@@ -22,6 +22,24 @@ pub enum ReviewEvent {
     Approve,
 }
 
+impl ReviewEvent {
+    /// As blocks and reports name it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Comment => "comment",
+            Self::RequestChanges => "request_changes",
+            Self::Approve => "approve",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = [Self::Comment, Self::RequestChanges, Self::Approve];
+        all.into_iter().find(|event| event.name() == name)
+    }
+}
+
 /// The open findings on the pull request after the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
@@ -74,20 +92,6 @@ impl Verdict {
             Self::Clean | Self::Findings => Conclusion::Success,
             Self::Blocking | Self::Incomplete | Self::Error => Conclusion::Failure,
             Self::Skipped => Conclusion::Neutral,
-        }
-    }
-
-    /// The review's event. Always a comment: the workflow's token may not approve, and could not take back a request
-    /// for changes. The check is the gate.
-    #[must_use]
-    pub fn review_event(self) -> ReviewEvent {
-        match self {
-            Self::Clean
-            | Self::Findings
-            | Self::Blocking
-            | Self::Incomplete
-            | Self::Skipped
-            | Self::Error => ReviewEvent::Comment,
         }
     }
 

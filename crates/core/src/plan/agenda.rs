@@ -84,6 +84,8 @@ pub struct Given<'a> {
     pub mention: &'a str,
     pub threshold: Score,
     pub blocking: Option<Score>,
+    /// True if the run approves and requests changes.
+    pub decides: bool,
 }
 
 /// The work of a run.
@@ -188,7 +190,10 @@ impl Agenda {
         judge.truncate(MOST_JUDGED);
         self.judge = judge;
         match covered {
-            Some(record) if !speaks => Task::Conclude(record),
+            Some(record) if !speaks => {
+                self.waits = given.decides;
+                Task::Conclude(record)
+            }
             covered => {
                 self.waits = true;
                 Task::Session { covered }

@@ -3,6 +3,7 @@
 
 mod finding;
 pub mod gate;
+pub mod judgement;
 mod review;
 mod support;
 

@@ -1,5 +1,6 @@
 //! The report file: everything a run found and did, said or not, as JSON for machines.
 
+use super::consensus::ConsensusReport;
 use crate::context::coverage::Excuse;
 use crate::context::suspicion::Suspicion;
 use crate::domain::{Score, Tally, Thread, Verdict};
@@ -70,6 +71,9 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Null where no review was posted.
     pub review_url: Option<String>,
+    /// Only where `review_event` is decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consensus: Option<ConsensusReport>,
     /// The ways to turn the check green, as the end of a sentence; for people.
     #[serde(skip)]
     pub green: Option<String>,

@@ -49,12 +49,22 @@ fn steps_of(unsent: &Unsent) -> Vec<Step> {
     if let Some(comments) = body["comments"].as_array() {
         let commit = words(&body["commit_id"]).chars().take(7);
         let commit: String = commit.collect();
-        let review = Step::new(format!("Review of {commit}:"), text);
+        let event = match words(&body["event"]) {
+            "APPROVE" => ", which approves",
+            "REQUEST_CHANGES" => ", which requests changes",
+            _ => "",
+        };
+        let review = Step::new(format!("Review of {commit}{event}:"), text);
         let comments = comments.iter().map(|comment| {
             let heading = format!("Comment of the review at {}:", place(comment));
             Step::new(heading, &comment["body"])
         });
         return std::iter::once(review).chain(comments).collect();
+    }
+    if let Some(review) = route.strip_suffix("/dismissals") {
+        let review = review.rsplit('/').next().unwrap_or_default();
+        let heading = format!("Dismissal of review {review}:");
+        return vec![Step::new(heading, &body["message"])];
     }
     if let Some(thread) = route.strip_suffix("/replies") {
         let thread = thread.rsplit('/').next().unwrap_or_default();
@@ -118,6 +128,17 @@ mod tests {
 
     fn one(heading: &str, body: &str) -> Vec<(String, String)> {
         vec![(heading.to_owned(), body.to_owned())]
+    }
+
+    #[test]
+    fn a_judgement_and_a_dismissal_are_told_as_such() {
+        let body = json!({"commit_id": "b0d63d1e3554", "event": "APPROVE", "body": "Fine.", "comments": []});
+        let review = told("post the review", "/repos/octo/shop/pulls/1/reviews", body);
+        assert_eq!(review, one("Review of b0d63d1, which approves:", "Fine."));
+        let body = json!({"message": "Nothing blocks."});
+        let route = "/repos/octo/shop/pulls/1/reviews/80/dismissals";
+        let dismissal = told("dismiss a review", route, body);
+        assert_eq!(dismissal, one("Dismissal of review 80:", "Nothing blocks."));
     }
 
     #[test]

@@ -32,6 +32,9 @@ pub fn markdown(report: &Report, page: Page) -> String {
         out.push('\n');
     }
     open(&mut out, report);
+    if let Some(consensus) = &report.consensus {
+        consensus.markdown(&mut out);
+    }
     if let Some(green) = &report.green {
         let _ = writeln!(out, "**To turn this check green:** {green}\n");
     }
@@ -517,6 +520,7 @@ pub(super) mod tests {
             warnings: vec!["Comments are not signed.".into()],
             notes: vec![],
             review_url: None,
+            consensus: None,
             green: Some("fix the 🔴 finding and push.".into()),
             blocking_from: Score::new(9),
             files: 3,

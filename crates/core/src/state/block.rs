@@ -89,6 +89,12 @@ pub struct Hidden {
     /// Those of the findings that have no comment of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unanchored: Vec<Unanchored>,
+    /// The event that was decided for a review that judges, in a manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+    /// The merge base of the diff that was approved, in a manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_base: Option<String>,
     /// The record, where it could not ride in a check run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<Value>,
@@ -124,6 +130,8 @@ impl Hidden {
             run: None,
             findings: Vec::new(),
             unanchored: Vec::new(),
+            event: None,
+            merge_base: None,
             record: None,
             kid: None,
             sig: None,

@@ -89,8 +89,9 @@ impl Record {
         self.head == head.as_str() && self.merge_base == base.as_str() && self.rules == rules
     }
 
+    /// True if every pass looked at the change.
     #[must_use]
-    pub(crate) fn is_finished(&self) -> bool {
+    pub fn is_finished(&self) -> bool {
         self.passes.iter().copied().eq(1..=PASSES.total())
     }
 

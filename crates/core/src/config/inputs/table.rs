@@ -102,6 +102,15 @@ pub const INPUTS: &[Input] = &[
         read: |to, text| put(&mut to.config.fail_job, values::boolean(text)),
     },
     Input {
+        name: "review_event",
+        default: "comment",
+        missing: None,
+        secret: false,
+        in_file: None,
+        help: "What a review does: comment, or decide (approve a clean change, request changes while a finding blocks, else comment); see Security for what a model's approval is worth.",
+        read: |to, text| put(&mut to.config.review_mode, values::review_mode(text)),
+    },
+    Input {
         name: "enable_web",
         default: "false",
         missing: None,

@@ -25,6 +25,7 @@ struct World {
     request: Option<Request>,
     acceptor: Option<(Login, bool, &'static str)>,
     obstacle: Option<ModelObstacle>,
+    decides: bool,
 }
 
 impl World {
@@ -47,6 +48,7 @@ impl World {
             request: None,
             acceptor: None,
             obstacle: None,
+            decides: false,
         }
     }
 
@@ -123,6 +125,7 @@ impl World {
             mention: "@bot",
             threshold: score(5),
             blocking: Some(score(8)),
+            decides: self.decides,
         })
     }
 }
@@ -172,6 +175,15 @@ fn a_reviewed_head_is_concluded_from_its_record_and_nothing_is_posted() {
     let agenda = World::reviewed().decide();
     assert!(matches!(agenda.task, Task::Conclude(_)));
     assert!(!agenda.waits && !agenda.posts());
+}
+
+#[test]
+fn a_run_that_may_approve_takes_its_turn_even_if_it_asks_no_model() {
+    let mut world = World::reviewed();
+    world.decides = true;
+    let agenda = world.decide();
+    assert!(matches!(agenda.task, Task::Conclude(_)));
+    assert!(agenda.waits && !agenda.posts());
 }
 
 #[test]

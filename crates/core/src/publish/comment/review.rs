@@ -2,6 +2,7 @@
 //! diff, and one line about the run.
 
 use super::finding::{blocks, dot};
+use super::judgement::Judged;
 use super::{MAX_BODY, Voice, cut, unanchored};
 use crate::domain::{Anchor, Finding, Side};
 use crate::state::block::{Hidden, Kind, Listed};
@@ -41,6 +42,7 @@ impl Voice<'_> {
         partial: bool,
         record: Option<Value>,
         figures: &Figures<'_>,
+        judged: &Judged<'_>,
     ) -> String {
         let listed = |finding: &&Finding| Listed {
             id: finding.id.to_string(),
@@ -54,6 +56,7 @@ impl Voice<'_> {
                 .iter()
                 .map(|one| unanchored(one))
                 .collect(),
+            event: judged.name(),
             record,
             ..Hidden::new(Kind::Manifest)
         };
@@ -61,6 +64,9 @@ impl Voice<'_> {
         let mut text = self.title(findings);
         if partial {
             let _ = write!(text, "\n\n{PARTIAL}");
+        }
+        if let Some(words) = judged.words() {
+            let _ = write!(text, "\n\n{words}");
         }
         let end = format!("{}\n\n{manifest}", self.colophon(figures));
         let table = self.table(findings);

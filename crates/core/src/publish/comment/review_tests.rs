@@ -22,7 +22,17 @@ fn figures() -> Figures<'static> {
 }
 
 fn body(findings: &[&Finding], unanchored_findings: &[&Finding], partial: bool) -> String {
-    with_voice(|voice| voice.review(findings, unanchored_findings, partial, None, &figures()))
+    with_voice(|voice| {
+        let judged = &Judged::COMMENT;
+        voice.review(
+            findings,
+            unanchored_findings,
+            partial,
+            None,
+            &figures(),
+            judged,
+        )
+    })
 }
 
 #[test]
@@ -136,4 +146,19 @@ fn the_table_gives_way_to_a_manifest_that_needs_the_room() {
     assert!(!whole.contains("| Where |"), "{whole}");
     assert!(block::parse(&whole).hidden.is_some());
     assert!(body(&listed, &[], false).contains("| Where |"));
+}
+
+#[test]
+fn a_review_that_requests_changes_says_so_above_its_table_and_in_its_block() {
+    let found = scored(9);
+    let judged = Judged::new(crate::domain::ReviewEvent::RequestChanges);
+    let body = with_voice(|voice| voice.review(&[&found], &[], false, None, &figures(), &judged));
+    assert!(
+        body.starts_with(
+            "### 1 finding: it blocks the merge\n\nThe reviewer dismisses this request for changes"
+        ),
+        "{body}"
+    );
+    let hidden = block::parse(&body).hidden.unwrap();
+    assert_eq!(hidden.event.as_deref(), Some("request_changes"));
 }

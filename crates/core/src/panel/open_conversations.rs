@@ -1,0 +1,192 @@
+//! The unresolved conversations of people on lines of the change, with their words and places: the material of the comments
+//! analyzer. Conversations that the reviewer, a bot or an agent began are none.
+
+use super::review_state::Machines;
+use crate::domain::{CommentId, Login};
+use crate::state::rebuild::{Comment, Conversation};
+use std::collections::BTreeMap;
+
+/// An unresolved conversation that a person began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenConversation {
+    /// The first comment.
+    pub root: CommentId,
+    pub file: String,
+    /// `None` where it is about the file as a whole.
+    pub line: Option<u32>,
+    /// True if the line is no longer part of the change.
+    pub outdated: bool,
+    pub url: String,
+    /// The words of people, oldest first.
+    pub words: Vec<Words>,
+}
+
+/// A comment of a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    pub author: Login,
+    pub body: String,
+    pub created_at: String,
+}
+
+/// The conversations of people, and how many of them are resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PeopleConversations {
+    pub open: Vec<OpenConversation>,
+    pub resolved: usize,
+}
+
+impl PeopleConversations {
+    /// Reads the review comments and what GitHub says about their conversations. A conversation that GitHub says nothing about
+    /// counts as open.
+    #[must_use]
+    pub fn read(
+        comments: &[Comment],
+        conversations: &[Conversation],
+        machines: Machines<'_>,
+    ) -> Self {
+        let mut threads: BTreeMap<CommentId, Vec<&Comment>> = BTreeMap::new();
+        for comment in comments {
+            let root = comment.in_reply_to.unwrap_or(comment.id);
+            threads.entry(root).or_default().push(comment);
+        }
+        let mut read = Self::default();
+        for (root, mut thread) in threads {
+            thread.sort_by_key(|comment| comment.id);
+            let Some(first) = thread.iter().find(|comment| comment.id == root) else {
+                continue;
+            };
+            if words(first, machines).is_none() {
+                continue;
+            }
+            let conversation = conversations.iter().find(|one| one.root == root);
+            if conversation.is_some_and(|one| one.is_resolved) {
+                read.resolved += 1;
+                continue;
+            }
+            read.open.push(OpenConversation {
+                root,
+                file: first.path.clone(),
+                line: first.line.or(first.original_line),
+                outdated: conversation.is_some_and(|one| one.is_outdated),
+                url: first.url.clone(),
+                words: thread
+                    .iter()
+                    .filter_map(|comment| words(comment, machines))
+                    .collect(),
+            });
+        }
+        read
+    }
+}
+
+/// The comment's words, if a person wrote it.
+fn words(comment: &Comment, machines: Machines<'_>) -> Option<Words> {
+    let author = comment.author.as_ref()?;
+    machines
+        .wrote_none_of(author, &comment.body)
+        .then(|| Words {
+            author: author.clone(),
+            body: comment.body.clone(),
+            created_at: comment.created_at.clone(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Side, Standing};
+
+    fn comment(id: u64, root: Option<u64>, author: &str, body: &str) -> Comment {
+        Comment {
+            id: CommentId(id),
+            in_reply_to: root.map(CommentId),
+            author: Some(Login::new(author)),
+            standing: Standing::Other,
+            body: body.into(),
+            path: "src/page.ts".into(),
+            line: None,
+            original_line: Some(8),
+            original_start: None,
+            side: Side::Right,
+            created_at: "2026-01-01T00:00:00Z".into(),
+            url: format!("https://github.test/r{id}"),
+        }
+    }
+
+    fn conversation(root: u64, is_resolved: bool) -> Conversation {
+        Conversation {
+            root: CommentId(root),
+            node_id: String::new(),
+            is_resolved,
+            is_outdated: true,
+            resolved_by: None,
+            viewer_can_resolve: false,
+            viewer_can_unresolve: false,
+            edited: vec![],
+        }
+    }
+
+    fn read(comments: &[Comment], conversations: &[Conversation]) -> PeopleConversations {
+        let own = Login::new("reviewer[bot]");
+        let agents = [Login::new("agent")];
+        let machines = Machines {
+            own: &own,
+            agents: &agents,
+        };
+        PeopleConversations::read(comments, conversations, machines)
+    }
+
+    #[test]
+    fn a_person_s_conversation_is_open_with_the_words_of_people_and_its_place() {
+        let comments = [
+            comment(3, Some(1), "agent", "Done."),
+            comment(2, Some(1), "dev", "Is it?"),
+            comment(1, None, "ann", "This loses a page."),
+            comment(4, Some(1), "ann", "Yes."),
+        ];
+        let read = read(&comments, &[conversation(1, false)]);
+        let [open] = read.open.as_slice() else {
+            panic!("{read:?}")
+        };
+        assert_eq!(
+            (open.file.as_str(), open.line, open.outdated),
+            ("src/page.ts", Some(8), true)
+        );
+        assert_eq!(open.url, "https://github.test/r1");
+        let words: Vec<(&str, &str)> = open
+            .words
+            .iter()
+            .map(|one| (one.author.as_str(), one.body.as_str()))
+            .collect();
+        assert_eq!(
+            words,
+            [
+                ("ann", "This loses a page."),
+                ("dev", "Is it?"),
+                ("ann", "Yes.")
+            ]
+        );
+    }
+
+    #[test]
+    fn resolved_ones_are_counted_and_those_of_machines_are_none() {
+        let block = "A finding.\n\n<!-- rmcoc:1 {\"kind\":\"finding\"} -->";
+        let comments = [
+            comment(1, None, "ann", "Settled."),
+            comment(2, None, "reviewer[bot]", "Mine."),
+            comment(3, None, "linter[bot]", "Semicolon."),
+            comment(4, None, "agent", "Look here."),
+            comment(5, None, "ann", block),
+            comment(6, None, "ann", "<!-- pr-review-loop-marker -->\nReport."),
+            comment(8, Some(7), "ann", "The first comment is gone."),
+        ];
+        let read = read(&comments, &[conversation(1, true)]);
+        assert_eq!((read.open.as_slice(), read.resolved), (&[][..], 1));
+    }
+
+    #[test]
+    fn a_conversation_that_github_is_silent_about_is_open() {
+        assert_eq!(read(&[comment(1, None, "ann", "Why?")], &[]).open.len(), 1);
+    }
+}

@@ -1,0 +1,399 @@
+//! `review_event: decide`, carried out: approvals, requests for changes and their dismissals. `panel::decision` decides; where
+//! reviews only comment, nothing here makes a request.
+
+use super::check_run::CheckRun;
+use super::outcome::Outcome;
+use crate::gather::Facts;
+use crate::host::Job;
+use reviewer_core::config::ReviewMode;
+use reviewer_core::domain::{Login, ReviewEvent, Tally, Verdict};
+use reviewer_core::panel::consensus::{Consensus, Priority, Ruling};
+use reviewer_core::panel::decision::{Alone, Circumstances, Grounds};
+use reviewer_core::panel::own_reviews::{Diff, OwnReviews};
+use reviewer_core::panel::review_state::{GivenReview, Judgement, Machines, ReviewState};
+use reviewer_core::publish::comment::judgement::{self, Judged, NotApproved};
+use reviewer_core::report::consensus::ConsensusReport;
+use reviewer_core::state::record::Record;
+use reviewer_github::{ApiError, NewReview, PullRequest, PullState, Review, ReviewRef};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The dismissals of a run so far. Shared, because a run dismisses at its start, before its findings, and at its end.
+#[derive(Default)]
+pub(crate) struct Judgements {
+    tried: Mutex<Tried>,
+}
+
+#[derive(Default)]
+struct Tried {
+    dismissed: Vec<u64>,
+    /// The reviews that GitHub did not let be dismissed, and its reason.
+    kept: Vec<(u64, String)>,
+}
+
+impl Judgements {
+    /// Dismisses the reviewer's approvals of other diffs, before this one is reviewed: nobody has looked at it yet.
+    pub(crate) async fn withdraw_stale(&self, job: &Job<'_>, facts: &Facts) {
+        if decides(job) {
+            let own = own_reviews(&facts.reviews, &facts.viewer);
+            self.withdraw(job, diff(facts), &own).await;
+        }
+    }
+
+    /// Withdraws the approvals of other heads on a pull request that is not reviewed now: too large, a draft, or with the skip
+    /// label.
+    pub(crate) async fn leave_alone(&self, job: &Job<'_>, pull: &PullRequest) {
+        if !decides(job) || pull.state != PullState::Open {
+            return;
+        }
+        let read = tokio::try_join!(job.github.viewer(), job.github.reviews(&job.pr));
+        match read {
+            Ok((viewer, reviews)) => {
+                let own = own_reviews(&reviews, &viewer);
+                let diff = Diff {
+                    head: &pull.head_sha,
+                    merge_base: None,
+                };
+                self.withdraw(job, diff, &own).await;
+                self.replace_stale(job, pull, &viewer).await;
+            }
+            Err(error) => {
+                let why = judgement::approvals_unread(&error.to_string());
+                job.host.setup.actions.warning(&why);
+            }
+        }
+    }
+
+    async fn withdraw(&self, job: &Job<'_>, diff: Diff<'_>, own: &OwnReviews) {
+        let stale: Vec<u64> = own.stale_approvals(diff).map(|one| one.id).collect();
+        let message = judgement::no_longer_approved(diff.head);
+        self.dismiss(job, &stale, &message).await;
+    }
+
+    /// Requests changes in place of an approval of another head, where GitHub did not let it be dismissed and the run ends without
+    /// a review.
+    pub(crate) async fn replace_stale(&self, job: &Job<'_>, pull: &PullRequest, viewer: &Login) {
+        let Some((_, why)) = self.tried().kept.first().cloned() else {
+            return;
+        };
+        let actions = &job.host.setup.actions;
+        let Ok(reviews) = job.github.reviews(&job.pr).await else {
+            return actions.warning(&judgement::approval_stays(&why));
+        };
+        let own = own_reviews(&reviews, viewer);
+        let shown = own.shown(&self.dismissed());
+        if !shown.is_some_and(|one| self.is_kept(one.id)) {
+            return;
+        }
+        if post(job, pull, &REPLACING, &Tally::default(), None)
+            .await
+            .is_err()
+        {
+            actions.warning(&judgement::approval_stays(&why));
+        }
+    }
+
+    /// Decides the event of the review that posts findings. An approval ends with it, or is replaced by it.
+    pub(crate) async fn of_findings(
+        &self,
+        job: &Job<'_>,
+        facts: &Facts,
+        verdict: Verdict,
+    ) -> Judged<'static> {
+        if !decides(job) {
+            return Judged::COMMENT;
+        }
+        let head = &facts.pull.head_sha;
+        let own = own_reviews(&facts.reviews, &facts.viewer);
+        let grounds = Grounds {
+            verdict,
+            consensus: None,
+            reviewed: false,
+            own_pull_request: is_own(facts),
+        };
+        let outdated = grounds.outdated_approvals(&own, diff(facts));
+        let message = judgement::no_longer_approved(head);
+        self.dismiss(job, &outdated, &message).await;
+        let shown = own.shown(&self.dismissed());
+        if shown.is_some_and(|one| outdated.contains(&one.id)) {
+            return REPLACING;
+        }
+        Judged::new(grounds.event())
+    }
+
+    /// Ends a run that reached a verdict: dismisses what does not hold any more, judges the head if the run posted no review, and
+    /// enters the consensus in the report.
+    pub(crate) async fn settle(
+        &self,
+        job: &Job<'_>,
+        facts: &Facts,
+        check: &CheckRun,
+        outcome: &mut Outcome,
+    ) {
+        if !decides(job) {
+            return;
+        }
+        let (reviews, unread) = match job.github.reviews(&job.pr).await {
+            Ok(reviews) => (reviews, None),
+            Err(error) => (facts.reviews.clone(), Some(error.to_string())),
+        };
+        let ruling = ruling(job, facts, &reviews, outcome);
+        let grounds = grounds(facts, outcome, &ruling);
+        let posted = if let Some(why) = unread {
+            let why = judgement::judgement_not_posted(grounds.event(), &why);
+            outcome.report.warnings.push(why);
+            outcome.posted
+        } else {
+            let own = own_reviews(&reviews, &facts.viewer);
+            let judged = (&own, &grounds);
+            self.judge(job, facts, check, judged, outcome).await
+        };
+        let report = ConsensusReport::new(&ruling, outcome.verdict, outcome.raised, posted);
+        outcome.report.consensus = Some(report);
+    }
+
+    /// Brings the reviewer's judgement on GitHub in line with the grounds. Returns the event of the review that the run posted.
+    async fn judge(
+        &self,
+        job: &Job<'_>,
+        facts: &Facts,
+        check: &CheckRun,
+        (own, grounds): (&OwnReviews, &Grounds),
+        outcome: &mut Outcome,
+    ) -> Option<ReviewEvent> {
+        let head = &facts.pull.head_sha;
+        let outdated = grounds.outdated_approvals(own, diff(facts));
+        self.dismiss(job, &outdated, &judgement::no_longer_approved(head))
+            .await;
+        let event = allowed(job, facts, check, grounds, outcome).await;
+        let unchanged = facts.last_verdict() == Some(&outcome.verdict.to_string());
+        let dismissed = self.dismissed();
+        let mut circumstances = Circumstances {
+            own,
+            diff: diff(facts),
+            event,
+            outdated: &outdated,
+            dismissed: &dismissed,
+            unchanged,
+        };
+        let requests = circumstances.requests_to_dismiss(grounds);
+        self.dismiss(job, &requests, &judgement::nothing_blocks(head))
+            .await;
+        let dismissed = self.dismissed();
+        circumstances.dismissed = &dismissed;
+        let judged = match (outcome.posted, circumstances.alone()) {
+            (Some(_), _) | (None, Alone::Nothing) => None,
+            (None, Alone::Post(event)) => Some(Judged {
+                merge_base: (event == ReviewEvent::Approve).then_some(&facts.merge_base),
+                ..Judged::new(event)
+            }),
+            (None, Alone::ReplaceApproval) => Some(REPLACING),
+        };
+        let posted = match judged {
+            Some(judged) => alone(job, facts, check, &judged, outcome).await,
+            None => outcome.posted,
+        };
+        let remains = judged.is_some_and(|judged| judged.replaces_approval);
+        if remains
+            && posted != Some(ReviewEvent::RequestChanges)
+            && let Some(why) = self.why_kept(&outdated)
+        {
+            let warning = judgement::approval_stays(&why);
+            outcome.report.warnings.push(warning);
+        }
+        if posted != Some(ReviewEvent::Approve)
+            && let Some(why) = self.why_kept(&requests)
+        {
+            outcome.report.warnings.push(judgement::request_stays(&why));
+        }
+        posted
+    }
+
+    /// Dismisses reviews, each tried once in a run.
+    async fn dismiss(&self, job: &Job<'_>, reviews: &[u64], message: &str) {
+        for id in reviews {
+            if self.dismissed().contains(id) || self.is_kept(*id) {
+                continue;
+            }
+            let dismissed = job.github.dismiss_review(&job.pr, *id, message).await;
+            let mut tried = self.tried();
+            match dismissed {
+                Ok(()) => tried.dismissed.push(*id),
+                Err(error) => tried.kept.push((*id, error.to_string())),
+            }
+        }
+    }
+
+    fn dismissed(&self) -> Vec<u64> {
+        self.tried().dismissed.clone()
+    }
+
+    fn is_kept(&self, id: u64) -> bool {
+        self.tried().kept.iter().any(|(kept, _)| *kept == id)
+    }
+
+    /// GitHub's reason for not letting one of these be dismissed.
+    fn why_kept(&self, reviews: &[u64]) -> Option<String> {
+        let tried = self.tried();
+        let mut kept = tried.kept.iter();
+        let kept = kept.find(|(id, _)| reviews.contains(id));
+        kept.map(|(_, why)| why.clone())
+    }
+
+    fn tried(&self) -> MutexGuard<'_, Tried> {
+        self.tried.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The review that takes the place of an approval.
+const REPLACING: Judged<'static> = Judged {
+    replaces_approval: true,
+    ..Judged::new(ReviewEvent::RequestChanges)
+};
+
+fn decides(job: &Job<'_>) -> bool {
+    job.host.config.review_mode == ReviewMode::Decide
+}
+
+fn is_own(facts: &Facts) -> bool {
+    facts.pull.author.as_ref() == Some(&facts.viewer)
+}
+
+fn diff(facts: &Facts) -> Diff<'_> {
+    Diff {
+        head: &facts.pull.head_sha,
+        merge_base: Some(&facts.merge_base),
+    }
+}
+
+fn given(review: &Review) -> GivenReview<'_> {
+    GivenReview {
+        id: review.id,
+        author: review.author.as_ref(),
+        association: review.association,
+        judgement: Judgement::parse(&review.state),
+        body: &review.body,
+    }
+}
+
+fn own_reviews(reviews: &[Review], viewer: &Login) -> OwnReviews {
+    OwnReviews::read(reviews.iter().map(given), viewer)
+}
+
+fn ruling(job: &Job<'_>, facts: &Facts, reviews: &[Review], outcome: &Outcome) -> Ruling {
+    let machines = Machines {
+        own: &facts.viewer,
+        agents: &job.host.config.trusted_bots,
+    };
+    let people = ReviewState::read(reviews.iter().map(given), machines);
+    let standing = outcome.standing.iter().copied().map(Priority::from);
+    Ruling::decide(standing, [], people)
+}
+
+fn grounds(facts: &Facts, outcome: &Outcome, ruling: &Ruling) -> Grounds {
+    let complete = outcome.verdict != Verdict::Incomplete;
+    let record = &outcome.record;
+    Grounds {
+        verdict: outcome.verdict,
+        consensus: complete.then(|| ruling.consensus()),
+        reviewed: record.is_finished() && record.accepted.is_none(),
+        own_pull_request: is_own(facts),
+    }
+}
+
+/// The event of the run, after a last look at what an approval depends on. The report says why a clean change is not approved.
+async fn allowed(
+    job: &Job<'_>,
+    facts: &Facts,
+    check: &CheckRun,
+    grounds: &Grounds,
+    outcome: &mut Outcome,
+) -> ReviewEvent {
+    let event = grounds.event();
+    let agreed = grounds.consensus == Some(Consensus::Approve);
+    if grounds.verdict != Verdict::Clean || !agreed {
+        return event;
+    }
+    let pull = job.github.pull_request(&job.pr).await;
+    let unread = pull.as_ref().err().map(ToString::to_string);
+    let why = match (&pull, &unread) {
+        _ if grounds.own_pull_request => NotApproved::OwnPullRequest,
+        _ if !grounds.reviewed => NotApproved::NotReviewed,
+        (_, Some(why)) => NotApproved::Unknown(why),
+        (Ok(now), _) if now.head_sha != facts.pull.head_sha => {
+            NotApproved::HeadMoved(&now.head_sha)
+        }
+        _ if is_held_back(check, job.pr.number).await => NotApproved::HeldBack,
+        _ => return event,
+    };
+    outcome.report.notes.push(judgement::not_approved(&why));
+    ReviewEvent::Comment
+}
+
+/// True if another pull request of the head keeps its check from being green, or nobody could look.
+async fn is_held_back(check: &CheckRun, number: u64) -> bool {
+    let company = check.company(Verdict::Clean).await;
+    company
+        .is_some_and(|(_, company)| company.failed.is_some() || !company.holders(number).is_empty())
+}
+
+/// Posts a review without findings, and enters it in the report. Returns its event.
+async fn alone(
+    job: &Job<'_>,
+    facts: &Facts,
+    check: &CheckRun,
+    judged: &Judged<'_>,
+    outcome: &mut Outcome,
+) -> Option<ReviewEvent> {
+    let record = Record {
+        verdict: outcome.verdict.to_string(),
+        ..outcome.record.clone()
+    };
+    let record = (!check.is_open()).then_some(&record);
+    let report = &mut outcome.report;
+    match post(job, &facts.pull, judged, &outcome.tally, record).await {
+        Ok((event, posted, refusal)) => {
+            let url = Some(posted.html_url).filter(|url| !url.is_empty());
+            report.review_url = report.review_url.take().or(url);
+            report.warnings.extend(refusal);
+            Some(event)
+        }
+        Err(error) => {
+            let why = judgement::judgement_not_posted(judged.event, &error.to_string());
+            report.warnings.push(why);
+            None
+        }
+    }
+}
+
+/// Posts a review without findings. Where GitHub refuses the event, it is a comment, and the last part of the answer says so.
+async fn post(
+    job: &Job<'_>,
+    pull: &PullRequest,
+    judged: &Judged<'_>,
+    tally: &Tally,
+    record: Option<&Record>,
+) -> Result<(ReviewEvent, ReviewRef, Option<String>), ApiError> {
+    let send = async |judged: &Judged<'_>| {
+        let record = record.map(|record| serde_json::to_value(record).unwrap_or_default());
+        let review = NewReview {
+            commit_id: pull.head_sha.clone(),
+            body: job.voice(pull).judgement(judged, tally, record),
+            event: Some(judged.sent()),
+            comments: Vec::new(),
+        };
+        job.github.create_review(&job.pr, &review).await
+    };
+    match send(judged).await {
+        Err(error) if error.is_refusal() => {
+            let why = error.to_string();
+            let comment = Judged {
+                refused: Some(&why),
+                ..*judged
+            };
+            let posted = send(&comment).await?;
+            let warning = judgement::judgement_refused(judged.event, &why);
+            Ok((ReviewEvent::Comment, posted, Some(warning)))
+        }
+        posted => Ok((judged.event, posted?, None)),
+    }
+}
