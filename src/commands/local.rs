@@ -314,7 +314,8 @@ fn watch(host: &Host<'_>, local: &LocalChange, change: &Change, draft: &Draft) {
 }
 
 fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held) -> Reviewed {
-    let entries = Collected::new(host).entries;
+    let collected = Collected::new(host);
+    let entries = &collected.entries;
     let findings = entries.iter().filter(|entry| entry.fate == Fate::Staged);
     let findings: Vec<_> = findings.map(|entry| &entry.finding).collect();
     let left_out = left_out(change, &held.beyond);
@@ -330,10 +331,11 @@ fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held)
     let verdict = Verdict::from_evidence(&evidence);
     let said = findings.iter().map(|one| (one.id.to_string(), Said::Here));
     let commits = [&local.merge_base, &local.head];
-    let mut report = of_change(host, change, commits, &entries, &said.collect());
+    let mut report = of_change(host, change, commits, entries, &said.collect());
     report.set_verdict(verdict, &evidence.tally);
     report.left_out.clone_from(&left_out);
     add_session(&mut report, held);
+    report.reviewers = collected.reviewers(host, held);
     report.reasons = why_incomplete(held, &first(left_out));
     report.notes.extend(not_part(&local.nested));
     Reviewed {

@@ -1,11 +1,14 @@
 //! Everything that the reviewers have said, in one place: from one desk as it is, from several after the votes.
 
 use crate::host::Host;
+use crate::host::session::Session;
 use reviewer_core::domain::{FindingId, Score};
+use reviewer_core::panel::Seat;
 use reviewer_core::panel::ledger::Figures;
-use reviewer_core::panel::{Joined, Seat};
+use reviewer_core::report::reviewers::{Reviewed, ReviewerReport};
 use reviewer_core::review::deliberation;
 use reviewer_core::review::desk::{Entry, SharedDesk, StagedReply};
+use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use std::collections::BTreeSet;
 
 pub(crate) struct Collected {
@@ -15,15 +18,8 @@ pub(crate) struct Collected {
     pub replies: Vec<StagedReply>,
     /// Scores of findings that are open, and that only the text of an earlier review says.
     pub still_said: Vec<Score>,
-    /// The result of the votes, where several reviewers voted.
-    pub panel: Option<Panel>,
-}
-
-/// The votes of a panel, for the report.
-pub(crate) struct Panel {
-    pub seats: Vec<Seat>,
-    pub joined: Vec<Joined>,
-    pub figures: Vec<Figures>,
+    /// The figures of each reviewer, where several reviewed.
+    figures: Vec<Figures>,
 }
 
 impl Collected {
@@ -35,7 +31,7 @@ impl Collected {
                 replies: replies.into_iter().cloned().collect(),
                 entries: desk.entries().to_vec(),
                 still_said: desk.still_said().collect(),
-                panel: None,
+                figures: Vec::new(),
             }
         });
         let own = own.unwrap_or_else(Self::nothing);
@@ -46,13 +42,41 @@ impl Collected {
         }
     }
 
+    /// The reviewers of a panel for the report; none where one reviewed alone.
+    pub(crate) fn reviewers(&self, host: &Host<'_>, held: &Held) -> Vec<ReviewerReport> {
+        let now = chrono::DateTime::<chrono::Utc>::from(host.setup.clock.now());
+        let now = now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+        let sessions = host.sessions().iter().zip(&self.figures);
+        let report = |(session, figures): (&Session, &Figures)| {
+            let used = session.usage.used();
+            let name = session.reviewer.name.as_str();
+            let unfinished = match &held.end {
+                End::Panel(ends) => ends.iter().any(|(one, _)| one == name),
+                End::Complete => false,
+                _ => true,
+            };
+            ReviewerReport::from(Reviewed {
+                name,
+                model: session.reviewer.model.to_string(),
+                figures: *figures,
+                tokens: used.tokens().number,
+                cost_usd: used.told.cost,
+                entries: &self.entries,
+                passes: &held.passes,
+                finished: !unfinished,
+                now: &now,
+            })
+        };
+        sessions.map(report).collect()
+    }
+
     fn nothing() -> Self {
         Self {
             entries: Vec::new(),
             due: BTreeSet::new(),
             replies: Vec::new(),
             still_said: Vec::new(),
-            panel: None,
+            figures: Vec::new(),
         }
     }
 
@@ -69,11 +93,7 @@ impl Collected {
             due: concluded.due,
             replies: self.replies,
             still_said: all,
-            panel: Some(Panel {
-                seats,
-                joined: concluded.joined,
-                figures: concluded.figures,
-            }),
+            figures: concluded.figures,
         }
     }
 }

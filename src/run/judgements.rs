@@ -130,6 +130,12 @@ impl Judgements {
         outcome: &mut Outcome,
     ) {
         if !decides(job) {
+            if job.host.is_panel() {
+                let ruling = ruling(job, facts, &facts.reviews, outcome);
+                let (verdict, raised) = (outcome.verdict, outcome.raised);
+                let report = ConsensusReport::new(&ruling, verdict, raised, outcome.posted);
+                outcome.report.consensus = Some(report);
+            }
             return;
         }
         let (reviews, unread) = match job.github.reviews(&job.pr).await {

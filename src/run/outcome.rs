@@ -20,6 +20,7 @@ use reviewer_core::report::document::{
     ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, SuspicionReport,
     ThreadReport,
 };
+use reviewer_core::report::reviewers::ReviewerReport;
 use reviewer_core::report::terminal::{self, Code};
 use reviewer_core::review::desk::Entry;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
@@ -45,6 +46,8 @@ pub(crate) struct Published<'a> {
     /// True if the check run can hold what is still to be posted.
     pub can_owe: bool,
     pub suspicions: Vec<SuspicionReport>,
+    /// The reviewers of a panel.
+    pub reviewers: Vec<ReviewerReport>,
     /// A sentence for each question without an answer.
     pub unanswered: Vec<String>,
 }
@@ -167,6 +170,7 @@ impl Outcome {
         report.notes.extend(left_open);
         report.review_url.clone_from(&sent.review_url);
         report.suspicions = published.suspicions;
+        report.reviewers = published.reviewers;
         outcome.leave_unanswered(published.unanswered);
         let later = (agenda.judge_later > 0).then(|| comment::left_for_later(agenda.judge_later));
         outcome.report.notes.extend(later);
@@ -457,6 +461,7 @@ pub(crate) fn of_change(
         notes: Vec::new(),
         review_url: None,
         consensus: None,
+        reviewers: Vec::new(),
         green: None,
         blocking_from: host.config.policy.blocking,
         files: change.diffs.len(),

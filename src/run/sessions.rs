@@ -55,6 +55,7 @@ pub(crate) async fn hold(
         staged,
         can_owe,
         suspicions: suspicions.iter().map(SuspicionReport::from).collect(),
+        reviewers: collected.reviewers(&job.host, &held),
         unanswered,
     };
     let outcome = Outcome::new(job, facts, agenda, record, Some(published), around);

@@ -25,6 +25,19 @@ impl From<Score> for Priority {
     }
 }
 
+impl Priority {
+    /// As the report names it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::P0 => "P0",
+            Self::P1 => "P1",
+            Self::P2 => "P2",
+            Self::P3 => "P3",
+        }
+    }
+}
+
 /// The number of findings of each priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {

@@ -1,6 +1,7 @@
 //! The report file: everything a run found and did, said or not, as JSON for machines.
 
 use super::consensus::ConsensusReport;
+use super::reviewers::ReviewerReport;
 use crate::context::coverage::Excuse;
 use crate::context::suspicion::Suspicion;
 use crate::domain::{Score, Tally, Thread, Verdict};
@@ -50,6 +51,8 @@ pub struct Report {
     pub sensitivity: String,
     pub sensitivity_evidence: Vec<String>,
     pub passes: Vec<PassReport>,
+    /// The reviewers of a panel; empty where one reviewed alone.
+    pub reviewers: Vec<ReviewerReport>,
     /// Those of this run, said or not.
     pub findings: Vec<FindingReport>,
     /// Open threads that were on the pull request before this run.
@@ -187,6 +190,8 @@ impl LeftOutReport {
 /// The result of a pass, and its use of time and tokens.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PassReport {
+    /// The name of its reviewer; null where one reviewed alone.
+    pub reviewer: Option<String>,
     /// 0 for what came before the passes.
     pub number: u8,
     pub title: String,
@@ -237,6 +242,7 @@ impl From<&Record> for LedgerReport {
 impl From<&PassLog> for PassReport {
     fn from(log: &PassLog) -> Self {
         Self {
+            reviewer: log.reviewer.clone(),
             number: log.number,
             title: log.title.to_owned(),
             finished: log.summary.is_some(),

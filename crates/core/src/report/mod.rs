@@ -5,6 +5,7 @@ pub mod document;
 pub mod dry_run;
 mod last_lines;
 pub mod markdown;
+pub mod reviewers;
 pub mod sarif;
 pub mod summary;
 pub mod table_of_inputs;

@@ -1,6 +1,7 @@
 //! The step summary and the check run's page: the verdict first, then what supports it.
 
 use super::document::{FindingReport, Report, ThreadReport};
+use super::reviewers;
 use crate::domain::Score;
 use crate::publish::comment;
 use reviewer_text::count::{duration, grouped, plural, tokens};
@@ -186,6 +187,7 @@ fn how(out: &mut String, report: &Report) {
         "<details><summary>How it was reviewed: {}</summary>\n",
         parts.join(", ")
     );
+    reviewers::markdown(out, report);
     passes(out, report);
     ledger(out, report);
     excused(out, report);
@@ -206,7 +208,10 @@ fn passes(out: &mut String, report: &Report) {
         };
         let _ = writeln!(
             out,
-            "| {} · {} | {} | {} | {} | {} | {summary} |",
+            "| {}{} · {} | {} | {} | {} | {} | {summary} |",
+            pass.reviewer
+                .as_deref()
+                .map_or_else(String::new, |name| format!("{name}, ")),
             pass.number,
             pass.title,
             pass.tool_calls,
@@ -433,6 +438,7 @@ pub(super) mod tests {
     #[expect(clippy::too_many_lines, reason = "one value")]
     pub(crate) fn sample() -> Report {
         let pass = |number, finished| PassReport {
+            reviewer: None,
             number,
             title: "Atomic diff review".into(),
             finished,
@@ -521,6 +527,7 @@ pub(super) mod tests {
             notes: vec![],
             review_url: None,
             consensus: None,
+            reviewers: Vec::new(),
             green: Some("fix the 🔴 finding and push.".into()),
             blocking_from: Score::new(9),
             files: 3,
