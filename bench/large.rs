@@ -7,7 +7,7 @@ use super::standin::model::Script;
 use super::standin::world::{KEY, World};
 use anyhow::{Context as _, Result, ensure};
 use reviewer_core::domain::{
-    Anchor, Assessment, Category, CommitSha, Finding, PassNumber, PrKey, Score, Side,
+    Anchor, Assessment, Category, CommitSha, Finding, PassNumber, PrKey, Score, Side, Support,
 };
 use reviewer_core::publish::comment::Voice;
 use reviewer_core::state::signature::Keys;
@@ -121,7 +121,7 @@ fn finding(number: usize) -> Result<Finding> {
         category: Some(Category::Logic),
         pass: PassNumber::FIRST,
         reviewer: "reviewer-1".into(),
-        support: Default::default(),
+        support: Support::default(),
     })
 }
 

@@ -5,7 +5,7 @@ use super::measure;
 use anyhow::{Context as _, Result, ensure};
 use reviewer_core::domain::{
     Anchor, Assessment, Category, CommentId, CommitSha, Finding, Login, PassNumber, PrKey, Score,
-    Side, Standing, Thread,
+    Side, Standing, Support, Thread,
 };
 use reviewer_core::publish::comment::judgement::Judged;
 use reviewer_core::publish::comment::{Figures, Voice};
@@ -273,6 +273,6 @@ fn finding(number: u32) -> Result<Finding> {
         category: Some(Category::Logic),
         pass: PassNumber::FIRST,
         reviewer: "reviewer-1".into(),
-        support: Default::default(),
+        support: Support::default(),
     })
 }

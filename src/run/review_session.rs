@@ -54,9 +54,9 @@ pub(crate) fn open_desks(
             &session.reviewer.name,
             random::hex(16)?,
         );
-        carried
-            .iter()
-            .for_each(|finding| desk.carry(finding.clone()));
+        for finding in carried {
+            desk.carry(finding.clone());
+        }
         session.desk.open(desk);
     }
     Ok(())
@@ -85,7 +85,7 @@ pub(crate) async fn hold(
     talk: Talk<'_>,
     matter: &Matter<'_>,
     allowances: Allowances,
-) -> Result<(Outcome, Suspicions), Failure> {
+) -> Result<Held, Failure> {
     if !(talk.reviews && host.is_panel()) {
         let lead = Lead {
             session: host.session(),
@@ -129,10 +129,11 @@ pub(crate) async fn hold(
     joined(join_all(leads).await)
 }
 
+/// The outcome of a session, and the suspicious text in what it was given.
+type Held = (Outcome, Suspicions);
+
 /// The outcome of all reviewers. One that could not even begin counts as one that did not finish, unless none could.
-fn joined(
-    held: Vec<(String, Result<(Outcome, Suspicions), Failure>)>,
-) -> Result<(Outcome, Suspicions), Failure> {
+fn joined(held: Vec<(String, Result<Held, Failure>)>) -> Result<Held, Failure> {
     if held.iter().all(|(_, held)| held.is_err()) {
         let failures = held.into_iter().filter_map(|(_, held)| held.err());
         let mut sentences: Vec<String> = failures.flat_map(|Failure(why)| why).collect();
@@ -177,7 +178,7 @@ impl Lead<'_> {
         host: &Host<'_>,
         matter: &Matter<'_>,
         allowances: Allowances,
-    ) -> Result<(Outcome, Suspicions), Failure> {
+    ) -> Result<Held, Failure> {
         let (session, talk, change) = (self.session, self.talk, matter.change);
         let opened = session.converse(talk.sidecar, talk.title).await;
         let mut conversation = opened.map_err(Failure::new)?;
@@ -189,9 +190,10 @@ impl Lead<'_> {
         }
         let prefix = session.name.prefix();
         let brief = brief(host, matter, &parts, &left_out, &prefix);
-        let suspicions = match is_first {
-            true => discussion::suspicions(host, &brief, talk.questions),
-            false => Suspicions::default(),
+        let suspicions = if is_first {
+            discussion::suspicions(host, &brief, talk.questions)
+        } else {
+            Suspicions::default()
         };
         let setup = host.setup;
         let root = change.snapshot.root().display().to_string();

@@ -5,7 +5,7 @@ use super::active::active;
 use super::draw::Draw;
 use reviewer_core::domain::{
     Anchor, Assessment, Awaiting, CommentId, Finding, PassNumber, PrKey, Score, Side, Status,
-    Thread, Trust,
+    Support, Thread, Trust,
 };
 use reviewer_core::publish::comment::Voice;
 use reviewer_core::review::desk::{Effect, StagedReply};
@@ -80,7 +80,7 @@ fn said(cleaned: &str, text: &str, choice: u8) {
         category: None,
         pass: PassNumber::FIRST,
         reviewer: "reviewer-1".into(),
-        support: Default::default(),
+        support: Support::default(),
     };
     let is_finding = choice.is_multiple_of(2);
     let comment = if is_finding {

@@ -1,7 +1,9 @@
 //! The comment that the documents show. Separate, because the code makes it: what people read there is what is posted.
 
 use super::statuses::{keys, posted, pr};
-use reviewer_core::domain::{Anchor, Assessment, Category, Finding, PassNumber, Score, Side};
+use reviewer_core::domain::{
+    Anchor, Assessment, Category, Finding, PassNumber, Score, Side, Support,
+};
 use reviewer_core::state::block;
 use reviewer_core::state::signature::{self, Signed};
 
@@ -28,7 +30,7 @@ pub(super) fn shown() -> String {
         category: Some(Category::Logic),
         pass: PassNumber::FIRST,
         reviewer: "reviewer-1".into(),
-        support: Default::default(),
+        support: Support::default(),
     })
 }
 

@@ -113,6 +113,10 @@ fn squeezed(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test writes the files that it reads"
+)]
 mod tests {
     use super::*;
 

@@ -93,11 +93,11 @@ pub fn review_tools(
 ) -> Vec<BoundTool> {
     let mut tools = tool::bind(REVIEW_TOOLS, desk);
     if let Some(snapshot) = examines {
-        let examiner = Examiner {
+        let quotes = Examiner {
             desk: desk.clone(),
             snapshot: snapshot.into(),
         };
-        tools.extend(tool::bind(VERDICT_TOOLS, &examiner));
+        tools.extend(tool::bind(VERDICT_TOOLS, &quotes));
         tools.extend(tool::bind(PAIR_TOOLS, desk));
     }
     let web = web.map(|web| tool::bind(WEB_TOOLS, web));

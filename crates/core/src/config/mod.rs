@@ -200,9 +200,12 @@ impl Config {
             [one] => one.focus == Focus::General && one.model.to_string() == self.model.to_string(),
             _ => false,
         };
-        let each = self.reviewers.iter().filter(|_| !is_usual);
-        each.map(|one| format!("\nreviewer={} {}", one.name, one.model))
-            .collect()
+        if is_usual {
+            return String::new();
+        }
+        let each = self.reviewers.iter();
+        let lines = each.map(|one| format!("\nreviewer={} {}", one.name, one.model));
+        lines.collect::<Vec<_>>().concat()
     }
 
     /// The repository's instructions as text; empty where there are none.

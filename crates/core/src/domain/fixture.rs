@@ -53,6 +53,6 @@ pub fn finding() -> Finding {
         category: None,
         pass: PassNumber::FIRST,
         reviewer: "reviewer-1".into(),
-        support: Default::default(),
+        support: super::Support::default(),
     }
 }

@@ -773,7 +773,7 @@ pub(crate) mod tests {
             category: Some(Category::Logic),
             pass: PassNumber::FIRST,
             reviewer: "reviewer-1".into(),
-            support: Default::default(),
+            support: crate::domain::Support::default(),
         }
     }
 

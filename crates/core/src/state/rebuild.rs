@@ -340,10 +340,7 @@ impl Folding<'_> {
             status: outcome.status,
             awaiting: outcome.awaiting,
             category: key(|h| h.category.clone()).and_then(|text| text.parse().ok()),
-            reviewers: hidden
-                .as_ref()
-                .map(|hidden| hidden.reviewers.clone())
-                .unwrap_or_default(),
+            reviewers: hidden.iter().flat_map(|h| h.reviewers.clone()).collect(),
             head: key(|h| h.head.clone()).and_then(|text| text.parse().ok()),
             anchor_hash: key(|h| h.anchor.clone()),
             trust: trust(tampered, verdict),

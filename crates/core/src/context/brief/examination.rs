@@ -24,9 +24,12 @@ impl Brief<'_> {
             let text = format!("A. {}\n\nB. {}", sentence(one), sentence(other));
             format!("{}\n{}", pair_name(index), self.fence.code("pair", &text))
         });
-        let listed = |texts: Vec<String>| match texts.is_empty() {
-            true => "None.".to_owned(),
-            false => texts.join("\n\n"),
+        let listed = |texts: Vec<String>| {
+            if texts.is_empty() {
+                "None.".to_owned()
+            } else {
+                texts.join("\n\n")
+            }
         };
         let values = [
             ("findings", listed(findings.collect())),

@@ -5,7 +5,7 @@ use crate::context::parts;
 use crate::domain::passes::FIVE;
 use crate::domain::{
     Anchor, Assessment, Awaiting, CommentId, Finding, Login, PassNumber, Reply, Score, Side,
-    Standing, Status, fixture,
+    Standing, Status, Support, fixture,
 };
 use crate::plan::QuestionThread;
 use crate::review::desk::Fate;
@@ -55,7 +55,7 @@ fn entry() -> Entry {
             category: None,
             pass: PassNumber::FIRST,
             reviewer: "reviewer-1".into(),
-            support: Default::default(),
+            support: Support::default(),
         },
         given: score(7),
         fate: Fate::Staged,
