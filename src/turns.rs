@@ -39,7 +39,7 @@ pub(crate) struct Tasks<'a> {
     pub questions: &'a [Question],
     /// True if the passes follow.
     pub reviews: bool,
-    /// Where the reviewer meets the others before the last pass; `None`: it reviews alone.
+    /// The place where the reviewer meets the others before the last pass; `None`: it reviews alone.
     pub place: Option<Place<'a>>,
     pub session: SessionName,
     /// The reviewer's name in the log; `None`: it reviews alone.

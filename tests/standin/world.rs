@@ -383,6 +383,8 @@ fn secrets(command: &Command) -> Vec<String> {
     });
     inputs
         .flat_map(|value| value.split([',', '\n']))
+        .flat_map(|line| [Some(line), line.split_once('=').map(|(_, key)| key)])
+        .flatten()
         .map(str::to_owned)
         .collect()
 }

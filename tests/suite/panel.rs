@@ -1,11 +1,12 @@
 //! Several reviewers on one pull request: what each of them may do, and what people see of it.
 
 use crate::review::{comments, finding, layer_bypassed, lost_page, post};
-use crate::standin::model::panel::panel;
-use crate::standin::model::{Call, Request, Script};
+use crate::standin::model::panel::{of_behaviours, panel, reviewer};
+use crate::standin::model::{Answer, Call, Model, Request, Script};
 use crate::standin::shop;
-use crate::standin::world::{Ran, World};
+use crate::standin::world::{KEY, Ran, World};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 fn with_reviewers(world: &World, reviewers: &str) -> Ran {
     let mut workflow = world.opened();
@@ -101,5 +102,313 @@ fn one_comment_for_each_cause_and_every_single_voice_is_verified() {
         "{single}"
     );
     world.github.expect_check_run();
+    world.finish();
+}
+
+/// Findings of three reviewers at one place that block, and what the second says to it.
+fn on_a_blocking_finding(verdict: &'static [(&str, &str, &str)]) -> World {
+    let general = Script::new().pass(1, |_| vec![post(lost_page(9))]);
+    let quality = examines(Script::new(), verdict);
+    let security = examines(Script::new(), &[]);
+    World::with(&[], panel(vec![general, quality, security]))
+}
+
+#[test]
+fn what_blocks_and_is_refuted_by_one_stands_with_both_arguments() {
+    let world = on_a_blocking_finding(&[("last page", "src/page.ts", "Math.floor(count / size)")]);
+    let ran = with_reviewers(&world, "3");
+    ran.ended(0, "blocking");
+    let said = comments(&world.github.expect_review());
+    let body = body_with(&said, "The last page is lost.");
+    let contested =
+        "**Contested**: raised by general, refuted by quality. It stands until a person decides.";
+    assert!(body.contains(contested), "{body}");
+    assert!(
+        body.contains("- For, security: I followed the scenario through the code."),
+        "{body}"
+    );
+    assert!(body.contains("`Math.floor(count / size)`"), "{body}");
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn a_refutation_without_a_quote_of_the_code_counts_for_nothing() {
+    let world = on_a_blocking_finding(&[("last page", "src/page.ts", "Math.ceil(count / size)")]);
+    let ran = with_reviewers(&world, "3");
+    ran.ended(0, "blocking");
+    let said = comments(&world.github.expect_review());
+    let body = body_with(&said, "The last page is lost.");
+    assert!(!body.contains("Contested"), "{body}");
+    assert!(body.contains("Verified by security."), "{body}");
+    let refused = "The quote is not in that file.";
+    let seen = world
+        .model
+        .requests()
+        .iter()
+        .any(|request| request.to_string().contains(refused));
+    assert!(seen, "the reviewer was told");
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn a_reviewer_that_does_not_finish_is_named_and_what_it_found_counts() {
+    let general = Script::new().pass(1, |_| vec![post(lost_page(7))]);
+    let quality = Script::new().pass(1, |_| vec![post(layer_bypassed(8))]);
+    let scripts = vec![general, quality.never_submits(3), Script::new()];
+    let world = World::with(&[], panel(scripts));
+    let ran = with_reviewers(&world, "3");
+    ran.ended(2, "incomplete");
+    let why = "The reviewer quality did not finish. Pass 3 of 4 was never submitted by the model";
+    assert!(ran.summary.contains(why), "{}", ran.summary);
+    let said = comments(&world.github.expect_review());
+    body_with(&said, "The last page is lost.");
+    body_with(&said, "past the service layer");
+    let report = ran.report.as_ref().expect("a report");
+    assert_eq!(report["consensus"]["conclusion"], Value::Null);
+    let finished: Vec<&Value> = report["reviewers"]
+        .as_array()
+        .expect("reviewers")
+        .iter()
+        .map(|one| &one["finished"])
+        .collect();
+    assert_eq!(finished, [true, false, true]);
+    world.github.expect_check_run();
+    world.finish();
+}
+
+/// A catalogue provider whose address is on this machine by name, so that a proxy can stand in for it.
+const SECOND: &str = "privatemode-ai";
+
+#[test]
+fn each_reviewer_reaches_its_own_provider_with_its_own_key_and_model() {
+    let scripts = vec![Script::new(), Script::new(), Script::new()];
+    let world = World::with(&[], panel(scripts));
+    let second = Model::start(panel(vec![Script::new(), Script::new(), Script::new()]));
+    let mut workflow = world.opened();
+    let given = [
+        (
+            "reviewers",
+            format!("general, quality=standin/other, security={SECOND}/third"),
+        ),
+        ("api_keys", format!("{SECOND}=second-key-0123456789")),
+    ];
+    workflow
+        .inputs
+        .extend(given.map(|(name, value)| (name.to_owned(), value)));
+    let address = second.url().trim_end_matches("/v1").to_owned();
+    workflow.variables.extend([
+        ("HTTP_PROXY".to_owned(), address),
+        ("NO_PROXY".to_owned(), "127.0.0.1".to_owned()),
+    ]);
+    let ran = world.run(&workflow);
+    ran.ended(0, "clean");
+    let asked = |model: &Model| {
+        let (requests, headers) = (model.requests(), model.headers());
+        let mut asked: Vec<(usize, String, String)> = requests
+            .into_iter()
+            .zip(headers)
+            .map(|(request, headers)| {
+                let name = request["model"].as_str().unwrap_or_default().to_owned();
+                let key = headers["authorization"]
+                    .to_str()
+                    .unwrap_or_default()
+                    .to_owned();
+                (reviewer(&Request::new(request)), name, key)
+            })
+            .collect();
+        asked.sort();
+        asked.dedup();
+        asked
+    };
+    let own = format!("Bearer {KEY}");
+    assert_eq!(
+        asked(&world.model),
+        [
+            (1, "scripted".to_owned(), own.clone()),
+            (2, "other".to_owned(), own)
+        ]
+    );
+    let other = "Bearer second-key-0123456789".to_owned();
+    assert_eq!(asked(&second), [(3, "third".to_owned(), other)]);
+    let masked = "::add-mask::second-key-0123456789\n";
+    assert_eq!(ran.log.matches("second-key-0123456789").count(), 1);
+    assert!(ran.log.contains(masked), "{}", ran.log);
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn a_provider_that_refuses_one_reviewer_is_named_and_the_others_go_on() {
+    let general = Script::new()
+        .pass(1, |_| vec![post(lost_page(7))])
+        .into_behaviour();
+    let refused = |_: &Request| Answer::status(401, json!({ "error": { "message": "wrong key" } }));
+    let world = World::with(
+        &[],
+        of_behaviours(vec![Box::new(general), Box::new(refused)]),
+    );
+    let ran = with_reviewers(&world, "2");
+    ran.ended(2, "incomplete");
+    assert!(
+        ran.summary.contains("The reviewer quality did not finish."),
+        "{}",
+        ran.summary
+    );
+    assert!(
+        ran.summary.contains("wrong key (HTTP 401)"),
+        "{}",
+        ran.summary
+    );
+    let said = comments(&world.github.expect_review());
+    body_with(&said, "The last page is lost.");
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn the_order_in_which_reviewers_end_changes_nothing() {
+    let bodies = [[0, 150], [150, 0]].map(|delays| {
+        let scripts = [
+            Script::new().pass(1, |_| vec![post(lost_page(7))]),
+            Script::new().pass(1, |_| vec![post(lost_page(8)), post(layer_bypassed(7))]),
+        ];
+        let scripts = scripts.map(|script| examines(script, &[]));
+        let mut behaviour = panel(scripts.into());
+        let world = World::with(&[], move |request| {
+            std::thread::sleep(Duration::from_millis(delays[reviewer(request) - 1]));
+            behaviour(request)
+        });
+        with_reviewers(&world, "2").ended(0, "findings");
+        let said = comments(&world.github.expect_review());
+        let visible = |one: &Value| {
+            let body = one["body"].as_str().unwrap_or_default();
+            let text = body.split("\n---\n").next().unwrap_or_default().to_owned();
+            (one["path"].clone(), one["line"].clone(), text)
+        };
+        let said: Vec<_> = said.iter().map(visible).collect();
+        world.github.expect_check_run();
+        world.finish();
+        said
+    });
+    assert_eq!(bodies[0].len(), 2, "{bodies:#?}");
+    assert_eq!(bodies[0], bodies[1]);
+}
+
+#[test]
+fn a_reviewer_cannot_call_the_tools_of_another() {
+    // The first reviewer ends the pass of the second, and withdraws its finding.
+    let general = |request: &Request| match (request.pass(), request.step()) {
+        (Some(1), 0) => Answer::calls(vec![
+            Call::new(
+                "r2_submit_pass_results",
+                json!({ "pass_number": 1, "summary": "Stolen.", "has_blocking_issues": false }),
+            ),
+            Call::new(
+                "r2_github_resolve_thread",
+                json!({ "thread_id": "new-1", "reason": "No." }),
+            ),
+        ]),
+        (Some(pass), 0 | 1) => Answer::call(
+            "submit_pass_results",
+            json!({ "pass_number": pass, "summary": "Done.", "has_blocking_issues": false }),
+        ),
+        _ => Answer::text("Done."),
+    };
+    let quality = Script::new()
+        .pass(1, |_| vec![post(lost_page(7))])
+        .into_behaviour();
+    let mut behaviours = of_behaviours(vec![
+        Box::new(|_: &Request| Answer::text("")),
+        Box::new(quality),
+    ]);
+    let world = World::with(&[], move |request| match reviewer(request) {
+        1 => general(request),
+        _ => behaviours(request),
+    });
+    let ran = with_reviewers(&world, "2");
+    ran.ended(0, "findings");
+    let said = comments(&world.github.expect_review());
+    body_with(&said, "The last page is lost.");
+    assert!(!ran.summary.contains("Stolen."), "{}", ran.summary);
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn one_reviewer_alone_is_what_it_always_was() {
+    let world = World::shop(Script::new().pass(1, |_| vec![post(lost_page(7))]));
+    let ran = with_reviewers(&world, "1");
+    ran.ended(0, "findings");
+    let requests = world.model.requests();
+    let prompts = |request: &Value| Request::new(request.clone()).is_first();
+    assert_eq!(
+        requests.iter().filter(|one| prompts(one)).count(),
+        1,
+        "one session"
+    );
+    for request in &requests {
+        let request = request.to_string();
+        assert!(
+            !request.contains("finding_verdict") && !request.contains("r2_"),
+            "{request}"
+        );
+        assert!(
+            !request.contains("panel") && !request.contains("other reviewers"),
+            "{request}"
+        );
+    }
+    let said = comments(&world.github.expect_review());
+    assert!(!said[0].to_string().contains("Raised by"), "{said:#?}");
+    let report = ran.report.as_ref().expect("a report");
+    assert_eq!(report["reviewers"], json!([]));
+    assert_eq!(report["consensus"], Value::Null);
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn wrong_reviewers_are_told_all_at_once_before_anything_is_asked() {
+    let world = World::shop(Script::new()).quick();
+    let mut workflow = world.opened();
+    let given = [
+        ("reviewers", "speed, general, general"),
+        ("api_keys", "nonsense"),
+    ];
+    let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    workflow.inputs.extend(given);
+    let ran = world.run(&workflow);
+    assert_eq!(ran.code, Some(2), "{}", ran.log);
+    let errors = ran.annotations("error").join("\n");
+    assert!(
+        errors.contains(": speed is no reviewer, general stands there twice."),
+        "{errors}"
+    );
+    assert!(
+        errors.contains(
+            "Input api_keys has a value that cannot be used; expected lines provider=key"
+        ),
+        "{errors}"
+    );
+    let mut keyless = world.opened();
+    let reviewer = (
+        "reviewers".to_owned(),
+        "general, security=openai/gpt-5".to_owned(),
+    );
+    keyless.inputs.extend([reviewer]);
+    keyless.inputs.remove("model_base_url");
+    keyless
+        .inputs
+        .insert("model".into(), "anthropic/claude-sonnet-4-5".into());
+    let ran = world.run(&keyless);
+    let errors = ran.annotations("error").join("\n");
+    assert!(
+        errors.contains(
+            "The reviewer security uses the provider openai, which needs a key; add a line openai=… with it to api_keys."
+        ),
+        "{errors}"
+    );
+    assert_eq!(world.model.requests().len(), 0);
     world.finish();
 }

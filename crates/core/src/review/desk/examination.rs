@@ -21,7 +21,7 @@ pub struct ToCompare {
     pub findings: (Finding, Finding),
 }
 
-/// What one reviewer is asked about findings of others. The model names an item by its number, from 1.
+/// The questions to one reviewer about findings of others. The model names an item by its number, from 1.
 #[derive(Debug, Clone, Default)]
 pub struct Docket {
     pub findings: Vec<ToVerify>,
