@@ -130,7 +130,7 @@ impl<'a> Host<'a> {
 
     /// Returns true if several reviewers review.
     pub(crate) fn is_panel(&self) -> bool {
-        !self.sessions.others().is_empty()
+        self.sessions.is_panel()
     }
 
     /// The first session's way to its model.

@@ -8,11 +8,12 @@ mod questions;
 mod turn;
 
 use crate::actions::Actions;
+use crate::host::session::Session;
 use anyhow::{Context, Result};
 pub(crate) use meeting::{Meeting, Place};
 use progress::Progress;
 use reviewer_agent::gateway::SessionRoute;
-use reviewer_agent::opencode::{Conversation, Kept, SessionName};
+use reviewer_agent::opencode::{Conversation, Kept, SessionName, Supervisor};
 use reviewer_core::context::brief::{self, Brief, Excerpt, Task};
 use reviewer_core::domain::{PASSES, Pass, Role};
 use reviewer_core::plan::Question;
@@ -25,6 +26,7 @@ use reviewer_core::review::sidecar_events::Turn;
 use reviewer_core::review::usage::{RunUsage, SessionUsage};
 use reviewer_system::clock::Clock;
 use reviewer_text::count::plural;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The tasks of a session, and what it takes to carry them out.
@@ -42,6 +44,9 @@ pub(crate) struct Tasks<'a> {
     /// The place where the reviewer meets the others before the last pass; `None`: it reviews alone.
     pub place: Option<Place<'a>>,
     pub session: SessionName,
+    /// The session in which a second reviewer checks fixes; `None`: the reviewer does it itself, in a conversation that
+    /// knows nothing of the discussion.
+    pub second: Option<Second<'a>>,
     /// The reviewer's name in the log; `None`: it reviews alone.
     pub name: Option<&'a str>,
     pub desk: &'a SharedDesk,
@@ -57,6 +62,16 @@ pub(crate) struct Tasks<'a> {
     pub root: &'a str,
     pub clock: Clock,
     pub state: State,
+}
+
+/// A second reviewer, for the check of fixes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Second<'a> {
+    pub session: &'a Session,
+    /// With the names of its tools.
+    pub brief: &'a Brief<'a>,
+    pub sidecar: &'a Arc<Supervisor>,
+    pub title: &'a str,
 }
 
 /// The progress of a run.

@@ -27,7 +27,9 @@ impl Secrets {
     ) -> Result<Self> {
         let password = SecretString::from(reviewer_system::random::hex(32)?);
         let nonce = SecretString::from(nonce);
-        let of_sessions = sessions.iter().map(|session| &session.secrets);
+        let of_sessions = std::iter::once(sessions.first())
+            .chain(sessions.beside())
+            .map(|session| &session.secrets);
         let of_sessions = of_sessions.flat_map(|one| [&one.bearer, &one.placeholder]);
         let given = given(config, token).into_iter();
         let all = given.chain([&password, &nonce]).chain(of_sessions);

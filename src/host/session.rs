@@ -85,11 +85,21 @@ impl Session {
         sidecar: &Arc<Supervisor>,
         title: &str,
     ) -> Result<Conversation, String> {
-        let (session, reviewer) = (self.name, &self.reviewer.name);
-        tracing::debug!("the conversation of {session} ({reviewer}) is opened");
         let has_threads = |desk: &mut Desk| !desk.subject().threads.is_empty();
         let has_threads = self.desk.with(has_threads).unwrap_or(true);
         let hidden = hidden_in_review(self.name, has_threads);
+        self.converse_without(sidecar, title, hidden).await
+    }
+
+    /// The same without some tools.
+    pub(crate) async fn converse_without(
+        &self,
+        sidecar: &Arc<Supervisor>,
+        title: &str,
+        hidden: Vec<String>,
+    ) -> Result<Conversation, String> {
+        let (session, reviewer) = (self.name, &self.reviewer.name);
+        tracing::debug!("the conversation of {session} ({reviewer}) is opened");
         Conversation::open(sidecar, &self.name.agent(self.profile), title, hidden).await
     }
 }
@@ -99,12 +109,26 @@ impl Session {
 pub(crate) struct Sessions {
     first: Session,
     others: Vec<Session>,
+    /// Works on the first one's desk, with the model of the second reviewer; `None`: one reviewer reviews alone.
+    fix_check: Option<Session>,
 }
 
 impl Sessions {
     #[must_use]
-    pub fn new(first: Session, others: Vec<Session>) -> Self {
-        Self { first, others }
+    pub fn new(first: Session, others: Vec<Session>, fix_check: Option<Session>) -> Self {
+        let fix_check = fix_check.map(|session| {
+            // It takes no share of the budget from the reviewers.
+            session.usage.end();
+            Session {
+                desk: first.desk.clone(),
+                ..session
+            }
+        });
+        Self {
+            first,
+            others,
+            fix_check,
+        }
     }
 
     /// The one that handles what concerns the run and not a reviewer: open threads, disputes, questions.
@@ -113,13 +137,24 @@ impl Sessions {
         &self.first
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Session> {
+    /// The sessions of the reviewers, in their order.
+    pub fn reviewers(&self) -> impl Iterator<Item = &Session> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
     /// Those beside the first one.
+    pub fn beside(&self) -> impl Iterator<Item = &Session> {
+        self.others.iter().chain(&self.fix_check)
+    }
+
+    /// Returns true if several reviewers review.
     #[must_use]
-    pub(crate) fn others(&self) -> &[Session] {
-        &self.others
+    pub(crate) fn is_panel(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    #[must_use]
+    pub(crate) fn fix_check(&self) -> Option<&Session> {
+        self.fix_check.as_ref()
     }
 }

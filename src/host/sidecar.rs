@@ -24,9 +24,9 @@ pub(crate) fn sessions(
 ) -> anyhow::Result<Sessions> {
     let is_panel = config.reviewers.len() > 1;
     let tools = review_names(config.web.is_some(), is_panel);
-    let open = |(number, reviewer): (u8, &ReviewerChoice)| {
+    let open = |name: SessionName, reviewer: &ReviewerChoice| {
         Session::new(
-            SessionName::Review(number),
+            name,
             reviewer.clone(),
             (Profile::Reviewer, tools.clone()),
             usage.open(),
@@ -36,9 +36,13 @@ pub(crate) fn sessions(
     let [first, others @ ..] = config.reviewers.as_slice() else {
         anyhow::bail!("there is no reviewer");
     };
-    let others = (2..).zip(others).map(open);
+    let second = others.first();
+    let fix_check = second.map(|second| open(SessionName::FixCheck, second));
+    let others = (2..).zip(others);
+    let others = others.map(|(number, reviewer)| open(SessionName::Review(number), reviewer));
     let others = others.collect::<anyhow::Result<_>>()?;
-    Ok(Sessions::new(open((1, first))?, others))
+    let first = open(SessionName::Review(1), first)?;
+    Ok(Sessions::new(first, others, fix_check.transpose()?))
 }
 
 /// The way from the sidecar to its models.
@@ -114,7 +118,8 @@ async fn serve(host: &Host<'_>, snapshot: &Path) -> Result<ToolServer, Failure> 
             host.is_panel().then_some(snapshot),
         ),
     };
-    let offers = host.sessions().iter().map(offer).collect();
+    let all = std::iter::once(host.session()).chain(host.sessions().beside());
+    let offers = all.map(offer).collect();
     Ok(ToolServer::start(offers, Some(host.gateway()?)).await?)
 }
 
@@ -152,7 +157,7 @@ async fn start(
     snapshot: &Path,
 ) -> Result<Arc<Supervisor>, Failure> {
     let first = session_config(host, host.session(), tools)?;
-    let others = host.sessions().others().iter();
+    let others = host.sessions().beside();
     let others = others.map(|session| session_config(host, session, tools));
     let config = profile::config(&first, &others.collect::<Result<Vec<_>, _>>()?);
     let environment = &host.setup.environment;

@@ -46,7 +46,7 @@ impl Collected {
     pub(crate) fn reviewers(&self, host: &Host<'_>, held: &Held) -> Vec<ReviewerReport> {
         let now = chrono::DateTime::<chrono::Utc>::from(host.setup.clock.now());
         let now = now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-        let sessions = host.sessions().iter().zip(&self.figures);
+        let sessions = host.sessions().reviewers().zip(&self.figures);
         let report = |(session, figures): (&Session, &Figures)| {
             let used = session.usage.used();
             let name = session.reviewer.name.as_str();
@@ -100,7 +100,7 @@ impl Collected {
 
 /// The reviewers of the run, as the panel's rules see them.
 pub(crate) fn seats(host: &Host<'_>) -> Vec<Seat> {
-    let sessions = host.sessions().iter();
+    let sessions = host.sessions().reviewers();
     sessions
         .map(|session| Seat {
             name: session.reviewer.name.clone(),
@@ -110,6 +110,6 @@ pub(crate) fn seats(host: &Host<'_>) -> Vec<Seat> {
 }
 
 pub(crate) fn desks(host: &Host<'_>) -> Vec<SharedDesk> {
-    let sessions = host.sessions().iter();
+    let sessions = host.sessions().reviewers();
     sessions.map(|session| session.desk.clone()).collect()
 }

@@ -5,7 +5,7 @@ use crate::gather::discussion;
 use crate::host::session::Session;
 use crate::host::{Failure, Host};
 use crate::run::{collected, outcome};
-use crate::turns::{Meeting, Place, State, Tasks};
+use crate::turns::{Meeting, Place, Second, State, Tasks};
 use futures_util::future::join_all;
 use reviewer_agent::opencode::{Client, Supervisor, profile};
 use reviewer_core::config::ModelChoice;
@@ -47,7 +47,7 @@ pub(crate) fn open_desks(
     carried: &[Finding],
 ) -> Result<(), Failure> {
     let subject = Arc::new(subject);
-    for session in host.sessions().iter() {
+    for session in host.sessions().reviewers() {
         let mut desk = Desk::new(
             Arc::clone(&subject),
             weights(host, change),
@@ -86,6 +86,19 @@ pub(crate) async fn hold(
     matter: &Matter<'_>,
     allowances: Allowances,
 ) -> Result<Held, Failure> {
+    let (mut outcome, suspicions) = led(host, talk, matter, allowances).await?;
+    if let Some(check) = host.sessions().fix_check() {
+        outcome.used += check.usage.used();
+    }
+    Ok((outcome, suspicions))
+}
+
+async fn led(
+    host: &Host<'_>,
+    talk: Talk<'_>,
+    matter: &Matter<'_>,
+    allowances: Allowances,
+) -> Result<Held, Failure> {
     if !(talk.reviews && host.is_panel()) {
         let lead = Lead {
             session: host.session(),
@@ -97,35 +110,39 @@ pub(crate) async fn hold(
     }
     let meeting = Meeting::new(collected::seats(host), collected::desks(host));
     let of = meeting.seats().len();
-    let leads = host.sessions().iter().enumerate().map(|(seat, session)| {
-        let talk = match seat {
-            0 => talk,
-            // Threads, disputes and questions are the first reviewer's.
-            _ => Talk {
-                to_judge: &[],
-                questions: &[],
-                ..talk
-            },
-        };
-        let place = Place {
-            meeting: &meeting,
-            seat,
-        };
-        let (lead, allowances) = (
-            Lead {
-                session,
-                seat: (seat, of),
-                talk,
-                place: Some(place),
-            },
-            allowances.clone(),
-        );
-        async move {
-            let held = lead.hold(host, matter, allowances).await;
-            place.leave();
-            (session.reviewer.name.clone(), held)
-        }
-    });
+    let leads = host
+        .sessions()
+        .reviewers()
+        .enumerate()
+        .map(|(seat, session)| {
+            let talk = match seat {
+                0 => talk,
+                // Threads, disputes and questions are the first reviewer's.
+                _ => Talk {
+                    to_judge: &[],
+                    questions: &[],
+                    ..talk
+                },
+            };
+            let place = Place {
+                meeting: &meeting,
+                seat,
+            };
+            let (lead, allowances) = (
+                Lead {
+                    session,
+                    seat: (seat, of),
+                    talk,
+                    place: Some(place),
+                },
+                allowances.clone(),
+            );
+            async move {
+                let held = lead.hold(host, matter, allowances).await;
+                place.leave();
+                (session.reviewer.name.clone(), held)
+            }
+        });
     joined(join_all(leads).await)
 }
 
@@ -190,6 +207,12 @@ impl Lead<'_> {
         }
         let prefix = session.name.prefix();
         let brief = brief(host, matter, &parts, &left_out, &prefix);
+        let fix_check = host.sessions().fix_check().filter(|_| is_first);
+        let check_prefix = fix_check.map(|session| session.name.prefix());
+        let check_brief = Brief {
+            prefix: check_prefix.as_deref().unwrap_or_default(),
+            ..brief
+        };
         let suspicions = if is_first {
             discussion::suspicions(host, &brief, talk.questions)
         } else {
@@ -206,6 +229,12 @@ impl Lead<'_> {
             reviews: talk.reviews,
             place: self.place,
             session: session.name,
+            second: fix_check.map(|session| Second {
+                session,
+                brief: &check_brief,
+                sidecar: talk.sidecar,
+                title: talk.title,
+            }),
             name: self.place.map(|_| session.reviewer.name.as_str()),
             desk: &session.desk,
             limits: self.limits(host, allowances),

@@ -1,14 +1,16 @@
 //! The turn that checks fixes, between turn 0 and the questions. It has a session of its own, which has seen nothing of
 //! the discussion; the review goes on in the session that it had.
 
-use super::{End, GivenUp, Outcome, PassLog, Progress, Tasks};
+use super::{End, GivenUp, Outcome, PassLog, Progress, Second, Tasks};
 use anyhow::Result;
+use reviewer_agent::opencode::Conversation;
 use reviewer_agent::tools::hidden_in_fix_check;
 use reviewer_core::context::brief::{FixToCheck, Task};
 use reviewer_core::domain::FileDiff;
+use reviewer_core::review::limits::Used;
 use reviewer_text::count::plural;
 
-impl Tasks<'_> {
+impl<'a> Tasks<'a> {
     /// Lets each fix of a finding that blocks be checked. What is not confirmed stays open, so a check that fails costs
     /// nothing else.
     pub(super) async fn check_fixes(&mut self, outcome: &mut Outcome) -> Result<()> {
@@ -17,24 +19,17 @@ impl Tasks<'_> {
             return Ok(());
         }
         self.begin_group("Check of fixes");
-        let (before, began) = (outcome.used, self.clock.instant());
+        let (before, began) = (self.used_for_checks(), self.clock.instant());
         let mut progress = Progress::new("check of fixes".into(), began).of_reviewer(self.name);
-        let hidden = hidden_in_fix_check(self.session);
-        let checked = match self.conversation.beside(hidden).await {
-            Ok(check) => {
-                self.state.tasks += 1;
-                let review = std::mem::replace(self.conversation, check);
-                let checked = self.carry_out(Task::Fixes(&fixes), &mut progress).await;
-                *self.conversation = review;
-                checked?
-            }
-            Err(error) => Err(GivenUp::Failed(error.to_string())),
+        let checked = match self.second {
+            Some(second) => self.checked_by(second, &fixes, &mut progress).await?,
+            None => self.checked_beside(&fixes, &mut progress).await?,
         };
         self.desk.with(|desk| desk.ledger.close());
         self.tell(&progress);
         self.end_group();
         outcome.used = self.used();
-        let used = &outcome.used;
+        let used = self.used_for_checks();
         outcome.passes.push(PassLog {
             reviewer: None,
             number: 0,
@@ -54,6 +49,64 @@ impl Tasks<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The usage of whoever checks fixes.
+    fn used_for_checks(&self) -> Used {
+        let second = self.second.map(|second| second.session.usage.used());
+        second.unwrap_or_else(|| self.used())
+    }
+
+    /// In a conversation of the reviewer's own that knows nothing of the discussion.
+    async fn checked_beside(
+        &mut self,
+        fixes: &[FixToCheck],
+        progress: &mut Progress,
+    ) -> Result<Result<(), GivenUp>> {
+        let hidden = hidden_in_fix_check(self.session);
+        let check = match self.conversation.beside(hidden).await {
+            Ok(check) => check,
+            Err(error) => return Ok(Err(GivenUp::Failed(error.to_string()))),
+        };
+        self.check_in(check, fixes, progress).await
+    }
+
+    /// By a second reviewer, with its model and on its account.
+    async fn checked_by(
+        &mut self,
+        second: Second<'a>,
+        fixes: &[FixToCheck],
+        progress: &mut Progress,
+    ) -> Result<Result<(), GivenUp>> {
+        let session = second.session;
+        let route = match &session.route {
+            Ok(route) => route,
+            Err(why) => return Ok(Err(GivenUp::Failed(why.clone()))),
+        };
+        let hidden = hidden_in_fix_check(session.name);
+        let opened = session.converse_without(second.sidecar, second.title, hidden);
+        let check = match opened.await {
+            Ok(check) => check,
+            Err(why) => return Ok(Err(GivenUp::Failed(why))),
+        };
+        let own = (self.route, self.usage, self.brief);
+        (self.route, self.usage, self.brief) = (route, &session.usage, second.brief);
+        let checked = self.check_in(check, fixes, progress).await;
+        (self.route, self.usage, self.brief) = own;
+        checked
+    }
+
+    async fn check_in(
+        &mut self,
+        check: Conversation,
+        fixes: &[FixToCheck],
+        progress: &mut Progress,
+    ) -> Result<Result<(), GivenUp>> {
+        self.state.tasks += 1;
+        let review = std::mem::replace(self.conversation, check);
+        let checked = self.carry_out(Task::Fixes(fixes), progress).await;
+        *self.conversation = review;
+        Ok(checked?.map(|_| ()))
     }
 
     fn fixes_to_check(&self) -> Vec<FixToCheck> {

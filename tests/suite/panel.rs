@@ -1,6 +1,7 @@
 //! Several reviewers on one pull request: what each of them may do, and what people see of it.
 
 use crate::review::{comments, finding, layer_bypassed, lost_page, post};
+use crate::standin::github::events;
 use crate::standin::model::panel::{of_behaviours, panel, reviewer};
 use crate::standin::model::{Answer, Call, Model, Request, Script};
 use crate::standin::shop;
@@ -410,5 +411,50 @@ fn wrong_reviewers_are_told_all_at_once_before_anything_is_asked() {
         "{errors}"
     );
     assert_eq!(world.model.requests().len(), 0);
+    world.finish();
+}
+
+#[test]
+fn a_fix_of_what_blocks_is_confirmed_by_a_second_reviewer_with_its_own_model() {
+    let first = [
+        Script::new().pass(1, |_| vec![post(lost_page(9))]),
+        Script::new(),
+    ];
+    let world = World::with(&[], panel(first.map(|script| examines(script, &[])).into()));
+    let reviewers = "general, quality=standin/other";
+    with_reviewers(&world, reviewers).ended(0, "blocking");
+    world.github.take_writes();
+    let root = world.github.comments()[0].id;
+    let asked = world.model.requests().len();
+    let claims = Script::new().threads(move |_| {
+        let fixed = json!({ "file": "src/page.ts" });
+        let arguments =
+            json!({ "thread_id": root.to_string(), "reason": "It is fixed.", "fixed_by": fixed });
+        vec![Call::new("github_resolve_thread", arguments)]
+    });
+    let second = Script::new().finds_fixed(true);
+    world.model.becomes(panel(vec![claims, second]));
+    let github = &world.github;
+    let before = github.with(|state| state.pulls[&world.pull].head.sha.clone());
+    let head = github.commit("search", &[&before], &[shop::fixed()]);
+    github.push(world.pull, &head);
+    let payload = events::synchronize_event(github, world.pull, &before);
+    let mut workflow = world.workflow("pull_request", payload);
+    let reviewers = ("reviewers".to_owned(), reviewers.to_owned());
+    workflow.inputs.extend([reviewers]);
+    world.run(&workflow).ended(0, "clean");
+    let requests = world.model.requests().split_off(asked);
+    let checks = requests.iter().filter(|request| {
+        let prompt = Request::new((*request).clone()).last_user();
+        prompt.starts_with("A check of fixes.")
+    });
+    let models: Vec<&str> = checks
+        .filter_map(|request| request["model"].as_str())
+        .collect();
+    assert!(!models.is_empty(), "nobody checked");
+    assert!(models.iter().all(|model| *model == "other"), "{models:?}");
+    let threads = world.github.threads();
+    assert!(threads[0].is_resolved, "{threads:#?}");
+    world.github.take_writes();
     world.finish();
 }

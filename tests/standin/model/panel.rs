@@ -3,27 +3,29 @@
 
 use super::{Answer, Request, Script};
 
-/// The number of the reviewer that asks, from 1.
-pub fn reviewer(request: &Request) -> usize {
+/// The prefix of the tools of the session that asks: empty for the first reviewer.
+fn prefix(request: &Request) -> String {
     let tools = request.tools();
-    let number = tools.iter().find_map(|tool| {
-        let (number, _) = tool.strip_prefix('r')?.split_once("_submit_")?;
-        number.parse().ok()
-    });
-    number.unwrap_or(1)
+    let prefix = |tool: &String| {
+        let at = tool.find("submit_")?;
+        Some(tool[..at].to_owned())
+    };
+    tools.iter().find_map(prefix).unwrap_or_default()
 }
 
-/// An answer with the reviewer's own names of the tools that it calls.
-fn named(answer: Answer, number: usize) -> Answer {
-    let prefix = match number {
-        1 => String::new(),
-        number => format!("r{number}_"),
-    };
-    let is_ours = |name: &str| {
-        ["github_", "submit_", "web_"]
-            .iter()
-            .any(|own| name.starts_with(own))
-    };
+/// The number of the reviewer that asks, from 1. The second one checks fixes.
+pub fn reviewer(request: &Request) -> usize {
+    match prefix(request).as_str() {
+        "" => 1,
+        "check_" => 2,
+        other => other.trim_matches(['r', '_']).parse().expect("a number"),
+    }
+}
+
+/// An answer with the session's own names of the tools that it calls.
+fn named(answer: Answer, prefix: &str) -> Answer {
+    let own = ["github_", "submit_", "web_"];
+    let is_ours = |name: &str| own.iter().any(|own| name.starts_with(own));
     match answer {
         Answer::Say { text, mut calls } => {
             for call in &mut calls {
@@ -53,6 +55,6 @@ pub fn of_behaviours(
     move |request| {
         let number = reviewer(request);
         let behaviour = behaviours.get_mut(number - 1).expect("a script");
-        named(behaviour(request), number)
+        named(behaviour(request), &prefix(request))
     }
 }

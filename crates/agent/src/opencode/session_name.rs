@@ -8,15 +8,15 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionName {
     Review(u8),
-    /// The one that turns conversations of people into findings.
-    Comments,
+    /// The one of a panel in which a second reviewer checks fixes.
+    FixCheck,
 }
 
 impl fmt::Display for SessionName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Review(number) => write!(f, "r{number}"),
-            Self::Comments => f.write_str("comments"),
+            Self::FixCheck => f.write_str("check"),
         }
     }
 }
