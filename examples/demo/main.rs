@@ -10,6 +10,7 @@
 
 mod findings;
 mod page;
+mod panel;
 mod script;
 #[allow(
     unused_imports,
@@ -44,8 +45,17 @@ fn demo() -> Result<(), String> {
     let real = RealModel::from_environment()?;
     find_binary()?;
     let page = Page::for_stdout();
-    let world = World::shop(script::reviewer());
+    let reviewers = Reviewers::from_environment(real.is_some())?;
+    let world = match &reviewers {
+        Reviewers::Three => World::with(&[], standin::model::panel::panel(panel::reviewers())),
+        Reviewers::One | Reviewers::Given(_) => World::shop(script::reviewer()),
+    };
     let mut workflow = world.opened();
+    if let Some(reviewers) = reviewers.input() {
+        workflow
+            .inputs
+            .insert("reviewers".into(), reviewers.to_owned());
+    }
     if let Some(real) = &real {
         real.put_into(&mut workflow);
     }
@@ -61,6 +71,9 @@ fn demo() -> Result<(), String> {
     }
     page.closing(&world, &ran, took, real.is_none());
     judge(&world, &ran, real.is_none())?;
+    if reviewers == Reviewers::Three && real.is_none() {
+        panel::judged(&world.github.with(|state| state.comments.clone()))?;
+    }
     match std::env::var_os("DEMO_TEXTS").filter(|folder| !folder.is_empty()) {
         Some(folder) => texts::write(folder.as_ref(), &world, &ran)
             .map_err(|error| format!("the texts could not be written to DEMO_TEXTS: {error}")),
@@ -150,6 +163,36 @@ fn find_binary() -> Result<(), String> {
          target/debug/opencode-reviewer.",
         given.display()
     ))
+}
+
+/// The reviewers that `REVIEWERS` names.
+#[derive(Debug, PartialEq, Eq)]
+enum Reviewers {
+    One,
+    /// Scripted.
+    Three,
+    /// Of a real model.
+    Given(String),
+}
+
+impl Reviewers {
+    fn from_environment(real: bool) -> Result<Self, String> {
+        let given = std::env::var("REVIEWERS").unwrap_or_default();
+        match given.as_str() {
+            "" | "1" => Ok(Self::One),
+            _ if real => Ok(Self::Given(given)),
+            "3" => Ok(Self::Three),
+            _ => Err("the script has one reviewer or three: REVIEWERS=3, or MODEL=provider/name for any others.".into()),
+        }
+    }
+
+    fn input(&self) -> Option<&str> {
+        match self {
+            Self::One => None,
+            Self::Three => Some("3"),
+            Self::Given(given) => Some(given),
+        }
+    }
 }
 
 /// A model in the scripted one's place.

@@ -304,7 +304,7 @@ fn a_model_endpoint_that_answers_401_posts_nothing() {
     let lines = refused(&world, &world.opened());
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(
-        lines[0].contains("401") && lines[0].contains("opencode_api_key"),
+        lines[0].contains("401") && lines[0].contains("the API key"),
         "{lines:?}"
     );
     let check = world.github.expect_check_run();

@@ -2,7 +2,7 @@
 
 use crate::review::{comments, finding, layer_bypassed, lost_page, post};
 use crate::standin::github::events;
-use crate::standin::model::panel::{of_behaviours, panel, reviewer};
+use crate::standin::model::panel::{listed, of_behaviours, panel, reviewer, verdict};
 use crate::standin::model::{Answer, Call, Model, Request, Script};
 use crate::standin::shop;
 use crate::standin::world::{KEY, Ran, World};
@@ -16,37 +16,7 @@ fn with_reviewers(world: &World, reviewers: &str) -> Ran {
     world.run(&workflow)
 }
 
-/// The findings of others that a prompt lists: their names and their texts.
-fn listed(request: &Request) -> Vec<(String, String)> {
-    let prompt = request.last_user();
-    let Some((_, listed)) = prompt.split_once("# Findings of other reviewers") else {
-        return Vec::new();
-    };
-    let mut found: Vec<(String, String)> = Vec::new();
-    for line in listed.lines() {
-        match line.strip_prefix("f-") {
-            Some(number) => found.push((format!("f-{number}"), String::new())),
-            None => found
-                .last_mut()
-                .into_iter()
-                .for_each(|(_, text)| text.push_str(line)),
-        }
-    }
-    found
-}
-
-fn verdict(finding: &str, verdict: &str, quote: Option<(&str, &str)>) -> Call {
-    let mut arguments = json!({
-        "finding_id": finding,
-        "verdict": verdict,
-        "reason": "I followed the scenario through the code.",
-    });
-    if let Some((file, quote)) = quote {
-        arguments["file"] = json!(file);
-        arguments["quote"] = json!(quote);
-    }
-    Call::new("submit_finding_verdict", arguments)
-}
+const FOLLOWED: &str = "I followed the scenario through the code.";
 
 /// A reviewer that confirms everything it is asked about, except what holds one of these words.
 fn examines(
@@ -57,8 +27,8 @@ fn examines(
         let judged = listed(request).into_iter().map(|(name, text)| {
             let against = refutes.iter().find(|(word, _, _)| text.contains(word));
             match against {
-                Some((_, file, quote)) => verdict(&name, "refute", Some((file, quote))),
-                None => verdict(&name, "confirm", None),
+                Some((_, file, quote)) => verdict(&name, "refute", FOLLOWED, Some((*file, *quote))),
+                None => verdict(&name, "confirm", FOLLOWED, None),
             }
         });
         judged.collect()

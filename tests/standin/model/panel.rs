@@ -1,7 +1,8 @@
 //! Several reviewers at one endpoint, each with a script of its own. The names of their tools tell them apart, as they do
 //! for the reviewer's own server.
 
-use super::{Answer, Request, Script};
+use super::{Answer, Call, Request, Script};
+use serde_json::json;
 
 /// The prefix of the tools of the session that asks: empty for the first reviewer.
 fn prefix(request: &Request) -> String {
@@ -57,4 +58,44 @@ pub fn of_behaviours(
         let behaviour = behaviours.get_mut(number - 1).expect("a script");
         named(behaviour(request), &prefix(request))
     }
+}
+
+/// What a prompt lists under names with this beginning, such as `f-` or `pair-`: each name with its text.
+fn under(request: &Request, beginning: &str) -> Vec<(String, String)> {
+    let prompt = request.last_user();
+    let Some((_, all)) = prompt.split_once("# Findings of other reviewers") else {
+        return Vec::new();
+    };
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut inside = false;
+    for line in all.lines() {
+        if let Some(number) = line.strip_prefix(beginning) {
+            found.push((format!("{beginning}{number}"), String::new()));
+            inside = true;
+        } else if line.starts_with("For each call") {
+            inside = false;
+        } else if let Some((_, text)) = found.last_mut().filter(|_| inside) {
+            text.push_str(line);
+        }
+    }
+    found
+}
+
+/// The findings of others that a prompt lists.
+pub fn listed(request: &Request) -> Vec<(String, String)> {
+    under(request, "f-")
+}
+
+/// The pairs that a prompt lists.
+pub fn pairs(request: &Request) -> Vec<(String, String)> {
+    under(request, "pair-")
+}
+
+pub fn verdict(finding: &str, verdict: &str, reason: &str, quote: Option<(&str, &str)>) -> Call {
+    let mut arguments = json!({ "finding_id": finding, "verdict": verdict, "reason": reason });
+    if let Some((file, quote)) = quote {
+        arguments["file"] = json!(file);
+        arguments["quote"] = json!(quote);
+    }
+    Call::new("submit_finding_verdict", arguments)
 }
