@@ -148,6 +148,18 @@ impl<'a> Host<'a> {
         gateway.map(Gateway::taken).unwrap_or_default()
     }
 
+    /// The models of the reviewers, each once.
+    pub(crate) fn models(&self) -> String {
+        let mut models: Vec<String> = Vec::new();
+        for session in self.sessions.reviewers() {
+            let model = session.reviewer.model.to_string();
+            if !models.contains(&model) {
+                models.push(model);
+            }
+        }
+        models.join(", ")
+    }
+
     /// The first reviewer's model.
     pub(crate) fn model(&self) -> &ModelChoice {
         &self.session().reviewer.model

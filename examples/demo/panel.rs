@@ -1,7 +1,7 @@
 //! Two more scripted reviewers, for `make demo REVIEWERS=3`: they raise one of the first one's findings by themselves, verify the
 //! others, refute one with a quote, and contest one.
 
-use super::findings::{Finding, INJECTION, OWNERSHIP, PAGE_COUNT};
+use super::findings::{EMPTY_LIST, Finding, INJECTION, OWNERSHIP, PAGE_COUNT};
 use super::script;
 use super::standin::github::state::ReviewComment;
 use super::standin::model::panel::{listed, pairs, verdict};
@@ -56,6 +56,8 @@ fn judge(request: &Request) -> Vec<Call> {
             let reason = "Number(null) is 0, so a customer without orders sees 0.00.";
             let quote = "return money(Number(rows[0].cents));";
             verdict(&name, "refute", reason, Some((EMPTY_TOTAL.file, quote)))
+        } else if text.contains(EMPTY_LIST.claim) {
+            verdict(&name, "unsure", "I see no input that makes it fail.", None)
         } else {
             let reason =
                 "I followed the scenario through the code, and nothing on the way stops it.";
@@ -115,11 +117,12 @@ pub fn judged(comments: &[ReviewComment]) -> Result<(), String> {
     saying("SQL injection", "Raised independently by 2 of 3 reviewers")?;
     saying("queries the database itself", "Verified by ")?;
     saying(OWNERSHIP.claim, "**Contested**")?;
-    if comments
-        .iter()
-        .any(|one| one.body.contains(EMPTY_TOTAL.claim))
-    {
-        return Err("a finding that was refuted is posted.".into());
+    for claim in [EMPTY_TOTAL.claim, EMPTY_LIST.claim] {
+        if comments.iter().any(|one| one.body.contains(claim)) {
+            return Err(format!(
+                "{claim:?} is posted, although it was refuted or withdrawn."
+            ));
+        }
     }
     Ok(())
 }

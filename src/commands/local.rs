@@ -194,7 +194,7 @@ fn nothing(host: &Host<'_>, [merge_base, head]: [&CommitSha; 2], why: String) ->
         version: 1,
         head: head.to_string(),
         merge_base: merge_base.to_string(),
-        model: host.model().to_string(),
+        model: host.models(),
         sensitivity: sensitivity.unwrap_or(Sensitivity::Moderate).to_string(),
         reasons: vec![why],
         ..Report::default()

@@ -437,7 +437,7 @@ pub(crate) fn of_change(
         reasons: Vec::new(),
         open_issues: 0,
         blocking_issues: 0,
-        model: host.model().to_string(),
+        model: host.models(),
         sandbox: None,
         tokens: 0,
         tokens_estimated: false,
@@ -469,9 +469,10 @@ pub(crate) fn of_change(
     }
 }
 
-/// Returns true if OpenCode knows what the model costs: an endpoint of one's own has no prices in its catalogue.
+/// Returns true if OpenCode knows what each model costs: an endpoint of one's own has no prices in its catalogue.
 pub(crate) fn prices_known(host: &Host<'_>) -> bool {
-    host.model().base_url.is_none()
+    let mut reviewers = host.sessions().reviewers();
+    reviewers.all(|session| session.reviewer.model.base_url.is_none())
 }
 
 /// The unchanged files that the snapshot is without, by reason.

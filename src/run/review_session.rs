@@ -302,11 +302,21 @@ pub(crate) fn announce(host: &Host<'_>, place: &str, change: &Change, base: &str
         "" => String::new(),
         place => format!(" of {place}"),
     };
+    let reviewers: Vec<&str> = host
+        .sessions()
+        .reviewers()
+        .map(|session| session.reviewer.name.as_str())
+        .collect();
+    let by = if host.is_panel() {
+        format!("{} of ", reviewers.join(", "))
+    } else {
+        String::new()
+    };
     host.setup.actions.line(&format!(
-        "Reviewing {}{of} (+{added} −{removed}) against {base}@{} with {}",
+        "Reviewing {}{of} (+{added} −{removed}) against {base}@{} with {by}{}",
         plural(shown.len(), "file"),
         change.commits[0].short(),
-        host.model()
+        host.models()
     ));
 }
 

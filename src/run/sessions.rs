@@ -118,7 +118,7 @@ async fn publish(
     let check = &unfinished.check;
     let details = check.page().or_else(|| job.url());
     let cost = held.used.told.cost;
-    let model = job.host.model().to_string();
+    let model = job.host.models();
     let outbox = Outbox {
         figures: Figures {
             files: facts.change.diffs.len(),

@@ -38,7 +38,7 @@ pub struct Report {
     pub open_issues: usize,
     /// The number of them that are at or above blocking_score_threshold.
     pub blocking_issues: usize,
-    /// As provider/name.
+    /// As provider/name; several by comma.
     pub model: String,
     /// Null where no sidecar was needed.
     pub sandbox: Option<SandboxReport>,

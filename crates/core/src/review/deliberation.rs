@@ -279,3 +279,165 @@ fn reason(seats: &[Seat], why: Withdrawal, objections: &[Argument]) -> String {
         format!("{how}. {}", objections.join("; "))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::fixture;
+    use crate::review::policy::Reason;
+
+    fn seats(count: usize) -> Vec<Seat> {
+        let names = ["general", "quality", "security"].into_iter();
+        let seat = |name: &str| Seat {
+            name: name.into(),
+            model: "standin/one".into(),
+        };
+        names.take(count).map(seat).collect()
+    }
+
+    fn entry(id: u32, reviewer: &str, line: u32, sentence: &str, score: u8) -> Entry {
+        let mut finding = fixture::finding();
+        finding.id = format!("{reviewer}-{id}").parse().unwrap();
+        finding.reviewer = reviewer.into();
+        finding.anchor = crate::domain::Anchor::Line {
+            side: crate::domain::Side::Right,
+            start: None,
+            line,
+        };
+        finding.anchor_hash = format!("hash-{line}");
+        finding.assessment.finding = sentence.into();
+        finding.body = sentence.into();
+        finding.assessment.score = crate::domain::Score::new(score.into()).unwrap();
+        Entry {
+            id,
+            given: finding.assessment.score,
+            finding,
+            fate: Fate::Staged,
+            carried: false,
+            worded: false,
+        }
+    }
+
+    fn said(entries: Vec<Entry>) -> Testimony {
+        let ids = |entries: &[Entry], keep: fn(&Entry) -> bool| {
+            let kept = entries.iter().filter(|entry| keep(entry));
+            kept.map(|entry| entry.id).collect()
+        };
+        Testimony {
+            publishable: ids(&entries, |entry| entry.fate == Fate::Staged),
+            blocking: ids(&entries, |entry| entry.given.get() >= 9),
+            entries,
+            ..Testimony::default()
+        }
+    }
+
+    const LOST: &str = "The last page of the list is lost because pages rounds down.";
+
+    #[test]
+    fn the_same_cause_is_published_once_with_the_highest_score() {
+        let general = said(vec![entry(1, "general", 8, LOST, 7)]);
+        let quality = said(vec![entry(1, "quality", 8, LOST, 8)]);
+        let concluded = conclude(&seats(2), &[general, quality]);
+        assert_eq!(concluded.due.len(), 1);
+        let [general, quality] = concluded.entries.as_slice() else {
+            panic!("{:?}", concluded.entries);
+        };
+        assert_eq!((general.id, quality.id), (1, 2), "numbered through");
+        assert_eq!(general.fate, Fate::CombinedInto(2));
+        assert_eq!(quality.fate, Fate::Staged);
+        let support = &quality.finding.support;
+        assert_eq!(support.raised_by, ["general", "quality"]);
+        assert_eq!(quality.finding.assessment.score.get(), 8);
+    }
+
+    #[test]
+    fn a_single_finding_goes_to_another_reviewer_and_falls_by_its_refutation() {
+        let testimonies = [
+            said(vec![entry(1, "general", 8, LOST, 7)]),
+            Testimony::default(),
+        ];
+        let dockets = dockets(&seats(2), &testimonies, &BTreeSet::new());
+        assert!(dockets[0].is_empty(), "nobody verifies its own");
+        let claim = dockets[1].findings[0].claim;
+        let [general, mut quality] = testimonies;
+        quality.verdicts.push((
+            claim,
+            Verdict::Refute {
+                reason: "It rounds up.".into(),
+                quote: "Math.ceil(count / size)".into(),
+            },
+        ));
+        let concluded = conclude(&seats(2), &[general, quality]);
+        assert!(concluded.due.is_empty());
+        assert_eq!(
+            concluded.entries[0].fate,
+            Fate::Withdrawn(
+                "another reviewer refuted it. quality: It rounds up. (Math.ceil(count / size))"
+                    .into()
+            )
+        );
+        assert_eq!(concluded.figures[0].refuted, 1);
+    }
+
+    #[test]
+    fn who_is_absent_verifies_nothing_and_what_it_found_is_verified() {
+        let absent = BTreeSet::from([1]);
+        let testimonies = [
+            Testimony::default(),
+            said(vec![entry(1, "quality", 8, LOST, 9)]),
+            Testimony::default(),
+        ];
+        let dockets = dockets(&seats(3), &testimonies, &absent);
+        let asked: Vec<usize> = dockets.iter().map(|one| one.findings.len()).collect();
+        assert_eq!(asked, [1, 0, 1], "two voices for what blocks");
+    }
+
+    #[test]
+    fn a_finding_of_an_earlier_review_counts_once_and_is_not_judged_again() {
+        let earlier = |reviewer| Entry {
+            carried: true,
+            ..entry(1, reviewer, 8, LOST, 7)
+        };
+        let testimonies = [
+            said(vec![earlier("general")]),
+            said(vec![earlier("general")]),
+        ];
+        let none = BTreeSet::new();
+        assert!(
+            dockets(&seats(2), &testimonies, &none)
+                .iter()
+                .all(Docket::is_empty)
+        );
+        let concluded = conclude(&seats(2), &testimonies);
+        assert_eq!(concluded.entries.len(), 1);
+        assert_eq!(concluded.due.len(), 1);
+    }
+
+    #[test]
+    fn what_is_below_the_threshold_stays_so_and_combined_findings_keep_their_whole() {
+        let suppressed = Fate::Suppressed(Reason::BelowThreshold {
+            score: crate::domain::Score::new(3).unwrap(),
+            threshold: crate::domain::Score::new(5).unwrap(),
+        });
+        let mut small = entry(1, "quality", 3, "A name.", 3);
+        small.fate = suppressed.clone();
+        let mut part = entry(2, "quality", 4, "Another name.", 3);
+        part.fate = Fate::CombinedInto(3);
+        let whole = entry(3, "quality", 5, "Names say nothing here.", 5);
+        let testimonies = [
+            said(vec![entry(1, "general", 8, LOST, 7)]),
+            said(vec![small, part, whole]),
+        ];
+        let concluded = conclude(&seats(2), &testimonies);
+        let fates: Vec<&Fate> = concluded.entries.iter().map(|one| &one.fate).collect();
+        assert_eq!(
+            fates,
+            [
+                &Fate::Staged,
+                &suppressed,
+                &Fate::CombinedInto(4),
+                &Fate::Staged
+            ]
+        );
+    }
+}
