@@ -2,6 +2,7 @@
 
 use super::{complete, incomplete, once, reviews, signal};
 use crate::review::{comments, layer_bypassed, lost_page, post};
+use crate::standin::model::panel::panel;
 use crate::standin::model::{Answer, Script};
 use crate::standin::world::World;
 use nix::sys::signal::Signal;
@@ -43,6 +44,32 @@ fn o3_killed_in_the_first_passes_it_goes_on_in_the_same_session() {
 #[test]
 fn o3_killed_in_the_last_passes_it_goes_on_in_the_same_session() {
     killed_in([3, 4]);
+}
+
+#[test]
+fn o3_killed_under_a_panel_every_reviewer_goes_on() {
+    let world = World::shop(Script::new());
+    let at = world.temporary();
+    let kill = once(move || signal(&at, Signal::SIGKILL));
+    let scripts = vec![
+        Script::new().pass(1, |_| vec![post(lost_page(7))]),
+        Script::new().pass(2, kill),
+        Script::new().pass(3, |_| vec![post(layer_bypassed(8))]),
+    ];
+    world.model.becomes(panel(scripts));
+    let mut workflow = world.opened();
+    let reviewers = ("reviewers".to_owned(), "3".to_owned());
+    workflow.inputs.extend([reviewers]);
+    let ran = world.run(&workflow);
+    complete(&ran, "findings");
+    assert_eq!(comments(&world.github.expect_review()).len(), 2);
+    assert!(
+        ran.summary.contains("It was started again"),
+        "{}",
+        ran.summary
+    );
+    world.github.expect_check_run();
+    world.finish();
 }
 
 #[test]
