@@ -11,11 +11,10 @@ pub(crate) mod web_access;
 pub(crate) use job::{Job, run_id, run_url};
 
 use crate::actions::Actions;
-use reviewer_agent::gateway::{self, Gateway, SessionRoute};
+use reviewer_agent::gateway::{self, Gateway};
 use reviewer_core::config::environment::Environment;
 use reviewer_core::config::inputs::{self, InputError, RawInputs};
 use reviewer_core::config::{Config, ModelChoice, ReviewerChoice, shell};
-use reviewer_core::review::limits::Traffic;
 use reviewer_core::review::usage::RunUsage;
 use reviewer_system::clock::Clock;
 use reviewer_system::random;
@@ -133,19 +132,8 @@ impl<'a> Host<'a> {
         self.sessions.is_panel()
     }
 
-    /// The first session's way to its model.
-    pub(crate) fn route(&self) -> Result<&SessionRoute, Failure> {
-        self.session().route()
-    }
-
     pub fn gateway(&self) -> Result<&Gateway, Failure> {
         self.gateway.as_ref().map_err(Failure::new)
-    }
-
-    /// The run's model traffic so far.
-    pub(crate) fn taken(&self) -> Traffic {
-        let gateway = self.gateway.as_ref();
-        gateway.map(Gateway::taken).unwrap_or_default()
     }
 
     /// The models of the reviewers, each once.
@@ -158,11 +146,6 @@ impl<'a> Host<'a> {
             }
         }
         models.join(", ")
-    }
-
-    /// The first reviewer's model.
-    pub(crate) fn model(&self) -> &ModelChoice {
-        &self.session().reviewer.model
     }
 }
 

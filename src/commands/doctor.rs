@@ -3,9 +3,11 @@
 
 use crate::actions::Actions;
 use crate::gather::{head_records, pull_request};
+use crate::host::session::Session;
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job, Setup, admitted};
 use crate::run::exits;
+use reviewer_agent::gateway::SessionRoute;
 use reviewer_agent::opencode::Supervisor;
 use reviewer_core::config::ReviewMode;
 use reviewer_core::context::brief;
@@ -159,8 +161,11 @@ async fn examined(setup: &Setup, pr: &PrKey, asks_model: bool) -> u8 {
         found: RefCell::default(),
     };
     let ((), running) = tokio::join!(at_github(&job, &rows), at_home(&job, &rows));
-    let model = at_provider(&job, running.as_ref(), rows.broken(), asks_model);
-    rows.tell(model.await);
+    let broken = rows.broken();
+    for session in job.host.sessions().reviewers() {
+        let model = at_provider(&job, session, running.as_ref(), broken, asks_model);
+        rows.tell(model.await);
+    }
     if let Some(running) = running {
         running.stop().await;
     }
@@ -300,6 +305,7 @@ async fn at_home(job: &Job<'_>, rows: &Rows<'_>) -> Option<Running> {
 /// The model, which costs money: it is asked only where a review could ask it, too.
 async fn at_provider(
     job: &Job<'_>,
+    session: &Session,
     running: Option<&Running>,
     broken: Option<&str>,
     asks_model: bool,
@@ -308,48 +314,45 @@ async fn at_provider(
         _ if !asks_model => "--no-model was given".to_owned(),
         (_, Some(broken)) => format!("{broken} is broken"),
         (None, None) => "OpenCode does not run".to_owned(),
-        (Some(running), None) => return model(job, &running.sidecar).await,
+        (Some(running), None) => return model(job, session, &running.sidecar).await,
     };
     Row::new("model", State::Skipped, format!("not asked, because {why}"))
 }
 
-async fn model(job: &Job<'_>, sidecar: &Arc<Supervisor>) -> Row {
+async fn model(job: &Job<'_>, session: &Session, sidecar: &Arc<Supervisor>) -> Row {
     const ABOUT: &str = "model";
-    let asked = tokio::time::timeout(job.host.setup.clock.limit(PATIENCE), answer(job, sidecar));
-    match asked.await {
+    let model = &session.reviewer.model;
+    let asked = answer(session, sidecar);
+    match tokio::time::timeout(job.host.setup.clock.limit(PATIENCE), asked).await {
         Ok(Ok(turn)) => {
             let used = Used {
                 told: turn.usage,
-                passed: job.host.taken(),
+                passed: session.route().map(SessionRoute::taken).unwrap_or_default(),
             };
-            let note = format!(
-                "{} answered ({}, {})",
-                job.host.model(),
-                used.tokens(),
-                cost(used.told.cost, used.tokens().number)
-            );
-            Row::fine(ABOUT, note)
+            let cost = cost(used.told.cost, used.tokens().number);
+            Row::fine(
+                ABOUT,
+                format!("{model} answered ({}, {cost})", used.tokens()),
+            )
         }
         Ok(Err(why)) => Row::broken(ABOUT, &why),
-        Err(_) => Row::broken(
-            ABOUT,
-            &format!(
-                "{} did not answer within {} seconds",
-                job.host.model(),
-                PATIENCE.as_secs()
-            ),
-        ),
+        Err(_) => {
+            let seconds = PATIENCE.as_secs();
+            let why = format!("{model} did not answer within {seconds} seconds");
+            Row::broken(ABOUT, &why)
+        }
     }
 }
 
-async fn answer(job: &Job<'_>, sidecar: &Arc<Supervisor>) -> Result<Turn, String> {
-    let conversation = job.host.session().converse(sidecar, "A word").await?;
-    let Some(session) = conversation.session() else {
+async fn answer(session: &Session, sidecar: &Arc<Supervisor>) -> Result<Turn, String> {
+    let model = &session.reviewer.model;
+    let conversation = session.converse(sidecar, "A word").await?;
+    let Some(opened) = conversation.session() else {
         return Err("OpenCode opened no session".into());
     };
-    let route = job.host.route().map_err(|Failure(why)| why.join(" "))?;
+    let route = session.route().map_err(|Failure(why)| why.join(" "))?;
     let turn = tokio::select! {
-        turn = conversation.client().prompt(session, brief::READY) => turn,
+        turn = conversation.client().prompt(opened, brief::READY) => turn,
         // OpenCode would ask the model again.
         why = route.failed() => return Err(why),
     };
@@ -358,8 +361,8 @@ async fn answer(job: &Job<'_>, sidecar: &Arc<Supervisor>) -> Result<Turn, String
     }
     let turn = turn.map_err(|error| error.to_string())?;
     match &turn.error {
-        Some(error) => Err(format!("{} failed: {error}", job.host.model())),
-        None if turn.text.trim().is_empty() => Err(format!("{} said nothing", job.host.model())),
+        Some(error) => Err(format!("{model} failed: {error}")),
+        None if turn.text.trim().is_empty() => Err(format!("{model} said nothing")),
         None => Ok(turn),
     }
 }

@@ -284,6 +284,12 @@ pub struct FindingReport {
     pub reason: Option<String>,
     /// The address of its comment.
     pub url: Option<String>,
+    /// The reviewers who raised it; of a finding that is part of another one, its own reviewer alone.
+    pub raised_by: Vec<String>,
+    /// The other reviewers who confirmed it.
+    pub verified_by: Vec<String>,
+    /// True if it blocks and another reviewer refuted it.
+    pub contested: bool,
 }
 
 impl FindingReport {
@@ -320,6 +326,12 @@ impl FindingReport {
                 Some(Said::At(url)) => Some(url.clone()),
                 _ => None,
             },
+            raised_by: match finding.support.raised_by.as_slice() {
+                [] => vec![finding.reviewer.clone()],
+                names => names.to_vec(),
+            },
+            verified_by: finding.support.verified_by.clone(),
+            contested: finding.support.contest.is_some(),
         }
     }
 }

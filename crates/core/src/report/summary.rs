@@ -431,6 +431,9 @@ pub(super) mod tests {
             fate,
             reason: reason.map(str::to_owned),
             url: (fate == "published").then(|| format!("https://example.test/{score}")),
+            raised_by: Vec::new(),
+            verified_by: Vec::new(),
+            contested: false,
         }
     }
 
