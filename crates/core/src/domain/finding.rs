@@ -122,6 +122,8 @@ pub struct Support {
 /// The arguments about a finding that blocks and that another reviewer refuted. A person decides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Contest {
+    /// The names of those who raised it and withdrew it.
+    pub withdrawn_by: Vec<String>,
     pub support: Vec<Argued>,
     pub objections: Vec<Argued>,
 }

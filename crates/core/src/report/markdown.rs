@@ -58,6 +58,9 @@ fn tell(out: &mut String, report: &Report, finding: &FindingReport) {
     if !body.is_empty() {
         let _ = writeln!(out, "{}\n", clean(body));
     }
+    if let Some(support) = report.support(finding) {
+        let _ = writeln!(out, "{support}\n");
+    }
     if !finding.assessment.trim().is_empty() {
         let _ = writeln!(out, "*Why this score:* {}\n", line(&finding.assessment));
     }

@@ -2,6 +2,7 @@
 
 use super::Report;
 use super::consensus::IssuesReport;
+use super::document::FindingReport;
 use crate::domain::Finding;
 use crate::panel::consensus::{Priority, Ruling, Totals};
 use crate::panel::ledger::Figures;
@@ -165,6 +166,23 @@ fn full_report(name: &str, passes: &[PassLog]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+impl Report {
+    /// The reviewers behind a finding, in a sentence; `None` where one reviewed alone.
+    pub(super) fn support(&self, finding: &FindingReport) -> Option<String> {
+        if self.reviewers.is_empty() {
+            return None;
+        }
+        let mut text = format!("Raised by {}.", finding.raised_by.join(", "));
+        if !finding.verified_by.is_empty() {
+            let _ = write!(text, " Verified by {}.", finding.verified_by.join(", "));
+        }
+        if finding.contested {
+            text.push_str(" Contested: another reviewer refutes it.");
+        }
+        Some(text)
+    }
+}
+
 /// The ledger of the reviewers, for a page.
 pub(super) fn markdown(out: &mut String, report: &Report) {
     if report.reviewers.is_empty() {
@@ -197,4 +215,72 @@ pub(super) fn markdown(out: &mut String, report: &Report) {
         );
     }
     out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::fixture;
+    use crate::review::desk::Fate;
+
+    fn reviewed<'a>(entries: &'a [Entry], passes: &'a [PassLog]) -> Reviewed<'a> {
+        Reviewed {
+            name: "security",
+            model: "openai/gpt-5".into(),
+            figures: Figures {
+                raised: 2,
+                stood: 2,
+                ..Figures::default()
+            },
+            tokens: 1_500,
+            cost_usd: 0.5,
+            entries,
+            passes,
+            finished: true,
+            now: "2026-01-24T00:00:00Z",
+        }
+    }
+
+    fn entry(reviewer: &str) -> Entry {
+        let mut finding = fixture::finding();
+        finding.reviewer = reviewer.into();
+        Entry {
+            id: 1,
+            given: finding.assessment.score,
+            finding,
+            fate: Fate::Staged,
+            carried: false,
+            worded: true,
+        }
+    }
+
+    #[test]
+    fn a_reviewer_is_reported_with_its_own_findings_and_what_each_cost() {
+        let entries = [entry("general"), entry("security")];
+        let pass = |number, reviewer: &str, summary: Option<&str>| PassLog {
+            reviewer: Some(reviewer.into()),
+            number,
+            title: "Atomic diff review",
+            summary: summary.map(str::to_owned),
+            ..PassLog::default()
+        };
+        let passes = [
+            pass(1, "general", Some("Not mine.")),
+            pass(1, "security", Some("Two findings.")),
+            pass(2, "security", None),
+        ];
+        let report = ReviewerReport::from(reviewed(&entries, &passes));
+        assert_eq!(report.findings.len(), 1);
+        assert_eq!(report.findings[0].source.name, "security");
+        assert_eq!(
+            report.full_report,
+            "- Pass 1, Atomic diff review: Two findings.\n- Pass 2, Atomic diff review: Not finished."
+        );
+        assert_eq!(report.cost_usd_per_finding, Some(0.25));
+        let unfinished = Reviewed {
+            finished: false,
+            ..reviewed(&entries, &passes)
+        };
+        assert_eq!(ReviewerReport::from(unfinished).conclusion, None);
+    }
 }

@@ -263,6 +263,11 @@ fn tell(
         }
         in_code ^= is_fence;
     }
+    if let Some(support) = report.support(finding) {
+        lines.push(Vec::new());
+        let support = piece(Style::Plain, format!("  {support}"));
+        lines.extend(wrapped(&[support], "  ", width));
+    }
 }
 
 /// Nothing where a secret spans lines, and they cannot be numbered any more.

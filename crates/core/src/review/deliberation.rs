@@ -29,6 +29,8 @@ pub struct Testimony {
     publishable: BTreeSet<u32>,
     /// The numbers of those that block.
     blocking: BTreeSet<u32>,
+    /// The numbers of those that the reviewer withdrew while the others judged them.
+    withdrawn: BTreeSet<u32>,
     verdicts: Vec<(ClaimId, Verdict)>,
     compared: Vec<((ClaimId, ClaimId), bool)>,
 }
@@ -44,6 +46,12 @@ impl Testimony {
                 .entries()
                 .iter()
                 .filter(blocks)
+                .map(|entry| entry.id)
+                .collect(),
+            withdrawn: desk
+                .entries()
+                .iter()
+                .filter(|entry| desk.withdrew_in_examination(entry))
                 .map(|entry| entry.id)
                 .collect(),
             entries: desk.entries().to_vec(),
@@ -184,11 +192,12 @@ fn claim_id(seat: usize, entry: &Entry) -> ClaimId {
     }
 }
 
-/// The findings of finished passes that reach the threshold, those included that their own reviewer withdrew.
+/// The findings of finished passes that reach the threshold, those included that their own reviewer withdrew while others
+/// judged them.
 fn claims(testimonies: &[Testimony]) -> Vec<Claim> {
     let of_seat = |(seat, said): (usize, &Testimony)| {
         let claims = said.entries.iter().filter_map(|entry| {
-            let withdrawn = matches!(entry.fate, Fate::Withdrawn(_));
+            let withdrawn = said.withdrawn.contains(&entry.id);
             let counts = withdrawn || said.publishable.contains(&entry.id);
             (counts && !entry.carried).then(|| Claim {
                 id: claim_id(seat, entry),
@@ -235,6 +244,7 @@ fn support(seats: &[Seat], one: &Joined) -> Support {
             support,
             objections,
         } => Some(Contest {
+            withdrawn_by: one.withdrawn_by.clone(),
             support: argued(seats, support),
             objections: argued(seats, objections),
         }),
@@ -377,6 +387,31 @@ mod tests {
             )
         );
         assert_eq!(concluded.figures[0].refuted, 1);
+    }
+
+    #[test]
+    fn what_its_reviewer_withdrew_before_the_others_judged_it_stays_withdrawn() {
+        let mut own = entry(1, "general", 8, LOST, 9);
+        own.fate = Fate::Withdrawn("It rounds up.".into());
+        let testimonies = [said(vec![own]), Testimony::default()];
+        let none = BTreeSet::new();
+        assert!(dockets(&seats(2), &testimonies, &none)[1].is_empty());
+        let concluded = conclude(&seats(2), &testimonies);
+        assert!(concluded.due.is_empty() && concluded.joined.is_empty());
+        let [general, quality] = testimonies;
+        let withdrawn = Testimony {
+            withdrawn: BTreeSet::from([1]),
+            ..general
+        };
+        let concluded = conclude(&seats(2), &[withdrawn, quality]);
+        let entry = &concluded.entries[0];
+        assert_eq!(
+            entry.fate,
+            Fate::Staged,
+            "one voice does not clear what blocks"
+        );
+        let contest = entry.finding.support.contest.as_ref();
+        assert_eq!(contest.expect("a contest").withdrawn_by, ["general"]);
     }
 
     #[test]

@@ -39,6 +39,8 @@ struct Panel {
     /// The arguments for and against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     contest: Option<[Vec<Argument>; 2]>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    withdrawn_by: Vec<String>,
 }
 
 /// The name of a reviewer, its reason, and a quote.
@@ -61,6 +63,9 @@ impl Panel {
             raised_by: support.raised_by.clone(),
             verified_by: support.verified_by.clone(),
             places: support.places.clone(),
+            withdrawn_by: contest
+                .map(|one| one.withdrawn_by.clone())
+                .unwrap_or_default(),
             contest: contest.map(|one| {
                 [&one.support, &one.objections].map(|side| side.iter().map(stored).collect())
             }),
@@ -75,6 +80,7 @@ impl Panel {
             panel: self.of,
             places: self.places.clone(),
             contest: contest.map(|[support, objections]| Contest {
+                withdrawn_by: self.withdrawn_by.clone(),
                 support: support.into_iter().map(restored).collect(),
                 objections: objections.into_iter().map(restored).collect(),
             }),

@@ -45,15 +45,20 @@ fn agreed(support: &Support) -> String {
 }
 
 fn contested(support: &Support, contest: &Contest) -> String {
-    let against: Vec<String> = contest
+    let refuted: Vec<String> = contest
         .objections
         .iter()
         .map(|one| one.by.clone())
         .collect();
+    let acts = [("refuted", &refuted), ("withdrawn", &contest.withdrawn_by)];
+    let acts = acts.iter().filter(|(_, by)| !by.is_empty());
+    let acts: Vec<String> = acts
+        .map(|(act, by)| format!(", {act} by {}", names(by)))
+        .collect();
     let mut text = format!(
-        "**Contested**: raised by {}, refuted by {}. It stands until a person decides.",
+        "**Contested**: raised by {}{}. It stands until a person decides.",
         names(&support.raised_by),
-        names(&against)
+        acts.concat()
     );
     let arguments = contest.support.iter().map(|one| ("For", one));
     let arguments = arguments.chain(contest.objections.iter().map(|one| ("Against", one)));
@@ -131,6 +136,7 @@ mod tests {
         };
         let contested = Support {
             contest: Some(Contest {
+                withdrawn_by: Vec::new(),
                 support: vec![argued("quality", "An empty list crashes it.", None)],
                 objections: vec![argued(
                     "security",
@@ -145,6 +151,17 @@ mod tests {
             "**Contested**: raised by general, refuted by security. It stands until a person decides.\n\
              - For, quality: An empty list crashes it.\n\
              - Against, security: The caller checks it. `if (!list.length) return;`"
+        );
+        let withdrawn = Support {
+            contest: Some(Contest {
+                withdrawn_by: vec!["general".into()],
+                ..Contest::default()
+            }),
+            ..support(&["general"], &[])
+        };
+        assert_eq!(
+            paragraphs(&withdrawn).unwrap_or_default(),
+            "**Contested**: raised by general, withdrawn by general. It stands until a person decides."
         );
     }
 }

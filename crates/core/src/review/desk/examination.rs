@@ -1,11 +1,11 @@
 //! The cross-examination in the last pass of a panel: findings of other reviewers that this one verifies, and pairs that may
 //! have the same cause. Who raised them is not told. A reviewer speaks only about what its own docket lists.
 
-use super::{Answer, Desk, ONLY_FIX_CHECKS};
+use super::{Answer, Desk, Entry, Fate, ONLY_FIX_CHECKS};
 use crate::domain::{Finding, Role};
 use crate::panel::{ClaimId, Verdict};
 use crate::review::ledger::Stage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A finding to verify.
 #[derive(Debug, Clone)]
@@ -50,6 +50,8 @@ pub fn pair_name(index: usize) -> String {
 /// The docket, and the answers to it so far.
 #[derive(Debug, Default)]
 pub(super) struct Examination {
+    /// The findings of this reviewer that stood when the others began to judge them.
+    judged: BTreeSet<u32>,
     docket: Docket,
     verdicts: BTreeMap<usize, Verdict>,
     same: BTreeMap<usize, bool>,
@@ -75,10 +77,19 @@ pub enum Quote {
 impl Desk {
     /// Lays down what the last pass asks about findings of others.
     pub fn begin_examination(&mut self, docket: Docket) {
+        let live = self.entries.iter().filter(|entry| entry.is_live());
         self.examination = Examination {
+            judged: live.map(|entry| entry.id).collect(),
             docket,
             ..Examination::default()
         };
+    }
+
+    /// Returns true if the reviewer withdrew a finding of its own while others judged it. One that it withdrew before was
+    /// never before the panel.
+    #[must_use]
+    pub fn withdrew_in_examination(&self, entry: &Entry) -> bool {
+        matches!(entry.fate, Fate::Withdrawn(_)) && self.examination.judged.contains(&entry.id)
     }
 
     /// The verdict on a finding of another reviewer.
@@ -177,6 +188,7 @@ impl Desk {
             docket,
             verdicts,
             same,
+            ..
         } = &self.examination;
         let findings = (0..docket.findings.len()).filter(|index| !verdicts.contains_key(index));
         let pairs = (0..docket.pairs.len()).filter(|index| !same.contains_key(index));
