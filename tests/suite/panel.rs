@@ -91,8 +91,7 @@ fn what_blocks_and_is_refuted_by_one_stands_with_both_arguments() {
     ran.ended(0, "blocking");
     let said = comments(&world.github.expect_review());
     let body = body_with(&said, "The last page is lost.");
-    let contested =
-        "**Contested**: raised by general, refuted by quality. It stands until a person decides.";
+    let contested = "**Contested**: raised by general, refuted by quality. It stands until somebody with write access closes this conversation.";
     assert!(body.contains(contested), "{body}");
     assert!(
         body.contains("- For, security: I followed the scenario through the code."),

@@ -56,7 +56,7 @@ fn contested(support: &Support, contest: &Contest) -> String {
         .map(|(act, by)| format!(", {act} by {}", names(by)))
         .collect();
     let mut text = format!(
-        "**Contested**: raised by {}{}. It stands until a person decides.",
+        "**Contested**: raised by {}{}. It stands until somebody with write access closes this conversation.",
         names(&support.raised_by),
         acts.concat()
     );
@@ -148,7 +148,7 @@ mod tests {
         };
         assert_eq!(
             paragraphs(&contested).unwrap_or_default(),
-            "**Contested**: raised by general, refuted by security. It stands until a person decides.\n\
+            "**Contested**: raised by general, refuted by security. It stands until somebody with write access closes this conversation.\n\
              - For, quality: An empty list crashes it.\n\
              - Against, security: The caller checks it. `if (!list.length) return;`"
         );
@@ -161,7 +161,7 @@ mod tests {
         };
         assert_eq!(
             paragraphs(&withdrawn).unwrap_or_default(),
-            "**Contested**: raised by general, withdrawn by general. It stands until a person decides."
+            "**Contested**: raised by general, withdrawn by general. It stands until somebody with write access closes this conversation."
         );
     }
 }
