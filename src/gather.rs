@@ -17,5 +17,5 @@ pub(crate) mod web_guard;
 
 pub(crate) use cause::spend_scope;
 pub(crate) use facts::{Facts, Frame, head_records};
-pub use memory::Memory;
+pub use memory::{Memory, Remembered};
 pub(crate) use mentions::answered_in;

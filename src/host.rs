@@ -14,7 +14,7 @@ use crate::actions::Actions;
 use reviewer_agent::gateway::{self, Gateway};
 use reviewer_core::config::environment::Environment;
 use reviewer_core::config::inputs::{self, InputError, RawInputs};
-use reviewer_core::config::{Config, ModelChoice, ReviewerChoice, shell};
+use reviewer_core::config::{Config, ModelChoice, ReviewMode, ReviewerChoice, shell};
 use reviewer_core::review::usage::RunUsage;
 use reviewer_system::clock::Clock;
 use reviewer_system::random;
@@ -130,6 +130,11 @@ impl<'a> Host<'a> {
     /// Returns true if several reviewers review.
     pub(crate) fn is_panel(&self) -> bool {
         self.sessions.is_panel()
+    }
+
+    /// Returns true if the run comes to a consensus, in which the open conversations of people count.
+    pub(crate) fn weighs_conversations(&self) -> bool {
+        self.is_panel() || self.config.review_mode == ReviewMode::Decide
     }
 
     pub fn gateway(&self) -> Result<&Gateway, Failure> {

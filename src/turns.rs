@@ -1,6 +1,7 @@
 //! Drives the passes: one task after the other, each until it is done or given up. What follows on a turn is decided
 //! by `attempts`; it decides nothing about findings.
 
+mod conversations;
 mod fix_check;
 mod meeting;
 mod progress;
@@ -16,6 +17,7 @@ use reviewer_agent::gateway::SessionRoute;
 use reviewer_agent::opencode::{Conversation, Kept, SessionName, Supervisor};
 use reviewer_core::context::brief::{self, Brief, Excerpt, Task};
 use reviewer_core::domain::{PASSES, Pass, Role};
+use reviewer_core::panel::open_conversations::OpenConversation;
 use reviewer_core::plan::Question;
 use reviewer_core::publish::comment::{corrected_claim, unanswered};
 use reviewer_core::review::desk::{Docket, Entry, SharedDesk};
@@ -41,6 +43,8 @@ pub(crate) struct Tasks<'a> {
     pub questions: &'a [Question],
     /// True if the passes follow.
     pub reviews: bool,
+    /// The open conversations of people to weigh after that.
+    pub conversations: &'a [OpenConversation],
     /// The place where the reviewer meets the others before the last pass; `None`: it reviews alone.
     pub place: Option<Place<'a>>,
     pub session: SessionName,
@@ -126,6 +130,7 @@ impl Tasks<'_> {
         if self.reviews && outcome.end == End::Complete {
             self.passes(&mut outcome).await?;
         }
+        self.weigh_conversations(&mut outcome).await?;
         self.desk.with(|desk| desk.ledger.close());
         outcome.corrections = self.corrections();
         outcome.restarts = self.state.restarts;

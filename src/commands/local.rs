@@ -286,6 +286,7 @@ async fn review(
         title: "Review of the working tree",
         to_judge: &[],
         questions: &[],
+        conversations: &[],
         reviews: true,
     };
     let config = &host.config;

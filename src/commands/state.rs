@@ -54,12 +54,12 @@ async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<(Rebuilt, bool), Failure> 
         human_reviewers: &inputs.human_reviewers,
         mention: &setup.inputs.mention(),
         blocking: inputs.blocking,
+        weighs_conversations: false,
     };
     let (reviews, files) =
         tokio::try_join!(github.reviews(pr), github.files(pr)).map_err(Failure::new)?;
     let rebuilt = memory.rebuild(pull.author.as_ref(), &reviews, &files);
-    let (rebuilt, _) = rebuilt.await?;
-    Ok((rebuilt, keys.can_sign()))
+    Ok((rebuilt.await?.rebuilt, keys.can_sign()))
 }
 
 /// The form that the threads are shown in.

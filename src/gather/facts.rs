@@ -3,7 +3,7 @@
 
 use super::change::Change;
 use super::excerpts;
-use super::memory::Memory;
+use super::memory::{Memory, Remembered};
 use super::mentions;
 use super::prior_reviews::{self, Prior};
 use crate::host::{Failure, Job, both};
@@ -14,6 +14,8 @@ use reviewer_core::context::rules::RuleFile;
 use reviewer_core::context::since::Since;
 use reviewer_core::domain::{Awaiting, CommentId, CommitSha, Login, Resolution, Status, Thread};
 use reviewer_core::event::{Command, EventKind};
+use reviewer_core::panel::analysis::{self, Analysis, Weighed};
+use reviewer_core::panel::open_conversations::{OpenConversation, PeopleConversations};
 use reviewer_core::plan::agenda::{
     self, Acceptor, Agenda, Given, HeadRecord, Inquiries, ModelObstacle,
 };
@@ -44,6 +46,8 @@ pub(crate) struct Facts {
     pub others: Vec<Remark>,
     pub conversation: Vec<IssueComment>,
     pub reviews: Vec<Review>,
+    /// The conversations of people on lines of the change.
+    people: PeopleConversations,
     pub warnings: Vec<String>,
     /// The records of earlier runs on this head, newest first.
     on_head: Vec<HeadRecord>,
@@ -136,6 +140,7 @@ impl Facts {
             viewer: discussion.viewer,
             conversation: discussion.conversation,
             reviews: discussion.reviews,
+            people: discussion.people,
             scope: frame.scope,
             obstacle: frame.obstacle,
             on_head,
@@ -265,6 +270,19 @@ impl Facts {
         }
     }
 
+    /// The open conversations of people that the model is to weigh; none where the run comes to no consensus.
+    pub(crate) fn conversations_to_weigh(&self, job: &Job<'_>) -> Vec<OpenConversation> {
+        if !job.host.weighs_conversations() {
+            return Vec::new();
+        }
+        analysis::to_weigh(&self.people, self.pull.from_fork, &self.records)
+    }
+
+    /// The open conversations of people, with what the model said about them in this run or in an earlier one.
+    pub(crate) fn analysis(&self, weighed: &[Weighed]) -> Analysis {
+        Analysis::new(&self.people, self.pull.from_fork, weighed, &self.records)
+    }
+
     pub(crate) fn thread(&self, id: CommentId) -> Option<&Thread> {
         self.threads.iter().find(|thread| thread.id == id)
     }
@@ -320,6 +338,7 @@ struct Discussion {
     files: Vec<ChangedFile>,
     commits: Vec<CommitInfo>,
     rebuilt: Rebuilt,
+    people: PeopleConversations,
     viewer: Login,
     conversation: Vec<IssueComment>,
     reviews: Vec<Review>,
@@ -341,7 +360,11 @@ impl Discussion {
             github.reviews(&job.pr),
         )
         .map_err(Failure::new)?;
-        let (rebuilt, viewer) = Memory::from_job(job)
+        let Remembered {
+            rebuilt,
+            people,
+            viewer,
+        } = Memory::from_job(job)
             .rebuild(pull.author.as_ref(), &reviews, &files)
             .await?;
         let of_manifests = reviews
@@ -354,6 +377,7 @@ impl Discussion {
             files,
             commits,
             rebuilt,
+            people,
             viewer,
             conversation,
             reviews,

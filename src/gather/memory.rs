@@ -4,6 +4,8 @@ use crate::host::{Failure, Job};
 use reviewer_core::authority::{Action, Person, judge};
 use reviewer_core::domain::{CommentId, Login, PrKey, Score, Standing};
 use reviewer_core::event::{self, Command};
+use reviewer_core::panel::open_conversations::PeopleConversations;
+use reviewer_core::panel::review_state::Machines;
 use reviewer_core::state::block;
 use reviewer_core::state::rebuild::{self, Comment, Conversation, Rebuilt, ReviewBody, Sources};
 use reviewer_core::state::signature::Keys;
@@ -13,6 +15,8 @@ use std::collections::{HashMap, HashSet};
 /// The maximum number of people with threads of their own whose access is asked for, the latest first: the reviewer
 /// does not repeat a reviewer with write access.
 const MOST_REVIEWERS: usize = 3;
+/// The same where their conversations count in a consensus.
+const MOST_IN_CONSENSUS: usize = 20;
 
 /// The pull request to read, and the keys and accounts to trust.
 pub struct Memory<'a> {
@@ -25,6 +29,16 @@ pub struct Memory<'a> {
     /// With its `@`.
     pub mention: &'a str,
     pub blocking: Option<Score>,
+    /// True if the conversations of people count in a consensus.
+    pub weighs_conversations: bool,
+}
+
+/// The memory of a pull request.
+pub struct Remembered {
+    pub rebuilt: Rebuilt,
+    pub people: PeopleConversations,
+    /// The login of the token.
+    pub viewer: Login,
 }
 
 impl<'a> Memory<'a> {
@@ -38,18 +52,19 @@ impl<'a> Memory<'a> {
             human_reviewers: &config.human_reviewers,
             mention: &config.mention,
             blocking: config.policy.blocking,
+            weighs_conversations: job.host.weighs_conversations(),
         }
     }
 }
 
 impl Memory<'_> {
-    /// The reviewer's threads on the pull request, rebuilt from its comments, and the login of the token.
+    /// The reviewer's threads on the pull request, rebuilt from its comments, and the conversations of people.
     pub async fn rebuild(
         &self,
         author: Option<&Login>,
         reviews: &[Review],
         files: &[ChangedFile],
-    ) -> Result<(Rebuilt, Login), Failure> {
+    ) -> Result<Remembered, Failure> {
         let (comments, (viewer, conversations)) = tokio::try_join!(
             self.github.review_comments(self.pr),
             self.github.review_threads(self.pr),
@@ -88,7 +103,16 @@ impl Memory<'_> {
             reviews: &reviews.iter().map(review_body).collect::<Vec<_>>(),
             renames: &files.iter().filter_map(rename).collect(),
         });
-        Ok((rebuilt, viewer))
+        let machines = Machines {
+            own: &viewer,
+            agents: self.trusted_bots,
+        };
+        let people = PeopleConversations::read(&comments, &conversations, machines, author);
+        Ok(Remembered {
+            rebuilt,
+            people,
+            viewer,
+        })
     }
 
     /// The names that the reviewer has spoken under: its own identity, as GitHub tells it, and the trusted bots.
@@ -108,7 +132,8 @@ impl Memory<'_> {
         conversations: &[ReviewThread],
     ) -> Result<HashMap<Login, Standing>, Failure> {
         let mut standings = HashMap::new();
-        for login in people(author, ours, comments, conversations) {
+        let weighs = self.weighs_conversations;
+        for login in people(author, ours, comments, conversations, weighs) {
             if ours.contains(login) || login.is_bot() || standings.contains_key(login) {
                 continue;
             }
@@ -172,12 +197,14 @@ impl Memory<'_> {
     }
 }
 
-/// The people who spoke in the reviewer's threads or resolved one, and those who opened the latest of the others.
+/// The people who spoke in the reviewer's threads or resolved one, and those who opened the latest of the others. Where these
+/// count in a consensus, everybody who spoke in them.
 fn people<'a>(
     author: Option<&Login>,
     ours: &[Login],
     comments: &'a [ReviewComment],
     conversations: &'a [ReviewThread],
+    weighs_conversations: bool,
 ) -> Vec<&'a Login> {
     let ours: HashSet<CommentId> = comments
         .iter()
@@ -196,12 +223,16 @@ fn people<'a>(
         let opened = comment
             .author
             .as_ref()
-            .filter(|_| comment.in_reply_to.is_none());
+            .filter(|_| weighs_conversations || comment.in_reply_to.is_none());
         let opened =
             opened.filter(|login| Person::new(login, author).needs_access(Action::Forestall));
         reviewers.extend(opened.filter(|login| !reviewers.contains(login)));
     }
-    reviewers.truncate(MOST_REVIEWERS);
+    reviewers.truncate(if weighs_conversations {
+        MOST_IN_CONSENSUS
+    } else {
+        MOST_REVIEWERS
+    });
     let speakers = in_ours.into_iter().filter_map(|one| one.author.as_ref());
     let closers = closed.filter_map(|thread| thread.resolved_by.as_ref());
     speakers.chain(closers).chain(reviewers).collect()

@@ -4,6 +4,7 @@ use crate::host::Host;
 use crate::host::session::Session;
 use reviewer_core::domain::{FindingId, Score};
 use reviewer_core::panel::Seat;
+use reviewer_core::panel::analysis::Weighed;
 use reviewer_core::panel::ledger::Figures;
 use reviewer_core::report::reviewers::{Reviewed, ReviewerReport};
 use reviewer_core::review::deliberation;
@@ -18,6 +19,8 @@ pub(crate) struct Collected {
     pub replies: Vec<StagedReply>,
     /// Scores of findings that are open, and that only the text of an earlier review says.
     pub still_said: Vec<Score>,
+    /// The open conversations of people that were weighed.
+    pub weighed: Vec<Weighed>,
     /// The figures of each reviewer, where several reviewed.
     figures: Vec<Figures>,
 }
@@ -31,6 +34,7 @@ impl Collected {
                 replies: replies.into_iter().cloned().collect(),
                 entries: desk.entries().to_vec(),
                 still_said: desk.still_said().collect(),
+                weighed: desk.weighed().to_vec(),
                 figures: Vec::new(),
             }
         });
@@ -76,6 +80,7 @@ impl Collected {
             due: BTreeSet::new(),
             replies: Vec::new(),
             still_said: Vec::new(),
+            weighed: Vec::new(),
             figures: Vec::new(),
         }
     }
@@ -93,6 +98,7 @@ impl Collected {
             due: concluded.due,
             replies: self.replies,
             still_said: all,
+            weighed: self.weighed,
             figures: concluded.figures,
         }
     }

@@ -3,16 +3,18 @@
 
 use super::check_run::CheckRun;
 use super::outcome::Outcome;
-use crate::gather::Facts;
-use crate::host::Job;
+use crate::gather::{Facts, Memory};
+use crate::host::{Failure, Job};
 use reviewer_core::config::ReviewMode;
 use reviewer_core::domain::{Login, ReviewEvent, Tally, Verdict};
+use reviewer_core::panel::analysis::Analysis;
 use reviewer_core::panel::consensus::{Consensus, Priority, Ruling};
 use reviewer_core::panel::decision::{Alone, Circumstances, Grounds};
 use reviewer_core::panel::own_reviews::{Diff, OwnReviews};
 use reviewer_core::panel::review_state::{GivenReview, Judgement, Machines, ReviewState};
 use reviewer_core::publish::comment::judgement::{self, Judged, NotApproved};
 use reviewer_core::report::consensus::ConsensusReport;
+use reviewer_core::report::conversations::AnalyzerReport;
 use reviewer_core::state::record::Record;
 use reviewer_github::{ApiError, NewReview, PullRequest, PullState, Review, ReviewRef};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -131,10 +133,10 @@ impl Judgements {
     ) {
         if !decides(job) {
             if job.host.is_panel() {
-                let ruling = ruling(job, facts, &facts.reviews, outcome);
-                let (verdict, raised) = (outcome.verdict, outcome.raised);
-                let report = ConsensusReport::new(&ruling, verdict, raised, outcome.posted);
-                outcome.report.consensus = Some(report);
+                let analysis = analysis(job, facts);
+                let ruling = ruling(job, facts, &facts.reviews, &analysis, outcome);
+                let posted = outcome.posted;
+                enter_consensus(job, outcome, &analysis, &ruling, posted);
             }
             return;
         }
@@ -142,7 +144,8 @@ impl Judgements {
             Ok(reviews) => (reviews, None),
             Err(error) => (facts.reviews.clone(), Some(error.to_string())),
         };
-        let ruling = ruling(job, facts, &reviews, outcome);
+        let analysis = analysis(job, facts);
+        let ruling = ruling(job, facts, &reviews, &analysis, outcome);
         let grounds = grounds(facts, outcome, &ruling);
         let posted = if let Some(why) = unread {
             let why = judgement::judgement_not_posted(grounds.event(), &why);
@@ -150,11 +153,10 @@ impl Judgements {
             outcome.posted
         } else {
             let own = own_reviews(&reviews, &facts.viewer);
-            let judged = (&own, &grounds);
+            let judged = (&own, &grounds, &analysis);
             self.judge(job, facts, check, judged, outcome).await
         };
-        let report = ConsensusReport::new(&ruling, outcome.verdict, outcome.raised, posted);
-        outcome.report.consensus = Some(report);
+        enter_consensus(job, outcome, &analysis, &ruling, posted);
     }
 
     /// Brings the reviewer's judgement on GitHub in line with the grounds. Returns the event of the review that the run posted.
@@ -163,14 +165,14 @@ impl Judgements {
         job: &Job<'_>,
         facts: &Facts,
         check: &CheckRun,
-        (own, grounds): (&OwnReviews, &Grounds),
+        (own, grounds, analysis): (&OwnReviews, &Grounds, &Analysis),
         outcome: &mut Outcome,
     ) -> Option<ReviewEvent> {
         let head = &facts.pull.head_sha;
         let outdated = grounds.outdated_approvals(own, diff(facts));
         self.dismiss(job, &outdated, &judgement::no_longer_approved(head))
             .await;
-        let event = allowed(job, facts, check, grounds, outcome).await;
+        let event = allowed(job, facts, check, (grounds, analysis), outcome).await;
         let unchanged = facts.last_verdict() == Some(&outcome.verdict.to_string());
         let dismissed = self.dismissed();
         let mut circumstances = Circumstances {
@@ -285,14 +287,39 @@ fn own_reviews(reviews: &[Review], viewer: &Login) -> OwnReviews {
     OwnReviews::read(reviews.iter().map(given), viewer)
 }
 
-fn ruling(job: &Job<'_>, facts: &Facts, reviews: &[Review], outcome: &Outcome) -> Ruling {
+/// The open conversations of people, as far as this run or an earlier one has weighed them.
+fn analysis(job: &Job<'_>, facts: &Facts) -> Analysis {
+    let weighed = job.host.session().desk.with(|desk| desk.weighed().to_vec());
+    facts.analysis(&weighed.unwrap_or_default())
+}
+
+fn enter_consensus(
+    job: &Job<'_>,
+    outcome: &mut Outcome,
+    analysis: &Analysis,
+    ruling: &Ruling,
+    posted: Option<ReviewEvent>,
+) {
+    let analyzer = AnalyzerReport::new(job.pr.number, analysis, &ruling.people);
+    let (verdict, raised) = (outcome.verdict, outcome.raised);
+    let report = ConsensusReport::new(ruling, verdict, raised, analyzer, posted);
+    outcome.report.consensus = Some(report);
+}
+
+fn ruling(
+    job: &Job<'_>,
+    facts: &Facts,
+    reviews: &[Review],
+    analysis: &Analysis,
+    outcome: &Outcome,
+) -> Ruling {
     let machines = Machines {
         own: &facts.viewer,
         agents: &job.host.config.trusted_bots,
     };
     let people = ReviewState::read(reviews.iter().map(given), machines);
     let standing = outcome.standing.iter().copied().map(Priority::from);
-    Ruling::decide(standing, [], people)
+    Ruling::decide(standing, analysis.priorities(), people)
 }
 
 fn grounds(facts: &Facts, outcome: &Outcome, ruling: &Ruling) -> Grounds {
@@ -311,7 +338,7 @@ async fn allowed(
     job: &Job<'_>,
     facts: &Facts,
     check: &CheckRun,
-    grounds: &Grounds,
+    (grounds, analysis): (&Grounds, &Analysis),
     outcome: &mut Outcome,
 ) -> ReviewEvent {
     let event = grounds.event();
@@ -320,7 +347,9 @@ async fn allowed(
         return event;
     }
     let pull = job.github.pull_request(&job.pr).await;
+    let conversation = new_conversation(job, facts, analysis).await;
     let unread = pull.as_ref().err().map(ToString::to_string);
+    let unread = unread.or_else(|| conversation.as_ref().err().cloned());
     let why = match (&pull, &unread) {
         _ if grounds.own_pull_request => NotApproved::OwnPullRequest,
         _ if !grounds.reviewed => NotApproved::NotReviewed,
@@ -329,10 +358,27 @@ async fn allowed(
             NotApproved::HeadMoved(&now.head_sha)
         }
         _ if is_held_back(check, job.pr.number).await => NotApproved::HeldBack,
-        _ => return event,
+        _ => match &conversation {
+            Ok(Some(url)) => NotApproved::Conversation(url),
+            _ => return event,
+        },
     };
     outcome.report.notes.push(judgement::not_approved(&why));
     ReviewEvent::Comment
+}
+
+/// The address of a conversation that a person began, or went on with, while the model worked; or why nobody knows.
+async fn new_conversation(
+    job: &Job<'_>,
+    facts: &Facts,
+    analysis: &Analysis,
+) -> Result<Option<String>, String> {
+    let author = facts.pull.author.as_ref();
+    let memory = Memory::from_job(job);
+    let now = memory.rebuild(author, &facts.reviews, &facts.files).await;
+    let people = now.map_err(|Failure(why)| why.join(" "))?.people;
+    let new = analysis.new_in(&people, facts.pull.from_fork);
+    Ok(new.map(|conversation| conversation.url.clone()))
 }
 
 /// True if another pull request of the head keeps its check from being green, or nobody could look.

@@ -1,7 +1,7 @@
 //! Rechecks the pull request just before anything is posted, because the model worked for minutes: a head that moved,
 //! and findings that another run has posted.
 
-use crate::gather::{Facts, Memory, excerpts};
+use crate::gather::{Facts, Memory, Remembered, excerpts};
 use crate::host::Job;
 use crate::outbox::Sent;
 use reviewer_core::domain::{CommentId, CommitSha, FileDiff, Finding, Thread};
@@ -60,7 +60,7 @@ impl Recheck {
             Ok(reviews) => memory.rebuild(author, &reviews, &facts.files).await,
             Err(_) => return,
         };
-        let Ok((mut rebuilt, _)) = rebuilt else {
+        let Ok(Remembered { mut rebuilt, .. }) = rebuilt else {
             return;
         };
         excerpts::follow_renames(job, &facts.code(), &mut rebuilt.threads).await;

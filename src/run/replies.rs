@@ -57,6 +57,7 @@ async fn answer_alone(
         title: &title,
         to_judge: &[],
         questions: &agenda.questions,
+        conversations: &[],
         reviews: false,
     };
     let (held, _) = sessions::talk(job, facts, agenda, talk, &diffs).await?;

@@ -15,6 +15,7 @@ use reviewer_core::context::sensitivity;
 use reviewer_core::context::since::Since;
 use reviewer_core::context::suspicion::Suspicions;
 use reviewer_core::domain::{CommitSha, FileDiff, Finding, Sensitivity, Thread};
+use reviewer_core::panel::open_conversations::OpenConversation;
 use reviewer_core::plan::Question;
 use reviewer_core::review::desk::{Desk, Subject};
 use reviewer_core::review::limits::RunLimits;
@@ -36,6 +37,8 @@ pub(crate) struct Talk<'a> {
     pub title: &'a str,
     pub to_judge: &'a [Excerpt],
     pub questions: &'a [Question],
+    /// The open conversations of people to weigh.
+    pub conversations: &'a [OpenConversation],
     pub reviews: bool,
 }
 
@@ -117,10 +120,11 @@ async fn led(
         .map(|(seat, session)| {
             let talk = match seat {
                 0 => talk,
-                // Threads, disputes and questions are the first reviewer's.
+                // Threads, disputes, questions and conversations are the first reviewer's.
                 _ => Talk {
                     to_judge: &[],
                     questions: &[],
+                    conversations: &[],
                     ..talk
                 },
             };
@@ -227,6 +231,7 @@ impl Lead<'_> {
             to_judge: talk.to_judge,
             questions: talk.questions,
             reviews: talk.reviews,
+            conversations: talk.conversations,
             place: self.place,
             session: session.name,
             second: fix_check.map(|session| Second {

@@ -44,6 +44,9 @@ pub(crate) async fn hold(
     let missed = (!looked_again).then(|| agenda.missed(&facts.pull.head_sha));
     let staged = Staged::after_session(&collected, facts, &recheck, missed);
     let mut record = record(job, facts, &held, covered);
+    if job.host.weighs_conversations() {
+        record.conversations = facts.analysis(&collected.weighed).remembered();
+    }
     staged.enter_in(&mut record, facts);
     let can_owe = unfinished.check.is_open();
     let result = (&held, &staged, &record);
@@ -94,6 +97,7 @@ async fn ask(
         title: &title,
         to_judge: &excerpts.code,
         questions: &agenda.questions,
+        conversations: &facts.conversations_to_weigh(job),
         reviews,
     };
     let (mut held, suspicions) = talk(job, facts, agenda, session, &diffs).await?;

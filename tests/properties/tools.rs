@@ -50,6 +50,13 @@ static ARGUMENTS: LazyLock<HashMap<&str, Value>> = LazyLock::new(|| {
             json!({"thread_id": "42", "is_fixed": true, "reason": "It is capped."}),
         ),
         (
+            "conversation",
+            json!({
+                "conversation_id": 45, "priority": "P2", "title": "Cap the counter.", "description": "It overflows.",
+                "suggestion": "Cap it.",
+            }),
+        ),
+        (
             "pass_results",
             json!({
                 "pass_number": 1, "summary": "Nothing to report.", "has_blocking_issues": false,
@@ -143,14 +150,16 @@ fn stage(draw: &mut Draw<'_>, desk: &mut Desk) {
             desk.ledger.begin(pass.expect("1 to 4"));
         }
         7 => drop(desk.begin_fix_check()),
+        8 => desk.begin_conversations([CommentId(45)]),
         _ => {}
     }
 }
 
 /// All that a refusal must leave alone.
 fn recorded(desk: &Desk) -> String {
-    let finished = desk.ledger.finished();
-    format!("{:?} {:?} {finished:?}", desk.entries(), desk.replies())
+    let (entries, replies) = (desk.entries(), desk.replies());
+    let (finished, weighed) = (desk.ledger.finished(), desk.weighed());
+    format!("{entries:?} {replies:?} {finished:?} {weighed:?}")
 }
 
 /// Every finding hangs in the diff and has words; nothing is said twice in a thread, and nothing in one that is closed. A
@@ -182,6 +191,10 @@ fn publishable(desk: &Desk) {
         assert!(desk.ledger.is_finished(entry.finding.pass));
     }
     assert!(replies.iter().all(|reply| desk.ledger.is_over(reply.stage)));
+    for weighed in desk.weighed() {
+        assert_eq!(weighed.root, CommentId(45), "a conversation that was asked about");
+        assert!(!weighed.title.is_empty(), "{weighed:?}");
+    }
 }
 
 fn score(number: u64) -> Score {

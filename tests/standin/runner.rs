@@ -136,7 +136,12 @@ fn is_meant(command: &Command, secrets: &[String]) -> bool {
             properties == titled && !data.is_empty() && !data.starts_with(CANARY)
         }
         "group" => {
-            let groups = ["Open threads", "Check of fixes", "Questions"];
+            let groups = [
+                "Open threads",
+                "Check of fixes",
+                "Questions",
+                "Open conversations of people",
+            ];
             plain && (data.starts_with("Pass ") || groups.contains(&data))
         }
         "endgroup" => plain && data.is_empty(),

@@ -427,3 +427,22 @@ fn a_fix_of_what_blocks_is_confirmed_by_a_second_reviewer_with_its_own_model() {
     world.github.take_writes();
     world.finish();
 }
+
+#[test]
+fn a_person_s_open_conversation_counts_in_the_consensus_of_a_panel() {
+    let first = Script::new().weighs(|_| Some("P0"));
+    let world = World::with(&[], panel(vec![first, Script::new(), Script::new()]));
+    world.github.permit("writer", "write");
+    let line = shop::line_of("src/page.ts", "Math.floor");
+    let place = ("src/page.ts", u64::from(line));
+    let words = "This loses the last page.";
+    world.github.remark(world.pull, "writer", place, words);
+    let ran = with_reviewers(&world, "3");
+    ran.ended(0, "clean");
+    let report = ran.report.as_ref().expect("a report");
+    assert_eq!(report["consensus"]["conclusion"], "needs_major_work");
+    let line = "**Consensus: needs major work** (rule 1: 1 finding of P0 stands, from an open conversation of people).";
+    assert!(ran.summary.contains(line), "{}", ran.summary);
+    world.github.expect_check_run();
+    world.finish();
+}

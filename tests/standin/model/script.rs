@@ -21,6 +21,8 @@ impl Call {
 
 /// Stands for the session that checks fixes, where a pass has its number.
 const FIX_CHECK: u8 = 9;
+/// The same for the session about conversations of people.
+const CONVERSATIONS: u8 = 8;
 
 /// The pass that writes to the author.
 const LAST: u8 = 4;
@@ -80,6 +82,26 @@ impl Script {
         })
     }
 
+    /// One more step of the session about open conversations of people, which comes after the passes. `weigh` gives each of them a
+    /// priority by its text, or none.
+    pub fn weighs(self, weigh: impl Fn(&str) -> Option<&'static str> + Send + 'static) -> Self {
+        self.pass(CONVERSATIONS, move |request| {
+            let prompt = request.last_user();
+            let texts = prompt.split("\nConversation ").skip(1);
+            let answers = texts.filter_map(|text| {
+                let id = text.split([',', '\n']).next()?;
+                let arguments = json!({
+                    "conversation_id": id,
+                    "priority": weigh(text)?,
+                    "title": "What they ask for.",
+                    "description": "As they said.",
+                });
+                Some(Call::new("submit_conversation", arguments))
+            });
+            answers.collect()
+        })
+    }
+
     /// What `submit_pass_results` is called with, in place of "Nothing to report.".
     pub fn results(mut self, pass: u8, arguments: Value) -> Self {
         self.results.insert(pass, arguments);
@@ -104,17 +126,17 @@ impl Script {
         let mut done: BTreeMap<u8, usize> = BTreeMap::new();
         let mut submitted: Vec<(u8, u32)> = Vec::new();
         move |request| {
-            let checks = request.last_user().starts_with("A check of fixes.");
-            // The session that checks fixes is beside the one of the script.
-            if request.is_first() && !checks {
+            let beside = match request.last_user() {
+                prompt if prompt.starts_with("A check of fixes.") => Some(FIX_CHECK),
+                prompt if prompt.starts_with("Open conversations of people") => Some(CONVERSATIONS),
+                _ => None,
+            };
+            // These sessions are beside the one of the script.
+            if request.is_first() && beside.is_none() {
                 done.clear();
                 submitted.clear();
             }
-            let pass = if checks {
-                FIX_CHECK
-            } else {
-                request.pass().unwrap_or(0)
-            };
+            let pass = beside.unwrap_or_else(|| request.pass().unwrap_or(0));
             // Whoever was interrupted cannot know what became of the last call, and makes it again.
             let resumed = request.last_user().starts_with("OpenCode was restarted");
             if resumed && request.step() == 0 {
@@ -130,7 +152,7 @@ impl Script {
                     return Answer::calls(calls);
                 }
             }
-            if [0, FIX_CHECK].contains(&pass) {
+            if [0, FIX_CHECK, CONVERSATIONS].contains(&pass) {
                 return Answer::text("Ready.");
             }
             let refused = request.last_result();

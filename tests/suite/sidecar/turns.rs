@@ -287,6 +287,7 @@ async fn opencode_itself_says_that_the_reviewer_only_reads() {
         "grep",
         "list",
         "read",
+        "submit_conversation",
         "submit_fix_check",
         "submit_pass_results",
     ];

@@ -3,7 +3,7 @@
 use super::tool::{Answer, Redaction, Tool, at_desk};
 use super::{SharedDesk, schema};
 use reviewer_core::domain::Thread;
-use reviewer_core::review::desk::{self, Desk};
+use reviewer_core::review::desk::Desk;
 use reviewer_core::review::ledger::Stage;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -24,9 +24,9 @@ pub(crate) const TOOL: Tool<SharedDesk> = Tool {
 };
 
 fn call(desk: &mut Desk, _: JsonObject) -> Answer {
-    if desk.ledger.current() == Some(Stage::FixCheck) {
-        // A check of fixes gets none of the discussion.
-        return Err(desk::ONLY_FIX_CHECKS.into());
+    // A check of fixes gets none of the discussion.
+    if let Some(why) = desk.ledger.current().and_then(Stage::refusal) {
+        return Err(why.into());
     }
     let subject = desk.subject();
     let threads: Vec<Value> = subject.threads.iter().map(thread_json).collect();
@@ -47,7 +47,7 @@ fn call(desk: &mut Desk, _: JsonObject) -> Answer {
     let pass = match desk.ledger.current() {
         Some(Stage::Pass(pass)) => Some(pass.get()),
         Some(Stage::TurnZero) => Some(0),
-        Some(Stage::FixCheck) | None => None,
+        Some(Stage::FixCheck | Stage::Conversations) | None => None,
     };
     let files: Vec<&str> = subject
         .diffs

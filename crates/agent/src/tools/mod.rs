@@ -1,6 +1,7 @@
 //! The model's only effects: one file a tool, one table a set of them, and the loopback server that offers them over
 //! MCP. A tool of a review parses its arguments and asks the desk; deciding is the desk's work.
 
+mod conversation;
 mod finding_verdict;
 mod fix_check;
 mod get_run_state;
@@ -41,6 +42,7 @@ pub const REVIEW_TOOLS: &[Tool<SharedDesk>] = &[
     resolve_thread::TOOL,
     pass_results::TOOL,
     fix_check::TOOL,
+    conversation::TOOL,
 ];
 
 /// The tools that ask the web. They touch no desk: a slow page must not keep a finding from being recorded.
@@ -68,7 +70,7 @@ pub fn review_names(with_web: bool, is_panel: bool) -> Vec<ToolName> {
 #[must_use]
 pub fn hidden_in_review(session: SessionName, has_threads: bool) -> Vec<String> {
     let reply = (!has_threads).then(|| reply_to_thread::TOOL.full_name());
-    let always = [fix_check::TOOL.full_name()];
+    let always = [fix_check::TOOL.full_name(), conversation::TOOL.full_name()];
     let hidden = always.into_iter().chain(reply);
     hidden.map(|tool| session.tool(tool)).collect()
 }
@@ -76,9 +78,19 @@ pub fn hidden_in_review(session: SessionName, has_threads: bool) -> Vec<String> 
 /// The tools that the session of a check of fixes does not show to the model: all others that work on the desk.
 #[must_use]
 pub fn hidden_in_fix_check(session: SessionName) -> Vec<String> {
-    let names = review_names(false, true).into_iter();
+    all_but(&fix_check::TOOL, session, false)
+}
+
+/// The tools that the session of the comments analyzer does not show to the model: all others.
+#[must_use]
+pub fn hidden_in_analysis(session: SessionName) -> Vec<String> {
+    all_but(&conversation::TOOL, session, true)
+}
+
+fn all_but(tool: &Tool<SharedDesk>, session: SessionName, with_web: bool) -> Vec<String> {
+    let names = review_names(with_web, true).into_iter();
     names
-        .filter(|name| *name != fix_check::TOOL.full_name())
+        .filter(|name| *name != tool.full_name())
         .map(|tool| session.tool(tool))
         .collect()
 }
@@ -136,12 +148,16 @@ impl JsonSchema for GivenThread {
 }
 
 impl GivenThread {
-    fn parse(&self) -> Result<ThreadId, String> {
-        let text = match self {
+    fn text(&self) -> String {
+        match self {
             Self::Text(text) => text.clone(),
             Self::Number(number) => number.to_string(),
-        };
-        text.parse()
+        }
+    }
+
+    fn parse(&self) -> Result<ThreadId, String> {
+        self.text()
+            .parse()
             .map_err(|error| format!("{error}. github_get_run_state lists the threads."))
     }
 }
@@ -163,6 +179,7 @@ mod tests {
             "github_resolve_thread",
             "submit_pass_results",
             "submit_fix_check",
+            "submit_conversation",
         ];
         let of_panel = ["submit_finding_verdict", "submit_same_cause"];
         let of_web = ["web_search", "web_fetch"];
@@ -176,16 +193,30 @@ mod tests {
     #[test]
     fn a_session_shows_the_tools_that_it_has_a_use_for() {
         let (first, second) = (SessionName::Review(1), SessionName::Review(2));
-        assert_eq!(hidden_in_review(first, true), ["submit_fix_check"]);
+        assert_eq!(
+            hidden_in_review(first, true),
+            ["submit_fix_check", "submit_conversation"]
+        );
         assert_eq!(
             hidden_in_review(second, false),
-            ["r2_submit_fix_check", "r2_github_reply_to_thread"]
+            [
+                "r2_submit_fix_check",
+                "r2_submit_conversation",
+                "r2_github_reply_to_thread"
+            ]
         );
-        let names = review_names(true, true).into_iter();
-        let names = names.map(|name| name.to_string());
-        let hidden = hidden_in_fix_check(first);
-        let shown: Vec<String> = names.filter(|name| !hidden.contains(name)).collect();
-        assert_eq!(shown, ["submit_fix_check", "web_search", "web_fetch"]);
+        let shown = |hidden: &[String]| {
+            let names = review_names(true, true).into_iter();
+            let names = names.map(|name| name.to_string());
+            names
+                .filter(|name| !hidden.contains(name))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            shown(&hidden_in_fix_check(first)),
+            ["submit_fix_check", "web_search", "web_fetch"]
+        );
+        assert_eq!(shown(&hidden_in_analysis(first)), ["submit_conversation"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The brief: the first message of a review, and the files that go with it. The same input gives the same bytes,
 //! because providers charge less for a prefix they have seen.
 
+mod conversations;
 mod discussion;
 mod examination;
 mod fix_check;

@@ -11,6 +11,7 @@ pub const TOOL_NAMES: &[&str] = &[
     "github_resolve_thread",
     "submit_pass_results",
     "submit_fix_check",
+    "submit_conversation",
     "submit_finding_verdict",
     "submit_same_cause",
     "web_search",

@@ -4,6 +4,7 @@ use super::review_state::ReviewState;
 use crate::domain::Score;
 use reviewer_text::count::plural;
 use reviewer_text::sentence::code;
+use std::str::FromStr;
 
 /// The weight of a finding in the consensus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,6 +27,9 @@ impl From<Score> for Priority {
 }
 
 impl Priority {
+    /// All priorities, the heaviest first.
+    pub const ALL: [Self; 4] = [Self::P0, Self::P1, Self::P2, Self::P3];
+
     /// As the report names it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -35,6 +39,17 @@ impl Priority {
             Self::P2 => "P2",
             Self::P3 => "P3",
         }
+    }
+}
+
+impl FromStr for Priority {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let named = Self::ALL
+            .into_iter()
+            .find(|one| one.name().eq_ignore_ascii_case(name.trim()));
+        named.ok_or_else(|| format!("priority is {name:?}; expected P0, P1, P2 or P3"))
     }
 }
 
@@ -128,6 +143,8 @@ pub struct Ruling {
     pub rule: Rule,
     /// The findings that stand, with those of the comments analyzer.
     pub standing: Totals,
+    /// Those of the comments analyzer alone.
+    pub analyzed: Totals,
     pub people: ReviewState,
 }
 
@@ -139,6 +156,8 @@ impl Ruling {
         analyzed: impl IntoIterator<Item = Priority>,
         people: ReviewState,
     ) -> Self {
+        let analyzed: Vec<Priority> = analyzed.into_iter().collect();
+        let of_people = analyzed.iter().copied().collect();
         let standing: Totals = standing.into_iter().chain(analyzed).collect();
         let rule = if people.has_changes_requested() {
             Rule::PersonRequestsChanges
@@ -154,6 +173,7 @@ impl Ruling {
         Self {
             rule,
             standing,
+            analyzed: of_people,
             people,
         }
     }
@@ -166,9 +186,17 @@ impl Ruling {
     /// Returns why the rule applies, for people.
     #[must_use]
     pub fn because(&self) -> String {
-        let open = |count: usize, priority: &str| {
+        let open = |count: usize, of_people: usize, priority: &str| {
             let stands = if count == 1 { "stands" } else { "stand" };
-            format!("{} of {priority} {stands}", plural(count, "finding"))
+            let of_people = match of_people {
+                0 => String::new(),
+                all if all == count => format!(", from {}", conversations(all)),
+                some => format!(", {some} of them from {}", conversations(some)),
+            };
+            format!(
+                "{} of {priority} {stands}{of_people}",
+                plural(count, "finding")
+            )
         };
         match self.rule {
             Rule::PersonRequestsChanges => {
@@ -184,11 +212,18 @@ impl Ruling {
                 };
                 format!("{} {verb} changes", names.join(", "))
             }
-            Rule::AnyP0 => open(self.standing.p0, "P0"),
-            Rule::AnyP1 => open(self.standing.p1, "P1"),
-            Rule::AnyP2 => open(self.standing.p2, "P2"),
+            Rule::AnyP0 => open(self.standing.p0, self.analyzed.p0, "P0"),
+            Rule::AnyP1 => open(self.standing.p1, self.analyzed.p1, "P1"),
+            Rule::AnyP2 => open(self.standing.p2, self.analyzed.p2, "P2"),
             Rule::NothingImportant => "no finding of P0, P1 or P2 stands".into(),
         }
+    }
+}
+
+fn conversations(number: usize) -> &'static str {
+    match number {
+        1 => "an open conversation of people",
+        _ => "open conversations of people",
     }
 }
 
@@ -243,12 +278,13 @@ mod tests {
         };
         let p0 = "needs_major_work by rule 1: 1 finding of P0 stands";
         assert_eq!(of(&[P3, P1, P0], &[]), p0);
-        assert_eq!(of(&[P1], &[P0]), p0);
-        let p1 = "request_changes by rule 2: 2 findings of P1 stand";
+        let of_people = ", from an open conversation of people";
+        assert_eq!(of(&[P1], &[P0]), format!("{p0}{of_people}"));
+        let p1 = "request_changes by rule 2: 2 findings of P1 stand, 1 of them from an open conversation of people";
         assert_eq!(of(&[P2, P1], &[P1]), p1);
         let p2 = "request_changes by rule 3: 1 finding of P2 stands";
         assert_eq!(of(&[P2], &[]), p2);
-        assert_eq!(of(&[P3], &[P2]), p2);
+        assert_eq!(of(&[P3], &[P2]), format!("{p2}{of_people}"));
         let none = "approve by rule 4: no finding of P0, P1 or P2 stands";
         assert_eq!(of(&[P3, P3], &[P3]), none);
         assert_eq!(of(&[], &[]), none);
@@ -257,7 +293,7 @@ mod tests {
     #[test]
     fn neither_the_order_of_findings_nor_of_people_matters() {
         let one = ruling(&[P0, P2, P3], &[P1], &["ann", "bob"]);
-        assert_eq!(one, ruling(&[P3, P1, P0], &[P2], &["bob", "ann"]));
+        assert_eq!(one, ruling(&[P3, P0, P2], &[P1], &["bob", "ann"]));
         let totals = Totals {
             p0: 1,
             p1: 1,

@@ -1,6 +1,7 @@
 //! The panel: from what reviewers and people say about a change to one result. Pure: the result is the same for every order in
 //! which sessions end.
 
+pub mod analysis;
 pub mod claim;
 pub mod cluster;
 pub mod consensus;

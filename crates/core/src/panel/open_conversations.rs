@@ -2,8 +2,10 @@
 //! analyzer. Conversations that the reviewer, a bot or an agent began are none.
 
 use super::review_state::Machines;
-use crate::domain::{CommentId, Login};
+use crate::authority::{Action, Person, judge};
+use crate::domain::{CommentId, Login, Standing};
 use crate::state::rebuild::{Comment, Conversation};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// An unresolved conversation that a person began.
@@ -21,10 +23,34 @@ pub struct OpenConversation {
     pub words: Vec<Words>,
 }
 
+impl OpenConversation {
+    /// True if the model may be asked about it: somebody who may spend takes part in it. The words of anybody else neither
+    /// cost anything nor keep a change from being approved.
+    #[must_use]
+    pub fn counts(&self, from_fork: bool) -> bool {
+        let may = |words: &Words| judge(words.person, Action::Spend { from_fork }).is_ok();
+        self.words.iter().any(may)
+    }
+
+    /// A hash of what was said, by which a later run knows that nothing was added or edited.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        for words in &self.words {
+            for text in [words.author.as_str(), &words.body] {
+                hash.update(text.len().to_le_bytes());
+                hash.update(text);
+            }
+        }
+        data_encoding::HEXLOWER.encode(&hash.finalize()[..8])
+    }
+}
+
 /// A comment of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
     pub author: Login,
+    pub person: Person,
     pub body: String,
     pub created_at: String,
 }
@@ -38,12 +64,13 @@ pub struct PeopleConversations {
 
 impl PeopleConversations {
     /// Reads the review comments and what GitHub says about their conversations. A conversation that GitHub says nothing about
-    /// counts as open.
+    /// counts as open. `author`: of the pull request.
     #[must_use]
     pub fn read(
         comments: &[Comment],
         conversations: &[Conversation],
         machines: Machines<'_>,
+        author: Option<&Login>,
     ) -> Self {
         let mut threads: BTreeMap<CommentId, Vec<&Comment>> = BTreeMap::new();
         for comment in comments {
@@ -56,7 +83,7 @@ impl PeopleConversations {
             let Some(first) = thread.iter().find(|comment| comment.id == root) else {
                 continue;
             };
-            if words(first, machines).is_none() {
+            if words(first, machines, author).is_none() {
                 continue;
             }
             let conversation = conversations.iter().find(|one| one.root == root);
@@ -72,7 +99,7 @@ impl PeopleConversations {
                 url: first.url.clone(),
                 words: thread
                     .iter()
-                    .filter_map(|comment| words(comment, machines))
+                    .filter_map(|comment| words(comment, machines, author))
                     .collect(),
             });
         }
@@ -81,11 +108,17 @@ impl PeopleConversations {
 }
 
 /// The comment's words, if a person wrote it.
-fn words(comment: &Comment, machines: Machines<'_>) -> Option<Words> {
+fn words(
+    comment: &Comment,
+    machines: Machines<'_>,
+    of_pull_request: Option<&Login>,
+) -> Option<Words> {
     let author = comment.author.as_ref()?;
     machines
         .wrote_none_of(author, &comment.body)
         .then(|| Words {
+            person: Person::new(author, of_pull_request)
+                .with_access(comment.standing == Standing::Writer),
             author: author.clone(),
             body: comment.body.clone(),
             created_at: comment.created_at.clone(),
@@ -95,7 +128,7 @@ fn words(comment: &Comment, machines: Machines<'_>) -> Option<Words> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Side, Standing};
+    use crate::domain::Side;
 
     fn comment(id: u64, root: Option<u64>, author: &str, body: &str) -> Comment {
         Comment {
@@ -134,7 +167,7 @@ mod tests {
             own: &own,
             agents: &agents,
         };
-        PeopleConversations::read(comments, conversations, machines)
+        PeopleConversations::read(comments, conversations, machines, Some(&Login::new("dev")))
     }
 
     #[test]
@@ -188,5 +221,39 @@ mod tests {
     #[test]
     fn a_conversation_that_github_is_silent_about_is_open() {
         assert_eq!(read(&[comment(1, None, "ann", "Why?")], &[]).open.len(), 1);
+    }
+
+    #[test]
+    fn a_conversation_counts_by_the_rights_of_those_in_it() {
+        let writes = |one: Comment| Comment {
+            standing: Standing::Writer,
+            ..one
+        };
+        let comments = [
+            writes(comment(1, None, "ann", "This loses a page.")),
+            comment(2, None, "stranger", "I want a pony."),
+            comment(3, None, "dev", "I am not sure here."),
+            comment(4, None, "stranger", "This leaks a key."),
+            writes(comment(5, Some(4), "ann", "Right, please fix it.")),
+        ];
+        let counts = |from_fork| {
+            let open = read(&comments, &[]).open;
+            let counting = open.into_iter().filter(|one| one.counts(from_fork));
+            counting.map(|one| one.root.0).collect::<Vec<_>>()
+        };
+        assert_eq!(counts(false), [1, 3, 4]);
+        assert_eq!(counts(true), [1, 4], "the author of a fork may not spend");
+    }
+
+    #[test]
+    fn another_word_gives_another_digest() {
+        let digest = |comments: &[Comment]| read(comments, &[]).open[0].digest();
+        let first = comment(1, None, "ann", "This loses a page.");
+        let before = digest(std::slice::from_ref(&first));
+        assert_eq!(before, digest(std::slice::from_ref(&first)));
+        let reply = comment(2, Some(1), "dev", "Fixed.");
+        assert_ne!(before, digest(&[first.clone(), reply]));
+        let edited = comment(1, None, "ann", "This loses two pages.");
+        assert_ne!(before, digest(&[edited]));
     }
 }

@@ -1,5 +1,6 @@
 //! The consensus in the report: the conclusion, the rule that decided, and the numbers of findings per priority.
 
+use super::conversations::AnalyzerReport;
 use crate::domain::{ReviewEvent, Verdict};
 use crate::panel::consensus::{Ruling, Totals};
 use crate::panel::review_state::Requester;
@@ -21,10 +22,12 @@ pub struct ConsensusReport {
     pub because: String,
     /// The people of the repository who request changes.
     pub changes_requested_by: Vec<RequesterReport>,
-    /// The findings that stand.
+    /// The findings that stand, with those of the comments analyzer.
     pub issues: IssuesReport,
     /// All findings that this run raised, whatever became of them.
     pub raised: IssuesReport,
+    /// The open conversations of people.
+    pub comments_analyzer: AnalyzerReport,
     /// The event of the review that this run posted; null where it posted none.
     #[schemars(extend("enum" = ["approve", "request_changes", "comment", null]))]
     pub review_event: Option<&'static str>,
@@ -74,6 +77,7 @@ impl ConsensusReport {
         ruling: &Ruling,
         verdict: Verdict,
         raised: Totals,
+        comments_analyzer: AnalyzerReport,
         posted: Option<ReviewEvent>,
     ) -> Self {
         let complete = matches!(
@@ -96,6 +100,7 @@ impl ConsensusReport {
                 .collect(),
             issues: ruling.standing.into(),
             raised: raised.into(),
+            comments_analyzer,
             review_event: posted.map(ReviewEvent::name),
         }
     }
@@ -125,6 +130,7 @@ impl ConsensusReport {
             );
         }
         out.push('\n');
+        self.comments_analyzer.markdown(out);
     }
 }
 
@@ -132,6 +138,7 @@ impl ConsensusReport {
 mod tests {
     use super::*;
     use crate::domain::Score;
+    use crate::panel::analysis::Analysis;
     use crate::panel::consensus::Priority;
     use crate::panel::review_state::ReviewState;
 
@@ -141,7 +148,8 @@ mod tests {
         let standing = scores.map(Priority::from);
         let ruling = Ruling::decide(standing, [], ReviewState::default());
         let event = Some(ReviewEvent::RequestChanges);
-        let report = ConsensusReport::new(&ruling, verdict, raised, event);
+        let analyzer = AnalyzerReport::new(1, &Analysis::default(), &ruling.people);
+        let report = ConsensusReport::new(&ruling, verdict, raised, analyzer, event);
         let mut out = String::new();
         report.markdown(&mut out);
         out

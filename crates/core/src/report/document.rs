@@ -74,7 +74,7 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Null where no review was posted.
     pub review_url: Option<String>,
-    /// Only where `review_event` is decide.
+    /// Only with several reviewers, or where `review_event` is decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consensus: Option<ConsensusReport>,
     /// The ways to turn the check green, as the end of a sentence; for people.

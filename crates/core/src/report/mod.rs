@@ -1,6 +1,7 @@
 //! Reports of a run: the verdict with its exit code, the step summary, the report file, the page for a terminal.
 
 pub mod consensus;
+pub mod conversations;
 pub mod document;
 pub mod dry_run;
 mod last_lines;

@@ -2,6 +2,7 @@
 //! request, a pure decision, at most one staged effect and a short answer. Nothing here reaches GitHub.
 
 mod author_text;
+mod conversations;
 mod dispute;
 mod examination;
 mod fix_evidence;
@@ -9,12 +10,14 @@ mod repetition;
 mod shared;
 
 pub use author_text::AuthorText;
+pub use conversations::GivenConversation;
 pub use dispute::{Claim, Word};
 pub use examination::{Docket, GivenVerdict, Quote, ToCompare, ToVerify, finding_name, pair_name};
 pub(crate) use fix_evidence::Fix;
 pub use fix_evidence::is_quotable;
 pub use shared::{SharedDesk, Watcher};
 
+use conversations::Conversations;
 use examination::Examination;
 
 use super::ledger::{Ledger, Stage, Submission};
@@ -37,8 +40,6 @@ const MAX_BODY: usize = 20_000;
 const MAX_SENTENCES: usize = 4_000;
 /// More than this in one run is a runaway model, not a review.
 const MAX_FINDINGS: usize = 200;
-/// The refusal of every other tool while fixes are checked.
-pub const ONLY_FIX_CHECKS: &str = "This task is only to check fixes: read the code, call submit_fix_check for each thread, then end your turn.";
 
 /// The change that the run reviews, with the threads and remarks on it.
 #[derive(Debug)]
@@ -196,6 +197,7 @@ pub struct Desk {
     /// Possible repeats that were already pointed out.
     asked: HashSet<(ThreadId, String, Option<u32>)>,
     examination: Examination,
+    conversations: Conversations,
     /// The texts for the author, until the last pass is submitted.
     texts: HashMap<ThreadId, String>,
     /// True if a submission was refused because of them.
@@ -225,6 +227,7 @@ impl Desk {
             unchecked: Vec::new(),
             asked: HashSet::new(),
             examination: Examination::default(),
+            conversations: Conversations::default(),
             texts: HashMap::new(),
             texts_refused: false,
         }
@@ -435,8 +438,7 @@ impl Desk {
 
     fn current_stage(&self) -> Result<Stage, String> {
         match self.ledger.current() {
-            Some(Stage::FixCheck) => Err(ONLY_FIX_CHECKS.into()),
-            Some(stage) => Ok(stage),
+            Some(stage) => stage.refusal().map_or(Ok(stage), |why| Err(why.into())),
             None => Err(
                 "This pass is submitted; nothing more can be recorded in it. End your turn.".into(),
             ),
@@ -446,7 +448,7 @@ impl Desk {
     fn current_pass(&self) -> Result<PassNumber, String> {
         match self.current_stage()? {
             Stage::Pass(pass) => Ok(pass),
-            Stage::TurnZero | Stage::FixCheck => Err(
+            Stage::TurnZero | Stage::FixCheck | Stage::Conversations => Err(
                 "This turn judges what was said before; new findings belong to the passes \
                                     that follow. Nothing was recorded."
                     .into(),

@@ -13,12 +13,30 @@ pub struct Finished {
     pub summary: String,
 }
 
-/// The model's current task: it judges what was said before, checks fixes in a session of its own, or is in a pass.
+/// The model's current task: it judges what was said before, checks fixes or weighs conversations of people in a session of its
+/// own, or is in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     TurnZero,
     FixCheck,
+    Conversations,
     Pass(PassNumber),
+}
+
+impl Stage {
+    /// The refusal of every other tool in a stage that has one tool only.
+    #[must_use]
+    pub fn refusal(self) -> Option<&'static str> {
+        match self {
+            Self::FixCheck => Some(
+                "This task is only to check fixes: read the code, call submit_fix_check for each thread, then end your turn.",
+            ),
+            Self::Conversations => Some(
+                "This task is only about conversations: call submit_conversation for each, then end your turn.",
+            ),
+            Self::TurnZero | Self::Pass(_) => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -98,6 +116,11 @@ impl Ledger {
         self.current = Some(Stage::FixCheck);
     }
 
+    /// Opens the turn about conversations of people, in which nothing else is said.
+    pub(crate) fn begin_conversations(&mut self) {
+        self.current = Some(Stage::Conversations);
+    }
+
     /// No pass is under way any more.
     pub fn close(&mut self) {
         self.current = None;
@@ -115,7 +138,7 @@ impl Ledger {
     pub fn is_over(&self, stage: Stage) -> bool {
         match stage {
             Stage::TurnZero => self.turn_zero,
-            Stage::FixCheck => false,
+            Stage::FixCheck | Stage::Conversations => false,
             Stage::Pass(pass) => self.is_finished(pass),
         }
     }

@@ -54,6 +54,9 @@ pub struct Record {
     /// Ids of undelivered findings of earlier records that are posted now, or need not be posted any more.
     #[serde(rename = "settled", default, skip_serializing_if = "Vec::is_empty")]
     pub delivered: Vec<String>,
+    /// The priorities that a model gave to the open conversations of people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conversations: Vec<WeighedConversation>,
     /// The conclusion of the review, and the branch that it was made against. Empty where it did not conclude, or was
     /// an older version's.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -68,6 +71,17 @@ pub struct Accepted {
     pub by: String,
     /// The comment that said so.
     pub comment: u64,
+}
+
+/// A conversation of people, as a model weighed it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WeighedConversation {
+    /// Its first comment.
+    pub root: u64,
+    /// A hash of what was said in it then.
+    pub words: String,
+    /// P0 to P3.
+    pub priority: String,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -288,6 +302,7 @@ mod tests {
             fixed: vec![],
             undelivered: vec![],
             delivered: vec![],
+            conversations: vec![],
             verdict: String::new(),
             base_ref: String::new(),
         }

@@ -148,7 +148,10 @@ impl Brief<'_> {
     }
 
     /// The latest of what people said, each with their name.
-    fn said<'w>(&self, said: impl ExactSizeIterator<Item = (&'w String, &'w str)>) -> String {
+    pub(super) fn said<'w>(
+        &self,
+        said: impl ExactSizeIterator<Item = (&'w String, &'w str)>,
+    ) -> String {
         let skipped = said.len().saturating_sub(MAX_COMMENTS);
         let texts: Vec<String> = said
             .skip(skipped)

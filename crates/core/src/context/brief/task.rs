@@ -3,6 +3,7 @@
 
 use super::{Brief, Excerpt, FixToCheck};
 use crate::domain::{Pass, prefixed};
+use crate::panel::open_conversations::OpenConversation;
 use crate::plan::Question;
 use crate::review::desk::{Docket, Entry};
 use reviewer_text::template::{self, TemplateError};
@@ -18,11 +19,20 @@ pub enum Task<'a> {
     Threads(&'a [Excerpt]),
     /// In a session of its own, which has seen nothing of the discussion.
     Fixes(&'a [FixToCheck]),
+    /// In a session of its own, too.
+    Conversations(&'a [OpenConversation]),
     Question(&'a Question),
     /// With the part of it, counted from 1.
     Pass(&'a Pass, usize),
     /// The last pass of a reviewer among several, with the findings of others.
     Examination(&'a Pass, &'a Docket),
+}
+
+impl Task<'_> {
+    /// True if it has a session of its own, which knows nothing of the review.
+    fn is_apart(self) -> bool {
+        matches!(self, Task::Fixes(_) | Task::Conversations(_))
+    }
 }
 
 /// The prompt after a turn that ended without doing its task. `reproach`: the fault of the turn, or nothing; `prefix`: of
@@ -38,7 +48,7 @@ pub fn nudge(task: Task<'_>, reproach: &str, prefix: &str) -> Result<String, Tem
             ];
             template::render(&prefixed(NUDGE, prefix), &values)
         }
-        Task::Threads(_) | Task::Fixes(_) | Task::Question(_) => {
+        Task::Threads(_) | Task::Fixes(_) | Task::Conversations(_) | Task::Question(_) => {
             template::render(NUDGE_OTHER, &[("reproach", reproach)])
         }
     }
@@ -60,6 +70,7 @@ impl Brief<'_> {
         let text = match task {
             Task::Threads(excerpts) => self.turn_zero(excerpts)?,
             Task::Fixes(fixes) => return self.fix_check(fixes),
+            Task::Conversations(open) => return self.conversations(open),
             Task::Question(question) => self.question(question)?,
             Task::Pass(pass, part) => self.pass(pass, part, entries)?,
             Task::Examination(pass, docket) => {
@@ -79,7 +90,7 @@ impl Brief<'_> {
     /// After the sidecar was replaced, in the same session.
     pub fn resumed(&self, task: Task<'_>, entries: &[Entry]) -> Result<String, TemplateError> {
         let text = self.task(task, entries, false)?;
-        if let Task::Fixes(_) = task {
+        if task.is_apart() {
             return Ok(text);
         }
         let staged = self.staged(entries);
@@ -89,7 +100,7 @@ impl Brief<'_> {
     /// In a session that knows nothing of what was done.
     pub fn anew(&self, task: Task<'_>, entries: &[Entry]) -> Result<String, TemplateError> {
         let text = self.task(task, entries, true)?;
-        if let Task::Fixes(_) = task {
+        if task.is_apart() {
             return Ok(text);
         }
         let staged = self.staged_whole(entries);

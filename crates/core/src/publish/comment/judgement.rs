@@ -197,6 +197,8 @@ pub enum NotApproved<'a> {
     HeadMoved(&'a CommitSha),
     /// Another pull request of the head holds the check back, or nobody could look.
     HeldBack,
+    /// The address of a conversation that a person began or went on with while the model worked.
+    Conversation(&'a str),
     Unknown(&'a str),
 }
 
@@ -208,6 +210,9 @@ pub fn not_approved(why: &NotApproved<'_>) -> String {
         NotApproved::NotReviewed => "the model did not review it".into(),
         NotApproved::HeadMoved(now) => format!("the head is {} now", now.short()),
         NotApproved::HeldBack => "another pull request of the same head may hold it back".into(),
+        NotApproved::Conversation(url) => {
+            format!("a person has written in an open conversation since: {url}")
+        }
         NotApproved::Unknown(why) => format!("the pull request could not be read again: {why}"),
     };
     format!(

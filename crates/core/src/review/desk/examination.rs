@@ -1,7 +1,7 @@
 //! The cross-examination in the last pass of a panel: findings of other reviewers that this one verifies, and pairs that may
 //! have the same cause. Who raised them is not told. A reviewer speaks only about what its own docket lists.
 
-use super::{Answer, Desk, Entry, Fate, ONLY_FIX_CHECKS};
+use super::{Answer, Desk, Entry, Fate};
 use crate::domain::{Finding, Role};
 use crate::panel::{ClaimId, Verdict};
 use crate::review::ledger::Stage;
@@ -170,8 +170,11 @@ impl Desk {
     }
 
     fn in_examination(&self) -> Result<(), String> {
-        match self.ledger.current() {
-            Some(Stage::FixCheck) => Err(ONLY_FIX_CHECKS.into()),
+        let stage = self.ledger.current();
+        if let Some(why) = stage.and_then(Stage::refusal) {
+            return Err(why.into());
+        }
+        match stage {
             Some(Stage::Pass(pass))
                 if self.ledger.passes().role(pass) == Some(Role::Consolidation) =>
             {
