@@ -336,7 +336,7 @@ fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held)
     report.set_verdict(verdict, &evidence.tally);
     report.left_out.clone_from(&left_out);
     add_session(&mut report, held);
-    report.reviewers = collected.reviewers(host, held);
+    report.reviewers = collected.reviewers(host, held, &[]);
     report.reasons = why_incomplete(held, &first(left_out));
     report.notes.extend(not_part(&local.nested));
     Reviewed {

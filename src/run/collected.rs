@@ -2,13 +2,13 @@
 
 use crate::host::Host;
 use crate::host::session::Session;
-use reviewer_core::domain::{FindingId, Score};
+use reviewer_core::domain::{FindingId, Resolution, Score, Thread};
 use reviewer_core::panel::Seat;
 use reviewer_core::panel::analysis::Weighed;
-use reviewer_core::panel::ledger::Figures;
+use reviewer_core::panel::ledger::{self, Figures};
 use reviewer_core::report::reviewers::{Reviewed, ReviewerReport};
 use reviewer_core::review::deliberation;
-use reviewer_core::review::desk::{Entry, SharedDesk, StagedReply};
+use reviewer_core::review::desk::{Effect, Entry, SharedDesk, StagedReply};
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use std::collections::BTreeSet;
 
@@ -47,7 +47,12 @@ impl Collected {
     }
 
     /// The reviewers of a panel for the report; none where one reviewed alone.
-    pub(crate) fn reviewers(&self, host: &Host<'_>, held: &Held) -> Vec<ReviewerReport> {
+    pub(crate) fn reviewers(
+        &self,
+        host: &Host<'_>,
+        held: &Held,
+        threads: &[Thread],
+    ) -> Vec<ReviewerReport> {
         let now = chrono::DateTime::<chrono::Utc>::from(host.setup.clock.now());
         let now = now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
         let sessions = host.sessions().reviewers().zip(&self.figures);
@@ -63,6 +68,7 @@ impl Collected {
                 name,
                 model: session.reviewer.model.to_string(),
                 figures: *figures,
+                conceded: ledger::conceded(name, self.conceded(threads)),
                 tokens: used.tokens().number,
                 cost_usd: used.told.cost,
                 entries: &self.entries,
@@ -72,6 +78,15 @@ impl Collected {
             })
         };
         sessions.map(report).collect()
+    }
+
+    /// The findings that were given up: in earlier runs, and in this one.
+    fn conceded<'a>(&'a self, threads: &'a [Thread]) -> impl Iterator<Item = &'a Thread> {
+        let before = threads.iter();
+        let before = before.filter(|thread| thread.resolution == Some(Resolution::Conceded));
+        let now = self.replies.iter();
+        let now = now.filter(|reply| matches!(reply.effect, Effect::Concede | Effect::GiveUp));
+        before.chain(now.map(|reply| &reply.thread))
     }
 
     fn nothing() -> Self {

@@ -58,7 +58,7 @@ pub(crate) async fn hold(
         staged,
         can_owe,
         suspicions: suspicions.iter().map(SuspicionReport::from).collect(),
-        reviewers: collected.reviewers(&job.host, &held),
+        reviewers: collected.reviewers(&job.host, &held, &facts.threads),
         unanswered,
     };
     let outcome = Outcome::new(job, facts, agenda, record, Some(published), around);

@@ -2,6 +2,8 @@
 
 use super::seats::Seat;
 use super::votes::{Joined, Verdict, Vote};
+use crate::domain::{CommentId, Thread};
+use std::collections::BTreeSet;
 
 /// The figures of one reviewer. All of them count findings, each cause once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,6 +45,15 @@ pub fn figures(seats: &[Seat], joined: &[Joined], votes: &[Vote]) -> Vec<Figures
         }
     }
     figures
+}
+
+/// The number of a reviewer's findings among threads that were conceded, each once.
+#[must_use]
+pub fn conceded<'a>(reviewer: &str, conceded: impl IntoIterator<Item = &'a Thread>) -> u32 {
+    let own = |thread: &&Thread| thread.reviewers.iter().any(|name| name == reviewer);
+    let own = conceded.into_iter().filter(own).map(|thread| thread.id);
+    let own: BTreeSet<CommentId> = own.collect();
+    u32::try_from(own.len()).unwrap_or(u32::MAX)
 }
 
 impl Figures {
@@ -106,5 +117,22 @@ mod tests {
         };
         assert_eq!(second, contested, "what is contested is posted");
         assert_eq!(third, Figures::default());
+    }
+
+    #[test]
+    fn a_concession_counts_for_everybody_who_raised_the_finding() {
+        let thread = |id, reviewers: &[&str]| Thread {
+            id: CommentId(id),
+            reviewers: reviewers.iter().map(|&name| name.to_owned()).collect(),
+            ..crate::domain::fixture::thread()
+        };
+        let threads = [
+            thread(1, &["general", "security"]),
+            thread(2, &["security"]),
+            thread(2, &["security"]),
+        ];
+        assert_eq!(conceded("general", &threads), 1);
+        assert_eq!(conceded("security", &threads), 2);
+        assert_eq!(conceded("product", &threads), 0);
     }
 }

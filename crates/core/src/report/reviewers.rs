@@ -43,6 +43,8 @@ pub struct ReviewerReport {
     pub refuted: u32,
     /// Those that stand, contested ones included.
     pub stood: u32,
+    /// Its findings on the pull request, of all runs, that were conceded later.
+    pub conceded: u32,
     pub tokens: u64,
     pub cost_usd: f64,
     /// Null where none stood.
@@ -88,6 +90,8 @@ pub struct Reviewed<'a> {
     pub name: &'a str,
     pub model: String,
     pub figures: Figures,
+    /// Its findings, of all runs, that were conceded later.
+    pub conceded: u32,
     pub tokens: u64,
     pub cost_usd: f64,
     /// The entries of all reviewers.
@@ -126,6 +130,7 @@ impl From<Reviewed<'_>> for ReviewerReport {
             confirmed: figures.confirmed,
             refuted: figures.refuted,
             stood: figures.stood,
+            conceded: reviewed.conceded,
             tokens: reviewed.tokens,
             cost_usd: reviewed.cost_usd,
             cost_usd_per_finding: (figures.stood > 0)
@@ -189,8 +194,8 @@ pub(super) fn markdown(out: &mut String, report: &Report) {
         return;
     }
     out.push_str(
-        "| Reviewer | Model | Raised | Alone | Confirmed | Refuted | Stood | Tokens | Cost | Per finding |\n\
-         | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+        "| Reviewer | Model | Raised | Alone | Confirmed | Refuted | Stood | Conceded later | Tokens | Cost | Per finding |\n\
+         | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
     );
     for one in &report.reviewers {
         let each = one.cost_usd_per_finding;
@@ -202,7 +207,7 @@ pub(super) fn markdown(out: &mut String, report: &Report) {
         };
         let _ = writeln!(
             out,
-            "| {}{finished} | {} | {} | {} | {} | {} | {} | {} | {} | {each} |",
+            "| {}{finished} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {each} |",
             one.agent,
             one.model,
             one.raised,
@@ -210,6 +215,7 @@ pub(super) fn markdown(out: &mut String, report: &Report) {
             one.confirmed,
             one.refuted,
             one.stood,
+            one.conceded,
             grouped(one.tokens),
             report.cost(one.cost_usd),
         );
@@ -232,6 +238,7 @@ mod tests {
                 stood: 2,
                 ..Figures::default()
             },
+            conceded: 1,
             tokens: 1_500,
             cost_usd: 0.5,
             entries,
@@ -277,6 +284,7 @@ mod tests {
             "- Pass 1, Atomic diff review: Two findings.\n- Pass 2, Atomic diff review: Not finished."
         );
         assert_eq!(report.cost_usd_per_finding, Some(0.25));
+        assert_eq!(report.conceded, 1);
         let unfinished = Reviewed {
             finished: false,
             ..reviewed(&entries, &passes)
