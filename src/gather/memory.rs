@@ -269,6 +269,9 @@ fn comment(
                 | Command::ReviewFull
                 | Command::Help
                 | Command::Accept
+                | Command::Fix
+                | Command::FixStop
+                | Command::FixResume
                 | Command::Dismiss(_)
         )
     );

@@ -46,6 +46,6 @@ pub(crate) fn given<'a>(
     let search_key = config.web.as_ref().and_then(|web| web.search_key.as_ref());
     let keys = config.state_keys.iter().chain(&config.model.key);
     let keys = keys.chain(config.api_keys.values());
-    let keys = keys.chain(search_key);
+    let keys = keys.chain(search_key).chain(&config.fix.push_token);
     keys.chain(token).collect()
 }

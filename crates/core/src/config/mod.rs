@@ -60,6 +60,39 @@ pub enum ReviewMode {
     Decide,
 }
 
+/// The runs that fix findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FixMode {
+    #[default]
+    Off,
+    /// When somebody with write access asks.
+    OnRequest,
+    /// These, and every review whose consensus is not `approve`.
+    Auto,
+}
+
+/// The form in which a fix is delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FixDelivery {
+    /// One commit on the pull request's branch.
+    #[default]
+    Push,
+    /// A pull request onto that branch.
+    PullRequest,
+    /// A file; nothing is pushed.
+    Patch,
+}
+
+/// The settings of fixing.
+#[derive(Debug, Clone, Default)]
+pub struct FixChoice {
+    pub mode: FixMode,
+    pub delivery: FixDelivery,
+    /// Pushes, and does nothing else; `None`: the run's own token.
+    pub push_token: Option<SecretString>,
+    pub max_cycles: u32,
+}
+
 /// The rules that decide which findings are posted and which of them block.
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -148,6 +181,7 @@ pub struct Config {
     pub instructions: Vec<Instruction>,
     pub fork_reviews: ForkReviews,
     pub review_mode: ReviewMode,
+    pub fix: FixChoice,
     pub timeout: Duration,
     pub max_cost_usd: f64,
     /// For one pull request; `None`: no such limit.

@@ -1,7 +1,7 @@
 //! One reader per kind of value: from the text that a person wrote to its meaning, or to what is expected
 //! instead. Separate from the table, so that two inputs of a kind are read alike.
 
-use super::{ForkReviews, Globs, ReviewMode};
+use super::{FixDelivery, FixMode, ForkReviews, Globs, ReviewMode};
 use crate::domain::{Login, Score, Sensitivity};
 use secrecy::SecretString;
 use std::borrow::Cow;
@@ -96,6 +96,11 @@ pub(super) fn elevation(text: &str) -> Result<usize, InvalidValue> {
     usize::try_from(number).map_err(|_| InvalidValue::new("a whole number from 1 to 100"))
 }
 
+pub(super) fn fix_cycles(text: &str) -> Result<u32, InvalidValue> {
+    let number = whole(text, 1, 10)?;
+    u32::try_from(number).map_err(|_| InvalidValue::new("a whole number from 1 to 10"))
+}
+
 pub(super) fn minutes(text: &str) -> Result<Duration, InvalidValue> {
     whole(text, 1, 360).map(|minutes| Duration::from_secs(minutes * 60))
 }
@@ -160,6 +165,25 @@ pub(super) fn review_mode(text: &str) -> Result<ReviewMode, InvalidValue> {
         "comment" => Ok(ReviewMode::Comment),
         "decide" => Ok(ReviewMode::Decide),
         _ => Err(InvalidValue::new("comment or decide")),
+    }
+}
+
+/// YAML turns `off` into what the runner spells `false`.
+pub(super) fn fix_mode(text: &str) -> Result<FixMode, InvalidValue> {
+    match text.to_ascii_lowercase().as_str() {
+        "off" | "false" | "no" => Ok(FixMode::Off),
+        "on_request" => Ok(FixMode::OnRequest),
+        "auto" => Ok(FixMode::Auto),
+        _ => Err(InvalidValue::new("off, on_request or auto")),
+    }
+}
+
+pub(super) fn fix_delivery(text: &str) -> Result<FixDelivery, InvalidValue> {
+    match text.to_ascii_lowercase().as_str() {
+        "push" => Ok(FixDelivery::Push),
+        "pull_request" => Ok(FixDelivery::PullRequest),
+        "patch" => Ok(FixDelivery::Patch),
+        _ => Err(InvalidValue::new("push, pull_request or patch")),
     }
 }
 

@@ -15,6 +15,12 @@ pub enum Command {
     Accept,
     /// A finding is to be closed: that of the thread, or the one whose comment is named.
     Dismiss(Option<CommentId>),
+    /// Open findings are to be fixed: that of the thread, or all of them.
+    Fix,
+    /// No more fixes on this pull request.
+    FixStop,
+    /// Fixes may go on, with as many cycles again.
+    FixResume,
     /// Anything else, as it was written, to the end of the comment.
     Question(String),
 }
@@ -54,6 +60,9 @@ pub fn command(body: &str, mention: &str) -> Option<Command> {
         ["review", "full"] | ["full", "review"] => Command::ReviewFull,
         ["help"] => Command::Help,
         ["accept"] => Command::Accept,
+        ["fix"] | ["fix", "it" | "all" | "them"] => Command::Fix,
+        ["fix", "stop"] => Command::FixStop,
+        ["fix", "resume"] => Command::FixResume,
         _ => Command::Question(rest.trim().to_owned()),
     })
 }
@@ -171,6 +180,27 @@ mod tests {
             "@review-my-code-bot dismiss only after it is fixed",
             "@review-my-code-bot dismiss https://example.com/#discussion_r",
             "@review-my-code-bot why dismiss?",
+        ] {
+            assert!(matches!(asked(body), Some(Command::Question(_))), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_fix_is_asked_for_stopped_and_resumed() {
+        for (body, expected) in [
+            ("@review-my-code-bot fix", Command::Fix),
+            ("@review-my-code-bot please fix this", Command::Fix),
+            ("@review-my-code-bot fix all, please!", Command::Fix),
+            ("@review-my-code-bot Fix stop", Command::FixStop),
+            ("@review-my-code-bot fix resume.", Command::FixResume),
+        ] {
+            assert_eq!(asked(body), Some(expected), "{body}");
+        }
+        for body in [
+            "@review-my-code-bot do not fix",
+            "@review-my-code-bot fix the lock in `a.rs`",
+            "@review-my-code-bot stop",
+            "@review-my-code-bot how would you fix it?",
         ] {
             assert!(matches!(asked(body), Some(Command::Question(_))), "{body}");
         }
