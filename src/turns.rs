@@ -5,37 +5,35 @@ mod conversations;
 mod fix_check;
 mod meeting;
 mod progress;
+mod prompter;
 mod questions;
 mod turn;
 
-use crate::actions::Actions;
 use crate::host::session::Session;
-use anyhow::{Context, Result};
+use anyhow::Result;
 pub(crate) use meeting::{Meeting, Place};
-use progress::Progress;
-use reviewer_agent::gateway::SessionRoute;
-use reviewer_agent::opencode::{Conversation, Kept, SessionName, Supervisor};
+pub(crate) use progress::Progress;
+pub(crate) use prompter::{Assignment, Prompter, State};
+use reviewer_agent::opencode::{SessionName, Supervisor};
 use reviewer_core::context::brief::{self, Brief, Excerpt, Task};
 use reviewer_core::domain::{PASSES, Pass, Role};
 use reviewer_core::panel::open_conversations::OpenConversation;
 use reviewer_core::plan::Question;
 use reviewer_core::publish::comment::{corrected_claim, unanswered};
 use reviewer_core::review::desk::{Docket, Entry, SharedDesk};
-use reviewer_core::review::limits::{self, RunLimits, Used};
-use reviewer_core::review::nudges::{Attempts, Ended, GivenUp, Next, Shortfall, shortfall};
+use reviewer_core::review::limits::Used;
+use reviewer_core::review::nudges::{Ended, GivenUp, Shortfall, shortfall};
 use reviewer_core::review::session_outcome::{Answer, End, Outcome, PassLog};
 use reviewer_core::review::sidecar_events::Turn;
-use reviewer_core::review::usage::{RunUsage, SessionUsage};
-use reviewer_system::clock::Clock;
 use reviewer_text::count::plural;
+use reviewer_text::template::TemplateError;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The tasks of a session, and what it takes to carry them out.
 #[derive(Debug)]
 pub(crate) struct Tasks<'a> {
-    /// With its session open.
-    pub conversation: &'a mut Conversation,
+    pub prompter: Prompter<'a>,
     pub brief: &'a Brief<'a>,
     /// The threads to judge before the passes.
     pub to_judge: &'a [Excerpt],
@@ -54,18 +52,6 @@ pub(crate) struct Tasks<'a> {
     /// The reviewer's name in the log; `None`: it reviews alone.
     pub name: Option<&'a str>,
     pub desk: &'a SharedDesk,
-    pub limits: RunLimits,
-    /// The session's way to its model.
-    pub route: &'a SessionRoute,
-    /// The usage of this session.
-    pub usage: &'a SessionUsage,
-    /// The usage of all sessions of the run, which the limits are for.
-    pub run_usage: &'a RunUsage,
-    pub actions: &'a Actions,
-    /// The folder of the snapshot, below which paths are shown.
-    pub root: &'a str,
-    pub clock: Clock,
-    pub state: State,
 }
 
 /// A second reviewer, for the check of fixes.
@@ -78,24 +64,10 @@ pub(crate) struct Second<'a> {
     pub title: &'a str,
 }
 
-/// The progress of a run.
-#[derive(Debug, Default)]
-pub(crate) struct State {
-    /// The number of tasks that are left, the one under way included.
-    tasks: u32,
-    restarts: Vec<String>,
-}
-
-/// A task after a turn.
-enum Judged {
-    Done(Option<Turn>),
-    Undone(Ended),
-}
-
 impl Tasks<'_> {
     /// Turn 0, the questions and all passes, until one does not end well.
     pub async fn all(self) -> Result<Outcome> {
-        let usage = self.usage;
+        let usage = self.prompter.usage;
         let outcome = self.in_turn().await;
         usage.end();
         outcome
@@ -105,7 +77,7 @@ impl Tasks<'_> {
         let mut outcome = Outcome {
             end: End::Complete,
             passes: Vec::new(),
-            used: self.used(),
+            used: self.prompter.used(),
             answers: Vec::new(),
             unanswered: Vec::new(),
             restarts: Vec::new(),
@@ -113,11 +85,11 @@ impl Tasks<'_> {
             beyond: self.brief.parts.beyond.clone(),
             reviewers: 1,
         };
-        if let Some(why) = self.limits.nothing_left().map(str::to_owned) {
+        if let Some(why) = self.prompter.limits.nothing_left().map(str::to_owned) {
             self.ask_nothing(&mut outcome, &why);
             return Ok(outcome);
         }
-        self.state.tasks = self.tasks();
+        self.prompter.state.tasks = self.tasks();
         if !self.to_judge.is_empty() {
             self.turn_zero(&mut outcome).await?;
         }
@@ -133,7 +105,7 @@ impl Tasks<'_> {
         self.weigh_conversations(&mut outcome).await?;
         self.desk.with(|desk| desk.ledger.close());
         outcome.corrections = self.corrections();
-        outcome.restarts = self.state.restarts;
+        outcome.restarts = self.prompter.state.restarts;
         Ok(outcome)
     }
 
@@ -170,7 +142,7 @@ impl Tasks<'_> {
     async fn turn_zero(&mut self, outcome: &mut Outcome) -> Result<()> {
         self.begin_group("Open threads");
         self.desk.with(|desk| desk.ledger.begin_turn_zero());
-        let (before, began) = (outcome.used, self.clock.instant());
+        let (before, began) = (outcome.used, self.prompter.clock.instant());
         let mut progress = Progress::new("open threads".into(), began).of_reviewer(self.name);
         let task = Task::Threads(self.to_judge);
         outcome.end = match self.carry_out(task, &mut progress).await? {
@@ -181,9 +153,9 @@ impl Tasks<'_> {
         if judged {
             self.desk.with(|desk| desk.ledger.finish_turn_zero());
         }
-        self.tell(&progress);
+        self.prompter.tell(&progress);
         self.end_group();
-        outcome.used = self.used();
+        outcome.used = self.prompter.used();
         outcome.passes.push(PassLog {
             reviewer: None,
             number: 0,
@@ -192,7 +164,7 @@ impl Tasks<'_> {
             tool_calls: progress.tool_calls(),
             tokens: outcome.used.since(&before),
             cost_usd: outcome.used.cost_since(&before),
-            took: self.clock.instant() - began,
+            took: self.prompter.clock.instant() - began,
         });
         Ok(())
     }
@@ -202,19 +174,19 @@ impl Tasks<'_> {
             let docket = self.meet(&pass).await;
             let title = format!("Pass {}: {}", pass.place(), pass.row.title);
             self.begin_group(&title);
-            let began = self.clock.instant();
+            let began = self.prompter.clock.instant();
             let mut progress = Progress::of_pass(&pass, began).of_reviewer(self.name);
-            progress.show(self.actions);
+            progress.show(self.prompter.actions);
             let carried_out = match &docket {
                 None => self.parts_of(&pass, &mut progress).await?,
                 Some(docket) => self.examine(&pass, docket, &mut progress).await?,
             };
-            self.tell(&progress);
+            self.prompter.tell(&progress);
             self.end_group();
-            let used = self.used();
+            let used = self.prompter.used();
             let log = self.log(&pass, progress.tool_calls(), &outcome.used, &used);
             outcome.passes.push(PassLog {
-                took: self.clock.instant() - began,
+                took: self.prompter.clock.instant() - began,
                 ..log
             });
             outcome.used = used;
@@ -232,7 +204,7 @@ impl Tasks<'_> {
             .place
             .filter(|_| pass.row.role == Role::Consolidation)?;
         let docket = place.arrive().await;
-        self.limits.deadline = self.limits.last;
+        self.prompter.limits.deadline = self.prompter.limits.last;
         Some(docket)
     }
 
@@ -254,13 +226,13 @@ impl Tasks<'_> {
     /// Groups of several sessions would run into each other.
     fn begin_group(&self, title: &str) {
         if self.name.is_none() {
-            self.actions.group(title);
+            self.prompter.actions.group(title);
         }
     }
 
     fn end_group(&self) {
         if self.name.is_none() {
-            self.actions.end_group();
+            self.prompter.actions.end_group();
         }
     }
 
@@ -325,60 +297,48 @@ impl Tasks<'_> {
         task: Task<'_>,
         progress: &mut Progress,
     ) -> Result<Result<Option<Turn>, GivenUp>> {
-        const BROKEN: &str = "a prompt is broken";
-        let mut attempts = Attempts::default();
-        let mut until = self.clock.instant() + limits::share(self.left(), self.state.tasks);
-        self.conversation.follow().await;
-        let begins = self.conversation.is_blank().await;
-        let text = self.brief.task(task, &self.entries(), begins);
-        let mut text = text.context(BROKEN)?;
-        let carried_out = loop {
-            let ended = self.turn(&text, until, attempts.calls(), progress).await;
-            let lost = ended.lost();
-            let ended = match self.judged(task, ended) {
-                Judged::Done(turn) => {
-                    self.recover_for_the_next(progress, lost).await;
-                    break Ok(turn);
-                }
-                Judged::Undone(ended) => ended,
-            };
-            match attempts.after(ended) {
-                Next::Nudge(why) => {
-                    if why == Shortfall::Late {
-                        let more = limits::grace(self.left(), self.state.tasks);
-                        until = self.clock.instant() + more;
-                    }
-                    progress.say(self.actions, &why.told());
-                    text =
-                        brief::nudge(task, &why.reproach(), self.brief.prefix).context(BROKEN)?;
-                }
-                Next::Recover(why) => match self.recover(progress, &why).await {
-                    Ok(Kept::Session) => {
-                        text = self.brief.resumed(task, &self.entries()).context(BROKEN)?;
-                    }
-                    Ok(Kept::Nothing) => {
-                        text = self.brief.anew(task, &self.entries()).context(BROKEN)?;
-                    }
-                    Err(why) => break Err(GivenUp::Failed(why)),
-                },
-                Next::BeginAnew => {
-                    progress.say(self.actions, ": the conversation is begun anew");
-                    if let Err(error) = self.conversation.renew().await {
-                        break Err(GivenUp::Failed(error.to_string()));
-                    }
-                    text = self.brief.anew(task, &self.entries()).context(BROKEN)?;
-                }
-                Next::GiveUp(given_up) => break Err(given_up),
-            }
+        let assignment = ReviewTask {
+            task,
+            brief: self.brief,
+            desk: self.desk,
         };
-        self.state.tasks = self.state.tasks.saturating_sub(1);
-        Ok(carried_out)
+        self.prompter.carry_out(&assignment, progress).await
+    }
+}
+
+/// A task of a review.
+struct ReviewTask<'a> {
+    task: Task<'a>,
+    brief: &'a Brief<'a>,
+    desk: &'a SharedDesk,
+}
+
+impl ReviewTask<'_> {
+    fn entries(&self) -> Vec<Entry> {
+        let entries = self.desk.with(|desk| desk.entries().to_vec());
+        entries.unwrap_or_default()
+    }
+}
+
+impl Assignment for ReviewTask<'_> {
+    fn begin(&self, begins: bool) -> Result<String, TemplateError> {
+        self.brief.task(self.task, &self.entries(), begins)
     }
 
-    /// Decides if the task is done, however the turn ended; else how the turn ended, where a failure of the model or a
-    /// reached limit comes first.
-    fn judged(&self, task: Task<'_>, ended: Ended) -> Judged {
-        let done = match (task, &ended) {
+    fn nudge(&self, reproach: &str) -> Result<String, TemplateError> {
+        brief::nudge(self.task, reproach, self.brief.prefix)
+    }
+
+    fn resumed(&self) -> Result<String, TemplateError> {
+        self.brief.resumed(self.task, &self.entries())
+    }
+
+    fn anew(&self) -> Result<String, TemplateError> {
+        self.brief.anew(self.task, &self.entries())
+    }
+
+    fn is_done(&self, ended: &Ended) -> bool {
+        match (self.task, ended) {
             (Task::Pass(..) | Task::Examination(..), _) => {
                 let submitted = self.desk.with(|desk| desk.ledger.is_part_submitted());
                 submitted == Some(true)
@@ -387,48 +347,6 @@ impl Tasks<'_> {
                 turn.error.is_none() && shortfall(turn) == Shortfall::Unfinished
             }
             _ => false,
-        };
-        let refused = || self.route.failure().map(Ended::Refused);
-        let limit = || self.route.exhausted().map(Ended::OverBudget);
-        match ended {
-            Ended::Turn(turn) if done => Judged::Done(Some(turn)),
-            _ if done => Judged::Done(None),
-            ended => Judged::Undone(refused().or_else(limit).unwrap_or(ended)),
         }
-    }
-
-    /// A task that was done leaves no sidecar to the next that is lost: it would be waited for anew.
-    async fn recover_for_the_next(&mut self, progress: &Progress, lost: Option<String>) {
-        if let Some(why) = lost.filter(|_| self.state.tasks > 1)
-            && let Err(error) = self.recover(progress, &why).await
-        {
-            tracing::debug!("left to the next task: {error}");
-        }
-    }
-
-    /// Puts another sidecar in the place of one that is lost.
-    async fn recover(&mut self, progress: &Progress, why: &str) -> Result<Kept, String> {
-        progress.say(self.actions, &format!(": {why}; it is started again"));
-        let kept = self.conversation.recover().await;
-        let kept = kept.map_err(|error| format!("{why}, and {error}."))?;
-        let session = match kept {
-            Kept::Session => "the same session",
-            Kept::Nothing => "a new session",
-        };
-        let stage = progress.stage();
-        let sentence =
-            format!("{why}, in {stage}. It was started again, and went on in {session}.");
-        self.state.restarts.push(sentence);
-        Ok(kept)
-    }
-
-    fn entries(&self) -> Vec<Entry> {
-        let entries = self.desk.with(|desk| desk.entries().to_vec());
-        entries.unwrap_or_default()
-    }
-
-    fn left(&self) -> Duration {
-        let now = self.clock.instant();
-        self.limits.deadline.saturating_duration_since(now)
     }
 }

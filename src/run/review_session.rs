@@ -5,7 +5,7 @@ use crate::gather::discussion;
 use crate::host::session::Session;
 use crate::host::{Failure, Host};
 use crate::run::{collected, outcome};
-use crate::turns::{Meeting, Place, Second, State, Tasks};
+use crate::turns::{Meeting, Place, Prompter, Second, State, Tasks};
 use futures_util::future::join_all;
 use reviewer_agent::opencode::{Client, Supervisor, profile};
 use reviewer_core::config::ModelChoice;
@@ -224,9 +224,19 @@ impl Lead<'_> {
         };
         let setup = host.setup;
         let root = change.snapshot.root().display().to_string();
-        let tasks = Tasks {
+        let prompter = Prompter {
             root: &root,
             conversation: &mut conversation,
+            limits: self.limits(host, allowances),
+            route: session.route()?,
+            usage: &session.usage,
+            run_usage: &host.usage,
+            actions: &setup.actions,
+            clock: setup.clock,
+            state: State::default(),
+        };
+        let tasks = Tasks {
+            prompter,
             brief: &brief,
             to_judge: talk.to_judge,
             questions: talk.questions,
@@ -242,13 +252,6 @@ impl Lead<'_> {
             }),
             name: self.place.map(|_| session.reviewer.name.as_str()),
             desk: &session.desk,
-            limits: self.limits(host, allowances),
-            route: session.route()?,
-            usage: &session.usage,
-            run_usage: &host.usage,
-            actions: &setup.actions,
-            clock: setup.clock,
-            state: State::default(),
         };
         Ok((Box::pin(tasks.all()).await?, suspicions))
     }

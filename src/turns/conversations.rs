@@ -15,22 +15,23 @@ impl Tasks<'_> {
             return Ok(());
         }
         self.begin_group("Open conversations of people");
-        let (before, began) = (self.used(), self.clock.instant());
+        let (before, began) = (self.prompter.used(), self.prompter.clock.instant());
         let stage = "open conversations of people".into();
         let mut progress = Progress::new(stage, began).of_reviewer(self.name);
         let roots = self.conversations.iter().map(|one| one.root);
         self.desk.with(|desk| desk.begin_conversations(roots));
         match self
+            .prompter
             .conversation
             .beside(hidden_in_analysis(self.session))
             .await
         {
             Ok(analysis) => {
-                self.state.tasks += 1;
-                let review = std::mem::replace(self.conversation, analysis);
+                self.prompter.state.tasks += 1;
+                let review = std::mem::replace(self.prompter.conversation, analysis);
                 let task = Task::Conversations(self.conversations);
                 let carried_out = self.carry_out(task, &mut progress).await;
-                *self.conversation = review;
+                *self.prompter.conversation = review;
                 if let Err(given_up) = carried_out? {
                     tracing::debug!("the conversations were not all weighed: {given_up:?}");
                 }
@@ -38,13 +39,13 @@ impl Tasks<'_> {
             Err(error) => tracing::debug!("no session for the conversations: {error}"),
         }
         self.desk.with(|desk| desk.ledger.close());
-        self.tell(&progress);
+        self.prompter.tell(&progress);
         self.end_group();
         let weighed = self
             .desk
             .with(|desk| desk.weighed().len())
             .unwrap_or_default();
-        let used = self.used();
+        let used = self.prompter.used();
         outcome.passes.push(PassLog {
             reviewer: None,
             number: 0,
@@ -53,7 +54,7 @@ impl Tasks<'_> {
             tool_calls: progress.tool_calls(),
             tokens: used.since(&before),
             cost_usd: used.cost_since(&before),
-            took: self.clock.instant() - began,
+            took: self.prompter.clock.instant() - began,
         });
         outcome.used = used;
         Ok(())

@@ -19,16 +19,16 @@ impl<'a> Tasks<'a> {
             return Ok(());
         }
         self.begin_group("Check of fixes");
-        let (before, began) = (self.used_for_checks(), self.clock.instant());
+        let (before, began) = (self.used_for_checks(), self.prompter.clock.instant());
         let mut progress = Progress::new("check of fixes".into(), began).of_reviewer(self.name);
         let checked = match self.second {
             Some(second) => self.checked_by(second, &fixes, &mut progress).await?,
             None => self.checked_beside(&fixes, &mut progress).await?,
         };
         self.desk.with(|desk| desk.ledger.close());
-        self.tell(&progress);
+        self.prompter.tell(&progress);
         self.end_group();
-        outcome.used = self.used();
+        outcome.used = self.prompter.used();
         let used = self.used_for_checks();
         outcome.passes.push(PassLog {
             reviewer: None,
@@ -40,7 +40,7 @@ impl<'a> Tasks<'a> {
             tool_calls: progress.tool_calls(),
             tokens: used.since(&before),
             cost_usd: used.cost_since(&before),
-            took: self.clock.instant() - began,
+            took: self.prompter.clock.instant() - began,
         });
         if let Err(GivenUp::Refused(why)) = checked {
             // Without the check a fix is not confirmed; what was judged before is published.
@@ -54,7 +54,7 @@ impl<'a> Tasks<'a> {
     /// The usage of whoever checks fixes.
     fn used_for_checks(&self) -> Used {
         let second = self.second.map(|second| second.session.usage.used());
-        second.unwrap_or_else(|| self.used())
+        second.unwrap_or_else(|| self.prompter.used())
     }
 
     /// In a conversation of the reviewer's own that knows nothing of the discussion.
@@ -64,7 +64,7 @@ impl<'a> Tasks<'a> {
         progress: &mut Progress,
     ) -> Result<Result<(), GivenUp>> {
         let hidden = hidden_in_fix_check(self.session);
-        let check = match self.conversation.beside(hidden).await {
+        let check = match self.prompter.conversation.beside(hidden).await {
             Ok(check) => check,
             Err(error) => return Ok(Err(GivenUp::Failed(error.to_string()))),
         };
@@ -89,10 +89,11 @@ impl<'a> Tasks<'a> {
             Ok(check) => check,
             Err(why) => return Ok(Err(GivenUp::Failed(why))),
         };
-        let own = (self.route, self.usage, self.brief);
-        (self.route, self.usage, self.brief) = (route, &session.usage, second.brief);
+        let own = (self.prompter.route, self.prompter.usage, self.brief);
+        (self.prompter.route, self.prompter.usage, self.brief) =
+            (route, &session.usage, second.brief);
         let checked = self.check_in(check, fixes, progress).await;
-        (self.route, self.usage, self.brief) = own;
+        (self.prompter.route, self.prompter.usage, self.brief) = own;
         checked
     }
 
@@ -102,10 +103,10 @@ impl<'a> Tasks<'a> {
         fixes: &[FixToCheck],
         progress: &mut Progress,
     ) -> Result<Result<(), GivenUp>> {
-        self.state.tasks += 1;
-        let review = std::mem::replace(self.conversation, check);
+        self.prompter.state.tasks += 1;
+        let review = std::mem::replace(self.prompter.conversation, check);
         let checked = self.carry_out(Task::Fixes(fixes), progress).await;
-        *self.conversation = review;
+        *self.prompter.conversation = review;
         Ok(checked?.map(|_| ()))
     }
 

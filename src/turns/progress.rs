@@ -8,7 +8,7 @@ use reviewer_text::count::{cost, minutes, plural};
 use serde_json::Value;
 use std::time::Instant;
 
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// The reviewer's name with a comma, or nothing.
     reviewer: String,
     /// For sentences, such as `pass 1 of 4`.
@@ -23,7 +23,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(stage: String, began: Instant) -> Self {
+    pub(crate) fn new(stage: String, began: Instant) -> Self {
         Self {
             reviewer: String::new(),
             label: stage.clone(),
@@ -35,7 +35,7 @@ impl Progress {
         }
     }
 
-    pub(super) fn of_pass(pass: &Pass, began: Instant) -> Self {
+    pub(crate) fn of_pass(pass: &Pass, began: Instant) -> Self {
         Self {
             label: label(pass),
             ..Self::new(format!("pass {}", pass.place()), began)
@@ -43,7 +43,7 @@ impl Progress {
     }
 
     /// Names the reviewer before the stage, where there are several.
-    pub(super) fn of_reviewer(mut self, name: Option<&str>) -> Self {
+    pub(crate) fn of_reviewer(mut self, name: Option<&str>) -> Self {
         if let Some(name) = name {
             self.reviewer = format!("{name}, ");
         }
@@ -51,25 +51,25 @@ impl Progress {
     }
 
     /// Goes on to another part of the stage with the same account.
-    pub(super) fn enter(&mut self, pass: &Pass, part: usize, parts: usize) {
+    pub(crate) fn enter(&mut self, pass: &Pass, part: usize, parts: usize) {
         let part = format!("part {part} of {parts}");
         self.stage = format!("pass {}, {part}", pass.place());
         self.label = format!("{}, {part}", label(pass));
     }
 
-    pub(super) fn stage(&self) -> &str {
+    pub(crate) fn stage(&self) -> &str {
         &self.stage
     }
 
     /// Says something about the stage; nothing where there is nothing to say.
-    pub(super) fn say(&self, actions: &Actions, what: &str) {
+    pub(crate) fn say(&self, actions: &Actions, what: &str) {
         if !what.is_empty() {
             actions.line(&format!("{}{}{what}", self.reviewer, self.stage));
         }
     }
 
     /// Takes note of an event, each once. `root` is the snapshot, below which paths are shown.
-    pub(super) fn heed(&mut self, event: &SidecarEvent, root: &str) {
+    pub(crate) fn heed(&mut self, event: &SidecarEvent, root: &str) {
         let SidecarEvent::ToolCall {
             tool, input, state, ..
         } = event
@@ -84,28 +84,28 @@ impl Progress {
     }
 
     /// The turn's own account replaces what the events told.
-    pub(super) fn settle(&mut self, turn: &Turn) {
+    pub(crate) fn settle(&mut self, turn: &Turn) {
         self.settled_calls += turn.tool_calls;
         self.running_calls = 0;
     }
 
     /// The turn gives no account; what the events told was done.
-    pub(super) fn break_off(&mut self) {
+    pub(crate) fn break_off(&mut self) {
         self.settled_calls += self.running_calls;
         self.running_calls = 0;
     }
 
-    pub(super) fn tool_calls(&self) -> usize {
+    pub(crate) fn tool_calls(&self) -> usize {
         self.settled_calls + self.running_calls
     }
 
     /// Shows it on a terminal.
-    pub(super) fn show(&self, actions: &Actions) {
+    pub(crate) fn show(&self, actions: &Actions) {
         actions.glimpse(&format!("{}{}", self.reviewer, self.label), &self.act);
     }
 
     /// Returns the line of the log about the stage. `used`: by the session so far.
-    pub(super) fn line(&self, used: &Used, now: Instant) -> String {
+    pub(crate) fn line(&self, used: &Used, now: Instant) -> String {
         let took = now.saturating_duration_since(self.began);
         let tokens = used.tokens();
         let line = format!(

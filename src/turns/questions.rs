@@ -25,7 +25,7 @@ impl Tasks<'_> {
             return Ok(());
         }
         self.begin_group("Questions");
-        let (before, began) = (outcome.used, self.clock.instant());
+        let (before, began) = (outcome.used, self.prompter.clock.instant());
         let mut progress = Progress::new("questions".into(), began).of_reviewer(self.name);
         for question in self.questions {
             match self.ask(question, &mut progress).await? {
@@ -45,12 +45,12 @@ impl Tasks<'_> {
                 }
             }
         }
-        self.tell(&progress);
+        self.prompter.tell(&progress);
         self.end_group();
-        outcome.used = self.used();
+        outcome.used = self.prompter.used();
         let log = log(outcome, &before, progress.tool_calls());
         outcome.passes.push(PassLog {
-            took: self.clock.instant() - began,
+            took: self.prompter.clock.instant() - began,
             ..log
         });
         Ok(())

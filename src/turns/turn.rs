@@ -1,8 +1,8 @@
 //! One prompt, watched from all sides until it is answered or stopped: the events, the process, the clock, the
 //! budgets. Separate from the tasks, because it does not know what the prompt is about.
 
-use super::Tasks;
 use super::progress::Progress;
+use super::prompter::Prompter;
 use reviewer_agent::opencode::{ClientError, Watched};
 use reviewer_core::review::limits::Used;
 use reviewer_core::review::nudges::Ended;
@@ -20,7 +20,7 @@ enum Stop {
     Budget(String),
 }
 
-impl Tasks<'_> {
+impl Prompter<'_> {
     pub(super) async fn turn(
         &self,
         text: &str,
@@ -123,13 +123,13 @@ impl Tasks<'_> {
     }
 
     /// The session's usage by now, with the traffic of its route.
-    pub(super) fn used(&self) -> Used {
+    pub(crate) fn used(&self) -> Used {
         self.usage.pass(self.route.taken());
         self.usage.used()
     }
 
     /// The line of the log about a stage that has ended.
-    pub(super) fn tell(&self, progress: &Progress) {
+    pub(crate) fn tell(&self, progress: &Progress) {
         let line = progress.line(&self.used(), self.clock.instant());
         self.actions.progress(&line);
     }
