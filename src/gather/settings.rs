@@ -46,6 +46,7 @@ pub(crate) fn apply(host: &mut Host<'_>, text: &str) -> Result<Option<String>, F
     }
     config.instructions = file.instructions;
     config.skip = file.skip;
+    config.fix = file.fix;
     host.config = config;
     Ok(None)
 }

@@ -11,3 +11,4 @@ pub mod publish;
 pub mod report;
 pub mod review;
 pub mod state;
+pub mod verification;

@@ -4,6 +4,7 @@
 
 mod binary_text;
 mod compare;
+mod edited_tree;
 mod hardening;
 mod objects;
 mod worktree;
@@ -14,6 +15,7 @@ pub(crate) mod fixture;
 mod tests;
 
 pub use compare::CHANGE_ROOM;
+pub use edited_tree::{FileEdit, HeadFile, TreeId};
 pub use objects::{EntryKind, TreeEntry};
 pub use worktree::{Taken, WorkTree};
 

@@ -2,23 +2,27 @@
 //! rules in their place. Separate because it is a wall: no link, no repository, no secret and no name that
 //! OpenCode obeys gets through from a pull request.
 
+mod editing;
 mod layout;
 mod names;
 #[cfg(test)]
 mod tests;
 mod tree;
 
-pub(crate) use names::Reason;
+pub use editing::EditRefusal;
+pub(crate) use names::{Reason, is_usable};
+pub(crate) use tree::Tree;
 
 use crate::git::{Repository, TreeEntry};
 use anyhow::{Result, bail};
+use editing::Made;
 use layout::{Content, Item, Plan};
 use reviewer_core::domain::{CommitSha, FileDiff};
 use reviewer_text::hidden::visible;
 use std::collections::{BTreeMap, HashMap};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use tree::Tree;
+use std::sync::Mutex;
 
 /// Limits on the part of a repository that is written.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +70,10 @@ pub struct Snapshot {
     left_out: Vec<LeftOut>,
     /// Only the paths that had to be shown under another name.
     shown: HashMap<String, String>,
+    /// The head's paths in it, as the repository names them, with the way in which each became a file.
+    contents: HashMap<String, Content>,
+    /// The files that a fix has made.
+    made: Mutex<Made>,
 }
 
 /// Writes the files of the head into the empty directory `dir`.
@@ -102,9 +110,11 @@ pub async fn write(
     }
     Ok(Snapshot {
         root: dir.to_owned(),
+        contents: plan.contents(),
         own_folder: plan.own_folder,
         left_out: plan.left_out,
         shown: plan.shown,
+        made: Mutex::new(Made::none(plan.names)),
     })
 }
 

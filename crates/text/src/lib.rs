@@ -5,6 +5,7 @@ pub mod encoding;
 pub mod fence;
 pub mod hidden;
 pub mod line;
+pub mod program_output;
 pub mod prose;
 pub mod redact;
 pub mod sanitize;

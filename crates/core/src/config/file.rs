@@ -3,6 +3,7 @@
 //! workflow. A mistake in the file costs the one setting, never the review; a file of which nothing can be read costs a gate
 //! its verdict.
 
+mod fix;
 mod node;
 mod schema;
 #[cfg(test)]
@@ -11,7 +12,7 @@ mod tests;
 pub use schema::schema;
 
 use super::inputs::{INPUTS, Input, RawInputs};
-use super::{Globs, Instruction, Shape, Skip, nearest};
+use super::{FixSettings, Globs, Instruction, Shape, Skip, nearest};
 use crate::domain::Login;
 use node::Node;
 use serde_yaml::Spanned;
@@ -22,6 +23,7 @@ pub const PATH: &str = ".github/opencode-reviewer.yml";
 
 const INSTRUCTIONS: &str = "instructions";
 const SKIP: &str = "skip";
+const FIX: &str = "fix";
 const OF_INSTRUCTION: &[&str] = &["paths", "text"];
 const OF_SKIP: &[&str] = &[
     "labels",
@@ -42,7 +44,7 @@ fn keys() -> impl Iterator<Item = &'static str> + Clone {
         inputs.filter(move |input| input.in_file.is_some_and(takes))
     };
     let names = inputs(false).chain(inputs(true)).map(|input| input.name);
-    names.chain([INSTRUCTIONS, SKIP])
+    names.chain([INSTRUCTIONS, SKIP, FIX])
 }
 
 /// An error in the file, with its place.
@@ -60,6 +62,7 @@ pub struct RepositoryFile {
     ignore: Option<Globs>,
     pub instructions: Vec<Instruction>,
     pub skip: Skip,
+    pub fix: FixSettings,
     pub problems: Vec<Problem>,
     /// Nothing of the file could be read, for the reason that is the only problem.
     pub unreadable: bool,
@@ -131,6 +134,7 @@ impl RepositoryFile {
         match (key.value.as_str(), input) {
             (INSTRUCTIONS, _) => self.instructions(value),
             (SKIP, _) => self.skip(value),
+            (FIX, _) => self.fix(value),
             (_, Some((input, Some(shape)))) => self.input(input, shape, &value),
             (name, Some((_, None))) => {
                 let sentence =

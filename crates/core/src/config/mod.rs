@@ -2,6 +2,7 @@
 
 pub mod environment;
 pub mod file;
+mod fix;
 mod globs;
 pub mod inputs;
 pub mod reviewers;
@@ -9,6 +10,7 @@ mod shape;
 pub mod shell;
 mod values;
 
+pub use fix::FixSettings;
 pub use globs::Globs;
 pub use reviewers::{Focus, ReviewerChoice};
 pub use shape::Shape;
@@ -179,6 +181,7 @@ pub struct Config {
     /// Changed files that are not reviewed, beside what programs write.
     pub ignore: Globs,
     pub instructions: Vec<Instruction>,
+    pub fix: FixSettings,
     pub fork_reviews: ForkReviews,
     pub review_mode: ReviewMode,
     pub fix: FixChoice,

@@ -65,7 +65,10 @@ impl Repository {
     }
 
     async fn patch(&self, old: &str, new: &str) -> Result<Vec<u8>> {
-        let (old, new) = (self.store(old).await?, self.store(new).await?);
+        let (old, new) = (
+            self.store(old.as_bytes()).await?,
+            self.store(new.as_bytes()).await?,
+        );
         // The same diff as that of two commits, whatever git thinks of the content.
         let args = [
             &["diff", "--text", "-U3"],
@@ -76,12 +79,12 @@ impl Repository {
         self.git.output(Access::Objects, &args).await
     }
 
-    /// Puts a text into the reviewer's own store. Returns its id.
-    async fn store(&self, text: &str) -> Result<String> {
+    /// Puts a file's content into the reviewer's own store. Returns its id.
+    pub(super) async fn store(&self, content: &[u8]) -> Result<String> {
         let args = ["hash-object", "-w", "--stdin"];
         let mut git = self.git.start(Access::Objects, &args)?;
         let mut stdin = git.stdin.take().context("git hash-object has no input")?;
-        stdin.write_all(text.as_bytes()).await?;
+        stdin.write_all(content).await?;
         drop(stdin);
         let mut id = String::new();
         git.stdout.read_to_string(&mut id).await?;

@@ -196,7 +196,7 @@ async fn announced(stdout: &mut BufReader<&mut ChildStdout>) -> Result<u64> {
 }
 
 /// `<mode> <type> <id> <size>\t<path>`
-fn entry(record: &[u8]) -> Result<TreeEntry> {
+pub(super) fn entry(record: &[u8]) -> Result<TreeEntry> {
     let parse = || {
         let tab = record.iter().position(|&b| b == b'\t')?;
         let mut fields = std::str::from_utf8(&record[..tab]).ok()?.split_whitespace();

@@ -46,6 +46,7 @@ pub(super) struct Plan {
     pub(super) own_folder: String,
     /// Repository path → path in the snapshot, where they differ.
     pub(super) shown: HashMap<String, String>,
+    pub(super) names: Names,
 }
 
 impl Plan {
@@ -63,6 +64,7 @@ impl Plan {
             left_out: Vec::new(),
             own_folder: String::new(),
             shown: HashMap::new(),
+            names: Names::default(),
         };
         for entry in head {
             let shown = names.place(&entry.path);
@@ -72,6 +74,7 @@ impl Plan {
             plan.add_rules(entry, &mut names, dir);
         }
         plan.own_folder = names.own_folder();
+        plan.names = names;
         plan.items.sort_by_key(|item| item.rank);
         plan.keep_what_fits(caps);
         plan
@@ -152,6 +155,16 @@ impl Plan {
             self.leave_out(path, reason, item.rank == Rank::Changed);
         }
         self.items = kept;
+    }
+
+    /// The head's paths that are written. A name that is no UTF-8 could be mistaken for another one.
+    pub(super) fn contents(&self) -> HashMap<String, Content> {
+        let of_head = self.items.iter().filter(|item| item.rank != Rank::Rules);
+        let named = of_head.filter_map(|item| {
+            let path = String::from_utf8(item.entry.path.clone()).ok()?;
+            Some((path, item.content))
+        });
+        named.collect()
     }
 
     fn leave_out(&mut self, path: String, reason: Reason, changed: bool) {

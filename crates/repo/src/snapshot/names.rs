@@ -191,6 +191,11 @@ fn hash(text: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..8])
 }
 
+/// True if a folder can hold the path as git stores it, and it leads nowhere else.
+pub(crate) fn is_usable(path: &[u8]) -> bool {
+    path.len() <= LONGEST_PATH && path.split(|&b| b == b'/').all(|one| judge(one).is_ok())
+}
+
 fn judge(component: &[u8]) -> Result<(), Reason> {
     if component.is_empty() || component.contains(&0) {
         return Err(Reason::Escapes);

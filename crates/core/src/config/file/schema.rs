@@ -1,7 +1,9 @@
 //! The JSON Schema of the file, for editors. The table of inputs has the shapes that the reader takes, too.
 
-use super::{INSTRUCTIONS, LONGEST_TEXT, MOST_INSTRUCTIONS, SKIP};
+use super::fix::{ABSOLUTE, LONGEST_ARGUMENT, MOST_ARGUMENTS, MOST_COMMANDS, MOST_PATHS};
+use super::{FIX, INSTRUCTIONS, LONGEST_TEXT, MOST_INSTRUCTIONS, SKIP};
 use crate::config::Shape;
+use crate::config::fix::MINUTES;
 use crate::config::inputs::INPUTS;
 use serde_json::{Map, Value, json};
 
@@ -42,12 +44,47 @@ pub fn schema() -> Value {
         },
         "additionalProperties": false,
     }));
+    properties.insert(FIX.into(), of_fixes());
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$id": "https://raw.githubusercontent.com/org/opencode-reviewer/v1/schema/opencode-reviewer.schema.json",
         "title": "Settings of opencode-reviewer (.github/opencode-reviewer.yml)",
         "type": ["object", "null"],
         "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+fn of_fixes() -> Value {
+    let paths = |help: &str| {
+        let path = json!({ "type": "string", "pattern": ABSOLUTE });
+        let paths = json!({ "type": "array", "maxItems": MOST_PATHS, "items": path });
+        json!({ "description": help, "anyOf": [path, paths] })
+    };
+    let argument = json!({ "type": "string", "maxLength": LONGEST_ARGUMENT });
+    let program = json!({ "type": "string", "minLength": 1, "maxLength": LONGEST_ARGUMENT });
+    let timeout = Shape::Whole(*MINUTES.start(), Some(*MINUTES.end()));
+    json!({
+        "description": "How fixes are verified, and what they may touch.",
+        "type": "object",
+        "properties": {
+            "verify": {
+                "description": "Commands that a fix has to pass, each a list of texts: the program and its arguments. No shell reads them.",
+                "type": "array",
+                "maxItems": MOST_COMMANDS,
+                "items": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": MOST_ARGUMENTS,
+                    "items": [program],
+                    "additionalItems": argument,
+                },
+            },
+            "allow": Shape::Globs.described("Globs of files outside the change that a fix may touch."),
+            "verify_read": paths("Absolute paths that these commands may read, besides the system's own."),
+            "verify_exec": paths("Absolute paths that these commands may read and execute from: toolchains."),
+            "timeout_minutes": timeout.described("Minutes for a fix session, and for each of these commands; 10 unless given."),
+        },
         "additionalProperties": false,
     })
 }

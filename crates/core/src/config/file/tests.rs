@@ -1,6 +1,8 @@
 use super::*;
 use crate::config::inputs::config;
 use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
 
 fn problems(text: &str) -> Vec<(u64, String)> {
     let file = RepositoryFile::parse(text);
@@ -37,6 +39,14 @@ skip:
   authors: ['renovate[bot]']
   drafts: false
   max_changed_files: 300
+fix:
+  verify:
+    - [make, lint]
+    - [cargo, test, --offline]
+  allow: ['tests/**']
+  verify_read: /srv/cache
+  verify_exec: [/opt/toolchain, /opt/node-22/bin]
+  timeout_minutes: 25
 ";
 
 #[test]
@@ -94,6 +104,58 @@ fn a_mistake_is_told_on_its_line_and_costs_nothing_else() {
 }
 
 #[test]
+fn what_verifies_a_fix_counts_as_it_is_written() {
+    let fix = RepositoryFile::parse(WHOLE).fix;
+    let commands: Vec<String> = fix.verify.iter().map(|argv| argv.join(" ")).collect();
+    assert_eq!(commands, ["make lint", "cargo test --offline"]);
+    assert!(fix.allow.take("tests/a.rs") && !fix.allow.take("src/a.rs"));
+    assert_eq!(fix.verify_read, [Path::new("/srv/cache")]);
+    let exec = ["/opt/toolchain", "/opt/node-22/bin"].map(Path::new);
+    assert_eq!(fix.verify_exec, exec);
+    assert_eq!(fix.timeout, Duration::from_mins(25));
+    let usual = RepositoryFile::parse("fail_job: true\n").fix;
+    assert_eq!(usual.timeout, Duration::from_mins(10));
+    assert!(usual.verify.is_empty());
+}
+
+#[test]
+fn all_mistakes_about_fixes_are_told_at_once_and_a_wrong_command_runs_none() {
+    let text = "fix:\n  verify:\n    - [make, test]\n    - make lint\n    - []\n  alow: x\n  verify_exec: [/opt/a, opt/b]\n  verify_read: /proc/../etc\n  timeout_minutes: 0\n";
+    let told = problems(text);
+    let starts = [
+        (
+            4,
+            "A command of verify is a list of texts: the program and its arguments",
+        ),
+        (
+            5,
+            "A command of verify is a list of texts: the program and its arguments",
+        ),
+        (
+            6,
+            "\"alow\" is no setting. Did you mean allow? Expected one of verify, allow, ",
+        ),
+        (
+            7,
+            "verify_exec has \"opt/b\"; expected absolute paths without . and ..,",
+        ),
+        (
+            8,
+            "verify_read has \"/proc/../etc\"; expected absolute paths",
+        ),
+        (9, "timeout_minutes takes a whole number from 1 to 60."),
+    ];
+    assert_eq!(told.len(), starts.len(), "{told:#?}");
+    for ((line, sentence), (at, start)) in told.iter().zip(starts) {
+        assert_eq!(*line, at, "{sentence}");
+        assert!(sentence.starts_with(start), "{sentence}");
+    }
+    let fix = RepositoryFile::parse(text).fix;
+    assert!(fix.verify.is_empty(), "{:?}", fix.verify);
+    assert_eq!(fix.verify_exec, [Path::new("/opt/a")]);
+}
+
+#[test]
 fn what_is_no_settings_at_all_is_one_problem() {
     assert_eq!(problems(""), []);
     assert_eq!(problems("# nothing\n"), []);
@@ -142,6 +204,10 @@ fn schema_and_reader_agree() {
         "max_tokens: 100000\nmax_cost_usd_per_day: off\n",
         "max_tokens_per_day: 1000000\n",
         "max_tokens_per_day: off\n",
+        "fix: {}\n",
+        "fix: {verify: []}\n",
+        "fix: {verify: [[make]], verify_exec: /opt/.hidden/..x, verify_read: [/...]}\n",
+        "fix: {timeout_minutes: 60}\n",
     ];
     let bad = [
         "nonsense: 1\n",
@@ -157,6 +223,19 @@ fn schema_and_reader_agree() {
         "instructions: [{text: a, path: b}]\n",
         "model: openai/gpt-5\n",
         "- a\n",
+        "fix: make\n",
+        "fix: {verfy: [[make]]}\n",
+        "fix: {verify: make test}\n",
+        "fix: {verify: [make test]}\n",
+        "fix: {verify: [[]]}\n",
+        "fix: {verify: [['', test]]}\n",
+        "fix: {verify: [[make, [test]]]}\n",
+        "fix: {verify_read: [relative]}\n",
+        "fix: {verify_read: ['/a/../b']}\n",
+        "fix: {verify_exec: '/'}\n",
+        "fix: {verify_exec: '/a//b'}\n",
+        "fix: {timeout_minutes: 61}\n",
+        "fix: {timeout_minutes: [5]}\n",
     ];
     for (texts, is_good) in [(&good[..], true), (&bad[..], false)] {
         for text in texts {
