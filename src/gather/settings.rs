@@ -46,7 +46,7 @@ pub(crate) fn apply(host: &mut Host<'_>, text: &str) -> Result<Option<String>, F
     }
     config.instructions = file.instructions;
     config.skip = file.skip;
-    config.fix = file.fix;
+    config.fix.settings = file.fix;
     host.config = config;
     Ok(None)
 }

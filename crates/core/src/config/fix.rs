@@ -1,13 +1,49 @@
-//! The repository's settings for fixes: what verifies one, and which files one may touch. Only the settings file of the base
-//! branch has them, so a pull request never says what is run.
+//! Fixing: which runs fix and how a fix is delivered, by inputs; what verifies one and which files one may touch, by the
+//! settings file of the base branch alone, so a pull request never says what is run.
 
 use super::Globs;
+use secrecy::SecretString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 pub(super) const MINUTES: std::ops::RangeInclusive<u64> = 1..=60;
 pub(super) const DEFAULT_MINUTES: u64 = 10;
 
+/// The runs that fix findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FixMode {
+    #[default]
+    Off,
+    /// When somebody with write access asks.
+    OnRequest,
+    /// These, and every review whose consensus is not `approve`.
+    Auto,
+}
+
+/// The form in which a fix is delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FixDelivery {
+    /// One commit on the pull request's branch.
+    #[default]
+    Push,
+    /// A pull request onto that branch.
+    PullRequest,
+    /// A file; nothing is pushed.
+    Patch,
+}
+
+/// The settings of fixing.
+#[derive(Debug, Clone, Default)]
+pub struct FixChoice {
+    pub mode: FixMode,
+    pub delivery: FixDelivery,
+    /// Pushes, and does nothing else; `None`: the run's own token.
+    pub push_token: Option<SecretString>,
+    pub max_cycles: u32,
+    pub settings: FixSettings,
+}
+
+/// The repository's settings for fixes.
 #[derive(Debug, Clone)]
 pub struct FixSettings {
     /// Commands that a fix has to pass, each a program with its arguments. No shell reads them.

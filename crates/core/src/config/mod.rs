@@ -10,7 +10,7 @@ mod shape;
 pub mod shell;
 mod values;
 
-pub use fix::FixSettings;
+pub use fix::{FixChoice, FixDelivery, FixMode, FixSettings};
 pub use globs::Globs;
 pub use reviewers::{Focus, ReviewerChoice};
 pub use shape::Shape;
@@ -60,39 +60,6 @@ pub enum ReviewMode {
     Comment,
     /// Approves, requests changes, or comments.
     Decide,
-}
-
-/// The runs that fix findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FixMode {
-    #[default]
-    Off,
-    /// When somebody with write access asks.
-    OnRequest,
-    /// These, and every review whose consensus is not `approve`.
-    Auto,
-}
-
-/// The form in which a fix is delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FixDelivery {
-    /// One commit on the pull request's branch.
-    #[default]
-    Push,
-    /// A pull request onto that branch.
-    PullRequest,
-    /// A file; nothing is pushed.
-    Patch,
-}
-
-/// The settings of fixing.
-#[derive(Debug, Clone, Default)]
-pub struct FixChoice {
-    pub mode: FixMode,
-    pub delivery: FixDelivery,
-    /// Pushes, and does nothing else; `None`: the run's own token.
-    pub push_token: Option<SecretString>,
-    pub max_cycles: u32,
 }
 
 /// The rules that decide which findings are posted and which of them block.
@@ -181,7 +148,6 @@ pub struct Config {
     /// Changed files that are not reviewed, beside what programs write.
     pub ignore: Globs,
     pub instructions: Vec<Instruction>,
-    pub fix: FixSettings,
     pub fork_reviews: ForkReviews,
     pub review_mode: ReviewMode,
     pub fix: FixChoice,
