@@ -74,6 +74,30 @@ pub(crate) fn both<A, B>(a: Result<A, Failure>, b: Result<B, Failure>) -> Result
     }
 }
 
+/// The work of a host's sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    Review,
+    /// One session fixes, in a sidecar of its own.
+    Fix,
+}
+
+/// The time and the money of a run, which all its hosts share.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget {
+    pub started: Instant,
+    pub usage: Arc<RunUsage>,
+}
+
+impl Budget {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self {
+            started: clock.instant(),
+            usage: Arc::default(),
+        }
+    }
+}
+
 /// Everything that a review works with, besides GitHub.
 pub(crate) struct Host<'a> {
     pub setup: &'a Setup,
@@ -96,12 +120,12 @@ impl<'a> Host<'a> {
         setup: &'a Setup,
         config: Config,
         token: Option<&SecretString>,
+        (work, budget): (Work, Budget),
     ) -> Result<Self, Failure> {
         mask(&setup.actions, &config, token);
         let fence = Fence::new(random::hex(8)?);
-        let usage = Arc::<RunUsage>::default();
         let gateway = sidecar::gateway(setup);
-        let sessions = sidecar::sessions(&config, &gateway, &usage)?;
+        let sessions = sidecar::sessions(work, &config, &gateway, &budget.usage)?;
         let secrets = Secrets::new(&config, token, fence.nonce(), &sessions)?;
         setup.actions.hide(&secrets.redactor);
         Ok(Self {
@@ -113,8 +137,8 @@ impl<'a> Host<'a> {
             secrets,
             sessions,
             gateway,
-            started: setup.clock.instant(),
-            usage,
+            started: budget.started,
+            usage: budget.usage,
         })
     }
 
@@ -135,6 +159,14 @@ impl<'a> Host<'a> {
     /// Returns true if the run comes to a consensus, in which the open conversations of people count.
     pub(crate) fn weighs_conversations(&self) -> bool {
         self.is_panel() || self.config.review_mode == ReviewMode::Decide
+    }
+
+    /// The time and the money that other hosts of the run share with it.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget {
+            started: self.started,
+            usage: Arc::clone(&self.usage),
+        }
     }
 
     pub fn gateway(&self) -> Result<&Gateway, Failure> {

@@ -5,7 +5,7 @@ use crate::actions::Actions;
 use crate::gather::{head_records, pull_request};
 use crate::host::session::Session;
 use crate::host::sidecar::Running;
-use crate::host::{Failure, Job, Setup, admitted};
+use crate::host::{Budget, Failure, Job, Setup, admitted};
 use crate::run::exits;
 use reviewer_agent::gateway::SessionRoute;
 use reviewer_agent::opencode::Supervisor;
@@ -146,7 +146,9 @@ async fn examined(setup: &Setup, pr: &PrKey, asks_model: bool) -> u8 {
     };
     let dry_run = DryRun::default();
     let job =
-        admitted(setup, true).and_then(|admitted| Job::new(setup, &event, admitted, &dry_run));
+        admitted(setup, true).and_then(|admitted| {
+            Job::new(setup, &event, admitted, &dry_run, Budget::new(setup.clock))
+        });
     let job = match job {
         Ok(job) => job,
         Err(Failure(sentences)) => {

@@ -6,7 +6,7 @@ use crate::gather::change::Change;
 use crate::gather::local_change::{self, LocalChange};
 use crate::gather::{settings, web_guard};
 use crate::host::sidecar::Running;
-use crate::host::{Failure, Host, Setup, configured};
+use crate::host::{Budget, Failure, Host, Setup, Work, configured};
 use crate::run::collected::{self, Collected};
 use crate::run::draft::Draft;
 use crate::run::exits;
@@ -204,7 +204,8 @@ fn nothing(host: &Host<'_>, [merge_base, head]: [&CommitSha; 2], why: String) ->
 }
 
 async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, Failure> {
-    let mut host = Host::new(setup, configured(setup, true)?, None)?;
+    let work = (Work::Review, Budget::new(setup.clock));
+    let mut host = Host::new(setup, configured(setup, true)?, None, work)?;
     let base = order.base.as_deref();
     let (local, repository) = match local_change::take(&host, &order.directory, base).await? {
         ControlFlow::Continue(taken) => taken,

@@ -1,6 +1,6 @@
 //! A run for one pull request: who asked for it, how GitHub is reached, under which name and keys it writes.
 
-use super::{Failure, Host, Setup};
+use super::{Budget, Failure, Host, Setup, Work};
 use reviewer_core::config::Config;
 use reviewer_core::config::environment::Environment;
 use reviewer_core::domain::PrKey;
@@ -29,16 +29,39 @@ pub(crate) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// In a dry run, nothing is written to GitHub.
+    /// A run that reviews. In a dry run, nothing is written to GitHub.
     pub fn new(
         setup: &'a Setup,
         event: &'a Event,
         (config, token): (Config, SecretString),
         dry_run: &DryRun,
+        budget: Budget,
     ) -> Result<Self, Failure> {
+        let host = Host::new(setup, config, Some(&token), (Work::Review, budget))?;
+        Self::on(host, event, token, dry_run)
+    }
+
+    /// The same run, to fix: another sidecar, and secrets of its own.
+    pub(crate) fn fixing(&self, dry_run: &DryRun) -> Result<Self, Failure> {
+        let (setup, config) = (self.host.setup, self.host.config.clone());
+        let work = (Work::Fix, self.host.budget());
+        let host = Host::new(setup, config, Some(&self.token), work)?;
+        let job = Self::on(host, self.event, self.token.clone(), dry_run)?;
+        Ok(Self {
+            id: self.id.clone(),
+            receipt: self.receipt.clone(),
+            ..job
+        })
+    }
+
+    fn on(
+        host: Host<'a>,
+        event: &'a Event,
+        token: SecretString,
+        dry_run: &DryRun,
+    ) -> Result<Self, Failure> {
+        let (setup, config) = (host.setup, &host.config);
         let environment = &setup.environment;
-        let host = Host::new(setup, config, Some(&token))?;
-        let config = &host.config;
         let github = GitHub::new(
             &environment.api_url,
             &environment.graphql_url,

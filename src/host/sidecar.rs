@@ -1,23 +1,52 @@
 //! Starts the sidecar for a run, with the reviewer's tools and gateway as all that it can reach.
 
 use super::session::{Session, Sessions};
-use super::{Failure, Host, Setup};
+use super::{Failure, Host, Setup, Work};
+use anyhow::Context as _;
 use reviewer_agent::gateway::{Gateway, Limits};
 use reviewer_agent::opencode::{
     ModelEndpoint, Profile, Quota, SessionConfig, SessionName, Spec, Supervisor, ToolEndpoint,
     find_opencode, find_ripgrep, install_command, is_script, profile,
 };
 use reviewer_agent::tools::server::{Offer, ToolServer};
-use reviewer_agent::tools::{review_names, review_tools};
+use reviewer_agent::tools::{BoundTool, FixCalls, fix_names, fix_tools, review_names, review_tools};
 use reviewer_core::config::{Config, ReviewerChoice};
-use reviewer_core::context::brief;
+use reviewer_core::context::{brief, fix_brief};
 use reviewer_core::report::document::SandboxReport;
 use reviewer_core::review::usage::RunUsage;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The sessions of a run, one for each reviewer, in their order: `r1`, `r2`, …
+/// The sessions of a run: one for each reviewer, in their order, `r1`, `r2`, …; or the one that fixes, with the model of the first.
 pub(crate) fn sessions(
+    work: Work,
+    config: &Config,
+    gateway: &Result<Gateway, String>,
+    usage: &RunUsage,
+) -> anyhow::Result<Sessions> {
+    match work {
+        Work::Review => reviewing(config, gateway, usage),
+        Work::Fix => fixing(config, gateway, usage),
+    }
+}
+
+fn fixing(
+    config: &Config,
+    gateway: &Result<Gateway, String>,
+    usage: &RunUsage,
+) -> anyhow::Result<Sessions> {
+    let reviewer = config.reviewers.first().context("there is no reviewer")?;
+    let session = Session::new(
+        SessionName::Fix,
+        reviewer.clone(),
+        (Profile::Fixer, fix_names()),
+        usage.open(),
+        gateway,
+    )?;
+    Ok(Sessions::new(session, Vec::new(), None))
+}
+
+fn reviewing(
     config: &Config,
     gateway: &Result<Gateway, String>,
     usage: &RunUsage,
@@ -65,7 +94,26 @@ pub(crate) struct Running {
 
 impl Running {
     pub async fn start(host: &Host<'_>, snapshot: &Path) -> Result<Self, Failure> {
-        let tools = serve(host, snapshot).await?;
+        let examines = host.is_panel().then_some(snapshot);
+        let of = |session: &Session| review_tools(&session.desk, host.web.as_ref(), examines);
+        Self::start_with(host, snapshot, of).await
+    }
+
+    /// A sidecar for the one session that fixes.
+    pub(crate) async fn start_fixer(
+        host: &Host<'_>,
+        snapshot: &Path,
+        calls: &FixCalls,
+    ) -> Result<Self, Failure> {
+        Self::start_with(host, snapshot, |_| fix_tools(calls)).await
+    }
+
+    async fn start_with(
+        host: &Host<'_>,
+        snapshot: &Path,
+        tools: impl Fn(&Session) -> Vec<BoundTool>,
+    ) -> Result<Self, Failure> {
+        let tools = serve(host, tools).await?;
         let sidecar = start(host, &tools, snapshot).await?;
         Ok(Self {
             sidecar,
@@ -107,16 +155,15 @@ impl Running {
 }
 
 /// The loopback server with everything that the sidecar may use: the tools of each session, and the ways to the models.
-async fn serve(host: &Host<'_>, snapshot: &Path) -> Result<ToolServer, Failure> {
+async fn serve(
+    host: &Host<'_>,
+    tools: impl Fn(&Session) -> Vec<BoundTool>,
+) -> Result<ToolServer, Failure> {
     let offer = |session: &Session| Offer {
         session: session.name,
         bearer: session.secrets.bearer.clone(),
         redactor: Arc::clone(&host.secrets.redactor),
-        tools: review_tools(
-            &session.desk,
-            host.web.as_ref(),
-            host.is_panel().then_some(snapshot),
-        ),
+        tools: tools(session),
     };
     let all = std::iter::once(host.session()).chain(host.sessions().beside());
     let offers = all.map(offer).collect();
@@ -130,8 +177,13 @@ fn session_config<'s>(
     tools: &ToolServer,
 ) -> Result<SessionConfig<'s>, Failure> {
     let route = session.route()?;
-    let focus = host.is_panel().then_some(session.reviewer.focus);
-    let prompt = brief::system_prompt(&host.fence, focus, &session.name.prefix());
+    let prompt = match session.profile {
+        Profile::Reviewer => {
+            let focus = host.is_panel().then_some(session.reviewer.focus);
+            brief::system_prompt(&host.fence, focus, &session.name.prefix())
+        }
+        Profile::Fixer => fix_brief::system_prompt(&host.fence),
+    };
     Ok(SessionConfig {
         name: session.name,
         profile: session.profile,

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub enum Profile {
     /// Reads, and says what it found through the reviewer's tools. OpenCode's own web tools stay denied.
     Reviewer,
+    /// Reads, and asks the reviewer's tools for its edits. It writes nothing itself.
+    Fixer,
 }
 
 impl Profile {
@@ -21,6 +23,15 @@ impl Profile {
     pub fn agent(self) -> &'static str {
         match self {
             Self::Reviewer => "reviewer",
+            Self::Fixer => "fixer",
+        }
+    }
+
+    /// The agent's work in one sentence.
+    fn description(self) -> &'static str {
+        match self {
+            Self::Reviewer => "Reviews one pull request.",
+            Self::Fixer => "Fixes what a review of one pull request found.",
         }
     }
 
@@ -28,7 +39,7 @@ impl Profile {
     /// request would carry its long description, and the passes are the tasks.
     fn own(self) -> &'static [&'static str] {
         match self {
-            Self::Reviewer => &["read", "grep", "glob", "list"],
+            Self::Reviewer | Self::Fixer => &["read", "grep", "glob", "list"],
         }
     }
 
@@ -121,7 +132,7 @@ pub fn config(first: &SessionConfig<'_>, others: &[SessionConfig<'_>]) -> Value 
         let allowed = session.profile.tools(session.name, &session.tools.tools);
         let agent = json!({
             "mode": "primary",
-            "description": "Reviews one pull request.",
+            "description": session.profile.description(),
             "model": model_name(session, &sessions),
             "prompt": session.system_prompt,
             "permission": permissions(&allowed),

@@ -10,6 +10,8 @@ pub enum SessionName {
     Review(u8),
     /// The one of a panel in which a second reviewer checks fixes.
     FixCheck,
+    /// The one that fixes, alone in its sidecar.
+    Fix,
 }
 
 impl fmt::Display for SessionName {
@@ -17,6 +19,7 @@ impl fmt::Display for SessionName {
         match self {
             Self::Review(number) => write!(f, "r{number}"),
             Self::FixCheck => f.write_str("check"),
+            Self::Fix => f.write_str("fix"),
         }
     }
 }
@@ -26,7 +29,7 @@ impl SessionName {
     #[must_use]
     pub fn prefix(self) -> String {
         match self {
-            Self::Review(1) => String::new(),
+            Self::Review(1) | Self::Fix => String::new(),
             other => format!("{other}_"),
         }
     }
@@ -35,7 +38,7 @@ impl SessionName {
     #[must_use]
     pub fn agent(self, profile: Profile) -> String {
         match self {
-            Self::Review(1) => profile.agent().to_owned(),
+            Self::Review(1) | Self::Fix => profile.agent().to_owned(),
             other => format!("{}-{other}", profile.agent()),
         }
     }

@@ -4,6 +4,7 @@
 mod conversation;
 mod finding_verdict;
 mod fix_check;
+mod fixing;
 mod get_run_state;
 mod handler;
 mod pass_results;
@@ -17,6 +18,7 @@ mod tool;
 mod web_fetch;
 mod web_search;
 
+pub use fixing::{FixCall, FixCalls, fix_names, fix_tools};
 pub use get_run_state::thread_json;
 pub use tool::{Answer, BoundTool, Redaction, Tool, bind};
 

@@ -1,0 +1,44 @@
+//! `fix_edit`: replaces text of a file, for an issue.
+
+use super::{FixCall, FixCalls};
+use crate::tools::tool::{Redaction, Tool};
+use crate::tools::{arguments, schema};
+use futures_util::FutureExt as _;
+use futures_util::future;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    issue: String,
+    file: String,
+    /// Exact, and once in the file.
+    old: String,
+    new: String,
+    /// For a file that the pull request does not change: the line of it that the issue depends on.
+    quote: Option<String>,
+}
+
+pub(super) const TOOL: Tool<FixCalls> = Tool {
+    server: "fix",
+    name: "edit",
+    description: "Replaces text of a file.",
+    schema: schema::of::<Arguments>,
+    is_offered: |_| true,
+    // Its bytes are kept exactly; the gate refuses a secret instead of masking it.
+    redaction: Redaction::None,
+    call: |calls, given| {
+        let usage = "{issue: string, file: string, old: string, new: string, quote?: string}";
+        match arguments::<Arguments>(given, usage) {
+            Ok(given) => calls.send(FixCall::Edit {
+                issue: given.issue,
+                file: given.file,
+                old: given.old,
+                new: given.new,
+                quote: given.quote,
+            }),
+            Err(told) => future::ready(Err(told)).boxed(),
+        }
+    },
+};
