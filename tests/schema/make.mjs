@@ -47,6 +47,7 @@ function makeOpenApi(api) {
     "/rate_limit": ["get"],
     "/user": ["get"],
     [repository]: ["get"],
+    [`${repository}/pulls`]: ["get", "post"],
     [`${repository}/pulls/{pull_number}`]: ["get"],
     [`${repository}/pulls/{pull_number}/files`]: ["get"],
     [`${repository}/pulls/{pull_number}/commits`]: ["get"],
@@ -60,7 +61,8 @@ function makeOpenApi(api) {
     [`${repository}/pulls/comments/{comment_id}`]: ["get", "patch", "delete"],
     [`${repository}/pulls/comments/{comment_id}/reactions`]: ["post"],
     [`${repository}/issues/{issue_number}/comments`]: ["get", "post"],
-    [`${repository}/issues/{issue_number}/labels`]: ["get", "put"],
+    [`${repository}/issues/{issue_number}/labels`]: ["get", "post", "put"],
+    [`${repository}/issues/{issue_number}/labels/{name}`]: ["delete"],
     [`${repository}/issues/comments/{comment_id}`]: ["get", "patch", "delete"],
     [`${repository}/issues/comments/{comment_id}/reactions`]: ["post"],
     [`${repository}/check-runs`]: ["post"],
@@ -69,6 +71,8 @@ function makeOpenApi(api) {
     [`${repository}/commits/{ref}`]: ["get"],
     [`${repository}/compare/{basehead}`]: ["get"],
     [`${repository}/branches/{branch}`]: ["get"],
+    [`${repository}/rules/branches/{branch}`]: ["get"],
+    [`${repository}/git/refs`]: ["post"],
     [`${repository}/contents/{path}`]: ["get"],
     [`${repository}/languages`]: ["get"],
     [`${repository}/collaborators/{username}/permission`]: ["get"],
@@ -147,17 +151,23 @@ function makeGraphql(text, { parse, print, visit }) {
   const objects = new Set(
     `Query Mutation Repository RepositoryOwner PullRequest PullRequestConnection PageInfo RateLimit Node Actor Bot User
     Organization Mannequin EnterpriseUserAccount Team RequestedReviewer ReviewRequest ReviewRequestConnection Ref
-    GitObject Blob Commit PullRequestCommit PullRequestCommitConnection CommitHistoryConnection
+    GitObject Blob Tree Commit CommitConnection PullRequestCommit PullRequestCommitConnection CommitHistoryConnection
     CheckSuite CheckSuiteConnection CheckRun CheckRunConnection App Label LabelConnection
     PullRequestTimelineItemsConnection PullRequestTimelineItems HeadRefForcePushedEvent
     PullRequestReview PullRequestReviewConnection PullRequestReviewThread PullRequestReviewThreadConnection
     PullRequestReviewComment PullRequestReviewCommentConnection IssueComment IssueCommentConnection Comment Minimizable
     ResolveReviewThreadPayload ResolveReviewThreadInput UnresolveReviewThreadPayload UnresolveReviewThreadInput
     AddPullRequestReviewThreadReplyPayload AddPullRequestReviewThreadReplyInput MinimizeCommentPayload MinimizeCommentInput
-    MergeQueue MergeQueueEntry MergeQueueEntryConnection`
+    MergeQueue MergeQueueEntry MergeQueueEntryConnection CreateCommitOnBranchPayload`
       .split(/\s+/),
   );
-  const mutations = ["resolveReviewThread", "unresolveReviewThread", "addPullRequestReviewThreadReply", "minimizeComment"];
+  const mutations = [
+    "resolveReviewThread",
+    "unresolveReviewThread",
+    "addPullRequestReviewThreadReply",
+    "minimizeComment",
+    "createCommitOnBranch",
+  ];
   const document = visit(parse(text), { StringValue: (node) => (node.block ? null : undefined) });
   const definitions = new Map(document.definitions.map((definition) => [definition.name?.value, definition]));
   const named = (type) => (type.type ? named(type.type) : type.name.value);
@@ -211,6 +221,8 @@ function makeEvents(examples) {
     ["pull_request", "synchronize"],
     ["pull_request", "ready_for_review"],
     ["pull_request", "closed"],
+    ["pull_request", "labeled"],
+    ["pull_request", "unlabeled"],
     ["merge_group", "checks_requested"],
     ["pull_request_review", "submitted"],
     ["pull_request_review_comment", "created"],

@@ -9,6 +9,8 @@
 
 mod answers;
 mod discussion;
+mod publishing;
+mod pushing;
 mod reading;
 mod reviewing;
 

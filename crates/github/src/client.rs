@@ -5,14 +5,14 @@
 use super::dry_run::DryRun;
 use super::error::{self, ApiError, SetupError};
 use super::etag_cache::EtagCache;
-use super::exchange::{Answer, Call, Class, Endpoint, http_client, not_understood};
+use super::exchange::{Answer, Call, Class, Endpoint, bearer, http_client, not_understood};
 use super::pace::{BETWEEN_WRITES, Pace};
 use super::paging;
 use super::wire::GraphQlAnswer;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use reviewer_system::clock::Clock;
 use reviewer_text::redact::Redactor;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -36,6 +36,8 @@ const MOST_PAGES: usize = 400;
 pub struct GitHub {
     rest: Endpoint,
     graphql: Endpoint,
+    /// GraphQL with the token of input `push_token`, for the calls that ask for it.
+    pub(super) push: Option<Endpoint>,
     pub(super) clock: Clock,
     /// When the last write ended; held during a write, so that there is one at a time.
     pace: Mutex<Pace>,
@@ -56,18 +58,12 @@ impl GitHub {
         clock: Clock,
         network: &[(String, String)],
     ) -> Result<Self, SetupError> {
-        let graphic =
-            |token: &str| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
-        let header = format!("Bearer {}", token.expose_secret());
-        let bearer = HeaderValue::from_str(&header)
-            .ok()
-            .filter(|_| graphic(token.expose_secret()));
-        let mut bearer = bearer.ok_or(SetupError::Token)?;
-        bearer.set_sensitive(true);
+        let bearer = bearer(token).ok_or(SetupError::Token)?;
         let http = http_client(network)?;
         Ok(Self {
             rest: Endpoint::new("GITHUB_API_URL", api_url, &bearer, http.clone())?,
             graphql: Endpoint::new("GITHUB_GRAPHQL_URL", graphql_url, &bearer, http)?,
+            push: None,
             clock,
             pace: Mutex::new(Pace::new(clock.shortened(BETWEEN_WRITES))),
             patience: Mutex::new(PATIENCE),
@@ -79,10 +75,18 @@ impl GitHub {
     /// From now on no secret of the run is written.
     #[must_use]
     pub fn guarded(mut self, redactor: &Arc<Redactor>) -> Self {
-        for endpoint in [&mut self.rest, &mut self.graphql] {
+        let endpoints = [&mut self.rest, &mut self.graphql].into_iter();
+        for endpoint in endpoints.chain(&mut self.push) {
             endpoint.redactor = Arc::clone(redactor);
         }
         self
+    }
+
+    /// From now on commits are pushed with this token, and nothing else is done with it.
+    pub fn with_push_token(mut self, token: &SecretString) -> Result<Self, SetupError> {
+        let bearer = bearer(token).ok_or(SetupError::PushToken)?;
+        self.push = Some(self.graphql.with_bearer(&bearer));
+        Ok(self)
     }
 
     /// From now on nothing is written at all, and what would be is kept there.
@@ -90,6 +94,15 @@ impl GitHub {
     pub fn with_dry_run(mut self, dry_run: &DryRun) -> Self {
         self.dry_run = Some(dry_run.clone());
         self
+    }
+
+    pub(super) fn is_dry_run(&self) -> bool {
+        self.dry_run.is_some()
+    }
+
+    /// The last look at what is written.
+    pub(super) fn redactor(&self) -> &Redactor {
+        &self.rest.redactor
     }
 
     /// A call whose answer says nothing.
@@ -240,10 +253,10 @@ impl GitHub {
     }
 
     async fn attempt(&self, call: &Call) -> Result<Arc<Answer>, ApiError> {
-        let endpoint = if call.graphql {
-            &self.graphql
-        } else {
-            &self.rest
+        let endpoint = match &self.push {
+            Some(push) if call.pushes => push,
+            _ if call.graphql => &self.graphql,
+            _ => &self.rest,
         };
         let known = call
             .is_get()

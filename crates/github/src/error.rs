@@ -20,6 +20,10 @@ pub enum SetupError {
         "Input github_token holds characters that no token has; pass ${{{{ github.token }}}} or a token of your app."
     )]
     Token,
+    #[error(
+        "Input push_token holds characters that no token has; pass a token of your app or a fine-grained one."
+    )]
+    PushToken,
     #[error("{0}")]
     Proxy(#[from] ProxyError),
     #[error("No HTTP client could be made: {0}.")]
@@ -130,6 +134,12 @@ impl ApiError {
             }
             _ => false,
         }
+    }
+
+    /// True if the repository does not let GitHub Actions open pull requests, whatever the token's permissions.
+    #[must_use]
+    pub fn forbids_actions_pulls(&self) -> bool {
+        matches!(self, Self::Forbidden { message, .. } if message.contains("not permitted to create"))
     }
 
     /// A write that failed so may have been applied all the same: look before writing again.
@@ -283,6 +293,11 @@ fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 
+/// GitHub's words for a timeout or a fault of its own: they refuse nothing, and what was asked for may have happened.
+fn is_accident(message: &str) -> bool {
+    message.starts_with("Something went wrong while executing your query")
+}
+
 /// The errors of a GraphQL answer, which comes with status 200. GitHub may call a limit exhausted before nothing
 /// remains of it; a secondary one has nothing to do with the reset.
 pub(super) fn graphql_error(
@@ -295,7 +310,13 @@ pub(super) fn graphql_error(
         .iter()
         .find(|(kind, message)| kind == wire::RATE_LIMITED || speaks_of_limit(message));
     let Some((_, message)) = limit else {
-        return ApiError::GraphQl { call, errors };
+        return match errors.iter().find(|(_, message)| is_accident(message)) {
+            Some((_, message)) => ApiError::Decode {
+                call,
+                problem: message.trim_end_matches('.').to_owned(),
+            },
+            None => ApiError::GraphQl { call, errors },
+        };
     };
     let secondary = message.to_ascii_lowercase().contains(SECONDARY);
     ApiError::RateLimited {
@@ -456,5 +477,22 @@ mod tests {
         };
         assert!(judged("FORBIDDEN").is_permission());
         assert_eq!(wait_of(&judged("RATE_LIMITED")), Some(60));
+    }
+
+    #[test]
+    fn an_accident_of_githubs_is_no_refusal() {
+        let said = "Something went wrong while executing your query. This may be the result of a timeout, or it could be a GitHub bug.";
+        let errors = vec![(String::new(), said.to_owned())];
+        let error = graphql_error("push", errors, &HeaderMap::new(), NOW);
+        assert!(error.may_have_happened() && !error.is_refusal(), "{error}");
+    }
+
+    #[test]
+    fn a_setting_that_keeps_actions_from_opening_pull_requests_is_known_by_its_words() {
+        let words = "GitHub Actions is not permitted to create or approve pull requests.";
+        let body = format!(r#"{{"message":"{words}"}}"#);
+        assert!(judged(403, &[], &body).forbids_actions_pulls());
+        let other = r#"{"message":"Resource not accessible by integration"}"#;
+        assert!(!judged(403, &[], other).forbids_actions_pulls());
     }
 }

@@ -11,6 +11,7 @@ use octocrab::{AuthState, Octocrab, OctocrabBuilder};
 use reqwest::Url;
 use reviewer_system::outbound;
 use reviewer_text::redact::Redactor;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(super) struct Endpoint {
     client: Octocrab,
+    http: reqwest::Client,
+    origin: http::Uri,
     pub(super) prefix: String,
     /// The last look at what is written.
     pub(super) redactor: Arc<Redactor>,
@@ -36,6 +39,8 @@ pub(super) struct Call {
     pub(super) route: String,
     pub(super) body: Option<Value>,
     pub(super) graphql: bool,
+    /// Made with the token of input `push_token`, where there is one.
+    pub(super) pushes: bool,
     pub(super) class: Class,
     pub(super) hint: &'static str,
 }
@@ -60,6 +65,7 @@ impl Call {
             route,
             body: None,
             graphql: false,
+            pushes: false,
             class: Class::Read,
             hint,
         }
@@ -112,6 +118,14 @@ impl Call {
         }
     }
 
+    /// The one mutation that the other token is for.
+    pub(super) fn push(name: &'static str, query: &str, variables: &Value) -> Self {
+        Self {
+            pushes: true,
+            ..Self::mutation(name, query, variables)
+        }
+    }
+
     pub(super) fn is_get(&self) -> bool {
         self.method == Method::GET
     }
@@ -160,6 +174,27 @@ pub(super) fn http_client(network: &[(String, String)]) -> Result<reqwest::Clien
         .map_err(|problem| SetupError::Client(causes(&problem)))
 }
 
+/// The header of a token; `None` for characters that no token has.
+pub(super) fn bearer(token: &SecretString) -> Option<HeaderValue> {
+    let token = token.expose_secret();
+    let graphic = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+    let mut header = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
+    header.set_sensitive(true);
+    graphic.then_some(header)
+}
+
+/// Layer by layer, as `build_with_reqwest` would add a user agent of octocrab's beside the reviewer's.
+fn octocrab(http: reqwest::Client, origin: http::Uri, bearer: &HeaderValue) -> Octocrab {
+    let authorization = AuthHeaderLayer::new(Some(bearer.clone()), origin.clone(), origin.clone());
+    let Ok(client) = OctocrabBuilder::new_empty()
+        .with_service(ReqwestConnector::new(http))
+        .with_layer(&BaseUriLayer::new(origin))
+        .with_layer(&authorization)
+        .with_auth(AuthState::None)
+        .build();
+    client
+}
+
 impl Endpoint {
     pub(super) fn new(
         variable: &'static str,
@@ -189,23 +224,24 @@ impl Endpoint {
             .ascii_serialization()
             .parse()
             .map_err(|_| bad)?;
-        // Layer by layer, as `build_with_reqwest` would add a user agent of octocrab's beside the reviewer's.
-        let Ok(client) = OctocrabBuilder::new_empty()
-            .with_service(ReqwestConnector::new(http))
-            .with_layer(&BaseUriLayer::new(origin.clone()))
-            .with_layer(&AuthHeaderLayer::new(
-                Some(bearer.clone()),
-                origin.clone(),
-                origin,
-            ))
-            .with_auth(AuthState::None)
-            .build();
-        let prefix = url.path().trim_end_matches('/').to_owned();
         Ok(Self {
-            client,
-            prefix,
+            client: octocrab(http.clone(), origin.clone(), bearer),
+            http,
+            origin,
+            prefix: url.path().trim_end_matches('/').to_owned(),
             redactor: Arc::new(Redactor::new(&[])),
         })
+    }
+
+    /// The same interface for another token.
+    pub(super) fn with_bearer(&self, bearer: &HeaderValue) -> Self {
+        Self {
+            client: octocrab(self.http.clone(), self.origin.clone(), bearer),
+            http: self.http.clone(),
+            origin: self.origin.clone(),
+            prefix: self.prefix.clone(),
+            redactor: Arc::clone(&self.redactor),
+        }
     }
 
     /// `known`: GitHub's mark of an answer that need not be given again.

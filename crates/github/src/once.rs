@@ -226,7 +226,7 @@ impl GitHub {
 }
 
 /// Returns the part that tells the reviewer's text from every other: its block, which holds a signature or random ids.
-fn mark(body: &str) -> &str {
+pub(super) fn mark(body: &str) -> &str {
     let block = body.rfind("<!-- rmcoc:").map_or(body, |at| &body[at..]);
     block.trim()
 }

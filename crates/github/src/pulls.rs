@@ -9,6 +9,7 @@ use serde_json::json;
 
 /// The pull request as it is now; an event's payload is older.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "as GitHub tells them")]
 pub struct PullRequest {
     pub number: u64,
     pub title: String,
@@ -26,6 +27,8 @@ pub struct PullRequest {
     pub base_sha: CommitSha,
     pub base_ref: String,
     pub from_fork: bool,
+    /// People with write access to the base may push to a fork's branch. The reviewer never does.
+    pub maintainer_can_modify: bool,
     pub html_url: String,
     /// The number of changed files; GitHub lists at most 3000 of them.
     pub changed_files: Option<u64>,
@@ -85,6 +88,7 @@ pub struct CommitInfo {
     pub message: String,
     /// `None` where no account has the author's address.
     pub author: Option<Login>,
+    pub parents: Vec<CommitSha>,
 }
 
 /// The access level of an account in a repository.
@@ -279,6 +283,7 @@ fn domain_pull_request(
         base_ref: wire.base.name.unwrap_or_default(),
         // A head whose repository is gone was a fork's.
         from_fork: ids.0.is_none() || ids.0 != ids.1,
+        maintainer_can_modify: wire.maintainer_can_modify.unwrap_or(false),
         html_url: wire.html_url.unwrap_or_default(),
         changed_files: wire.changed_files,
         changed_lines: wire.additions.zip(wire.deletions).map(|(a, d)| a + d),
@@ -298,7 +303,11 @@ fn domain_file(wire: wire::ChangedFile) -> ChangedFile {
 }
 
 fn domain_commit(name: &'static str, wire: wire::Commit) -> Result<CommitInfo, ApiError> {
+    let parents = wire.parents.iter();
     Ok(CommitInfo {
+        parents: parents
+            .map(|parent| commit_sha(name, &parent.sha))
+            .collect::<Result<_, _>>()?,
         sha: commit_sha(name, &wire.sha)?,
         message: wire
             .detail

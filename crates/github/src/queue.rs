@@ -4,7 +4,7 @@ use super::client::GitHub;
 use super::error::ApiError;
 use super::exchange::Call;
 use super::wire;
-use reviewer_core::domain::{CommitSha, HeadPull, QueueEntry, RepoName};
+use reviewer_core::domain::{CommitSha, HeadPull, PrKey, QueueEntry, RepoName};
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -36,7 +36,21 @@ const QUEUE: &str = "query($owner: String!, $name: String!, $branch: String!) {
   }
 }";
 
+const QUEUED: &str = "query($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) { pullRequest(number: $number) { isInMergeQueue } }
+}";
+
 impl GitHub {
+    /// True while the pull request waits in a merge queue: GitHub takes no push to its branch then.
+    pub async fn is_queued(&self, key: &PrKey) -> Result<bool, ApiError> {
+        let variables =
+            json!({ "owner": key.repo.owner(), "name": key.repo.name(), "number": key.number });
+        let call = Call::query("ask whether the pull request is queued", QUEUED, &variables);
+        let data: wire::QueuedData = self.graphql(call).await?;
+        let pull = data.repository.and_then(|one| one.pull_request);
+        Ok(pull.and_then(|pull| pull.is_in_merge_queue) == Some(true))
+    }
+
     /// The pull requests of a commit, and those with these numbers, whatever their state.
     pub async fn pulls_of(
         &self,

@@ -2,6 +2,7 @@
 //! how often, and what came of it.
 
 mod lists;
+mod publishing;
 mod shapes;
 
 use super::*;

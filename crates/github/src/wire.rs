@@ -7,6 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+mod publishing;
+pub(crate) use publishing::*;
+
 #[derive(Debug, Deserialize)]
 pub(crate) struct User {
     pub login: String,
@@ -65,6 +68,7 @@ pub struct PullRequest {
     pub additions: Option<u64>,
     pub deletions: Option<u64>,
     pub review_comments: Option<u64>,
+    pub maintainer_can_modify: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -85,6 +89,13 @@ pub(crate) struct Commit {
     #[serde(rename = "commit")]
     pub detail: Option<CommitDetail>,
     pub author: Option<User>,
+    #[serde(default, deserialize_with = "null_is_empty")]
+    pub parents: Vec<Parent>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Parent {
+    pub sha: String,
 }
 
 #[derive(Debug, Deserialize)]

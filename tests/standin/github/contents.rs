@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use data_encoding::BASE64;
 use serde_json::json;
 
-use super::diff;
 use super::reply::{Reply, Request};
 use super::state::State;
+use super::{diff, stacked};
 
 /// By the endings of the examples; GitHub knows more.
 const LANGUAGES: [(&str, &str); 2] = [(".ts", "TypeScript"), (".rs", "Rust")];
@@ -86,10 +86,11 @@ pub fn branch(state: &State, name: &str) -> Reply {
     };
     let url = format!("{}/branches/{name}", state.api_url());
     let html = format!("{}/tree/{name}", state.web_url());
+    let (protected, protection) = stacked::protection(state, name);
     Reply::json(
         200,
         &json!({
-            "name": name, "commit": commit, "protected": false, "protection": { "enabled": false },
+            "name": name, "commit": commit, "protected": protected, "protection": protection,
             "protection_url": format!("{url}/protection"), "_links": { "self": url, "html": html },
         }),
     )

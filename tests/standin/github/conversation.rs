@@ -13,7 +13,8 @@ pub fn answer(state: &mut State, identity: &Identity, request: &Request, tail: &
     match (request.method.as_str(), tail) {
         (_, ["comments", id]) => one_comment(state, request, number(id)),
         (_, [pull, "comments"]) => comments(state, identity, request, number(pull)),
-        (_, [pull, "labels"]) => labels(state, request, number(pull)),
+        (_, [pull, "labels"]) => labels(state, identity, request, number(pull)),
+        ("DELETE", [pull, "labels", name]) => remove_label(state, identity, number(pull), name),
         _ => Reply::not_found(),
     }
 }
@@ -43,22 +44,83 @@ fn one_comment(state: &mut State, request: &Request, id: u64) -> Reply {
     Reply::json(200, &state.issue_comment_json(&state.issue_comments[index]))
 }
 
-/// All labels at once are what a client may set.
-fn labels(state: &mut State, request: &Request, number: u64) -> Reply {
-    let Some(pull) = state.pulls.get_mut(&number) else {
+/// GitHub takes no longer name of a label.
+const LABEL_CHARACTERS: usize = 50;
+
+/// A client sets all labels at once, or some beside those that are there. Names that nobody has used become labels.
+fn labels(state: &mut State, identity: &Identity, request: &Request, number: u64) -> Reply {
+    let Some(pull) = state.pulls.get(&number) else {
         return Reply::not_found();
     };
-    if request.method == Method::PUT {
+    let replaces = request.method == Method::PUT;
+    if replaces || request.method == Method::POST {
         let given = request.body.get("labels").unwrap_or(&request.body);
         let names = given.as_array().into_iter().flatten();
-        let names = names.filter_map(|name| name.as_str().map(str::to_owned));
-        pull.labels = names.collect();
+        let names: Vec<&str> = names.filter_map(Value::as_str).collect();
+        if names
+            .iter()
+            .any(|name| name.chars().count() > LABEL_CHARACTERS)
+        {
+            let error = json!([{ "resource": "Label", "field": "name", "code": "invalid" }]);
+            return Reply::invalid(&error);
+        }
+        let before = pull.labels.clone();
+        let kept = if replaces { Vec::new() } else { before.clone() };
+        let (mut after, mut added) = (kept, Vec::new());
+        for name in names {
+            if !has(&after, name) {
+                after.push(name.to_owned());
+                added.extend((!has(&before, name)).then_some(name));
+            }
+        }
+        for name in added {
+            state.repository.labels.insert(name.to_owned());
+            state.acted(identity, "labeled", number, Some(name));
+        }
+        for name in before.iter().filter(|name| !has(&after, name)) {
+            state.acted(identity, "unlabeled", number, Some(name));
+        }
+        set_labels(state, number, after);
         let json = request.body.clone();
         state.writes.push(Write::Labels { pull: number, json });
     }
+    shown_labels(state, number)
+}
+
+/// Names of labels have no case.
+fn has(labels: &[String], name: &str) -> bool {
+    labels.iter().any(|label| label.eq_ignore_ascii_case(name))
+}
+
+fn set_labels(state: &mut State, number: u64, labels: Vec<String>) {
+    state.tick();
+    if let Some(pull) = state.pulls.get_mut(&number) {
+        pull.labels = labels;
+    }
+}
+
+fn shown_labels(state: &State, number: u64) -> Reply {
     let labels = state.pulls[&number].labels.iter();
     let labels: Vec<Value> = labels.map(|name| state.label_json(name)).collect();
     Reply::json(200, &json!(labels))
+}
+
+fn remove_label(state: &mut State, identity: &Identity, number: u64, name: &str) -> Reply {
+    let Some(pull) = state.pulls.get(&number) else {
+        return Reply::not_found();
+    };
+    let mut labels = pull.labels.clone();
+    if !has(&labels, name) {
+        return Reply::error(404, "Label does not exist");
+    }
+    labels.retain(|label| !label.eq_ignore_ascii_case(name));
+    set_labels(state, number, labels);
+    state.acted(identity, "unlabeled", number, Some(name));
+    let name = name.to_owned();
+    state
+        .writes
+        .push(Write::LabelRemoved { pull: number, name });
+    shown_labels(state, number)
 }
 
 fn comments(state: &mut State, identity: &Identity, request: &Request, pull: u64) -> Reply {

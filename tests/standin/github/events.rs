@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::GitHub;
+use super::pushing::Happening;
 use super::state::{QueueEntry, State};
 
 /// (event, action, the official example)
@@ -32,6 +33,16 @@ const EXAMPLES: &[(&str, Option<&str>, &str)] = &[
         "pull_request",
         Some("closed"),
         include_str!("../../fixtures/events/pull_request.closed.json"),
+    ),
+    (
+        "pull_request",
+        Some("labeled"),
+        include_str!("../../fixtures/events/pull_request.labeled.json"),
+    ),
+    (
+        "pull_request",
+        Some("unlabeled"),
+        include_str!("../../fixtures/events/pull_request.unlabeled.json"),
     ),
     (
         "pull_request_review",
@@ -97,6 +108,26 @@ pub fn event(name: &str, action: Option<&str>, github: &GitHub, pull: u64) -> Va
 pub fn synchronize_event(github: &GitHub, pull: u64, before: &str) -> Value {
     let mut payload = event("pull_request", Some("synchronize"), github, pull);
     payload["before"] = json!(before);
+    payload
+}
+
+/// The event of something that a token did. The workflow hears it only if it `starts` one.
+pub fn happened_event(github: &GitHub, happening: &Happening) -> Value {
+    let Some(pull) = happening.pull else {
+        let (before, after) = (&happening.before, &happening.after);
+        return push_event(github, &happening.actor, &happening.branch, before, after);
+    };
+    let mut payload = event(happening.event, happening.action, github, pull);
+    github.with(|state| {
+        payload["sender"] = state.user_json(&happening.actor);
+        if let Some(name) = &happening.label {
+            fill(&mut payload, "label", &state.label_json(name));
+        }
+    });
+    if happening.action == Some("synchronize") {
+        payload["before"] = json!(happening.before);
+        payload["after"] = json!(happening.after);
+    }
     payload
 }
 

@@ -153,9 +153,23 @@ impl Git {
         at: u64,
         changes: &[Change],
     ) -> String {
+        let people = ["dev <dev@example.com>"; 2];
+        self.commit_by(people, branch, parents, message, at, changes)
+    }
+
+    /// The same by this author and this committer.
+    pub fn commit_by(
+        &self,
+        [author, committer]: [&str; 2],
+        branch: &str,
+        parents: &[&str],
+        message: &str,
+        at: u64,
+        changes: &[Change],
+    ) -> String {
         let mut script = format!(
-            "commit refs/heads/{branch}\nmark :1\nauthor dev <dev@example.com> {at} +0000\n\
-             committer dev <dev@example.com> {at} +0000\ndata {}\n{message}\n",
+            "commit refs/heads/{branch}\nmark :1\nauthor {author} {at} +0000\n\
+             committer {committer} {at} +0000\ndata {}\n{message}\n",
             message.len()
         )
         .into_bytes();

@@ -102,14 +102,73 @@ fn commit<'c>(context: &'c Context, sha: &str) -> Node<'c> {
         .borrow()
         .commit_json(sha)
         .map(|commit| commit["commit"]["message"].clone());
+    let tree = context
+        .state
+        .borrow()
+        .git
+        .must(&["rev-parse", &format!("{sha}^{{tree}}")]);
+    let fields = vec![("id", format!("T_{tree}").into()), ("oid", tree.into())];
+    let tree = Node::object(context, "Tree", fields);
     let fields = vec![
         ("id", format!("C_{sha}").into()),
         ("oid", sha.into()),
+        ("tree", tree),
+        (
+            "parents",
+            ancestors(context, "CommitConnection", "parents", sha),
+        ),
+        (
+            "history",
+            ancestors(context, "CommitHistoryConnection", "history", sha),
+        ),
         ("message", message.unwrap_or_default().into()),
         ("checkSuites", check_suites(context, sha)),
         ("associatedPullRequests", pulls_of(context, sha)),
     ];
     Node::object(context, "Commit", fields)
+}
+
+/// The parents of a commit, or the commit and everything before it, as far as anybody asks. Made when it is asked for:
+/// each of them has ancestors, too.
+fn ancestors<'c>(
+    context: &'c Context,
+    typename: &'static str,
+    name: &'static str,
+    sha: &str,
+) -> Node<'c> {
+    let sha = sha.to_owned();
+    Node::lazy(move |arguments| {
+        let list = match name {
+            "parents" => ["rev-parse", &format!("{sha}^@")]
+                .map(str::to_owned)
+                .to_vec(),
+            _ => ["rev-list", "--max-count=100", &sha]
+                .map(str::to_owned)
+                .to_vec(),
+        };
+        let list: Vec<&str> = list.iter().map(String::as_str).collect();
+        let list = context.state.borrow().git.ask(&list).unwrap_or_default();
+        let nodes = list.lines().map(|sha| commit(context, sha));
+        match connection(context, typename, name, nodes.collect()) {
+            Node::Lazy(make) => make(arguments),
+            other => Ok(other),
+        }
+    })
+}
+
+/// A branch, if it is there.
+pub fn branch_node<'c>(context: &'c Context, branch: &str) -> Node<'c> {
+    let head = context.state.borrow().branch_head(branch);
+    let Some(head) = head else {
+        return Node::null();
+    };
+    let fields = vec![
+        ("id", format!("REF_{branch}").into()),
+        ("name", branch.into()),
+        ("prefix", "refs/heads/".into()),
+        ("target", commit(context, &head)),
+    ];
+    Node::object(context, "Ref", fields)
 }
 
 /// One suite holds everything that was checked on a commit.

@@ -22,11 +22,13 @@ mod nodes;
 mod openapi;
 mod people;
 mod planting;
+pub mod pushing;
 mod queue;
 mod reply;
 mod rest;
 mod reviews;
 mod shapes;
+mod stacked;
 pub mod state;
 mod writes;
 
@@ -40,7 +42,7 @@ use tokio::sync::oneshot;
 pub use faults::{Act, Fault, Rule};
 pub use git::Change;
 pub use openapi::response_errors;
-pub use state::{CheckRun, Identity, State};
+pub use state::{CheckRun, Identity, Protection, State};
 pub use writes::Write;
 
 /// One GitHub with one repository. Dropping it stops the server; `finish` also judges the scenario.

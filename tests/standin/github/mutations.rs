@@ -1,11 +1,14 @@
-//! The four mutations: what GraphQL changes. Separate from `nodes`, because these are writes that a test must consume.
+//! The mutations: what GraphQL changes. Separate from `nodes`, because these are writes that a test must consume.
 
 use apollo_compiler::resolvers::FieldError;
 use apollo_compiler::response::{JsonMap, JsonValue};
-use serde_json::json;
+use data_encoding::BASE64;
+use serde_json::{Value, json};
 
 use super::graphql::{Context, Node};
+use super::history_nodes::{branch_node, object_by_oid};
 use super::nodes::{Made, no_node, review_comment, review_thread};
+use super::pushing::Wanted;
 use super::reply::{BODY_CHARACTERS, FORBIDDEN, TOO_LONG};
 use super::writes::Write;
 
@@ -26,6 +29,10 @@ pub fn fields(context: &Context) -> Vec<(&'static str, Node<'_>)> {
         (
             "minimizeComment",
             Node::lazy(|arguments| minimize(context, arguments)),
+        ),
+        (
+            "createCommitOnBranch",
+            Node::lazy(|arguments| create_commit(context, arguments)),
         ),
     ]
 }
@@ -123,6 +130,71 @@ fn add_reply<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
     Ok(payload(
         context,
         "AddPullRequestReviewThreadReplyPayload",
+        arguments,
+        fields,
+    ))
+}
+
+fn create_commit<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
+    let input = arguments.get("input").cloned().unwrap_or_default();
+    let given: Value = serde_json::to_value(&input).unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let name = text(&given["branch"]["repositoryNameWithOwner"]);
+    if context.state.borrow().repository.full_name != name {
+        let message = format!("Could not resolve to a Repository with the name '{name}'.");
+        return Err(context.error("NOT_FOUND", message));
+    }
+    if !context.identity.may("contents:write") {
+        return Err(context.error("FORBIDDEN", context.identity.refusal()));
+    }
+    let files = |kind: &str| {
+        let files = given["fileChanges"][kind].as_array();
+        files.cloned().unwrap_or_default()
+    };
+    let mut additions = Vec::new();
+    for file in files("additions") {
+        // The schema knows only that it is a scalar.
+        let Ok(bytes) = BASE64.decode(text(&file["contents"]).as_bytes()) else {
+            let mut state = context.state.borrow_mut();
+            state.violations.push("contents that are no base64".into());
+            return Err(context.error("UNPROCESSABLE", "contents is no base64"));
+        };
+        additions.push((text(&file["path"]), bytes));
+    }
+    let (headline, body) = (
+        text(&given["message"]["headline"]),
+        &given["message"]["body"],
+    );
+    let body = body.as_str().filter(|body| !body.is_empty());
+    let branch = text(&given["branch"]["branchName"]);
+    let wanted = Wanted {
+        branch: &branch,
+        expected_head: &text(&given["expectedHeadOid"]),
+        message: body.map_or(headline.clone(), |body| format!("{headline}\n\n{body}")),
+        additions,
+        deletions: files("deletions")
+            .iter()
+            .map(|file| text(&file["path"]))
+            .collect(),
+    };
+    let made = context
+        .state
+        .borrow_mut()
+        .commit_on_branch(&context.identity, &wanted);
+    let sha = made.map_err(|(kind, message)| context.error(kind, message))?;
+    context.state.borrow_mut().writes.push(Write::Commit {
+        branch: branch.clone(),
+        sha: sha.clone(),
+        by: context.identity.login.clone(),
+        json: given.clone(),
+    });
+    let fields = vec![
+        ("commit", object_by_oid(context, &sha)),
+        ("ref", branch_node(context, &branch)),
+    ];
+    Ok(payload(
+        context,
+        "CreateCommitOnBranchPayload",
         arguments,
         fields,
     ))

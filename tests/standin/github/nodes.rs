@@ -5,11 +5,11 @@ use apollo_compiler::resolvers::{FieldError, ObjectValue};
 use apollo_compiler::response::{JsonMap, JsonValue};
 
 use super::graphql::{Context, Node, as_root, connection};
-use super::history_nodes::{commits, object_by_name, timeline};
+use super::history_nodes::{branch_node, commits, object_by_name, timeline};
 use super::mutations;
 use super::queue::merge_queue;
 use super::shapes::user_id;
-use super::state::{PullRequest, Review, ReviewComment, Thread};
+use super::state::{PullRequest, QueueEntry, Review, ReviewComment, Thread};
 
 pub type Made<'c> = Result<Node<'c>, FieldError>;
 
@@ -90,6 +90,14 @@ fn repository<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
             Node::lazy(|arguments| pull_by_number(context, arguments)),
         ),
         (
+            "ref",
+            Node::lazy(|arguments| {
+                let name = text(arguments, "qualifiedName");
+                let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+                Ok(branch_node(context, branch))
+            }),
+        ),
+        (
             "mergeQueue",
             Node::lazy(|arguments| Ok(merge_queue(context, arguments))),
         ),
@@ -117,6 +125,8 @@ fn pull_by_number<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
 
 pub fn pull_request<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
     let number = pull.number;
+    let queued = |queue: &[QueueEntry]| queue.iter().any(|entry| entry.pull == number);
+    let queued = queued(&context.state.borrow().queue);
     let fields = vec![
         ("id", format!("PR_{}", pull.id).into()),
         ("number", number.into()),
@@ -130,6 +140,9 @@ pub fn pull_request<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
         ("baseRefOid", pull.base.sha.clone().into()),
         ("baseRefName", pull.base.branch.clone().into()),
         ("author", actor(context, Some(&pull.author))),
+        ("isInMergeQueue", queued.into()),
+        ("maintainerCanModify", pull.maintainer_can_modify.into()),
+        ("locked", pull.locked.into()),
         ("commits", commits(context, pull)),
         ("timelineItems", timeline(context, pull)),
         ("reviews", reviews(context, number)),

@@ -22,43 +22,7 @@ impl GitHub {
 
     /// Opens a pull request between two branches that exist. Its other fields can be changed through `pull`.
     pub fn open_pull(&self, author: &str, head: &str, base: &str) -> u64 {
-        self.with(|state| {
-            let sha = |branch: &str| state.git.commit_of(branch).expect("the branch exists");
-            let (head_sha, base_sha) = (sha(head), sha(base));
-            let number = state.pulls.keys().max().map_or(1, |last| last + 1);
-            let repository = HeadRepository {
-                full_name: state.repository.full_name.clone(),
-                id: state.repository.id,
-                fork: false,
-            };
-            let (id, created_at) = (state.next_id(), state.tick());
-            let pull = PullRequest {
-                number,
-                id,
-                title: format!("Merge {head}"),
-                body: None,
-                draft: false,
-                state: "open".into(),
-                author: author.into(),
-                labels: Vec::new(),
-                head: Head {
-                    branch: head.into(),
-                    sha: head_sha,
-                    repository: Some(repository),
-                },
-                base: Base {
-                    branch: base.into(),
-                    sha: base_sha,
-                },
-                requested_reviewers: Vec::new(),
-                requested_teams: Vec::new(),
-                replaced_heads: Vec::new(),
-                created_at,
-            };
-            state.point_pull_ref(&pull);
-            state.pulls.insert(number, pull);
-            number
-        })
+        self.with(|state| state.open_pull(author, head, base))
     }
 
     /// Looks at or changes one pull request.
@@ -140,6 +104,47 @@ impl GitHub {
 }
 
 impl State {
+    /// Opens a pull request between two branches that exist.
+    pub fn open_pull(&mut self, author: &str, head: &str, base: &str) -> u64 {
+        let sha = |branch: &str| self.git.commit_of(branch).expect("the branch exists");
+        let (head_sha, base_sha) = (sha(head), sha(base));
+        let number = self.pulls.keys().max().map_or(1, |last| last + 1);
+        let repository = HeadRepository {
+            full_name: self.repository.full_name.clone(),
+            id: self.repository.id,
+            fork: false,
+        };
+        let (id, created_at) = (self.next_id(), self.tick());
+        let pull = PullRequest {
+            number,
+            id,
+            title: format!("Merge {head}"),
+            body: None,
+            draft: false,
+            state: "open".into(),
+            locked: false,
+            author: author.into(),
+            labels: Vec::new(),
+            maintainer_can_modify: false,
+            head: Head {
+                branch: head.into(),
+                sha: head_sha,
+                repository: Some(repository),
+            },
+            base: Base {
+                branch: base.into(),
+                sha: base_sha,
+            },
+            requested_reviewers: Vec::new(),
+            requested_teams: Vec::new(),
+            replaced_heads: Vec::new(),
+            created_at,
+        };
+        self.point_pull_ref(&pull);
+        self.pulls.insert(number, pull);
+        number
+    }
+
     pub fn push(&mut self, number: u64, head: &str) {
         let pull = self
             .pulls

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::reply::{BODY_CHARACTERS, FORBIDDEN, Reply, Request, TOO_LONG, page};
 use super::state::{Identity, PullRequest, Reaction, ReviewComment, State};
 use super::writes::Write;
-use super::{checks, contents, conversation, reviews};
+use super::{checks, contents, conversation, reviews, stacked};
 
 /// GitHub lists no more than these.
 const MOST_FILES: usize = 3_000;
@@ -25,7 +25,11 @@ pub fn missing_permission(state: &State, identity: &Identity, request: &Request)
     let scope = match segments.as_slice() {
         ["pulls" | "issues", ..] => "pull-requests",
         ["check-runs", ..] | ["commits", _, "check-runs"] => "checks",
-        ["compare" | "contents" | "branches" | "languages", ..] | ["commits", _] => "contents",
+        [
+            "compare" | "contents" | "branches" | "languages" | "git",
+            ..,
+        ]
+        | ["commits", _] => "contents",
         _ => return None,
     };
     let reads = request.method == Method::GET;
@@ -42,6 +46,10 @@ pub fn answer(state: &mut State, identity: &Identity, request: &Request) -> Repl
         // The token of a workflow is nobody's.
         ("GET", []) if segments == ["user"] => Reply::error(403, FORBIDDEN),
         ("GET", []) => Reply::json(200, &state.repository_json()),
+        ("GET", ["pulls"]) => stacked::pulls(state, request),
+        ("POST", ["pulls"]) => stacked::open(state, identity, request),
+        ("POST", ["git", "refs"]) => stacked::create_ref(state, identity, request),
+        ("GET", ["rules", "branches", branch]) => stacked::rules(state, request, branch),
         (_, ["pulls", "comments", id, tail @ ..]) => {
             one_comment(state, identity, request, number(id), tail)
         }

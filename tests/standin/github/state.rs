@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use super::faults::Rule;
 use super::git::Git;
+use super::pushing::Happening;
+use super::reply::FORBIDDEN;
 use super::writes::Write;
 
 #[derive(Debug)]
@@ -30,6 +32,7 @@ pub struct State {
     /// The most that a page of a listing holds, however many are asked for.
     pub page_size: usize,
     pub(super) writes: Vec<Write>,
+    pub(super) happenings: Vec<Happening>,
     pub(super) violations: Vec<String>,
     pub(super) requests: Vec<(http::Method, String, u16)>,
     pub faults: Vec<Rule>,
@@ -49,6 +52,21 @@ pub struct Repository {
     pub actions_may_approve: bool,
     /// The base branch is protected: only an administrator dismisses reviews.
     pub restricts_dismissals: bool,
+    /// By branch.
+    pub protections: BTreeMap<String, Protection>,
+    /// Labels that somebody has used.
+    pub labels: BTreeSet<String>,
+}
+
+/// The rules of a branch.
+#[derive(Debug, Clone, Default)]
+pub struct Protection {
+    /// They are a ruleset's, not those of branch protection: GitHub shows and refuses otherwise.
+    pub ruleset: bool,
+    pub needs_pull_request: bool,
+    pub required_checks: Vec<String>,
+    /// Logins that the rules do not hold for.
+    pub bypass: Vec<String>,
 }
 
 impl Repository {
@@ -82,6 +100,14 @@ impl Identity {
         }
     }
 
+    /// The identity of an app's installation token.
+    pub fn app(slug: &str, permissions: &[&str]) -> Self {
+        Self {
+            login: format!("{slug}[bot]"),
+            ..Self::github_actions(permissions)
+        }
+    }
+
     pub fn person(login: &str, permissions: &[&str]) -> Self {
         Self {
             login: login.into(),
@@ -95,6 +121,20 @@ impl Identity {
             || permission
                 .strip_suffix(":read")
                 .is_some_and(|scope| self.permissions.contains(&format!("{scope}:write")))
+    }
+
+    /// GitHub starts no workflow for what `GITHUB_TOKEN` does.
+    pub fn starts_workflows(&self) -> bool {
+        self.login != "github-actions[bot]"
+    }
+
+    /// GitHub's words where the token lacks a permission.
+    pub fn refusal(&self) -> &'static str {
+        if self.typename == "Bot" {
+            FORBIDDEN
+        } else {
+            "Resource not accessible by personal access token"
+        }
     }
 
     pub fn may_resolve(&self) -> bool {
@@ -111,8 +151,11 @@ pub struct PullRequest {
     pub draft: bool,
     /// `open` or `closed`.
     pub state: String,
+    pub locked: bool,
     pub author: String,
     pub labels: Vec<String>,
+    /// People with write access to the base may push to the fork's branch.
+    pub maintainer_can_modify: bool,
     pub head: Head,
     pub base: Base,
     pub requested_reviewers: Vec<String>,
@@ -273,6 +316,8 @@ impl State {
             permissions: BTreeMap::new(),
             actions_may_approve: false,
             restricts_dismissals: false,
+            protections: BTreeMap::new(),
+            labels: BTreeSet::new(),
         };
         Self {
             base_url,
@@ -290,6 +335,7 @@ impl State {
             page_size: 100,
             reactions: Vec::new(),
             writes: Vec::new(),
+            happenings: Vec::new(),
             violations: Vec::new(),
             requests: Vec::new(),
             faults: Vec::new(),

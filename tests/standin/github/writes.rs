@@ -66,6 +66,25 @@ pub enum Write {
         pull: u64,
         json: Value,
     },
+    LabelRemoved {
+        pull: u64,
+        name: String,
+    },
+    Branch {
+        name: String,
+        sha: String,
+    },
+    Pull {
+        number: u64,
+        json: Value,
+    },
+    /// `json` is the input of the mutation.
+    Commit {
+        branch: String,
+        sha: String,
+        by: String,
+        json: Value,
+    },
     Reaction {
         comment: u64,
         json: Value,
@@ -130,6 +149,47 @@ impl GitHub {
     pub fn expect_issue_comment(&self) -> String {
         self.expect_one("issue comment", |write| match write {
             Write::IssueComment { json, .. } => Some(json["body"].as_str()?.to_owned()),
+            _ => None,
+        })
+    }
+
+    /// The one commit: its branch, its id and the input of the mutation.
+    pub fn expect_commit(&self) -> (String, String, Value) {
+        self.expect_one("commit", |write| match write {
+            Write::Commit {
+                branch, sha, json, ..
+            } => Some((branch.clone(), sha.clone(), json.clone())),
+            _ => None,
+        })
+    }
+
+    /// The one branch that was made, and its commit.
+    pub fn expect_branch(&self) -> (String, String) {
+        self.expect_one("branch", |write| match write {
+            Write::Branch { name, sha } => Some((name.clone(), sha.clone())),
+            _ => None,
+        })
+    }
+
+    /// The one pull request that was opened.
+    pub fn expect_pull(&self) -> u64 {
+        self.expect_one("pull request", |write| match write {
+            Write::Pull { number, .. } => Some(*number),
+            _ => None,
+        })
+    }
+
+    /// The labels of the one request that set some.
+    pub fn expect_labels(&self) -> Vec<String> {
+        self.expect_one("labelling", |write| match write {
+            Write::Labels { json, .. } => {
+                let names = json.get("labels").unwrap_or(json).as_array()?.iter();
+                Some(
+                    names
+                        .filter_map(|name| name.as_str().map(str::to_owned))
+                        .collect(),
+                )
+            }
             _ => None,
         })
     }

@@ -8,15 +8,17 @@ use crate::standin::github::{events, response_errors};
 
 const TEMPLATE: &str = "/repos/{owner}/{repo}";
 
-fn valid(method: &str, template: &str, status: u16, answer: &Value) {
+pub fn valid(method: &str, template: &str, status: u16, answer: &Value) {
     let errors = response_errors(method, &format!("{TEMPLATE}{template}"), status, answer);
     assert_eq!(errors, Vec::<String>::new(), "{method} {template}");
 }
 
 /// Every read, as the description names it and as it is asked here.
-fn reads(root: u64, review: &Value, head: &str) -> [(&'static str, String); 18] {
+fn reads(root: u64, review: &Value, head: &str) -> [(&'static str, String); 20] {
     [
         ("", String::new()),
+        ("/pulls", "/pulls?state=all".into()),
+        ("/rules/branches/{branch}", "/rules/branches/main".into()),
         ("/pulls/{pull_number}", "/pulls/1".into()),
         ("/pulls/{pull_number}/files", "/pulls/1/files".into()),
         ("/pulls/{pull_number}/commits", "/pulls/1/commits".into()),
@@ -126,6 +128,8 @@ fn events_are_official_examples_about_our_pull_request() {
         "synchronize",
         "ready_for_review",
         "closed",
+        "labeled",
+        "unlabeled",
     ] {
         for name in ["pull_request", "pull_request_target"] {
             let payload = events::event(name, Some(action), &github, number);

@@ -31,23 +31,41 @@ impl State {
         let text = self.git.ask(&[
             "show",
             "-s",
-            "--format=%T%x00%P%x00%an%x00%ae%x00%aI%x00%B",
+            "--format=%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%B",
             sha,
         ])?;
-        let [tree, parents, name, email, date, message] =
-            text.splitn(6, '\0').collect::<Vec<_>>().try_into().ok()?;
+        let [
+            tree,
+            parents,
+            name,
+            email,
+            date,
+            committer,
+            address,
+            message,
+        ] = text.splitn(8, '\0').collect::<Vec<_>>().try_into().ok()?;
         let api = self.api_url();
         let url = format!("{api}/commits/{sha}");
         let web = |sha: &str| format!("{}/commit/{sha}", self.web_url());
-        let person = json!({ "name": name, "email": email, "date": date });
+        let person =
+            |name: &str, email: &str| json!({ "name": name, "email": email, "date": date });
+        // What GitHub commits itself, it signs, under an account of its own.
+        let signed = address == "noreply@github.com";
+        let login = if signed { "web-flow" } else { committer };
         let parent = |sha: &str| json!({ "sha": sha, "url": format!("{api}/commits/{sha}"), "html_url": web(sha) });
         Some(json!({
             "sha": sha, "node_id": format!("C_{sha}"), "url": url, "html_url": web(sha),
             "comments_url": format!("{url}/comments"),
-            "author": self.user_json(name), "committer": self.user_json(name),
+            "author": self.user_json(name), "committer": self.user_json(login),
             "parents": parents.split_whitespace().map(parent).collect::<Vec<_>>(),
             "commit": {
-                "url": format!("{api}/git/commits/{sha}"), "author": person, "committer": person,
+                "url": format!("{api}/git/commits/{sha}"),
+                "author": person(name, email), "committer": person(committer, address),
+                "verification": {
+                    "verified": signed, "reason": if signed { "valid" } else { "unsigned" },
+                    "signature": signed.then_some("signed by GitHub"), "payload": signed.then_some(tree),
+                    "verified_at": signed.then_some(date),
+                },
                 "message": message.trim_end(), "comment_count": 0,
                 "tree": { "sha": tree, "url": format!("{api}/git/trees/{tree}") },
             },

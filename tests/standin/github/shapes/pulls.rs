@@ -43,16 +43,17 @@ impl State {
             "commits": commits.and_then(|count| count.trim().parse::<u64>().ok()),
             "comments": conversation, "review_comments": comments,
             "mergeable": true, "mergeable_state": "clean", "rebaseable": true, "merged": false, "merged_by": null,
-            "maintainer_can_modify": false,
+            "maintainer_can_modify": pull.maintainer_can_modify,
         })));
         shape
     }
 
-    fn pull_basics(&self, pull: &PullRequest) -> Value {
+    /// As GitHub lists it.
+    pub fn pull_basics(&self, pull: &PullRequest) -> Value {
         let number = pull.number;
         let mut shape = json!({
             "id": pull.id, "node_id": format!("PR_{}", pull.id), "number": number,
-            "state": pull.state, "locked": false, "title": pull.title, "body": pull.body, "draft": pull.draft,
+            "state": pull.state, "locked": pull.locked, "title": pull.title, "body": pull.body, "draft": pull.draft,
             "user": self.user_json(&pull.author), "author_association": self.association(&pull.author, number),
             "labels": pull.labels.iter().map(|name| self.label_json(name)).collect::<Vec<_>>(),
             "head": self.head_json(pull), "base": self.base_json(pull),
