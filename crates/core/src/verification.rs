@@ -24,7 +24,10 @@ impl fmt::Display for Ending {
             Self::Exit(code) => write!(f, "failed with exit code {code}"),
             Self::Signal(name) => write!(f, "was ended by {name}"),
             Self::TimedOut(minutes) => {
-                write!(f, "did not end within the {minutes} min that all commands have")
+                write!(
+                    f,
+                    "did not end within the {minutes} min that all commands have"
+                )
             }
             Self::TookTooMuch(what) => write!(f, "was ended, because {what}"),
         }
@@ -209,7 +212,13 @@ impl Verification {
 #[must_use]
 pub fn is_test_path(path: &str) -> bool {
     const FOLDERS: [&str; 7] = [
-        "test", "tests", "__tests__", "spec", "specs", "testing", "e2e",
+        "test",
+        "tests",
+        "__tests__",
+        "spec",
+        "specs",
+        "testing",
+        "e2e",
     ];
     let lower = path.to_lowercase();
     let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
@@ -222,7 +231,9 @@ pub fn is_test_path(path: &str) -> bool {
     // `FooTest.java` is a test, `latest.json` is none.
     let file = path.rsplit('/').next().unwrap_or_default();
     let cased = file.split('.').next().unwrap_or_default();
-    let camel = ["Test", "Tests", "Spec"].iter().any(|end| cased.ends_with(end));
+    let camel = ["Test", "Tests", "Spec"]
+        .iter()
+        .any(|end| cased.ends_with(end));
     folders.split('/').any(|folder| FOLDERS.contains(&folder))
         || FOLDERS.contains(&stem)
         || marked("test")

@@ -132,6 +132,13 @@ pub(super) fn refusals(architecture: &str) -> Result<[BpfProgram; 3], Error> {
     ])
 }
 
+/// Refuses every socket, for a command without a network of its own.
+pub(super) fn no_sockets(architecture: &str) -> Result<BpfProgram, Error> {
+    let calls = [libc::SYS_socket, libc::SYS_connect, libc::SYS_bind];
+    let rules = calls.into_iter().map(|call| (call, Vec::new()));
+    program(architecture, rules.collect(), libc::EACCES)
+}
+
 /// `bind` answers that it has been done, and does nothing: the supervisor gives the sidecar the one socket that
 /// listens, and that is bound already.
 pub(super) fn unbound(architecture: &str) -> Result<BpfProgram, Error> {
@@ -337,6 +344,19 @@ mod tests {
     }
 
     const EPERM: Option<i32> = Some(libc::EPERM);
+
+    #[test]
+    fn a_command_without_a_network_of_its_own_gets_no_socket() {
+        let filter = no_sockets("x86_64").unwrap();
+        let tcp = [2, 1, 6, 0, 0, 0];
+        let answer = verdict(&filter, libc::SYS_socket, tcp);
+        assert_eq!(
+            answer,
+            libc::SECCOMP_RET_ERRNO | libc::EACCES.unsigned_abs()
+        );
+        let pair = verdict(&filter, libc::SYS_socketpair, [1, 1, 0, 0, 0, 0]);
+        assert_eq!(pair, libc::SECCOMP_RET_ALLOW);
+    }
 
     #[test]
     fn memory_and_queues_outside_the_file_system_are_refused() {
