@@ -233,7 +233,11 @@ fn drop_capabilities() -> Option<Gap> {
 
 fn filter_calls(network: &Network) -> Result<(), seccompiler::Error> {
     let architecture = std::env::consts::ARCH;
-    for filter in seccomp::refusals(architecture)? {
+    let pairs = match network {
+        Network::Supervised => seccomp::PAIRS,
+        Network::Own | Network::None(_) => seccomp::PAIRS_OF_CHECKS,
+    };
+    for filter in seccomp::refusals(architecture, pairs)? {
         seccompiler::apply_filter(&filter)?;
     }
     if let Network::None(_) = network {
