@@ -196,7 +196,7 @@ fn rights() -> Outcomes {
     ]
 }
 
-/// How much it may take. The last of all: it fills its table of processes.
+/// The limits that it meets. The last of all: it fills its table of processes.
 fn limits() -> Outcomes {
     let limit = |what| getrlimit(what).map_or(0, |(_, hard)| hard).to_string();
     let mut children = Vec::new();

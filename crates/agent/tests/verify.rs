@@ -319,7 +319,7 @@ async fn the_output_is_the_last_part_without_secrets_and_hidden_characters() {
     assert_eq!(variables, expected);
 }
 
-/// What has to work, or the rest would prove nothing.
+/// Attempts that have to succeed, or the rest would prove nothing.
 const ALLOWED: [&str; 8] = [
     "read-tree",
     "read-system",
@@ -331,7 +331,7 @@ const ALLOWED: [&str; 8] = [
     "unix-pair",
 ];
 
-/// What is a fact and no attempt.
+/// Entries that are facts and no attempts.
 const FACTS: [&str; 7] = [
     "user",
     "environment",

@@ -1,4 +1,4 @@
-//! What the commands that verify a fix have shown. Pure: results of commands go in, a judgement comes out. An exit code is a hint
+//! The results of the commands that verify a fix, and the judgement about them. Pure: results go in, a judgement comes out. An exit code is a hint
 //! for people and for the model; it never closes a finding.
 
 #[cfg(test)]
@@ -6,7 +6,7 @@ mod tests;
 
 use std::fmt;
 
-/// How a command ended that did not pass.
+/// The end of a command that did not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     Exit(i32),
@@ -73,9 +73,9 @@ impl CommandResult {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandRun {
     pub results: Vec<CommandResult>,
-    /// What the sandbox lacked, a clause each.
+    /// Parts that the sandbox lacked, a clause each.
     pub gaps: Vec<String>,
-    /// Why the commands could use no socket, not even to themselves; `None` where they had a network of their own.
+    /// The reason why the commands could use no socket, not even to themselves; `None` where they had a network of their own.
     pub no_loopback: Option<String>,
     /// Links, submodules and the like that the files did not have.
     pub left_out: Vec<String>,
@@ -92,7 +92,7 @@ pub enum Standing {
     NotRun(String),
 }
 
-/// Whether the tests of a fix prove it.
+/// The proof of a fix by its own tests, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Witness {
     /// The command that failed with the tests alone, and passed with the whole fix.

@@ -148,7 +148,7 @@ pub struct Confinement {
     pub user: u32,
     /// The version of Landlock that was used.
     pub landlock: Option<i32>,
-    /// Why a command has no network of its own, and so no sockets at all. That is no gap: it reaches less, not more.
+    /// The reason why a command has no network of its own, and so no sockets at all. That is no gap: it reaches less, not more.
     #[serde(default)]
     pub no_loopback: Option<String>,
 }

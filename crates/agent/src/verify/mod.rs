@@ -29,10 +29,10 @@ use tokio::time::Instant;
 /// The part of an output that is kept.
 const SHOWN_OUTPUT: usize = 16_000;
 
-/// What every command may read and execute: the programs and libraries of the system, which hold nobody's data.
+/// Folders that every command may read and execute from: the programs and libraries of the system, which hold nobody's data.
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/lib64"];
 
-/// What they may also read. `/etc` as a whole stays closed.
+/// Files and folders that they may also read. `/etc` as a whole stays closed.
 const SYSTEM_FILES: [&str; 5] = [
     "/etc/ssl",
     "/etc/alternatives",
@@ -105,7 +105,7 @@ fn shown(output: &[u8], redactor: &Redactor) -> String {
     last_part(&text, SHOWN_OUTPUT).to_owned()
 }
 
-/// Where one command is run.
+/// The place that one command is run in.
 struct Bench<'a> {
     spec: &'a CheckSpec,
     folders: &'a Folders,
