@@ -9,3 +9,4 @@ pub(crate) mod outbox;
 pub mod process_env;
 mod run;
 pub(crate) mod turns;
+pub mod verify;

@@ -50,6 +50,7 @@ mod spending;
 mod standin_github;
 mod together;
 mod unseen;
+mod verify;
 mod walls;
 mod watch;
 mod web;

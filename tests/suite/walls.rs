@@ -219,6 +219,7 @@ fn confined(supervised: bool) -> (HashMap<String, String>, Vec<String>, String) 
         supervised,
         user,
         required: false,
+        check: None,
     };
     let (channel, theirs) = UnixStream::pair().unwrap();
     sockets::supervise(channel, held, ours).unwrap();

@@ -1,4 +1,4 @@
-//! What the commands that verify a fix have shown. Pure: results of commands go in, a judgement comes out. An exit code is a hint
+//! The results of the commands that verify a fix, and the judgement about them. Pure: results go in, a judgement comes out. An exit code is a hint
 //! for people and for the model; it never closes a finding.
 
 #[cfg(test)]
@@ -6,7 +6,7 @@ mod tests;
 
 use std::fmt;
 
-/// How a command ended that did not pass.
+/// The end of a command that did not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     Exit(i32),
@@ -24,7 +24,10 @@ impl fmt::Display for Ending {
             Self::Exit(code) => write!(f, "failed with exit code {code}"),
             Self::Signal(name) => write!(f, "was ended by {name}"),
             Self::TimedOut(minutes) => {
-                write!(f, "did not end within the {minutes} min that all commands have")
+                write!(
+                    f,
+                    "did not end within the {minutes} min that all commands have"
+                )
             }
             Self::TookTooMuch(what) => write!(f, "was ended, because {what}"),
         }
@@ -70,9 +73,9 @@ impl CommandResult {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandRun {
     pub results: Vec<CommandResult>,
-    /// What the sandbox lacked, a clause each.
+    /// Parts that the sandbox lacked, a clause each.
     pub gaps: Vec<String>,
-    /// Why the commands could use no socket, not even to themselves; `None` where they had a network of their own.
+    /// The reason why the commands could use no socket, not even to themselves; `None` where they had a network of their own.
     pub no_loopback: Option<String>,
     /// Links, submodules and the like that the files did not have.
     pub left_out: Vec<String>,
@@ -89,7 +92,7 @@ pub enum Standing {
     NotRun(String),
 }
 
-/// Whether the tests of a fix prove it.
+/// The proof of a fix by its own tests, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Witness {
     /// The command that failed with the tests alone, and passed with the whole fix.
@@ -209,7 +212,13 @@ impl Verification {
 #[must_use]
 pub fn is_test_path(path: &str) -> bool {
     const FOLDERS: [&str; 7] = [
-        "test", "tests", "__tests__", "spec", "specs", "testing", "e2e",
+        "test",
+        "tests",
+        "__tests__",
+        "spec",
+        "specs",
+        "testing",
+        "e2e",
     ];
     let lower = path.to_lowercase();
     let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
@@ -222,7 +231,9 @@ pub fn is_test_path(path: &str) -> bool {
     // `FooTest.java` is a test, `latest.json` is none.
     let file = path.rsplit('/').next().unwrap_or_default();
     let cased = file.split('.').next().unwrap_or_default();
-    let camel = ["Test", "Tests", "Spec"].iter().any(|end| cased.ends_with(end));
+    let camel = ["Test", "Tests", "Spec"]
+        .iter()
+        .any(|end| cased.ends_with(end));
     folders.split('/').any(|folder| FOLDERS.contains(&folder))
         || FOLDERS.contains(&stem)
         || marked("test")

@@ -33,7 +33,7 @@ impl Default for ExportCaps {
     }
 }
 
-/// What was written.
+/// An export that was written.
 #[derive(Debug)]
 pub struct Export {
     /// The id of the tree that the files are of, left out ones included.

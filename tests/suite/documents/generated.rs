@@ -119,7 +119,9 @@ fn settings() -> String {
     table.push_str(
         "| `instructions` | a list of `paths` (globs) and `text`: what the reviewer is told about these files |\n\
          | `skip` | pull requests that are not reviewed: `labels`, `authors`, `drafts`, `max_changed_files`, \
-         `max_changed_lines` |\n",
+         `max_changed_lines` |\n\
+         | `fix` | how a fix is verified, and what it may touch: `verify` (a list of commands, each a list of texts; no shell), `allow` \
+         (globs), `verify_read` and `verify_exec` (absolute paths of caches and toolchains), `timeout_minutes` (1 to 60; 10 unless given) |\n",
     );
     table
 }

@@ -7,10 +7,10 @@ pub(crate) mod conversation;
 mod prompt;
 
 pub(crate) mod locate;
-mod output;
+pub(crate) mod output;
 pub mod process;
 pub mod profile;
-mod resources;
+pub(crate) mod resources;
 pub mod sandbox;
 mod session_name;
 pub(crate) mod supervisor;

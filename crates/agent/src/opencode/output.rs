@@ -31,20 +31,20 @@ pub(super) fn secrets(config: &Value, password: &SecretString) -> Vec<SecretStri
 
 /// The last output of the process, bounded, for the sentences about its end.
 #[derive(Debug, Clone)]
-pub(super) struct Output {
+pub(crate) struct Output {
     kept: Arc<Mutex<VecDeque<u8>>>,
     secrets: Arc<Vec<SecretString>>,
 }
 
 impl Output {
-    pub(super) fn new(secrets: Vec<SecretString>) -> Self {
+    pub(crate) fn new(secrets: Vec<SecretString>) -> Self {
         Self {
             kept: Arc::default(),
             secrets: Arc::new(secrets),
         }
     }
 
-    pub(super) fn drain(&self, pipe: Option<impl AsyncRead + Unpin + Send + 'static>) {
+    pub(crate) fn drain(&self, pipe: Option<impl AsyncRead + Unpin + Send + 'static>) {
         let Some(mut pipe) = pipe else { return };
         let kept = Arc::clone(&self.kept);
         tokio::spawn(async move {
@@ -58,15 +58,26 @@ impl Output {
         });
     }
 
-    /// The readers drop their handle at the end of the pipe; a moment is enough once the process is gone.
     pub(super) async fn complete(&self) -> String {
+        self.ended().await;
+        self.tail()
+    }
+
+    /// Everything that is kept, as it was written, once the process is gone.
+    pub(crate) async fn bytes(&self) -> Vec<u8> {
+        self.ended().await;
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().copied().collect()
+    }
+
+    /// The readers drop their handle at the end of the pipe; a moment is enough once the process is gone.
+    async fn ended(&self) {
         for _ in 0..50 {
             if Arc::strong_count(&self.kept) == 1 {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        self.tail()
     }
 
     pub(super) fn tail(&self) -> String {

@@ -182,7 +182,7 @@ impl Sidecar {
         let group = Pid::from_raw(pid);
         let (quota, home) = (spec.quota, spec.home.clone());
         tokio::spawn(async move {
-            let excess = quota.exceeded(group, &home);
+            let excess = quota.exceeded(group, &home, "its scratch home");
             report_end(child, group, excess, &ended).await;
         });
         let base = format!("http://127.0.0.1:{port}");
@@ -226,7 +226,7 @@ impl Sidecar {
             Some(Announcement::Refused(confinement)) => Err(StartError::NotConfined(
                 confinement.missing().unwrap_or_default(),
             )),
-            None => {
+            Some(Announcement::NotStarted(_)) | None => {
                 self.signal(Signal::SIGKILL);
                 let status = exit_of(self.ended.clone()).await;
                 let tail = self.output.complete().await;
@@ -297,6 +297,7 @@ fn spawn(spec: &Spec, port: HeldPort, password: &SecretString) -> Result<Child, 
         supervised: true,
         user: workdir.user,
         required: spec.require_sandbox,
+        check: None,
     };
     let sandbox =
         serde_json::to_string(&sandbox).map_err(|error| surroundings(&error.to_string()))?;

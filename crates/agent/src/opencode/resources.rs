@@ -16,25 +16,34 @@ use std::time::Duration;
 /// A file that is read without end grew by 200 MB a second where it was seen.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// More files than this are too many, whatever they hold: OpenCode's home has a few dozen.
-const MOST_FILES: usize = 50_000;
-
-/// The sidecar's limits, in bytes.
+/// The limits of a process group, in bytes and in files.
 #[derive(Debug, Clone, Copy)]
 pub struct Quota {
     pub memory: u64,
     pub scratch: u64,
+    /// More files than this are too many, whatever they hold.
+    pub files: usize,
 }
 
 impl Quota {
-    /// Six times the memory that a review takes, and less than the smallest runner has; fifty times its scratch home.
+    /// Six times the memory that a review takes, and less than the smallest runner has; fifty times its scratch home, which has
+    /// a few dozen files.
     pub const USUAL: Self = Self {
         memory: 4 << 30,
         scratch: 2 << 30,
+        files: 50_000,
     };
 
-    /// Waits until the processes of a group hold more memory, or its home more bytes, than they may; says which.
-    pub(super) async fn exceeded(self, group: Pid, home: &Path) -> String {
+    /// For a build of the repository and its tests.
+    pub const BUILD: Self = Self {
+        memory: 4 << 30,
+        scratch: 8 << 30,
+        files: 400_000,
+    };
+
+    /// Waits until the processes of a group hold more memory, or a folder more bytes, than they may; says which. `name` is
+    /// what the folder is called.
+    pub(crate) async fn exceeded(self, group: Pid, home: &Path, name: &str) -> String {
         loop {
             let held = resident(group);
             if held > self.memory {
@@ -42,13 +51,13 @@ impl Quota {
             }
             // A hostile sidecar can make a folder that takes long to measure.
             let folder = home.to_owned();
-            let measured = tokio::task::spawn_blocking(move || on_disk(&folder)).await;
+            let measured = tokio::task::spawn_blocking(move || on_disk(&folder, self.files)).await;
             match measured.ok() {
                 Some(Ok(held)) if held > self.scratch => {
-                    return too_much("its scratch home held", held, "", self.scratch);
+                    return too_much(&format!("{name} held"), held, "", self.scratch);
                 }
                 Some(Err(error)) => {
-                    return format!("its scratch home cannot be measured: {error}");
+                    return format!("{name} cannot be measured: {error}");
                 }
                 _ => tokio::time::sleep(PAUSE).await,
             }
@@ -104,7 +113,7 @@ fn field(status: &str, name: &str) -> Option<u64> {
 }
 
 /// The bytes that a folder takes on disk. Files that were removed and are still open are not seen.
-fn on_disk(folder: &Path) -> io::Result<u64> {
+fn on_disk(folder: &Path, most_files: usize) -> io::Result<u64> {
     let mut waiting: Vec<PathBuf> = vec![folder.to_owned()];
     let (mut files, mut bytes) = (0, 0);
     while let Some(folder) = waiting.pop() {
@@ -116,8 +125,8 @@ fn on_disk(folder: &Path) -> io::Result<u64> {
                 continue;
             };
             files += 1;
-            if files > MOST_FILES {
-                return Err(io::Error::other(format!("more than {MOST_FILES} files")));
+            if files > most_files {
+                return Err(io::Error::other(format!("more than {most_files} files")));
             }
             bytes += about.blocks() * 512;
             if about.is_dir() {
@@ -171,11 +180,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("a/b");
         fs::create_dir_all(&deep).unwrap();
-        let before = on_disk(dir.path()).unwrap();
+        let before = on_disk(dir.path(), 9).unwrap();
         fs::write(deep.join("file"), vec![1; 300_000]).unwrap();
         std::os::unix::fs::symlink("/usr", deep.join("link")).unwrap();
-        let grown = on_disk(dir.path()).unwrap() - before;
+        let grown = on_disk(dir.path(), 9).unwrap() - before;
         assert!((300_000..400_000).contains(&grown), "{grown}");
-        assert_eq!(on_disk(&dir.path().join("missing")).unwrap(), 0);
+        assert_eq!(on_disk(&dir.path().join("missing"), 9).unwrap(), 0);
+        let error = on_disk(dir.path(), 3).unwrap_err().to_string();
+        assert_eq!(error, "more than 3 files");
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod enter;
 pub(super) mod loader;
+mod own_network;
 mod seccomp;
 pub mod sockets;
 
@@ -30,14 +31,25 @@ pub struct SandboxSpec {
     pub user: Option<u32>,
     /// Ends the process before it begins if there is a gap.
     pub required: bool,
+    /// For a command that verifies a fix, in place of the sidecar: it reaches nobody, and has a network of its own where
+    /// the kernel gives one.
+    #[serde(default)]
+    pub check: Option<CheckLimits>,
+}
+
+/// The limits of a command that verifies a fix, where they are others than the sidecar's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckLimits {
+    /// Seconds that each of its processes may compute. It ends them where nobody watches any more.
+    pub cpu_seconds: u64,
 }
 
 /// Users for sidecars: those that systemd, too, gives to whatever needs one for a while. Each run takes one of them, so
 /// that the limit of processes counts its own sidecar only. A container with the usual 65,536 users has them all.
-pub(super) const USERS: std::ops::RangeInclusive<u32> = 61_184..=65_519;
+pub(crate) const USERS: std::ops::RangeInclusive<u32> = 61_184..=65_519;
 
 /// The user of a run, by a random number.
-pub(super) fn user(random: u32) -> u32 {
+pub(crate) fn user(random: u32) -> u32 {
     USERS.start() + random % (USERS.end() - USERS.start() + 1)
 }
 
@@ -57,8 +69,18 @@ const LIBRARY_FOLDERS: [&str; 8] = [
     "/usr/lib",
 ];
 
-/// The largest file that it may write.
+/// More of the system for commands that verify a fix: they ask for the number of processors.
+const SYSTEM_OF_CHECKS: [&str; 5] = [
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/dev/zero",
+    "/dev/full",
+];
+
+/// The largest file that it may write, and that a command may write.
 const FILE_LIMIT: u64 = 1 << 30;
+const FILE_LIMIT_OF_CHECKS: u64 = 2 << 30;
 
 /// The maximum number of files and sockets that each of its processes may have open.
 const DESCRIPTOR_LIMIT: u64 = 4_096;
@@ -126,6 +148,9 @@ pub struct Confinement {
     pub user: u32,
     /// The version of Landlock that was used.
     pub landlock: Option<i32>,
+    /// The reason why a command has no network of its own, and so no sockets at all. That is no gap: it reaches less, not more.
+    #[serde(default)]
+    pub no_loopback: Option<String>,
 }
 
 impl Confinement {
@@ -178,6 +203,8 @@ pub(crate) enum Announcement {
     Entered(Confinement),
     /// The sandbox is required and not complete, so nothing was started.
     Refused(Confinement),
+    /// A command could not be started, and why. It comes after `Entered`.
+    NotStarted(String),
 }
 
 const ANNOUNCED: &str = "opencode-reviewer confine: ";
@@ -208,6 +235,7 @@ mod tests {
             ],
             user: 0,
             landlock: Some(3),
+            no_loopback: None,
         };
         assert_eq!(
             confinement.to_string(),
@@ -231,6 +259,7 @@ mod tests {
             gaps: vec![],
             user: user(0),
             landlock: Some(7),
+            no_loopback: None,
         };
         let announcement = Announcement::Entered(complete);
         let line = format!("{}\n", announcement.line());

@@ -104,7 +104,7 @@ pub fn passable(set: Option<&Path>) -> PathBuf {
 }
 
 /// True if every user may pass through a folder, from the root on.
-fn is_open(folder: &Path) -> bool {
+pub(crate) fn is_open(folder: &Path) -> bool {
     let Ok(folder) = std::fs::canonicalize(folder) else {
         return false;
     };

@@ -54,7 +54,7 @@ pub struct FixSettings {
     pub verify_read: Vec<PathBuf>,
     /// Absolute paths that they may also execute from.
     pub verify_exec: Vec<PathBuf>,
-    /// The time that a fix session has, and the same for each command that verifies it.
+    /// The time that a fix session has, and the same for all commands together, each time that they run.
     pub timeout: Duration,
 }
 

@@ -57,7 +57,10 @@ fn a_test_proves_a_fix_only_if_it_fails_without_it() {
     assert_eq!(told(None), "not proved: the fix adds no test");
     let late = CommandOutcome::Failed(Ending::TimedOut(10));
     let late = run(&[("lint", PASSED), ("test", late)]);
-    assert!(told(Some(&late)).starts_with("not proved"), "a time is no proof");
+    assert!(
+        told(Some(&late)).starts_with("not proved"),
+        "a time is no proof"
+    );
     let before = run(&[("test", FAILED)]);
     let unclear = witness(&before, &passed, Some(&failing)).to_string();
     assert_eq!(
@@ -70,7 +73,10 @@ fn a_test_proves_a_fix_only_if_it_fails_without_it() {
 fn every_ending_is_a_sentence() {
     for (ending, sentence) in [
         (Ending::Exit(3), "`x` failed with exit code 3."),
-        (Ending::Signal("SIGSEGV".into()), "`x` was ended by SIGSEGV."),
+        (
+            Ending::Signal("SIGSEGV".into()),
+            "`x` was ended by SIGSEGV.",
+        ),
         (
             Ending::TimedOut(10),
             "`x` did not end within the 10 min that all commands have.",

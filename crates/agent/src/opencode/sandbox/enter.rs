@@ -3,8 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "edge: becomes the sidecar")]
 
 use super::{
-    Announcement, Confinement, DESCRIPTOR_LIMIT, DEVICES, FILE_LIMIT, Gap, LIBRARY_FOLDERS,
-    PROCESS_LIMIT, SYSTEM, SandboxSpec, seccomp, sockets,
+    Announcement, Confinement, DESCRIPTOR_LIMIT, DEVICES, FILE_LIMIT, FILE_LIMIT_OF_CHECKS, Gap,
+    LIBRARY_FOLDERS, PROCESS_LIMIT, SYSTEM, SYSTEM_OF_CHECKS, SandboxSpec, own_network, seccomp,
+    sockets,
 };
 use caps::CapSet;
 use landlock::{
@@ -42,16 +43,24 @@ pub fn become_confined(spec: &SandboxSpec, program: &Path, arguments: &[OsString
     } else {
         Announcement::Entered(confinement)
     };
-    let mut stdout = std::io::stdout();
-    let told = writeln!(stdout, "{}", announcement.line()).and_then(|()| stdout.flush());
-    if let Err(error) = told {
+    if let Err(error) = announce(&announcement) {
         return format!("The sandbox could not be announced: {error}");
     }
     if refused {
         return "The sandbox is required, and it is not complete.".into();
     }
     let error = Command::new(program).args(arguments).exec();
-    format!("{} cannot be executed: {error}", program.display())
+    let told = format!("{} cannot be executed: {error}", program.display());
+    if spec.check.is_some() {
+        // Where this fails, too, the exit code is what is left to say it.
+        let _unheard = announce(&Announcement::NotStarted(told.clone()));
+    }
+    told
+}
+
+fn announce(announcement: &Announcement) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "{}", announcement.line()).and_then(|()| stdout.flush())
 }
 
 /// Each wall on its own, so that one that the kernel lacks does not take the others along. Paths are opened while
@@ -60,9 +69,19 @@ fn enter(spec: &SandboxSpec) -> Result<Confinement, String> {
     let failed = |error: Errno| error.to_string();
     prctl::set_no_new_privs().map_err(failed)?;
     limit(Resource::RLIMIT_CORE, 0).map_err(failed)?;
-    limit(Resource::RLIMIT_FSIZE, FILE_LIMIT).map_err(failed)?;
     limit(Resource::RLIMIT_NOFILE, DESCRIPTOR_LIMIT).map_err(failed)?;
-    let ruleset = ruleset(spec);
+    let file_limit = if let Some(check) = spec.check {
+        limit(Resource::RLIMIT_CPU, check.cpu_seconds).map_err(failed)?;
+        FILE_LIMIT_OF_CHECKS
+    } else {
+        FILE_LIMIT
+    };
+    limit(Resource::RLIMIT_FSIZE, file_limit).map_err(failed)?;
+    let network = match spec.check {
+        Some(_) => Network::of_check(own_network::enter()),
+        None => Network::Supervised,
+    };
+    let ruleset = ruleset(spec, &network);
     // It needs a capability itself, so it comes first; where it fails, the sets cleared below are what counts.
     let _not_permitted = caps::clear(None, CapSet::Bounding);
     let changed = spec.user.map(change_user);
@@ -78,8 +97,11 @@ fn enter(spec: &SandboxSpec) -> Result<Confinement, String> {
         gaps.push(Gap::User(error.to_string()));
     }
     gaps.extend(drop_capabilities());
-    let filtered = filter_calls();
-    let supervised = supervise(spec, filtered.is_ok())?;
+    let filtered = filter_calls(&network);
+    let supervised = match network {
+        Network::Supervised => supervise(spec, filtered.is_ok())?,
+        Network::Own | Network::None(_) => Ok(()),
+    };
     let ruleset = match supervised {
         Ok(()) => ruleset,
         Err(_) => ruleset.and_then(|ruleset| with_ports(ruleset, spec)),
@@ -98,7 +120,27 @@ fn enter(spec: &SandboxSpec) -> Result<Confinement, String> {
         gaps,
         user: geteuid().as_raw(),
         landlock: landlock.ok(),
+        no_loopback: match network {
+            Network::None(why) => Some(why),
+            Network::Own | Network::Supervised => None,
+        },
     })
+}
+
+/// The sockets that it may use.
+enum Network {
+    /// Those of the sidecar, which its supervisor answers for.
+    Supervised,
+    /// A namespace with nothing in it but its own loopback.
+    Own,
+    /// None, because there is no such namespace; why.
+    None(String),
+}
+
+impl Network {
+    fn of_check(entered: Result<(), String>) -> Self {
+        entered.map_or_else(Self::None, |()| Self::Own)
+    }
 }
 
 /// Has the process that started this one answer for the sockets. The outer error ends everything, because the calls are
@@ -189,24 +231,39 @@ fn drop_capabilities() -> Option<Gap> {
         .map(|error| Gap::Capabilities(error.to_string()))
 }
 
-fn filter_calls() -> Result<(), seccompiler::Error> {
-    for filter in seccomp::refusals(std::env::consts::ARCH)? {
+fn filter_calls(network: &Network) -> Result<(), seccompiler::Error> {
+    let architecture = std::env::consts::ARCH;
+    let pairs = match network {
+        Network::Supervised => seccomp::PAIRS,
+        Network::Own | Network::None(_) => seccomp::PAIRS_OF_CHECKS,
+    };
+    for filter in seccomp::refusals(architecture, pairs)? {
         seccompiler::apply_filter(&filter)?;
+    }
+    if let Network::None(_) = network {
+        seccompiler::apply_filter(&seccomp::no_sockets(architecture)?)?;
     }
     Ok(())
 }
 
-fn ruleset(spec: &SandboxSpec) -> Result<RulesetCreated, RulesetError> {
+fn ruleset(spec: &SandboxSpec, network: &Network) -> Result<RulesetCreated, RulesetError> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
     let running = AccessFs::ReadFile | AccessFs::Execute;
     let writing = AccessFs::ReadFile | AccessFs::WriteFile;
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(KNOWN))?
-        .handle_access(AccessNet::from_all(KNOWN))?
-        .scope(Scope::from_all(KNOWN))?
-        .create()?;
-    let system = SYSTEM.iter().map(PathBuf::from);
+        .scope(Scope::from_all(KNOWN))?;
+    let ruleset = match network {
+        // Its own loopback has no port that anybody else listens on.
+        Network::Own => ruleset,
+        Network::Supervised | Network::None(_) => {
+            ruleset.handle_access(AccessNet::from_all(KNOWN))?
+        }
+    };
+    let ruleset = ruleset.create()?;
+    let of_checks = SYSTEM_OF_CHECKS.iter().filter(|_| spec.check.is_some());
+    let system = SYSTEM.iter().chain(of_checks).map(PathBuf::from);
     let devices = DEVICES.iter().map(PathBuf::from);
     // Nothing that is written can be executed.
     let everything = AccessFs::from_all(KNOWN) & !AccessFs::Execute;

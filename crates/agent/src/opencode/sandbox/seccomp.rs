@@ -89,12 +89,23 @@ const NAMESPACES: [libc::c_int; 8] = [
 const MSG_FASTOPEN: u64 = 0x2000_0000;
 const FAST_OPEN_OPTIONS: [libc::c_int; 2] = [libc::TCP_FASTOPEN, libc::TCP_FASTOPEN_CONNECT];
 
-/// The filters that refuse calls; `architecture` is the processor's, as Rust names it.
-pub(super) fn refusals(architecture: &str) -> Result<[BpfProgram; 3], Error> {
+/// The pairs of Unix sockets that the sidecar may make, as runtimes spawn with.
+pub(super) const PAIRS: &[libc::c_int] = &[libc::SOCK_STREAM];
+
+/// Those of a command that verifies a fix: Rust's library hands a new process's descriptor over one of the second kind. Like a
+/// stream, it is connected for good, and sends to nobody else.
+pub(super) const PAIRS_OF_CHECKS: &[libc::c_int] = &[libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+
+/// The filters that refuse calls; `architecture` is the processor's, as Rust names it, `pairs` are the kinds of socket pairs that
+/// are not refused.
+pub(super) fn refusals(
+    architecture: &str,
+    pairs: &[libc::c_int],
+) -> Result<[BpfProgram; 3], Error> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     rules.insert(libc::SYS_socket, sockets()?);
-    rules.insert(libc::SYS_socketpair, socket_pairs()?);
+    rules.insert(libc::SYS_socketpair, socket_pairs(pairs)?);
     rules.insert(libc::SYS_clone, namespaces()?);
     // Limits and priorities of its own only: those of the same user's other processes, the reviewer's among them, are
     // not a concern of its.
@@ -130,6 +141,13 @@ pub(super) fn refusals(architecture: &str) -> Result<[BpfProgram; 3], Error> {
         program(architecture, unknown, libc::ENOSYS)?,
         without_x32(),
     ])
+}
+
+/// Refuses every socket, for a command without a network of its own.
+pub(super) fn no_sockets(architecture: &str) -> Result<BpfProgram, Error> {
+    let calls = [libc::SYS_socket, libc::SYS_connect, libc::SYS_bind];
+    let rules = calls.into_iter().map(|call| (call, Vec::new()));
+    program(architecture, rules.collect(), libc::EACCES)
 }
 
 /// `bind` answers that it has been done, and does nothing: the supervisor gives the sidecar the one socket that
@@ -218,20 +236,23 @@ fn is_other(argument: u8, value: u64) -> Result<SeccompRule, Error> {
     Ok(SeccompRule::new(vec![other])?)
 }
 
-/// A pair is refused unless it is a stream of Unix sockets, as runtimes spawn with: a datagram socket could be sent to
-/// any path.
-fn socket_pairs() -> Result<Vec<SeccompRule>, Error> {
+/// A pair is refused unless it is of Unix sockets and of these kinds: a datagram socket could be sent to any path.
+fn socket_pairs(kinds: &[libc::c_int]) -> Result<Vec<SeccompRule>, Error> {
     let unix = u64::from(libc::AF_UNIX.unsigned_abs());
     let mut rules = vec![is_other(0, unix)?, is_other(2, 0)?];
-    rules.extend(other_kinds()?);
+    rules.extend(other_kinds(kinds)?);
     Ok(rules)
 }
 
-/// The kinds of sockets that are no streams.
-fn other_kinds() -> Result<Vec<SeccompRule>, Error> {
+/// All kinds of sockets but these.
+fn other_kinds(these: &[libc::c_int]) -> Result<Vec<SeccompRule>, Error> {
     const KIND: u64 = 0xf;
-    let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
-    let kinds = (0..=KIND).filter(|kind| *kind != stream);
+    let is_one = |kind: u64| {
+        these
+            .iter()
+            .any(|one| u64::from(one.unsigned_abs()) == kind)
+    };
+    let kinds = (0..=KIND).filter(|kind| !is_one(*kind));
     kinds
         .map(|kind| {
             let is = SeccompCondition::new(1, Dword, SeccompCmpOp::MaskedEq(KIND), kind)?;
@@ -272,7 +293,7 @@ fn sockets() -> Result<Vec<SeccompRule>, Error> {
         is_not(0, [libc::AF_INET, libc::AF_INET6])?,
         is_not(2, [0, libc::IPPROTO_TCP])?,
     ];
-    rules.extend(other_kinds()?);
+    rules.extend(other_kinds(&[libc::SOCK_STREAM])?);
     Ok(rules)
 }
 
@@ -325,7 +346,11 @@ mod tests {
 
     /// The strictest verdict of the filters, as an error number; `None` where the call is let through.
     fn refused(call: i64, arguments: [u64; 6]) -> Option<i32> {
-        let filters = refusals("x86_64").unwrap();
+        refused_with(PAIRS, call, arguments)
+    }
+
+    fn refused_with(pairs: &[libc::c_int], call: i64, arguments: [u64; 6]) -> Option<i32> {
+        let filters = refusals("x86_64", pairs).unwrap();
         let verdicts = filters
             .iter()
             .map(|filter| verdict(filter, call, arguments));
@@ -337,6 +362,19 @@ mod tests {
     }
 
     const EPERM: Option<i32> = Some(libc::EPERM);
+
+    #[test]
+    fn a_command_without_a_network_of_its_own_gets_no_socket() {
+        let filter = no_sockets("x86_64").unwrap();
+        let tcp = [2, 1, 6, 0, 0, 0];
+        let answer = verdict(&filter, libc::SYS_socket, tcp);
+        assert_eq!(
+            answer,
+            libc::SECCOMP_RET_ERRNO | libc::EACCES.unsigned_abs()
+        );
+        let pair = verdict(&filter, libc::SYS_socketpair, [1, 1, 0, 0, 0, 0]);
+        assert_eq!(pair, libc::SECCOMP_RET_ALLOW);
+    }
 
     #[test]
     fn memory_and_queues_outside_the_file_system_are_refused() {
@@ -374,6 +412,17 @@ mod tests {
         assert_eq!(pair(libc::AF_UNIX, libc::SOCK_DGRAM), EPERM);
         assert_eq!(pair(libc::AF_UNIX, libc::SOCK_SEQPACKET), EPERM);
         assert_eq!(pair(libc::AF_TIPC, libc::SOCK_STREAM), EPERM);
+        for (kind, answer) in [
+            (libc::SOCK_STREAM, None),
+            (libc::SOCK_SEQPACKET, None),
+            (libc::SOCK_DGRAM, EPERM),
+        ] {
+            let arguments = [1, u64::from(kind.unsigned_abs()), 0, 0, 0, 0];
+            let of_check = refused_with(PAIRS_OF_CHECKS, libc::SYS_socketpair, arguments);
+            assert_eq!(of_check, answer, "{kind}");
+            let socket = refused_with(PAIRS_OF_CHECKS, libc::SYS_socket, arguments);
+            assert_eq!(socket, EPERM, "{kind}");
+        }
     }
 
     #[test]

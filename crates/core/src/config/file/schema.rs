@@ -83,7 +83,7 @@ fn of_fixes() -> Value {
             "allow": Shape::Globs.described("Globs of files outside the change that a fix may touch."),
             "verify_read": paths("Absolute paths that these commands may read, besides the system's own."),
             "verify_exec": paths("Absolute paths that these commands may read and execute from: toolchains."),
-            "timeout_minutes": timeout.described("Minutes for a fix session, and for each of these commands; 10 unless given."),
+            "timeout_minutes": timeout.described("Minutes for a fix session, and for one run of all these commands; 10 unless given."),
         },
         "additionalProperties": false,
     })
