@@ -166,7 +166,7 @@ impl FixBrief<'_> {
 
     fn issue(&self, shown: &ShownIssue<'_>) -> String {
         let issue = shown.issue;
-        let optional = if issue.is_optional() { ", optional" } else { "" };
+        let optional = if issue.optional { ", optional" } else { "" };
         let by = match &issue.source {
             Source::Finding { .. } => "raised by the reviewer".to_owned(),
             Source::Person { author, created_at } => {

@@ -2,6 +2,7 @@
 //! the voice of the product is one file to read.
 
 mod finding;
+pub mod fixing;
 pub mod gate;
 pub mod judgement;
 mod review;

@@ -1,0 +1,360 @@
+//! The comments about fixing: the report of a round, the report of a fix, and the call for people. Each is a new comment with the
+//! marker of the loop; none is ever edited. No diffs, no secrets, and a cap.
+
+use crate::domain::{CommitSha, PrKey};
+use crate::fix::issue::Issue;
+use crate::fix::memory::{self, FixReport};
+use crate::fix::outcome::{Outcome, Settled};
+use crate::fix::selection::LeftOut;
+use crate::state::signature::Keys;
+use crate::verification::{Standing, Witness};
+use reviewer_text::count::plural;
+use reviewer_text::sanitize::{clean, without_dumps};
+use reviewer_text::sentence::{cell, code, fenced};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// Stands in every comment of rounds and fixes, so that no analyzer takes them for words of people.
+pub const MARKER: &str = "<!-- pr-review-loop-marker -->";
+/// The label of a pull request that waits for people.
+pub const HUMAN_REVIEW: &str = "human-review-required";
+
+/// The largest comment, in characters.
+const CAP: usize = 60_000;
+const TRUNCATED: &str = "\n\n[TRUNCATED_COMMENT]";
+const LONGEST_CELL: usize = 300;
+/// The largest document that is folded into a comment.
+const MAX_DOCUMENT: usize = 16_000;
+
+/// The way in which a fix reached the pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delivered {
+    Pushed {
+        commit: CommitSha,
+        /// True if the push starts workflows.
+        starts_workflows: bool,
+        /// Required checks that do not run on the new head by themselves.
+        waiting: Vec<String>,
+    },
+    Stacked {
+        commit: CommitSha,
+        url: String,
+    },
+    /// A file of the run.
+    Patch,
+    /// Nothing was changed.
+    Nothing,
+}
+
+/// The checks of a fix.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verified {
+    /// Each command with what it showed.
+    pub commands: Vec<(String, Standing)>,
+    pub witness: Option<Witness>,
+    /// Gaps of the sandbox and the like, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A fix, as its report tells it.
+#[derive(Debug, Clone, Copy)]
+pub struct FixTold<'a> {
+    pub report: &'a FixReport,
+    pub settled: &'a [Settled],
+    pub delivered: &'a Delivered,
+    pub verified: &'a Verified,
+    /// Open issues that were not tried.
+    pub left_out: &'a [LeftOut],
+    /// Issues that the prompt had no room for.
+    pub beyond: &'a [String],
+}
+
+/// The report of a fix, with its signed block.
+#[must_use]
+pub fn fix_report(told: &FixTold<'_>, documents: &impl Serialize, at: (&PrKey, &Keys)) -> String {
+    let mut text = headline(told);
+    let _ = write!(text, "\n\n{}", outcomes(told.settled));
+    for sentence in delivery(told.delivered) {
+        let _ = write!(text, "\n\n{sentence}");
+    }
+    let checks = checks(told.verified);
+    if !checks.is_empty() {
+        let _ = write!(text, "\n\n{checks}");
+    }
+    let _ = write!(text, "{}", not_tried(told.left_out, told.beyond));
+    let document = folded("Payload and result", documents);
+    closed(&format!("{text}\n\n{document}"), told.report, at)
+}
+
+/// The report of a round: what the review left open, and what follows.
+#[must_use]
+pub fn round_report(
+    (review, of): (u32, u32),
+    consensus: &str,
+    rows: &[(&Issue, Option<&str>)],
+    follows: &str,
+    (report, at): (&FixReport, (&PrKey, &Keys)),
+) -> String {
+    let mut text = format!("### Review {review} of at most {of}: {consensus}\n");
+    if !rows.is_empty() {
+        text.push_str("\n| | Where | Finding | |\n| --- | --- | --- | --- |");
+        for (issue, note) in rows {
+            let _ = write!(
+                text,
+                "\n| {} | {} | {} | {} |",
+                issue.priority.name(),
+                place(issue),
+                told_cell(&issue.title),
+                told_cell(note.unwrap_or_default())
+            );
+        }
+        text.push('\n');
+    }
+    let _ = write!(text, "\n{follows}");
+    closed(&text, report, at)
+}
+
+/// The call for people, once, when every cycle is used or nothing is left that may be fixed.
+#[must_use]
+pub fn escalation(
+    number: u64,
+    why: &Escalation<'_>,
+    people: &[String],
+    mention: &str,
+    (report, at): (&FixReport, (&PrKey, &Keys)),
+) -> String {
+    let called: Vec<String> = people.iter().map(|name| format!("@{name}")).collect();
+    let called = match called.as_slice() {
+        [] => String::new(),
+        names => format!("{}: ", names.join(" ")),
+    };
+    let text = match why {
+        Escalation::AtCap { cycles, stuck } => format!(
+            "{called}PR #{number} exceeded max fix cycles ({cycles}) — requires human review. `{mention} fix resume` grants as many \
+             cycles again, `{mention} fix` one.{}",
+            stuck_section(stuck)
+        ),
+        Escalation::Manual { stuck } => format!(
+            "{called}Manual intervention required: findings are open, and none of them is left that may be fixed.{}",
+            stuck_section(stuck)
+        ),
+    };
+    closed(&text, report, at)
+}
+
+/// The reason why people are called.
+#[derive(Debug, Clone, Copy)]
+pub enum Escalation<'a> {
+    AtCap { cycles: u32, stuck: &'a [&'a Issue] },
+    Manual { stuck: &'a [&'a Issue] },
+}
+
+impl Escalation<'_> {
+    /// As the signed block and the report file keep it.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Self::AtCap { cycles, .. } => format!("Max fix cycles ({cycles}) exceeded"),
+            Self::Manual { .. } => "Manual intervention required".into(),
+        }
+    }
+}
+
+/// The answer to `fix stop` and `fix resume`, with the signed order.
+#[must_use]
+pub fn ordered(resumes: bool, by: &str, mention: &str, report: &FixReport, at: (&PrKey, &Keys)) -> String {
+    let text = if resumes {
+        format!("Fixing goes on, as {} asked.", code(by))
+    } else {
+        format!(
+            "Fixing is stopped, as {} asked. `{mention} fix resume` lets it go on.",
+            code(by)
+        )
+    };
+    closed(&text, report, at)
+}
+
+/// The note about a revert, which ends fixing or a finding.
+#[must_use]
+pub fn reverted(report: &FixReport, mention: &str, at: (&PrKey, &Keys)) -> String {
+    let text = match report.reverted_commits.as_slice() {
+        [] => format!(
+            "The fix of {} was taken back. It is not tried again.",
+            plural(report.reverted_findings.len(), "finding")
+        ),
+        [commit, ..] => {
+            let short: String = commit.chars().take(7).collect();
+            format!(
+                "The fix {} was reverted. Nothing more is fixed here until somebody with write access writes `{mention} fix \
+                 resume`.",
+                code(&short)
+            )
+        }
+    };
+    closed(&text, report, at)
+}
+
+/// Said before a push that starts no workflow.
+#[must_use]
+pub fn push_starts_nothing(waiting: &[String]) -> String {
+    let checks = match waiting {
+        [] => String::new(),
+        names => format!(
+            " Required checks that will wait: {}.",
+            names.iter().map(|name| code(name)).collect::<Vec<_>>().join(", ")
+        ),
+    };
+    format!(
+        "A push with the workflow's own token starts no workflow; set push_token to the token of an app to start them.{checks}"
+    )
+}
+
+fn headline(told: &FixTold<'_>) -> String {
+    let settled = told.settled.iter().filter(|one| !one.issue.optional);
+    let fixed = told.settled.iter().filter(|one| one.outcome.is_fixed()).count();
+    let report = told.report;
+    let cycle = format!("cycle {} of {}", report.cycle, report.max.max(report.cycle));
+    let all = plural(settled.count().max(fixed), "finding");
+    match told.delivered {
+        Delivered::Pushed { commit, .. } | Delivered::Stacked { commit, .. } => {
+            format!("### Fixed {fixed} of {all} in {} ({cycle})", commit.short())
+        }
+        Delivered::Patch => format!("### A patch for {fixed} of {all} ({cycle})"),
+        Delivered::Nothing => format!("### Nothing was fixed of {all} ({cycle})"),
+    }
+}
+
+fn outcomes(settled: &[Settled]) -> String {
+    let mut table = String::from("| | Where | Finding | Outcome |\n| --- | --- | --- | --- |");
+    for one in settled {
+        let (mark, text) = match &one.outcome {
+            Outcome::Fixed { description } => ("✅", description.clone()),
+            Outcome::Rejected { reason } => ("❌", format!("Rejected: {reason}")),
+            Outcome::Deferred { reason } => ("💤", format!("Deferred: {reason}")),
+        };
+        let _ = write!(
+            table,
+            "\n| {mark} | {} | {} | {} |",
+            place(&one.issue),
+            told_cell(&one.issue.title),
+            told_cell(&text)
+        );
+    }
+    table
+}
+
+fn place(issue: &Issue) -> String {
+    let shown = match (&issue.file, issue.line) {
+        (Some(file), Some(line)) => code(&format!("{file}:{line}")),
+        (Some(file), None) => code(file),
+        (None, _) => "the change".into(),
+    };
+    cell(&shown, LONGEST_CELL)
+}
+
+fn told_cell(text: &str) -> String {
+    cell(&without_dumps(text), LONGEST_CELL)
+}
+
+fn delivery(delivered: &Delivered) -> Vec<String> {
+    match delivered {
+        Delivered::Pushed {
+            starts_workflows: false,
+            waiting,
+            ..
+        } => vec![push_starts_nothing(waiting)],
+        Delivered::Pushed { .. } => vec!["The next review says whether the findings are fixed.".into()],
+        Delivered::Stacked { url, .. } => {
+            vec![format!("The fix waits in a pull request onto this branch: {url}")]
+        }
+        Delivered::Patch => vec![
+            "Nothing was pushed; the patch is the file that the output `patch_file` names.".into(),
+        ],
+        Delivered::Nothing => Vec::new(),
+    }
+}
+
+fn checks(verified: &Verified) -> String {
+    let mut lines = Vec::new();
+    for (command, standing) in &verified.commands {
+        let told = match standing {
+            Standing::Passed => "passed".to_owned(),
+            Standing::FailedBefore => "fails, and failed before the fix".to_owned(),
+            Standing::Broken => "fails because of the fix".to_owned(),
+            Standing::NotRun(why) => format!("not run: {why}"),
+        };
+        lines.push(format!("- {} {told}", code(command)));
+    }
+    if let Some(witness) = &verified.witness {
+        lines.push(format!("- The fix is {witness}."));
+    }
+    lines.extend(verified.notes.iter().map(|note| format!("- {note}")));
+    match lines.as_slice() {
+        [] => String::new(),
+        lines => format!("**Verification**\n\n{}", lines.join("\n")),
+    }
+}
+
+fn not_tried(left_out: &[LeftOut], beyond: &[String]) -> String {
+    let mut text = String::new();
+    if !left_out.is_empty() {
+        text.push_str("\n\n**Not tried**\n");
+        for one in left_out {
+            let _ = write!(
+                text,
+                "\n- {} {}: {}",
+                place(&one.issue),
+                told_cell(&one.issue.title),
+                one.reason
+            );
+        }
+    }
+    if !beyond.is_empty() {
+        let names: Vec<String> = beyond.iter().map(|id| code(id)).collect();
+        let _ = write!(text, "\n\nLeft for a later fix, for lack of room: {}.", names.join(", "));
+    }
+    text
+}
+
+fn stuck_section(stuck: &[&Issue]) -> String {
+    if stuck.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n\n**Stuck**: fixed once, and raised again by the review.\n".to_owned();
+    for issue in stuck {
+        let _ = write!(text, "\n- {} {}", place(issue), told_cell(&issue.title));
+    }
+    text
+}
+
+/// A document in the shapes that other tools read, folded.
+fn folded(title: &str, document: &impl Serialize) -> String {
+    let json = serde_json::to_string_pretty(document).unwrap_or_default();
+    if json.len() > MAX_DOCUMENT {
+        return format!("{title}: in the report file of the run.");
+    }
+    let json = without_dumps(&json);
+    format!("<details><summary>{title}</summary>\n\n{}\n\n</details>", fenced("json", &json))
+}
+
+/// The comment: marker, text within the cap, signed block.
+fn closed(text: &str, report: &FixReport, (pr, keys): (&PrKey, &Keys)) -> String {
+    let block = memory::render(report, pr, keys);
+    let text = text.replace("[diff removed]", "[DIFF REDACTED]");
+    let around = MARKER.len() + block.chars().count() + 4;
+    let room = CAP.saturating_sub(around);
+    let text = if text.chars().count() > room {
+        let room = room.saturating_sub(TRUNCATED.len());
+        let cut: String = text.chars().take(room).collect();
+        format!("{cut}{TRUNCATED}")
+    } else {
+        text
+    };
+    format!("{MARKER}\n{text}\n\n{block}")
+}
+
+/// A sentence of others, for one line.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    clean(&without_dumps(text)).replace('\n', " ")
+}

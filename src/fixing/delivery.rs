@@ -1,0 +1,183 @@
+//! Delivers a fix: as one commit on the branch, as a pull request onto it, or as a file. It runs nothing and accepts only the list
+//! of edits; GitHub makes the commit, on the head that was fixed and on no other.
+
+use super::ground::Ground;
+use crate::host::{Failure, Job};
+use reviewer_core::config::FixDelivery;
+use reviewer_core::fix::gate::Gate;
+use reviewer_core::fix::outcome::Settled;
+use reviewer_core::publish::comment::fixing::{self, Delivered};
+use reviewer_github::{CommitError, Committed, FileAddition, NewCommit, NewPull};
+use reviewer_repo::git::{FileEdit, TreeId};
+use reviewer_text::count::plural;
+
+/// A commit that is ready to be made.
+pub(super) struct Commit<'a> {
+    pub edits: &'a [FileEdit],
+    pub settled: &'a [Settled],
+    pub review_url: &'a str,
+    /// The tree of the head with these edits.
+    pub tree: &'a TreeId,
+}
+
+/// The file with the patch, in the workspace.
+const PATCH_FILE: &str = "opencode-fix.patch";
+
+/// Why a fix was not delivered, in a sentence.
+pub(super) type NotDelivered = String;
+
+/// The message of the commit: a headline, the review, and a line and a trailer for each finding that was fixed.
+pub(super) fn message(settled: &[Settled], review_url: &str) -> (String, String) {
+    let fixed: Vec<&Settled> = settled.iter().filter(|one| one.outcome.is_fixed()).collect();
+    let headline = format!("Fix {}", plural(fixed.len(), "review finding"));
+    let mut body = String::new();
+    if !review_url.is_empty() {
+        body.push_str(review_url);
+        body.push_str("\n\n");
+    }
+    for one in &fixed {
+        let title = fixing::line(&one.issue.title);
+        body.push_str(&format!("- {title}\n"));
+    }
+    body.push('\n');
+    for one in &fixed {
+        body.push_str(&format!("Review-Finding: {}\n", one.issue.id));
+    }
+    (headline, body.trim_end().to_owned())
+}
+
+/// The branch of a stacked pull request: letters of a fixed alphabet only.
+fn stacked_branch(number: u64, cycle: u32, head: &str) -> String {
+    format!("opencode-reviewer/fix-{number}-{cycle}-{}", &head[..7.min(head.len())])
+}
+
+impl Commit<'_> {
+    /// Delivers the fix as the input says; a fork always gets a patch.
+    pub(super) async fn deliver(
+        &self,
+        job: &Job<'_>,
+        ground: &Ground,
+        (gate, cycle): (&Gate, u32),
+        delivery: FixDelivery,
+    ) -> Result<Delivered, NotDelivered> {
+        let (headline, body) = message(self.settled, self.review_url);
+        gate.judge_words("the commit message", &format!("{headline}\n{body}"))
+            .map_err(|refusal| refusal.to_string())?;
+        let pull = &ground.facts.pull;
+        match delivery {
+            _ if pull.from_fork => self.patch(job, ground).await,
+            FixDelivery::Patch => self.patch(job, ground).await,
+            FixDelivery::Push => {
+                let commit = self.commit(job, ground, &pull.head_ref, (&headline, &body));
+                let commit = commit.await?;
+                let starts_workflows = starts_workflows(job);
+                let waiting = if starts_workflows { Vec::new() } else { waiting(job, ground).await };
+                Ok(Delivered::Pushed {
+                    commit,
+                    starts_workflows,
+                    waiting,
+                })
+            }
+            FixDelivery::PullRequest => {
+                let branch = stacked_branch(pull.number(), cycle, pull.head_sha.as_str());
+                let repo = &job.pr.repo;
+                let made = job.github.create_branch(repo, &branch, &pull.head_sha).await;
+                made.map_err(|error| error.to_string())?;
+                let commit = self.commit(job, ground, &branch, (&headline, &body)).await?;
+                let new = NewPull {
+                    title: headline.clone(),
+                    head: branch,
+                    base: pull.head_ref.clone(),
+                    body: format!("{}\n\nFixes findings of #{}.\n\n{body}", fixing::MARKER, job.pr.number),
+                };
+                let opened = job.github.create_pull_request(repo, &new).await;
+                let opened = opened.map_err(|error| error.to_string())?;
+                Ok(Delivered::Stacked {
+                    commit,
+                    url: opened.html_url,
+                })
+            }
+        }
+    }
+
+    async fn commit(
+        &self,
+        job: &Job<'_>,
+        ground: &Ground,
+        branch: &str,
+        (headline, body): (&str, &str),
+    ) -> Result<reviewer_core::domain::CommitSha, NotDelivered> {
+        let additions = self.edits.iter().filter_map(|edit| {
+            Some(FileAddition {
+                path: edit.path.clone(),
+                contents: edit.content.clone()?,
+            })
+        });
+        let deletions = self.edits.iter().filter(|edit| edit.content.is_none());
+        let commit = NewCommit {
+            repo: job.pr.repo.clone(),
+            branch: branch.to_owned(),
+            expected_head: ground.head().clone(),
+            headline: headline.to_owned(),
+            body: body.to_owned(),
+            additions: additions.collect(),
+            deletions: deletions.map(|edit| edit.path.clone()).collect(),
+        };
+        match job.github.create_commit_on_branch(&commit).await {
+            Ok(Committed { sha, tree, .. }) if tree.is_empty() || tree == self.tree.as_str() => Ok(sha),
+            Ok(Committed { sha, .. }) => Err(format!(
+                "The commit {} on {branch} does not have the files of this fix; look at it before you go on.",
+                sha.short()
+            )),
+            Err(error @ CommitError::Protected { .. }) => {
+                Err(format!("{error} Set fix_delivery to pull_request or patch."))
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Writes the patch beside the report.
+    async fn patch(&self, job: &Job<'_>, ground: &Ground) -> Result<Delivered, NotDelivered> {
+        let repository = &ground.facts.change.repository;
+        let patch = repository.patch_to(ground.head(), self.tree).await;
+        let patch = patch.map_err(|error| format!("The patch could not be made: {error:#}."))?;
+        let setup = job.host.setup;
+        let Some(workspace) = &setup.environment.workspace else {
+            return Err("There is no workspace to write the patch to; set GITHUB_WORKSPACE.".into());
+        };
+        crate::actions::write_file(&workspace.join(PATCH_FILE), &patch)
+            .map_err(|error| format!("The file {PATCH_FILE} could not be written: {error}."))?;
+        if let Err(error) = setup.actions.set_output("patch_file", PATCH_FILE) {
+            setup.actions.warning(&format!("A file of the runner could not be written: {error}"));
+        }
+        Ok(Delivered::Patch)
+    }
+}
+
+/// True if the push starts workflows: not with the workflow's own token.
+pub(super) fn starts_workflows(job: &Job<'_>) -> bool {
+    job.host.config.fix.push_token.is_some() || !job.host.setup.actions.is_runner()
+}
+
+/// The required checks of the base branch that nothing starts on the new head; the reviewer's own is among the run's duties.
+async fn waiting(job: &Job<'_>, ground: &Ground) -> Vec<String> {
+    let base = &ground.facts.pull.base_ref;
+    let rules = job.github.branch_rules(&job.pr.repo, base).await;
+    let checks = rules.map(|rules| rules.required_checks).unwrap_or_default();
+    let own = reviewer_core::state::check_mark::CHECK_NAME;
+    checks.into_iter().filter(|name| name != own).collect()
+}
+
+/// Tells before the push what it will not start.
+pub(super) async fn warn(job: &Job<'_>, ground: &Ground) {
+    if !starts_workflows(job) {
+        let waiting = waiting(job, ground).await;
+        job.host.setup.actions.line(&fixing::push_starts_nothing(&waiting));
+    }
+}
+
+impl From<&Failure> for super::Trouble {
+    fn from(Failure(sentences): &Failure) -> Self {
+        Self(sentences.join(" "))
+    }
+}

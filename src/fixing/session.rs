@@ -1,0 +1,363 @@
+//! The fix session: one conversation that edits through the reviewer's tools. This process checks each edit and writes it into
+//! the copy of the snapshot that the sidecar reads; the sidecar itself writes nothing.
+
+use super::ground::Ground;
+use crate::host::sidecar::Running;
+use crate::host::{Failure, Job};
+use crate::run::allowances;
+use crate::turns::{Assignment, Progress, Prompter, State};
+use futures_util::FutureExt as _;
+use reviewer_agent::tools::{Answer, FixCall, FixCalls};
+use reviewer_core::context::fix_brief::{self, FixBrief};
+use reviewer_core::fix::desk::Fixed;
+use reviewer_core::fix::edits::Change;
+use reviewer_core::fix::gate::FileKind;
+use reviewer_core::fix::issue::Issue;
+use reviewer_core::fix::{EditRequest, FileFacts, FixDesk, Gate, HeadFile, Word};
+use reviewer_core::review::limits::RunLimits;
+use reviewer_core::review::nudges::{Ended, GivenUp};
+use reviewer_repo::git::{EntryKind, FileEdit};
+use reviewer_text::hidden::visible;
+use reviewer_text::template::TemplateError;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+/// A larger file is not edited.
+const MAX_FILE: u64 = 1 << 20;
+
+/// The desk of a session, with the files that it is about.
+pub(super) struct Bench {
+    /// `None` once the session has ended: what is called then changes nothing.
+    desk: Arc<Mutex<Option<FixDesk>>>,
+    calls: FixCalls,
+    ground: Arc<Ground>,
+}
+
+impl Bench {
+    pub(super) fn new(job: &Job<'_>, ground: &Arc<Ground>, issues: Arc<[Issue]>) -> Self {
+        let allow = job.host.config.fix.settings.allow.clone();
+        let redactor = Arc::clone(&job.host.secrets.redactor);
+        let gate = Gate::new(Arc::clone(&issues), allow, redactor);
+        let desk = Arc::new(Mutex::new(Some(FixDesk::new(issues, gate))));
+        let (at, files) = (Arc::clone(&desk), Arc::clone(ground));
+        let calls = FixCalls::new(move |call| {
+            let (desk, ground) = (Arc::clone(&at), Arc::clone(&files));
+            async move {
+                // One call at a time: an edit and its writing are one step.
+                match desk.lock().await.as_mut() {
+                    Some(desk) => answer(desk, &ground, call).await,
+                    None => Err("The session has ended; end your turn.".into()),
+                }
+            }
+            .boxed()
+        });
+        Self {
+            desk,
+            calls,
+            ground: Arc::clone(ground),
+        }
+    }
+
+    /// Prompts until every issue has a result, in a sidecar of its own. Returns why it ended early, if it did.
+    pub(super) async fn hold(
+        &self,
+        job: &Job<'_>,
+        brief: &FixBrief<'_>,
+        stage: Stage<'_>,
+    ) -> Result<Option<String>, Failure> {
+        let host = &job.host;
+        let snapshot = self.ground.facts.change.snapshot.root();
+        let running = Running::start_fixer(host, snapshot, &self.calls).await?;
+        running.tell_confinement(host);
+        let held = self.prompt(job, brief, stage, &running).await;
+        running.stop().await;
+        held
+    }
+
+    async fn prompt(
+        &self,
+        job: &Job<'_>,
+        brief: &FixBrief<'_>,
+        stage: Stage<'_>,
+        running: &Running,
+    ) -> Result<Option<String>, Failure> {
+        let (host, session) = (&job.host, job.host.session());
+        let title = format!("Fix of {}", job.pr);
+        let opened = session.converse_without(&running.sidecar, &title, Vec::new());
+        let mut conversation = opened.await.map_err(Failure::new)?;
+        let setup = host.setup;
+        let now = setup.clock.instant();
+        let last = host.started + setup.clock.limit(host.config.timeout);
+        let own = now + setup.clock.limit(host.config.fix.settings.timeout);
+        let root = self.ground.facts.change.snapshot.root().display().to_string();
+        let mut prompter = Prompter {
+            conversation: &mut conversation,
+            limits: RunLimits {
+                deadline: last.min(own),
+                last: last.min(own),
+                allowances: allowances(job, &self.ground.facts),
+            },
+            route: session.route()?,
+            usage: &session.usage,
+            run_usage: &host.usage,
+            actions: &setup.actions,
+            root: &root,
+            clock: setup.clock,
+            state: State::for_tasks(1),
+        };
+        if let Some(why) = prompter.limits.nothing_left() {
+            return Ok(Some(format!("nothing was asked of the model: {why}")));
+        }
+        setup.actions.group("Fix");
+        let mut progress = Progress::new("fix".into(), now);
+        let assignment = FixAssignment {
+            brief,
+            stage,
+            desk: &self.desk,
+        };
+        let carried_out = prompter.carry_out(&assignment, &mut progress).await;
+        prompter.tell(&progress);
+        setup.actions.end_group();
+        Ok(match carried_out? {
+            Ok(_) => None,
+            Err(given_up) => Some(told(&given_up)),
+        })
+    }
+
+    /// Ends the session. What has no result is undone.
+    pub(super) async fn finish(self) -> Option<Fixed> {
+        let desk = self.desk.lock().await.take();
+        desk.map(FixDesk::finish)
+    }
+
+    /// The edits so far, as they would be published.
+    pub(super) async fn edits(&self) -> Vec<FileEdit> {
+        let desk = self.desk.lock().await;
+        let changed = desk.as_ref().map(|desk| desk.edits().changed_files());
+        file_edits(&changed.unwrap_or_default())
+    }
+}
+
+/// The edits as git takes them.
+pub(super) fn file_edits(changed: &[reviewer_core::fix::ChangedFile]) -> Vec<FileEdit> {
+    let edit = |file: &reviewer_core::fix::ChangedFile| FileEdit {
+        path: file.path.clone(),
+        content: file.new.clone(),
+    };
+    changed.iter().map(edit).collect()
+}
+
+/// The reason for the prompt.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stage<'a> {
+    Begin,
+    /// The checks fail because of the edits; what they printed.
+    Verify(&'a str),
+}
+
+struct FixAssignment<'a> {
+    brief: &'a FixBrief<'a>,
+    stage: Stage<'a>,
+    desk: &'a Mutex<Option<FixDesk>>,
+}
+
+impl FixAssignment<'_> {
+    fn state(&self) -> String {
+        let desk = self.desk.try_lock();
+        let Some(desk) = desk.as_ref().ok().and_then(|desk| desk.as_ref()) else {
+            return String::new();
+        };
+        let files = desk.edits().changed_files();
+        let files: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        let open: Vec<String> = desk.open().map(|issue| issue.id.to_string()).collect();
+        format!("changed: {}\nwithout a result: {}", files.join(", "), open.join(", "))
+    }
+}
+
+impl Assignment for FixAssignment<'_> {
+    fn begin(&self, _begins: bool) -> Result<String, TemplateError> {
+        match self.stage {
+            Stage::Begin => self.brief.begin().map(|(text, _)| text),
+            Stage::Verify(output) => {
+                let anew = self.brief.anew(&self.state())?;
+                Ok(format!("{anew}\n---\n\n{}", self.brief.verify(output)?))
+            }
+        }
+    }
+
+    fn nudge(&self, reproach: &str) -> Result<String, TemplateError> {
+        fix_brief::nudge(reproach)
+    }
+
+    fn resumed(&self) -> Result<String, TemplateError> {
+        self.brief.anew(&self.state())
+    }
+
+    fn anew(&self) -> Result<String, TemplateError> {
+        self.brief.anew(&self.state())
+    }
+
+    fn is_done(&self, ended: &Ended) -> bool {
+        let desk = self.desk.try_lock();
+        let Some(desk) = desk.as_ref().ok().and_then(|desk| desk.as_ref()) else {
+            return false;
+        };
+        let all = desk.open().next().is_none();
+        match (self.stage, ended) {
+            (Stage::Begin, _) => all,
+            // The model has to look at what failed, whatever it had said before.
+            (Stage::Verify(_), Ended::Turn(turn)) => all && turn.error.is_none(),
+            (Stage::Verify(_), _) => false,
+        }
+    }
+}
+
+fn told(given_up: &GivenUp) -> String {
+    match given_up {
+        GivenUp::Unfinished(why) => format!("the fixer left issues without a result{}", why.told()),
+        GivenUp::OutOfTime => "the time of the fix ran out; fix.timeout_minutes sets it".into(),
+        GivenUp::OverBudget(why) | GivenUp::Refused(why) | GivenUp::Failed(why) => why.clone(),
+    }
+}
+
+/// Lets the desk decide about a call, and writes what it accepts.
+async fn answer(desk: &mut FixDesk, ground: &Ground, call: FixCall) -> Answer {
+    let mut edited = None;
+    let answer = match call {
+        FixCall::Undo { issue } => desk.undo(&issue),
+        FixCall::Submit {
+            issue,
+            is_fixed,
+            text,
+        } => desk.submit(
+            &issue,
+            if is_fixed {
+                Word::Fixed { description: text }
+            } else {
+                Word::Rejected { reason: text }
+            },
+        ),
+        FixCall::Edit {
+            issue,
+            file,
+            old,
+            new,
+            quote,
+        } => {
+            edited = Some(issue.clone());
+            edit(desk, ground, (issue, file, quote), Change::Replace { old, new }).await
+        }
+        FixCall::Create {
+            issue,
+            file,
+            content,
+        } => {
+            edited = Some(issue.clone());
+            edit(desk, ground, (issue, file, None), Change::Create { content }).await
+        }
+        FixCall::Delete { issue, file, quote } => {
+            edited = Some(issue.clone());
+            edit(desk, ground, (issue, file, quote), Change::Delete).await
+        }
+    };
+    if let Err(why) = write(desk, ground).await {
+        // What the copy does not show must not be published either.
+        let undone = edited.map(|issue| desk.undo(&issue));
+        let rewritten = write(desk, ground).await;
+        tracing::debug!("an edit was taken back: {why}; {undone:?}, {rewritten:?}");
+        return Err(format!("{why} All edits for this issue are undone."));
+    }
+    answer
+}
+
+async fn edit(
+    desk: &mut FixDesk,
+    ground: &Ground,
+    (issue, file, depends_on): (String, String, Option<String>),
+    change: Change,
+) -> Answer {
+    let file = repository_path(ground, &file);
+    let (bytes, facts) = head_file(ground, &file).await.map_err(|error| {
+        format!("{} could not be read: {error:#}. Try again.", visible(&file))
+    })?;
+    let request = EditRequest {
+        issue,
+        file,
+        change,
+        depends_on,
+    };
+    let head = HeadFile {
+        bytes: bytes.as_deref(),
+        facts,
+    };
+    desk.edit(request, &head)
+}
+
+/// The name that the repository has for a file, however the model calls it.
+fn repository_path(ground: &Ground, given: &str) -> String {
+    let snapshot = &ground.facts.change.snapshot;
+    let given = given.trim();
+    let root = snapshot.root().display().to_string();
+    let below = given.strip_prefix(&root).map(|rest| rest.trim_start_matches('/'));
+    let path = below.unwrap_or(given);
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let diffs = &ground.facts.change.diffs;
+    let shown = diffs
+        .iter()
+        .find(|diff| diff.path != path && snapshot.shown_path(&diff.path) == path);
+    shown.map_or(path, |diff| &diff.path).to_owned()
+}
+
+/// The bytes of a file in the head, and the facts that the gate asks for.
+async fn head_file(ground: &Ground, file: &str) -> anyhow::Result<(Option<Vec<u8>>, FileFacts)> {
+    let change = &ground.facts.change;
+    let diff = change.diffs.iter().find(|diff| diff.path == file);
+    let is_plain = !file.is_empty() && !file.starts_with('/') && !file.contains('\0');
+    let found = match is_plain {
+        true => change.repository.head_file(ground.head(), file, MAX_FILE).await?,
+        false => None,
+    };
+    let kind = match found.as_ref().map(|found| &found.kind) {
+        None => FileKind::Absent,
+        Some(EntryKind::File) => FileKind::Regular,
+        Some(EntryKind::Executable) => FileKind::Executable,
+        Some(EntryKind::Symlink) => FileKind::Symlink,
+        Some(EntryKind::Submodule) => FileKind::Submodule,
+    };
+    let too_large = kind == FileKind::Regular && found.as_ref().is_some_and(|one| one.content.is_none());
+    let mut below = None;
+    if kind == FileKind::Absent && is_plain {
+        for (at, _) in file.match_indices('/') {
+            let parent = &file[..at];
+            if change.repository.head_file(ground.head(), parent, 0).await?.is_some() {
+                below = Some(parent.to_owned());
+                break;
+            }
+        }
+    }
+    let facts = FileFacts {
+        masked: change.snapshot.is_masked(file),
+        renamed: change.snapshot.shown_path(file) != file,
+        binary: diff.is_some_and(|diff| diff.binary),
+        below,
+        ..FileFacts::new(kind, diff.is_some())
+    };
+    anyhow::ensure!(!too_large, "it is larger than 1 MiB, and such a file is not edited");
+    Ok((found.and_then(|found| found.content), facts))
+}
+
+/// Writes the accepted edits into the copy that the sidecar reads.
+async fn write(desk: &mut FixDesk, ground: &Ground) -> Result<(), String> {
+    for effect in desk.take_effects() {
+        let edit = FileEdit {
+            path: effect.path,
+            content: effect.content,
+        };
+        let written = ground.facts.change.snapshot.edit(&edit).await;
+        let written = written.map_err(|error| format!("The edit could not be written: {error:#}."))?;
+        written.map_err(|refusal| {
+            format!("{} cannot be edited: {refusal}.", visible(&edit.path))
+        })?;
+    }
+    Ok(())
+}
