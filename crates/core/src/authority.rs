@@ -7,6 +7,7 @@
 //! | start a run by a comment, on a fork | yes | yes | no: access | no: access | no: bot |
 //! | be told why `dismiss` is refused | yes | yes | yes | no: part | no: bot |
 //! | `accept` a head | yes | yes | no: access | no: access | no: bot |
+//! | have findings fixed | yes | yes | no: access | no: access | no: bot |
 //! | have a reply in a thread judged | yes | yes | yes | no: part | no: bot |
 //! | decide an escalated finding in words | yes | no: own work | no: own work | no: access | no: bot |
 //! | get a concession | yes | yes | yes | no: part | no: bot |
@@ -135,6 +136,8 @@ pub enum Action {
     AskToDismiss,
     /// Has a head turn green although not everything was done.
     Accept,
+    /// Has findings fixed by a commit, or what they request in a review.
+    Fix,
     /// Has their objection or question in a finding's thread judged.
     Discuss,
     /// Decides in words what was escalated.
@@ -188,6 +191,7 @@ pub fn judge(person: Person, action: Action) -> Result<(), Denial> {
         | Action::Dismiss(Stake::Minor) => takes_part(person),
         Action::Spend { from_fork: true }
         | Action::Accept
+        | Action::Fix
         | Action::GetConcession { blocks: true }
         | Action::CloseConversation(Stake::Blocking)
         | Action::Dismiss(Stake::Blocking) => has_access(person),

@@ -20,7 +20,7 @@ const fn person(writes: bool, is_author: bool, is_bot: bool) -> Person {
     }
 }
 
-const ACTIONS: [(&str, Action); 19] = [
+const ACTIONS: [(&str, Action); 20] = [
     (
         "start a run by a comment",
         Action::Spend { from_fork: false },
@@ -31,6 +31,7 @@ const ACTIONS: [(&str, Action); 19] = [
     ),
     ("be told why `dismiss` is refused", Action::AskToDismiss),
     ("`accept` a head", Action::Accept),
+    ("have findings fixed", Action::Fix),
     ("have a reply in a thread judged", Action::Discuss),
     ("decide an escalated finding in words", Action::Decide),
     ("get a concession", Action::GetConcession { blocks: false }),
@@ -140,6 +141,7 @@ fn actions() -> impl Strategy<Value = Action> {
         stakes().prop_map(Action::Dismiss),
         Just(Action::AskToDismiss),
         Just(Action::Accept),
+        Just(Action::Fix),
         Just(Action::Discuss),
         Just(Action::Decide),
         Just(Action::Forestall),
@@ -155,6 +157,7 @@ fn clears(action: Action) -> bool {
         Action::Accept | Action::Decide => true,
         Action::Spend { .. }
         | Action::AskToDismiss
+        | Action::Fix
         | Action::Discuss
         | Action::Forestall
         | Action::BeCalled => false,
