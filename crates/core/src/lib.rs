@@ -5,6 +5,7 @@ pub mod config;
 pub mod context;
 pub mod domain;
 pub mod event;
+pub mod fix;
 pub mod panel;
 pub mod plan;
 pub mod publish;

@@ -1,0 +1,433 @@
+//! The memory of fixing: what the signed reports on a pull request say about cycles, outcomes, reverts and the orders of
+//! people. Signed, because a forged one would grant cycles or hide a revert; on the pull request, so that it survives
+//! force-pushes. The struct is frozen: what is written today is read for years.
+
+use super::issue::Issue;
+use super::reverts::LineMarks;
+use crate::domain::{CommitSha, FileDiff, PrKey, Thread};
+use crate::state::repeats::{Claim, Likeness, likeness};
+use crate::state::signature::{Keys, SignatureCheck, Signed};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The longest text of a finding that is kept: enough to know it again.
+const MAX_WORDS: usize = 240;
+
+/// The kind of the block, which keeps it apart from other signed data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReportKind {
+    #[default]
+    Fix,
+}
+
+/// The way in which a fix reached people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    Push,
+    PullRequest,
+    Patch,
+}
+
+/// The outcome of a finding, as it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptOutcome {
+    Fixed,
+    Rejected,
+    Deferred,
+}
+
+/// A finding of a report, with what makes it known again in other words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptIssue {
+    pub id: String,
+    pub outcome: KeptOutcome,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// Hash of the code that it was about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub finding: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub assessment: String,
+    /// The lines that its edits added and removed, by which a revert is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<LineMarks>,
+}
+
+impl KeptIssue {
+    #[must_use]
+    pub fn new(issue: &Issue, outcome: KeptOutcome, marks: Vec<LineMarks>) -> Self {
+        Self {
+            id: issue.id.to_string(),
+            outcome,
+            file: issue.file.clone(),
+            line: issue.line,
+            anchor: issue.anchor_hash.clone(),
+            finding: clipped(&issue.title).to_owned(),
+            assessment: clipped(&issue.text).to_owned(),
+            marks,
+        }
+    }
+
+    /// True if an issue is this one: by its id, or by place and words.
+    fn is(&self, issue: &Issue) -> bool {
+        self.id == issue.id.to_string() || self.is_like(issue)
+    }
+
+    /// True if an issue says the same about the same place, in whatever words.
+    fn is_like(&self, issue: &Issue) -> bool {
+        if self.file != issue.file || self.finding.is_empty() {
+            return false;
+        }
+        let kept = Claim {
+            finding: &self.finding,
+            assessment: &self.assessment,
+            line: self.line,
+            anchor_hash: self.anchor.as_deref(),
+        };
+        let raised = Claim {
+            finding: clipped(&issue.title),
+            assessment: clipped(&issue.text),
+            line: issue.line,
+            anchor_hash: issue.anchor_hash.as_deref(),
+        };
+        let same_code = self.anchor.is_some() && self.anchor == issue.anchor_hash;
+        match likeness(&kept, &raised) {
+            Likeness::NearCertain => true,
+            Likeness::Possible => same_code,
+            Likeness::Different => false,
+        }
+    }
+}
+
+fn clipped(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_WORDS)]
+}
+
+/// An order of a person with write access.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Order {
+    /// When it was given; RFC 3339, in UTC, as GitHub tells it.
+    pub at: String,
+    /// The comment that gave it.
+    pub comment: u64,
+    pub by: String,
+}
+
+/// A report on fixing: a cycle, or only what was noticed or ordered.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FixReport {
+    pub kind: ReportKind,
+    /// When it was made; RFC 3339, in UTC.
+    pub at: String,
+    /// Counted from 1; 0 where no fix was tried.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cycle: u32,
+    /// `max_fix_cycles` then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub max: u32,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub branch: String,
+    /// The head before the fix.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub head: String,
+    /// The commit that was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Delivery>,
+    /// The comment that asked for this cycle; none where it was due by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<u64>,
+    /// The ids of all findings on the pull request then: any other one was raised later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outcomes: Vec<KeptIssue>,
+    /// Commits of fixes that somebody reverted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reverted_commits: Vec<String>,
+    /// Findings whose fix somebody reverted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reverted_findings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stops: Vec<Order>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumes: Vec<Order>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub human_review_required: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalation_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalated_at: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+impl FixReport {
+    /// True if it put a commit on the branch.
+    #[must_use]
+    pub fn was_pushed(&self) -> bool {
+        self.commit.is_some() && self.delivery.unwrap_or(Delivery::Push) == Delivery::Push
+    }
+
+    /// The outcomes of fixed findings that are on the branch.
+    fn fixed(&self) -> impl Iterator<Item = &KeptIssue> {
+        let fixed = |kept: &&KeptIssue| kept.outcome == KeptOutcome::Fixed;
+        let outcomes = self.was_pushed().then_some(&self.outcomes);
+        outcomes.into_iter().flatten().filter(fixed)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Envelope {
+    fix: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kid: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sig: Option<String>,
+}
+
+const OPEN: &str = "<!-- rmcoc:fix ";
+const CLOSE: &str = " -->";
+
+fn content<'a>(pr: &'a PrKey, report: &'a Value) -> Signed<'a> {
+    Signed {
+        pr,
+        root: None,
+        visible: &Value::Null,
+        hidden: report,
+    }
+}
+
+/// The report as a hidden line of a comment.
+#[must_use]
+pub fn render(report: &FixReport, pr: &PrKey, keys: &Keys) -> String {
+    let fix = serde_json::to_value(report).unwrap_or_default();
+    let (kid, sig) = keys.sign(&content(pr, &fix)).unzip();
+    let envelope = Envelope { fix, kid, sig };
+    let json = serde_json::to_string(&envelope)
+        .unwrap_or_default()
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e");
+    format!("{OPEN}{json}{CLOSE}")
+}
+
+/// The report in a comment, if it is one that the reviewer signed for this pull request.
+#[must_use]
+pub fn read(body: &str, pr: &PrKey, keys: &Keys) -> Option<FixReport> {
+    let mut lines = body.lines().rev();
+    let json = lines.find_map(|line| line.trim().strip_prefix(OPEN)?.strip_suffix(CLOSE))?;
+    let Envelope { fix, kid, sig } = serde_json::from_str(json).ok()?;
+    let verdict = keys.verify(&content(pr, &fix), kid.as_deref(), sig.as_deref());
+    (verdict == SignatureCheck::Ours)
+        .then(|| serde_json::from_value(fix).ok())
+        .flatten()
+}
+
+/// The reason why fixing has ended until somebody orders it to go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    Ordered(Order),
+    /// Somebody reverted this commit of a fix.
+    Reverted(String),
+}
+
+/// Everything that the reports say, whatever their order and however often each was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Memory {
+    /// One report for each cycle.
+    cycles: Vec<FixReport>,
+    /// With the time when each was noticed first.
+    reverted_commits: BTreeMap<String, String>,
+    reverted_findings: BTreeSet<String>,
+    stops: BTreeSet<Order>,
+    resumes: BTreeSet<Order>,
+    /// The times when people were called.
+    escalations: BTreeSet<String>,
+}
+
+impl Memory {
+    #[must_use]
+    pub fn new(reports: impl IntoIterator<Item = FixReport>) -> Self {
+        let mut memory = Self::default();
+        let mut cycles: BTreeMap<(u32, String), FixReport> = BTreeMap::new();
+        for report in reports {
+            memory.note(&report);
+            if report.cycle == 0 {
+                continue;
+            }
+            // A cycle is told before its push and after it; the later word counts.
+            let key = (report.cycle, report.head.clone());
+            let is_later = |kept: &FixReport| order(&report) > order(kept);
+            if cycles.get(&key).is_none_or(is_later) {
+                cycles.insert(key, report);
+            }
+        }
+        memory.cycles = cycles.into_values().collect();
+        memory
+    }
+
+    /// Takes in everything but the cycle itself.
+    fn note(&mut self, report: &FixReport) {
+        for commit in &report.reverted_commits {
+            let noticed = self.reverted_commits.entry(commit.clone());
+            let first = noticed.or_insert_with(|| report.at.clone());
+            if report.at < *first {
+                first.clone_from(&report.at);
+            }
+        }
+        self.reverted_findings
+            .extend(report.reverted_findings.iter().cloned());
+        self.stops.extend(report.stops.iter().cloned());
+        self.resumes.extend(report.resumes.iter().cloned());
+        if report.human_review_required {
+            let at = report.escalated_at.as_ref().unwrap_or(&report.at);
+            self.escalations.insert(at.clone());
+        }
+    }
+
+    /// The same with orders of people that no report tells yet.
+    #[must_use]
+    pub fn with_orders(mut self, stops: &[Order], resumes: &[Order]) -> Self {
+        self.stops.extend(stops.iter().cloned());
+        self.resumes.extend(resumes.iter().cloned());
+        self
+    }
+
+    /// The cycles, the first one first.
+    #[must_use]
+    pub fn cycles(&self) -> &[FixReport] {
+        &self.cycles
+    }
+
+    /// The number that the next cycle gets.
+    #[must_use]
+    pub fn next_cycle(&self) -> u32 {
+        self.cycles.iter().map(|one| one.cycle).max().unwrap_or(0) + 1
+    }
+
+    #[must_use]
+    pub fn resumes(&self) -> &BTreeSet<Order> {
+        &self.resumes
+    }
+
+    /// True if people were called since fixing was last resumed.
+    #[must_use]
+    pub fn has_escalated(&self) -> bool {
+        let resumed = self.resumes.last().map(|order| order.at.as_str());
+        let called = self.escalations.last().map(String::as_str);
+        called.is_some() && called > resumed
+    }
+
+    /// The commits of fixes on the branch, to look for reverts of them.
+    pub fn commits(&self) -> impl Iterator<Item = (&str, &[KeptIssue])> {
+        let pushed = self.cycles.iter().filter(|one| one.was_pushed());
+        pushed.filter_map(|one| Some((one.commit.as_deref()?, one.outcomes.as_slice())))
+    }
+
+    /// True if a commit is one of the fixes.
+    #[must_use]
+    pub fn made(&self, commit: &CommitSha) -> bool {
+        let is_it = |one: &FixReport| one.commit.as_deref() == Some(commit.as_str());
+        self.cycles.iter().any(is_it)
+    }
+
+    /// True if a revert of this commit was noticed.
+    #[must_use]
+    pub fn is_reverted(&self, commit: &str) -> bool {
+        self.reverted_commits.contains_key(commit)
+    }
+
+    /// The reason why fixing has ended, unless it was resumed since.
+    #[must_use]
+    pub fn stop(&self) -> Option<Stop> {
+        let ordered = self.stops.last().cloned();
+        let reverted = self.reverted_commits.iter().max_by_key(|(_, at)| *at);
+        let resumed = self.resumes.last();
+        let is_resumed = |at: &str, comment: u64| {
+            resumed.is_some_and(|order| (order.at.as_str(), order.comment) > (at, comment))
+        };
+        let ordered = ordered.filter(|order| !is_resumed(&order.at, order.comment));
+        let reverted = reverted.filter(|(_, at)| !is_resumed(at, 0));
+        match (ordered, reverted) {
+            (_, Some((commit, _))) => Some(Stop::Reverted(commit.clone())),
+            (Some(order), None) => Some(Stop::Ordered(order)),
+            (None, None) => None,
+        }
+    }
+
+    /// True if a report called the issue fixed, and a review of the fixed code raises it again. `reviewed`: the head that the
+    /// last review looked at.
+    #[must_use]
+    pub fn is_stuck(&self, issue: &Issue, reviewed: Option<&CommitSha>) -> bool {
+        let id = issue.id.to_string();
+        let mut cycles = self.cycles.iter();
+        cycles.any(|report| {
+            let looked_after = reviewed.is_some_and(|head| head.as_str() != report.head);
+            let is_later = !report.known.contains(&id);
+            looked_after
+                && report
+                    .fixed()
+                    .any(|kept| kept.id == id || (is_later && kept.is_like(issue)))
+        })
+    }
+
+    /// True if the issue was rejected, and its code is still the same.
+    #[must_use]
+    pub fn was_rejected(&self, issue: &Issue, diffs: &[FileDiff]) -> bool {
+        let same_code = |kept: &KeptIssue| match (&kept.anchor, issue.line) {
+            (Some(hash), Some(_)) => {
+                issue.anchor_hash.as_ref() == Some(hash)
+                    && diffs.iter().any(|diff| diff.holds(hash))
+            }
+            // About a file, or about no code at all.
+            _ => true,
+        };
+        let mut outcomes = self.cycles.iter().flat_map(|report| &report.outcomes);
+        outcomes
+            .any(|kept| kept.outcome == KeptOutcome::Rejected && kept.is(issue) && same_code(kept))
+    }
+
+    /// True if somebody reverted a fix of the issue.
+    #[must_use]
+    pub fn was_reverted(&self, issue: &Issue) -> bool {
+        let mut cycles = self.cycles.iter();
+        self.reverted_findings.contains(&issue.id.to_string())
+            || cycles.any(|report| {
+                let commit = report.commit.as_deref();
+                let whole = commit.is_some_and(|commit| self.is_reverted(commit));
+                report.fixed().any(|kept| {
+                    (whole || self.reverted_findings.contains(&kept.id)) && kept.is(issue)
+                })
+            })
+    }
+}
+
+/// The order of two reports about one cycle.
+fn order(report: &FixReport) -> (bool, &str, String) {
+    let json = serde_json::to_string(report).unwrap_or_default();
+    (report.commit.is_some(), &report.at, json)
+}
+
+/// The ids of all findings on a pull request, as a report keeps them.
+#[must_use]
+pub fn known(threads: &[Thread]) -> Vec<String> {
+    let ids = threads
+        .iter()
+        .filter_map(|thread| thread.finding_id.as_ref());
+    ids.map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests;

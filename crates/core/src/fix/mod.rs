@@ -1,0 +1,27 @@
+//! Fixing: from open findings to a list of edits with an outcome for each, and the cycles around it. Pure: the caller reads the
+//! head's files, writes accepted edits into the copy of the snapshot, commits and posts.
+//!
+//! `selection` says what is to be fixed, the `desk` takes the model's edits through `file_text`, `edits` and `gate`, `outcome` says
+//! what became of each issue, `memory` keeps that in signed reports, and `rounds` decides what comes next.
+
+pub mod desk;
+pub mod edits;
+pub mod file_text;
+pub mod gate;
+pub mod issue;
+pub mod memory;
+pub mod outcome;
+pub mod patch;
+pub mod preflight;
+pub mod reverts;
+pub mod rounds;
+pub mod selection;
+
+pub use desk::{EditRequest, FixDesk, Word};
+pub use edits::{ChangedFile, EditList, FileEffect};
+pub use file_text::FileText;
+pub use gate::{FileFacts, FileKind, Gate, HeadFile, Refusal};
+pub use issue::{Issue, IssueId, Source};
+pub use memory::{FixReport, Memory};
+pub use outcome::{FixPayload, FixResult, Outcome};
+pub use preflight::NotFixed;
