@@ -14,7 +14,7 @@ use crate::actions::Actions;
 use reviewer_agent::gateway::{self, Gateway};
 use reviewer_core::config::environment::Environment;
 use reviewer_core::config::inputs::{self, InputError, RawInputs};
-use reviewer_core::config::{Config, ModelChoice, ReviewMode, ReviewerChoice, shell};
+use reviewer_core::config::{Config, FixMode, ModelChoice, ReviewMode, ReviewerChoice, shell};
 use reviewer_core::review::usage::RunUsage;
 use reviewer_system::clock::Clock;
 use reviewer_system::random;
@@ -158,7 +158,9 @@ impl<'a> Host<'a> {
 
     /// Returns true if the run comes to a consensus, in which the open conversations of people count.
     pub(crate) fn weighs_conversations(&self) -> bool {
-        self.is_panel() || self.config.review_mode == ReviewMode::Decide
+        self.is_panel()
+            || self.config.review_mode == ReviewMode::Decide
+            || self.config.fix.mode == FixMode::Auto
     }
 
     /// The time and the money that other hosts of the run share with it.

@@ -3,6 +3,7 @@
 
 pub mod actions;
 pub mod commands;
+mod fixing;
 mod gather;
 mod host;
 pub(crate) mod outbox;

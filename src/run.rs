@@ -9,27 +9,31 @@ mod judgements;
 pub(crate) mod outcome;
 mod reactions;
 mod recheck;
-mod replies;
+pub(crate) mod replies;
 pub(crate) mod review_session;
 pub(crate) mod same_head;
 mod sessions;
 mod staged;
 
+use crate::fixing::{self, Fixing, LoopEnd};
 use crate::gather::pull_request;
 use crate::gather::{Facts, Frame, settings, spend_scope, web_guard};
 use crate::host::sidecar::Running;
-use crate::host::{self, Failure, Job, Setup, both};
-use check_run::CheckRun;
+use crate::host::{self, Budget, Failure, Job, Setup, both};
+pub(crate) use check_run::CheckRun;
 use draft::Draft;
 use exits::Ended;
 use judgements::Judgements;
+pub(crate) use judgements::given as given_review;
 use outcome::{Outcome, Surroundings};
-use reviewer_core::event::{Event, SkipReason};
+use reviewer_core::event::{Event, EventKind, SkipReason};
 use reviewer_core::plan::agenda::{ModelObstacle, Task};
 use reviewer_core::publish::comment;
 use reviewer_core::report::dry_run;
+use reviewer_core::report::events::EventReport;
 use reviewer_core::state::record::Record;
 use reviewer_github::DryRun;
+pub(crate) use sessions::allowances;
 use std::ops::ControlFlow;
 
 /// The state of a run that is cut off: whatever ends it concludes the check and leaves the report so far.
@@ -41,40 +45,131 @@ struct Unfinished {
     judgements: Judgements,
 }
 
-/// Does what an event asks for; `no_key`: as far as no model is needed for it. Returns the exit code.
+/// The review of a run, and what follows on it.
+struct Round {
+    code: u8,
+    /// True if the head is a fix that no push event gets reviewed.
+    goes_on: bool,
+    end: Option<LoopEnd>,
+}
+
+/// The things that the rounds of a run share.
+struct Rounds {
+    budget: Budget,
+    /// The steps of fixing so far.
+    events: Vec<EventReport>,
+}
+
+/// Does what an event asks for; `no_key`: as far as no model is needed for it. Where a fix was pushed that starts no workflow, the
+/// new head is reviewed, too. Returns the exit code.
 pub(crate) async fn run(setup: &Setup, event: &Event, no_key: Option<SkipReason>) -> u8 {
+    in_rounds(setup, event, no_key).await.code
+}
+
+/// The same with the exit code of `loop`, which tells how the rounds ended.
+pub(crate) async fn run_loop(setup: &Setup, event: &Event) -> u8 {
+    let last = in_rounds(setup, event, None).await;
+    match (last.code, last.end) {
+        (code @ 2.., _) => code,
+        (_, Some(LoopEnd::Converged)) => 0,
+        (_, Some(LoopEnd::NeedsPeople)) => 1,
+        (_, Some(LoopEnd::Unfinished) | None) => 2,
+    }
+}
+
+async fn in_rounds(setup: &Setup, event: &Event, mut no_key: Option<SkipReason>) -> Round {
+    let mut rounds = Rounds {
+        budget: Budget::new(setup.clock),
+        events: Vec::new(),
+    };
+    let mut event = event.clone();
+    loop {
+        let round = round(setup, &event, no_key.take(), &mut rounds).await;
+        if !round.goes_on {
+            return round;
+        }
+        // Nobody else is told of the push, so this run is its event.
+        event.kind = EventKind::Pushed;
+    }
+}
+
+async fn round(
+    setup: &Setup,
+    event: &Event,
+    no_key: Option<SkipReason>,
+    rounds: &mut Rounds,
+) -> Round {
     let unfinished = Unfinished::default();
     let whole = async {
-        let ended = Box::pin(perform(setup, event, no_key, &unfinished)).await;
+        let (ended, fixing) = Box::pin(perform(setup, event, no_key, rounds, &unfinished)).await;
         let code = exits::ended(setup, &unfinished.check, &unfinished.draft, ended).await;
         exits::print_dry_run(setup, &unfinished.dry_run);
-        code
+        Round {
+            code,
+            goes_on: fixing.goes_on,
+            end: fixing.end,
+        }
     };
     tokio::select! {
-        code = whole => code,
-        signal = exits::stop_signal() => {
-            exits::cancelled(setup, &unfinished.check, &unfinished.draft, signal).await
+        round = whole => round,
+        signal = exits::stop_signal() => Round {
+            code: exits::cancelled(setup, &unfinished.check, &unfinished.draft, signal).await,
+            goes_on: false,
+            end: None,
         }
     }
 }
 
-/// Finds out whether the run has something to do at all, and does it.
+/// Reviews, then fixes what somebody wants fixed.
 async fn perform(
     setup: &Setup,
     event: &Event,
     no_key: Option<SkipReason>,
+    rounds: &mut Rounds,
+    unfinished: &Unfinished,
+) -> (Result<Ended, Failure>, Fixing) {
+    let budget = rounds.budget.clone();
+    let job = match job(setup, event, no_key.is_none(), budget, unfinished) {
+        Ok(job) => job,
+        Err(failure) => return (Err(failure), Fixing::default()),
+    };
+    let mut job = job;
+    let mut ended = Box::pin(review(&mut job, no_key, unfinished)).await;
+    let mut fixing = Fixing::default();
+    if let Ok(Ended::Concluded(outcome)) = &mut ended {
+        let around = (&unfinished.check, &unfinished.dry_run);
+        fixing = fixing::after_review(&job, outcome, around).await;
+        rounds.events.append(&mut fixing.events);
+        outcome.report.events.clone_from(&rounds.events);
+    }
+    (ended, fixing)
+}
+
+fn job<'a>(
+    setup: &'a Setup,
+    event: &'a Event,
+    asks_model: bool,
+    budget: Budget,
+    unfinished: &Unfinished,
+) -> Result<Job<'a>, Failure> {
+    let admitted = host::admitted(setup, asks_model)?;
+    Job::new(setup, event, admitted, &unfinished.dry_run, budget)
+}
+
+/// Finds out whether the run has something to do at all, and does it.
+async fn review(
+    job: &mut Job<'_>,
+    no_key: Option<SkipReason>,
     unfinished: &Unfinished,
 ) -> Result<Ended, Failure> {
-    let admitted = host::admitted(setup, no_key.is_none())?;
-    let mut job = Job::new(setup, event, admitted, &unfinished.dry_run)?;
     let pull = pull_request::to_review(&job.github, &job.pr).await?;
-    let unread = settings::take(&mut job, &pull).await?;
+    let unread = settings::take(job, &pull).await?;
     let obstacle = unread.map(ModelObstacle::Settings);
     let obstacle = obstacle.or(no_key.map(ModelObstacle::NoKey));
-    let scope = match spend_scope(&job, &pull).await? {
+    let scope = match spend_scope(job, &pull).await? {
         ControlFlow::Continue(scope) => scope,
         ControlFlow::Break(reason) => {
-            unfinished.judgements.leave_alone(&job, &pull).await;
+            unfinished.judgements.leave_alone(job, &pull).await;
             return Ok(Ended::Skipped(reason));
         }
     };
@@ -83,9 +178,9 @@ async fn perform(
         scope,
         obstacle,
     };
-    let asked = reactions::seen(&job).await;
-    let ended = Box::pin(gather_and_act(&job, frame, unfinished)).await;
-    reactions::ended(&job, asked, &ended).await;
+    let asked = reactions::seen(job).await;
+    let ended = Box::pin(gather_and_act(job, frame, unfinished)).await;
+    reactions::ended(job, asked, &ended).await;
     ended
 }
 
@@ -134,6 +229,10 @@ async fn act(
         ControlFlow::Continue(facts) => facts,
         ControlFlow::Break(reason) => return Ok(Ended::Skipped(reason)),
     };
+    fixing::catch_up(job, &facts).await?;
+    if let Some(reason) = fixing::stop_as_asked(job, &facts).await? {
+        return Ok(Ended::Skipped(reason));
+    }
     unfinished.judgements.withdraw_stale(job, &facts).await;
     let (pull, viewer) = (facts.pull.clone(), facts.viewer.clone());
     let ended = Box::pin(follow(job, facts, around, unfinished)).await;

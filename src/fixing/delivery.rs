@@ -2,7 +2,7 @@
 //! of edits; GitHub makes the commit, on the head that was fixed and on no other.
 
 use super::ground::Ground;
-use crate::host::{Failure, Job};
+use crate::host::Job;
 use reviewer_core::config::FixDelivery;
 use reviewer_core::fix::gate::Gate;
 use reviewer_core::fix::outcome::Settled;
@@ -79,7 +79,7 @@ impl Commit<'_> {
                 })
             }
             FixDelivery::PullRequest => {
-                let branch = stacked_branch(pull.number(), cycle, pull.head_sha.as_str());
+                let branch = stacked_branch(job.pr.number, cycle, pull.head_sha.as_str());
                 let repo = &job.pr.repo;
                 let made = job.github.create_branch(repo, &branch, &pull.head_sha).await;
                 made.map_err(|error| error.to_string())?;
@@ -173,11 +173,5 @@ pub(super) async fn warn(job: &Job<'_>, ground: &Ground) {
     if !starts_workflows(job) {
         let waiting = waiting(job, ground).await;
         job.host.setup.actions.line(&fixing::push_starts_nothing(&waiting));
-    }
-}
-
-impl From<&Failure> for super::Trouble {
-    fn from(Failure(sentences): &Failure) -> Self {
-        Self(sentences.join(" "))
     }
 }

@@ -47,7 +47,7 @@ impl Ground {
             obstacle: None,
         };
         let facts = Facts::gather(job, frame, snapshot).await?;
-        let memory = Memory::new(reports(job, &facts));
+        let memory = memory_of(job, &facts);
         let requests = requests(job, &facts).await?;
         let reverts = reverts(&facts, &memory).await?;
         Ok(Self {
@@ -181,11 +181,16 @@ impl Ground {
     }
 }
 
-/// The signed reports: in comments, and in the records of check runs, where one is written before its push.
-fn reports(job: &Job<'_>, facts: &Facts) -> Vec<FixReport> {
+/// The memory of fixing: the signed reports in comments, and those in the records of check runs, where one is written before
+/// its push.
+pub(super) fn memory_of(job: &Job<'_>, facts: &Facts) -> Memory {
+    Memory::new(told(job, facts).chain(facts.fix_reports()))
+}
+
+/// The reports that comments tell.
+pub(super) fn told<'a>(job: &'a Job<'_>, facts: &'a Facts) -> impl Iterator<Item = FixReport> + 'a {
     let comments = facts.conversation.iter();
-    let told = comments.filter_map(|one| memory::read(&one.body, &job.pr, &job.keys));
-    told.chain(facts.fix_reports()).collect()
+    comments.filter_map(|one| memory::read(&one.body, &job.pr, &job.keys))
 }
 
 /// The words of people who request changes now.

@@ -14,6 +14,7 @@ use reviewer_core::context::rules::RuleFile;
 use reviewer_core::context::since::Since;
 use reviewer_core::domain::{Awaiting, CommentId, CommitSha, Login, Resolution, Status, Thread};
 use reviewer_core::event::{Command, EventKind};
+use reviewer_core::fix::FixReport;
 use reviewer_core::panel::analysis::{self, Analysis, Weighed};
 use reviewer_core::panel::open_conversations::{OpenConversation, PeopleConversations};
 use reviewer_core::plan::agenda::{
@@ -281,6 +282,17 @@ impl Facts {
     /// The open conversations of people, with what the model said about them in this run or in an earlier one.
     pub(crate) fn analysis(&self, weighed: &[Weighed]) -> Analysis {
         Analysis::new(&self.people, self.pull.from_fork, weighed, &self.records)
+    }
+
+    /// The open conversations of people.
+    pub(crate) fn open_conversations(&self) -> impl Iterator<Item = &OpenConversation> {
+        self.people.open.iter()
+    }
+
+    /// The reports of fixes that records hold, those of other heads included.
+    pub(crate) fn fix_reports(&self) -> impl Iterator<Item = FixReport> {
+        let told = self.records.iter().filter_map(|record| record.fix.clone());
+        told.filter_map(|report| serde_json::from_value(report).ok())
     }
 
     pub(crate) fn thread(&self, id: CommentId) -> Option<&Thread> {

@@ -70,6 +70,10 @@ impl<'a> Job<'a> {
             &environment.network,
         )
         .map_err(Failure::new)?;
+        let github = match &config.fix.push_token {
+            Some(token) => github.with_push_token(token).map_err(Failure::new)?,
+            None => github,
+        };
         let github = github.guarded(&host.secrets.redactor);
         let keys = Keys::derive(
             &config.state_keys,

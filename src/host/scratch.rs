@@ -27,6 +27,17 @@ impl Scratch {
             })
     }
 
+    /// A folder of this name, or of a similar one if there is such a folder.
+    pub(crate) fn fresh(&self, name: &str) -> Result<PathBuf, Failure> {
+        let taken = |name: &str| self.0.join(name).exists();
+        let mut names = (2..).map(|number| format!("{name}-{number}"));
+        let free = match taken(name) {
+            false => Some(name.to_owned()),
+            true => names.find(|name| !taken(name)),
+        };
+        self.directory(&free.unwrap_or_else(|| name.to_owned()))
+    }
+
     /// A folder of its own in it.
     pub(crate) fn directory(&self, name: &str) -> Result<PathBuf, Failure> {
         let path = self.0.join(name);

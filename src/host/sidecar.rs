@@ -241,7 +241,7 @@ async fn start(
         launcher: host.setup.launcher.clone(),
         executable,
         programs: ripgrep.into_iter().collect(),
-        home: host.scratch.directory("home")?,
+        home: host.scratch.fresh("home")?,
         directory: snapshot.to_owned(),
         config,
         profile: first.profile,

@@ -132,7 +132,7 @@ impl Judgements {
         outcome: &mut Outcome,
     ) {
         if !decides(job) {
-            if job.host.is_panel() {
+            if job.host.weighs_conversations() {
                 let analysis = analysis(job, facts);
                 let ruling = ruling(job, facts, &facts.reviews, &analysis, outcome);
                 let posted = outcome.posted;
@@ -273,7 +273,7 @@ fn diff(facts: &Facts) -> Diff<'_> {
     }
 }
 
-fn given(review: &Review) -> GivenReview<'_> {
+pub(crate) fn given(review: &Review) -> GivenReview<'_> {
     GivenReview {
         id: review.id,
         author: review.author.as_ref(),

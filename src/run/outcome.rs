@@ -74,6 +74,8 @@ pub struct Outcome {
     pub standing: Vec<Score>,
     /// All findings of the run by priority, whatever became of them.
     pub raised: Totals,
+    /// True if people are to look: every cycle of fixing is used, or nothing is left that may be fixed.
+    pub needs_people: bool,
     /// The event of the review with this run's findings.
     pub posted: Option<ReviewEvent>,
 }
@@ -206,6 +208,7 @@ impl Outcome {
             code: code(&facts.change, staged.said()),
             standing: standing(job, staged, sent),
             raised: raised(staged),
+            needs_people: false,
             posted: sent.event,
         }
     }
@@ -461,6 +464,7 @@ pub(crate) fn of_change(
         notes: Vec::new(),
         review_url: None,
         consensus: None,
+        events: Vec::new(),
         reviewers: Vec::new(),
         green: None,
         blocking_from: host.config.policy.blocking,

@@ -135,6 +135,21 @@ pub(crate) async fn tell(
     reply(job, &facts.pull.head_sha, Some(to), text).await
 }
 
+/// Tells whoever asked something about fixing, below their comment.
+pub(crate) async fn tell_asker(
+    job: &Job<'_>,
+    head: &CommitSha,
+    (comment, root): (CommentId, Option<CommentId>),
+    text: &str,
+) -> Result<(), Failure> {
+    let to = ReplyTo {
+        comment,
+        root,
+        seq: 0,
+    };
+    reply(job, head, Some(to), text).await
+}
+
 async fn post(job: &Job<'_>, head: &CommitSha, to: ReplyTo, text: &str) -> Result<(), ApiError> {
     let body = voice(job, head).answer(to.comment, to.root, to.seq, text);
     match to.root {

@@ -243,7 +243,7 @@ pub(crate) async fn talk(
 }
 
 /// The limits of this run, given what the pull request has taken today.
-fn allowances(job: &Job<'_>, facts: &Facts) -> Allowances {
+pub(crate) fn allowances(job: &Job<'_>, facts: &Facts) -> Allowances {
     let config = &job.host.config;
     let usd = facts.account.cost_on(job.today);
     if usd > 0.0 {

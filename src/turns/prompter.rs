@@ -54,6 +54,16 @@ pub(crate) struct State {
     pub(crate) restarts: Vec<String>,
 }
 
+impl State {
+    /// The beginning of so many tasks.
+    pub(crate) fn for_tasks(tasks: u32) -> Self {
+        Self {
+            tasks,
+            restarts: Vec::new(),
+        }
+    }
+}
+
 /// A task after a turn.
 enum Judged {
     Done(Option<Turn>),

@@ -141,6 +141,12 @@ impl Snapshot {
         &self.own_folder
     }
 
+    /// True if values in a file are masked.
+    #[must_use]
+    pub fn is_masked(&self, repo: &str) -> bool {
+        matches!(self.contents.get(repo), Some(Content::Masked(_)))
+    }
+
     /// The path in the snapshot for one of the repository.
     #[must_use]
     pub fn shown_path(&self, repo: &str) -> String {

@@ -305,6 +305,12 @@ impl Memory {
         self
     }
 
+    /// True if a report tells this order.
+    #[must_use]
+    pub fn is_ordered(&self, order: &Order) -> bool {
+        self.stops.contains(order) || self.resumes.contains(order)
+    }
+
     /// The cycles, the first one first.
     #[must_use]
     pub fn cycles(&self) -> &[FixReport] {

@@ -63,6 +63,12 @@ impl Selection {
         stuck.map(|one| &one.issue)
     }
 
+    /// The number of issues that need not be fixed.
+    #[must_use]
+    pub fn optional(&self) -> usize {
+        self.issues.len() - self.needed()
+    }
+
     /// The number of issues that have to be fixed.
     #[must_use]
     pub fn needed(&self) -> usize {

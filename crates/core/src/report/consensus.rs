@@ -2,7 +2,7 @@
 
 use super::conversations::AnalyzerReport;
 use crate::domain::{ReviewEvent, Verdict};
-use crate::panel::consensus::{Ruling, Totals};
+use crate::panel::consensus::{Consensus, Ruling, Totals};
 use crate::panel::review_state::Requester;
 use crate::publish::comment::judgement::no_consensus;
 use schemars::JsonSchema;
@@ -15,6 +15,9 @@ pub struct ConsensusReport {
     /// Null where the review is not complete.
     #[schemars(extend("enum" = ["approve", "request_changes", "needs_major_work", null]))]
     pub conclusion: Option<&'static str>,
+    /// The same, for the rounds of fixing; decided whether the review is complete or not.
+    #[serde(skip)]
+    pub consensus: Consensus,
     /// The number of the rule that decided: 0 a person requests changes, 1 to 3 a finding of P0, P1 or P2 stands, 4 none does.
     #[schemars(range(min = 0, max = 4))]
     pub rule: Option<u8>,
@@ -85,6 +88,7 @@ impl ConsensusReport {
             Verdict::Clean | Verdict::Findings | Verdict::Blocking
         );
         Self {
+            consensus: ruling.consensus(),
             conclusion: complete.then(|| ruling.consensus().name()),
             rule: complete.then(|| ruling.rule.number()),
             because: if complete {

@@ -1,6 +1,7 @@
 //! The report file: everything a run found and did, said or not, as JSON for machines.
 
 use super::consensus::ConsensusReport;
+use super::events::EventReport;
 use super::reviewers::ReviewerReport;
 use crate::context::coverage::Excuse;
 use crate::context::suspicion::Suspicion;
@@ -77,6 +78,9 @@ pub struct Report {
     /// Only with several reviewers, or where `review_event` is decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consensus: Option<ConsensusReport>,
+    /// The steps of fixing, over all rounds of the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventReport>,
     /// The ways to turn the check green, as the end of a sentence; for people.
     #[serde(skip)]
     pub green: Option<String>,

@@ -3,6 +3,7 @@
 pub mod consensus;
 pub mod conversations;
 pub mod document;
+pub mod events;
 pub mod dry_run;
 mod last_lines;
 pub mod markdown;

@@ -57,6 +57,9 @@ pub struct Record {
     /// The priorities that a model gave to the open conversations of people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conversations: Vec<WeighedConversation>,
+    /// The report of a fix of this head, written before its commit is pushed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Value>,
     /// The conclusion of the review, and the branch that it was made against. Empty where it did not conclude, or was
     /// an older version's.
     #[serde(default, skip_serializing_if = "String::is_empty")]

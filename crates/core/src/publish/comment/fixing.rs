@@ -353,8 +353,28 @@ fn closed(text: &str, report: &FixReport, (pr, keys): (&PrKey, &Keys)) -> String
     format!("{MARKER}\n{text}\n\n{block}")
 }
 
-/// A sentence of others, for one line.
+/// The report of a fix that an earlier run pushed and could not tell any more.
 #[must_use]
-pub fn quoted(text: &str) -> String {
-    clean(&without_dumps(text)).replace('\n', " ")
+pub fn belated(report: &FixReport, commit: &CommitSha, at: (&PrKey, &Keys)) -> String {
+    let fixed = report.outcomes.iter();
+    let fixed = fixed.filter(|kept| kept.outcome == memory::KeptOutcome::Fixed);
+    let text = format!(
+        "### Fixed {} in {} (cycle {} of {})\n\nThe run that pushed it ended before it could say so.",
+        plural(fixed.count(), "finding"),
+        commit.short(),
+        report.cycle,
+        report.max.max(report.cycle)
+    );
+    closed(&text, report, at)
+}
+
+/// The longest line of a commit message.
+const LONGEST_LINE: usize = 200;
+
+/// A sentence of others as one line of a commit message.
+#[must_use]
+pub fn line(text: &str) -> String {
+    let text = clean(&without_dumps(text));
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(LONGEST_LINE).collect()
 }

@@ -1,0 +1,197 @@
+//! Orders of people about fixing: `fix`, `fix stop`, `fix resume`; and what they took back by a revert.
+
+use super::ground::Ground;
+use super::{Fixing, now, post};
+use crate::gather::{Facts, Memory as Discussion};
+use crate::host::{Failure, Job};
+use crate::run::replies;
+use reviewer_core::authority::{Action, Person, judge};
+use reviewer_core::domain::{CommentId, Login};
+use reviewer_core::event::{Command, CommentPlace, EventKind};
+use reviewer_core::fix::memory::{FixReport, Memory, Order};
+use reviewer_core::fix::preflight::NotFixed;
+use reviewer_core::fix::rounds::FixCommand;
+use reviewer_core::publish::comment::fixing;
+use reviewer_core::report::events::EventKind as Told;
+use serde_json::json;
+
+/// A person's word about fixing, in the event's own comment.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub by: Login,
+    pub person: Person,
+    pub comment: CommentId,
+    /// Its thread, where it stands in one.
+    pub thread: Option<CommentId>,
+    command: Option<FixCommand>,
+    resumes: bool,
+    at: String,
+}
+
+impl Asked {
+    /// The order of the event's comment to fix or to resume. Access is not known yet.
+    pub(super) fn from_job(job: &Job<'_>) -> Option<Self> {
+        let EventKind::Mention {
+            comment_id,
+            author,
+            created_at,
+            ..
+        } = &job.event.kind
+        else {
+            return None;
+        };
+        let command = job.request()?.command;
+        let resumes = command == Command::FixResume;
+        (resumes || command == Command::Fix).then(|| Self {
+            by: author.clone(),
+            person: Person::new(author, None),
+            comment: *comment_id,
+            thread: None,
+            command: None,
+            resumes,
+            at: created_at.clone(),
+        })
+    }
+
+    pub(super) fn command(&self) -> Option<&FixCommand> {
+        self.command.as_ref()
+    }
+
+    /// The comment to answer, and its thread.
+    pub(super) fn place(&self) -> (CommentId, Option<CommentId>) {
+        (self.comment, self.thread)
+    }
+
+    fn order(&self) -> Order {
+        Order {
+            at: self.at.clone(),
+            comment: self.comment.0,
+            by: self.by.to_string(),
+        }
+    }
+
+    /// The same with the facts that only GitHub knows: the person's access, and the thread of the comment.
+    pub(super) async fn completed(
+        self,
+        job: &Job<'_>,
+        author: Option<&Login>,
+    ) -> Result<Self, Failure> {
+        let discussion = Discussion::from_job(job);
+        let person = discussion.person(&self.by, author, Action::Fix).await?;
+        let thread = thread_of(job, self.comment).await?;
+        let order = self.order();
+        let command = (!self.resumes).then_some(FixCommand { order, thread });
+        Ok(Self {
+            person,
+            thread,
+            command,
+            ..self
+        })
+    }
+}
+
+/// The first comment of the thread that a review comment stands in.
+async fn thread_of(job: &Job<'_>, comment: CommentId) -> Result<Option<CommentId>, Failure> {
+    let EventKind::Mention { on, .. } = &job.event.kind else {
+        return Ok(None);
+    };
+    if *on == CommentPlace::IssueComment {
+        return Ok(None);
+    }
+    let comments = job.github.review_comments(&job.pr).await.map_err(Failure::new)?;
+    let found = comments.iter().find(|one| one.id == comment);
+    Ok(Some(found.and_then(|one| one.in_reply_to).unwrap_or(comment)))
+}
+
+/// Stops fixing, if the event's comment asks for it. Returns the sentence that ends the run.
+pub(crate) async fn stop_as_asked(
+    job: &Job<'_>,
+    facts: &Facts,
+) -> Result<Option<String>, Failure> {
+    let request = job.request().filter(|one| one.command == Command::FixStop);
+    let (Some(_), EventKind::Mention { comment_id, author, created_at, .. }) = (request, &job.event.kind)
+    else {
+        return Ok(None);
+    };
+    let thread = thread_of(job, *comment_id).await?;
+    let discussion = Discussion::from_job(job);
+    let person = discussion.person(author, facts.pull.author.as_ref(), Action::Fix).await?;
+    let refusal = match judge(person, Action::Fix) {
+        Err(_) => Some(NotFixed::NoAccess(author.clone())),
+        Ok(()) if !job.keys.can_sign() => Some(NotFixed::NoKey),
+        Ok(()) => None,
+    };
+    if let Some(refusal) = refusal {
+        let told = refusal.to_string();
+        replies::tell_asker(job, &facts.pull.head_sha, (*comment_id, thread), &told).await?;
+        return Ok(Some(told));
+    }
+    let order = Order {
+        at: created_at.clone(),
+        comment: comment_id.0,
+        by: author.to_string(),
+    };
+    let known = super::ground::memory_of(job, facts);
+    if !known.is_ordered(&order) {
+        tell_order(job, author, (vec![order], Vec::new())).await?;
+    }
+    Ok(Some(format!("Fixing is stopped, as {author} asked.")))
+}
+
+/// The memory with the order of the event's comment, which is signed on the pull request first.
+pub(super) async fn remember(
+    job: &Job<'_>,
+    ground: &Ground,
+    asked: Option<&Asked>,
+) -> Result<Memory, Failure> {
+    let may = |asked: &&Asked| judge(asked.person, Action::Fix).is_ok() && job.keys.can_sign();
+    let Some(asked) = asked.filter(|asked| asked.resumes).filter(may) else {
+        return Ok(ground.memory.clone());
+    };
+    let order = asked.order();
+    if !ground.memory.is_ordered(&order) {
+        tell_order(job, &asked.by, (Vec::new(), vec![order.clone()])).await?;
+    }
+    Ok(ground.remembered(None, Some(order)))
+}
+
+async fn tell_order(
+    job: &Job<'_>,
+    by: &Login,
+    (stops, resumes): (Vec<Order>, Vec<Order>),
+) -> Result<(), Failure> {
+    let resumed = !resumes.is_empty();
+    let report = FixReport {
+        at: now(job),
+        stops,
+        resumes,
+        ..FixReport::default()
+    };
+    let mention = &job.host.config.mention;
+    let body = fixing::ordered(resumed, by.as_str(), mention, &report, (&job.pr, &job.keys));
+    post(job, &body).await
+}
+
+/// Signs on the pull request what somebody took back, so that it outlives a force-push.
+pub(super) async fn note_reverts(
+    job: &Job<'_>,
+    ground: &Ground,
+    fixing: &mut Fixing,
+) -> Result<(), Failure> {
+    let reverts = &ground.reverts;
+    if reverts.is_empty() || !job.keys.can_sign() {
+        return Ok(());
+    }
+    let report = FixReport {
+        at: now(job),
+        head: ground.head().to_string(),
+        reverted_commits: reverts.commits.clone(),
+        reverted_findings: reverts.findings.clone(),
+        ..FixReport::default()
+    };
+    let mention = &job.host.config.mention;
+    post(job, &fixing::reverted(&report, mention, (&job.pr, &job.keys))).await?;
+    let details = json!({ "commits": reverts.commits, "findings": reverts.findings });
+    fixing.event(job, Told::FixReverted, details);
+    Ok(())
+}
