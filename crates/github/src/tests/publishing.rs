@@ -302,6 +302,34 @@ async fn a_branch_that_is_gone_is_named_however_github_refuses() {
 }
 
 #[tokio::test]
+async fn the_right_to_commit_is_asked_for_by_a_commit_on_no_head() {
+    for (kind, message, may) in [
+        (
+            "STALE_DATA",
+            "Expected branch to point to \"0\" but it did not.",
+            Some(true),
+        ),
+        (
+            "FORBIDDEN",
+            "Resource not accessible by integration",
+            Some(false),
+        ),
+        ("NOT_FOUND", "Could not resolve to a Ref.", None),
+    ] {
+        let server = Server::answering(move |_, _| refusal(kind, message)).await;
+        let client = server.client();
+        let asked = client.may_commit(&key().repo, "fix/cart").await;
+        assert_eq!(asked.ok(), may, "{kind}");
+        let sent = &server.asked()[0].body["variables"]["input"];
+        assert_eq!(sent["expectedHeadOid"], "0".repeat(40));
+        assert_eq!(server.count(), 1);
+        let dry = client.with_dry_run(&DryRun::default());
+        assert_eq!(dry.may_commit(&key().repo, "fix/cart").await, Ok(true));
+        assert_eq!(server.count(), 1, "a dry run asks nothing");
+    }
+}
+
+#[tokio::test]
 async fn a_commit_with_a_secret_of_the_run_is_not_sent() {
     let secret = "sk-0123456789abcdef0123456789abcdef";
     let redactor = Arc::new(Redactor::new(&[SecretString::from(secret)]));
