@@ -61,7 +61,7 @@ pub enum CommitError {
     StaleHead {
         branch: String,
         expected: CommitSha,
-        /// Where the branch is now, as far as GitHub told.
+        /// The commit that the branch is at now, as far as GitHub told.
         head: Option<CommitSha>,
     },
     #[error("The token may not commit on {branch} ({message}); it needs `contents: write`.")]
@@ -157,7 +157,7 @@ impl GitHub {
         })
     }
 
-    /// What became of a request that failed. Where the refusal may come of the commit being there, the branch tells.
+    /// Names the refusal of a request. Where it may come of the commit being there, the branch tells.
     async fn judge(&self, commit: &NewCommit, error: ApiError) -> Result<Committed, CommitError> {
         let refusal = self.refusal(commit, error);
         let depends = matches!(

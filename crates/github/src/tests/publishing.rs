@@ -60,7 +60,7 @@ fn is_mutation(asked: &super::Asked) -> bool {
         .starts_with("mutation")
 }
 
-/// How often the commit was sent.
+/// The number of times that the commit was sent.
 fn sent(server: &Server) -> usize {
     server.asked().iter().filter(|one| is_mutation(one)).count()
 }
@@ -203,7 +203,7 @@ async fn a_commit_of_an_earlier_run_is_found_and_another_one_is_not_taken_for_it
     }
 }
 
-/// What GitHub says, and what it is.
+/// The name of a refusal in GitHub's words.
 async fn judged(kind: &'static str, message: &'static str, commit: NewCommit) -> CommitError {
     let server = Server::answering(move |_, asked| {
         if is_mutation(asked) {
