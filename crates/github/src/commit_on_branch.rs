@@ -61,7 +61,7 @@ pub enum CommitError {
     StaleHead {
         branch: String,
         expected: CommitSha,
-        /// Where the branch is now, as far as GitHub told.
+        /// The commit that the branch is at now, as far as GitHub told.
         head: Option<CommitSha>,
     },
     #[error("The token may not commit on {branch} ({message}); it needs `contents: write`.")]
@@ -114,6 +114,33 @@ impl GitHub {
         }
     }
 
+    /// True if the token may commit on a branch that is there. Asks with a head that no branch has: GitHub refuses the
+    /// commit either way, but says which of the two is wrong. It does not tell beforehand if the branch is protected;
+    /// `branch_rules` does. A dry run does not ask.
+    pub async fn may_commit(&self, repo: &RepoName, branch: &str) -> Result<bool, CommitError> {
+        let nowhere = commit_sha(NAME, NO_COMMIT).map_err(CommitError::Api)?;
+        let asked = NewCommit {
+            repo: repo.clone(),
+            branch: branch.to_owned(),
+            expected_head: nowhere,
+            headline: "Asked whether this token may commit.".to_owned(),
+            body: String::new(),
+            additions: Vec::new(),
+            deletions: Vec::new(),
+        };
+        if self.is_dry_run() {
+            return Ok(true);
+        }
+        match self.send_commit(&json!({ "input": input(&asked) })).await {
+            Ok(_) => Ok(true),
+            Err(error) => match self.refusal(&asked, error) {
+                CommitError::StaleHead { .. } => Ok(true),
+                CommitError::NotPermitted { .. } => Ok(false),
+                other => Err(other),
+            },
+        }
+    }
+
     async fn send_commit(&self, variables: &Value) -> Result<Committed, ApiError> {
         let call = Call::push(NAME, COMMIT, variables);
         let data: wire::CommitData = self.graphql(call).await?;
@@ -130,7 +157,7 @@ impl GitHub {
         })
     }
 
-    /// What became of a request that failed. Where the refusal may come of the commit being there, the branch tells.
+    /// Names the refusal of a request. Where it may come of the commit being there, the branch tells.
     async fn judge(&self, commit: &NewCommit, error: ApiError) -> Result<Committed, CommitError> {
         let refusal = self.refusal(commit, error);
         let depends = matches!(

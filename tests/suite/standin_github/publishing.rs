@@ -227,6 +227,24 @@ fn the_push_token_commits_under_its_own_name_and_starts_workflows() {
 }
 
 #[test]
+fn the_right_to_commit_is_known_beforehand_and_nothing_is_committed() {
+    let (github, _, head) = small_pull();
+    let may = |branch: &str| {
+        run(async { client(&github).may_commit(&key().repo, branch).await })
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(may("feature"), Ok(true));
+    assert_eq!(
+        may("gone"),
+        Err("There is no branch gone any more.".to_owned())
+    );
+    github.token(GitHub::TOKEN, Identity::github_actions(&["contents:read"]));
+    assert_eq!(may("feature"), Ok(false));
+    assert_eq!(head_of(&github, "feature"), Some(head));
+    github.finish();
+}
+
+#[test]
 fn a_stacked_pull_request_is_made_once_however_often_it_is_asked_for() {
     let (github, _, head) = small_pull();
     github.with(|state| state.repository.actions_may_approve = true);

@@ -46,6 +46,9 @@ pub fn steps(unsent: &[Unsent]) -> Vec<Step> {
 fn steps_of(unsent: &Unsent) -> Vec<Step> {
     let (route, body) = (unsent.route.as_str(), &unsent.body);
     let text = &body["body"];
+    if let Some(step) = published(route, body) {
+        return vec![step];
+    }
     if let Some(comments) = body["comments"].as_array() {
         let commit = words(&body["commit_id"]).chars().take(7);
         let commit: String = commit.collect();
@@ -91,6 +94,46 @@ fn steps_of(unsent: &Unsent) -> Vec<Step> {
     };
     let heading = format!("{}{what}", capitalised(unsent.name));
     vec![Step::new(heading, &Value::Null)]
+}
+
+/// A commit, a branch, a pull request or a label.
+fn published(route: &str, body: &Value) -> Option<Step> {
+    let commit = &body["variables"]["input"]["fileChanges"];
+    if commit.is_object() {
+        return Some(commit_step(&body["variables"]["input"]));
+    }
+    if route.ends_with("/git/refs") {
+        let branch = words(&body["ref"]).trim_start_matches("refs/heads/");
+        return Some(Step::new(format!("Branch {branch}"), &Value::Null));
+    }
+    if route.ends_with("/pulls") {
+        let (head, base) = (words(&body["head"]), words(&body["base"]));
+        let heading = format!("Pull request from {head} into {base}:");
+        return Some(Step::new(heading, &body["body"]));
+    }
+    let labels = body["labels"].as_array()?.iter().map(words);
+    let labels: Vec<&str> = labels.collect();
+    let heading = format!("Label {}", labels.join(", "));
+    Some(Step::new(heading, &Value::Null))
+}
+
+/// The message of a commit, then its files.
+fn commit_step(input: &Value) -> Step {
+    let message = &input["message"];
+    let mut lines = vec![words(&message["headline"]).to_owned()];
+    lines.extend([
+        String::new(),
+        words(&message["body"]).to_owned(),
+        String::new(),
+    ]);
+    for (kind, verb) in [("additions", "writes"), ("deletions", "deletes")] {
+        let files = input["fileChanges"][kind].as_array().into_iter().flatten();
+        lines.extend(files.map(|file| format!("{verb} {}", words(&file["path"]))));
+    }
+    Step {
+        heading: format!("Commit on {}:", words(&input["branch"]["branchName"])),
+        body: lines.join("\n"),
+    }
 }
 
 fn words(value: &Value) -> &str {
@@ -139,6 +182,28 @@ mod tests {
         let route = "/repos/octo/shop/pulls/1/reviews/80/dismissals";
         let dismissal = told("dismiss a review", route, body);
         assert_eq!(dismissal, one("Dismissal of review 80:", "Nothing blocks."));
+    }
+
+    #[test]
+    fn a_fix_is_told_with_its_message_and_files() {
+        let input = json!({
+            "branch": {"branchName": "cart"}, "message": {"headline": "Fix it", "body": "Why."},
+            "fileChanges": {"additions": [{"path": "a.ts", "contents": "eA=="}], "deletions": [{"path": "b.ts"}]},
+        });
+        let body = json!({"query": "mutation", "variables": {"input": input}});
+        let commit = told("commit on the branch", "", body);
+        let text = "Fix it\n\nWhy.\n\nwrites a.ts\ndeletes b.ts";
+        assert_eq!(commit, one("Commit on cart:", text));
+        let repo = "/repos/octo/shop";
+        let body = json!({"ref": "refs/heads/fix/1", "sha": "b0d63d1e3554"});
+        let branch = told("make a branch", &format!("{repo}/git/refs"), body);
+        assert_eq!(branch, one("Branch fix/1", ""));
+        let body = json!({"head": "fix/1", "base": "cart", "title": "Fix it", "body": "One."});
+        let pull = told("open a pull request", &format!("{repo}/pulls"), body);
+        assert_eq!(pull, one("Pull request from fix/1 into cart:", "One."));
+        let route = format!("{repo}/issues/1/labels");
+        let label = told("label the pull request", &route, json!({"labels": ["x"]}));
+        assert_eq!(label, one("Label x", ""));
     }
 
     #[test]

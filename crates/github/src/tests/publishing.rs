@@ -60,7 +60,7 @@ fn is_mutation(asked: &super::Asked) -> bool {
         .starts_with("mutation")
 }
 
-/// How often the commit was sent.
+/// The number of times that the commit was sent.
 fn sent(server: &Server) -> usize {
     server.asked().iter().filter(|one| is_mutation(one)).count()
 }
@@ -203,7 +203,7 @@ async fn a_commit_of_an_earlier_run_is_found_and_another_one_is_not_taken_for_it
     }
 }
 
-/// What GitHub says, and what it is.
+/// The name of a refusal in GitHub's words.
 async fn judged(kind: &'static str, message: &'static str, commit: NewCommit) -> CommitError {
     let server = Server::answering(move |_, asked| {
         if is_mutation(asked) {
@@ -299,6 +299,34 @@ async fn a_branch_that_is_gone_is_named_however_github_refuses() {
         matches!(error, Err(CommitError::StaleHead { head: None, .. })),
         "{error:?}"
     );
+}
+
+#[tokio::test]
+async fn the_right_to_commit_is_asked_for_by_a_commit_on_no_head() {
+    for (kind, message, may) in [
+        (
+            "STALE_DATA",
+            "Expected branch to point to \"0\" but it did not.",
+            Some(true),
+        ),
+        (
+            "FORBIDDEN",
+            "Resource not accessible by integration",
+            Some(false),
+        ),
+        ("NOT_FOUND", "Could not resolve to a Ref.", None),
+    ] {
+        let server = Server::answering(move |_, _| refusal(kind, message)).await;
+        let client = server.client();
+        let asked = client.may_commit(&key().repo, "fix/cart").await;
+        assert_eq!(asked.ok(), may, "{kind}");
+        let sent = &server.asked()[0].body["variables"]["input"];
+        assert_eq!(sent["expectedHeadOid"], "0".repeat(40));
+        assert_eq!(server.count(), 1);
+        let dry = client.with_dry_run(&DryRun::default());
+        assert_eq!(dry.may_commit(&key().repo, "fix/cart").await, Ok(true));
+        assert_eq!(server.count(), 1, "a dry run asks nothing");
+    }
 }
 
 #[tokio::test]
