@@ -36,7 +36,7 @@ fn main() {
         connections(port, socket),
         processes(),
         rights(),
-        limits(),
+        limits(port),
     ];
     let told: Vec<String> = outcomes
         .concat()
@@ -197,12 +197,13 @@ fn rights() -> Outcomes {
 }
 
 /// The limits that it meets. The last of all: it fills its table of processes.
-fn limits() -> Outcomes {
+fn limits(port: &str) -> Outcomes {
     let limit = |what| getrlimit(what).map_or(0, |(_, hard)| hard).to_string();
     let mut children = Vec::new();
     let held = loop {
         let child = Command::new("/usr/bin/sleep")
-            .arg("1000")
+            // By this number the test knows them.
+            .arg(format!("9{port}"))
             .stdout(Stdio::null())
             .spawn();
         match child {

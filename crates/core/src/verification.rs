@@ -1,5 +1,5 @@
-//! The results of the commands that verify a fix, and the judgement about them. Pure: results go in, a judgement comes out. An exit code is a hint
-//! for people and for the model; it never closes a finding.
+//! The results of the commands that verify a fix, and the judgement about them. An exit code is a hint for people and for the
+//! model; it never closes a finding.
 
 #[cfg(test)]
 mod tests;

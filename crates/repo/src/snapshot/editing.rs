@@ -169,9 +169,9 @@ fn folder_of<'a>(root: &Path, shown: &'a str, make: bool) -> nix::Result<(OwnedF
     let mut folder = open(root, flags, Mode::empty())?;
     let (parents, name) = shown.rsplit_once('/').unwrap_or(("", shown));
     for component in parents.split('/').filter(|one| !one.is_empty()) {
-        let made = make && mkdirat(&folder, component, PASSABLE).is_ok();
+        let is_new = make && mkdirat(&folder, component, PASSABLE).is_ok();
         folder = openat(&folder, component, flags, Mode::empty())?;
-        if made {
+        if is_new {
             fchmod(&folder, PASSABLE)?;
         }
     }

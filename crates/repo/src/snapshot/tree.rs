@@ -62,8 +62,8 @@ impl Tree {
             directory(&mut self.made, parent).with_context(failed)?;
         }
         let mut options = OpenOptions::new();
-        let made = options.write(true).create_new(true).mode(mode).open(&path);
-        let mut file = made.with_context(failed)?;
+        let opened = options.write(true).create_new(true).mode(mode).open(&path);
+        let mut file = opened.with_context(failed)?;
         file.write_all(content).with_context(failed)?;
         // The umask of the job may have taken away what another user needs for reading.
         file.set_permissions(Permissions::from_mode(mode))

@@ -100,15 +100,13 @@ impl RepositoryFile {
             Node::Text(text) => text.parse().ok(),
             Node::List(_) | Node::Map(_) => None,
         };
-        match minutes.filter(|minutes| MINUTES.contains(minutes)) {
-            Some(minutes) => self.fix.timeout = Duration::from_secs(minutes * 60),
-            None => {
-                let (least, most) = MINUTES.into_inner();
-                let sentence =
-                    format!("timeout_minutes takes a whole number from {least} to {most}.");
-                self.problem(value.referenced.line(), sentence);
-            }
+        if let Some(minutes) = minutes.filter(|minutes| MINUTES.contains(minutes)) {
+            self.fix.timeout = Duration::from_secs(minutes * 60);
+            return;
         }
+        let (least, most) = MINUTES.into_inner();
+        let sentence = format!("timeout_minutes takes a whole number from {least} to {most}.");
+        self.problem(value.referenced.line(), sentence);
     }
 }
 
