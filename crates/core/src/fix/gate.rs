@@ -1,7 +1,34 @@
 //! The patch gate: decides if a list of edits may become a commit. Pure, over the facts of the head and the edits, so that
 //! the desk asks it for every edit and publishing asks it again. A test renders this table from the code and compares.
 //!
-//! TABLE
+//! | refused: a file that | because |
+//! | --- | --- |
+//! | is no path that a fix may touch | a path has no empty part, and no part that is only dots |
+//! | is a file of git or GitHub | it decides what runs, or who decides |
+//! | is a file that agents or editors obey | it decides what runs, or who decides |
+//! | is a list of code owners | it decides what runs, or who decides |
+//! | is the definition of an action | it decides what runs, or who decides |
+//! | is a file of continuous integration | it decides what runs, or who decides |
+//! | is a file of hooks | it decides what runs, or who decides |
+//! | is a file of secrets | secrets are not written by a fix |
+//! | is a lock file or a manifest, and the issue is not about it | it decides which code of others is taken in |
+//! | is not changed by the pull request, and no issue names it | a fix stays within the change and what the issues are about |
+//! | does not hold the quoted line, or the line says too little | a fix stays within the change and what the issues are about |
+//! | would be the 4th file outside of the change | quotes open at most 3 files outside of the change |
+//! | is an executable | the commit keeps no modes, so only regular files are changed |
+//! | is a symbolic link | the commit keeps no modes, so only regular files are changed |
+//! | is a submodule | the commit keeps no modes, so only regular files are changed |
+//! | is a folder | the commit keeps no modes, so only regular files are changed |
+//! | lies below src, which is no folder | the commit keeps no modes, so only regular files are changed |
+//! | is shown with its values masked | an edit would write the mask into the file |
+//! | is shown under another name than it has | tools would obey it under its own name |
+//! | is binary | an edit would damage it |
+//! | is a test, 1 of its lines would be removed or changed, and the issue is not about it | a fix must not weaken its checks |
+//! | would get a suppression or a skipped test (#[allow) | a fix must not weaken its checks |
+//! | The fix would change 21 files | a fix changes at most 20 files |
+//! | The fix would change 401 lines | a fix changes at most 400 lines |
+//! | would hold what looks like a secret (AWS key) | what is committed cannot be taken back |
+//! | would get a character that cannot be seen (\u{202e}) | nobody who reads the change would see it |
 //!
 //! An issue is about a file if it is anchored there. Names are compared after normalising: without case, hidden characters,
 //! forms of the same letter, trailing dots and blanks.

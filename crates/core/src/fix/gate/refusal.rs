@@ -135,7 +135,7 @@ impl Refusal {
             Self::Suppression { word, .. } => {
                 format!(
                     "would get a suppression or a skipped test ({})",
-                    word.trim()
+                    word.trim_end_matches('(')
                 )
             }
             Self::TooManyFiles(files) => format!("The fix would change {files} files"),
@@ -181,7 +181,7 @@ impl Refusal {
             }
             Self::TooManyFiles(_) => format!("a fix changes at most {MAX_FILES} files"),
             Self::TooManyLines(_) => format!("a fix changes at most {MAX_LINES} lines"),
-            Self::Secret { .. } => "a commit is public for as long as it exists".into(),
+            Self::Secret { .. } => "what is committed cannot be taken back".into(),
             Self::HiddenCharacter { .. } => "nobody who reads the change would see it".into(),
         }
     }
