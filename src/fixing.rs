@@ -23,14 +23,18 @@ use reviewer_core::domain::{CommitSha, Verdict};
 use reviewer_core::fix::gate::Gate;
 use reviewer_core::fix::issue::Issue;
 use reviewer_core::fix::memory::{self, Delivery, FixReport, KeptIssue, KeptOutcome, Memory, Stop};
-use reviewer_core::fix::outcome::{CommitDocument, FixPayload, FixResult, Outcome as IssueOutcome, Settled};
+use reviewer_core::fix::outcome::{
+    CommitDocument, FixPayload, FixResult, Outcome as IssueOutcome, Settled,
+};
 use reviewer_core::fix::preflight::{self, NotFixed};
 use reviewer_core::fix::reverts;
 use reviewer_core::fix::rounds::{self, Mode, Next, OpenWork, Situation};
 use reviewer_core::fix::selection::Selection;
 use reviewer_core::panel::consensus::{Consensus, Priority, Ruling};
 use reviewer_core::panel::review_state::ReviewState;
-use reviewer_core::publish::comment::fixing::{self, Delivered, Escalation, FixTold, HUMAN_REVIEW, Verified};
+use reviewer_core::publish::comment::fixing::{
+    self, Delivered, Escalation, FixTold, HUMAN_REVIEW, Verified,
+};
 use reviewer_core::report::events::{EventKind, EventReport};
 use reviewer_github::{DryRun, PullState};
 use serde_json::json;
@@ -61,7 +65,6 @@ pub(crate) enum LoopEnd {
     Unfinished,
 }
 
-
 /// Fixes what the review left open, if somebody asked for it or the workflow wants it.
 pub(crate) async fn after_review(
     job: &Job<'_>,
@@ -74,7 +77,14 @@ pub(crate) async fn after_review(
         return Fixing::default();
     }
     let mut fixing = Fixing::default();
-    let told = Box::pin(attempt(job, outcome, (check, dry_run), asked.as_ref(), &mut fixing)).await;
+    let told = Box::pin(attempt(
+        job,
+        outcome,
+        (check, dry_run),
+        asked.as_ref(),
+        &mut fixing,
+    ))
+    .await;
     if let Err(Failure(sentences)) = told {
         let why = sentences.join(" ");
         fixing.event(job, EventKind::FixFailed, json!({ "why": why }));
@@ -111,7 +121,11 @@ async fn attempt(
     fixing: &mut Fixing,
 ) -> Result<(), Failure> {
     let job = &review.fixing(dry_run)?;
-    let pull = job.github.pull_request(&job.pr).await.map_err(Failure::new)?;
+    let pull = job
+        .github
+        .pull_request(&job.pr)
+        .await
+        .map_err(Failure::new)?;
     let moved = pull.head_sha.as_str() != outcome.record.head;
     let snapshot = job.host.scratch.directory("head")?;
     let asked = match asked {
@@ -203,7 +217,11 @@ async fn told_before(
     let pushes = config.delivery != FixDelivery::Patch && !pull.from_fork;
     let queued = pushes && job.github.is_queued(&job.pr).await.unwrap_or(false);
     let branch = match pushes {
-        true => job.github.branch_head(&job.pr.repo, &pull.head_ref).await.map_err(Failure::new)?,
+        true => job
+            .github
+            .branch_head(&job.pr.repo, &pull.head_ref)
+            .await
+            .map_err(Failure::new)?,
         false => None,
     };
     let facts = preflight::Facts {
@@ -218,8 +236,7 @@ async fn told_before(
         has_branch: branch.is_some(),
         pushes,
         from_fork: pull.from_fork,
-        // GitHub tells nobody what a workflow's token may write; its refusal of the commit does.
-        may_push: true,
+        may_push: !pushes || branch.is_none() || may_push(job, &pull.head_ref).await,
         can_sign: job.keys.can_sign(),
         read_all: true,
         issues: match asked {
@@ -229,6 +246,12 @@ async fn told_before(
         },
     };
     Ok(preflight::preflight(&facts).err())
+}
+
+/// True unless GitHub says that the token may not push; what it does not say, its refusal of the commit will.
+async fn may_push(job: &Job<'_>, branch: &str) -> bool {
+    let may = job.github.may_commit(&job.pr.repo, branch).await;
+    may.unwrap_or(true)
 }
 
 /// Tells whoever asked why nothing is fixed; a fix that was due by itself leaves a note.
@@ -270,12 +293,16 @@ async fn conclude(
     let (end, note) = match next {
         Next::Converged => (LoopEnd::Converged, "Nothing is left to fix.".to_owned()),
         Next::AtCap { cycles, call } => {
-            let why = Escalation::AtCap { cycles: *cycles, stuck: &stuck };
+            let why = Escalation::AtCap {
+                cycles: *cycles,
+                stuck: &stuck,
+            };
             if *call {
                 call_people(job, ground, &why, outcome, fixing).await?;
             }
             let number = job.pr.number;
-            let told = format!("PR #{number} exceeded max fix cycles ({cycles}) — requires human review");
+            let told =
+                format!("PR #{number} exceeded max fix cycles ({cycles}) — requires human review");
             (LoopEnd::NeedsPeople, told)
         }
         Next::ManualIntervention => {
@@ -284,7 +311,8 @@ async fn conclude(
             if tried && !ground.memory.has_escalated() {
                 call_people(job, ground, &why, outcome, fixing).await?;
             }
-            let told = "Manual intervention required: nothing is left that may be fixed.".to_owned();
+            let told =
+                "Manual intervention required: nothing is left that may be fixed.".to_owned();
             (LoopEnd::NeedsPeople, told)
         }
         Next::WaitsForCommand(why) => (
@@ -293,11 +321,16 @@ async fn conclude(
         ),
         Next::Stopped(Stop::Ordered(order)) => (
             LoopEnd::Unfinished,
-            format!("Nothing was fixed: {} has stopped it. `{mention} fix resume` lets it go on.", order.by),
+            format!(
+                "Nothing was fixed: {} has stopped it. `{mention} fix resume` lets it go on.",
+                order.by
+            ),
         ),
         Next::Stopped(Stop::Reverted(commit)) => (
             LoopEnd::Unfinished,
-            format!("Nothing was fixed: the fix {commit:.7} was reverted. `{mention} fix resume` lets it go on."),
+            format!(
+                "Nothing was fixed: the fix {commit:.7} was reverted. `{mention} fix resume` lets it go on."
+            ),
         ),
         Next::Review | Next::Fix { .. } => (
             LoopEnd::Unfinished,
@@ -305,7 +338,10 @@ async fn conclude(
         ),
     };
     fixing.end = Some(end);
-    if let (Some(asked), false) = (asked, end == LoopEnd::NeedsPeople && ground.memory.has_escalated()) {
+    if let (Some(asked), false) = (
+        asked,
+        end == LoopEnd::NeedsPeople && ground.memory.has_escalated(),
+    ) {
         answer(job, asked, outcome, &note).await;
     }
     outcome.report.notes.push(note);
@@ -349,7 +385,11 @@ async fn call_people(
 
 async fn post(job: &Job<'_>, body: &str) -> Result<(), Failure> {
     let body = job.host.secrets.redactor.clean(body);
-    job.github.comment(&job.pr, &body).await.map(drop).map_err(Failure::new)
+    job.github
+        .comment(&job.pr, &body)
+        .await
+        .map(drop)
+        .map_err(Failure::new)
 }
 
 /// One cycle: a session, its checks, and the delivery of what it fixed.
@@ -438,7 +478,9 @@ impl Cycle<'_> {
         };
         let (_, beyond) = brief.begin().map_err(anyhow::Error::from)?;
         let beyond: Vec<String> = beyond.iter().map(|issue| issue.id.to_string()).collect();
-        let within = issues.iter().filter(|issue| !beyond.contains(&issue.id.to_string()));
+        let within = issues
+            .iter()
+            .filter(|issue| !beyond.contains(&issue.id.to_string()));
         let issues: Arc<[Issue]> = within.cloned().collect();
         let settings = &job.host.config.fix.settings;
         let redactor = Arc::clone(&job.host.secrets.redactor);
@@ -451,10 +493,15 @@ impl Cycle<'_> {
             if checked.failure.is_empty() {
                 break;
             }
-            ended = bench.hold(job, &brief, Stage::Verify(&checked.failure)).await?;
+            ended = bench
+                .hold(job, &brief, Stage::Verify(&checked.failure))
+                .await?;
             checked = checks.run(&bench.edits().await).await?;
         }
-        let fixed = bench.finish().await.ok_or_else(|| Failure::new("the fix session is gone"))?;
+        let fixed = bench
+            .finish()
+            .await
+            .ok_or_else(|| Failure::new("the fix session is gone"))?;
         let edits = session::file_edits(&fixed.edits.changed_files());
         let mut settled = fixed.settled;
         let broken = !checked.failure.is_empty();
@@ -508,7 +555,10 @@ impl Cycle<'_> {
         let tree = repository.tree_with(ground.head(), &made.edits).await;
         let tree = tree.map_err(|error| format!("The fix cannot be committed: {error:#}."))?;
         if made.tree.as_ref().is_some_and(|verified| *verified != tree) {
-            return Err("The files of the fix are not the ones that were verified; nothing was pushed.".into());
+            return Err(
+                "The files of the fix are not the ones that were verified; nothing was pushed."
+                    .into(),
+            );
         }
         let commit = Commit {
             edits: &made.edits,
@@ -517,7 +567,9 @@ impl Cycle<'_> {
             tree: &tree,
         };
         let delivery = job.host.config.fix.delivery;
-        commit.deliver(job, ground, (&made.gate, self.number), delivery).await
+        commit
+            .deliver(job, ground, (&made.gate, self.number), delivery)
+            .await
     }
 
     /// Posts the report of the fix.
@@ -540,7 +592,11 @@ impl Cycle<'_> {
             left_out: &self.selection.left_out,
             beyond: &made.beyond,
         };
-        post(job, &fixing::fix_report(&told, &documents, (&job.pr, &job.keys))).await
+        post(
+            job,
+            &fixing::fix_report(&told, &documents, (&job.pr, &job.keys)),
+        )
+        .await
     }
 
     /// Tells the run what became of the cycle.
@@ -553,16 +609,31 @@ impl Cycle<'_> {
         fixing: &mut Fixing,
     ) {
         let (job, cycle) = (self.job, self.number);
-        let fixed = made.settled.iter().filter(|one| one.outcome.is_fixed()).count();
+        let fixed = made
+            .settled
+            .iter()
+            .filter(|one| one.outcome.is_fixed())
+            .count();
         match delivered {
             Delivered::Nothing => {
                 let why = refused.or_else(|| made.ended.clone());
                 let why = why.unwrap_or_else(|| "the fixer changed nothing".into());
-                outcome.report.notes.push(format!("Nothing was fixed: {why}"));
-                fixing.event(job, EventKind::FixFailed, json!({ "cycle": cycle, "why": why }));
+                outcome
+                    .report
+                    .notes
+                    .push(format!("Nothing was fixed: {why}"));
+                fixing.event(
+                    job,
+                    EventKind::FixFailed,
+                    json!({ "cycle": cycle, "why": why }),
+                );
                 fixing.end = Some(LoopEnd::Unfinished);
             }
-            Delivered::Pushed { commit, starts_workflows, .. } => {
+            Delivered::Pushed {
+                commit,
+                starts_workflows,
+                ..
+            } => {
                 let details = json!({ "cycle": cycle, "fixed": fixed, "commit": commit.as_str() });
                 fixing.event(job, EventKind::FixCompleted, details);
                 fixing.goes_on = !starts_workflows && is_head(job, commit).await;
@@ -576,7 +647,11 @@ impl Cycle<'_> {
                 fixing.event(job, EventKind::FixCompleted, details);
             }
             Delivered::Patch => {
-                fixing.event(job, EventKind::FixCompleted, json!({ "cycle": cycle, "fixed": fixed }));
+                fixing.event(
+                    job,
+                    EventKind::FixCompleted,
+                    json!({ "cycle": cycle, "fixed": fixed }),
+                );
             }
         }
     }
@@ -623,6 +698,8 @@ impl Made {
 
 fn reject_all(settled: &mut [Settled], why: &str) {
     for one in settled.iter_mut().filter(|one| one.outcome.is_fixed()) {
-        one.outcome = IssueOutcome::Rejected { reason: why.to_owned() };
+        one.outcome = IssueOutcome::Rejected {
+            reason: why.to_owned(),
+        };
     }
 }

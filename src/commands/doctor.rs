@@ -145,10 +145,8 @@ async fn examined(setup: &Setup, pr: &PrKey, asks_model: bool) -> u8 {
         sender: None,
     };
     let dry_run = DryRun::default();
-    let job =
-        admitted(setup, true).and_then(|admitted| {
-            Job::new(setup, &event, admitted, &dry_run, Budget::new(setup.clock))
-        });
+    let job = admitted(setup, true)
+        .and_then(|admitted| Job::new(setup, &event, admitted, &dry_run, Budget::new(setup.clock)));
     let job = match job {
         Ok(job) => job,
         Err(Failure(sentences)) => {

@@ -12,12 +12,16 @@ use reviewer_core::publish::comment::fixing;
 pub(crate) async fn catch_up(job: &Job<'_>, facts: &Facts) -> Result<(), Failure> {
     let told: Vec<FixReport> = ground::told(job, facts).collect();
     let is_told = |report: &FixReport| {
-        told.iter().any(|one| one.cycle == report.cycle && one.head == report.head)
+        told.iter()
+            .any(|one| one.cycle == report.cycle && one.head == report.head)
     };
     for report in facts.fix_reports().filter(|report| !is_told(report)) {
         // The commit on top of the head that was fixed, with the trailers of its findings.
         let made = facts.commits.iter().find(|commit| {
-            let on_top = commit.parents.iter().any(|parent| parent.as_str() == report.head);
+            let on_top = commit
+                .parents
+                .iter()
+                .any(|parent| parent.as_str() == report.head);
             on_top && commit.message.contains("\nReview-Finding: ")
         });
         let Some(made) = made else {
@@ -28,7 +32,11 @@ pub(crate) async fn catch_up(job: &Job<'_>, facts: &Facts) -> Result<(), Failure
             delivery: Some(memory::Delivery::Push),
             ..report
         };
-        post(job, &fixing::belated(&report, &made.sha, (&job.pr, &job.keys))).await?;
+        post(
+            job,
+            &fixing::belated(&report, &made.sha, (&job.pr, &job.keys)),
+        )
+        .await?;
     }
     Ok(())
 }

@@ -28,7 +28,10 @@ pub(super) type NotDelivered = String;
 
 /// The message of the commit: a headline, the review, and a line and a trailer for each finding that was fixed.
 pub(super) fn message(settled: &[Settled], review_url: &str) -> (String, String) {
-    let fixed: Vec<&Settled> = settled.iter().filter(|one| one.outcome.is_fixed()).collect();
+    let fixed: Vec<&Settled> = settled
+        .iter()
+        .filter(|one| one.outcome.is_fixed())
+        .collect();
     let headline = format!("Fix {}", plural(fixed.len(), "review finding"));
     let mut body = String::new();
     if !review_url.is_empty() {
@@ -48,7 +51,10 @@ pub(super) fn message(settled: &[Settled], review_url: &str) -> (String, String)
 
 /// The branch of a stacked pull request: letters of a fixed alphabet only.
 fn stacked_branch(number: u64, cycle: u32, head: &str) -> String {
-    format!("opencode-reviewer/fix-{number}-{cycle}-{}", &head[..7.min(head.len())])
+    format!(
+        "opencode-reviewer/fix-{number}-{cycle}-{}",
+        &head[..7.min(head.len())]
+    )
 }
 
 impl Commit<'_> {
@@ -71,7 +77,11 @@ impl Commit<'_> {
                 let commit = self.commit(job, ground, &pull.head_ref, (&headline, &body));
                 let commit = commit.await?;
                 let starts_workflows = starts_workflows(job);
-                let waiting = if starts_workflows { Vec::new() } else { waiting(job, ground).await };
+                let waiting = if starts_workflows {
+                    Vec::new()
+                } else {
+                    waiting(job, ground).await
+                };
                 Ok(Delivered::Pushed {
                     commit,
                     starts_workflows,
@@ -81,14 +91,23 @@ impl Commit<'_> {
             FixDelivery::PullRequest => {
                 let branch = stacked_branch(job.pr.number, cycle, pull.head_sha.as_str());
                 let repo = &job.pr.repo;
-                let made = job.github.create_branch(repo, &branch, &pull.head_sha).await;
+                let made = job
+                    .github
+                    .create_branch(repo, &branch, &pull.head_sha)
+                    .await;
                 made.map_err(|error| error.to_string())?;
-                let commit = self.commit(job, ground, &branch, (&headline, &body)).await?;
+                let commit = self
+                    .commit(job, ground, &branch, (&headline, &body))
+                    .await?;
                 let new = NewPull {
                     title: headline.clone(),
                     head: branch,
                     base: pull.head_ref.clone(),
-                    body: format!("{}\n\nFixes findings of #{}.\n\n{body}", fixing::MARKER, job.pr.number),
+                    body: format!(
+                        "{}\n\nFixes findings of #{}.\n\n{body}",
+                        fixing::MARKER,
+                        job.pr.number
+                    ),
                 };
                 let opened = job.github.create_pull_request(repo, &new).await;
                 let opened = opened.map_err(|error| error.to_string())?;
@@ -124,14 +143,16 @@ impl Commit<'_> {
             deletions: deletions.map(|edit| edit.path.clone()).collect(),
         };
         match job.github.create_commit_on_branch(&commit).await {
-            Ok(Committed { sha, tree, .. }) if tree.is_empty() || tree == self.tree.as_str() => Ok(sha),
+            Ok(Committed { sha, tree, .. }) if tree.is_empty() || tree == self.tree.as_str() => {
+                Ok(sha)
+            }
             Ok(Committed { sha, .. }) => Err(format!(
                 "The commit {} on {branch} does not have the files of this fix; look at it before you go on.",
                 sha.short()
             )),
-            Err(error @ CommitError::Protected { .. }) => {
-                Err(format!("{error} Set fix_delivery to pull_request or patch."))
-            }
+            Err(error @ CommitError::Protected { .. }) => Err(format!(
+                "{error} Set fix_delivery to pull_request or patch."
+            )),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -143,12 +164,16 @@ impl Commit<'_> {
         let patch = patch.map_err(|error| format!("The patch could not be made: {error:#}."))?;
         let setup = job.host.setup;
         let Some(workspace) = &setup.environment.workspace else {
-            return Err("There is no workspace to write the patch to; set GITHUB_WORKSPACE.".into());
+            return Err(
+                "There is no workspace to write the patch to; set GITHUB_WORKSPACE.".into(),
+            );
         };
         crate::actions::write_file(&workspace.join(PATCH_FILE), &patch)
             .map_err(|error| format!("The file {PATCH_FILE} could not be written: {error}."))?;
         if let Err(error) = setup.actions.set_output("patch_file", PATCH_FILE) {
-            setup.actions.warning(&format!("A file of the runner could not be written: {error}"));
+            setup.actions.warning(&format!(
+                "A file of the runner could not be written: {error}"
+            ));
         }
         Ok(Delivered::Patch)
     }
@@ -172,6 +197,9 @@ async fn waiting(job: &Job<'_>, ground: &Ground) -> Vec<String> {
 pub(super) async fn warn(job: &Job<'_>, ground: &Ground) {
     if !starts_workflows(job) {
         let waiting = waiting(job, ground).await;
-        job.host.setup.actions.line(&fixing::push_starts_nothing(&waiting));
+        job.host
+            .setup
+            .actions
+            .line(&fixing::push_starts_nothing(&waiting));
     }
 }

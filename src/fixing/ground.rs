@@ -88,7 +88,10 @@ impl Ground {
         job: &Job<'_>,
         issues: &'a [Issue],
     ) -> Result<Vec<ShownIssue<'a>>, Failure> {
-        let threads: Vec<&Thread> = issues.iter().filter_map(|issue| self.thread(issue)).collect();
+        let threads: Vec<&Thread> = issues
+            .iter()
+            .filter_map(|issue| self.thread(issue))
+            .collect();
         let excerpts = Excerpts::read(job, &self.facts.code(), &threads).await;
         let mut shown = Vec::new();
         for issue in issues {
@@ -268,7 +271,9 @@ async fn reverts(facts: &Facts, memory: &Memory) -> Result<Reverts, Failure> {
 /// The text of a file in the head.
 async fn text_of(facts: &Facts, file: &str) -> Result<Option<String>, Failure> {
     let repository = &facts.change.repository;
-    let found = repository.head_file(&facts.pull.head_sha, file, MAX_FILE).await?;
+    let found = repository
+        .head_file(&facts.pull.head_sha, file, MAX_FILE)
+        .await?;
     let bytes = found.and_then(|found| found.content);
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }

@@ -98,24 +98,37 @@ async fn thread_of(job: &Job<'_>, comment: CommentId) -> Result<Option<CommentId
     if *on == CommentPlace::IssueComment {
         return Ok(None);
     }
-    let comments = job.github.review_comments(&job.pr).await.map_err(Failure::new)?;
+    let comments = job
+        .github
+        .review_comments(&job.pr)
+        .await
+        .map_err(Failure::new)?;
     let found = comments.iter().find(|one| one.id == comment);
-    Ok(Some(found.and_then(|one| one.in_reply_to).unwrap_or(comment)))
+    Ok(Some(
+        found.and_then(|one| one.in_reply_to).unwrap_or(comment),
+    ))
 }
 
 /// Stops fixing, if the event's comment asks for it. Returns the sentence that ends the run.
-pub(crate) async fn stop_as_asked(
-    job: &Job<'_>,
-    facts: &Facts,
-) -> Result<Option<String>, Failure> {
+pub(crate) async fn stop_as_asked(job: &Job<'_>, facts: &Facts) -> Result<Option<String>, Failure> {
     let request = job.request().filter(|one| one.command == Command::FixStop);
-    let (Some(_), EventKind::Mention { comment_id, author, created_at, .. }) = (request, &job.event.kind)
+    let (
+        Some(_),
+        EventKind::Mention {
+            comment_id,
+            author,
+            created_at,
+            ..
+        },
+    ) = (request, &job.event.kind)
     else {
         return Ok(None);
     };
     let thread = thread_of(job, *comment_id).await?;
     let discussion = Discussion::from_job(job);
-    let person = discussion.person(author, facts.pull.author.as_ref(), Action::Fix).await?;
+    let person = discussion
+        .person(author, facts.pull.author.as_ref(), Action::Fix)
+        .await?;
     let refusal = match judge(person, Action::Fix) {
         Err(_) => Some(NotFixed::NoAccess(author.clone())),
         Ok(()) if !job.keys.can_sign() => Some(NotFixed::NoKey),
@@ -190,7 +203,11 @@ pub(super) async fn note_reverts(
         ..FixReport::default()
     };
     let mention = &job.host.config.mention;
-    post(job, &fixing::reverted(&report, mention, (&job.pr, &job.keys))).await?;
+    post(
+        job,
+        &fixing::reverted(&report, mention, (&job.pr, &job.keys)),
+    )
+    .await?;
     let details = json!({ "commits": reverts.commits, "findings": reverts.findings });
     fixing.event(job, Told::FixReverted, details);
     Ok(())

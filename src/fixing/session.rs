@@ -89,7 +89,14 @@ impl Bench {
         let now = setup.clock.instant();
         let last = host.started + setup.clock.limit(host.config.timeout);
         let own = now + setup.clock.limit(host.config.fix.settings.timeout);
-        let root = self.ground.facts.change.snapshot.root().display().to_string();
+        let root = self
+            .ground
+            .facts
+            .change
+            .snapshot
+            .root()
+            .display()
+            .to_string();
         let mut prompter = Prompter {
             conversation: &mut conversation,
             limits: RunLimits {
@@ -170,7 +177,11 @@ impl FixAssignment<'_> {
         let files = desk.edits().changed_files();
         let files: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         let open: Vec<String> = desk.open().map(|issue| issue.id.to_string()).collect();
-        format!("changed: {}\nwithout a result: {}", files.join(", "), open.join(", "))
+        format!(
+            "changed: {}\nwithout a result: {}",
+            files.join(", "),
+            open.join(", ")
+        )
     }
 }
 
@@ -245,7 +256,13 @@ async fn answer(desk: &mut FixDesk, ground: &Ground, call: FixCall) -> Answer {
             quote,
         } => {
             edited = Some(issue.clone());
-            edit(desk, ground, (issue, file, quote), Change::Replace { old, new }).await
+            edit(
+                desk,
+                ground,
+                (issue, file, quote),
+                Change::Replace { old, new },
+            )
+            .await
         }
         FixCall::Create {
             issue,
@@ -253,7 +270,13 @@ async fn answer(desk: &mut FixDesk, ground: &Ground, call: FixCall) -> Answer {
             content,
         } => {
             edited = Some(issue.clone());
-            edit(desk, ground, (issue, file, None), Change::Create { content }).await
+            edit(
+                desk,
+                ground,
+                (issue, file, None),
+                Change::Create { content },
+            )
+            .await
         }
         FixCall::Delete { issue, file, quote } => {
             edited = Some(issue.clone());
@@ -278,7 +301,10 @@ async fn edit(
 ) -> Answer {
     let file = repository_path(ground, &file);
     let (bytes, facts) = head_file(ground, &file).await.map_err(|error| {
-        format!("{} could not be read: {error:#}. Try again.", visible(&file))
+        format!(
+            "{} could not be read: {error:#}. Try again.",
+            visible(&file)
+        )
     })?;
     let request = EditRequest {
         issue,
@@ -298,7 +324,9 @@ fn repository_path(ground: &Ground, given: &str) -> String {
     let snapshot = &ground.facts.change.snapshot;
     let given = given.trim();
     let root = snapshot.root().display().to_string();
-    let below = given.strip_prefix(&root).map(|rest| rest.trim_start_matches('/'));
+    let below = given
+        .strip_prefix(&root)
+        .map(|rest| rest.trim_start_matches('/'));
     let path = below.unwrap_or(given);
     let path = path.strip_prefix("./").unwrap_or(path);
     let diffs = &ground.facts.change.diffs;
@@ -314,7 +342,12 @@ async fn head_file(ground: &Ground, file: &str) -> anyhow::Result<(Option<Vec<u8
     let diff = change.diffs.iter().find(|diff| diff.path == file);
     let is_plain = !file.is_empty() && !file.starts_with('/') && !file.contains('\0');
     let found = match is_plain {
-        true => change.repository.head_file(ground.head(), file, MAX_FILE).await?,
+        true => {
+            change
+                .repository
+                .head_file(ground.head(), file, MAX_FILE)
+                .await?
+        }
         false => None,
     };
     let kind = match found.as_ref().map(|found| &found.kind) {
@@ -324,12 +357,18 @@ async fn head_file(ground: &Ground, file: &str) -> anyhow::Result<(Option<Vec<u8
         Some(EntryKind::Symlink) => FileKind::Symlink,
         Some(EntryKind::Submodule) => FileKind::Submodule,
     };
-    let too_large = kind == FileKind::Regular && found.as_ref().is_some_and(|one| one.content.is_none());
+    let too_large =
+        kind == FileKind::Regular && found.as_ref().is_some_and(|one| one.content.is_none());
     let mut below = None;
     if kind == FileKind::Absent && is_plain {
         for (at, _) in file.match_indices('/') {
             let parent = &file[..at];
-            if change.repository.head_file(ground.head(), parent, 0).await?.is_some() {
+            if change
+                .repository
+                .head_file(ground.head(), parent, 0)
+                .await?
+                .is_some()
+            {
                 below = Some(parent.to_owned());
                 break;
             }
@@ -342,7 +381,10 @@ async fn head_file(ground: &Ground, file: &str) -> anyhow::Result<(Option<Vec<u8
         below,
         ..FileFacts::new(kind, diff.is_some())
     };
-    anyhow::ensure!(!too_large, "it is larger than 1 MiB, and such a file is not edited");
+    anyhow::ensure!(
+        !too_large,
+        "it is larger than 1 MiB, and such a file is not edited"
+    );
     Ok((found.and_then(|found| found.content), facts))
 }
 
@@ -354,10 +396,10 @@ async fn write(desk: &mut FixDesk, ground: &Ground) -> Result<(), String> {
             content: effect.content,
         };
         let written = ground.facts.change.snapshot.edit(&edit).await;
-        let written = written.map_err(|error| format!("The edit could not be written: {error:#}."))?;
-        written.map_err(|refusal| {
-            format!("{} cannot be edited: {refusal}.", visible(&edit.path))
-        })?;
+        let written =
+            written.map_err(|error| format!("The edit could not be written: {error:#}."))?;
+        written
+            .map_err(|refusal| format!("{} cannot be edited: {refusal}.", visible(&edit.path)))?;
     }
     Ok(())
 }

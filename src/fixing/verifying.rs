@@ -107,7 +107,10 @@ impl<'a> Checks<'a> {
 fn verified(verification: &Verification) -> Verified {
     let fixed = &verification.fixed;
     let commands = fixed.results.iter().zip(&verification.standings);
-    let gaps = fixed.gaps.iter().map(|gap| format!("The sandbox had a gap: {gap}."));
+    let gaps = fixed
+        .gaps
+        .iter()
+        .map(|gap| format!("The sandbox had a gap: {gap}."));
     let network = fixed.no_loopback.iter();
     let network = network.map(|why| format!("The checks could use no socket: {why}."));
     Verified {

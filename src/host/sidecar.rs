@@ -9,7 +9,9 @@ use reviewer_agent::opencode::{
     find_opencode, find_ripgrep, install_command, is_script, profile,
 };
 use reviewer_agent::tools::server::{Offer, ToolServer};
-use reviewer_agent::tools::{BoundTool, FixCalls, fix_names, fix_tools, review_names, review_tools};
+use reviewer_agent::tools::{
+    BoundTool, FixCalls, fix_names, fix_tools, review_names, review_tools,
+};
 use reviewer_core::config::{Config, ReviewerChoice};
 use reviewer_core::context::{brief, fix_brief};
 use reviewer_core::report::document::SandboxReport;

@@ -57,6 +57,27 @@ impl Request {
         part.unwrap_or(1)
     }
 
+    /// Whether the conversation is one that fixes.
+    pub fn is_fix(&self) -> bool {
+        self.first_user().starts_with("Fix the issues below")
+    }
+
+    /// The issues of a prompt that asks for fixes: each id with its text.
+    pub fn issues(&self) -> Vec<(String, String)> {
+        let prompt = self.first_user();
+        let issues = prompt.split("\n## Issue ").skip(1);
+        let issue = |text: &str| {
+            let id = text.split(' ').next().unwrap_or_default();
+            (id.to_owned(), text.to_owned())
+        };
+        issues.map(issue).collect()
+    }
+
+    fn first_user(&self) -> String {
+        let mut users = self.messages().iter().filter(|m| m["role"] == "user");
+        users.next().map(content).unwrap_or_default()
+    }
+
     /// Whether the conversation begins with it.
     pub fn is_first(&self) -> bool {
         !self.messages().iter().any(|m| m["role"] == "assistant")

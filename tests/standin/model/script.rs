@@ -24,6 +24,9 @@ const FIX_CHECK: u8 = 9;
 /// The same for the session about conversations of people.
 const CONVERSATIONS: u8 = 8;
 
+/// The same for the session that fixes.
+const FIX: u8 = 10;
+
 /// The pass that writes to the author.
 const LAST: u8 = 4;
 
@@ -102,6 +105,35 @@ impl Script {
         })
     }
 
+    /// One more step of the session that fixes.
+    pub fn fix(self, step: impl FnMut(&Request) -> Vec<Call> + Send + 'static) -> Self {
+        self.pass(FIX, step)
+    }
+
+    /// A fixer: `edits` gives the file, the old and the new text for an issue by its words, or none to reject it.
+    pub fn fixes(
+        self,
+        edits: impl Fn(&str) -> Option<(&'static str, &'static str, &'static str)> + Send + 'static,
+    ) -> Self {
+        self.fix(move |request| {
+            let mut calls = Vec::new();
+            for (issue, words) in request.issues() {
+                let result = match edits(&words) {
+                    Some((file, old, new)) => {
+                        let edit = json!({ "issue": issue, "file": file, "old": old, "new": new });
+                        calls.push(Call::new("fix_edit", edit));
+                        json!({ "issue": issue, "result": "fixed", "text": "The code says so now." })
+                    }
+                    None => {
+                        json!({ "issue": issue, "result": "rejected", "text": "It is meant to be so." })
+                    }
+                };
+                calls.push(Call::new("submit_fix_result", result));
+            }
+            calls
+        })
+    }
+
     /// What `submit_pass_results` is called with, in place of "Nothing to report.".
     pub fn results(mut self, pass: u8, arguments: Value) -> Self {
         self.results.insert(pass, arguments);
@@ -129,12 +161,17 @@ impl Script {
             let beside = match request.last_user() {
                 prompt if prompt.starts_with("A check of fixes.") => Some(FIX_CHECK),
                 prompt if prompt.starts_with("Open conversations of people") => Some(CONVERSATIONS),
+                _ if request.is_fix() => Some(FIX),
                 _ => None,
             };
             // These sessions are beside the one of the script.
             if request.is_first() && beside.is_none() {
                 done.clear();
                 submitted.clear();
+            }
+            // Each fix is a session of its own.
+            if request.is_first() && beside == Some(FIX) {
+                done.remove(&FIX);
             }
             let pass = beside.unwrap_or_else(|| request.pass().unwrap_or(0));
             // Whoever was interrupted cannot know what became of the last call, and makes it again.
@@ -152,7 +189,7 @@ impl Script {
                     return Answer::calls(calls);
                 }
             }
-            if [0, FIX_CHECK, CONVERSATIONS].contains(&pass) {
+            if [0, FIX_CHECK, CONVERSATIONS, FIX].contains(&pass) {
                 return Answer::text("Ready.");
             }
             let refused = request.last_result();

@@ -122,7 +122,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_model_writes_reaches_the_desk_as_it_is() {
-        let edit = json!({"issue": "a1", "file": "src/a.rs", "old": "  a\r\n", "new": "\tb\u{feff}"});
+        let edit =
+            json!({"issue": "a1", "file": "src/a.rs", "old": "  a\r\n", "new": "\tb\u{feff}"});
         let call = FixCall::Edit {
             issue: "a1".into(),
             file: "src/a.rs".into(),
@@ -144,8 +145,16 @@ mod tests {
     #[tokio::test]
     async fn wrong_arguments_are_told_with_what_is_expected() {
         for (name, arguments, expected) in [
-            ("fix_edit", json!({"issue": "a1"}), "Expected {issue: string, file: string, old: string"),
-            ("fix_create", json!({"issue": 1}), "Expected {issue: string, file: string, content: string}"),
+            (
+                "fix_edit",
+                json!({"issue": "a1"}),
+                "Expected {issue: string, file: string, old: string",
+            ),
+            (
+                "fix_create",
+                json!({"issue": 1}),
+                "Expected {issue: string, file: string, content: string}",
+            ),
             (
                 "submit_fix_result",
                 json!({"issue": "a1", "result": "done", "text": ""}),

@@ -179,7 +179,11 @@ impl FixBrief<'_> {
             (None, _) => "(no place)".to_owned(),
         };
         let mut parts = vec![
-            format!("## Issue {} ({}{optional}), {by}", issue.id, issue.priority.name()),
+            format!(
+                "## Issue {} ({}{optional}), {by}",
+                issue.id,
+                issue.priority.name()
+            ),
             self.fence.code("place", &place),
             self.fence.prose(
                 "issue",

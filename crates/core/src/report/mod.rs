@@ -3,8 +3,8 @@
 pub mod consensus;
 pub mod conversations;
 pub mod document;
-pub mod events;
 pub mod dry_run;
+pub mod events;
 mod last_lines;
 pub mod markdown;
 pub mod reviewers;

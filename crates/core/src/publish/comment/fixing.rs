@@ -162,7 +162,13 @@ impl Escalation<'_> {
 
 /// The answer to `fix stop` and `fix resume`, with the signed order.
 #[must_use]
-pub fn ordered(resumes: bool, by: &str, mention: &str, report: &FixReport, at: (&PrKey, &Keys)) -> String {
+pub fn ordered(
+    resumes: bool,
+    by: &str,
+    mention: &str,
+    report: &FixReport,
+    at: (&PrKey, &Keys),
+) -> String {
     let text = if resumes {
         format!("Fixing goes on, as {} asked.", code(by))
     } else {
@@ -201,7 +207,11 @@ pub fn push_starts_nothing(waiting: &[String]) -> String {
         [] => String::new(),
         names => format!(
             " Required checks that will wait: {}.",
-            names.iter().map(|name| code(name)).collect::<Vec<_>>().join(", ")
+            names
+                .iter()
+                .map(|name| code(name))
+                .collect::<Vec<_>>()
+                .join(", ")
         ),
     };
     format!(
@@ -211,7 +221,11 @@ pub fn push_starts_nothing(waiting: &[String]) -> String {
 
 fn headline(told: &FixTold<'_>) -> String {
     let settled = told.settled.iter().filter(|one| !one.issue.optional);
-    let fixed = told.settled.iter().filter(|one| one.outcome.is_fixed()).count();
+    let fixed = told
+        .settled
+        .iter()
+        .filter(|one| one.outcome.is_fixed())
+        .count();
     let report = told.report;
     let cycle = format!("cycle {} of {}", report.cycle, report.max.max(report.cycle));
     let all = plural(settled.count().max(fixed), "finding");
@@ -263,9 +277,13 @@ fn delivery(delivered: &Delivered) -> Vec<String> {
             waiting,
             ..
         } => vec![push_starts_nothing(waiting)],
-        Delivered::Pushed { .. } => vec!["The next review says whether the findings are fixed.".into()],
+        Delivered::Pushed { .. } => {
+            vec!["The next review says whether the findings are fixed.".into()]
+        }
         Delivered::Stacked { url, .. } => {
-            vec![format!("The fix waits in a pull request onto this branch: {url}")]
+            vec![format!(
+                "The fix waits in a pull request onto this branch: {url}"
+            )]
         }
         Delivered::Patch => vec![
             "Nothing was pushed; the patch is the file that the output `patch_file` names.".into(),
@@ -311,7 +329,11 @@ fn not_tried(left_out: &[LeftOut], beyond: &[String]) -> String {
     }
     if !beyond.is_empty() {
         let names: Vec<String> = beyond.iter().map(|id| code(id)).collect();
-        let _ = write!(text, "\n\nLeft for a later fix, for lack of room: {}.", names.join(", "));
+        let _ = write!(
+            text,
+            "\n\nLeft for a later fix, for lack of room: {}.",
+            names.join(", ")
+        );
     }
     text
 }
@@ -334,7 +356,10 @@ fn folded(title: &str, document: &impl Serialize) -> String {
         return format!("{title}: in the report file of the run.");
     }
     let json = without_dumps(&json);
-    format!("<details><summary>{title}</summary>\n\n{}\n\n</details>", fenced("json", &json))
+    format!(
+        "<details><summary>{title}</summary>\n\n{}\n\n</details>",
+        fenced("json", &json)
+    )
 }
 
 /// The comment: marker, text within the cap, signed block.
