@@ -147,20 +147,7 @@ fn create_commit<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
     if !context.identity.may("contents:write") {
         return Err(context.error("FORBIDDEN", context.identity.refusal()));
     }
-    let files = |kind: &str| {
-        let files = given["fileChanges"][kind].as_array();
-        files.cloned().unwrap_or_default()
-    };
-    let mut additions = Vec::new();
-    for file in files("additions") {
-        // The schema knows only that it is a scalar.
-        let Ok(bytes) = BASE64.decode(text(&file["contents"]).as_bytes()) else {
-            let mut state = context.state.borrow_mut();
-            state.violations.push("contents that are no base64".into());
-            return Err(context.error("UNPROCESSABLE", "contents is no base64"));
-        };
-        additions.push((text(&file["path"]), bytes));
-    }
+    let additions = additions(context, &given)?;
     let (headline, body) = (
         text(&given["message"]["headline"]),
         &given["message"]["body"],
@@ -172,8 +159,7 @@ fn create_commit<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
         expected_head: &text(&given["expectedHeadOid"]),
         message: body.map_or(headline.clone(), |body| format!("{headline}\n\n{body}")),
         additions,
-        deletions: files("deletions")
-            .iter()
+        deletions: files(&given, "deletions")
             .map(|file| text(&file["path"]))
             .collect(),
     };
@@ -198,6 +184,26 @@ fn create_commit<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
         arguments,
         fields,
     ))
+}
+
+fn files<'v>(given: &'v Value, kind: &str) -> impl Iterator<Item = &'v Value> {
+    let files = given["fileChanges"][kind].as_array();
+    files.into_iter().flatten()
+}
+
+/// The files to write. The schema knows only that their contents are a scalar.
+fn additions(context: &Context, given: &Value) -> Result<Vec<(String, Vec<u8>)>, FieldError> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let decoded = files(given, "additions").map(|file| {
+        let bytes = BASE64.decode(text(&file["contents"]).as_bytes());
+        bytes.map(|bytes| (text(&file["path"]), bytes))
+    });
+    let decoded: Result<_, _> = decoded.collect();
+    decoded.map_err(|_| {
+        let mut state = context.state.borrow_mut();
+        state.violations.push("contents that are no base64".into());
+        context.error("UNPROCESSABLE", "contents is no base64")
+    })
 }
 
 fn minimize<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
