@@ -2,6 +2,8 @@
 //! report. The session that shapes changed code holds no token; what is delivered is a list of edits, on the head that was fixed.
 
 mod catch_up;
+mod conclusion;
+mod cycle;
 mod delivery;
 mod ground;
 mod orders;
@@ -14,37 +16,21 @@ pub(crate) use orders::stop_as_asked;
 use crate::host::{Failure, Job};
 use crate::run::outcome::Outcome;
 use crate::run::{CheckRun, replies};
-use delivery::Commit;
+use cycle::Cycle;
 use ground::Ground;
 use orders::Asked;
 use reviewer_core::config::{FixDelivery, FixMode};
-use reviewer_core::context::fix_brief::FixBrief;
 use reviewer_core::domain::{CommitSha, Verdict};
-use reviewer_core::fix::gate::Gate;
-use reviewer_core::fix::issue::Issue;
-use reviewer_core::fix::memory::{self, Delivery, FixReport, KeptIssue, KeptOutcome, Memory, Stop};
-use reviewer_core::fix::outcome::{
-    CommitDocument, FixPayload, FixResult, Outcome as IssueOutcome, Settled,
-};
+use reviewer_core::fix::memory::Memory;
 use reviewer_core::fix::preflight::{self, NotFixed};
-use reviewer_core::fix::reverts;
 use reviewer_core::fix::rounds::{self, Mode, Next, OpenWork, Situation};
 use reviewer_core::fix::selection::Selection;
 use reviewer_core::panel::consensus::{Consensus, Priority, Ruling};
 use reviewer_core::panel::review_state::ReviewState;
-use reviewer_core::publish::comment::fixing::{
-    self, Delivered, Escalation, FixTold, HUMAN_REVIEW, Verified,
-};
 use reviewer_core::report::events::{EventKind, EventReport};
 use reviewer_github::{DryRun, PullState};
 use serde_json::json;
-use session::{Bench, Stage};
 use std::sync::Arc;
-use std::time::Duration;
-use verifying::Checks;
-
-/// The number of times that a failed check goes back to the model.
-const MOST_CORRECTIONS: u32 = 2;
 
 /// Where fixing stands after a run.
 #[derive(Debug, Default)]
@@ -153,7 +139,9 @@ async fn attempt(
             };
             Box::pin(plan.run(outcome, check, fixing)).await
         }
-        other => conclude(job, (&ground, &selection), outcome, asked, &other, fixing).await,
+        other => {
+            conclusion::conclude(job, (&ground, &selection), outcome, asked, &other, fixing).await
+        }
     }
 }
 
@@ -279,110 +267,7 @@ async fn answer(job: &Job<'_>, asked: &Asked, outcome: &mut Outcome, text: &str)
     }
 }
 
-/// Ends rounds: nothing is left to do, or nothing that may be done without people.
-async fn conclude(
-    job: &Job<'_>,
-    (ground, selection): (&Ground, &Selection),
-    outcome: &mut Outcome,
-    asked: Option<&Asked>,
-    next: &Next,
-    fixing: &mut Fixing,
-) -> Result<(), Failure> {
-    let mention = &job.host.config.mention;
-    let stuck: Vec<&Issue> = selection.stuck().collect();
-    let (end, note) = match next {
-        Next::Converged => (LoopEnd::Converged, "Nothing is left to fix.".to_owned()),
-        Next::AtCap { cycles, call } => {
-            let why = Escalation::AtCap {
-                cycles: *cycles,
-                stuck: &stuck,
-            };
-            if *call {
-                call_people(job, ground, &why, outcome, fixing).await?;
-            }
-            let number = job.pr.number;
-            let told =
-                format!("PR #{number} exceeded max fix cycles ({cycles}) — requires human review");
-            (LoopEnd::NeedsPeople, told)
-        }
-        Next::ManualIntervention => {
-            let why = Escalation::Manual { stuck: &stuck };
-            let tried = !ground.memory.cycles().is_empty();
-            if tried && !ground.memory.has_escalated() {
-                call_people(job, ground, &why, outcome, fixing).await?;
-            }
-            let told =
-                "Manual intervention required: nothing is left that may be fixed.".to_owned();
-            (LoopEnd::NeedsPeople, told)
-        }
-        Next::WaitsForCommand(why) => (
-            LoopEnd::Unfinished,
-            format!("No further fix: {why}. `{mention} fix` asks for one."),
-        ),
-        Next::Stopped(Stop::Ordered(order)) => (
-            LoopEnd::Unfinished,
-            format!(
-                "Nothing was fixed: {} has stopped it. `{mention} fix resume` lets it go on.",
-                order.by
-            ),
-        ),
-        Next::Stopped(Stop::Reverted(commit)) => (
-            LoopEnd::Unfinished,
-            format!(
-                "Nothing was fixed: the fix {commit:.7} was reverted. `{mention} fix resume` lets it go on."
-            ),
-        ),
-        Next::Review | Next::Fix { .. } => (
-            LoopEnd::Unfinished,
-            "Nothing was fixed: the head is not reviewed to the end.".to_owned(),
-        ),
-    };
-    fixing.end = Some(end);
-    if let (Some(asked), false) = (
-        asked,
-        end == LoopEnd::NeedsPeople && ground.memory.has_escalated(),
-    ) {
-        answer(job, asked, outcome, &note).await;
-    }
-    outcome.report.notes.push(note);
-    outcome.needs_people |= end == LoopEnd::NeedsPeople;
-    Ok(())
-}
-
-/// Calls people, once: a comment that mentions them, and a label.
-async fn call_people(
-    job: &Job<'_>,
-    ground: &Ground,
-    why: &Escalation<'_>,
-    outcome: &mut Outcome,
-    fixing: &mut Fixing,
-) -> Result<(), Failure> {
-    let (facts, at) = (&ground.facts, now(job));
-    let discussion = crate::gather::Memory::from_job(job);
-    let author = facts.pull.author.as_ref();
-    let people = discussion.human_reviewers(author, &facts.reviews).await?;
-    let reason = why.reason();
-    let report = FixReport {
-        at: at.clone(),
-        head: ground.head().to_string(),
-        human_review_required: true,
-        escalation_reason: Some(reason.clone()),
-        escalated_at: Some(at),
-        ..FixReport::default()
-    };
-    let place = (&job.pr, &job.keys);
-    let mention = &job.host.config.mention;
-    let body = fixing::escalation(job.pr.number, why, &people, mention, (&report, place));
-    post(job, &body).await?;
-    if let Err(error) = job.github.add_label(&job.pr, HUMAN_REVIEW).await {
-        let note = format!("The label {HUMAN_REVIEW} could not be set: {error}");
-        outcome.report.warnings.push(note);
-    }
-    outcome.needs_people = true;
-    fixing.event(job, EventKind::HumanEscalation, json!({ "reason": reason }));
-    Ok(())
-}
-
+/// Posts a comment about fixing.
 async fn post(job: &Job<'_>, body: &str) -> Result<(), Failure> {
     let body = job.host.secrets.redactor.clean(body);
     job.github
@@ -390,316 +275,4 @@ async fn post(job: &Job<'_>, body: &str) -> Result<(), Failure> {
         .await
         .map(drop)
         .map_err(Failure::new)
-}
-
-/// One cycle: a session, its checks, and the delivery of what it fixed.
-struct Cycle<'a> {
-    job: &'a Job<'a>,
-    ground: &'a Arc<Ground>,
-    selection: Selection,
-    number: u32,
-    command: Option<u64>,
-}
-
-/// The result of the session and its checks.
-struct Made {
-    settled: Vec<Settled>,
-    report: FixReport,
-    edits: Vec<reviewer_repo::git::FileEdit>,
-    verified: Verified,
-    tree: Option<reviewer_repo::git::TreeId>,
-    beyond: Vec<String>,
-    gate: Gate,
-    review_url: String,
-    /// Why the session ended early.
-    ended: Option<String>,
-}
-
-impl Cycle<'_> {
-    async fn run(
-        &self,
-        outcome: &mut Outcome,
-        check: &CheckRun,
-        fixing: &mut Fixing,
-    ) -> Result<(), Failure> {
-        let job = self.job;
-        let issues = self.selection.issues.len();
-        fixing.event(
-            job,
-            EventKind::FixCreated,
-            json!({ "cycle": self.number, "issues": issues, "review": outcome.title() }),
-        );
-        if self.delivers_by_push() {
-            delivery::warn(job, self.ground).await;
-        }
-        let mut made = self.make().await?;
-        // Signed, before anything is pushed: a run that is cut off here is made good by the next one.
-        outcome.record.fix = serde_json::to_value(&made.report).ok();
-        check.write_undelivered(&outcome.record).await;
-        let delivered = self.deliver(&made).await;
-        let (delivered, refused) = match delivered {
-            Ok(delivered) => (delivered, None),
-            Err(why) => (Delivered::Nothing, Some(why)),
-        };
-        if let Some(why) = &refused {
-            made.undeliver(why);
-        }
-        made.tell_delivery(&delivered);
-        outcome.record.fix = serde_json::to_value(&made.report).ok();
-        self.report(&made, &delivered).await?;
-        self.note(&made, &delivered, refused, outcome, fixing).await;
-        Ok(())
-    }
-
-    fn delivers_by_push(&self) -> bool {
-        let pull = &self.ground.facts.pull;
-        self.job.host.config.fix.delivery == FixDelivery::Push && !pull.from_fork
-    }
-
-    /// Holds the session, and lets it correct what the checks find.
-    async fn make(&self) -> Result<Made, Failure> {
-        let (job, ground) = (self.job, self.ground);
-        let issues: Arc<[Issue]> = self.selection.issues.clone().into();
-        let shown = ground.shown(job, &issues).await?;
-        let specification = ground.specification().await?;
-        let (summary, review_url) = ground.review();
-        let pull = &ground.facts.pull;
-        let brief = FixBrief {
-            fence: &job.host.fence,
-            title: &pull.title,
-            body: &pull.body,
-            base_ref: &pull.base_ref,
-            head: ground.head(),
-            summary: &summary,
-            review_url: &review_url,
-            issues: &shown,
-            rules: &ground.facts.change.rules,
-            specification: &specification,
-        };
-        let (_, beyond) = brief.begin().map_err(anyhow::Error::from)?;
-        let beyond: Vec<String> = beyond.iter().map(|issue| issue.id.to_string()).collect();
-        let within = issues
-            .iter()
-            .filter(|issue| !beyond.contains(&issue.id.to_string()));
-        let issues: Arc<[Issue]> = within.cloned().collect();
-        let settings = &job.host.config.fix.settings;
-        let redactor = Arc::clone(&job.host.secrets.redactor);
-        let gate = Gate::new(Arc::clone(&issues), settings.allow.clone(), redactor);
-        let bench = Bench::new(job, ground, Arc::clone(&issues));
-        let mut ended = bench.hold(job, &brief, Stage::Begin).await?;
-        let mut checks = Checks::new(job, ground);
-        let mut checked = checks.run(&bench.edits().await).await?;
-        for _ in 0..MOST_CORRECTIONS {
-            if checked.failure.is_empty() {
-                break;
-            }
-            ended = bench
-                .hold(job, &brief, Stage::Verify(&checked.failure))
-                .await?;
-            checked = checks.run(&bench.edits().await).await?;
-        }
-        let fixed = bench
-            .finish()
-            .await
-            .ok_or_else(|| Failure::new("the fix session is gone"))?;
-        let edits = session::file_edits(&fixed.edits.changed_files());
-        let mut settled = fixed.settled;
-        let broken = !checked.failure.is_empty();
-        if broken {
-            reject_all(&mut settled, "the project's checks fail because of it");
-        }
-        let report = self.kept(&settled, &fixed.edits);
-        Ok(Made {
-            report,
-            settled,
-            edits: if broken { Vec::new() } else { edits },
-            verified: checked.verified,
-            tree: checked.tree,
-            beyond,
-            gate,
-            review_url,
-            ended,
-        })
-    }
-
-    /// The signed memory of the cycle, before its delivery.
-    fn kept(&self, settled: &[Settled], edits: &reviewer_core::fix::EditList) -> FixReport {
-        let outcomes = settled.iter().map(|one| {
-            let kept = match one.outcome {
-                IssueOutcome::Fixed { .. } => KeptOutcome::Fixed,
-                IssueOutcome::Rejected { .. } => KeptOutcome::Rejected,
-                IssueOutcome::Deferred { .. } => KeptOutcome::Deferred,
-            };
-            KeptIssue::new(&one.issue, kept, reverts::marks(edits, &one.issue.id))
-        });
-        let facts = &self.ground.facts;
-        FixReport {
-            at: now(self.job),
-            cycle: self.number,
-            max: self.job.host.config.fix.max_cycles,
-            branch: facts.pull.head_ref.clone(),
-            head: self.ground.head().to_string(),
-            command: self.command,
-            known: memory::known(&facts.threads),
-            outcomes: outcomes.collect(),
-            ..FixReport::default()
-        }
-    }
-
-    async fn deliver(&self, made: &Made) -> Result<Delivered, String> {
-        if made.edits.is_empty() {
-            return Ok(Delivered::Nothing);
-        }
-        let (job, ground) = (self.job, self.ground);
-        let repository = &ground.facts.change.repository;
-        let tree = repository.tree_with(ground.head(), &made.edits).await;
-        let tree = tree.map_err(|error| format!("The fix cannot be committed: {error:#}."))?;
-        if made.tree.as_ref().is_some_and(|verified| *verified != tree) {
-            return Err(
-                "The files of the fix are not the ones that were verified; nothing was pushed."
-                    .into(),
-            );
-        }
-        let commit = Commit {
-            edits: &made.edits,
-            settled: &made.settled,
-            review_url: &made.review_url,
-            tree: &tree,
-        };
-        let delivery = job.host.config.fix.delivery;
-        commit
-            .deliver(job, ground, (&made.gate, self.number), delivery)
-            .await
-    }
-
-    /// Posts the report of the fix.
-    async fn report(&self, made: &Made, delivered: &Delivered) -> Result<(), Failure> {
-        let job = self.job;
-        let number = job.pr.number;
-        let commit = made.report.commit.clone().map(|sha| CommitDocument {
-            sha,
-            message: delivery::message(&made.settled, &made.review_url).0,
-        });
-        let documents = json!({
-            "payload": FixPayload::new(number, self.number, &self.selection.issues),
-            "result": FixResult::new(number, &made.settled, commit),
-        });
-        let told = FixTold {
-            report: &made.report,
-            settled: &made.settled,
-            delivered,
-            verified: &made.verified,
-            left_out: &self.selection.left_out,
-            beyond: &made.beyond,
-        };
-        post(
-            job,
-            &fixing::fix_report(&told, &documents, (&job.pr, &job.keys)),
-        )
-        .await
-    }
-
-    /// Tells the run what became of the cycle.
-    async fn note(
-        &self,
-        made: &Made,
-        delivered: &Delivered,
-        refused: Option<String>,
-        outcome: &mut Outcome,
-        fixing: &mut Fixing,
-    ) {
-        let (job, cycle) = (self.job, self.number);
-        let fixed = made
-            .settled
-            .iter()
-            .filter(|one| one.outcome.is_fixed())
-            .count();
-        match delivered {
-            Delivered::Nothing => {
-                let why = refused.or_else(|| made.ended.clone());
-                let why = why.unwrap_or_else(|| "the fixer changed nothing".into());
-                outcome
-                    .report
-                    .notes
-                    .push(format!("Nothing was fixed: {why}"));
-                fixing.event(
-                    job,
-                    EventKind::FixFailed,
-                    json!({ "cycle": cycle, "why": why }),
-                );
-                fixing.end = Some(LoopEnd::Unfinished);
-            }
-            Delivered::Pushed {
-                commit,
-                starts_workflows,
-                ..
-            } => {
-                let details = json!({ "cycle": cycle, "fixed": fixed, "commit": commit.as_str() });
-                fixing.event(job, EventKind::FixCompleted, details);
-                fixing.goes_on = !starts_workflows && is_head(job, commit).await;
-                if fixing.goes_on {
-                    let details = json!({ "cycle": cycle, "head": commit.as_str() });
-                    fixing.event(job, EventKind::ReReview, details);
-                }
-            }
-            Delivered::Stacked { commit, .. } => {
-                let details = json!({ "cycle": cycle, "fixed": fixed, "commit": commit.as_str() });
-                fixing.event(job, EventKind::FixCompleted, details);
-            }
-            Delivered::Patch => {
-                fixing.event(
-                    job,
-                    EventKind::FixCompleted,
-                    json!({ "cycle": cycle, "fixed": fixed }),
-                );
-            }
-        }
-    }
-}
-
-/// The number of looks for the new head, and the pause between: GitHub tells of a push a little later.
-const LOOKS: u32 = 10;
-const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
-
-/// True once the pull request is at this commit. If somebody pushed since, their event gets the head reviewed.
-async fn is_head(job: &Job<'_>, commit: &CommitSha) -> bool {
-    for _ in 0..LOOKS {
-        match job.github.pull_request(&job.pr).await {
-            Ok(pull) if pull.head_sha == *commit => return true,
-            _ => job.host.setup.clock.sleep(BETWEEN_LOOKS).await,
-        }
-    }
-    false
-}
-
-impl Made {
-    /// Nothing was delivered, so nothing is fixed.
-    fn undeliver(&mut self, why: &str) {
-        reject_all(&mut self.settled, why);
-        for kept in &mut self.report.outcomes {
-            if kept.outcome == KeptOutcome::Fixed {
-                // It may be tried again: it was not the fixer who failed.
-                kept.outcome = KeptOutcome::Deferred;
-            }
-        }
-    }
-
-    fn tell_delivery(&mut self, delivered: &Delivered) {
-        let (commit, delivery) = match delivered {
-            Delivered::Pushed { commit, .. } => (Some(commit), Some(Delivery::Push)),
-            Delivered::Stacked { commit, .. } => (Some(commit), Some(Delivery::PullRequest)),
-            Delivered::Patch => (None, Some(Delivery::Patch)),
-            Delivered::Nothing => (None, None),
-        };
-        self.report.commit = commit.map(ToString::to_string);
-        self.report.delivery = delivery;
-    }
-}
-
-fn reject_all(settled: &mut [Settled], why: &str) {
-    for one in settled.iter_mut().filter(|one| one.outcome.is_fixed()) {
-        one.outcome = IssueOutcome::Rejected {
-            reason: why.to_owned(),
-        };
-    }
 }

@@ -172,6 +172,7 @@ fn set_outputs(setup: &Setup, outcome: &Outcome) {
         ("blocking_issues", outcome.tally.blocking.to_string()),
         ("cost_usd", format!("{:.4}", outcome.report.cost_usd)),
         ("tokens", outcome.report.tokens.to_string()),
+        ("human_review_required", outcome.needs_people.to_string()),
     ];
     for (name, value) in outputs {
         told(setup, setup.actions.set_output(name, &value));

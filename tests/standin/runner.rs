@@ -141,6 +141,7 @@ fn is_meant(command: &Command, secrets: &[String]) -> bool {
                 "Check of fixes",
                 "Questions",
                 "Open conversations of people",
+                "Fix",
             ];
             plain && (data.starts_with("Pass ") || groups.contains(&data))
         }

@@ -2,12 +2,12 @@
 
 use crate::review::{lost_page, post};
 use crate::standin::github::{GitHub, Identity, Write, events};
-use crate::standin::model::Script;
+use crate::standin::model::{Call, Script};
 use crate::standin::world::{Ran, Workflow, World};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const FLOOR: &str = "Math.floor(count / size)";
-const CEIL: &str = "Math.ceil(count / size)";
+const CEIL: &str = "Math.ceil(count / Math.max(size, 1))";
 
 /// A pull request with a finding about the lost page, in a repository where the workflow may push.
 struct Story {
@@ -17,15 +17,33 @@ struct Story {
 /// The reviewer that reports the lost page while it is in the code, and the fixer that rounds up.
 fn script(score: u64) -> Script {
     Script::new()
+        .threads(|request| {
+            let prompt = request.last_user();
+            let asked = prompt.lines().filter_map(|line| {
+                let (id, asked) = line.strip_prefix("Thread ")?.split_once(": ")?;
+                asked
+                    .starts_with("the code has changed")
+                    .then(|| id.to_owned())
+            });
+            let fixed = prompt.contains(CEIL);
+            asked.filter(|_| fixed).map(resolve).collect()
+        })
+        .finds_fixed(true)
         .pass(1, move |request| {
-            let is_there = request.body().to_string().contains(FLOOR);
-            if is_there { vec![post(lost_page(score))] } else { vec![] }
+            let seen = request.raw().to_string();
+            let lost = seen.contains(FLOOR) && !seen.contains(CEIL);
+            lost.then(|| post(lost_page(score))).into_iter().collect()
         })
         .fixes(|words| {
-            words
-                .contains("last page")
-                .then_some(("src/page.ts", FLOOR, CEIL))
+            let known = words.contains("last page");
+            known.then_some(("src/page.ts", FLOOR, CEIL))
         })
+}
+
+fn resolve(thread: String) -> Call {
+    let by = json!({ "file": "src/page.ts", "quote": CEIL });
+    let arguments = json!({ "thread_id": thread, "reason": "It rounds up now.", "fixed_by": by });
+    Call::new("github_resolve_thread", arguments)
 }
 
 impl Story {
@@ -65,7 +83,9 @@ impl Story {
 
     fn file(&self, path: &str) -> String {
         let name = format!("{}:{path}", self.head());
-        self.world.github.with(|state| state.git.must(&["show", &name]))
+        self.world
+            .github
+            .with(|state| state.git.must(&["show", &name]))
     }
 
     fn message(&self) -> String {
@@ -103,7 +123,11 @@ fn a_writer_asks_for_a_fix_and_the_finding_is_fixed_in_one_commit_and_reviewed()
     assert!(message.contains("\nReview-Finding: "), "{message}");
     let told = story.told();
     assert_eq!(told.len(), 1, "{told:#?}");
-    assert!(told[0].starts_with("<!-- pr-review-loop-marker -->\n### Fixed 1 of 1 finding in "), "{}", told[0]);
+    assert!(
+        told[0].starts_with("<!-- pr-review-loop-marker -->\n### Fixed 1 of 1 finding in "),
+        "{}",
+        told[0]
+    );
     let report: &Value = ran.report.as_ref().expect("a report");
     let events: Vec<&str> = report["events"]
         .as_array()

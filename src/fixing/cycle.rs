@@ -1,0 +1,345 @@
+//! One cycle of fixing: a session, its checks, the delivery of what it fixed, and the report about it.
+
+use super::delivery::{self, Commit};
+use super::ground::Ground;
+use super::session::{self, Bench, Stage};
+use super::verifying::Checks;
+use super::{Fixing, LoopEnd, now, post};
+use crate::host::{Failure, Job};
+use crate::run::CheckRun;
+use crate::run::outcome::Outcome;
+use reviewer_core::config::FixDelivery;
+use reviewer_core::context::fix_brief::FixBrief;
+use reviewer_core::domain::CommitSha;
+use reviewer_core::fix::EditList;
+use reviewer_core::fix::gate::Gate;
+use reviewer_core::fix::issue::Issue;
+use reviewer_core::fix::memory::{self, Delivery, FixReport, KeptIssue, KeptOutcome};
+use reviewer_core::fix::outcome::{
+    CommitDocument, FixPayload, FixResult, Outcome as IssueOutcome, Settled,
+};
+use reviewer_core::fix::reverts;
+use reviewer_core::fix::selection::Selection;
+use reviewer_core::publish::comment::fixing::{self, Delivered, FixTold, Verified};
+use reviewer_core::report::events::EventKind;
+use reviewer_repo::git::{FileEdit, TreeId};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The number of times that a failed check goes back to the model.
+const MOST_CORRECTIONS: u32 = 2;
+
+/// One cycle: a session, its checks, and the delivery of what it fixed.
+pub(super) struct Cycle<'a> {
+    pub job: &'a Job<'a>,
+    pub ground: &'a Arc<Ground>,
+    pub selection: Selection,
+    /// Counted over the life of the pull request.
+    pub number: u32,
+    /// The comment that asked for it; `None` where it is due by itself.
+    pub command: Option<u64>,
+}
+
+/// The result of the session and its checks.
+struct Made {
+    settled: Vec<Settled>,
+    report: FixReport,
+    edits: Vec<FileEdit>,
+    verified: Verified,
+    tree: Option<TreeId>,
+    beyond: Vec<String>,
+    gate: Gate,
+    review_url: String,
+    /// Why the session ended early.
+    ended: Option<String>,
+}
+
+impl Cycle<'_> {
+    pub(super) async fn run(
+        &self,
+        outcome: &mut Outcome,
+        check: &CheckRun,
+        fixing: &mut Fixing,
+    ) -> Result<(), Failure> {
+        let job = self.job;
+        let issues = self.selection.issues.len();
+        fixing.event(
+            job,
+            EventKind::FixCreated,
+            json!({ "cycle": self.number, "issues": issues, "review": outcome.title() }),
+        );
+        if self.delivers_by_push() {
+            delivery::warn(job, self.ground).await;
+        }
+        let mut made = self.make().await?;
+        // Signed, before anything is pushed: a run that is cut off here is made good by the next one.
+        outcome.record.fix = serde_json::to_value(&made.report).ok();
+        check.write_undelivered(&outcome.record).await;
+        let delivered = self.deliver(&made).await;
+        let (delivered, refused) = match delivered {
+            Ok(delivered) => (delivered, None),
+            Err(why) => (Delivered::Nothing, Some(why)),
+        };
+        if let Some(why) = &refused {
+            made.undeliver(why);
+        }
+        made.tell_delivery(&delivered);
+        outcome.record.fix = serde_json::to_value(&made.report).ok();
+        self.report(&made, &delivered).await?;
+        self.note(&made, &delivered, refused, outcome, fixing).await;
+        Ok(())
+    }
+
+    fn delivers_by_push(&self) -> bool {
+        let pull = &self.ground.facts.pull;
+        self.job.host.config.fix.delivery == FixDelivery::Push && !pull.from_fork
+    }
+
+    /// Holds the session, and lets it correct what the checks find.
+    async fn make(&self) -> Result<Made, Failure> {
+        let (job, ground) = (self.job, self.ground);
+        let issues: Arc<[Issue]> = self.selection.issues.clone().into();
+        let shown = ground.shown(job, &issues).await?;
+        let specification = ground.specification().await?;
+        let (summary, review_url) = ground.review();
+        let pull = &ground.facts.pull;
+        let brief = FixBrief {
+            fence: &job.host.fence,
+            title: &pull.title,
+            body: &pull.body,
+            base_ref: &pull.base_ref,
+            head: ground.head(),
+            summary: &summary,
+            review_url: &review_url,
+            issues: &shown,
+            rules: &ground.facts.change.rules,
+            specification: &specification,
+        };
+        let (_, beyond) = brief.begin().map_err(anyhow::Error::from)?;
+        let beyond: Vec<String> = beyond.iter().map(|issue| issue.id.to_string()).collect();
+        let within = issues
+            .iter()
+            .filter(|issue| !beyond.contains(&issue.id.to_string()));
+        let issues: Arc<[Issue]> = within.cloned().collect();
+        let settings = &job.host.config.fix.settings;
+        let redactor = Arc::clone(&job.host.secrets.redactor);
+        let gate = Gate::new(Arc::clone(&issues), settings.allow.clone(), redactor);
+        let bench = Bench::new(job, ground, Arc::clone(&issues));
+        let mut ended = bench.hold(job, &brief, Stage::Begin).await?;
+        let mut checks = Checks::new(job, ground);
+        let mut checked = checks.run(&bench.edits().await).await?;
+        for _ in 0..MOST_CORRECTIONS {
+            if checked.failure.is_empty() {
+                break;
+            }
+            ended = bench
+                .hold(job, &brief, Stage::Verify(&checked.failure))
+                .await?;
+            checked = checks.run(&bench.edits().await).await?;
+        }
+        let fixed = bench
+            .finish()
+            .await
+            .ok_or_else(|| Failure::new("the fix session is gone"))?;
+        let edits = session::file_edits(&fixed.edits.changed_files());
+        let mut settled = fixed.settled;
+        let broken = !checked.failure.is_empty();
+        if broken {
+            reject_all(&mut settled, "the project's checks fail because of it");
+        }
+        let report = self.kept(&settled, &fixed.edits);
+        Ok(Made {
+            report,
+            settled,
+            edits: if broken { Vec::new() } else { edits },
+            verified: checked.verified,
+            tree: checked.tree,
+            beyond,
+            gate,
+            review_url,
+            ended,
+        })
+    }
+
+    /// The signed memory of the cycle, before its delivery.
+    fn kept(&self, settled: &[Settled], edits: &EditList) -> FixReport {
+        let outcomes = settled.iter().map(|one| {
+            let kept = match one.outcome {
+                IssueOutcome::Fixed { .. } => KeptOutcome::Fixed,
+                IssueOutcome::Rejected { .. } => KeptOutcome::Rejected,
+                IssueOutcome::Deferred { .. } => KeptOutcome::Deferred,
+            };
+            KeptIssue::new(&one.issue, kept, reverts::marks(edits, &one.issue.id))
+        });
+        let facts = &self.ground.facts;
+        FixReport {
+            at: now(self.job),
+            cycle: self.number,
+            max: self.job.host.config.fix.max_cycles,
+            branch: facts.pull.head_ref.clone(),
+            head: self.ground.head().to_string(),
+            command: self.command,
+            known: memory::known(&facts.threads),
+            outcomes: outcomes.collect(),
+            ..FixReport::default()
+        }
+    }
+
+    async fn deliver(&self, made: &Made) -> Result<Delivered, String> {
+        if made.edits.is_empty() {
+            return Ok(Delivered::Nothing);
+        }
+        let (job, ground) = (self.job, self.ground);
+        let repository = &ground.facts.change.repository;
+        let tree = repository.tree_with(ground.head(), &made.edits).await;
+        let tree = tree.map_err(|error| format!("The fix cannot be committed: {error:#}."))?;
+        if made.tree.as_ref().is_some_and(|verified| *verified != tree) {
+            return Err(
+                "The files of the fix are not the ones that were verified; nothing was pushed."
+                    .into(),
+            );
+        }
+        let commit = Commit {
+            edits: &made.edits,
+            settled: &made.settled,
+            review_url: &made.review_url,
+            tree: &tree,
+        };
+        let delivery = job.host.config.fix.delivery;
+        commit
+            .deliver(job, ground, (&made.gate, self.number), delivery)
+            .await
+    }
+
+    /// Posts the report of the fix.
+    async fn report(&self, made: &Made, delivered: &Delivered) -> Result<(), Failure> {
+        let job = self.job;
+        let number = job.pr.number;
+        let commit = made.report.commit.clone().map(|sha| CommitDocument {
+            sha,
+            message: delivery::message(&made.settled, &made.review_url).0,
+        });
+        let documents = json!({
+            "payload": FixPayload::new(number, self.number, &self.selection.issues),
+            "result": FixResult::new(number, &made.settled, commit),
+        });
+        let told = FixTold {
+            report: &made.report,
+            settled: &made.settled,
+            delivered,
+            verified: &made.verified,
+            left_out: &self.selection.left_out,
+            beyond: &made.beyond,
+        };
+        post(
+            job,
+            &fixing::fix_report(&told, &documents, (&job.pr, &job.keys)),
+        )
+        .await
+    }
+
+    /// Tells the run what became of the cycle.
+    async fn note(
+        &self,
+        made: &Made,
+        delivered: &Delivered,
+        refused: Option<String>,
+        outcome: &mut Outcome,
+        fixing: &mut Fixing,
+    ) {
+        let (job, cycle) = (self.job, self.number);
+        let fixed = made
+            .settled
+            .iter()
+            .filter(|one| one.outcome.is_fixed())
+            .count();
+        match delivered {
+            Delivered::Nothing => {
+                let why = refused.or_else(|| made.ended.clone());
+                let why = why.unwrap_or_else(|| "the fixer changed nothing".into());
+                outcome
+                    .report
+                    .notes
+                    .push(format!("Nothing was fixed: {why}"));
+                fixing.event(
+                    job,
+                    EventKind::FixFailed,
+                    json!({ "cycle": cycle, "why": why }),
+                );
+                fixing.end = Some(LoopEnd::Unfinished);
+            }
+            Delivered::Pushed {
+                commit,
+                starts_workflows,
+                ..
+            } => {
+                let details = json!({ "cycle": cycle, "fixed": fixed, "commit": commit.as_str() });
+                fixing.event(job, EventKind::FixCompleted, details);
+                fixing.goes_on = !starts_workflows && is_head(job, commit).await;
+                if fixing.goes_on {
+                    let details = json!({ "cycle": cycle, "head": commit.as_str() });
+                    fixing.event(job, EventKind::ReReview, details);
+                }
+            }
+            Delivered::Stacked { commit, .. } => {
+                let details = json!({ "cycle": cycle, "fixed": fixed, "commit": commit.as_str() });
+                fixing.event(job, EventKind::FixCompleted, details);
+            }
+            Delivered::Patch => {
+                fixing.event(
+                    job,
+                    EventKind::FixCompleted,
+                    json!({ "cycle": cycle, "fixed": fixed }),
+                );
+            }
+        }
+    }
+}
+
+/// The number of looks for the new head, and the pause between: GitHub tells of a push a little later.
+const LOOKS: u32 = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
+
+/// True once the pull request is at this commit. If somebody pushed since, their event gets the head reviewed.
+async fn is_head(job: &Job<'_>, commit: &CommitSha) -> bool {
+    for _ in 0..LOOKS {
+        match job.github.pull_request(&job.pr).await {
+            Ok(pull) if pull.head_sha == *commit => return true,
+            _ => job.host.setup.clock.sleep(BETWEEN_LOOKS).await,
+        }
+    }
+    false
+}
+
+impl Made {
+    /// Nothing was delivered, so nothing is fixed.
+    fn undeliver(&mut self, why: &str) {
+        reject_all(&mut self.settled, why);
+        for kept in &mut self.report.outcomes {
+            if kept.outcome == KeptOutcome::Fixed {
+                // It may be tried again: it was not the fixer who failed.
+                kept.outcome = KeptOutcome::Deferred;
+            }
+        }
+    }
+
+    fn tell_delivery(&mut self, delivered: &Delivered) {
+        let (commit, delivery) = match delivered {
+            Delivered::Pushed { commit, .. } => (Some(commit), Some(Delivery::Push)),
+            Delivered::Stacked { commit, .. } => (Some(commit), Some(Delivery::PullRequest)),
+            Delivered::Patch => (None, Some(Delivery::Patch)),
+            Delivered::Nothing => (None, None),
+        };
+        self.report.commit = commit.map(ToString::to_string);
+        self.report.delivery = delivery;
+    }
+}
+
+fn reject_all(settled: &mut [Settled], why: &str) {
+    for one in settled.iter_mut().filter(|one| one.outcome.is_fixed()) {
+        one.outcome = IssueOutcome::Rejected {
+            reason: why.to_owned(),
+        };
+    }
+}
