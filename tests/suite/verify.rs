@@ -5,7 +5,7 @@ use crate::standin::world::open_folder;
 use opencode_reviewer::verify::Verifier;
 use reviewer_core::config::FixSettings;
 use reviewer_core::domain::CommitSha;
-use reviewer_core::verification::{Standing, Verification};
+use reviewer_core::verification::{CommandResult, Standing, Verification};
 use reviewer_repo::git::{FileEdit, Repository};
 use reviewer_text::redact::Redactor;
 use std::fs;
@@ -74,12 +74,12 @@ impl Project {
             sidecar_user: None,
         };
         let baseline = verifier.baseline().await.unwrap();
-        let verified = verifier.verify(&baseline, edits).await.unwrap();
+        let judged = verifier.verify(&baseline, edits).await.unwrap();
         let published = repository.tree_with(&self.head, edits).await.unwrap();
-        assert_eq!(verified.tree, published.as_str());
+        assert_eq!(judged.tree, published.as_str());
         let left = fs::read_dir(self.scratch.path()).unwrap().count();
         assert_eq!(left, 0, "folders are left behind");
-        verified
+        judged
     }
 }
 
@@ -140,7 +140,7 @@ async fn what_failed_before_does_not_count_and_what_breaks_is_told() {
     assert_eq!(*before, Standing::FailedBefore);
     assert_eq!(*breaks, Standing::Broken);
     assert!(matches!(missing, Standing::NotRun(_)), "{missing:?}");
-    let told: Vec<String> = verified.broken().map(|one| one.sentence()).collect();
+    let told: Vec<String> = verified.broken().map(CommandResult::sentence).collect();
     assert_eq!(told, ["`./run` failed with exit code 1."]);
     assert!(!verified.has_passed());
 }

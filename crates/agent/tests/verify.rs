@@ -1,6 +1,7 @@
 //! Commands that verify a fix, in their sandbox: toy projects pass and fail as they should, and an intruder gets nothing.
 #![expect(
     clippy::disallowed_methods,
+    clippy::expect_used,
     clippy::unwrap_used,
     reason = "edge: tests lay out projects, and stop at the first surprise"
 )]
@@ -280,6 +281,22 @@ async fn what_kills_itself_never_ends_or_takes_too_much_has_failed_and_nothing_o
     }
     assert!(outputs(&ran).contains("begun"), "{}", outputs(&ran));
     assert_gone("sleep\u{0}4711");
+}
+
+#[tokio::test]
+async fn a_run_that_is_cut_off_leaves_no_process_behind() {
+    let project = Project::new(&[]);
+    let begun = project.tree().join("begun");
+    let script: &[&str] = &["sh", "-c", "sleep 4712 & touch begun; wait"];
+    tokio::select! {
+        ran = project.run(std::slice::from_ref(&script)) => panic!("{ran:?}"),
+        () = async {
+            while !begun.exists() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        } => {}
+    }
+    assert_gone("sleep\u{0}4712");
 }
 
 /// Waits for the end of all processes with these arguments, which were killed and may take a moment to be gone.

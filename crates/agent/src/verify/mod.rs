@@ -143,19 +143,21 @@ impl Bench<'_> {
         };
         let (mut child, pipe) = self.start(&sandbox, &program, arguments)?;
         let group = child.id().and_then(|id| i32::try_from(id).ok());
-        let group = Pid::from_raw(group.context("the new process has no id")?);
+        let mut group = Group(Some(Pid::from_raw(
+            group.context("the new process has no id")?,
+        )));
         let mut pipe = BufReader::new(pipe);
         let Some(announcement) = announced(&mut pipe, self.deadline).await else {
             let output = Output::new(Vec::new());
             output.drain(Some(pipe));
-            let _ended = self.ending(&mut child, group).await;
+            let _ended = self.ending(&mut child, &mut group).await;
             let said = plain_output(&output.bytes().await);
             return Ok(Ran::Not(format!("it was not started: {}", said.trim())));
         };
         let confinement = match announcement {
             Announcement::Entered(confinement) => confinement,
             Announcement::Refused(confinement) => {
-                let _ended = self.ending(&mut child, group).await;
+                let _ended = self.ending(&mut child, &mut group).await;
                 let missing = confinement.missing().unwrap_or_default();
                 return Ok(Ran::Not(format!("require_sandbox is true. {missing}")));
             }
@@ -163,7 +165,7 @@ impl Bench<'_> {
         };
         let output = Output::new(Vec::new());
         output.drain(Some(pipe));
-        let outcome = self.ending(&mut child, group).await;
+        let outcome = self.ending(&mut child, &mut group).await;
         let output = output.bytes().await;
         // The first line of a command that was never started. One that writes it itself has not passed, either.
         let first = output.split(|&b| b == b'\n').next().unwrap_or_default();
@@ -181,7 +183,10 @@ impl Bench<'_> {
     }
 
     /// Waits for the command, for the end of its time, or until it takes too much; then ends whatever of it is left.
-    async fn ending(&self, child: &mut Child, group: Pid) -> CommandOutcome {
+    async fn ending(&self, child: &mut Child, running: &mut Group) -> CommandOutcome {
+        let Some(group) = running.0 else {
+            return CommandOutcome::NotRun("it has ended before".into());
+        };
         let excess =
             self.spec
                 .quota
@@ -196,7 +201,7 @@ impl Bench<'_> {
                 CommandOutcome::Failed(Ending::TimedOut(self.minutes()))
             }
         };
-        let _nobody_left = killpg(group, Signal::SIGKILL);
+        running.end();
         let _reaped = child.wait().await;
         ended
     }
@@ -259,6 +264,24 @@ impl Bench<'_> {
             .with_context(|| format!("{} cannot be run", launcher.display()))?;
         let pipe = pipe::Receiver::from_owned_fd(ours.into())?;
         Ok((child, pipe))
+    }
+}
+
+/// The process group of a running command. Dropped, all of it is killed: a run that is cut off leaves nothing behind.
+struct Group(Option<Pid>);
+
+impl Group {
+    /// Kills it once. Afterwards its number may belong to somebody else.
+    fn end(&mut self) {
+        if let Some(group) = self.0.take() {
+            let _nobody_left = killpg(group, Signal::SIGKILL);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
