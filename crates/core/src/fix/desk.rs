@@ -4,7 +4,9 @@
 use super::edits::{Change, Edit, EditList, FileEffect};
 use super::gate::{Gate, Ground, HeadFile, MAX_LINES, Refusal};
 use super::issue::{Issue, IssueId};
+use super::memory::KeptIssue;
 use super::outcome::{Outcome, Settled, settle};
+use super::reverts::marks;
 use reviewer_text::count::plural;
 use reviewer_text::hidden::visible;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +45,20 @@ pub enum Word {
 pub struct Fixed {
     pub settled: Vec<Settled>,
     pub edits: EditList,
+    /// What the gate judged by; publishing judges again.
+    pub ground: Ground,
+}
+
+impl Fixed {
+    /// The outcomes as a report keeps them.
+    #[must_use]
+    pub fn kept(&self) -> Vec<KeptIssue> {
+        let kept = self.settled.iter().map(|Settled { issue, outcome }| {
+            let marks = marks(&self.edits, &issue.id);
+            KeptIssue::new(issue, outcome.into(), marks)
+        });
+        kept.collect()
+    }
 }
 
 /// The state of a fix session.
@@ -211,6 +227,7 @@ impl FixDesk {
         Fixed {
             settled: settle(&self.issues, &self.said),
             edits: self.edits,
+            ground: self.ground,
         }
     }
 

@@ -3,6 +3,7 @@
 //! force-pushes. The struct is frozen: what is written today is read for years.
 
 use super::issue::Issue;
+use super::outcome::Outcome;
 use super::reverts::LineMarks;
 use crate::domain::{CommitSha, FileDiff, PrKey, Thread};
 use crate::state::repeats::{Claim, Likeness, likeness};
@@ -12,7 +13,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest text of a finding that is kept: enough to know it again.
-const MAX_WORDS: usize = 240;
+const MAX_WORDS: usize = 160;
 
 /// The kind of the block, which keeps it apart from other signed data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -64,14 +65,19 @@ pub struct KeptIssue {
 impl KeptIssue {
     #[must_use]
     pub fn new(issue: &Issue, outcome: KeptOutcome, marks: Vec<LineMarks>) -> Self {
+        let words = |text: &str| match outcome {
+            // Nothing is looked for again.
+            KeptOutcome::Deferred => String::new(),
+            KeptOutcome::Fixed | KeptOutcome::Rejected => clipped(text).to_owned(),
+        };
         Self {
             id: issue.id.to_string(),
             outcome,
             file: issue.file.clone(),
             line: issue.line,
             anchor: issue.anchor_hash.clone(),
-            finding: clipped(&issue.title).to_owned(),
-            assessment: clipped(&issue.text).to_owned(),
+            finding: words(&issue.title),
+            assessment: words(&issue.text),
             marks,
         }
     }
@@ -172,6 +178,16 @@ pub struct FixReport {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_zero(n: &u32) -> bool {
     *n == 0
+}
+
+impl From<&Outcome> for KeptOutcome {
+    fn from(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Fixed { .. } => Self::Fixed,
+            Outcome::Rejected { .. } => Self::Rejected,
+            Outcome::Deferred { .. } => Self::Deferred,
+        }
+    }
 }
 
 impl FixReport {
