@@ -4,8 +4,8 @@
 use super::edits::{Change, Edit, EditList, FileEffect};
 use super::gate::{Gate, Ground, HeadFile, MAX_LINES, Refusal};
 use super::issue::{Issue, IssueId};
-use super::memory::KeptIssue;
 use super::outcome::{Outcome, Settled, settle};
+use super::report::KeptIssue;
 use super::reverts::marks;
 use reviewer_text::count::plural;
 use reviewer_text::hidden::visible;
