@@ -5,6 +5,8 @@ use super::edits::{Change, Edit, EditList, FileEffect};
 use super::gate::{Gate, Ground, HeadFile, MAX_LINES, Refusal};
 use super::issue::{Issue, IssueId};
 use super::outcome::{Outcome, Settled, settle};
+use super::report::KeptIssue;
+use super::reverts::marks;
 use reviewer_text::count::plural;
 use reviewer_text::hidden::visible;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +45,20 @@ pub enum Word {
 pub struct Fixed {
     pub settled: Vec<Settled>,
     pub edits: EditList,
+    /// What the gate judged by; publishing judges again.
+    pub ground: Ground,
+}
+
+impl Fixed {
+    /// The outcomes as a report keeps them.
+    #[must_use]
+    pub fn kept(&self) -> Vec<KeptIssue> {
+        let kept = self.settled.iter().map(|Settled { issue, outcome }| {
+            let marks = marks(&self.edits, &issue.id);
+            KeptIssue::new(issue, outcome.into(), marks)
+        });
+        kept.collect()
+    }
 }
 
 /// The state of a fix session.
@@ -165,7 +181,7 @@ impl FixDesk {
         let outcome = match word {
             Word::Fixed { description } => {
                 let description = checked("description", &description)?;
-                if !self.has_changed(&issue) {
+                if !self.edits.has_changed(&issue) {
                     return Err(format!(
                         "No file is changed for {issue}, so it is not fixed. Edit first, or reject it with a reason."
                     ));
@@ -204,13 +220,14 @@ impl FixDesk {
         }
         let unchanged: Vec<IssueId> = self.said.keys().cloned().collect();
         for issue in unchanged {
-            if self.said[&issue].is_fixed() && !self.has_changed(&issue) {
+            if self.said[&issue].is_fixed() && !self.edits.has_changed(&issue) {
                 self.close(&issue, "its edits changed nothing in the end");
             }
         }
         Fixed {
             settled: settle(&self.issues, &self.said),
             edits: self.edits,
+            ground: self.ground,
         }
     }
 
@@ -231,15 +248,6 @@ impl FixDesk {
                 names.join(", ")
             )
         })
-    }
-
-    /// True if a file that the issue edited differs from the head.
-    fn has_changed(&self, issue: &IssueId) -> bool {
-        let files = self.edits.files_of(issue);
-        let changed = self.edits.changed_files();
-        changed
-            .iter()
-            .any(|file| files.contains(file.path.as_str()))
     }
 
     fn take_back(&mut self, issue: &IssueId) -> Result<(), String> {
@@ -272,12 +280,12 @@ impl FixDesk {
         self.closed.insert(issue.clone());
     }
 
-    /// The issue whose edits are taken back for a refusal: the last one that edited the file, or anything.
+    /// The issue whose edits are taken back for a refusal: the last one that edited the file, else the last one that edited.
     fn blamed(&self, refusal: &Refusal) -> Option<IssueId> {
-        let edits = self.edits.edits().iter().rev();
-        let about = |edit: &&Edit| refusal.path().is_none_or(|path| path == edit.file);
-        let mut about = edits.filter(about);
-        about.next().map(|edit| edit.issue.clone())
+        let edits = self.edits.edits();
+        let is_about = |edit: &&Edit| refusal.path() == Some(edit.file.as_str());
+        let about = edits.iter().rev().find(is_about);
+        about.or(edits.last()).map(|edit| edit.issue.clone())
     }
 
     fn refuse(&mut self, issue: &IssueId, refusal: &Refusal) -> String {

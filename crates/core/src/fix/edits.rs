@@ -117,18 +117,30 @@ impl EditList {
     }
 
     fn become_other(&mut self, other: Self) -> Vec<FileEffect> {
-        let paths = self.files.keys();
-        let effects = paths.filter_map(|path| {
-            let (before, after) = (self.content(path)?, other.content(path));
-            let after = after.unwrap_or_else(|| self.head(path));
-            (before != after).then(|| FileEffect {
+        let effects = self.effects_of(&other);
+        *self = other;
+        effects
+    }
+
+    /// The files to write where another list takes the place of this one.
+    fn effects_of(&self, other: &Self) -> Vec<FileEffect> {
+        let files = self.files.iter();
+        let effects = files.filter_map(|(path, before)| {
+            let after = other.content(path).unwrap_or_else(|| self.head(path));
+            (before.as_ref() != after).then(|| FileEffect {
                 path: path.clone(),
                 content: after.map(FileText::to_bytes),
             })
         });
-        let effects = effects.collect();
-        *self = other;
-        effects
+        effects.collect()
+    }
+
+    /// True if the files would be others without the edits of an issue.
+    #[must_use]
+    pub fn has_changed(&self, issue: &IssueId) -> bool {
+        let without = self.without(&BTreeSet::from([issue]));
+        // An issue that others build on has changed something.
+        without.map_or(true, |without| !self.effects_of(&without).is_empty())
     }
 
     /// The replay of the edits of all other issues, from the head.

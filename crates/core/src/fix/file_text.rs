@@ -124,7 +124,7 @@ impl FileText {
         }
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let before = &bytes[..error.valid_up_to()];
-            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            let line = before.split(|byte| *byte == b'\n').count();
             NotText::NotUtf8 { line }
         })?;
         let inner = text.strip_prefix(BOM);

@@ -234,7 +234,7 @@ impl Gate {
         let added: Vec<String> = diff.added().map(text).collect();
         let removed: Vec<String> = diff.removed().map(text).collect();
         let normalized = path_rules::normalized(path);
-        let is_test = path_rules::is_test(&normalized);
+        let is_test = path_rules::is_test(&normalized, path);
         if is_test && !removed.is_empty() && !self.is_about(change) {
             return Err(Refusal::WeakerTest {
                 path: path.clone(),
@@ -248,7 +248,9 @@ impl Gate {
             return Err(Refusal::Suppression { path, word });
         }
         self.judge_secrets(path, &added.join("\n"))?;
-        self.judge_growth(path, &old, &new)?;
+        if !added.is_empty() {
+            self.judge_growth(path, &old, &new)?;
+        }
         judge_characters(path, &added, &removed)
     }
 

@@ -2,6 +2,7 @@
 //! payload, and A5, the result). `fixed + rejected = issues` holds by construction: the result is made from the issues.
 
 use super::issue::{Issue, IssueId, Source};
+use crate::domain::Category;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -143,7 +144,7 @@ impl From<&Issue> for IssueDocument {
                     review_id: Some(thread.0),
                     timestamp: None,
                 };
-                (category.map(|one| one.as_str()), source)
+                (category.map(Category::as_str), source)
             }
             Source::Person { author, created_at } => {
                 let source = SourceDocument {

@@ -204,7 +204,8 @@ mod tests {
 
     #[test]
     fn a_change_has_three_lines_of_context_and_one_hunk_for_each_place() {
-        let old: String = (1..=20).map(|n| format!("{n}\n")).collect();
+        let old: Vec<String> = (1..=20).map(|n| format!("{n}\n")).collect();
+        let old = old.concat();
         let new = old.replace("5\n6\n", "5\nfive\n6\n").replace("19\n", "");
         assert_eq!(
             diff("src/a.rs", Some(&old), Some(&new)),
@@ -298,10 +299,11 @@ mod tests {
         let end = prop::sample::select(vec!["\n", "\r\n"]);
         let lines = prop::collection::vec((line, end), 0..14);
         (lines, "[a-c]{0,2}").prop_map(|(lines, last)| {
-            let lines: String = lines
+            let lines: Vec<String> = lines
                 .iter()
                 .map(|(line, end)| format!("{line}{end}"))
                 .collect();
+            let lines = lines.concat();
             format!("{lines}{last}").into_bytes()
         })
     }

@@ -133,100 +133,38 @@ mod tests {
         }
     }
 
+    type Obstacle = fn(&mut Facts<'static>);
+
     #[test]
     fn every_obstacle_has_its_sentence() {
         assert_eq!(preflight(&ready()), Ok(()));
-        let labels = ["No-Fix".to_owned()];
-        for (facts, reason) in [
-            (
-                Facts {
-                    off: true,
-                    ..ready()
-                },
-                NotFixed::Off,
-            ),
-            (
-                Facts {
-                    labels: &labels,
-                    ..ready()
-                },
-                NotFixed::Label,
-            ),
-            (
-                Facts {
-                    merged: true,
-                    closed: true,
-                    ..ready()
-                },
-                NotFixed::Merged,
-            ),
-            (
-                Facts {
-                    closed: true,
-                    ..ready()
-                },
-                NotFixed::Closed,
-            ),
-            (
-                Facts {
-                    locked: true,
-                    ..ready()
-                },
-                NotFixed::Locked,
-            ),
-            (
-                Facts {
-                    queued: true,
-                    ..ready()
-                },
-                NotFixed::Queued,
-            ),
-            (
-                Facts {
-                    head_moved: true,
-                    ..ready()
-                },
-                NotFixed::HeadMoved,
-            ),
-            (
-                Facts {
-                    has_branch: false,
-                    ..ready()
-                },
-                NotFixed::NoBranch,
-            ),
-            (
-                Facts {
-                    may_push: false,
-                    ..ready()
-                },
-                NotFixed::NoPermission,
-            ),
-            (
-                Facts {
-                    can_sign: false,
-                    ..ready()
-                },
-                NotFixed::NoKey,
-            ),
-            (
-                Facts {
-                    read_all: false,
-                    ..ready()
-                },
-                NotFixed::NotRead,
-            ),
-            (
-                Facts {
-                    issues: 0,
-                    ..ready()
-                },
-                NotFixed::NothingToFix,
-            ),
-        ] {
+        let obstacles: [(Obstacle, NotFixed); 11] = [
+            (|facts| facts.off = true, NotFixed::Off),
+            (|facts| facts.merged = true, NotFixed::Merged),
+            (|facts| facts.closed = true, NotFixed::Closed),
+            (|facts| facts.locked = true, NotFixed::Locked),
+            (|facts| facts.queued = true, NotFixed::Queued),
+            (|facts| facts.head_moved = true, NotFixed::HeadMoved),
+            (|facts| facts.has_branch = false, NotFixed::NoBranch),
+            (|facts| facts.may_push = false, NotFixed::NoPermission),
+            (|facts| facts.can_sign = false, NotFixed::NoKey),
+            (|facts| facts.read_all = false, NotFixed::NotRead),
+            (|facts| facts.issues = 0, NotFixed::NothingToFix),
+        ];
+        for (obstacle, reason) in obstacles {
+            let mut facts = ready();
+            obstacle(&mut facts);
             assert_eq!(preflight(&facts), Err(reason.clone()));
             assert!(reason.to_string().starts_with("Nothing was fixed: "));
         }
+    }
+
+    #[test]
+    fn the_label_no_fix_keeps_a_pull_request_as_it_is() {
+        let labels = ["bug".to_owned(), "No-Fix".to_owned()];
+        let with = |labels| preflight(&Facts { labels, ..ready() });
+        assert_eq!(with(&labels), Err(NotFixed::Label));
+        assert_eq!(with(&labels[..1]), Ok(()));
     }
 
     #[test]

@@ -3,8 +3,9 @@
 
 use super::edits::EditList;
 use super::issue::IssueId;
-use super::memory::{KeptIssue, Memory};
+use super::memory::Memory;
 use super::patch::LineDiff;
+use super::report::KeptIssue;
 use crate::domain::CommitSha;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -126,7 +127,7 @@ impl Reverts {
 mod tests {
     use super::super::edits::{Change, Edit};
     use super::super::issue::fixture::issue;
-    use super::super::memory::{Delivery, FixReport, KeptOutcome};
+    use super::super::report::{Delivery, FixReport, KeptOutcome};
     use super::*;
 
     const HEAD: &str = "fn a() {\n    one();\n}\n\nfn b() {\n    two();\n}\n";

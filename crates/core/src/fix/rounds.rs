@@ -13,7 +13,8 @@
 //! Cycles that nobody asked for are at most `max_fix_cycles`, and as many again for each `fix resume`. Each `fix` gives one of
 //! its own. So rounds end: every further cycle needs another comment of a person.
 
-use super::memory::{Memory, Order, Stop};
+use super::memory::{Memory, Stop};
+use super::report::Order;
 use crate::domain::{CommentId, CommitSha};
 use crate::panel::consensus::Consensus;
 

@@ -101,14 +101,13 @@ pub fn select(sources: &Sources<'_>) -> Selection {
     });
     let mut selection = Selection::default();
     for (mut issue, reason) in threads.chain(requests) {
-        match reason {
-            Some(reason) => selection.left_out.push(LeftOut { issue, reason }),
-            None => {
-                // Whoever asks for one thing wants it done.
-                issue.optional &= sources.only.is_none();
-                selection.issues.push(issue);
-            }
+        if let Some(reason) = reason {
+            selection.left_out.push(LeftOut { issue, reason });
+            continue;
         }
+        // Whoever asks for one thing wants it done.
+        issue.optional &= sources.only.is_none();
+        selection.issues.push(issue);
     }
     selection
         .issues

@@ -9,5 +9,6 @@ pub mod rebuild;
 pub mod record;
 pub mod repeats;
 pub mod signature;
+pub(crate) mod signed_line;
 pub mod spending;
 pub(crate) mod undelivered;

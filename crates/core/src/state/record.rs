@@ -3,6 +3,7 @@
 
 use super::block::{self, Kind, Listed};
 use super::signature::{Keys, SignatureCheck, Signed};
+use super::signed_line;
 use super::spending::Spent;
 use super::undelivered::Undelivered;
 use crate::domain::{
@@ -207,55 +208,22 @@ pub fn fixed(threads: &[Thread]) -> impl Iterator<Item = CommentId> + '_ {
     threads.iter().filter(fixed).map(|thread| thread.id)
 }
 
-#[derive(Serialize, Deserialize)]
-struct Envelope {
-    record: Value,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    kid: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sig: Option<String>,
-}
-
-const OPEN: &str = "<!-- rmcoc:record ";
-const CLOSE: &str = " -->";
-
-fn content<'a>(pr: &'a PrKey, record: &'a Value) -> Signed<'a> {
-    Signed {
-        pr,
-        root: None,
-        visible: &Value::Null,
-        hidden: record,
-    }
-}
+/// The name of the line in the check run's text.
+const LINE: &str = "record";
 
 /// The record as a hidden line of the check run's text.
 #[must_use]
 pub fn render(record: &Record, pr: &PrKey, keys: &Keys) -> String {
     let record = serde_json::to_value(record).unwrap_or_default();
-    let signature = keys.sign(&content(pr, &record));
-    let (kid, sig) = signature.unzip();
-    let envelope = Envelope { record, kid, sig };
-    let json = serde_json::to_string(&envelope)
-        .unwrap_or_default()
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e");
-    format!("{OPEN}{json}{CLOSE}")
+    signed_line::render(LINE, &record, pr, keys)
 }
 
 /// The record of a check run's text, if it is one that the reviewer signed. Without keys none is trusted: the cost
 /// of another review is smaller than that of a green check nobody earned.
 #[must_use]
 pub fn read(text: &str, pr: &PrKey, keys: &Keys) -> Option<Record> {
-    let json = text
-        .lines()
-        .rev()
-        .find_map(|line| line.trim().strip_prefix(OPEN)?.strip_suffix(CLOSE))?;
-    let envelope: Envelope = serde_json::from_str(json).ok()?;
-    let signed = content(pr, &envelope.record);
-    let verdict = keys.verify(&signed, envelope.kid.as_deref(), envelope.sig.as_deref());
-    (verdict == SignatureCheck::Ours)
-        .then(|| serde_json::from_value(envelope.record).ok())
-        .flatten()
+    let record = signed_line::read(LINE, text, pr, keys)?;
+    serde_json::from_value(record).ok()
 }
 
 /// The record in the manifest of a review, where no check run could carry it.
@@ -263,7 +231,12 @@ pub fn read(text: &str, pr: &PrKey, keys: &Keys) -> Option<Record> {
 pub fn from_manifest(body: &str, pr: &PrKey, keys: &Keys) -> Option<Record> {
     let hidden = block::parse(body).hidden?;
     let value = serde_json::to_value(&hidden).ok()?;
-    let signed = content(pr, &value);
+    let signed = Signed {
+        pr,
+        root: None,
+        visible: &Value::Null,
+        hidden: &value,
+    };
     let verdict = keys.verify(&signed, hidden.kid.as_deref(), hidden.sig.as_deref());
     let ours = hidden.kind == Kind::Manifest && verdict == SignatureCheck::Ours;
     ours.then(|| serde_json::from_value(hidden.record?).ok())

@@ -110,6 +110,12 @@ fn an_accepted_edit_is_an_effect_and_the_answer_says_what_is_next() {
     ];
     assert_eq!(outcomes(&result), expected);
     assert_eq!(result.edits.changed_files().len(), 1);
+    let kept = result.kept();
+    assert_eq!(
+        (kept[0].marks[0].added.len(), kept[0].marks[0].removed.len()),
+        (1, 1)
+    );
+    assert!(kept[1].marks.is_empty() && kept[2].finding.is_empty());
 }
 
 #[test]
@@ -157,6 +163,34 @@ fn an_issue_without_an_edit_is_not_fixed() {
     edit(&mut desk, "x", "first", "1st").unwrap();
     edit(&mut desk, "x", "1st", "first").unwrap();
     assert!(fixed(&mut desk, "x").is_err());
+    // Nor are those of another issue in the same file.
+    edit(&mut desk, "y", "pages - 1", "pages").unwrap();
+    assert!(fixed(&mut desk, "x").is_err());
+}
+
+#[test]
+fn what_the_gate_refuses_in_the_end_is_undone() {
+    let old = "a()  # noqa\nb()\nc()\n";
+    let mut desk = desk();
+    let edit = |desk: &mut FixDesk, issue, old_text, new| {
+        let request = request(issue, "src/a.py", old_text, new);
+        desk.edit(request, &head(Some(old))).unwrap();
+    };
+    edit(&mut desk, "x", "a()  # noqa", "a()");
+    edit(&mut desk, "z", "c()", "c(1)");
+    edit(&mut desk, "y", "b()", "b()  # noqa");
+    for issue in ["x", "y", "z"] {
+        fixed(&mut desk, issue).unwrap();
+    }
+    // Without the edit that took one away, the other one is new.
+    desk.undo("x").unwrap();
+    let result = desk.finish();
+    let new = result.edits.changed_files()[0].new.clone().unwrap();
+    assert_eq!(String::from_utf8(new).unwrap(), "a()  # noqa\nb()\nc(1)\n");
+    let (outcome, reason) = outcomes(&result)[1];
+    assert_eq!(outcome, "rejected");
+    assert!(reason.contains("would get a suppression"), "{reason}");
+    assert_eq!(outcomes(&result)[2].0, "fixed");
 }
 
 #[test]

@@ -142,10 +142,11 @@ fn files() -> impl Strategy<Value = String> {
     let lines = prop::collection::vec((line, end), 0..12);
     (any::<bool>(), lines, "[ab]{0,2}").prop_map(|(bom, lines, last)| {
         let bom = if bom { BOM } else { "" };
-        let lines: String = lines
+        let lines: Vec<String> = lines
             .iter()
             .map(|(line, end)| format!("{line}{end}"))
             .collect();
+        let lines = lines.concat();
         format!("{bom}{lines}{last}")
     })
 }
@@ -205,10 +206,10 @@ proptest! {
     #[test]
     fn line_ends_of_one_kind_stay_of_one_kind(lines in prop::collection::vec("[ab]{1,3}", 1..8), crlf in any::<bool>(), at in 0_usize..8, new in written()) {
         let end = if crlf { "\r\n" } else { "\n" };
-        let file: String = lines.iter().enumerate().map(|(n, line)| format!("{n}{line}{end}")).collect();
+        let file: Vec<String> = lines.iter().enumerate().map(|(n, line)| format!("{n}{line}{end}")).collect();
         let at = at % lines.len();
         let old = format!("{at}{}\n", lines[at]);
-        let Ok(edited) = text(&file).replace(&old, &new) else { return Ok(()) };
+        let Ok(edited) = text(&file.concat()).replace(&old, &new) else { return Ok(()) };
         let pairs = edited.as_str().matches("\r\n").count();
         let all = edited.as_str().matches('\n').count();
         prop_assert_eq!(pairs, if crlf { all } else { 0 });

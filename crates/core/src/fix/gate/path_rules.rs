@@ -152,7 +152,7 @@ const PROTECTED: &[(Protected, &[Rule])] = &[
     (Protected::Git, &[PartStart(".git")]),
     (Protected::Agents, &[
         Name("agents.md"), Name("agent.md"), Name("claude.md"), Name("gemini.md"), Name("context.md"), Name("agents.override.md"),
-        Name("claude.local.md"), Name("copilot-instructions.md"), Name("conventions.md"), Name("llms.txt"), Name(".mcp.json"),
+        Name("claude.local.md"), Name("copilot-instructions.md"), Name(".mcp.json"),
         Name("mcp.json"), Name(".rules"), NameStart("opencode.json"), NameStart(".aider"), PartStart(".cursor"),
         PartStart(".windsurf"), PartStart(".cline"), PartStart(".roo"), PartStart(".continue"), Part(".opencode"), Part(".claude"),
         Part(".agents"), Part(".codex"), Part(".gemini"), Part(".kiro"), Part(".junie"), Part(".zed"), Part(".vscode"),
@@ -214,14 +214,17 @@ const TESTS: &[Rule] = &[
     NameStart("test_helper."), NameEnd(".snap"), NameEnd(".snap.new"), NameEnd("_test.go"), NameEnd("_test.py"), NameEnd("_tests.py"),
     NameEnd("_test.rs"), NameEnd("_tests.rs"), NameEnd("_test.exs"), NameEnd("_test.rb"), NameEnd("_spec.rb"), NameEnd("_test.dart"),
     NameEnd("_test.cc"), NameEnd("_test.cpp"), NameEnd("_test.c"), NameEnd("_unittest.cc"), NameEnd("_unittest.py"), NameEnd("_test.ts"),
-    NameEnd("_test.js"), NameEnd("_test.clj"), NameEnd("_test.hs"), NameEnd("spec.hs"), NameEnd("test.java"), NameEnd("tests.java"),
-    NameEnd("it.java"), NameEnd("test.kt"), NameEnd("tests.kt"), NameEnd("test.scala"), NameEnd("spec.scala"), NameEnd("suite.scala"),
-    NameEnd("spec.groovy"), NameEnd("test.groovy"), NameEnd("test.php"), NameEnd("tests.cs"), NameEnd("test.cs"), NameEnd("tests.swift"),
-    NameEnd("test.swift"), NameEnd("tests.vb"), NameEnd("tests.fs"), NameEnd(".tests.ps1"), NameEnd(".bats"), NameEnd(".feature"),
+    NameEnd("_test.js"), NameEnd("_test.clj"), NameEnd("_test.hs"), NameEnd(".tests.ps1"), NameEnd(".bats"), NameEnd(".feature"),
 ];
 
 /// Endings of tests in front of the extension: `page.test.ts`, `page.spec.mjs`, `page.cy.ts`.
-const TEST_INFIXES: [&str; 6] = [".test.", ".tests.", ".spec.", ".cy.", ".e2e.", ".stories."];
+const TEST_INFIXES: [&str; 5] = [".test.", ".tests.", ".spec.", ".cy.", ".e2e."];
+
+/// Last words of the names of tests in languages that join words by capitals, and the extensions of these languages.
+const TEST_WORDS: [&str; 6] = ["Test", "Tests", "TestCase", "Spec", "Suite", "IT"];
+const JOINED: [&str; 11] = [
+    "java", "kt", "kts", "scala", "groovy", "cs", "vb", "fs", "swift", "php", "hs",
+];
 
 fn any(rules: &[Rule], path: &str) -> bool {
     rules.iter().any(|rule| rule.matches(path))
@@ -239,8 +242,18 @@ pub(super) fn is_manifest(path: &str, spelled: &str) -> bool {
     any(MANIFESTS, path) || is_lock(path) || is_lock(spelled)
 }
 
-/// True if a path, normalised, is that of a test.
-pub(super) fn is_test(path: &str) -> bool {
+/// True if a path, normalised, is that of a test. `spelled`: the path as it is.
+pub(super) fn is_test(path: &str, spelled: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
-    any(TESTS, path) || TEST_INFIXES.iter().any(|infix| name.contains(infix))
+    any(TESTS, path) || TEST_INFIXES.iter().any(|infix| name.contains(infix)) || is_joined(spelled)
+}
+
+/// True for `PageTest.java` and the like; `Latest.java` is none.
+fn is_joined(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let Some((stem, extension)) = name.rsplit_once('.') else {
+        return false;
+    };
+    let is_known = JOINED.iter().any(|one| extension.eq_ignore_ascii_case(one));
+    is_known && TEST_WORDS.iter().any(|word| stem.ends_with(word))
 }

@@ -314,6 +314,8 @@ fn names_that_only_look_alike_are_ordinary_files() {
         "src/latest.rs",
         "src/contest.py",
         "lib/inspector.rb",
+        "src/Latest.java",
+        "src/Contest.cs",
         "src/attestation.java",
         "src/lockfile.rs",
         "src/hooks/use.ts",

@@ -1,6 +1,6 @@
 //! Tests of the rules, one by one, and of what holds of every loop.
 
-use super::super::memory::{Delivery, FixReport};
+use super::super::report::{Delivery, FixReport};
 use super::*;
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Tests of what is to be fixed and what is not.
 
-use super::super::memory::{Delivery, FixReport, KeptIssue, KeptOutcome};
+use super::super::report::{Delivery, FixReport, KeptIssue, KeptOutcome};
 use super::*;
 use crate::authority::Person;
 use crate::domain::{Login, Resolution, Score, fixture};
