@@ -5,7 +5,7 @@ use super::ground;
 use super::post;
 use crate::gather::Facts;
 use crate::host::{Failure, Job};
-use reviewer_core::fix::memory::{self, FixReport};
+use reviewer_core::fix::report::{Delivery, FixReport};
 use reviewer_core::publish::comment::fixing;
 
 /// Tells the fixes that no comment tells yet. Best done by every run, because whichever comes next sees the commit first.
@@ -29,7 +29,7 @@ pub(crate) async fn catch_up(job: &Job<'_>, facts: &Facts) -> Result<(), Failure
         };
         let report = FixReport {
             commit: Some(made.sha.to_string()),
-            delivery: Some(memory::Delivery::Push),
+            delivery: Some(Delivery::Push),
             ..report
         };
         post(

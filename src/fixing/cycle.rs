@@ -11,18 +11,18 @@ use crate::run::outcome::Outcome;
 use reviewer_core::config::FixDelivery;
 use reviewer_core::context::fix_brief::FixBrief;
 use reviewer_core::domain::CommitSha;
-use reviewer_core::fix::EditList;
+use reviewer_core::fix::desk::Fixed;
 use reviewer_core::fix::gate::Gate;
 use reviewer_core::fix::issue::Issue;
-use reviewer_core::fix::memory::{self, Delivery, FixReport, KeptIssue, KeptOutcome};
+use reviewer_core::fix::memory;
 use reviewer_core::fix::outcome::{
     CommitDocument, FixPayload, FixResult, Outcome as IssueOutcome, Settled,
 };
-use reviewer_core::fix::reverts;
+use reviewer_core::fix::report::{Delivery, FixReport, KeptOutcome};
 use reviewer_core::fix::selection::Selection;
 use reviewer_core::publish::comment::fixing::{self, Delivered, FixTold, Verified};
 use reviewer_core::report::events::EventKind;
-use reviewer_repo::git::{FileEdit, TreeId};
+use reviewer_repo::git::FileEdit;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +47,8 @@ struct Made {
     report: FixReport,
     edits: Vec<FileEdit>,
     verified: Verified,
-    tree: Option<TreeId>,
+    /// The id of the tree that was checked.
+    tree: Option<String>,
     beyond: Vec<String>,
     gate: Gate,
     review_url: String,
@@ -126,52 +127,40 @@ impl Cycle<'_> {
         let redactor = Arc::clone(&job.host.secrets.redactor);
         let gate = Gate::new(Arc::clone(&issues), settings.allow.clone(), redactor);
         let bench = Bench::new(job, ground, Arc::clone(&issues));
-        let mut ended = bench.hold(job, &brief, Stage::Begin).await?;
+        let mut held = bench.hold(job, &brief, Stage::Begin).await?;
         let mut checks = Checks::new(job, ground);
-        let mut checked = checks.run(&bench.edits().await).await?;
+        let mut checked = checks.run(&bench.edits().await, held.user).await?;
         for _ in 0..MOST_CORRECTIONS {
             if checked.failure.is_empty() {
                 break;
             }
-            ended = bench
-                .hold(job, &brief, Stage::Verify(&checked.failure))
-                .await?;
-            checked = checks.run(&bench.edits().await).await?;
+            let stage = Stage::Verify(&checked.failure);
+            held = bench.hold(job, &brief, stage).await?;
+            checked = checks.run(&bench.edits().await, held.user).await?;
         }
-        let fixed = bench
-            .finish()
-            .await
-            .ok_or_else(|| Failure::new("the fix session is gone"))?;
-        let edits = session::file_edits(&fixed.edits.changed_files());
-        let mut settled = fixed.settled;
-        let broken = !checked.failure.is_empty();
-        if broken {
-            reject_all(&mut settled, "the project's checks fail because of it");
+        let fixed = bench.finish().await;
+        let mut fixed = fixed.ok_or_else(|| Failure::new("the fix session is gone"))?;
+        let mut edits = session::file_edits(&fixed.edits.changed_files());
+        if !checked.failure.is_empty() {
+            let why = "the project's checks fail because of it";
+            reject_all(&mut fixed.settled, why);
+            edits.clear();
         }
-        let report = self.kept(&settled, &fixed.edits);
         Ok(Made {
-            report,
-            settled,
-            edits: if broken { Vec::new() } else { edits },
+            report: self.kept(&fixed),
+            settled: fixed.settled,
+            edits,
             verified: checked.verified,
             tree: checked.tree,
             beyond,
             gate,
             review_url,
-            ended,
+            ended: held.ended,
         })
     }
 
     /// The signed memory of the cycle, before its delivery.
-    fn kept(&self, settled: &[Settled], edits: &EditList) -> FixReport {
-        let outcomes = settled.iter().map(|one| {
-            let kept = match one.outcome {
-                IssueOutcome::Fixed { .. } => KeptOutcome::Fixed,
-                IssueOutcome::Rejected { .. } => KeptOutcome::Rejected,
-                IssueOutcome::Deferred { .. } => KeptOutcome::Deferred,
-            };
-            KeptIssue::new(&one.issue, kept, reverts::marks(edits, &one.issue.id))
-        });
+    fn kept(&self, fixed: &Fixed) -> FixReport {
         let facts = &self.ground.facts;
         FixReport {
             at: now(self.job),
@@ -181,7 +170,7 @@ impl Cycle<'_> {
             head: self.ground.head().to_string(),
             command: self.command,
             known: memory::known(&facts.threads),
-            outcomes: outcomes.collect(),
+            outcomes: fixed.kept(),
             ..FixReport::default()
         }
     }
@@ -194,7 +183,11 @@ impl Cycle<'_> {
         let repository = &ground.facts.change.repository;
         let tree = repository.tree_with(ground.head(), &made.edits).await;
         let tree = tree.map_err(|error| format!("The fix cannot be committed: {error:#}."))?;
-        if made.tree.as_ref().is_some_and(|verified| *verified != tree) {
+        if made
+            .tree
+            .as_deref()
+            .is_some_and(|verified| verified != tree.as_str())
+        {
             return Err(
                 "The files of the fix are not the ones that were verified; nothing was pushed."
                     .into(),

@@ -8,7 +8,8 @@ use reviewer_core::authority::Action;
 use reviewer_core::context::fix_brief::ShownIssue;
 use reviewer_core::domain::{CommentId, CommitSha, Thread};
 use reviewer_core::fix::issue::{ChangeRequest, Issue, IssueId, Source};
-use reviewer_core::fix::memory::{self, FixReport, Memory, Order};
+use reviewer_core::fix::memory::Memory;
+use reviewer_core::fix::report::{self, FixReport, Order};
 use reviewer_core::fix::reverts::Reverts;
 use reviewer_core::fix::selection::{self, Selection, Sources};
 use reviewer_core::panel::review_state::{Machines, ReviewState};
@@ -193,7 +194,7 @@ pub(super) fn memory_of(job: &Job<'_>, facts: &Facts) -> Memory {
 /// The reports that comments tell.
 pub(super) fn told<'a>(job: &'a Job<'_>, facts: &'a Facts) -> impl Iterator<Item = FixReport> + 'a {
     let comments = facts.conversation.iter();
-    comments.filter_map(|one| memory::read(&one.body, &job.pr, &job.keys))
+    comments.filter_map(|one| report::read(&one.body, &job.pr, &job.keys))
 }
 
 /// The words of people who request changes now.

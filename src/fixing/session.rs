@@ -58,20 +58,24 @@ impl Bench {
         }
     }
 
-    /// Prompts until every issue has a result, in a sidecar of its own. Returns why it ended early, if it did.
+    /// Prompts until every issue has a result, in a sidecar of its own, which has ended then.
     pub(super) async fn hold(
         &self,
         job: &Job<'_>,
         brief: &FixBrief<'_>,
         stage: Stage<'_>,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Held, Failure> {
         let host = &job.host;
         let snapshot = self.ground.facts.change.snapshot.root();
         let running = Running::start_fixer(host, snapshot, &self.calls).await?;
         running.tell_confinement(host);
-        let held = self.prompt(job, brief, stage, &running).await;
+        let user = running.sandbox().user;
+        let ended = self.prompt(job, brief, stage, &running).await;
         running.stop().await;
-        held
+        Ok(Held {
+            ended: ended?,
+            user: Some(user),
+        })
     }
 
     async fn prompt(
@@ -137,10 +141,11 @@ impl Bench {
         desk.map(FixDesk::finish)
     }
 
-    /// The edits so far, as they would be published.
+    /// The edits that would be published if the session ended now.
     pub(super) async fn edits(&self) -> Vec<FileEdit> {
         let desk = self.desk.lock().await;
-        let changed = desk.as_ref().map(|desk| desk.edits().changed_files());
+        let ended = desk.clone().map(FixDesk::finish);
+        let changed = ended.map(|fixed| fixed.edits.changed_files());
         file_edits(&changed.unwrap_or_default())
     }
 }
@@ -152,6 +157,14 @@ pub(super) fn file_edits(changed: &[reviewer_core::fix::ChangedFile]) -> Vec<Fil
         content: file.new.clone(),
     };
     changed.iter().map(edit).collect()
+}
+
+/// A session that was held.
+pub(super) struct Held {
+    /// The reason why it ended early.
+    pub ended: Option<String>,
+    /// The user that its sidecar had.
+    pub user: Option<u32>,
 }
 
 /// The reason for the prompt.

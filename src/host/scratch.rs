@@ -5,7 +5,7 @@ use reviewer_agent::opencode::workdir;
 use reviewer_core::config::environment::Environment;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) struct Scratch(PathBuf);
@@ -25,6 +25,10 @@ impl Scratch {
                     "No temporary folder could be made in {parent}: {error}"
                 ))
             })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 
     /// A folder of this name, or of a similar one if there is such a folder.

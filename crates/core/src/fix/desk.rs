@@ -62,7 +62,7 @@ impl Fixed {
 }
 
 /// The state of a fix session.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FixDesk {
     issues: Arc<[Issue]>,
     gate: Gate,

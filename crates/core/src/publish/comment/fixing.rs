@@ -3,8 +3,8 @@
 
 use crate::domain::{CommitSha, PrKey};
 use crate::fix::issue::Issue;
-use crate::fix::memory::{self, FixReport};
 use crate::fix::outcome::{Outcome, Settled};
+use crate::fix::report::{self, FixReport, KeptOutcome};
 use crate::fix::selection::LeftOut;
 use crate::state::signature::Keys;
 use crate::verification::{Standing, Witness};
@@ -364,7 +364,7 @@ fn folded(title: &str, document: &impl Serialize) -> String {
 
 /// The comment: marker, text within the cap, signed block.
 fn closed(text: &str, report: &FixReport, (pr, keys): (&PrKey, &Keys)) -> String {
-    let block = memory::render(report, pr, keys);
+    let block = report::render(report, pr, keys);
     let text = text.replace("[diff removed]", "[DIFF REDACTED]");
     let around = MARKER.len() + block.chars().count() + 4;
     let room = CAP.saturating_sub(around);
@@ -382,7 +382,7 @@ fn closed(text: &str, report: &FixReport, (pr, keys): (&PrKey, &Keys)) -> String
 #[must_use]
 pub fn belated(report: &FixReport, commit: &CommitSha, at: (&PrKey, &Keys)) -> String {
     let fixed = report.outcomes.iter();
-    let fixed = fixed.filter(|kept| kept.outcome == memory::KeptOutcome::Fixed);
+    let fixed = fixed.filter(|kept| kept.outcome == KeptOutcome::Fixed);
     let text = format!(
         "### Fixed {} in {} (cycle {} of {})\n\nThe run that pushed it ended before it could say so.",
         plural(fixed.count(), "finding"),
