@@ -27,9 +27,9 @@ fn accepts(world: &World, login: &str) -> Ran {
 
 #[test]
 fn the_gap_of_a_reviewer_is_accepted_by_name_until_the_next_push() {
-    let security = || Script::new().never_submits(3);
-    let scripts = || vec![Script::new(), Script::new(), security()];
-    let world = World::with(&[], panel(scripts())).quick();
+    let security = Script::new().never_submits(3);
+    let scripts = vec![Script::new(), Script::new(), security];
+    let world = World::with(&[], panel(scripts));
     world.github.permit("writer", "write");
     with_reviewers(&world, "3").ended(2, "incomplete");
     let asked = world.model.requests().len();
@@ -40,8 +40,9 @@ fn the_gap_of_a_reviewer_is_accepted_by_name_until_the_next_push() {
     let ran = accepts(&world, "writer");
     ran.ended(0, "clean");
     let accepted = "Accepted by writer: reviewer security did not finish";
-    let check = ("success".to_owned(), accepted.to_owned());
-    assert_eq!(concluded(&world), check);
+    let (conclusion, title) = concluded(&world);
+    assert_eq!(conclusion, "success", "{title}");
+    assert!(title.starts_with(accepted), "{title}");
     assert!(ran.summary.contains(accepted), "{}", ran.summary);
     let report = ran.report.as_ref().expect("a report");
     assert_eq!(report["consensus"]["conclusion"], Value::Null);
@@ -49,7 +50,7 @@ fn the_gap_of_a_reviewer_is_accepted_by_name_until_the_next_push() {
     assert!(ran.summary.contains(none), "{}", ran.summary);
     // Any later event on this head finds it accepted.
     with_reviewers(&world, "3").ended(0, "clean");
-    assert_eq!(concluded(&world), check);
+    assert!(concluded(&world).1.starts_with(accepted));
     let asked_since = world.model.requests().len() - asked;
     assert_eq!(asked_since, 0, "nothing more was asked of the model");
     // The next push voids it.
