@@ -302,7 +302,10 @@ fn enter_consensus(
 ) {
     let analyzer = AnalyzerReport::new(job.pr.number, analysis, &ruling.people);
     let (verdict, raised) = (outcome.verdict, outcome.raised);
-    let report = ConsensusReport::new(ruling, verdict, raised, analyzer, posted);
+    let mut report = ConsensusReport::new(ruling, verdict, raised, analyzer, posted);
+    if let Some(why) = outcome.record.unfinished_reviewers() {
+        report.withhold(why);
+    }
     outcome.report.consensus = Some(report);
 }
 

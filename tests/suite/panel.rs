@@ -1,5 +1,7 @@
 //! Several reviewers on one pull request: what each of them may do, and what people see of it.
 
+mod unfinished;
+
 use crate::review::{comments, finding, layer_bypassed, lost_page, post};
 use crate::standin::github::events;
 use crate::standin::model::panel::{listed, of_behaviours, panel, reviewer, verdict};
