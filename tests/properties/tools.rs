@@ -192,11 +192,7 @@ fn publishable(desk: &Desk) {
     }
     assert!(replies.iter().all(|reply| desk.ledger.is_over(reply.stage)));
     for weighed in desk.weighed() {
-        assert_eq!(
-            weighed.root,
-            CommentId(45),
-            "a conversation that was asked about"
-        );
+        assert_eq!(weighed.root, CommentId(45), "a conversation that was asked about");
         assert!(!weighed.title.is_empty(), "{weighed:?}");
     }
 }
