@@ -69,6 +69,10 @@ pub fn shipped(sets: &[&[Scored]]) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(
+    dead_code,
+    reason = "the benchmark is built for tests without running them"
+)]
 mod tests {
     use super::*;
 

@@ -7,7 +7,11 @@ mod places;
 mod triples;
 mod wire;
 
-#[allow(dead_code, reason = "the bars of repetition are fitted there, too")]
+#[allow(
+    dead_code,
+    clippy::duplicate_mod,
+    reason = "the bars of repetition are fitted there, too, in the same tests"
+)]
 #[path = "../eval/folds.rs"]
 mod folds;
 
