@@ -188,12 +188,13 @@ impl Links {
         let words: Vec<String> = claims.iter().map(|claim| claim.text()).collect();
         let seats = claims.iter().map(|claim| claim.id.seat);
         let texts = Texts::new(seats.zip(words.iter().map(String::as_str)));
+        let same_file = |a: usize, b: usize| claims[a].finding.file == claims[b].finding.file;
+        let near = |a, b| same_file(a, b) && is_near(&claims[a].finding, &claims[b].finding);
         let link = |a: usize, b: usize| {
-            let (one, other) = (claims[a], claims[b]);
-            let apart = one.id.seat == other.id.seat || one.finding.file != other.finding.file;
-            (!apart).then(|| Link {
-                certainty: texts.certainty(a, b),
-                near: is_near(&one.finding, &other.finding),
+            let possible = claims[a].id.seat != claims[b].id.seat && same_file(a, b);
+            possible.then(|| Link {
+                certainty: texts.certainty(a, b, near),
+                near: near(a, b),
             })
         };
         // The half below the diagonal.
