@@ -20,7 +20,7 @@ const LATENCY: Duration = Duration::from_millis(200);
 /// The panels that are measured. The first one is the measure of the others.
 const PANELS: [usize; 3] = [1, 3, 5];
 
-/// One run each to warm the machine's caches, then rounds, with another panel at the front of each.
+/// One run to warm the machine's caches, then rounds, with another panel at the front of each.
 pub fn run() -> Result<String> {
     eprintln!("warming up: one review by one reviewer");
     review(PANELS[0])?;
@@ -39,7 +39,13 @@ pub fn run() -> Result<String> {
         round.comparable()?;
         rounds.push(round);
     }
-    Ok(report::render(&rounds))
+    Ok(report::render(&rounds, load()))
+}
+
+/// The mean number of processes that wanted a processor in the last five minutes, which is about how long the rounds take.
+fn load() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// The reviews of one round.

@@ -3,6 +3,7 @@
 use super::super::table::median;
 use super::{LATENCY, PANELS, ROUNDS, Round, Run};
 use std::fmt::Write as _;
+use std::time::Duration;
 
 /// What the project wants to stay under. Printed beside the figures, never enforced: a busy machine is no defect.
 const WALL: f64 = 1.35;
@@ -20,12 +21,12 @@ const ROWS: [Row; 9] = [
     ),
     (
         "  first to last model request",
-        |run| (run.measured.last_request - run.measured.first_request).as_secs_f64(),
+        |run| seconds_between(run.measured.first_request, run.measured.last_request),
         seconds,
     ),
     (
         "  last model request to exit",
-        |run| (run.measured.wall - run.measured.last_request).as_secs_f64(),
+        |run| seconds_between(run.measured.last_request, run.measured.wall),
         seconds,
     ),
     (
@@ -57,7 +58,7 @@ const RUNS: [fn(&Round) -> &Run; 3] = [
     |round| &round.five,
 ];
 
-pub fn render(rounds: &[Round]) -> String {
+pub fn render(rounds: &[Round], load: Option<f64>) -> String {
     let mut out = format!(
         "\nThe medium pull request, four passes, {} ms for each turn of the model: several reviewers beside one\n\n",
         LATENCY.as_millis()
@@ -88,6 +89,13 @@ pub fn render(rounds: &[Round]) -> String {
         "the single ratios without cross-examination",
         singles.collect::<Vec<_>>().join(" ")
     );
+    if let Some(load) = load {
+        let _ = writeln!(
+            out,
+            "{:<44}{load:>10.1}   other work counts in the times, more so for several reviewers",
+            "load of the machine"
+        );
+    }
     out
 }
 
@@ -106,16 +114,13 @@ fn bars(out: &mut String, rounds: &[Round]) {
         "  with cross-examination",
         of(|round| round.three.wall() / round.one.wall())
     );
-    let further: [(&str, fn(&Round) -> f64); 2] = [
-        ("memory per further reviewer, of three", |round| {
-            (round.three.megabytes() - round.one.megabytes()) / 2.0
-        }),
-        ("memory per further reviewer, of five", |round| {
-            (round.five.megabytes() - round.one.megabytes()) / 4.0
-        }),
+    let of_three = of(|round| (round.three.megabytes() - round.one.megabytes()) / 2.0);
+    let of_five = of(|round| (round.five.megabytes() - round.one.megabytes()) / 4.0);
+    let further = [
+        ("memory per further reviewer, of three", of_three),
+        ("memory per further reviewer, of five", of_five),
     ];
     for (name, figure) in further {
-        let figure = of(figure);
         let _ = writeln!(
             out,
             "{name:<44}{:>10}   target: at most {}; {}",
@@ -129,6 +134,10 @@ fn bars(out: &mut String, rounds: &[Round]) {
 /// The wall time of three to that of one, both without cross-examination, so of the same number of turns.
 fn without_examination(round: &Round) -> f64 {
     round.three.wall_without_examination() / round.one.wall()
+}
+
+fn seconds_between(from: Duration, to: Duration) -> f64 {
+    to.saturating_sub(from).as_secs_f64()
 }
 
 fn said(met: bool) -> &'static str {
