@@ -137,8 +137,8 @@ impl Desk {
             }
             (GivenVerdict::Refute, Quote::NotFound) => {
                 return Err(
-                    "The quote is not in that file. Copy it exactly as `read` shows it, without line numbers, or say \
-                     unsure."
+                    "The quote is not code of that file. Copy it exactly as `read` shows it, without line numbers, or \
+                     say unsure."
                         .into(),
                 );
             }
