@@ -3,7 +3,7 @@
 use crate::host::{Failure, Job};
 use reviewer_core::authority::{Action, Person, judge};
 use reviewer_core::domain::{CommentId, Login, PrKey, Score, Standing};
-use reviewer_core::event::{self, Command};
+use reviewer_core::event::{self, Association, Command};
 use reviewer_core::panel::open_conversations::PeopleConversations;
 use reviewer_core::panel::review_state::Machines;
 use reviewer_core::state::block;
@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 /// The maximum number of people with threads of their own whose access is asked for, the latest first: the reviewer
 /// does not repeat a reviewer with write access.
 const MOST_REVIEWERS: usize = 3;
-/// The same where their conversations count in a consensus.
+/// The same where their conversations count in a consensus, those of the repository first.
 const MOST_IN_CONSENSUS: usize = 20;
 
 /// The pull request to read, and the keys and accounts to trust.
@@ -227,6 +227,13 @@ fn people<'a>(
         let opened =
             opened.filter(|login| Person::new(login, author).needs_access(Action::Forestall));
         reviewers.extend(opened.filter(|login| !reviewers.contains(login)));
+    }
+    if weighs_conversations {
+        // A crowd of strangers must not keep the word of somebody of the repository from being heard.
+        let inside = comments.iter();
+        let inside = inside.filter(|comment| comment.association != Association::Other);
+        let inside: HashSet<&Login> = inside.filter_map(|one| one.author.as_ref()).collect();
+        reviewers.sort_by_key(|login| !inside.contains(login));
     }
     reviewers.truncate(if weighs_conversations {
         MOST_IN_CONSENSUS

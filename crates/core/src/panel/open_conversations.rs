@@ -1,7 +1,7 @@
 //! The unresolved conversations of people on lines of the change, with their words and places: the material of the comments
 //! analyzer. Conversations that the reviewer, a bot or an agent began are none.
 
-use super::review_state::Machines;
+use super::review_state::{Machines, is_marked};
 use crate::authority::{Action, Person, judge};
 use crate::domain::{CommentId, Login, Standing};
 use crate::state::rebuild::{Comment, Conversation};
@@ -80,19 +80,19 @@ impl PeopleConversations {
         let mut read = Self::default();
         for (root, mut thread) in threads {
             thread.sort_by_key(|comment| comment.id);
-            let Some(first) = thread.iter().find(|comment| comment.id == root) else {
+            let Some(first) = beginning(root, &thread, machines, author) else {
                 continue;
             };
-            if words(first, machines, author).is_none() {
-                continue;
-            }
-            let conversation = conversations.iter().find(|one| one.root == root);
+            let is_it = |one: &&Conversation| {
+                one.root == root || thread.iter().any(|comment| comment.id == one.root)
+            };
+            let conversation = conversations.iter().find(is_it);
             if conversation.is_some_and(|one| one.is_resolved) {
                 read.resolved += 1;
                 continue;
             }
             read.open.push(OpenConversation {
-                root,
+                root: first.id,
                 file: first.path.clone(),
                 line: first.line.or(first.original_line),
                 outdated: conversation.is_some_and(|one| one.is_outdated),
@@ -104,6 +104,25 @@ impl PeopleConversations {
             });
         }
         read
+    }
+}
+
+/// The comment that stands for a conversation of people: the first one. Where it was deleted, or its account was, nobody knows
+/// who began the conversation, and the first comment of a person stands for it: whoever began it cannot take the words of
+/// others out of the consensus. A conversation with a word of the reviewer was the reviewer's.
+fn beginning<'c>(
+    root: CommentId,
+    thread: &[&'c Comment],
+    machines: Machines<'_>,
+    of_pull_request: Option<&Login>,
+) -> Option<&'c Comment> {
+    let by_person = |comment: &&Comment| words(comment, machines, of_pull_request).is_some();
+    let mut all = thread.iter().copied();
+    match all.clone().find(|comment| comment.id == root) {
+        Some(first) if first.author.is_some() => Some(first).filter(by_person),
+        Some(first) if is_marked(&first.body) => None,
+        _ if all.any(|one| one.author.as_ref() == Some(machines.own)) => None,
+        _ => thread.iter().copied().find(by_person),
     }
 }
 
@@ -212,10 +231,36 @@ mod tests {
             comment(4, None, "agent", "Look here."),
             comment(5, None, "ann", block),
             comment(6, None, "ann", "<!-- pr-review-loop-marker -->\nReport."),
-            comment(8, Some(7), "ann", "The first comment is gone."),
+            comment(8, Some(7), "reviewer[bot]", "The first comment is gone."),
+            comment(9, Some(7), "ann", "It was the reviewer's."),
         ];
         let read = read(&comments, &[conversation(1, true)]);
         assert_eq!((read.open.as_slice(), read.resolved), (&[][..], 1));
+    }
+
+    #[test]
+    fn whoever_began_a_conversation_cannot_take_it_away_from_those_who_replied() {
+        let reply = comment(2, Some(1), "ann", "This leaks a key.");
+        let nobody = Comment {
+            author: None,
+            ..comment(1, None, "dev", "I am not sure here.")
+        };
+        for comments in [vec![reply.clone()], vec![nobody.clone(), reply.clone()]] {
+            let roots = |read: PeopleConversations| -> Vec<u64> {
+                read.open.iter().map(|one| one.root.0).collect()
+            };
+            assert_eq!(roots(read(&comments, &[])), [2]);
+            // GitHub names the first comment that is left.
+            for root in [1, 2] {
+                let resolved = read(&comments, &[conversation(root, true)]);
+                assert_eq!((resolved.resolved, roots(resolved)), (1, vec![]));
+            }
+        }
+        let marked = Comment {
+            body: "<!-- pr-review-loop-marker -->\nReport.".into(),
+            ..nobody
+        };
+        assert_eq!(read(&[marked, reply], &[]).open, []);
     }
 
     #[test]
