@@ -779,6 +779,19 @@ fn no_green_approval_stays_where_nothing_of_the_new_head_could_be_read() {
 }
 
 #[test]
+fn an_objection_counts_though_it_ends_with_an_order_to_the_reviewer() {
+    let story = Story::new(Script::new().weighs(|_| Some("P1")));
+    let order = "@review-my-code-bot review";
+    remarks(&story, "writer", &format!("This loses a page.\n\n{order}"));
+    let ran = story.review();
+    ran.ended(0, "clean");
+    assert_eq!(story.judged().0, NOTHING);
+    let stats = &consensus(&ran)["comments_analyzer"]["issues"];
+    assert_eq!(stats["p1_critical"], 1, "{stats}");
+    story.world.finish();
+}
+
+#[test]
 fn a_crowd_of_strangers_does_not_drown_the_word_of_somebody_of_the_repository() {
     let story = Story::new(Script::new().weighs(|_| Some("P1")));
     remarks(&story, "writer", "This loses the last page.");

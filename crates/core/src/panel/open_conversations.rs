@@ -3,10 +3,10 @@
 
 use super::review_state::{Machines, is_marked};
 use crate::authority::{Action, Person, judge};
-use crate::domain::{CommentId, Login, Standing};
+use crate::domain::{CommentId, Login};
 use crate::state::rebuild::{Comment, Conversation};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// An unresolved conversation that a person began.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,13 +64,12 @@ pub struct PeopleConversations {
 
 impl PeopleConversations {
     /// Reads the review comments and what GitHub says about their conversations. A conversation that GitHub says nothing about
-    /// counts as open. `author`: of the pull request.
+    /// counts as open.
     #[must_use]
     pub fn read(
         comments: &[Comment],
         conversations: &[Conversation],
-        machines: Machines<'_>,
-        author: Option<&Login>,
+        speakers: &Speakers<'_>,
     ) -> Self {
         let mut threads: BTreeMap<CommentId, Vec<&Comment>> = BTreeMap::new();
         for comment in comments {
@@ -80,7 +79,7 @@ impl PeopleConversations {
         let mut read = Self::default();
         for (root, mut thread) in threads {
             thread.sort_by_key(|comment| comment.id);
-            let Some(first) = beginning(root, &thread, machines, author) else {
+            let Some(first) = beginning(root, &thread, speakers) else {
                 continue;
             };
             let is_it = |one: &&Conversation| {
@@ -99,7 +98,7 @@ impl PeopleConversations {
                 url: first.url.clone(),
                 words: thread
                     .iter()
-                    .filter_map(|comment| words(comment, machines, author))
+                    .filter_map(|comment| speakers.words(comment))
                     .collect(),
             });
         }
@@ -113,41 +112,48 @@ impl PeopleConversations {
 fn beginning<'c>(
     root: CommentId,
     thread: &[&'c Comment],
-    machines: Machines<'_>,
-    of_pull_request: Option<&Login>,
+    speakers: &Speakers<'_>,
 ) -> Option<&'c Comment> {
-    let by_person = |comment: &&Comment| words(comment, machines, of_pull_request).is_some();
+    let by_person = |comment: &&Comment| speakers.words(comment).is_some();
     let mut all = thread.iter().copied();
     match all.clone().find(|comment| comment.id == root) {
         Some(first) if first.author.is_some() => Some(first).filter(by_person),
         Some(first) if is_marked(&first.body) => None,
-        _ if all.any(|one| one.author.as_ref() == Some(machines.own)) => None,
+        _ if all.any(|one| one.author.as_ref() == Some(speakers.machines.own)) => None,
         _ => thread.iter().copied().find(by_person),
     }
 }
 
-/// The comment's words, if a person wrote it.
-fn words(
-    comment: &Comment,
-    machines: Machines<'_>,
-    of_pull_request: Option<&Login>,
-) -> Option<Words> {
-    let author = comment.author.as_ref()?;
-    machines
-        .wrote_none_of(author, &comment.body)
-        .then(|| Words {
-            person: Person::new(author, of_pull_request)
-                .with_access(comment.standing == Standing::Writer),
+/// Those who take part in conversations.
+#[derive(Debug, Clone, Copy)]
+pub struct Speakers<'a> {
+    pub machines: Machines<'a>,
+    /// The author of the pull request.
+    pub author: Option<&'a Login>,
+    /// The comments with the weight of somebody with write access. Their standing does not tell: an order to the reviewer
+    /// says nothing about the reviewer's findings, and the words beside it still ask for something.
+    pub of_writers: &'a HashSet<CommentId>,
+}
+
+impl Speakers<'_> {
+    /// The comment's words, if a person wrote it.
+    fn words(&self, comment: &Comment) -> Option<Words> {
+        let author = comment.author.as_ref()?;
+        let by_person = self.machines.wrote_none_of(author, &comment.body);
+        by_person.then(|| Words {
+            person: Person::new(author, self.author)
+                .with_access(self.of_writers.contains(&comment.id)),
             author: author.clone(),
             body: comment.body.clone(),
             created_at: comment.created_at.clone(),
         })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Side;
+    use crate::domain::{Side, Standing};
 
     fn comment(id: u64, root: Option<u64>, author: &str, body: &str) -> Comment {
         Comment {
@@ -186,7 +192,15 @@ mod tests {
             own: &own,
             agents: &agents,
         };
-        PeopleConversations::read(comments, conversations, machines, Some(&Login::new("dev")))
+        let of_writers = comments.iter();
+        let of_writers = of_writers.filter(|comment| comment.standing == Standing::Writer);
+        let of_writers = of_writers.map(|comment| comment.id).collect();
+        let speakers = Speakers {
+            machines,
+            author: Some(&Login::new("dev")),
+            of_writers: &of_writers,
+        };
+        PeopleConversations::read(comments, conversations, &speakers)
     }
 
     #[test]
