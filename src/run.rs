@@ -29,7 +29,7 @@ use reviewer_core::plan::agenda::{ModelObstacle, Task};
 use reviewer_core::publish::comment;
 use reviewer_core::report::dry_run;
 use reviewer_core::state::record::Record;
-use reviewer_github::DryRun;
+use reviewer_github::{DryRun, PullRequest};
 use std::ops::ControlFlow;
 
 /// The state of a run that is cut off: whatever ends it concludes the check and leaves the report so far.
@@ -68,13 +68,27 @@ async fn perform(
     let admitted = host::admitted(setup, no_key.is_none())?;
     let mut job = Job::new(setup, event, admitted, &unfinished.dry_run)?;
     let pull = pull_request::to_review(&job.github, &job.pr).await?;
-    let unread = settings::take(&mut job, &pull).await?;
+    let ended = Box::pin(with_settings(&mut job, pull, no_key, unfinished)).await;
+    if ended.is_err() {
+        unfinished.judgements.after_failure(&job).await;
+    }
+    ended
+}
+
+/// Reads the settings of the base branch, and does what they and the event allow.
+async fn with_settings(
+    job: &mut Job<'_>,
+    pull: PullRequest,
+    no_key: Option<SkipReason>,
+    unfinished: &Unfinished,
+) -> Result<Ended, Failure> {
+    let unread = settings::take(job, &pull).await?;
     let obstacle = unread.map(ModelObstacle::Settings);
     let obstacle = obstacle.or(no_key.map(ModelObstacle::NoKey));
-    let scope = match spend_scope(&job, &pull).await? {
+    let scope = match spend_scope(job, &pull).await? {
         ControlFlow::Continue(scope) => scope,
         ControlFlow::Break(reason) => {
-            unfinished.judgements.leave_alone(&job, &pull).await;
+            unfinished.judgements.leave_alone(job, &pull).await;
             return Ok(Ended::Skipped(reason));
         }
     };
@@ -83,9 +97,9 @@ async fn perform(
         scope,
         obstacle,
     };
-    let asked = reactions::seen(&job).await;
-    let ended = Box::pin(gather_and_act(&job, frame, unfinished)).await;
-    reactions::ended(&job, asked, &ended).await;
+    let asked = reactions::seen(job).await;
+    let ended = Box::pin(gather_and_act(job, frame, unfinished)).await;
+    reactions::ended(job, asked, &ended).await;
     ended
 }
 

@@ -115,7 +115,8 @@ async fn serve(host: &Host<'_>, snapshot: &Path) -> Result<ToolServer, Failure> 
         tools: review_tools(
             &session.desk,
             host.web.as_ref(),
-            host.is_panel().then_some(snapshot),
+            host.is_panel()
+                .then_some((snapshot, &host.secrets.redactor)),
         ),
     };
     let all = std::iter::once(host.session()).chain(host.sessions().beside());
