@@ -153,7 +153,8 @@ eval:
 	cargo run --quiet --example eval -- redact "$(DATA)/secret-samples.jsonl" \
 	    --ordinary "$(DATA)/dedupe-pairs.jsonl" --ordinary "$(DATA)/located-comments.jsonl"
 
-# How well findings of several reviewers are put together by cause, on the same data. MERGES=1 prints examples to judge.
+# How well findings of several reviewers are put together by cause, on the same data; `make test` holds the words rule against its
+# bar. MERGES=1 prints examples to judge.
 panel:
 	@test -n "$(DATA)" || { echo "No figures without data: make panel DATA=folder" >&2; exit 1; }
 	OPENCODE_REVIEWER_EVAL_DATA="$(DATA)" cargo bench --quiet --bench review -- panel $(if $(MERGES),--merges)

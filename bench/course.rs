@@ -50,8 +50,13 @@ pub struct Course {
 impl Course {
     /// The pull request was opened.
     pub fn open(size: Size) -> Self {
+        Self::open_with(size, model(None))
+    }
+
+    /// The same with another model.
+    pub fn open_with(size: Size, model: impl FnMut(&Request) -> Answer + Send + 'static) -> Self {
         let times = Times::default();
-        let world = World::with(&size.changes(), times.noting(model(None)));
+        let world = World::with(&size.changes(), times.noting(model));
         Self { world, times }
     }
 

@@ -1,10 +1,9 @@
 //! `make bench`: how rebuilding the threads and work on hostile text scale, what large pull requests take, this action beside
-//! the tools that one would
-//! pick instead, and what the sandbox costs. For the latter two the same scripted review is run in turn, with a model that
-//! answers at once. The numbers are printed and, when all parts were run, written to `RESULTS.md`; they are never judged.
-//! `cargo bench --bench review -- rebuild` does the first part only; the others are `scaling`, `large`,
-//! `tools`, `tokens` and `sandbox`. `panel` (with `--merges` for examples) measures on published data and is no part of the
-//! page.
+//! the tools that one would pick instead, what the sandbox costs, and what further reviewers cost. For the latter three the same
+//! scripted review is run in turn, with a model that answers at once, or for several reviewers after a moment. The numbers are
+//! printed and, when all parts were run, written to `RESULTS.md`; they are never judged.
+//! `cargo bench --bench review -- rebuild` does the first part only; the others are `scaling`, `large`, `tools`, `tokens`,
+//! `sandbox` and `panel-cost`. `panel` (with `--merges` for examples) measures on published data and is no part of the page.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -19,6 +18,7 @@ mod large;
 mod measure;
 mod ours;
 mod panel;
+mod panel_cost;
 mod pr_agent;
 mod prefix;
 mod rebuild;
@@ -54,7 +54,14 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let parts = [
-        "rebuild", "scaling", "large", "tools", "tokens", "sandbox", "panel",
+        "rebuild",
+        "scaling",
+        "large",
+        "tools",
+        "tokens",
+        "sandbox",
+        "panel-cost",
+        "panel",
     ];
     let part = std::env::args().find(|argument| parts.contains(&argument.as_str()));
     match measure_part(part.as_deref()) {
@@ -100,6 +107,9 @@ fn measure_part(part: Option<&str>) -> Result<()> {
     }
     if wanted("sandbox") {
         tell(&plain("The sandbox", &sandbox::run()?));
+    }
+    if wanted("panel-cost") {
+        tell(&plain("Several reviewers", &panel_cost::run()?));
     }
     if part.is_none() {
         std::fs::write(PAGE, page).context("writing RESULTS.md")?;

@@ -11,6 +11,7 @@ use nix::sys::time::TimeValLike as _;
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use serde_json::Value;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -183,7 +184,8 @@ pub fn own_peak_kib(pid: u32) -> u64 {
     status_kib(pid, "VmHWM:")
 }
 
-/// What a process and all its descendants hold now.
+/// What a process and all its descendants hold now. A child that has not begun its own program yet still shows the memory of its
+/// parent, which is counted once.
 pub fn tree_kib(pid: u32) -> u64 {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
     let tasks = tasks.into_iter().flatten().flatten();
@@ -193,7 +195,15 @@ pub fn tree_kib(pid: u32) -> u64 {
         .flat_map(|list| list.split_whitespace().map(str::parse).collect::<Vec<_>>())
         .filter_map(Result::ok)
         .collect();
-    status_kib(pid, "VmRSS:") + children.into_iter().map(tree_kib).sum::<u64>()
+    let program = program(pid);
+    let begun = children
+        .into_iter()
+        .filter(|child| program.is_none() || self::program(*child) != program);
+    status_kib(pid, "VmRSS:") + begun.map(tree_kib).sum::<u64>()
+}
+
+fn program(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
 fn status_kib(pid: u32, name: &str) -> u64 {

@@ -18,6 +18,15 @@ pub fn small_as(other: impl FnOnce(Command) -> Command) -> Result<(Measured, Val
     run_as(&course, &course.opened(), other)
 }
 
+/// One run of the action for an event, with as many reviewers.
+pub fn with_reviewers(course: &Course, event: &Value, reviewers: usize) -> Result<Measured> {
+    let (measured, _) = run_as(course, event, |mut command| {
+        command.env("INPUT_REVIEWERS", reviewers.to_string());
+        command
+    })?;
+    Ok(measured)
+}
+
 fn run_as(
     course: &Course,
     event: &Value,

@@ -207,7 +207,8 @@ fn notes() -> String {
   the one before, from the start on: providers charge a fraction for the others.
 - A finding is stated wherever its sentence stands in a text that was posted or edited. For bare OpenCode: would be posted.
 - Notifications are comments, replies and reviews that were posted, a review with all its comments being one. Edits make none.
-- Memory is what the process and its children hold at the same time, looked at every 20 ms. GitHub requests include git's.
+- Memory is what the process and its children hold at the same time, looked at every 20 ms; a child that shares its parent's memory,
+  because it has not begun its own program yet, is not counted. GitHub requests include git's.
 "
     )
 }

@@ -32,7 +32,7 @@ use reviewer_core::publish::comment;
 use reviewer_core::report::dry_run;
 use reviewer_core::report::events::EventReport;
 use reviewer_core::state::record::Record;
-use reviewer_github::DryRun;
+use reviewer_github::{DryRun, PullRequest};
 pub(crate) use sessions::allowances;
 use std::ops::ControlFlow;
 
@@ -163,6 +163,20 @@ async fn review(
     unfinished: &Unfinished,
 ) -> Result<Ended, Failure> {
     let pull = pull_request::to_review(&job.github, &job.pr).await?;
+    let ended = Box::pin(with_settings(job, pull, no_key, unfinished)).await;
+    if ended.is_err() {
+        unfinished.judgements.after_failure(job).await;
+    }
+    ended
+}
+
+/// Reads the settings of the base branch, and does what they and the event allow.
+async fn with_settings(
+    job: &mut Job<'_>,
+    pull: PullRequest,
+    no_key: Option<SkipReason>,
+    unfinished: &Unfinished,
+) -> Result<Ended, Failure> {
     let unread = settings::take(job, &pull).await?;
     let obstacle = unread.map(ModelObstacle::Settings);
     let obstacle = obstacle.or(no_key.map(ModelObstacle::NoKey));

@@ -2,7 +2,7 @@
 //! places, so all of a change are taken as near. An answer to a question is yes if both clusters name the same known defect;
 //! that is the best that reviewers could answer.
 
-use super::pairs::AIMS;
+use super::fit::{Count, is_supported};
 use super::{Change, Raised, claim, folds, percent, ratio};
 use reviewer_core::panel::cluster::{group, group_by};
 use reviewer_core::panel::words::Bars;
@@ -34,20 +34,12 @@ pub fn report(changes: &[Change]) -> String {
         "of two or more",
     ];
     let mut sums: [Sums; 4] = Default::default();
-    let (mut panels, mut questions) = (0, 0);
+    let (mut count, mut questions) = (0, 0);
     for change in changes {
-        for three in triples(change) {
-            let found: Vec<&Raised> = change
-                .findings
-                .iter()
-                .filter(|of| three.contains(&of.tool.as_str()))
-                .collect();
-            let Ok(claims) = claims(&found, &three) else {
-                return "triples: the findings cannot be read\n".to_owned();
-            };
+        for (found, claims) in panels(change) {
             let grouping = group(&claims);
             let answered = grouping.merged(&answers(&grouping, &claims, &found));
-            panels += 1;
+            count += 1;
             questions += grouping.questions().len();
             let [words, after] =
                 [&grouping, &answered].map(|grouping| clusters(grouping, &claims, &found));
@@ -62,11 +54,11 @@ pub fn report(changes: &[Change]) -> String {
             }
         }
     }
-    let each = ratio(questions, panels).unwrap_or_default();
+    let each = ratio(questions, count).unwrap_or_default();
     let mut out =
-        format!("panels of three, panel-findings: {panels} panels, {each:.1} questions each\n");
+        format!("panels of three, panel-findings: {count} panels, {each:.1} questions each\n");
     for (name, sums) in names.iter().zip(&sums) {
-        out += &sums.row(name, panels);
+        out += &sums.row(name, count);
     }
     out
 }
@@ -103,6 +95,12 @@ impl Sums {
         }
     }
 
+    fn count(&self) -> Count {
+        let [merges, wrong] =
+            [self.pairs, self.wrong].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        Count { merges, wrong }
+    }
+
     fn row(&self, name: &str, panels: usize) -> String {
         let per_defect = ratio(self.right, self.found).unwrap_or_default();
         let each = ratio(self.comments, panels).unwrap_or_default();
@@ -116,6 +114,17 @@ impl Sums {
             self.mixed,
         )
     }
+}
+
+/// The findings of every three tools on a change, with the claims that they make.
+fn panels(change: &Change) -> impl Iterator<Item = (Vec<&Raised>, Vec<Claim>)> {
+    let panel = |three: [&str; 3]| {
+        let all = change.findings.iter();
+        let found: Vec<&Raised> = all.filter(|of| three.contains(&of.tool.as_str())).collect();
+        let claims = claims(&found, &three).ok()?;
+        Some((found, claims))
+    };
+    triples(change).into_iter().filter_map(panel)
 }
 
 fn triples(change: &Change) -> Vec<[&str; 3]> {
@@ -184,55 +193,60 @@ fn answers(grouping: &Grouping, claims: &[Claim], found: &[&Raised]) -> Vec<Answ
 }
 
 /// The bars to choose from, in hundredths.
-const HUNDREDTHS: std::ops::RangeInclusive<u32> = 38..=82;
+const HUNDREDTHS: std::ops::RangeInclusive<u32> = 40..=80;
 
 /// Merges by words on whole panels, where each fold of changes is judged by the lowest bar that the others support.
 pub fn validated(changes: &[Change]) -> String {
     let bars: Vec<u32> = HUNDREDTHS.step_by(4).collect();
-    // For each change and bar, the sums over its panels.
-    let sums: Vec<Vec<Sums>> = changes
+    // For each bar and change, the sums over its panels.
+    let sums: Vec<Vec<Sums>> = bars
         .iter()
-        .map(|change| bars.iter().map(|bar| merged(change, *bar)).collect())
+        .map(|bar| changes.iter().map(|change| merged(change, *bar)).collect())
         .collect();
-    let groups: Vec<usize> = (0..changes.len()).collect();
-    let folds = folds::folds(&groups);
-    let total = |at: usize, keep: &dyn Fn(usize) -> bool| {
-        let kept = sums.iter().zip(&folds).filter(|(_, fold)| keep(**fold));
-        kept.fold((0, 0), |(pairs, wrong), (of, _)| {
-            (pairs + of[at].pairs, wrong + of[at].wrong)
-        })
-    };
+    let folds = folds::folds(&(0..changes.len()).collect::<Vec<_>>());
     let mut out = "merges by words on panels of three, panel-findings\n".to_owned();
-    for (at, bar) in bars.iter().enumerate() {
-        let (pairs, wrong) = total(at, &|_| true);
+    for (bar, of) in bars.iter().zip(&sums) {
+        let all = total(of.iter());
         let _ = writeln!(
             out,
-            "  all changes, bar 0.{bar:<28}{pairs:>7} pairs, {:>7} wrong, {} more with an unknown one",
-            percent(wrong, pairs),
-            sums.iter().map(|of| of[at].mixed).sum::<usize>(),
+            "  all changes, bar 0.{bar:<28}{:>7} pairs, {:>7} wrong, {} more with an unknown one",
+            all.pairs,
+            percent(all.wrong, all.pairs),
+            all.mixed,
         );
     }
-    for aim in AIMS {
-        let (mut pairs, mut wrong, mut chosen) = (0, 0, BTreeSet::new());
-        for fold in folds.iter().copied().collect::<BTreeSet<usize>>() {
-            let supported = |at: &usize| {
-                let (pairs, wrong) = total(*at, &|of| of != fold);
-                wrong * 100 <= aim * pairs
-            };
-            let Some(at) = (0..bars.len()).find(supported) else {
-                continue;
-            };
-            let held_out = total(at, &|of| of == fold);
-            (pairs, wrong) = (pairs + held_out.0, wrong + held_out.1);
-            chosen.insert(bars[at]);
-        }
-        let _ = writeln!(
-            out,
-            "  held out, aim {aim} %, bars {chosen:?} (hundredths): {pairs} pairs, {} wrong",
-            percent(wrong, pairs)
-        );
+    let mut judged = Sums::default();
+    let mut chosen = BTreeSet::new();
+    for fold in folds.iter().copied().collect::<BTreeSet<usize>>() {
+        let supported = |(_, of): &(&u32, &Vec<Sums>)| {
+            let others = of.iter().zip(&folds).filter(|(_, of)| **of != fold);
+            let counts: Vec<Count> = others.map(|(sums, _)| sums.count()).collect();
+            is_supported(counts.iter())
+        };
+        let Some((bar, of)) = bars.iter().zip(&sums).find(supported) else {
+            continue;
+        };
+        let held_out = of.iter().zip(&folds).filter(|(_, of)| **of == fold);
+        judged = total([&judged, &total(held_out.map(|(sums, _)| sums))].into_iter());
+        chosen.insert(*bar);
     }
+    let _ = writeln!(
+        out,
+        "  held out, fitted bars {chosen:?} (hundredths): {} pairs, {} wrong",
+        judged.pairs,
+        percent(judged.wrong, judged.pairs)
+    );
     out
+}
+
+/// The merged pairs of several changes.
+fn total<'a>(sums: impl Iterator<Item = &'a Sums>) -> Sums {
+    sums.fold(Sums::default(), |all, of| Sums {
+        pairs: all.pairs + of.pairs,
+        wrong: all.wrong + of.wrong,
+        mixed: all.mixed + of.mixed,
+        ..all
+    })
 }
 
 fn merged(change: &Change, hundredths: u32) -> Sums {
@@ -241,18 +255,9 @@ fn merged(change: &Change, hundredths: u32) -> Sums {
         ..Bars::SHIPPED
     };
     let mut sums = Sums::default();
-    for three in triples(change) {
-        let found: Vec<&Raised> = change
-            .findings
-            .iter()
-            .filter(|of| three.contains(&of.tool.as_str()))
-            .collect();
-        if let Ok(claims) = claims(&found, &three) {
-            sums.add(
-                &clusters(&group_by(&claims, bars), &claims, &found),
-                change.known,
-            );
-        }
+    for (found, claims) in panels(change) {
+        let grouping = group_by(&claims, bars);
+        sums.add(&clusters(&grouping, &claims, &found), change.known);
     }
     sums
 }

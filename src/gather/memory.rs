@@ -3,8 +3,8 @@
 use crate::host::{Failure, Job};
 use reviewer_core::authority::{Action, Person, judge};
 use reviewer_core::domain::{CommentId, Login, PrKey, Score, Standing};
-use reviewer_core::event::{self, Command};
-use reviewer_core::panel::open_conversations::PeopleConversations;
+use reviewer_core::event::{self, Association, Command};
+use reviewer_core::panel::open_conversations::{PeopleConversations, Speakers};
 use reviewer_core::panel::review_state::Machines;
 use reviewer_core::state::block;
 use reviewer_core::state::rebuild::{self, Comment, Conversation, Rebuilt, ReviewBody, Sources};
@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 /// The maximum number of people with threads of their own whose access is asked for, the latest first: the reviewer
 /// does not repeat a reviewer with write access.
 const MOST_REVIEWERS: usize = 3;
-/// The same where their conversations count in a consensus.
+/// The same where their conversations count in a consensus, those of the repository first.
 const MOST_IN_CONSENSUS: usize = 20;
 
 /// The pull request to read, and the keys and accounts to trust.
@@ -107,7 +107,18 @@ impl Memory<'_> {
             own: &viewer,
             agents: self.trusted_bots,
         };
-        let people = PeopleConversations::read(&comments, &conversations, machines, author);
+        let writes = |comment: &Comment| {
+            let is_writer = |login: &Login| standing(login) == Standing::Writer;
+            comment.author.as_ref().is_some_and(is_writer)
+                && !is_only_order(&comment.body, self.mention)
+        };
+        let of_writers = comments.iter().filter(|comment| writes(comment));
+        let speakers = Speakers {
+            machines,
+            author,
+            of_writers: &of_writers.map(|comment| comment.id).collect(),
+        };
+        let people = PeopleConversations::read(&comments, &conversations, &speakers);
         Ok(Remembered {
             rebuilt,
             people,
@@ -228,6 +239,13 @@ fn people<'a>(
             opened.filter(|login| Person::new(login, author).needs_access(Action::Forestall));
         reviewers.extend(opened.filter(|login| !reviewers.contains(login)));
     }
+    if weighs_conversations {
+        // A crowd of strangers must not keep the word of somebody of the repository from being heard.
+        let inside = comments.iter();
+        let inside = inside.filter(|comment| comment.association != Association::Other);
+        let inside: HashSet<&Login> = inside.filter_map(|one| one.author.as_ref()).collect();
+        reviewers.sort_by_key(|login| !inside.contains(login));
+    }
     reviewers.truncate(if weighs_conversations {
         MOST_IN_CONSENSUS
     } else {
@@ -262,19 +280,7 @@ fn comment(
     standing: impl Fn(&Login) -> Standing,
 ) -> Comment {
     // "@bot review" in a thread is an order, and no word about the finding there.
-    let order = matches!(
-        event::command(&comment.body, mention),
-        Some(
-            Command::Review
-                | Command::ReviewFull
-                | Command::Help
-                | Command::Accept
-                | Command::Fix
-                | Command::FixStop
-                | Command::FixResume
-                | Command::Dismiss(_)
-        )
-    );
+    let order = is_order(&comment.body, mention);
     let standing = |login: &Login| {
         if order {
             Standing::Other
@@ -296,6 +302,28 @@ fn comment(
         created_at: comment.created_at,
         url: comment.html_url,
     }
+}
+
+/// True if a comment gives the reviewer an order.
+fn is_order(body: &str, mention: &str) -> bool {
+    matches!(
+        event::command(body, mention),
+        Some(
+            Command::Review
+                | Command::ReviewFull
+                | Command::Help
+                | Command::Accept
+                | Command::Fix
+                | Command::FixStop
+                | Command::FixResume
+                | Command::Dismiss(_)
+        )
+    )
+}
+
+/// True if it does nothing else.
+fn is_only_order(body: &str, mention: &str) -> bool {
+    body.trim().lines().count() == 1 && is_order(body, mention)
 }
 
 fn conversation(

@@ -96,7 +96,9 @@ pub(crate) struct Running {
 
 impl Running {
     pub async fn start(host: &Host<'_>, snapshot: &Path) -> Result<Self, Failure> {
-        let examines = host.is_panel().then_some(snapshot);
+        let examines = host
+            .is_panel()
+            .then_some((snapshot, &host.secrets.redactor));
         let of = |session: &Session| review_tools(&session.desk, host.web.as_ref(), examines);
         Self::start_with(host, snapshot, of).await
     }

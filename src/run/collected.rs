@@ -33,7 +33,7 @@ impl Collected {
                 due: due.iter().map(|entry| entry.finding.id.clone()).collect(),
                 replies: replies.into_iter().cloned().collect(),
                 entries: desk.entries().to_vec(),
-                still_said: desk.still_said().collect(),
+                still_said: desk.still_said().map(|(_, score)| score).collect(),
                 weighed: desk.weighed().to_vec(),
                 figures: Vec::new(),
             }
@@ -104,15 +104,17 @@ impl Collected {
         let (seats, desks) = (seats(host), desks(host));
         let testimonies = deliberation::testimonies(&desks);
         let concluded = deliberation::conclude(&seats, &testimonies);
-        let others = desks[1..].iter();
-        let still_said = others.filter_map(|desk| desk.with(|desk| desk.still_said().collect()));
-        let mut all = self.still_said;
-        all.extend(still_said.flat_map(|scores: Vec<Score>| scores));
+        let mut replies = self.replies;
+        for reply in concluded.reopened {
+            if replies.iter().all(|one| one.thread.id != reply.thread.id) {
+                replies.push(reply);
+            }
+        }
         Self {
             entries: concluded.entries,
             due: concluded.due,
-            replies: self.replies,
-            still_said: all,
+            replies,
+            still_said: concluded.still_said,
             weighed: self.weighed,
             figures: concluded.figures,
         }

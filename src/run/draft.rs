@@ -30,7 +30,10 @@ impl Draft {
             let (file, redactor) = (file.cloned(), redactor.clone());
             desk.watch(Watcher(Box::new(move |desk| {
                 let mut by_desk = by_desk.lock().unwrap_or_else(PoisonError::into_inner);
-                by_desk[number] = desk.entries().to_vec();
+                // A finding of an earlier review lies on every desk.
+                let own = desk.entries().iter();
+                let own = own.filter(|entry| number == 0 || !entry.carried);
+                by_desk[number] = own.cloned().collect();
                 draft.update(&by_desk.concat(), file.as_ref(), &redactor);
             })));
         }

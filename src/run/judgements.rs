@@ -6,7 +6,7 @@ use super::outcome::Outcome;
 use crate::gather::{Facts, Memory};
 use crate::host::{Failure, Job};
 use reviewer_core::config::ReviewMode;
-use reviewer_core::domain::{Login, ReviewEvent, Tally, Verdict};
+use reviewer_core::domain::{CommitSha, Login, ReviewEvent, Tally, Verdict};
 use reviewer_core::panel::analysis::Analysis;
 use reviewer_core::panel::consensus::{Consensus, Priority, Ruling};
 use reviewer_core::panel::decision::{Alone, Circumstances, Grounds};
@@ -41,8 +41,8 @@ impl Judgements {
         }
     }
 
-    /// Withdraws the approvals of other heads on a pull request that is not reviewed now: too large, a draft, or with the skip
-    /// label.
+    /// Withdraws the approvals of other heads on a pull request that is not reviewed now: too large, a draft, with the skip
+    /// label, or because the run failed.
     pub(crate) async fn leave_alone(&self, job: &Job<'_>, pull: &PullRequest) {
         if !decides(job) || pull.state != PullState::Open {
             return;
@@ -62,6 +62,15 @@ impl Judgements {
                 let why = judgement::approvals_unread(&error.to_string());
                 job.host.setup.actions.warning(&why);
             }
+        }
+    }
+
+    /// The same after a run that failed, of the head that the pull request has now.
+    pub(crate) async fn after_failure(&self, job: &Job<'_>) {
+        if decides(job)
+            && let Ok(pull) = job.github.pull_request(&job.pr).await
+        {
+            self.leave_alone(job, &pull).await;
         }
     }
 
@@ -169,14 +178,23 @@ impl Judgements {
         outcome: &mut Outcome,
     ) -> Option<ReviewEvent> {
         let head = &facts.pull.head_sha;
-        let outdated = grounds.outdated_approvals(own, diff(facts));
+        let later = later_judgement(job, facts, own).await;
+        let before = later.as_ref().map(|later| own.without(later));
+        let before = before.as_ref().unwrap_or(own);
+        // New findings are open on the later head, too.
+        let to_end = if outcome.posted.is_some() {
+            own
+        } else {
+            before
+        };
+        let outdated = grounds.outdated_approvals(to_end, diff(facts));
         self.dismiss(job, &outdated, &judgement::no_longer_approved(head))
             .await;
         let event = allowed(job, facts, check, (grounds, analysis), outcome).await;
         let unchanged = facts.last_verdict() == Some(&outcome.verdict.to_string());
         let dismissed = self.dismissed();
         let mut circumstances = Circumstances {
-            own,
+            own: before,
             diff: diff(facts),
             event,
             outdated: &outdated,
@@ -190,6 +208,7 @@ impl Judgements {
         circumstances.dismissed = &dismissed;
         let judged = match (outcome.posted, circumstances.alone()) {
             (Some(_), _) | (None, Alone::Nothing) => None,
+            _ if later.is_some() => None,
             (None, Alone::Post(event)) => Some(Judged {
                 merge_base: (event == ReviewEvent::Approve).then_some(&facts.merge_base),
                 ..Judged::new(event)
@@ -302,7 +321,10 @@ fn enter_consensus(
 ) {
     let analyzer = AnalyzerReport::new(job.pr.number, analysis, &ruling.people);
     let (verdict, raised) = (outcome.verdict, outcome.raised);
-    let report = ConsensusReport::new(ruling, verdict, raised, analyzer, posted);
+    let mut report = ConsensusReport::new(ruling, verdict, raised, analyzer, posted);
+    if let Some(why) = outcome.record.unfinished_reviewers() {
+        report.withhold(why);
+    }
     outcome.report.consensus = Some(report);
 }
 
@@ -333,6 +355,17 @@ fn grounds(facts: &Facts, outcome: &Outcome, ruling: &Ruling) -> Grounds {
     }
 }
 
+/// The head that the pull request has now, if it is another one and a run has judged it: that run knows more.
+async fn later_judgement(job: &Job<'_>, facts: &Facts, own: &OwnReviews) -> Option<CommitSha> {
+    // Most pull requests have no judgement yet, and nobody has to look.
+    let elsewhere = own.without(&facts.pull.head_sha);
+    if elsewhere == OwnReviews::default() {
+        return None;
+    }
+    let now = job.github.pull_request(&job.pr).await.ok()?.head_sha;
+    elsewhere.any_of(&now).then_some(now)
+}
+
 /// The event of the run, after a last look at what an approval depends on. The report says why a clean change is not approved.
 async fn allowed(
     job: &Job<'_>,
@@ -356,6 +389,9 @@ async fn allowed(
         (_, Some(why)) => NotApproved::Unknown(why),
         (Ok(now), _) if now.head_sha != facts.pull.head_sha => {
             NotApproved::HeadMoved(&now.head_sha)
+        }
+        (Ok(now), _) if now.base_ref != facts.pull.base_ref => {
+            NotApproved::BaseChanged(&now.base_ref)
         }
         _ if is_held_back(check, job.pr.number).await => NotApproved::HeldBack,
         _ => match &conversation {

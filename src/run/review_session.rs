@@ -143,6 +143,8 @@ async fn led(
             );
             async move {
                 let held = lead.hold(host, matter, allowances).await;
+                // Its share of the budget returns, also if it could not begin.
+                session.usage.end();
                 place.leave();
                 (session.reviewer.name.clone(), held)
             }

@@ -288,6 +288,7 @@ fn made(job: &Job<'_>, facts: &Facts, held: &Held) -> Record {
         left_out: first(left_out(&facts.change, &held.beyond)),
         unshown: Some(held.beyond.len()),
         ended: outcome::why_ended(held),
+        unfinished_reviewers: held.end.unfinished_reviewers(),
         asked: again.map(|request| request.comment.0),
         ..Record::default()
     }

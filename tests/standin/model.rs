@@ -76,6 +76,7 @@ struct Shared {
     behaviour: Mutex<Behaviour>,
     requests: Mutex<Vec<Value>>,
     headers: Mutex<Vec<HeaderMap>>,
+    latency: Mutex<Duration>,
 }
 
 /// A running scripted model. Dropped, it stops listening.
@@ -93,6 +94,7 @@ impl Model {
             behaviour: Mutex::new(Box::new(behaviour)),
             requests: Mutex::default(),
             headers: Mutex::default(),
+            latency: Mutex::default(),
         });
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         listener.set_nonblocking(true).expect("non-blocking");
@@ -130,6 +132,11 @@ impl Model {
         *self.shared.behaviour.lock().expect("no panic") = Box::new(behaviour);
     }
 
+    /// From now on every answer takes this long. Requests that come together are answered together.
+    pub fn answers_after(&self, latency: Duration) {
+        *self.shared.latency.lock().expect("no panic") = latency;
+    }
+
     /// What belongs into `model_base_url`.
     pub fn url(&self) -> &str {
         &self.url
@@ -159,7 +166,12 @@ impl Drop for Model {
 
 async fn complete(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
     shared.headers.lock().expect("no panic").push(headers);
-    match shared.answer(&body) {
+    let answer = shared.answer(&body);
+    let latency = *shared.latency.lock().expect("no panic");
+    if !latency.is_zero() {
+        tokio::time::sleep(latency).await;
+    }
+    match answer {
         Some(response) => response,
         None => std::future::pending().await,
     }

@@ -695,6 +695,117 @@ fn a_head_that_moved_while_the_model_worked_is_not_approved() {
 }
 
 #[test]
+fn a_pull_request_that_got_another_base_while_the_model_worked_is_not_approved() {
+    let world = World::shop(Script::new()).quick();
+    let head = world.github.pull(world.pull, |pull| pull.head.sha.clone());
+    world.github.commit("part", &[&head], &[]);
+    let (handle, pull) = (world.github.handle(), world.pull);
+    let script = Script::new().pass(4, move |_| {
+        handle.with(|state| {
+            let pull = state.pulls.get_mut(&pull).expect("the pull request");
+            pull.base.branch = "part".into();
+        });
+        vec![]
+    });
+    let story = Story::on(world);
+    story.becomes(script);
+    let ran = story.review();
+    assert_eq!(story.judged().0, NOTHING);
+    let why = "not approved, because the pull request is for `part` now";
+    assert!(ran.summary.contains(why), "{}", ran.summary);
+    story.world.finish();
+}
+
+#[test]
+fn a_late_run_of_an_earlier_head_leaves_the_judgement_on_a_later_one_alone() {
+    for (event, state, score) in [
+        ("request_changes", "CHANGES_REQUESTED", None),
+        ("approve", "APPROVED", None),
+        ("request_changes", "CHANGES_REQUESTED", Some(5)),
+    ] {
+        let world = World::shop(Script::new()).quick();
+        let before = world.github.pull(world.pull, |pull| pull.head.sha.clone());
+        let other = Change::write("src/other.ts", "export const one = 1;\n");
+        let head = world.github.commit("search", &[&before], &[other]);
+        let (handle, pull) = (world.github.handle(), world.pull);
+        let body = format!(
+            "Words.\n\n<!-- rmcoc:1 {{\"kind\":\"manifest\",\"head\":\"{head}\",\"event\":\"{event}\"}} -->"
+        );
+        let script = Script::new()
+            .pass(1, move |_| {
+                let found = score.into_iter();
+                found.map(|score| post(lost_page(score))).collect()
+            })
+            .pass(4, move |_| {
+                handle.push(pull, &head);
+                handle.with(|all| all.add_review(pull, "github-actions[bot]", &body, state, &head));
+                vec![]
+            });
+        let story = Story::on(world);
+        story.becomes(script);
+        story.review();
+        let dismissed = |act: &Judging| matches!(act, Dismissed(_));
+        let (acts, _) = story.judged();
+        assert!(!acts.iter().any(dismissed), "{event} {score:?}: {acts:?}");
+        assert!(!acts.contains(&Review("REQUEST_CHANGES")), "{acts:?}");
+        assert!(!acts.contains(&Review("APPROVE")), "{acts:?}");
+        story.world.finish();
+    }
+}
+
+#[test]
+fn no_green_approval_stays_where_nothing_of_the_new_head_could_be_read() {
+    let story = Story::clean();
+    story.review().ended(0, "clean");
+    story.judged();
+    let approval = story.last_review();
+    let github = &story.world.github;
+    let path = format!(
+        "/repos/{}/pulls/{}/files",
+        github.with(|state| state.repository.full_name.clone()),
+        story.world.pull
+    );
+    github.on(
+        Method::GET,
+        &path,
+        99,
+        Fault::Status(403, json!({ "message": "No." })),
+    );
+    let ran = story.push(&[Change::write("src/other.ts", "export const one = 1;\n")]);
+    assert_eq!(ran.code, Some(2), "{}", ran.log);
+    assert_eq!(story.acts(), [Dismissed(approval)]);
+    story.world.github.struck();
+    story.world.finish();
+}
+
+#[test]
+fn an_objection_counts_though_it_ends_with_an_order_to_the_reviewer() {
+    let story = Story::new(Script::new().weighs(|_| Some("P1")));
+    let order = "@review-my-code-bot review";
+    remarks(&story, "writer", &format!("This loses a page.\n\n{order}"));
+    let ran = story.review();
+    ran.ended(0, "clean");
+    assert_eq!(story.judged().0, NOTHING);
+    let stats = &consensus(&ran)["comments_analyzer"]["issues"];
+    assert_eq!(stats["p1_critical"], 1, "{stats}");
+    story.world.finish();
+}
+
+#[test]
+fn a_crowd_of_strangers_does_not_drown_the_word_of_somebody_of_the_repository() {
+    let story = Story::new(Script::new().weighs(|_| Some("P1")));
+    remarks(&story, "writer", "This loses the last page.");
+    for number in 1..=25 {
+        remarks(&story, &format!("stranger-{number}"), "Nice!");
+    }
+    let ran = story.review();
+    ran.ended(0, "clean");
+    assert_eq!(story.judged().0, NOTHING);
+    assert_eq!(consensus(&ran)["rule"], 2);
+    story.world.finish();
+}
+
+#[test]
 fn a_person_s_dismissal_of_the_reviewer_s_judgement_is_respected() {
     for (story, status) in [(Story::clean(), "clean"), (Story::scored(9), "blocking")] {
         story.review().ended(0, status);

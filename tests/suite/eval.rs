@@ -1,9 +1,16 @@
-//! Repetition and redaction, measured: the bars that they must clear on published pairs and samples, and the program
+//! Repetition, redaction and the panel's words rule, measured: the bars that they must clear on published pairs and samples, and the program
 //! that prints the figures. The data is not part of the project; OPENCODE_REVIEWER_EVAL_DATA names the folder that holds it.
 
 #[path = "../../bench/eval/mod.rs"]
 mod measures;
+#[allow(
+    dead_code,
+    reason = "`make panel` measures whole panels, too, and for longer"
+)]
+#[path = "../../bench/panel/mod.rs"]
+mod panel;
 
+use reviewer_core::panel::words::Bars;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -61,6 +68,37 @@ fn both_tiers_clear_their_bars_on_published_pairs() {
             assert!(
                 recall >= least && mistaken <= most,
                 "{name} on {on}: recall {recall:.3}, wanted {least}; false positives {mistaken:.3}, allowed {most}"
+            );
+        }
+    }
+}
+
+#[test]
+fn at_most_3_percent_of_the_merges_by_words_are_wrong_on_published_findings() {
+    let names = [panel::LABELLED, panel::FINDINGS];
+    let (labelled, findings) = match names.map(published) {
+        [Ok(labelled), Ok(findings)] => (labelled, findings),
+        [Err(reason), _] | [_, Err(reason)] => {
+            let names = names.join(", ");
+            println!("skipped: {reason}; {FOLDER} names a folder with {names}");
+            return;
+        }
+    };
+    let sets = panel::scored(&labelled, &findings).expect("the findings are well-formed");
+    let shipped = Bars::SHIPPED.same;
+    let fitted = panel::fit::shipped(&[&sets[0], &sets[1]]);
+    println!("bars: {shipped:.2} is shipped, the findings support {fitted:.2}");
+    for ((name, pairs), least) in names.into_iter().zip(&sets).zip([0.10, 0.35]) {
+        let all = panel::pairs::Merges::at(pairs, shipped);
+        let (held_out, _) = panel::pairs::held_out(pairs);
+        for (way, merges) in [("shipped bar", all), ("held out", held_out)] {
+            let wrong = merges.wrong_share().expect("merges");
+            let recall = merges.recall().expect("pairs that are the same");
+            println!("{name}, {way}: wrong {wrong:.3}, recall {recall:.3}");
+            assert!(
+                wrong <= panel::fit::AIM && recall >= least,
+                "{name}, {way}: wrong {wrong:.3}, allowed {}; recall {recall:.3}, wanted {least}",
+                panel::fit::AIM
             );
         }
     }

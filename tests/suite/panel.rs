@@ -1,11 +1,13 @@
 //! Several reviewers on one pull request: what each of them may do, and what people see of it.
 
+mod unfinished;
+
 use crate::review::{comments, finding, layer_bypassed, lost_page, post};
-use crate::standin::github::events;
+use crate::standin::github::{Change, events};
 use crate::standin::model::panel::{listed, of_behaviours, panel, reviewer, verdict};
 use crate::standin::model::{Answer, Call, Model, Request, Script};
 use crate::standin::shop;
-use crate::standin::world::{KEY, Ran, World};
+use crate::standin::world::{KEY, Ran, Workflow, World};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -111,7 +113,7 @@ fn a_refutation_without_a_quote_of_the_code_counts_for_nothing() {
     let body = body_with(&said, "The last page is lost.");
     assert!(!body.contains("Contested"), "{body}");
     assert!(body.contains("Verified by security."), "{body}");
-    let refused = "The quote is not in that file.";
+    let refused = "The quote is not code of that file.";
     let seen = world
         .model
         .requests()
@@ -444,5 +446,47 @@ fn a_person_s_open_conversation_counts_in_the_consensus_of_a_panel() {
     let line = "**Consensus: needs major work** (rule 1: 1 finding of P0 stands, from an open conversation of people).";
     assert!(ran.summary.contains(line), "{}", ran.summary);
     world.github.expect_check_run();
+    world.finish();
+}
+
+/// The run after a push with these changes.
+fn pushed(world: &World, changes: &[Change]) -> Workflow {
+    let github = &world.github;
+    let before = github.with(|state| state.pulls[&world.pull].head.sha.clone());
+    let head = github.commit("search", &[&before], changes);
+    github.push(world.pull, &head);
+    let payload = events::synchronize_event(github, world.pull, &before);
+    world.workflow("pull_request", payload)
+}
+
+#[test]
+fn a_problem_that_is_back_is_reopened_whichever_reviewer_sees_it() {
+    let finds = || Script::new().pass(1, |_| vec![post(lost_page(8))]);
+    let world = World::shop(finds());
+    let opened = world.opened().quick();
+    world.run(&opened).ended(0, "findings");
+    world.github.take_writes();
+    let root = world.github.comments()[0].id;
+    let resolves = Script::new().threads(move |_| {
+        let fixed = json!({ "file": "src/page.ts" });
+        let arguments =
+            json!({ "thread_id": root.to_string(), "reason": "It is fixed.", "fixed_by": fixed });
+        vec![Call::new("github_resolve_thread", arguments)]
+    });
+    world.model.becomes(resolves.into_behaviour());
+    let fixed = pushed(&world, &[shop::fixed()]).quick();
+    world.run(&fixed).ended(0, "clean");
+    world.github.take_writes();
+    world.model.becomes(panel(vec![Script::new(), finds()]));
+    let back = [Change::write("src/page.ts", shop::head_of("src/page.ts"))];
+    let mut workflow = pushed(&world, &back);
+    workflow.inputs.insert("reviewers".into(), "2".into());
+    world.run(&workflow).ended(0, "findings");
+    let threads = world.github.threads();
+    assert!(!threads[0].is_resolved, "{threads:#?}");
+    let comments = world.github.comments();
+    let last = &comments.last().expect("a reply").body;
+    assert!(last.starts_with("The problem is back."), "{last}");
+    world.github.take_writes();
     world.finish();
 }

@@ -33,7 +33,7 @@ fn check(world: &World) -> Option<CheckRun> {
 }
 
 /// The conclusion and the title of the newest check on the head.
-fn concluded(world: &World) -> (String, String) {
+pub fn concluded(world: &World) -> (String, String) {
     let check = check(world).expect("a check on the head");
     let text = Option::unwrap_or_default;
     (text(check.conclusion), text(check.title))

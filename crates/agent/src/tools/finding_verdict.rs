@@ -6,6 +6,7 @@ use super::tool::{Answer, Redaction, Tool, not_begun};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use reviewer_core::review::desk::{GivenVerdict, Quote, SharedDesk, is_quotable};
+use reviewer_text::redact::Redactor;
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -21,6 +22,8 @@ const MOST_BYTES: u64 = 8 << 20;
 pub(crate) struct Examiner {
     pub(super) desk: SharedDesk,
     pub(super) snapshot: Arc<Path>,
+    /// A quote is looked up as it stands in the code, and people read it.
+    pub(super) redactor: Arc<Redactor>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -66,7 +69,7 @@ fn call(examiner: Examiner, given: JsonObject) -> BoxFuture<'static, Answer> {
             Verdict::Unsure => GivenVerdict::Unsure,
         };
         let quote = match (given.file, given.quote) {
-            (Some(file), Some(quote)) => look_up(&examiner.snapshot, &file, quote).await,
+            (Some(file), Some(quote)) => look_up(&examiner, &file, &quote).await,
             _ => Quote::None,
         };
         let judged = examiner
@@ -77,9 +80,9 @@ fn call(examiner: Examiner, given: JsonObject) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-/// Looks for the quote in a file of the snapshot, however it is spaced.
-async fn look_up(snapshot: &Path, file: &str, quote: String) -> Quote {
-    let Some(path) = inside(snapshot, file) else {
+/// Looks for the quote in a file of the snapshot, however it is spaced. What is found is without secrets.
+async fn look_up(examiner: &Examiner, file: &str, quote: &str) -> Quote {
+    let Some(path) = inside(&examiner.snapshot, file) else {
         return Quote::NotFound;
     };
     match tokio::fs::metadata(&path).await {
@@ -90,8 +93,8 @@ async fn look_up(snapshot: &Path, file: &str, quote: String) -> Quote {
         return Quote::NotFound;
     };
     let text = squeezed(&String::from_utf8_lossy(&bytes));
-    if is_quotable(file, &quote) && text.contains(&squeezed(&quote)) {
-        Quote::Found(quote.trim().to_owned())
+    if is_quotable(file, quote) && text.contains(&squeezed(quote)) {
+        Quote::Found(examiner.redactor.clean(quote.trim()).into_owned())
     } else {
         Quote::NotFound
     }
@@ -119,6 +122,27 @@ fn squeezed(text: &str) -> String {
 )]
 mod tests {
     use super::*;
+    use secrecy::SecretString;
+
+    fn examiner(snapshot: &Path, secrets: &[SecretString]) -> Examiner {
+        Examiner {
+            desk: SharedDesk::default(),
+            snapshot: snapshot.into(),
+            redactor: Arc::new(Redactor::new(secrets)),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_quote_is_looked_up_as_it_stands_and_told_without_secrets() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = "sk-standin-0123456789abcdef0123456789abcdef";
+        let line = format!("if (key === \"{key}\") {{");
+        std::fs::write(folder.path().join("page.ts"), &line).unwrap();
+        let examiner = examiner(folder.path(), &[key.into()]);
+        let quote = look_up(&examiner, "page.ts", &line).await;
+        let told = "if (key === \"[redacted: secret of this run]\") {";
+        assert_eq!(quote, Quote::Found(told.into()));
+    }
 
     #[tokio::test]
     async fn a_quote_counts_only_if_it_is_code_of_the_snapshot() {
@@ -128,8 +152,9 @@ mod tests {
         let code = "// size is never zero, trust me\nif (size === 0) {\n  return 0;\n}\n";
         std::fs::write(root.join("src/page.ts"), code).unwrap();
         std::fs::write(folder.path().join("outside.ts"), code).unwrap();
+        let examiner = examiner(&root, &[]);
         let found = async |file: &str, quote: &str| {
-            let quote = look_up(&root, file, quote.to_owned()).await;
+            let quote = look_up(&examiner, file, quote).await;
             matches!(quote, Quote::Found(_))
         };
         assert!(found("src/page.ts", "if (size === 0) {").await);
@@ -141,5 +166,10 @@ mod tests {
         assert!(!found("src/page.ts", "// size is never zero, trust me").await);
         assert!(!found("../outside.ts", "if (size === 0) {").await);
         assert!(!found("src/none.ts", "if (size === 0) {").await);
+        // Prose says what somebody wishes, and a diff has lines that are gone.
+        for file in ["README.md", "src/page.ts.diff"] {
+            std::fs::write(root.join(file), "if (size === 0) {\n").unwrap();
+            assert!(!found(file, "if (size === 0) {").await, "{file}");
+        }
     }
 }

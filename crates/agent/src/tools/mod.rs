@@ -26,6 +26,7 @@ use crate::opencode::{SessionName, ToolName};
 use finding_verdict::Examiner;
 use reviewer_core::domain::ThreadId;
 use reviewer_core::review::desk::SharedDesk;
+use reviewer_text::redact::Redactor;
 use reviewer_web::Web;
 use rmcp::model::JsonObject;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -103,13 +104,14 @@ fn all_but(tool: &Tool<SharedDesk>, session: SessionName, with_web: bool) -> Vec
 pub fn review_tools(
     desk: &SharedDesk,
     web: Option<&Arc<Web>>,
-    examines: Option<&Path>,
+    examines: Option<(&Path, &Arc<Redactor>)>,
 ) -> Vec<BoundTool> {
     let mut tools = tool::bind(REVIEW_TOOLS, desk);
-    if let Some(snapshot) = examines {
+    if let Some((snapshot, redactor)) = examines {
         let quotes = Examiner {
             desk: desk.clone(),
             snapshot: snapshot.into(),
+            redactor: Arc::clone(redactor),
         };
         tools.extend(tool::bind(VERDICT_TOOLS, &quotes));
         tools.extend(tool::bind(PAIR_TOOLS, desk));
@@ -223,7 +225,8 @@ mod tests {
 
     #[test]
     fn what_is_bound_is_what_is_named() {
-        for examines in [None, Some(Path::new("/snapshot"))] {
+        let redactor = Arc::new(Redactor::new(&[]));
+        for examines in [None, Some((Path::new("/snapshot"), &redactor))] {
             let bound = review_tools(&SharedDesk::default(), None, examines);
             let bound: Vec<ToolName> = bound.iter().map(|tool| tool.name).collect();
             assert_eq!(bound, review_names(false, examines.is_some()));

@@ -95,6 +95,28 @@ impl Grouping {
         Self::of(groups.into_values())
     }
 
+    /// Adds the claims that were made since. Each joins what it is surely the same as, else it is a cluster of its own; two
+    /// clusters that were there are never joined by it.
+    #[must_use]
+    pub fn with(&self, claims: &[Claim]) -> Self {
+        let is_known = |id: &ClaimId| self.clusters.iter().any(|one| one.contains(id));
+        if claims.iter().all(|claim| is_known(&claim.id)) {
+            return self.clone();
+        }
+        let mut claims: Vec<&Claim> = claims.iter().collect();
+        claims.sort_by_key(|claim| claim.id);
+        let is_new: Vec<bool> = claims.iter().map(|claim| !is_known(&claim.id)).collect();
+        let place = |id: &ClaimId| claims.binary_search_by_key(id, |claim| claim.id).ok();
+        let known = self.clusters.iter();
+        let known = known.map(|cluster| cluster.iter().filter_map(place).collect());
+        let new = (0..claims.len()).filter(|at| is_new[*at]);
+        let begin: Vec<Vec<usize>> = known.chain(new.map(|at| vec![at])).collect();
+        let links = Links::new(&claims, Bars::SHIPPED);
+        let may_grow = |cluster: &[usize]| cluster.iter().all(|at| is_new[*at]);
+        let clusters = links.joined(begin, may_grow).into_iter();
+        Self::of(clusters.map(|cluster| cluster.iter().map(|at| claims[*at].id).collect()))
+    }
+
     fn may_merge(&self, ours: &[usize], theirs: &[usize], same: &BTreeMap<Pair, bool>) -> bool {
         let seats = |group: &[usize]| -> BTreeSet<usize> {
             let claims = group.iter().flat_map(|at| &self.clusters[*at]);
@@ -188,12 +210,13 @@ impl Links {
         let words: Vec<String> = claims.iter().map(|claim| claim.text()).collect();
         let seats = claims.iter().map(|claim| claim.id.seat);
         let texts = Texts::new(seats.zip(words.iter().map(String::as_str)));
+        let same_file = |a: usize, b: usize| claims[a].finding.file == claims[b].finding.file;
+        let near = |a, b| same_file(a, b) && is_near(&claims[a].finding, &claims[b].finding);
         let link = |a: usize, b: usize| {
-            let (one, other) = (claims[a], claims[b]);
-            let apart = one.id.seat == other.id.seat || one.finding.file != other.finding.file;
-            (!apart).then(|| Link {
-                certainty: texts.certainty(a, b),
-                near: is_near(&one.finding, &other.finding),
+            let possible = claims[a].id.seat != claims[b].id.seat && same_file(a, b);
+            possible.then(|| Link {
+                certainty: texts.certainty(a, b, near),
+                near: near(a, b),
             })
         };
         // The half below the diagonal.
@@ -226,11 +249,24 @@ impl Links {
         Some(linkage)
     }
 
-    /// Joins the two clusters that are surest to be the same, until none are.
     fn clusters(&self) -> Vec<Vec<usize>> {
-        let mut clusters: Vec<Vec<usize>> = (0..self.rows.len()).map(|at| vec![at]).collect();
+        let single = (0..self.rows.len()).map(|at| vec![at]);
+        self.joined(single.collect(), |_| true)
+    }
+
+    /// Joins the two clusters that are surest to be the same, until none are. One of both has to be one that may grow.
+    fn joined(
+        &self,
+        mut clusters: Vec<Vec<usize>>,
+        may_grow: impl Fn(&[usize]) -> bool,
+    ) -> Vec<Vec<usize>> {
+        clusters.retain(|cluster| !cluster.is_empty());
         let sure = |clusters: &[Vec<usize>], a: usize, b: usize| {
-            let linkage = self.between(&clusters[a], &clusters[b])?;
+            let (one, other) = (&clusters[a], &clusters[b]);
+            let linkage = self.between(one, other)?;
+            if !may_grow(one) && !may_grow(other) {
+                return None;
+            }
             linkage
                 .is_same(self.bars)
                 .then_some((linkage.certainty, a.min(b), a.max(b)))

@@ -1,12 +1,12 @@
 //! The unresolved conversations of people on lines of the change, with their words and places: the material of the comments
 //! analyzer. Conversations that the reviewer, a bot or an agent began are none.
 
-use super::review_state::Machines;
+use super::review_state::{Machines, is_marked};
 use crate::authority::{Action, Person, judge};
-use crate::domain::{CommentId, Login, Standing};
+use crate::domain::{CommentId, Login};
 use crate::state::rebuild::{Comment, Conversation};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// An unresolved conversation that a person began.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,13 +64,12 @@ pub struct PeopleConversations {
 
 impl PeopleConversations {
     /// Reads the review comments and what GitHub says about their conversations. A conversation that GitHub says nothing about
-    /// counts as open. `author`: of the pull request.
+    /// counts as open.
     #[must_use]
     pub fn read(
         comments: &[Comment],
         conversations: &[Conversation],
-        machines: Machines<'_>,
-        author: Option<&Login>,
+        speakers: &Speakers<'_>,
     ) -> Self {
         let mut threads: BTreeMap<CommentId, Vec<&Comment>> = BTreeMap::new();
         for comment in comments {
@@ -80,26 +79,26 @@ impl PeopleConversations {
         let mut read = Self::default();
         for (root, mut thread) in threads {
             thread.sort_by_key(|comment| comment.id);
-            let Some(first) = thread.iter().find(|comment| comment.id == root) else {
+            let Some(first) = beginning(root, &thread, speakers) else {
                 continue;
             };
-            if words(first, machines, author).is_none() {
-                continue;
-            }
-            let conversation = conversations.iter().find(|one| one.root == root);
+            let is_it = |one: &&Conversation| {
+                one.root == root || thread.iter().any(|comment| comment.id == one.root)
+            };
+            let conversation = conversations.iter().find(is_it);
             if conversation.is_some_and(|one| one.is_resolved) {
                 read.resolved += 1;
                 continue;
             }
             read.open.push(OpenConversation {
-                root,
+                root: first.id,
                 file: first.path.clone(),
                 line: first.line.or(first.original_line),
                 outdated: conversation.is_some_and(|one| one.is_outdated),
                 url: first.url.clone(),
                 words: thread
                     .iter()
-                    .filter_map(|comment| words(comment, machines, author))
+                    .filter_map(|comment| speakers.words(comment))
                     .collect(),
             });
         }
@@ -107,28 +106,54 @@ impl PeopleConversations {
     }
 }
 
-/// The comment's words, if a person wrote it.
-fn words(
-    comment: &Comment,
-    machines: Machines<'_>,
-    of_pull_request: Option<&Login>,
-) -> Option<Words> {
-    let author = comment.author.as_ref()?;
-    machines
-        .wrote_none_of(author, &comment.body)
-        .then(|| Words {
-            person: Person::new(author, of_pull_request)
-                .with_access(comment.standing == Standing::Writer),
+/// The comment that stands for a conversation of people: the first one. Where it was deleted, or its account was, nobody knows
+/// who began the conversation, and the first comment of a person stands for it: whoever began it cannot take the words of
+/// others out of the consensus. A conversation with a word of the reviewer was the reviewer's.
+fn beginning<'c>(
+    root: CommentId,
+    thread: &[&'c Comment],
+    speakers: &Speakers<'_>,
+) -> Option<&'c Comment> {
+    let by_person = |comment: &&Comment| speakers.words(comment).is_some();
+    let mut all = thread.iter().copied();
+    match all.clone().find(|comment| comment.id == root) {
+        Some(first) if first.author.is_some() => Some(first).filter(by_person),
+        Some(first) if is_marked(&first.body) => None,
+        _ if all.any(|one| one.author.as_ref() == Some(speakers.machines.own)) => None,
+        _ => thread.iter().copied().find(by_person),
+    }
+}
+
+/// Those who take part in conversations.
+#[derive(Debug, Clone, Copy)]
+pub struct Speakers<'a> {
+    pub machines: Machines<'a>,
+    /// The author of the pull request.
+    pub author: Option<&'a Login>,
+    /// The comments with the weight of somebody with write access. Their standing does not tell: an order to the reviewer
+    /// says nothing about the reviewer's findings, and the words beside it still ask for something.
+    pub of_writers: &'a HashSet<CommentId>,
+}
+
+impl Speakers<'_> {
+    /// The comment's words, if a person wrote it.
+    fn words(&self, comment: &Comment) -> Option<Words> {
+        let author = comment.author.as_ref()?;
+        let by_person = self.machines.wrote_none_of(author, &comment.body);
+        by_person.then(|| Words {
+            person: Person::new(author, self.author)
+                .with_access(self.of_writers.contains(&comment.id)),
             author: author.clone(),
             body: comment.body.clone(),
             created_at: comment.created_at.clone(),
         })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Side;
+    use crate::domain::{Side, Standing};
 
     fn comment(id: u64, root: Option<u64>, author: &str, body: &str) -> Comment {
         Comment {
@@ -167,7 +192,15 @@ mod tests {
             own: &own,
             agents: &agents,
         };
-        PeopleConversations::read(comments, conversations, machines, Some(&Login::new("dev")))
+        let of_writers = comments.iter();
+        let of_writers = of_writers.filter(|comment| comment.standing == Standing::Writer);
+        let of_writers = of_writers.map(|comment| comment.id).collect();
+        let speakers = Speakers {
+            machines,
+            author: Some(&Login::new("dev")),
+            of_writers: &of_writers,
+        };
+        PeopleConversations::read(comments, conversations, &speakers)
     }
 
     #[test]
@@ -212,10 +245,36 @@ mod tests {
             comment(4, None, "agent", "Look here."),
             comment(5, None, "ann", block),
             comment(6, None, "ann", "<!-- pr-review-loop-marker -->\nReport."),
-            comment(8, Some(7), "ann", "The first comment is gone."),
+            comment(8, Some(7), "reviewer[bot]", "The first comment is gone."),
+            comment(9, Some(7), "ann", "It was the reviewer's."),
         ];
         let read = read(&comments, &[conversation(1, true)]);
         assert_eq!((read.open.as_slice(), read.resolved), (&[][..], 1));
+    }
+
+    #[test]
+    fn whoever_began_a_conversation_cannot_take_it_away_from_those_who_replied() {
+        let reply = comment(2, Some(1), "ann", "This leaks a key.");
+        let nobody = Comment {
+            author: None,
+            ..comment(1, None, "dev", "I am not sure here.")
+        };
+        for comments in [vec![reply.clone()], vec![nobody.clone(), reply.clone()]] {
+            let roots = |read: PeopleConversations| -> Vec<u64> {
+                read.open.iter().map(|one| one.root.0).collect()
+            };
+            assert_eq!(roots(read(&comments, &[])), [2]);
+            // GitHub names the first comment that is left.
+            for root in [1, 2] {
+                let resolved = read(&comments, &[conversation(root, true)]);
+                assert_eq!((resolved.resolved, roots(resolved)), (1, vec![]));
+            }
+        }
+        let marked = Comment {
+            body: "<!-- pr-review-loop-marker -->\nReport.".into(),
+            ..nobody
+        };
+        assert_eq!(read(&[marked, reply], &[]).open, []);
     }
 
     #[test]

@@ -58,6 +58,19 @@ impl OwnReviews {
         Self(ours.collect())
     }
 
+    /// True if one of them is about this head.
+    #[must_use]
+    pub fn any_of(&self, head: &CommitSha) -> bool {
+        self.0.iter().any(|one| one.head == head.as_str())
+    }
+
+    /// Those that are not about this head.
+    #[must_use]
+    pub fn without(&self, head: &CommitSha) -> Self {
+        let others = self.0.iter().filter(|one| one.head != head.as_str());
+        Self(others.cloned().collect())
+    }
+
     /// The approvals that count on GitHub.
     pub fn approvals(&self) -> impl Iterator<Item = &OwnReview> {
         self.0
@@ -157,6 +170,20 @@ mod tests {
         ]);
         assert_eq!(ids(own.approvals()), [2, 4]);
         assert_eq!(ids(own.stale_approvals(on(&b))), [2]);
+    }
+
+    #[test]
+    fn the_judgements_of_a_later_run_can_be_left_out() {
+        let (a, b) = (head('a'), head('b'));
+        let (old, new) = (body("request_changes", &a), body("approve", &b));
+        let own = read(&[
+            ("bot[bot]", "CHANGES_REQUESTED", &old),
+            ("bot[bot]", "APPROVED", &new),
+        ]);
+        assert!(own.any_of(&b) && !own.any_of(&head('c')));
+        let before = own.without(&b);
+        assert_eq!(ids(before.approvals()), [0; 0]);
+        assert_eq!(ids(before.requests()), [1]);
     }
 
     #[test]

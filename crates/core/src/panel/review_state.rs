@@ -60,7 +60,7 @@ impl Machines<'_> {
 }
 
 /// True if a text carries the reviewer's block, or the mark of a review loop.
-fn is_marked(body: &str) -> bool {
+pub(super) fn is_marked(body: &str) -> bool {
     body.contains(LOOP_MARKER) || block::parse(body) != Block::default()
 }
 

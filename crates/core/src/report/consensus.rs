@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 /// The common judgement on the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ConsensusReport {
-    /// Null where the review is not complete.
+    /// Null where the review is not complete, or a reviewer did not finish.
     #[schemars(extend("enum" = ["approve", "request_changes", "needs_major_work", null]))]
     pub conclusion: Option<&'static str>,
     /// The same, for the rounds of fixing; decided whether the review is complete or not.
@@ -109,6 +109,14 @@ impl ConsensusReport {
         }
     }
 
+    /// Takes the conclusion back, because not all declared reviewers finished. A person can accept the gap, but nobody's word makes a
+    /// consensus of fewer reviewers.
+    pub fn withhold(&mut self, why: String) {
+        self.conclusion = None;
+        self.rule = None;
+        self.because = why;
+    }
+
     /// The consensus and its numbers, for a page.
     pub(super) fn markdown(&self, out: &mut String) {
         let words = self.conclusion.map(|name| name.replace('_', " "));
@@ -146,14 +154,17 @@ mod tests {
     use crate::panel::consensus::Priority;
     use crate::panel::review_state::ReviewState;
 
-    fn page(verdict: Verdict) -> String {
+    fn report(verdict: Verdict) -> ConsensusReport {
         let scores = [9, 7, 7, 3].into_iter().filter_map(Score::new);
         let raised = [9, 7, 7, 6, 3].into_iter().filter_map(Score::new).collect();
         let standing = scores.map(Priority::from);
         let ruling = Ruling::decide(standing, [], ReviewState::default());
         let event = Some(ReviewEvent::RequestChanges);
         let analyzer = AnalyzerReport::new(1, &Analysis::default(), &ruling.people);
-        let report = ConsensusReport::new(&ruling, verdict, raised, analyzer, event);
+        ConsensusReport::new(&ruling, verdict, raised, analyzer, event)
+    }
+
+    fn page(report: &ConsensusReport) -> String {
         let mut out = String::new();
         report.markdown(&mut out);
         out
@@ -162,7 +173,7 @@ mod tests {
     #[test]
     fn the_consensus_as_people_read_it() {
         assert_eq!(
-            page(Verdict::Blocking),
+            page(&report(Verdict::Blocking)),
             "**Consensus: needs major work** (rule 1: 1 finding of P0 stands).\n\n\
              | Findings | P0 | P1 | P2 | P3 |\n\
              | --- | ---: | ---: | ---: | ---: |\n\
@@ -170,8 +181,19 @@ mod tests {
              | raised in this run | 1 | 2 | 1 | 1 |\n\n"
         );
         assert!(
-            page(Verdict::Incomplete)
+            page(&report(Verdict::Incomplete))
                 .starts_with("**Consensus: none**, because the review is incomplete.\n"),
+        );
+    }
+
+    #[test]
+    fn a_consensus_that_is_withheld_has_no_conclusion() {
+        let mut report = report(Verdict::Findings);
+        report.withhold("reviewer security did not finish".into());
+        assert_eq!((report.conclusion, report.rule), (None, None));
+        assert!(
+            page(&report)
+                .starts_with("**Consensus: none**, because reviewer security did not finish.\n"),
         );
     }
 }

@@ -530,6 +530,7 @@ pub(super) mod tests {
             notes: vec![],
             review_url: None,
             consensus: None,
+            events: Vec::new(),
             reviewers: Vec::new(),
             green: Some("fix the 🔴 finding and push.".into()),
             blocking_from: Score::new(9),

@@ -1,11 +1,14 @@
 //! From the desks of several reviewers to one result: the questions of the cross-examination, and the findings that stand
 //! after the votes. Pure; the rules themselves are in `panel`.
 
-use super::desk::{Desk, Docket, Entry, Fate, SharedDesk, ToCompare, ToVerify};
-use crate::domain::{Argued, Contest, FindingId, Support};
+use super::desk::{
+    Desk, Docket, Effect, Entry, Fate, SharedDesk, StagedReply, ToCompare, ToVerify,
+};
+use crate::domain::{Argued, Contest, Finding, FindingId, Score, Support};
 use crate::panel::cluster::{self, Pair};
 use crate::panel::examination;
 use crate::panel::ledger::{self, Figures};
+use crate::panel::seats::Voices;
 use crate::panel::votes::{self, Argument, Outcome, Withdrawal};
 use crate::panel::{Answer, Claim, ClaimId, ClusterNumber, Grouping, Joined, Seat, Verdict, Vote};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +22,10 @@ pub struct Conclusion {
     pub due: BTreeSet<FindingId>,
     pub joined: Vec<Joined>,
     pub figures: Vec<Figures>,
+    /// The replies that reopen a thread, whoever found that the problem is back; one for each thread.
+    pub reopened: Vec<StagedReply>,
+    /// The scores of findings that are open, and that only the text of an earlier review says.
+    pub still_said: Vec<Score>,
 }
 
 /// Everything that one reviewer has said, as far as the others are concerned with it.
@@ -31,13 +38,20 @@ pub struct Testimony {
     blocking: BTreeSet<u32>,
     /// The numbers of those that the reviewer withdrew while the others judged them.
     withdrawn: BTreeSet<u32>,
+    /// The findings by their numbers, as they were when the others began to judge them; `None` where it did not come to that.
+    judged: Option<BTreeMap<u32, Finding>>,
     verdicts: Vec<(ClaimId, Verdict)>,
     compared: Vec<((ClaimId, ClaimId), bool)>,
+    reopened: Vec<StagedReply>,
+    still_said: BTreeMap<FindingId, Score>,
 }
 
 impl Testimony {
     fn of(desk: &Desk) -> Self {
-        let (publishable, _) = desk.publishable();
+        let (publishable, replies) = desk.publishable();
+        let reopened = replies.into_iter();
+        let reopened = reopened.filter(|reply| reply.effect == Effect::Reopen);
+        let still_said = desk.still_said();
         let blocks = |entry: &&Entry| desk.weights().blocks(entry.finding.assessment.score);
         let verdicts = desk.verdicts();
         Self {
@@ -59,6 +73,9 @@ impl Testimony {
                 .map(|(id, verdict)| (id, verdict.clone()))
                 .collect(),
             compared: desk.compared().collect(),
+            judged: desk.own_as_judged().cloned(),
+            reopened: reopened.cloned().collect(),
+            still_said: still_said.map(|(id, score)| (id.clone(), score)).collect(),
         }
     }
 }
@@ -117,12 +134,14 @@ pub fn dockets(seats: &[Seat], testimonies: &[Testimony], absent: &BTreeSet<usiz
 #[must_use]
 pub fn conclude(seats: &[Seat], testimonies: &[Testimony]) -> Conclusion {
     let claims = claims(testimonies);
-    let grouping = cluster::group(&claims);
+    // By the words that the reviewers were asked about: the last pass words the findings anew.
+    let grouping = cluster::group(&as_judged(testimonies, &claims));
     let grouping = grouping.merged(&answers(testimonies, &grouping));
+    let grouping = grouping.with(&claims);
     let votes = votes(testimonies);
     let joined = votes::join(seats, &claims, &grouping, &votes);
     let figures = ledger::figures(seats, &joined, &votes);
-    let (mut entries, numbers) = numbered(testimonies);
+    let (mut entries, numbers) = numbered(seats, testimonies);
     let carried = entries.iter().filter(|entry| entry.carried);
     let mut due: BTreeSet<FindingId> = carried.map(|entry| entry.finding.id.clone()).collect();
     for one in &joined {
@@ -155,7 +174,25 @@ pub fn conclude(seats: &[Seat], testimonies: &[Testimony]) -> Conclusion {
         due,
         joined,
         figures,
+        reopened: reopened(testimonies),
+        still_said: still_said(testimonies),
     }
+}
+
+fn reopened(testimonies: &[Testimony]) -> Vec<StagedReply> {
+    let mut reopened: Vec<StagedReply> = Vec::new();
+    for reply in testimonies.iter().flat_map(|said| &said.reopened) {
+        if reopened.iter().all(|one| one.thread.id != reply.thread.id) {
+            reopened.push(reply.clone());
+        }
+    }
+    reopened
+}
+
+fn still_said(testimonies: &[Testimony]) -> Vec<Score> {
+    let by_id = testimonies.iter().flat_map(|said| &said.still_said);
+    let by_id: BTreeMap<&FindingId, &Score> = by_id.collect();
+    by_id.into_values().copied().collect()
 }
 
 fn number_of(index: usize) -> u32 {
@@ -163,14 +200,18 @@ fn number_of(index: usize) -> u32 {
 }
 
 /// The entries of all desks with numbers of their own, and the place of each claim among them.
-fn numbered(testimonies: &[Testimony]) -> (Vec<Entry>, BTreeMap<ClaimId, usize>) {
+fn numbered(seats: &[Seat], testimonies: &[Testimony]) -> (Vec<Entry>, BTreeMap<ClaimId, usize>) {
     let (mut entries, mut places) = (Vec::<Entry>::new(), BTreeMap::new());
     for (seat, said) in testimonies.iter().enumerate() {
-        // A finding of an earlier review lies on every desk; that of the first one counts.
+        // A finding of an earlier review lies on every desk.
         let own = |entry: &&Entry| seat == 0 || !entry.carried;
         for entry in said.entries.iter().filter(own) {
             places.insert(claim_id(seat, entry), entries.len());
-            entries.push(entry.clone());
+            entries.push(if entry.carried {
+                carried(seats, testimonies, entry)
+            } else {
+                entry.clone()
+            });
         }
     }
     for (claim, place) in &places {
@@ -183,6 +224,28 @@ fn numbered(testimonies: &[Testimony]) -> (Vec<Entry>, BTreeMap<ClaimId, usize>)
         entry.id = number_of(*place);
     }
     (entries, places)
+}
+
+/// A finding of an earlier review, as the desks leave it. That of the first one counts, with the words of whoever scored it
+/// highest; what blocks is withdrawn by two voices.
+fn carried(seats: &[Seat], testimonies: &[Testimony], first: &Entry) -> Entry {
+    let (mut entry, mut blocks, mut against) = (first.clone(), false, Vec::new());
+    for (seat, said) in testimonies.iter().enumerate() {
+        let same = |one: &&Entry| one.carried && one.finding.id == first.finding.id;
+        let Some(one) = said.entries.iter().find(same) else {
+            continue;
+        };
+        blocks |= said.blocking.contains(&one.id);
+        if !one.is_live() {
+            against.push(seat);
+        } else if one.finding.assessment.score > entry.finding.assessment.score {
+            entry.finding = one.finding.clone();
+        }
+    }
+    if blocks && Voices::new(seats).of_all(against).len() < 2 {
+        entry.fate = Fate::Staged;
+    }
+    entry
 }
 
 fn claim_id(seat: usize, entry: &Entry) -> ClaimId {
@@ -207,6 +270,27 @@ fn claims(testimonies: &[Testimony]) -> Vec<Claim> {
             })
         });
         claims.collect::<Vec<_>>()
+    };
+    testimonies.iter().enumerate().flat_map(of_seat).collect()
+}
+
+/// The claims as the reviewers judged them. Of a reviewer that did not take part in it, they are as it left them.
+fn as_judged(testimonies: &[Testimony], claims: &[Claim]) -> Vec<Claim> {
+    let of_seat = |(seat, said): (usize, &Testimony)| -> Vec<Claim> {
+        let Some(judged) = &said.judged else {
+            let own = claims.iter().filter(|claim| claim.id.seat == seat);
+            return own.cloned().collect();
+        };
+        let claims = judged.iter().map(|(number, finding)| Claim {
+            id: ClaimId {
+                seat,
+                number: *number,
+            },
+            finding: finding.clone(),
+            withdrawn: said.withdrawn.contains(number),
+            blocks: said.blocking.contains(number),
+        });
+        claims.collect()
     };
     testimonies.iter().enumerate().flat_map(of_seat).collect()
 }
@@ -291,188 +375,4 @@ fn reason(seats: &[Seat], why: Withdrawal, objections: &[Argument]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::fixture;
-    use crate::review::policy::Reason;
-
-    fn seats(count: usize) -> Vec<Seat> {
-        let names = ["general", "quality", "security"].into_iter();
-        let seat = |name: &str| Seat {
-            name: name.into(),
-            model: "standin/one".into(),
-        };
-        names.take(count).map(seat).collect()
-    }
-
-    fn entry(id: u32, reviewer: &str, line: u32, sentence: &str, score: u8) -> Entry {
-        let mut finding = fixture::finding();
-        finding.id = format!("{reviewer}-{id}").parse().unwrap();
-        finding.reviewer = reviewer.into();
-        finding.anchor = crate::domain::Anchor::Line {
-            side: crate::domain::Side::Right,
-            start: None,
-            line,
-        };
-        finding.anchor_hash = format!("hash-{line}");
-        finding.assessment.finding = sentence.into();
-        finding.body = sentence.into();
-        finding.assessment.score = crate::domain::Score::new(score.into()).unwrap();
-        Entry {
-            id,
-            given: finding.assessment.score,
-            finding,
-            fate: Fate::Staged,
-            carried: false,
-            worded: false,
-        }
-    }
-
-    fn said(entries: Vec<Entry>) -> Testimony {
-        let ids = |entries: &[Entry], keep: fn(&Entry) -> bool| {
-            let kept = entries.iter().filter(|entry| keep(entry));
-            kept.map(|entry| entry.id).collect()
-        };
-        Testimony {
-            publishable: ids(&entries, |entry| entry.fate == Fate::Staged),
-            blocking: ids(&entries, |entry| entry.given.get() >= 9),
-            entries,
-            ..Testimony::default()
-        }
-    }
-
-    const LOST: &str = "The last page of the list is lost because pages rounds down.";
-
-    #[test]
-    fn the_same_cause_is_published_once_with_the_highest_score() {
-        let general = said(vec![entry(1, "general", 8, LOST, 7)]);
-        let quality = said(vec![entry(1, "quality", 8, LOST, 8)]);
-        let concluded = conclude(&seats(2), &[general, quality]);
-        assert_eq!(concluded.due.len(), 1);
-        let [general, quality] = concluded.entries.as_slice() else {
-            panic!("{:?}", concluded.entries);
-        };
-        assert_eq!((general.id, quality.id), (1, 2), "numbered through");
-        assert_eq!(general.fate, Fate::CombinedInto(2));
-        assert_eq!(quality.fate, Fate::Staged);
-        let support = &quality.finding.support;
-        assert_eq!(support.raised_by, ["general", "quality"]);
-        assert_eq!(quality.finding.assessment.score.get(), 8);
-    }
-
-    #[test]
-    fn a_single_finding_goes_to_another_reviewer_and_falls_by_its_refutation() {
-        let testimonies = [
-            said(vec![entry(1, "general", 8, LOST, 7)]),
-            Testimony::default(),
-        ];
-        let dockets = dockets(&seats(2), &testimonies, &BTreeSet::new());
-        assert!(dockets[0].is_empty(), "nobody verifies its own");
-        let claim = dockets[1].findings[0].claim;
-        let [general, mut quality] = testimonies;
-        quality.verdicts.push((
-            claim,
-            Verdict::Refute {
-                reason: "It rounds up.".into(),
-                quote: "Math.ceil(count / size)".into(),
-            },
-        ));
-        let concluded = conclude(&seats(2), &[general, quality]);
-        assert!(concluded.due.is_empty());
-        assert_eq!(
-            concluded.entries[0].fate,
-            Fate::Withdrawn(
-                "another reviewer refuted it. quality: It rounds up. (Math.ceil(count / size))"
-                    .into()
-            )
-        );
-        assert_eq!(concluded.figures[0].refuted, 1);
-    }
-
-    #[test]
-    fn what_its_reviewer_withdrew_before_the_others_judged_it_stays_withdrawn() {
-        let mut own = entry(1, "general", 8, LOST, 9);
-        own.fate = Fate::Withdrawn("It rounds up.".into());
-        let testimonies = [said(vec![own]), Testimony::default()];
-        let none = BTreeSet::new();
-        assert!(dockets(&seats(2), &testimonies, &none)[1].is_empty());
-        let concluded = conclude(&seats(2), &testimonies);
-        assert!(concluded.due.is_empty() && concluded.joined.is_empty());
-        let [general, quality] = testimonies;
-        let withdrawn = Testimony {
-            withdrawn: BTreeSet::from([1]),
-            ..general
-        };
-        let concluded = conclude(&seats(2), &[withdrawn, quality]);
-        let entry = &concluded.entries[0];
-        assert_eq!(
-            entry.fate,
-            Fate::Staged,
-            "one voice does not clear what blocks"
-        );
-        let contest = entry.finding.support.contest.as_ref();
-        assert_eq!(contest.expect("a contest").withdrawn_by, ["general"]);
-    }
-
-    #[test]
-    fn who_is_absent_verifies_nothing_and_what_it_found_is_verified() {
-        let absent = BTreeSet::from([1]);
-        let testimonies = [
-            Testimony::default(),
-            said(vec![entry(1, "quality", 8, LOST, 9)]),
-            Testimony::default(),
-        ];
-        let dockets = dockets(&seats(3), &testimonies, &absent);
-        let asked: Vec<usize> = dockets.iter().map(|one| one.findings.len()).collect();
-        assert_eq!(asked, [1, 0, 1], "two voices for what blocks");
-    }
-
-    #[test]
-    fn a_finding_of_an_earlier_review_counts_once_and_is_not_judged_again() {
-        let earlier = |reviewer| Entry {
-            carried: true,
-            ..entry(1, reviewer, 8, LOST, 7)
-        };
-        let testimonies = [
-            said(vec![earlier("general")]),
-            said(vec![earlier("general")]),
-        ];
-        let none = BTreeSet::new();
-        assert!(
-            dockets(&seats(2), &testimonies, &none)
-                .iter()
-                .all(Docket::is_empty)
-        );
-        let concluded = conclude(&seats(2), &testimonies);
-        assert_eq!(concluded.entries.len(), 1);
-        assert_eq!(concluded.due.len(), 1);
-    }
-
-    #[test]
-    fn what_is_below_the_threshold_stays_so_and_combined_findings_keep_their_whole() {
-        let suppressed = Fate::Suppressed(Reason::BelowThreshold {
-            score: crate::domain::Score::new(3).unwrap(),
-            threshold: crate::domain::Score::new(5).unwrap(),
-        });
-        let mut small = entry(1, "quality", 3, "A name.", 3);
-        small.fate = suppressed.clone();
-        let mut part = entry(2, "quality", 4, "Another name.", 3);
-        part.fate = Fate::CombinedInto(3);
-        let whole = entry(3, "quality", 5, "Names say nothing here.", 5);
-        let testimonies = [
-            said(vec![entry(1, "general", 8, LOST, 7)]),
-            said(vec![small, part, whole]),
-        ];
-        let concluded = conclude(&seats(2), &testimonies);
-        let fates: Vec<&Fate> = concluded.entries.iter().map(|one| &one.fate).collect();
-        assert_eq!(
-            fates,
-            [
-                &Fate::Staged,
-                &suppressed,
-                &Fate::CombinedInto(4),
-                &Fate::Staged
-            ]
-        );
-    }
-}
+mod tests;

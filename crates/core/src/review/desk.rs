@@ -248,9 +248,9 @@ impl Desk {
         &self.entries
     }
 
-    /// The scores of findings that are open, and that only the text of an earlier review says.
-    pub fn still_said(&self) -> impl Iterator<Item = Score> {
-        self.still_said.values().copied()
+    /// The findings that are open, and that only the text of an earlier review says, with their scores.
+    pub fn still_said(&self) -> impl Iterator<Item = (&FindingId, Score)> {
+        self.still_said.iter().map(|(id, score)| (id, *score))
     }
 
     #[must_use]

@@ -66,6 +66,15 @@ impl End {
             GivenUp::OverBudget(why) | GivenUp::Failed(why) => Self::NotJudged(why),
         }
     }
+
+    /// The names of the reviewers of a panel that did not finish.
+    #[must_use]
+    pub fn unfinished_reviewers(&self) -> Vec<String> {
+        match self {
+            Self::Panel(ends) => ends.iter().map(|(name, _)| name.clone()).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Everything that a session has come to.

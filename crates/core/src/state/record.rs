@@ -27,6 +27,9 @@ pub struct Record {
     /// The reason why the review ended before its last pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
+    /// The names of the reviewers of a panel that did not finish.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished_reviewers: Vec<String>,
     /// The number of findings and replies that could not be posted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unsent: usize,
@@ -147,8 +150,21 @@ impl Record {
             1 => Some("1 file not read".to_owned()),
             n => Some(format!("{n} files not read")),
         };
-        let passes = self.ended.as_ref().map(|why| self.unfinished(PASSES, why));
+        let passes = self.ended.as_ref().map(|why| {
+            let reviewers = self.unfinished_reviewers();
+            reviewers.unwrap_or_else(|| self.unfinished(PASSES, why))
+        });
         files.into_iter().chain(passes).collect()
+    }
+
+    /// The reviewers of a panel that did not finish, as a sentence without its period; `None` if there are none.
+    #[must_use]
+    pub fn unfinished_reviewers(&self) -> Option<String> {
+        match self.unfinished_reviewers.as_slice() {
+            [] => None,
+            [one] => Some(format!("reviewer {one} did not finish")),
+            more => Some(format!("reviewers {} did not finish", more.join(", "))),
+        }
     }
 
     /// The passes of a table that were not finished, or, if all were, why the review ended.
@@ -268,6 +284,7 @@ mod tests {
             left_out: vec!["a-->b".into()],
             unshown: None,
             ended: None,
+            unfinished_reviewers: vec![],
             unsent: 0,
             accepted: None,
             tokens: 12,
@@ -279,6 +296,7 @@ mod tests {
             undelivered: vec![],
             delivered: vec![],
             conversations: vec![],
+            fix: None,
             verdict: String::new(),
             base_ref: String::new(),
         }
@@ -300,7 +318,7 @@ mod tests {
         let old = serde_json::to_value(record()).unwrap();
         for key in [
             "spent", "asked", "findings", "fixed", "owed", "settled", "unshown", "ended", "unsent",
-            "accepted", "verdict", "base_ref",
+            "accepted", "verdict", "base_ref", "unfinished_reviewers",
         ] {
             assert!(old.get(key).is_none(), "{key}");
         }
@@ -370,6 +388,28 @@ mod tests {
             "2 files not read; passes 3, 4 of 4 not finished"
         );
         assert_eq!(undone(&[], &[1, 2, 3], budget), "pass 4 of 4 not finished");
+    }
+
+    #[test]
+    fn reviewers_that_did_not_finish_are_told_by_name() {
+        let undone = |reviewers: &[&str]| {
+            let record = Record {
+                left_out: vec!["a".into()],
+                passes: vec![1],
+                ended: Some("Why.".into()),
+                unfinished_reviewers: reviewers.iter().map(|&one| one.to_owned()).collect(),
+                ..record()
+            };
+            record.undone().join("; ")
+        };
+        assert_eq!(
+            undone(&["security"]),
+            "1 file not read; reviewer security did not finish"
+        );
+        assert_eq!(
+            undone(&["quality", "security"]),
+            "1 file not read; reviewers quality, security did not finish"
+        );
     }
 
     #[test]

@@ -195,6 +195,8 @@ pub enum NotApproved<'a> {
     /// Nothing of it was shown to the model, or a person accepted it.
     NotReviewed,
     HeadMoved(&'a CommitSha),
+    /// The branch that the pull request is for now.
+    BaseChanged(&'a str),
     /// Another pull request of the head holds the check back, or nobody could look.
     HeldBack,
     /// The address of a conversation that a person began or went on with while the model worked.
@@ -209,6 +211,9 @@ pub fn not_approved(why: &NotApproved<'_>) -> String {
         NotApproved::OwnPullRequest => "the reviewer's own account opened the pull request".into(),
         NotApproved::NotReviewed => "the model did not review it".into(),
         NotApproved::HeadMoved(now) => format!("the head is {} now", now.short()),
+        NotApproved::BaseChanged(now) => {
+            format!("the pull request is for {} now", code(now))
+        }
         NotApproved::HeldBack => "another pull request of the same head may hold it back".into(),
         NotApproved::Conversation(url) => {
             format!("a person has written in an open conversation since: {url}")

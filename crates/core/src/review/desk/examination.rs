@@ -5,7 +5,7 @@ use super::{Answer, Desk, Entry, Fate};
 use crate::domain::{Finding, Role};
 use crate::panel::{ClaimId, Verdict};
 use crate::review::ledger::Stage;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A finding to verify.
 #[derive(Debug, Clone)]
@@ -50,8 +50,8 @@ pub fn pair_name(index: usize) -> String {
 /// The docket, and the answers to it so far.
 #[derive(Debug, Default)]
 pub(super) struct Examination {
-    /// The findings of this reviewer that stood when the others began to judge them.
-    judged: BTreeSet<u32>,
+    /// The findings of this reviewer as they stood when the others began to judge them; `None` before that.
+    judged: Option<BTreeMap<u32, Finding>>,
     docket: Docket,
     verdicts: BTreeMap<usize, Verdict>,
     same: BTreeMap<usize, bool>,
@@ -77,9 +77,11 @@ pub enum Quote {
 impl Desk {
     /// Lays down what the last pass asks about findings of others.
     pub fn begin_examination(&mut self, docket: Docket) {
-        let live = self.entries.iter().filter(|entry| entry.is_live());
+        let (publishable, _) = self.publishable();
+        let judged = publishable.into_iter().filter(|entry| !entry.carried);
+        let judged = judged.map(|entry| (entry.id, entry.finding.clone()));
         self.examination = Examination {
-            judged: live.map(|entry| entry.id).collect(),
+            judged: Some(judged.collect()),
             docket,
             ..Examination::default()
         };
@@ -89,7 +91,16 @@ impl Desk {
     /// never before the panel.
     #[must_use]
     pub fn withdrew_in_examination(&self, entry: &Entry) -> bool {
-        matches!(entry.fate, Fate::Withdrawn(_)) && self.examination.judged.contains(&entry.id)
+        let judged = self.own_as_judged();
+        matches!(entry.fate, Fate::Withdrawn(_))
+            && judged.is_some_and(|judged| judged.contains_key(&entry.id))
+    }
+
+    /// The findings of this reviewer by their numbers, in the words in which the others judged them; `None` where it did not
+    /// come to that. The last pass words them anew.
+    #[must_use]
+    pub(crate) fn own_as_judged(&self) -> Option<&BTreeMap<u32, Finding>> {
+        self.examination.judged.as_ref()
     }
 
     /// The verdict on a finding of another reviewer.
@@ -126,8 +137,8 @@ impl Desk {
             }
             (GivenVerdict::Refute, Quote::NotFound) => {
                 return Err(
-                    "The quote is not in that file. Copy it exactly as `read` shows it, without line numbers, or say \
-                     unsure."
+                    "The quote is not code of that file. Copy it exactly as `read` shows it, without line numbers, or \
+                     say unsure."
                         .into(),
                 );
             }
@@ -216,4 +227,31 @@ fn index(name: &str, prefix: &str, count: usize) -> Result<usize, String> {
             0 => "Nothing of this kind was given to you to judge.".into(),
             count => format!("There is no {name}; the prompt lists {prefix}1 to {prefix}{count}."),
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{desk, draft};
+    use super::*;
+    use crate::domain::{PassNumber, ThreadId};
+
+    #[test]
+    fn only_what_was_before_the_panel_can_be_withdrawn_from_it() {
+        let mut desk = desk();
+        desk.post(draft("Counter starts at two.", 7)).unwrap();
+        desk.post(draft("Name is too generic here.", 2)).unwrap();
+        desk.submit(1, "Done.", false, &[]).unwrap();
+        desk.begin_examination(Docket::default());
+        desk.ledger.begin(PassNumber::new(4).unwrap());
+        for id in [1, 2] {
+            let own = ThreadId::Provisional(id);
+            desk.resolve(own, "It holds no more.", None).unwrap();
+        }
+        let withdrawn = desk.entries().iter();
+        let withdrawn: Vec<u32> = withdrawn
+            .filter(|entry| desk.withdrew_in_examination(entry))
+            .map(|entry| entry.id)
+            .collect();
+        assert_eq!(withdrawn, [1], "the other one is below the threshold");
+    }
 }

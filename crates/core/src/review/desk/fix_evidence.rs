@@ -112,9 +112,24 @@ fn squeezed(text: &str) -> String {
 /// The shortest quote that can contradict a finding: anything shorter stands everywhere.
 const SHORTEST_QUOTE: usize = 8;
 
+/// Extensions of files that a quote contradicts nothing from: prose, and diffs, which have lines that are gone.
+const NOT_QUOTED: [&str; 8] = [
+    "adoc", "diff", "markdown", "md", "mdx", "org", "patch", "rst",
+];
+
 /// Returns true if a quote from a file has a line of code that is long enough to mean something.
 #[must_use]
 pub fn is_quotable(path: &str, quote: &str) -> bool {
+    let ending = path
+        .trim()
+        .rsplit_once('.')
+        .map_or("", |(_, ending)| ending);
+    if NOT_QUOTED
+        .iter()
+        .any(|one| ending.eq_ignore_ascii_case(one))
+    {
+        return false;
+    }
     let length = |line: &str| line.chars().filter(|c| !c.is_whitespace()).count();
     quote
         .lines()

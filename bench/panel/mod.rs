@@ -1,13 +1,18 @@
 //! How well the panel's clusters put together what belongs together, on published findings of real review tools. The data is no
 //! part of the project: OPENCODE_REVIEWER_EVAL_DATA names the folder that holds it. The figures are printed and written nowhere.
 
-mod pairs;
+pub mod fit;
+pub mod pairs;
 mod places;
 mod triples;
 mod wire;
 
-#[allow(dead_code, reason = "the bars of repetition are fitted there, too")]
-#[path = "eval/folds.rs"]
+#[allow(
+    dead_code,
+    clippy::duplicate_mod,
+    reason = "the bars of repetition are fitted there, too, in the same tests"
+)]
+#[path = "../eval/folds.rs"]
 mod folds;
 
 use anyhow::{Context as _, Result};
@@ -15,9 +20,12 @@ use reviewer_core::domain::{Anchor, Assessment, Finding, PassNumber, Score, Supp
 use reviewer_core::panel::{Claim, ClaimId};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const FOLDER: &str = "OPENCODE_REVIEWER_EVAL_DATA";
+pub const FINDINGS: &str = "panel-findings.jsonl";
+pub const LABELLED: &str = "dedupe-pairs.jsonl";
+const LOCATED: &str = "located-comments.jsonl";
 
 /// Measures on all files. With `shown`, merges of located comments are printed for a person to judge.
 pub fn run(shown: bool) -> Result<String> {
@@ -27,19 +35,30 @@ pub fn run(shown: bool) -> Result<String> {
             "skipped: {FOLDER} is not set; it names the folder with panel-findings.jsonl\n"
         ));
     };
-    let changes = changes(lines(&folder, "panel-findings.jsonl")?);
-    let labelled: Vec<wire::Pair> = lines(&folder, "dedupe-pairs.jsonl")?;
-    let located: Vec<wire::Located> = lines(&folder, "located-comments.jsonl")?;
+    let read = |name: &str| {
+        let file = folder.join(name);
+        std::fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))
+    };
+    let [findings, labelled, located] = [FINDINGS, LABELLED, LOCATED].map(read);
+    let (findings, labelled) = (findings?, labelled?);
+    let [pairs, within] = scored(&labelled, &findings)?;
+    let changes = changes(lines(&findings, FINDINGS)?);
+    let labelled: Vec<wire::Pair> = lines(&labelled, LABELLED)?;
+    let located: Vec<wire::Located> = lines(&located?, LOCATED)?;
     let words = [
-        pairs::report("dedupe-pairs", &pairs::labelled(&labelled)),
+        pairs::report("dedupe-pairs", &pairs),
         pairs::report(
             "dedupe-pairs, each pair once",
             &pairs::labelled(&wire::Pair::once(&labelled)),
         ),
-        pairs::report("panel-findings", &pairs::within(&changes, true)),
+        pairs::report("panel-findings", &within),
         pairs::report(
-            "panel-findings, repeated words at full weight",
+            "panel-findings, without the names of the reviewers",
             &pairs::within(&changes, false),
+        ),
+        format!(
+            "the bar that dedupe-pairs and panel-findings support: {:.2}\n",
+            fit::shipped(&[&pairs, &within])
         ),
     ];
     Ok([
@@ -51,10 +70,14 @@ pub fn run(shown: bool) -> Result<String> {
     .join("\n"))
 }
 
-fn lines<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Vec<T>> {
-    let file = folder.join(name);
-    let text =
-        std::fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
+/// The pairs of both labelled files: those of the first, and those within the changes of the second.
+pub fn scored(labelled: &str, findings: &str) -> Result<[Vec<pairs::Scored>; 2]> {
+    let labelled: Vec<wire::Pair> = lines(labelled, LABELLED)?;
+    let changes = changes(lines(findings, FINDINGS)?);
+    Ok([pairs::labelled(&labelled), pairs::within(&changes, true)])
+}
+
+fn lines<T: DeserializeOwned>(text: &str, name: &str) -> Result<Vec<T>> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let read = |line| serde_json::from_str(line).with_context(|| format!("a line of {name}"));
     lines.map(read).collect()
@@ -137,7 +160,11 @@ fn claim(seat: usize, number: usize, file: &str, text: &str) -> Result<Claim> {
 
 /// A share in percent; `n/a` of nothing.
 fn percent(part: usize, whole: usize) -> String {
-    ratio(part, whole).map_or_else(
+    in_percent(ratio(part, whole))
+}
+
+fn in_percent(share: Option<f64>) -> String {
+    share.map_or_else(
         || "n/a".to_owned(),
         |share| format!("{:.1} %", share * 100.0),
     )
