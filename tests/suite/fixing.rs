@@ -7,15 +7,15 @@ use crate::standin::world::{Ran, Workflow, World};
 use serde_json::{Value, json};
 
 const FLOOR: &str = "Math.floor(count / size)";
-const CEIL: &str = "Math.ceil(count / Math.max(size, 1))";
+pub const CEIL: &str = "Math.ceil(count / Math.max(size, 1))";
 
 /// A pull request with a finding about the lost page, in a repository where the workflow may push.
-struct Story {
-    world: World,
+pub struct Story {
+    pub world: World,
 }
 
 /// The reviewer that reports the lost page while it is in the code, and the fixer that rounds up.
-fn script(score: u64) -> Script {
+pub fn script(score: u64) -> Script {
     Script::new()
         .threads(|request| {
             let prompt = request.last_user();
@@ -47,11 +47,7 @@ fn resolve(thread: String) -> Call {
 }
 
 impl Story {
-    fn new(script: Script) -> Self {
-        Self::on(World::shop(script).quick())
-    }
-
-    fn on(world: World) -> Self {
+    pub fn on(world: World) -> Self {
         world.github.permit("writer", "write");
         let permissions = [
             "contents:write",
@@ -64,7 +60,7 @@ impl Story {
         Self { world }
     }
 
-    fn says(&self, login: &str, words: &str) -> Workflow {
+    pub fn says(&self, login: &str, words: &str) -> Workflow {
         let github = &self.world.github;
         let body = format!("@review-my-code-bot {words}");
         let comment = github.comment(self.world.pull, login, &body);
@@ -72,16 +68,27 @@ impl Story {
         self.world.workflow("issue_comment", payload)
     }
 
+    /// The event of a comment once more, as GitHub redelivers it.
+    pub fn says_again(&self, asked: &Workflow) -> Workflow {
+        self.world.workflow("issue_comment", asked.payload.clone())
+    }
+
+    /// The event of the last push.
+    pub fn pushed(&self, before: &str) -> Workflow {
+        let payload = events::synchronize_event(&self.world.github, self.world.pull, before);
+        self.world.workflow("pull_request", payload)
+    }
+
     fn asks(&self, login: &str, words: &str) -> Ran {
         self.world.run(&self.says(login, words))
     }
 
-    fn head(&self) -> String {
+    pub fn head(&self) -> String {
         let pull = self.world.pull;
         self.world.github.pull(pull, |pull| pull.head.sha.clone())
     }
 
-    fn file(&self, path: &str) -> String {
+    pub fn file(&self, path: &str) -> String {
         let name = format!("{}:{path}", self.head());
         self.world
             .github
@@ -96,7 +103,7 @@ impl Story {
     }
 
     /// The comments below the description since the last look.
-    fn told(&self) -> Vec<String> {
+    pub fn told(&self) -> Vec<String> {
         let writes = self.world.github.take_writes();
         let comments = writes.iter().filter_map(|write| match write {
             Write::IssueComment { json, .. } => json["body"].as_str().map(str::to_owned),

@@ -5,6 +5,7 @@
 //! runs: `SOAK_SEED=123 make soak`.
 
 mod faults;
+mod fixing;
 mod judge;
 mod plan;
 mod reviewer;

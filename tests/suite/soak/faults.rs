@@ -284,7 +284,7 @@ impl Ground {
         let Place::GitHub(class) = disturbance.place else {
             return None;
         };
-        let fault = answer(disturbance).unwrap_or_else(|| {
+        let fault = answer(disturbance.kind, disturbance.form).unwrap_or_else(|| {
             let (ground, disturbance) = (self.clone(), *disturbance);
             Fault::Meanwhile(Act::new(move |state| ground.event(&disturbance, state)))
         });
@@ -315,10 +315,9 @@ fn shift(state: &mut State, pull: u64, form: usize) {
 }
 
 /// GitHub's answer in place of the right one; `None`: the right one.
-fn answer(disturbance: &Disturbance) -> Option<Fault> {
-    let form = disturbance.form;
+pub fn answer(kind: Kind, form: usize) -> Option<Fault> {
     let says = |status: u16, message: &str| Fault::Status(status, json!({ "message": message }));
-    Some(match disturbance.kind {
+    Some(match kind {
         Kind::Drop => Fault::Drop,
         Kind::DropAfterwards => Fault::ApplyThenDrop,
         Kind::Timeout => Fault::Hang,

@@ -381,7 +381,7 @@ fn unseen(kind: &str) -> Change {
 const GUARD: &str = "export const guard = (text: string) => text.length > 2;\n";
 
 /// Whether a second run is asked for before the first is over.
-fn wait_for(asked: &AtomicBool, over: &AtomicBool) -> bool {
+pub fn wait_for(asked: &AtomicBool, over: &AtomicBool) -> bool {
     loop {
         let ended = over.load(Ordering::Relaxed);
         if asked.load(Ordering::Relaxed) || ended {
