@@ -174,7 +174,10 @@ fn run(seed: u64) -> Outcome {
     let rules: Vec<Rule> = plan.strikes.iter().map(|one| ground.rule(one)).collect();
     github.with(|state| state.faults.extend(rules));
     let disturbed = run_both(&story, &ground, &asked);
-    github.with(|state| state.rest(8));
+    github.with(|state| {
+        state.faults.clear();
+        state.rest(8);
+    });
     // The event once more, and what a push starts.
     let again = with_run(story.says_again(&asked), "4713");
     let mut after = vec![story.world.run(&again)];
