@@ -4,7 +4,7 @@
 
 use super::issue::Issue;
 use super::reverts::LineMarks;
-use crate::domain::{CommitSha, FileDiff, PrKey, Thread};
+use crate::domain::{CommentId, CommitSha, FileDiff, PrKey, Thread};
 use crate::state::repeats::{Claim, Likeness, likeness};
 use crate::state::signature::{Keys, SignatureCheck, Signed};
 use serde::{Deserialize, Serialize};
@@ -181,6 +181,13 @@ impl FixReport {
         self.commit.is_some() && self.delivery.unwrap_or(Delivery::Push) == Delivery::Push
     }
 
+    /// True if it is the report of a round: what the review of its head left open, and nothing that was done about it.
+    fn is_round(&self) -> bool {
+        let orders = self.stops.len() + self.resumes.len();
+        let reverted = self.reverted_commits.len() + self.reverted_findings.len();
+        self.cycle == 0 && orders + reverted == 0 && !self.human_review_required
+    }
+
     /// The outcomes of fixed findings that are on the branch.
     fn fixed(&self) -> impl Iterator<Item = &KeptIssue> {
         let fixed = |kept: &&KeptIssue| kept.outcome == KeptOutcome::Fixed;
@@ -255,6 +262,8 @@ pub struct Memory {
     resumes: BTreeSet<Order>,
     /// The times when people were called.
     escalations: BTreeSet<String>,
+    /// The heads whose round was told.
+    rounds: BTreeSet<String>,
 }
 
 impl Memory {
@@ -295,6 +304,9 @@ impl Memory {
             let at = report.escalated_at.as_ref().unwrap_or(&report.at);
             self.escalations.insert(at.clone());
         }
+        if report.is_round() && !report.head.is_empty() {
+            self.rounds.insert(report.head.clone());
+        }
     }
 
     /// The same with orders of people that no report tells yet.
@@ -309,6 +321,19 @@ impl Memory {
     #[must_use]
     pub fn is_ordered(&self, order: &Order) -> bool {
         self.stops.contains(order) || self.resumes.contains(order)
+    }
+
+    /// True if a cycle was made for the command in this comment.
+    #[must_use]
+    pub fn serves(&self, comment: CommentId) -> bool {
+        let mut cycles = self.cycles.iter();
+        cycles.any(|cycle| cycle.command == Some(comment.0))
+    }
+
+    /// True if a comment tells the round of this head.
+    #[must_use]
+    pub fn tells_round(&self, head: &CommitSha) -> bool {
+        self.rounds.contains(head.as_str())
     }
 
     /// The cycles, the first one first.
@@ -353,6 +378,12 @@ impl Memory {
     #[must_use]
     pub fn is_reverted(&self, commit: &str) -> bool {
         self.reverted_commits.contains_key(commit)
+    }
+
+    /// True if a revert of this finding's fix was noticed.
+    #[must_use]
+    pub(crate) fn is_finding_reverted(&self, finding: &str) -> bool {
+        self.reverted_findings.contains(finding)
     }
 
     /// The reason why fixing has ended, unless it was resumed since.
