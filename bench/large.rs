@@ -79,6 +79,7 @@ fn discuss(world: &World, comments: usize) -> Result<()> {
     let head = world.github.pull(world.pull, |pull| pull.head.sha.clone());
     let head: CommitSha = head.parse()?;
     let voice = Voice {
+        rounds: false,
         pr: &pr,
         keys: &keys,
         head: &head,

@@ -130,6 +130,7 @@ impl PullRequest {
 
     fn voice(&self) -> Voice<'_> {
         Voice {
+            rounds: false,
             pr: &self.pr,
             keys: &self.keys,
             head: &self.head,

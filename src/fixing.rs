@@ -7,6 +7,7 @@ mod cycle;
 mod delivery;
 mod ground;
 mod orders;
+mod round;
 mod session;
 mod verifying;
 
@@ -119,14 +120,49 @@ async fn attempt(
         None => None,
     };
     let asked = asked.as_ref();
-    let ground = Arc::new(Ground::gather(job, pull, &snapshot).await?);
-    orders::note_reverts(job, &ground, fixing).await?;
+    let Some(ground) = Ground::gather(job, pull, &snapshot).await? else {
+        let why = NotFixed::NotRead.to_string();
+        return refuse(job, outcome, asked, &why, fixing).await;
+    };
+    let ground = Arc::new(ground);
+    if orders::note_reverts(job, &ground.facts, &ground.reverts).await? {
+        let reverts = &ground.reverts;
+        let details = json!({ "commits": reverts.commits, "findings": reverts.findings });
+        fixing.event(job, EventKind::FixReverted, details);
+    }
     let memory = orders::remember(job, &ground, asked).await?;
+    if asked.is_some_and(|asked| memory.serves(asked.comment)) {
+        let note = "This request was served by an earlier run.";
+        outcome.report.notes.push(note.into());
+        fixing.end = Some(LoopEnd::Unfinished);
+        return Ok(());
+    }
     let only = asked.and_then(|asked| asked.thread);
     let selection = ground.select(&memory, only);
-    let next = next(job, (&ground, &memory, &selection), outcome, asked);
-    if let Some(told) = told_before(job, &ground, asked, &selection, moved).await? {
+    let (next, granted) = next(job, (&ground, &memory, &selection), outcome, asked);
+    // Where nothing is due, nothing stands against it.
+    let is_due = asked.is_some() || next != Next::Converged;
+    let told = match is_due {
+        true => told_before(job, &ground, asked, &selection, moved).await?,
+        false => None,
+    };
+    if let Some(told) = told {
         return refuse(job, outcome, asked, &told.to_string(), fixing).await;
+    }
+    if matches!(next, Next::Fix { .. })
+        && let Some(why) = session::nothing_left(job, &ground)
+    {
+        conclusion::does_not_fit(job, outcome, asked, &why, fixing).await;
+        return Ok(());
+    }
+    if job.host.in_rounds() {
+        let round = round::Round {
+            ground: &ground,
+            selection: &selection,
+            consensus: consensus(outcome),
+            granted,
+        };
+        round.tell(job, &next).await?;
     }
     match next {
         Next::Fix { cycle, command, .. } => {
@@ -145,13 +181,13 @@ async fn attempt(
     }
 }
 
-/// Decides what comes next.
+/// Decides what comes next. Returns it with the number of cycles that were granted.
 fn next(
     job: &Job<'_>,
     (ground, memory, selection): (&Ground, &Memory, &Selection),
     outcome: &Outcome,
     asked: Option<&Asked>,
-) -> Next {
+) -> (Next, u32) {
     let facts = &ground.facts;
     let open = facts.open_threads();
     let open = open.filter(|thread| Priority::from(thread.assessment.score) <= Priority::P2);
@@ -178,7 +214,7 @@ fn next(
         },
         command: asked.and_then(Asked::command),
     };
-    rounds::next(&situation)
+    (rounds::next(&situation), situation.granted())
 }
 
 /// The consensus of the review; from its open findings alone where the run came to none.

@@ -158,9 +158,12 @@ impl<'a> Host<'a> {
 
     /// Returns true if the run comes to a consensus, in which the open conversations of people count.
     pub(crate) fn weighs_conversations(&self) -> bool {
-        self.is_panel()
-            || self.config.review_mode == ReviewMode::Decide
-            || self.config.fix.mode == FixMode::Auto
+        self.is_panel() || self.config.review_mode == ReviewMode::Decide || self.in_rounds()
+    }
+
+    /// Returns true if a review is followed by a fix of its own.
+    pub(crate) fn in_rounds(&self) -> bool {
+        self.config.fix.mode == FixMode::Auto
     }
 
     /// The time and the money that other hosts of the run share with it.

@@ -1,42 +1,31 @@
-//! Posts the report of a fix that an earlier run pushed and could not tell any more: the record of the old head has it, signed
-//! before the push.
+//! Makes good what an earlier run could not do any more: it posts the report of a fix that was pushed and not told, because the
+//! record of the old head has it, signed before the push; and it notes what somebody took back.
 
-use super::ground;
+use super::ground::{is_told, landed, memory_of, pushed, reverts, told};
+use super::orders::{self, Asked};
 use super::post;
 use crate::gather::Facts;
 use crate::host::{Failure, Job};
-use reviewer_core::fix::report::{Delivery, FixReport};
+use reviewer_core::fix::report::FixReport;
 use reviewer_core::publish::comment::fixing;
 
-/// Tells the fixes that no comment tells yet. Best done by every run, because whichever comes next sees the commit first.
+/// Tells the fixes and the reverts that no comment tells yet. Best done by every run, because whichever comes next sees them
+/// first, and a force-push can hide them from the one after it.
 pub(crate) async fn catch_up(job: &Job<'_>, facts: &Facts) -> Result<(), Failure> {
-    let told: Vec<FixReport> = ground::told(job, facts).collect();
-    let is_told = |report: &FixReport| {
-        told.iter()
-            .any(|one| one.cycle == report.cycle && one.head == report.head)
-    };
-    for report in facts.fix_reports().filter(|report| !is_told(report)) {
-        // The commit on top of the head that was fixed, with the trailers of its findings.
-        let made = facts.commits.iter().find(|commit| {
-            let on_top = commit
-                .parents
-                .iter()
-                .any(|parent| parent.as_str() == report.head);
-            on_top && commit.message.contains("\nReview-Finding: ")
-        });
-        let Some(made) = made else {
+    let told: Vec<FixReport> = told(job, facts).collect();
+    for report in facts.fix_reports().filter(|report| !is_told(&told, report)) {
+        let Some(commit) = landed(facts, &report) else {
             continue;
         };
-        let report = FixReport {
-            commit: Some(made.sha.to_string()),
-            delivery: Some(Delivery::Push),
-            ..report
-        };
-        post(
-            job,
-            &fixing::belated(&report, &made.sha, (&job.pr, &job.keys)),
-        )
-        .await?;
+        let report = pushed(report, commit);
+        let place = (&job.pr, &job.keys);
+        post(job, &fixing::belated(&report, &commit.sha, place)).await?;
+    }
+    // A run that may fix looks for reverts itself, and names them in its events.
+    if Asked::from_job(job).is_none() && !job.host.in_rounds() {
+        let memory = memory_of(job, facts);
+        let reverts = reverts(facts, &memory).await?;
+        orders::note_reverts(job, facts, &reverts).await?;
     }
     Ok(())
 }

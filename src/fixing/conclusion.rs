@@ -68,16 +68,15 @@ pub(super) async fn conclude(
                 "Nothing was fixed: the fix {commit:.7} was reverted. `{mention} fix resume` lets it go on."
             ),
         ),
-        Next::Review | Next::Fix { .. } => (
-            LoopEnd::Unfinished,
-            "Nothing was fixed: the head is not reviewed to the end.".to_owned(),
-        ),
+        Next::Review | Next::Fix { .. } => {
+            let why = "the head is not reviewed to the end";
+            does_not_fit(job, outcome, asked, why, fixing).await;
+            return Ok(());
+        }
     };
     fixing.end = Some(end);
-    if let (Some(asked), false) = (
-        asked,
-        end == LoopEnd::NeedsPeople && ground.memory.has_escalated(),
-    ) {
+    // The call for people is an answer, and so is the order to resume.
+    if let Some(asked) = asked.filter(|asked| end != LoopEnd::NeedsPeople && !asked.resumes) {
         answer(job, asked, outcome, &note).await;
     }
     outcome.report.notes.push(note);
@@ -85,7 +84,26 @@ pub(super) async fn conclude(
     Ok(())
 }
 
-/// Calls people, once: a comment that mentions them, and a label.
+/// Ends rounds for this run, because the next step has no room in it, with the command that continues them.
+pub(super) async fn does_not_fit(
+    job: &Job<'_>,
+    outcome: &mut Outcome,
+    asked: Option<&Asked>,
+    why: &str,
+    fixing: &mut Fixing,
+) {
+    let command = format!("{} fix", job.host.config.mention);
+    let note = format!("Nothing was fixed: {why}. `{command}` goes on.");
+    let details = json!({ "why": why, "continue": command });
+    fixing.event(job, EventKind::FixFailed, details);
+    fixing.end = Some(LoopEnd::Unfinished);
+    if let Some(asked) = asked {
+        answer(job, asked, outcome, &note).await;
+    }
+    outcome.report.notes.push(note);
+}
+
+/// Calls people, once: a label, and a comment that mentions them. The comment comes last: it is what later runs know it by.
 async fn call_people(
     job: &Job<'_>,
     ground: &Ground,
@@ -109,11 +127,11 @@ async fn call_people(
     let place = (&job.pr, &job.keys);
     let mention = &job.host.config.mention;
     let body = fixing::escalation(job.pr.number, why, &people, mention, (&report, place));
-    post(job, &body).await?;
     if let Err(error) = job.github.add_label(&job.pr, HUMAN_REVIEW).await {
         let note = format!("The label {HUMAN_REVIEW} could not be set: {error}");
         outcome.report.warnings.push(note);
     }
+    post(job, &body).await?;
     outcome.needs_people = true;
     fixing.event(job, EventKind::HumanEscalation, json!({ "reason": reason }));
     Ok(())

@@ -22,6 +22,7 @@ use reviewer_core::fix::report::{Delivery, FixReport, KeptOutcome};
 use reviewer_core::fix::selection::Selection;
 use reviewer_core::publish::comment::fixing::{self, Delivered, FixTold, Verified};
 use reviewer_core::report::events::EventKind;
+use reviewer_core::state::spending::Account;
 use reviewer_repo::git::FileEdit;
 use serde_json::json;
 use std::sync::Arc;
@@ -73,7 +74,9 @@ impl Cycle<'_> {
         if self.delivers_by_push() {
             delivery::warn(job, self.ground).await;
         }
-        let mut made = self.make().await?;
+        let made = self.make().await;
+        self.enter_cost(outcome);
+        let mut made = made?;
         // Signed, before anything is pushed: a run that is cut off here is made good by the next one.
         outcome.record.fix = serde_json::to_value(&made.report).ok();
         check.write_undelivered(&outcome.record).await;
@@ -90,6 +93,15 @@ impl Cycle<'_> {
         self.report(&made, &delivered).await?;
         self.note(&made, &delivered, refused, outcome, fixing).await;
         Ok(())
+    }
+
+    /// Enters the cost of the session in the account of the pull request.
+    fn enter_cost(&self, outcome: &mut Outcome) {
+        let (job, used) = (self.job, self.job.host.session().usage.used());
+        let spent = job.spent(used.told.cost, used.tokens().number);
+        let account = Account::from_records([&outcome.record]).plus(spent);
+        let record = std::mem::take(&mut outcome.record);
+        outcome.record = account.entered_in(record, job.today);
     }
 
     fn delivers_by_push(&self) -> bool {

@@ -9,17 +9,21 @@ use reviewer_core::context::fix_brief::ShownIssue;
 use reviewer_core::domain::{CommentId, CommitSha, Thread};
 use reviewer_core::fix::issue::{ChangeRequest, Issue, IssueId, Source};
 use reviewer_core::fix::memory::Memory;
-use reviewer_core::fix::report::{self, FixReport, Order};
+use reviewer_core::fix::report::{self, Delivery, FixReport, KeptIssue, KeptOutcome, Order};
 use reviewer_core::fix::reverts::Reverts;
 use reviewer_core::fix::selection::{self, Selection, Sources};
 use reviewer_core::panel::review_state::{Machines, ReviewState};
 use reviewer_core::plan::SpendScope;
-use reviewer_github::{PullRequest, Review};
+use reviewer_core::publish::comment::fixing::MARKER;
+use reviewer_github::{CommitInfo, PullRequest, Review};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use std::time::Duration;
 
 /// The largest file whose lines are compared with what a fix left.
 const MAX_FILE: u64 = 1 << 20;
+/// The longest that reading all pages may take.
+const MOST_READING: Duration = Duration::from_secs(30);
 /// Lines shown on each side of a person's comment.
 const AROUND: usize = 4;
 /// The texts of `.specify` that say what a change is meant to do.
@@ -36,27 +40,36 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    /// Reads the pull request anew: the review before it has posted, and minutes have passed.
+    /// Reads the pull request anew: the review before it has posted, and minutes have passed. `None` if that takes too long: what
+    /// is fixed must be everything that is open.
     pub(super) async fn gather(
         job: &Job<'_>,
         pull: PullRequest,
         snapshot: &Path,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Option<Self>, Failure> {
         let frame = Frame {
             pull,
             scope: SpendScope::Everything,
             obstacle: None,
         };
-        let facts = Facts::gather(job, frame, snapshot).await?;
+        let read = async {
+            let facts = Facts::gather(job, frame, snapshot).await?;
+            let requests = requests(job, &facts).await?;
+            Ok::<_, Failure>((facts, requests))
+        };
+        let most = job.host.setup.clock.limit(MOST_READING);
+        let Ok(read) = tokio::time::timeout(most, read).await else {
+            return Ok(None);
+        };
+        let (facts, requests) = read?;
         let memory = memory_of(job, &facts);
-        let requests = requests(job, &facts).await?;
         let reverts = reverts(&facts, &memory).await?;
-        Ok(Self {
+        Ok(Some(Self {
             facts,
             memory,
             reverts,
             requests,
-        })
+        }))
     }
 
     /// The issues to fix, given orders that no report tells yet.
@@ -178,7 +191,8 @@ impl Ground {
         let mut own = own.filter(|review| review.author.as_ref() == Some(&self.facts.viewer));
         let last = own.find(|review| !review.body.trim().is_empty());
         let said = last.map(|review| {
-            let text = review.body.split("<!-- rmcoc:").next().unwrap_or_default();
+            let text = review.body.replace(MARKER, "");
+            let text = text.split("<!-- rmcoc:").next().unwrap_or_default();
             (text.trim().to_owned(), review.html_url.clone())
         });
         said.unwrap_or_default()
@@ -186,9 +200,47 @@ impl Ground {
 }
 
 /// The memory of fixing: the signed reports in comments, and those in the records of check runs, where one is written before
-/// its push.
+/// its push. One that was neither pushed nor told is of a run that was cut off: it did nothing.
 pub(super) fn memory_of(job: &Job<'_>, facts: &Facts) -> Memory {
-    Memory::new(told(job, facts).chain(facts.fix_reports()))
+    let told: Vec<FixReport> = told(job, facts).collect();
+    let kept = facts.fix_reports().filter_map(|report| {
+        let is_known = report.delivery.is_some() || is_told(&told, &report);
+        if is_known {
+            return Some(report);
+        }
+        landed(facts, &report).map(|commit| pushed(report, commit))
+    });
+    let kept: Vec<FixReport> = kept.collect();
+    Memory::new(told.into_iter().chain(kept))
+}
+
+/// True if a comment tells this cycle.
+pub(super) fn is_told(told: &[FixReport], report: &FixReport) -> bool {
+    told.iter()
+        .any(|one| one.cycle == report.cycle && one.head == report.head)
+}
+
+/// The commit of a cycle: on top of the head that was fixed, with the trailers of its findings.
+pub(super) fn landed<'a>(facts: &'a Facts, report: &FixReport) -> Option<&'a CommitInfo> {
+    facts.commits.iter().find(|commit| {
+        let mut parents = commit.parents.iter();
+        let trailer = |kept: &KeptIssue| {
+            kept.outcome == KeptOutcome::Fixed
+                && commit
+                    .message
+                    .contains(&format!("\nReview-Finding: {}", kept.id))
+        };
+        parents.any(|parent| parent.as_str() == report.head) && report.outcomes.iter().any(trailer)
+    })
+}
+
+/// A report of a cycle whose commit is on the branch.
+pub(super) fn pushed(report: FixReport, commit: &CommitInfo) -> FixReport {
+    FixReport {
+        commit: Some(commit.sha.to_string()),
+        delivery: Some(Delivery::Push),
+        ..report
+    }
 }
 
 /// The reports that comments tell.
@@ -249,7 +301,7 @@ async fn requests(job: &Job<'_>, facts: &Facts) -> Result<Vec<ChangeRequest>, Fa
 }
 
 /// Looks for fixes that somebody took back. A head that a fix made shows none.
-async fn reverts(facts: &Facts, memory: &Memory) -> Result<Reverts, Failure> {
+pub(super) async fn reverts(facts: &Facts, memory: &Memory) -> Result<Reverts, Failure> {
     if memory.commits().next().is_none() || memory.made(&facts.pull.head_sha) {
         return Ok(Reverts::default());
     }

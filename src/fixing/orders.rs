@@ -1,7 +1,7 @@
 //! Orders of people about fixing: `fix`, `fix stop`, `fix resume`; and what they took back by a revert.
 
 use super::ground::Ground;
-use super::{Fixing, now, post};
+use super::{now, post};
 use crate::gather::{Facts, Memory as Discussion};
 use crate::host::{Failure, Job};
 use crate::run::replies;
@@ -11,10 +11,9 @@ use reviewer_core::event::{Command, CommentPlace, EventKind};
 use reviewer_core::fix::memory::Memory;
 use reviewer_core::fix::preflight::NotFixed;
 use reviewer_core::fix::report::{FixReport, Order};
+use reviewer_core::fix::reverts::Reverts;
 use reviewer_core::fix::rounds::FixCommand;
 use reviewer_core::publish::comment::fixing;
-use reviewer_core::report::events::EventKind as Told;
-use serde_json::json;
 
 /// A person's word about fixing, in the event's own comment.
 #[derive(Debug, Clone)]
@@ -25,7 +24,8 @@ pub(super) struct Asked {
     /// Its thread, where it stands in one.
     pub thread: Option<CommentId>,
     command: Option<FixCommand>,
-    resumes: bool,
+    /// `fix resume`: the signed order is the answer to it.
+    pub resumes: bool,
     at: String,
 }
 
@@ -137,7 +137,7 @@ pub(crate) async fn stop_as_asked(job: &Job<'_>, facts: &Facts) -> Result<Option
     };
     if let Some(refusal) = refusal {
         let told = refusal.to_string();
-        replies::tell_asker(job, &facts.pull.head_sha, (*comment_id, thread), &told).await?;
+        replies::tell(job, facts, (*comment_id, thread), &told).await?;
         return Ok(Some(told));
     }
     let order = Order {
@@ -186,30 +186,24 @@ async fn tell_order(
     post(job, &body).await
 }
 
-/// Signs on the pull request what somebody took back, so that it outlives a force-push.
+/// Signs on the pull request what somebody took back, so that it outlives a force-push. Returns true if there is such a thing.
 pub(super) async fn note_reverts(
     job: &Job<'_>,
-    ground: &Ground,
-    fixing: &mut Fixing,
-) -> Result<(), Failure> {
-    let reverts = &ground.reverts;
+    facts: &Facts,
+    reverts: &Reverts,
+) -> Result<bool, Failure> {
     if reverts.is_empty() || !job.keys.can_sign() {
-        return Ok(());
+        return Ok(false);
     }
     let report = FixReport {
         at: now(job),
-        head: ground.head().to_string(),
+        head: facts.pull.head_sha.to_string(),
         reverted_commits: reverts.commits.clone(),
         reverted_findings: reverts.findings.clone(),
         ..FixReport::default()
     };
     let mention = &job.host.config.mention;
-    post(
-        job,
-        &fixing::reverted(&report, mention, (&job.pr, &job.keys)),
-    )
-    .await?;
-    let details = json!({ "commits": reverts.commits, "findings": reverts.findings });
-    fixing.event(job, Told::FixReverted, details);
-    Ok(())
+    let body = fixing::reverted(&report, mention, (&job.pr, &job.keys));
+    post(job, &body).await?;
+    Ok(true)
 }

@@ -91,8 +91,6 @@ impl Bench {
         let mut conversation = opened.await.map_err(Failure::new)?;
         let setup = host.setup;
         let now = setup.clock.instant();
-        let last = host.started + setup.clock.limit(host.config.timeout);
-        let own = now + setup.clock.limit(host.config.fix.settings.timeout);
         let root = self
             .ground
             .facts
@@ -103,11 +101,7 @@ impl Bench {
             .to_string();
         let mut prompter = Prompter {
             conversation: &mut conversation,
-            limits: RunLimits {
-                deadline: last.min(own),
-                last: last.min(own),
-                allowances: allowances(job, &self.ground.facts),
-            },
+            limits: limits(job, &self.ground),
             route: session.route()?,
             usage: &session.usage,
             run_usage: &host.usage,
@@ -148,6 +142,28 @@ impl Bench {
         let changed = ended.map(|fixed| fixed.edits.changed_files());
         file_edits(&changed.unwrap_or_default())
     }
+}
+
+/// The limits of a fix that begins now: its own, within those of the run.
+fn limits(job: &Job<'_>, ground: &Ground) -> RunLimits {
+    let (host, clock) = (&job.host, &job.host.setup.clock);
+    let last = host.started + clock.limit(host.config.timeout);
+    let own = clock.instant() + clock.limit(host.config.fix.settings.timeout);
+    RunLimits {
+        deadline: last.min(own),
+        last: last.min(own),
+        allowances: allowances(job, &ground.facts),
+    }
+}
+
+/// The reason why the run has no time or no money left for a fix.
+pub(super) fn nothing_left(job: &Job<'_>, ground: &Ground) -> Option<String> {
+    let limits = limits(job, ground);
+    if job.host.setup.clock.instant() >= limits.deadline {
+        return Some("the time of the run is over; input review_timeout_minutes sets it".into());
+    }
+    let used_up = limits.exceeded_by(&job.host.usage.total());
+    limits.nothing_left().map(str::to_owned).or(used_up)
 }
 
 /// The edits as git takes them.

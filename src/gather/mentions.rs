@@ -93,7 +93,7 @@ async fn in_thread(
 /// The comments that the reviewer's comments answer: in the thread of `root`, or below the description.
 pub(crate) async fn answered_in(
     job: &Job<'_>,
-    facts: &Facts,
+    conversation: &[IssueComment],
     root: Option<CommentId>,
 ) -> Result<Vec<CommentId>, Failure> {
     let us = Us::load(job).await?;
@@ -103,7 +103,7 @@ pub(crate) async fn answered_in(
         let words: Vec<Said<'_>> = comments.iter().map(said_in_review).collect();
         return Ok(us.answered(&words, root));
     }
-    let words: Vec<Said<'_>> = facts.conversation.iter().map(said).collect();
+    let words: Vec<Said<'_>> = conversation.iter().map(said).collect();
     Ok(us.answered(&words, None))
 }
 

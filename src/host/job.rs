@@ -49,7 +49,6 @@ impl<'a> Job<'a> {
         let job = Self::on(host, self.event, self.token.clone(), dry_run)?;
         Ok(Self {
             id: self.id.clone(),
-            receipt: self.receipt.clone(),
             ..job
         })
     }
@@ -130,6 +129,7 @@ impl<'a> Job<'a> {
             mention: &self.host.config.mention,
             blocking: self.host.config.policy.blocking,
             page: &pull.html_url,
+            rounds: self.host.in_rounds(),
         }
     }
 

@@ -127,7 +127,8 @@ pub(crate) async fn tell(
     (comment, root): (CommentId, Option<CommentId>),
     text: &str,
 ) -> Result<(), Failure> {
-    if answered_in(job, facts, root).await?.contains(&comment) {
+    let answered = answered_in(job, &facts.conversation, root).await?;
+    if answered.contains(&comment) {
         return Ok(());
     }
     let seq = 0;
@@ -135,18 +136,27 @@ pub(crate) async fn tell(
     reply(job, &facts.pull.head_sha, Some(to), text).await
 }
 
-/// Tells whoever asked something about fixing, below their comment.
+/// Tells whoever asked something about fixing, below their comment, once. The conversation is read anew: the run has posted.
 pub(crate) async fn tell_asker(
     job: &Job<'_>,
     head: &CommitSha,
     (comment, root): (CommentId, Option<CommentId>),
     text: &str,
 ) -> Result<(), Failure> {
-    let to = ReplyTo {
-        comment,
-        root,
-        seq: 0,
+    let conversation = match root {
+        Some(_) => Vec::new(),
+        None => job
+            .github
+            .issue_comments(&job.pr)
+            .await
+            .map_err(Failure::new)?,
     };
+    let answered = answered_in(job, &conversation, root).await?;
+    if answered.contains(&comment) {
+        return Ok(());
+    }
+    let seq = 0;
+    let to = ReplyTo { comment, root, seq };
     reply(job, head, Some(to), text).await
 }
 
@@ -169,6 +179,7 @@ fn voice<'a>(job: &'a Job<'_>, head: &'a CommitSha) -> Voice<'a> {
         mention: &job.host.config.mention,
         blocking: None,
         page: "",
+        rounds: job.host.in_rounds(),
     }
 }
 

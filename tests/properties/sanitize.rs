@@ -57,6 +57,7 @@ fn said(cleaned: &str, text: &str, choice: u8) {
         number: 1,
     };
     let voice = Voice {
+        rounds: false,
         pr: &pr,
         keys: &Keys::default(),
         head: &sha.parse().expect("a commit"),

@@ -97,6 +97,7 @@ impl Discussion {
 
     fn speak(&self, speak: impl FnOnce(&Voice<'_>) -> String) -> String {
         speak(&Voice {
+            rounds: false,
             pr: &pr(),
             keys: &keys(),
             head: &commit(self.heads),

@@ -3,7 +3,7 @@
 
 use super::issue::Issue;
 use super::report::{FixReport, KeptIssue, KeptOutcome, Order};
-use crate::domain::{CommitSha, FileDiff, Thread};
+use crate::domain::{CommentId, CommitSha, FileDiff, Thread};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The reason why fixing has ended until somebody orders it to go on.
@@ -26,6 +26,8 @@ pub struct Memory {
     resumes: BTreeSet<Order>,
     /// The times when people were called.
     escalations: BTreeSet<String>,
+    /// The heads whose round was told.
+    rounds: BTreeSet<String>,
 }
 
 impl Memory {
@@ -66,6 +68,9 @@ impl Memory {
             let at = report.escalated_at.as_ref().unwrap_or(&report.at);
             self.escalations.insert(at.clone());
         }
+        if report.is_round() && !report.head.is_empty() {
+            self.rounds.insert(report.head.clone());
+        }
     }
 
     /// The same with orders of people that no report tells yet.
@@ -80,6 +85,19 @@ impl Memory {
     #[must_use]
     pub fn is_ordered(&self, order: &Order) -> bool {
         self.stops.contains(order) || self.resumes.contains(order)
+    }
+
+    /// True if a cycle was made for the command in this comment.
+    #[must_use]
+    pub fn serves(&self, comment: CommentId) -> bool {
+        let mut cycles = self.cycles.iter();
+        cycles.any(|cycle| cycle.command == Some(comment.0))
+    }
+
+    /// True if a comment tells the round of this head.
+    #[must_use]
+    pub fn tells_round(&self, head: &CommitSha) -> bool {
+        self.rounds.contains(head.as_str())
     }
 
     /// The cycles, the first one first.
@@ -124,6 +142,12 @@ impl Memory {
     #[must_use]
     pub fn is_reverted(&self, commit: &str) -> bool {
         self.reverted_commits.contains_key(commit)
+    }
+
+    /// True if a revert of this finding's fix was noticed.
+    #[must_use]
+    pub(crate) fn is_finding_reverted(&self, finding: &str) -> bool {
+        self.reverted_findings.contains(finding)
     }
 
     /// The reason why fixing has ended, unless it was resumed since.

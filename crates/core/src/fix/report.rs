@@ -195,6 +195,13 @@ impl FixReport {
         self.commit.is_some() && self.delivery.unwrap_or(Delivery::Push) == Delivery::Push
     }
 
+    /// True if it is the report of a round: what the review of its head left open, and nothing that was done about it.
+    pub(super) fn is_round(&self) -> bool {
+        let orders = self.stops.len() + self.resumes.len();
+        let reverted = self.reverted_commits.len() + self.reverted_findings.len();
+        self.cycle == 0 && orders + reverted == 0 && !self.human_review_required
+    }
+
     /// The outcomes of fixed findings that are on the branch.
     pub(super) fn fixed(&self) -> impl Iterator<Item = &KeptIssue> {
         let fixed = |kept: &&KeptIssue| kept.outcome == KeptOutcome::Fixed;

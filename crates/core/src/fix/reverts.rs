@@ -110,9 +110,10 @@ impl Reverts {
             if by_trailer || (!marked.is_empty() && undone.len() == marked.len()) {
                 reverts.commits.push(commit.to_owned());
             }
-            reverts
-                .findings
-                .extend(undone.iter().map(|kept| kept.id.clone()));
+            let unknown = undone
+                .iter()
+                .filter(|kept| !memory.is_finding_reverted(&kept.id));
+            reverts.findings.extend(unknown.map(|kept| kept.id.clone()));
         }
         reverts
     }
@@ -224,5 +225,14 @@ mod tests {
         let memory = Memory::new(memory.cycles().iter().cloned().chain([told]));
         let again = Reverts::find(&memory, &[], |_| Some(HEAD.into()));
         assert!(again.is_empty());
+        let (memory, after) = cycle();
+        let now = after.replace("first();\n    checked();", "one();");
+        let told = FixReport {
+            reverted_findings: vec!["x".into()],
+            ..FixReport::default()
+        };
+        let memory = Memory::new(memory.cycles().iter().cloned().chain([told]));
+        let again = Reverts::find(&memory, &[], |_| Some(now.clone()));
+        assert!(again.is_empty(), "of a single finding, too");
     }
 }

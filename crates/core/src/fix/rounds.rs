@@ -160,8 +160,7 @@ pub fn next(now: &Situation<'_>) -> Next {
 impl Situation<'_> {
     /// True if a cycle was made for the command.
     fn is_served(&self, command: &FixCommand) -> bool {
-        let mut cycles = self.memory.cycles().iter();
-        cycles.any(|cycle| cycle.command == Some(command.order.comment))
+        self.memory.serves(CommentId(command.order.comment))
     }
 
     /// The cycles that were made without a command.
@@ -172,7 +171,8 @@ impl Situation<'_> {
     }
 
     /// The cycles that may be made without a command.
-    fn granted(&self) -> u32 {
+    #[must_use]
+    pub fn granted(&self) -> u32 {
         let resumes = u32::try_from(self.memory.resumes().len()).unwrap_or(u32::MAX);
         self.max_cycles.saturating_mul(resumes.saturating_add(1))
     }

@@ -50,6 +50,8 @@ pub struct Voice<'a> {
     pub blocking: Option<Score>,
     /// The pull request's page; empty where GitHub named none.
     pub page: &'a str,
+    /// True in rounds, whose comments all carry the marker.
+    pub rounds: bool,
 }
 
 impl Voice<'_> {
@@ -251,7 +253,11 @@ impl Voice<'_> {
             hidden: &value,
         };
         (hidden.kid, hidden.sig) = self.keys.sign(&content).unzip();
-        block::render_hidden(&hidden)
+        let block = block::render_hidden(&hidden);
+        match self.rounds {
+            true => format!("{}\n\n{block}", fixing::MARKER),
+            false => block,
+        }
     }
 }
 
@@ -797,6 +803,7 @@ pub(crate) mod tests {
         let keys = Keys::derive(&[SecretString::from("k")], None, "octo/shop");
         let head = "b0d63d1e3554f51be51c63421a254d61288447e6".parse().unwrap();
         speak(&Voice {
+            rounds: false,
             pr: &pr,
             keys: &keys,
             head: &head,

@@ -46,6 +46,7 @@ mod tests {
 
     fn answer(root: Option<CommentId>) -> String {
         let voice = Voice {
+            rounds: false,
             pr: &pr(1),
             keys: &keys("k"),
             head: &"a".repeat(40).parse().unwrap(),
