@@ -164,13 +164,20 @@ impl Cycle<'_> {
 
     /// The signed memory of the cycle, before its delivery.
     fn kept(&self, settled: &[Settled], edits: &EditList) -> FixReport {
+        let redactor = &self.job.host.secrets.redactor;
         let outcomes = settled.iter().map(|one| {
             let kept = match one.outcome {
                 IssueOutcome::Fixed { .. } => KeptOutcome::Fixed,
                 IssueOutcome::Rejected { .. } => KeptOutcome::Rejected,
                 IssueOutcome::Deferred { .. } => KeptOutcome::Deferred,
             };
-            KeptIssue::new(&one.issue, kept, reverts::marks(edits, &one.issue.id))
+            // Before it is signed: afterwards nothing of it may change.
+            let issue = Issue {
+                title: redactor.clean(&one.issue.title).into_owned(),
+                text: redactor.clean(&one.issue.text).into_owned(),
+                ..one.issue.clone()
+            };
+            KeptIssue::new(&issue, kept, reverts::marks(edits, &issue.id))
         });
         let facts = &self.ground.facts;
         FixReport {
@@ -184,6 +191,7 @@ impl Cycle<'_> {
             outcomes: outcomes.collect(),
             ..FixReport::default()
         }
+        .fitted()
     }
 
     async fn deliver(&self, made: &Made) -> Result<Delivered, String> {

@@ -2,6 +2,8 @@
 //! people. Signed, because a forged one would grant cycles or hide a revert; on the pull request, so that it survives
 //! force-pushes. The struct is frozen: what is written today is read for years.
 
+mod room;
+
 use super::issue::Issue;
 use super::reverts::LineMarks;
 use crate::domain::{CommitSha, FileDiff, PrKey, Thread};
@@ -108,7 +110,11 @@ impl KeptIssue {
 }
 
 fn clipped(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_WORDS)]
+    clipped_to(text, MAX_WORDS)
+}
+
+fn clipped_to(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
 }
 
 /// An order of a person with write access.
@@ -221,6 +227,12 @@ pub fn render(report: &FixReport, pr: &PrKey, keys: &Keys) -> String {
         .replace('<', "\\u003c")
         .replace('>', "\\u003e");
     format!("{OPEN}{json}{CLOSE}")
+}
+
+/// A comment without its block, and the block.
+#[must_use]
+pub fn split(body: &str) -> (&str, &str) {
+    body.split_at(body.rfind(OPEN).unwrap_or(body.len()))
 }
 
 /// The report in a comment, if it is one that the reviewer signed for this pull request.
