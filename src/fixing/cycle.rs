@@ -173,6 +173,14 @@ impl Cycle<'_> {
 
     /// The signed memory of the cycle, before its delivery.
     fn kept(&self, fixed: &Fixed) -> FixReport {
+        // Before it is signed: afterwards nothing of it may change.
+        let redactor = &self.job.host.secrets.redactor;
+        let mut outcomes = fixed.kept();
+        for kept in &mut outcomes {
+            for text in [&mut kept.finding, &mut kept.assessment] {
+                *text = redactor.clean(text).into_owned();
+            }
+        }
         let facts = &self.ground.facts;
         FixReport {
             at: now(self.job),
@@ -182,9 +190,10 @@ impl Cycle<'_> {
             head: self.ground.head().to_string(),
             command: self.command,
             known: memory::known(&facts.threads),
-            outcomes: fixed.kept(),
+            outcomes,
             ..FixReport::default()
         }
+        .fitted()
     }
 
     async fn deliver(&self, made: &Made) -> Result<Delivered, String> {

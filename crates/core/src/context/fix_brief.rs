@@ -4,7 +4,6 @@
 use super::rules::RuleFile;
 use crate::domain::CommitSha;
 use crate::fix::issue::{Issue, Source};
-use reviewer_text::count::plural;
 use reviewer_text::fence::Fence;
 use reviewer_text::hidden::visible;
 use reviewer_text::template::{self, TemplateError};
@@ -18,6 +17,9 @@ const NUDGE: &str = include_str!("../prompts/nudge-other.md");
 
 /// The largest prompt, in bytes.
 const ROOM: usize = 120_000;
+/// Kept free for the names of issues that do not fit, so many of them.
+const FOR_NAMES: usize = 2_000;
+const MOST_NAMED: usize = 50;
 /// The largest part of it that rules, and texts of `.specify`, take each.
 const MAX_RULES: usize = 24_000;
 const MAX_SPECIFICATION: usize = 24_000;
@@ -26,6 +28,8 @@ const MAX_BODY: usize = 4_000;
 /// The largest text of one issue, and the largest code beside it.
 const MAX_TEXT: usize = 6_000;
 const MAX_CODE: usize = 4_000;
+/// The largest text of all replies in one thread: anybody can write there, and none of it may crowd the issue out.
+const MAX_REPLIES: usize = 8_000;
 
 /// An issue with what is shown beside it.
 #[derive(Debug, Clone)]
@@ -73,20 +77,13 @@ impl FixBrief<'_> {
         let (mut shown, mut left_out) = (String::new(), Vec::new());
         for one in self.issues {
             let text = self.issue(one);
-            if around + shown.len() + text.len() > ROOM {
+            if around + shown.len() + text.len() > ROOM - FOR_NAMES {
                 left_out.push(one.issue);
             } else {
                 let _ = writeln!(shown, "{text}\n");
             }
         }
-        let told = match left_out.len() {
-            0 => String::new(),
-            more => format!(
-                "{} did not fit here and is left for a later fix.\n\n",
-                plural(more, "further issue")
-            ),
-        };
-        Ok((self.render(shown.trim_end(), &told)?, left_out))
+        Ok((self.render(shown.trim_end(), &told(&left_out))?, left_out))
     }
 
     /// The same for a conversation that has lost everything. `state`: what was done so far.
@@ -178,6 +175,10 @@ impl FixBrief<'_> {
             (Some(file), None) => file.clone(),
             (None, _) => "(no place)".to_owned(),
         };
+        let said = match issue.text.trim_start().starts_with(&issue.title) {
+            true => issue.text.clone(),
+            false => format!("{}\n\n{}", issue.title, issue.text),
+        };
         let mut parts = vec![
             format!(
                 "## Issue {} ({}{optional}), {by}",
@@ -185,10 +186,7 @@ impl FixBrief<'_> {
                 issue.priority.name()
             ),
             self.fence.code("place", &place),
-            self.fence.prose(
-                "issue",
-                cut(&format!("{}\n\n{}", issue.title, issue.text), MAX_TEXT),
-            ),
+            self.fence.prose("issue", cut(&said, MAX_TEXT)),
         ];
         if issue.file.is_some() {
             let code = |text: &Option<String>| match text {
@@ -198,11 +196,48 @@ impl FixBrief<'_> {
             parts.push(self.fence.code("code then", &code(&shown.then)));
             parts.push(self.fence.code("code now", &code(&shown.now)));
         }
-        for (who, text) in &shown.replies {
-            let what = format!("reply by {who}");
-            parts.push(self.fence.prose(&what, cut(text, MAX_TEXT)));
-        }
+        parts.extend(self.replies(&shown.replies));
         parts.join("\n")
+    }
+
+    /// The replies of a thread, as many of the last ones as there is room for.
+    fn replies(&self, replies: &[(String, String)]) -> Vec<String> {
+        let (mut room, mut texts) = (MAX_REPLIES, Vec::new());
+        for (who, text) in replies.iter().rev() {
+            let what = format!("reply by {who}");
+            let text = self.fence.prose(&what, cut(text, MAX_TEXT));
+            if text.len() > room {
+                break;
+            }
+            room -= text.len();
+            texts.push(text);
+        }
+        let earlier = replies.len() - texts.len();
+        if earlier > 0 {
+            texts.push(format!("(Earlier replies that are left out: {earlier}.)"));
+        }
+        texts.reverse();
+        texts
+    }
+}
+
+/// The sentence about issues that did not fit.
+fn told(left_out: &[&Issue]) -> String {
+    let named: Vec<String> = left_out
+        .iter()
+        .take(MOST_NAMED)
+        .map(|issue| issue.id.to_string())
+        .collect();
+    let more = match left_out.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match named.as_slice() {
+        [] => String::new(),
+        named => format!(
+            "Left for a later fix, for lack of room here: {}{more}.\n\n",
+            named.join(", ")
+        ),
     }
 }
 
@@ -210,3 +245,6 @@ impl FixBrief<'_> {
 fn cut(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most.min(text.len()))]
 }
+
+#[cfg(test)]
+mod tests;

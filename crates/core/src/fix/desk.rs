@@ -213,7 +213,9 @@ impl FixDesk {
             }
         }
         while let Err(refusal) = self.gate.judge(&self.edits.changed_files(), &self.ground) {
-            let Some(issue) = self.blamed(&refusal) else {
+            // Nothing that is refused is left, whoever it is of.
+            let anybody = || self.edits.edits().last().map(|edit| edit.issue.clone());
+            let Some(issue) = self.blamed(&refusal).or_else(anybody) else {
                 break;
             };
             self.close(&issue, &refusal.to_string());

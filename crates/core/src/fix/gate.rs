@@ -12,6 +12,7 @@
 //! | is a file of hooks | it decides what runs, or who decides |
 //! | is a file of secrets | secrets are not written by a fix |
 //! | is a lock file or a manifest, and the issue is not about it | it decides which code of others is taken in |
+//! | defines the project's checks, and the issue is not about it | a fix must not weaken its checks |
 //! | is not changed by the pull request, and no issue names it | a fix stays within the change and what the issues are about |
 //! | does not hold the quoted line, or the line says too little | a fix stays within the change and what the issues are about |
 //! | would be the 4th file outside of the change | quotes open at most 3 files outside of the change |
@@ -24,6 +25,7 @@
 //! | is shown under another name than it has | tools would obey it under its own name |
 //! | is binary | an edit would damage it |
 //! | is a test, 1 of its lines would be removed or changed, and the issue is not about it | a fix must not weaken its checks |
+//! | is a test that would be deleted, and the issue is not about it | a fix must not weaken its checks |
 //! | would get a suppression or a skipped test (#[allow) | a fix must not weaken its checks |
 //! | The fix would change 21 files | a fix changes at most 20 files |
 //! | The fix would change 401 lines | a fix changes at most 400 lines |
@@ -199,6 +201,10 @@ impl Gate {
             path: path.clone(),
             why,
         })?;
+        if change.old.is_none() {
+            // A name is published, too, and a refusal does not repeat it.
+            self.judge_secrets(&self.redactor.clean(&path), &path)?;
+        }
         let normalized = path_rules::normalized(&path);
         if let Some(kind) = path_rules::protected(&normalized) {
             return Err(Refusal::Protected { path, kind });
@@ -208,6 +214,9 @@ impl Gate {
         }
         if path_rules::is_manifest(&normalized, &path) && !self.is_about(change) {
             return Err(Refusal::Manifest { path });
+        }
+        if path_rules::is_check(&normalized) && !self.is_about(change) {
+            return Err(Refusal::Checks { path });
         }
         Ok(())
     }
@@ -240,6 +249,9 @@ impl Gate {
                 path: path.clone(),
                 removed: removed.len(),
             });
+        }
+        if is_test && change.new.is_none() && !self.is_about(change) {
+            return Err(Refusal::DeletedTest { path: path.clone() });
         }
         let side = |bytes: &Option<Vec<u8>>| text(bytes.as_deref().unwrap_or_default());
         let (old, new) = (side(&change.old), side(&change.new));

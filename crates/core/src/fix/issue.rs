@@ -88,6 +88,16 @@ impl Issue {
         self.file.as_deref() == Some(file)
     }
 
+    /// The number that GitHub gave to the comment or the review; of two comments, the later one has the larger.
+    pub(super) fn number(&self) -> u64 {
+        match (&self.source, &self.id) {
+            (Source::Finding { thread, .. }, _) => thread.0,
+            (_, IssueId::Comment(comment)) => comment.0,
+            (_, IssueId::Review(review)) => *review,
+            (_, IssueId::Finding(_)) => 0,
+        }
+    }
+
     /// True if its text names this file by its whole path.
     #[must_use]
     pub(crate) fn names(&self, file: &str) -> bool {

@@ -1,6 +1,8 @@
 //! The report of a fix: what a comment of the reviewer says about a cycle, for machines. Signed, because a forged one would grant
 //! cycles or hide a revert. The structs are frozen: what is written today is read for years.
 
+mod room;
+
 use super::issue::Issue;
 use super::outcome::Outcome;
 use super::reverts::LineMarks;
@@ -112,7 +114,11 @@ impl KeptIssue {
 }
 
 fn clipped(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_WORDS)]
+    clipped_to(text, MAX_WORDS)
+}
+
+fn clipped_to(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
 }
 
 /// An order of a person with write access.
@@ -218,6 +224,13 @@ const LINE: &str = "fix";
 pub fn render(report: &FixReport, pr: &PrKey, keys: &Keys) -> String {
     let report = serde_json::to_value(report).unwrap_or_default();
     signed_line::render(LINE, &report, pr, keys)
+}
+
+/// A comment without its block, and the block.
+#[must_use]
+pub fn split(body: &str) -> (&str, &str) {
+    let open = format!("<!-- rmcoc:{LINE} ");
+    body.split_at(body.rfind(&open).unwrap_or(body.len()))
 }
 
 /// The report in a comment, if it is one that the reviewer signed for this pull request.

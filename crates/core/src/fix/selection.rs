@@ -4,6 +4,7 @@ use super::issue::{ChangeRequest, Issue, IssueId, Source};
 use super::memory::Memory;
 use crate::authority::{Action, judge};
 use crate::domain::{Anchor, CommentId, CommitSha, FileDiff, Side, Status, Thread, Trust};
+use std::cmp::Reverse;
 
 /// Everything that may have to be fixed, and what is known about it.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +49,7 @@ pub struct LeftOut {
 /// The issues of a fix.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Selection {
-    /// The heaviest first, optional ones last.
+    /// The heaviest and newest first, optional ones last.
     pub issues: Vec<Issue>,
     pub left_out: Vec<LeftOut>,
 }
@@ -109,9 +110,10 @@ pub fn select(sources: &Sources<'_>) -> Selection {
         issue.optional &= sources.only.is_none();
         selection.issues.push(issue);
     }
+    // The newest of equal weight first: where room is short, the oldest is left out.
     selection
         .issues
-        .sort_by_key(|issue| (issue.optional, issue.priority));
+        .sort_by_key(|issue| (issue.optional, issue.priority, Reverse(issue.number())));
     selection
 }
 

@@ -453,6 +453,7 @@ pub(super) mod tests {
         };
         Report {
             version: 1,
+            events: Vec::new(),
             pull_request: Some("octo/shop#1".into()),
             head: "b0d63d1e3554f51be51c63421a254d61288447e6".into(),
             merge_base: String::new(),
@@ -530,7 +531,6 @@ pub(super) mod tests {
             notes: vec![],
             review_url: None,
             consensus: None,
-            events: Vec::new(),
             reviewers: Vec::new(),
             green: Some("fix the 🔴 finding and push.".into()),
             blocking_from: Score::new(9),

@@ -204,6 +204,22 @@ const MANIFESTS: &[Rule] = &[
     NameStart("docker-compose"), NameStart("compose."), NameEnd(".lock"), NameEnd(".lockb"), NameEnd(".lockfile"),
 ];
 
+/// Files that say what the project's own checks do: make files, and the settings of test runners, linters and type checkers.
+#[rustfmt::skip]
+const CHECKS: &[Rule] = &[
+    Name("makefile"), Name("gnumakefile"), Name("makefile.am"), NameEnd(".mk"), Name("justfile"), Name(".justfile"), NameStart("taskfile."),
+    Name("rakefile"), NameStart("gulpfile."), NameStart("gruntfile."), NameStart("jest.config."), NameStart("vitest.config."),
+    NameStart("vitest.workspace."), NameStart("playwright.config."), NameStart("cypress.config."), NameStart("karma.conf."),
+    NameStart(".mocharc"), NameStart(".nycrc"), Name("pytest.ini"), Name(".pytest.ini"), Name(".coveragerc"), NameStart("phpunit.xml"),
+    Name(".rspec"), Name("nextest.toml"), NameStart("tarpaulin."), NameStart(".eslintrc"), NameStart("eslint.config."), Name(".eslintignore"),
+    NameStart("biome.json"), Between("tsconfig", ".json"), Name("jsconfig.json"), NameStart(".stylelintrc"), NameStart("stylelint.config."),
+    Name("mypy.ini"), Name(".mypy.ini"), Name("pyrightconfig.json"), Name("ruff.toml"), Name(".ruff.toml"), Name(".flake8"), Name(".pylintrc"),
+    Name("pylintrc"), NameStart(".bandit"), Name("clippy.toml"), Name(".clippy.toml"), Name("deny.toml"), NameStart(".golangci."),
+    NameStart(".rubocop"), NameStart("phpstan."), NameStart("psalm.xml"), Name("phpcs.xml"), Name(".clang-tidy"), Name("checkstyle.xml"),
+    NameStart(".swiftlint"), NameStart("detekt"), Name(".credo.exs"), Name(".hlint.yaml"), Name(".shellcheckrc"), NameStart(".markdownlint"),
+    NameStart(".yamllint"), NameStart(".semgrep"), Name(".gitleaks.toml"), Name(".trivyignore"), Name("codecov.yml"),
+];
+
 /// Tests by the names that the usual languages and tools give them.
 #[rustfmt::skip]
 const TESTS: &[Rule] = &[
@@ -242,6 +258,11 @@ pub(super) fn is_manifest(path: &str, spelled: &str) -> bool {
     any(MANIFESTS, path) || is_lock(path) || is_lock(spelled)
 }
 
+/// True if a path, normalised, is that of a file that defines checks.
+pub(super) fn is_check(path: &str) -> bool {
+    any(CHECKS, path)
+}
+
 /// True if a path, normalised, is that of a test. `spelled`: the path as it is.
 pub(super) fn is_test(path: &str, spelled: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -256,4 +277,104 @@ fn is_joined(path: &str) -> bool {
     };
     let is_known = JOINED.iter().any(|one| extension.eq_ignore_ascii_case(one));
     is_known && TEST_WORDS.iter().any(|word| stem.ends_with(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use icu_normalizer::DecomposingNormalizerBorrowed;
+
+    /// Paths that a rule matches, one at the root and one below a folder.
+    fn examples(rule: Rule) -> Vec<String> {
+        let names = match rule {
+            Part(part) => vec![format!("{part}/x"), part.to_owned()],
+            PartStart(start) => vec![start.to_owned(), format!("{start}x/y")],
+            Name(name) => vec![name.to_owned()],
+            NameStart(start) => vec![format!("{start}x"), format!("{start}x.y")],
+            NameEnd(end) => vec![format!("x{end}")],
+            Between(start, end) => vec![format!("{start}{end}"), format!("{start}-x{end}")],
+        };
+        let below = names.iter().map(|name| format!("a/b/{name}"));
+        below.chain(names.iter().cloned()).collect()
+    }
+
+    /// Other spellings of a path that some file system, editor or tool takes for the same.
+    fn spellings(path: &str) -> Vec<String> {
+        let each = |change: &dyn Fn(char) -> Option<char>| -> String {
+            path.chars().map(|c| change(c).unwrap_or(c)).collect()
+        };
+        let wide = |c: char| {
+            let plain = c.is_ascii_graphic() && c != '/';
+            plain
+                .then(|| char::from_u32(u32::from(c) + 0xfee0))
+                .flatten()
+        };
+        let long = |c: char| match c {
+            's' => Some('\u{17f}'),
+            'k' => Some('\u{212a}'),
+            _ => None,
+        };
+        let part = |end: &str| path.replace('/', &format!("{end}/")) + end;
+        let apart: String = path.chars().flat_map(|c| [c, '\u{200d}']).collect();
+        let decomposed = DecomposingNormalizerBorrowed::new_nfkd();
+        vec![
+            path.to_owned(),
+            path.to_uppercase(),
+            each(&wide),
+            each(&long),
+            decomposed.normalize(path).into_owned(),
+            part("."),
+            part(" "),
+            part(". ."),
+            part(INERT),
+            part("::$DATA"),
+            part(":x"),
+            apart,
+            format!("./{path}"),
+            format!("x/../{path}"),
+            format!(".//{path}"),
+            format!(" {path}"),
+            path.replace('/', "\\"),
+            format!("x\\{path}"),
+        ]
+    }
+
+    #[test]
+    fn no_spelling_of_any_row_of_the_lists_passes() {
+        let protected = PROTECTED.iter().flat_map(|(_, rules)| *rules);
+        let all = protected.chain(MANIFESTS).chain(CHECKS);
+        for path in all.flat_map(|rule| examples(*rule)) {
+            for spelled in spellings(&path) {
+                let normalized = normalized(&spelled);
+                let refused = check(&spelled).is_err()
+                    || super::protected(&normalized).is_some()
+                    || is_manifest(&normalized, &spelled)
+                    || is_check(&normalized);
+                assert!(refused, "{spelled:?} of {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_spelling_of_a_test_is_another_file() {
+        for path in TESTS.iter().flat_map(|rule| examples(*rule)) {
+            for spelled in spellings(&path) {
+                let refused = check(&spelled).is_err() || is_test(&normalized(&spelled), &spelled);
+                assert!(refused, "{spelled:?} of {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_of_the_lists_is_written_as_names_are_compared() {
+        let protected = PROTECTED.iter().flat_map(|(_, rules)| *rules);
+        for rule in protected.chain(MANIFESTS).chain(CHECKS).chain(TESTS) {
+            let (Part(text) | PartStart(text) | Name(text) | NameStart(text) | NameEnd(text)) =
+                rule
+            else {
+                continue;
+            };
+            assert_eq!(folded(text), *text, "it never matches");
+        }
+    }
 }

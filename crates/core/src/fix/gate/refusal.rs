@@ -26,6 +26,10 @@ pub enum Refusal {
     Manifest {
         path: String,
     },
+    /// Defines checks of the project.
+    Checks {
+        path: String,
+    },
     /// Outside of the change, and no issue names it.
     OutOfScope {
         path: String,
@@ -61,6 +65,9 @@ pub enum Refusal {
         path: String,
         removed: usize,
     },
+    DeletedTest {
+        path: String,
+    },
     Suppression {
         path: String,
         word: &'static str,
@@ -86,6 +93,8 @@ impl Refusal {
             Self::Path { path, .. }
             | Self::Protected { path, .. }
             | Self::Manifest { path }
+            | Self::Checks { path }
+            | Self::DeletedTest { path }
             | Self::OutOfScope { path }
             | Self::BadQuote { path }
             | Self::TooManyQuoted { path }
@@ -110,6 +119,9 @@ impl Refusal {
             Self::Manifest { .. } => {
                 "is a lock file or a manifest, and the issue is not about it".into()
             }
+            Self::Checks { .. } => {
+                "defines the project's checks, and the issue is not about it".into()
+            }
             Self::OutOfScope { .. } => {
                 "is not changed by the pull request, and no issue names it".into()
             }
@@ -132,6 +144,9 @@ impl Refusal {
             Self::WeakerTest { removed, .. } => format!(
                 "is a test, {removed} of its lines would be removed or changed, and the issue is not about it"
             ),
+            Self::DeletedTest { .. } => {
+                "is a test that would be deleted, and the issue is not about it".into()
+            }
             Self::Suppression { word, .. } => {
                 format!(
                     "would get a suppression or a skipped test ({})",
@@ -176,9 +191,10 @@ impl Refusal {
             Self::Masked { .. } => "an edit would write the mask into the file".into(),
             Self::Renamed { .. } => "tools would obey it under its own name".into(),
             Self::Binary { .. } => "an edit would damage it".into(),
-            Self::WeakerTest { .. } | Self::Suppression { .. } => {
-                "a fix must not weaken its checks".into()
-            }
+            Self::WeakerTest { .. }
+            | Self::DeletedTest { .. }
+            | Self::Suppression { .. }
+            | Self::Checks { .. } => "a fix must not weaken its checks".into(),
             Self::TooManyFiles(_) => format!("a fix changes at most {MAX_FILES} files"),
             Self::TooManyLines(_) => format!("a fix changes at most {MAX_LINES} lines"),
             Self::Secret { .. } => "what is committed cannot be taken back".into(),
@@ -191,7 +207,10 @@ impl Refusal {
     pub fn instead(&self) -> &'static str {
         match self {
             Self::Path { .. } => "name the file as it stands in the repository",
-            Self::Protected { .. } | Self::Manifest { .. } | Self::Kind { .. } => {
+            Self::Protected { .. }
+            | Self::Manifest { .. }
+            | Self::Checks { .. }
+            | Self::Kind { .. } => {
                 "fix the issue elsewhere, or reject it and say that a person has to change this file"
             }
             Self::NoFolder { .. } => "choose a path below folders",
@@ -205,7 +224,7 @@ impl Refusal {
             Self::Masked { .. } | Self::Renamed { .. } | Self::Binary { .. } => {
                 "leave this file as it is, and reject the issue if it cannot be fixed without"
             }
-            Self::WeakerTest { .. } => {
+            Self::WeakerTest { .. } | Self::DeletedTest { .. } => {
                 "add tests beside these, and correct the code instead of the test"
             }
             Self::Suppression { .. } => "correct what the check complains about",

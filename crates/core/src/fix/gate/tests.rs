@@ -124,6 +124,7 @@ fn rows() -> Vec<Refusal> {
     rows.extend(protected.map(|path| refusal(&[edited(path)])));
     rows.extend([
         refusal(&[edited("Cargo.toml")]),
+        refusal(&[edited("Makefile")]),
         outside(None),
         outside(Some("let pages = 1;")),
         gate().judge(&four, &four_ground).unwrap_err(),
@@ -141,6 +142,7 @@ fn rows() -> Vec<Refusal> {
         refusal_with("src/a.rs", |facts| facts.renamed = true),
         refusal_with("src/a.rs", |facts| facts.binary = true),
         refusal(&[edited("tests/a.rs")]),
+        refusal(&[change("tests/__init__.py", Some(""), None)]),
         refusal(&[grown("#[allow(dead_code)]\nfn b() {}\n")]),
         refusal(&files),
         refusal(&[grown(&lines)]),
@@ -360,6 +362,53 @@ fn lock_files_and_manifests_are_changed_for_an_issue_about_them_only() {
         // Another issue than the one that edits opens nothing.
         let other = gate_with(vec![issue("x", "src/a.rs"), issue("y", path)], &[]);
         assert!(other.judge(&changes, &ground(&changes)).is_err(), "{path}");
+    }
+}
+
+#[test]
+fn files_that_define_checks_are_changed_for_an_issue_about_them_only() {
+    for path in [
+        "Makefile",
+        "sub/GNUmakefile",
+        "rules.mk",
+        "justfile",
+        "jest.config.ts",
+        "pytest.ini",
+        ".eslintrc.json",
+        "tsconfig.build.json",
+        "clippy.toml",
+        ".golangci.yml",
+        "MAKEFILE.",
+    ] {
+        let changes = [edited(path)];
+        let refused = judged(&changes);
+        assert!(
+            matches!(refused, Err(Refusal::Checks { .. })),
+            "{path} {refused:?}"
+        );
+        let about = gate_with(vec![issue("x", path)], &[]);
+        assert_eq!(about.judge(&changes, &ground(&changes)), Ok(()), "{path}");
+    }
+}
+
+#[test]
+fn the_name_of_a_new_file_holds_no_secret_and_the_refusal_does_not_repeat_it() {
+    let own = SecretString::from("correct-horse-battery-staple");
+    let gate = Gate::new([].into(), Globs::default(), Arc::new(Redactor::new([&own])));
+    let names = [
+        "src/correct-horse-battery-staple.rs".to_owned(),
+        "correct-horse-battery-staple/a.rs".to_owned(),
+        format!("src/{}.rs", key()),
+    ];
+    for name in &names {
+        let changes = [change(name, None, Some("fn a() {}\n"))];
+        let refused = gate.judge(&changes, &ground(&changes)).unwrap_err();
+        assert!(matches!(refused, Refusal::Secret { .. }), "{refused:?}");
+        let told = refused.to_string();
+        assert!(!told.contains("staple") && !told.contains(&key()), "{told}");
+        // The name of a file that the head has is known.
+        let changes = [edited(name)];
+        assert_eq!(gate.judge(&changes, &ground(&changes)), Ok(()), "{name}");
     }
 }
 

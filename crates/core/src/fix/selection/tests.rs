@@ -163,12 +163,12 @@ fn people_who_may_write_have_what_they_request_fixed() {
         request("review-10", " \n"),
     ];
     let selection = given(vec![], requests).select();
-    assert_eq!(ids(&selection), ["comment-5", "review-7", "comment-9"]);
+    assert_eq!(ids(&selection), ["review-7", "comment-5", "comment-9"]);
     assert_eq!(
         reasons(&selection),
         [("review-8".to_owned(), Reason::Unauthorized)]
     );
-    let first = &selection.issues[0];
+    let first = &selection.issues[1];
     assert_eq!(
         (first.title.as_str(), first.priority),
         ("Rename this.", Priority::P1)

@@ -12,6 +12,7 @@ use reviewer_text::count::plural;
 use reviewer_text::sanitize::{clean, without_dumps};
 use reviewer_text::sentence::{cell, code, fenced};
 use serde::Serialize;
+use serde_json::Value;
 use std::fmt::Write as _;
 
 /// Stands in every comment of rounds and fixes, so that no analyzer takes them for words of people.
@@ -351,27 +352,49 @@ fn stuck_section(stuck: &[&Issue]) -> String {
 
 /// A document in the shapes that other tools read, folded.
 fn folded(title: &str, document: &impl Serialize) -> String {
-    let json = serde_json::to_string_pretty(document).unwrap_or_default();
+    let document = serde_json::to_value(document).unwrap_or_default();
+    let json = serde_json::to_string_pretty(&without_diffs(document)).unwrap_or_default();
     if json.len() > MAX_DOCUMENT {
         return format!("{title}: in the report file of the run.");
     }
-    let json = without_dumps(&json);
+    let json = json.replace("<!--", "\\u003c!--");
     format!(
         "<details><summary>{title}</summary>\n\n{}\n\n</details>",
         fenced("json", &json)
     )
 }
 
+/// A document whose texts hold no diff.
+fn without_diffs(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(without_dumps(&text)),
+        Value::Array(items) => items.into_iter().map(without_diffs).collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            fields
+                .map(|(name, value)| (name, without_diffs(value)))
+                .collect()
+        }
+        other => other,
+    }
+}
+
 /// The comment: marker, text within the cap, signed block.
 fn closed(text: &str, report: &FixReport, (pr, keys): (&PrKey, &Keys)) -> String {
     let block = report::render(report, pr, keys);
+    // Escaped in a cell of a table.
+    let text = text.replace("\\[diff removed\\]", "[diff removed]");
     let text = text.replace("[diff removed]", "[DIFF REDACTED]");
     let around = MARKER.len() + block.chars().count() + 4;
     let room = CAP.saturating_sub(around);
     let text = if text.chars().count() > room {
         let room = room.saturating_sub(TRUNCATED.len());
         let cut: String = text.chars().take(room).collect();
-        format!("{cut}{TRUNCATED}")
+        // A folded part that is cut would fold what follows.
+        let open = cut
+            .rfind("<details>")
+            .filter(|at| !cut[*at..].contains("</details>"));
+        format!("{}{TRUNCATED}", &cut[..open.unwrap_or(cut.len())])
     } else {
         text
     };
@@ -401,5 +424,40 @@ const LONGEST_LINE: usize = 200;
 pub fn line(text: &str) -> String {
     let text = clean(&without_dumps(text));
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(LONGEST_LINE).collect()
+    let line: String = line.chars().take(LONGEST_LINE).collect();
+    without_orders(&line)
 }
+
+/// A line in which git's hosts find nobody to call, nothing to close, and no word that keeps checks from running. A message is
+/// no Markdown, so code marks do not help there.
+fn without_orders(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        out.push(c);
+        let next = rest.peek().copied().unwrap_or(' ');
+        let is_number = |sign: &str| {
+            let at = out.len().saturating_sub(sign.len());
+            next.is_ascii_digit()
+                && out
+                    .get(at..)
+                    .is_some_and(|end| end.eq_ignore_ascii_case(sign))
+        };
+        if (matches!(c, '@' | '#') && next.is_alphanumeric()) || is_number("gh-") {
+            out.push(' ');
+        }
+    }
+    let out = out.replace("://", ": //").replace("***", "* *");
+    let small = out.to_lowercase();
+    if ["skip", "no ci", "no-ci", "no_ci", "noci"]
+        .iter()
+        .any(|word| small.contains(word))
+    {
+        return out.replace('[', "(").replace(']', ")");
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "fixing_tests.rs"]
+mod tests;
