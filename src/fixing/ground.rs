@@ -199,16 +199,14 @@ impl Ground {
     }
 }
 
-/// The memory of fixing: the signed reports in comments, and those in the records of check runs, where one is written before
-/// its push. One that was neither pushed nor told is of a run that was cut off: it did nothing.
+/// The memory of fixing: the signed reports in comments, and those that only the records of check runs hold, where one is written
+/// before its push. One that was neither delivered nor told is of a run that was cut off: it did nothing.
 pub(super) fn memory_of(job: &Job<'_>, facts: &Facts) -> Memory {
     let told: Vec<FixReport> = told(job, facts).collect();
-    let kept = facts.fix_reports().filter_map(|report| {
-        let is_known = report.delivery.is_some() || is_told(&told, &report);
-        if is_known {
-            return Some(report);
-        }
-        landed(facts, &report).map(|commit| pushed(report, commit))
+    let untold = facts.fix_reports().filter(|report| !is_told(&told, report));
+    let kept = untold.filter_map(|report| match landed(facts, &report) {
+        Some(commit) => Some(pushed(report, commit)),
+        None => report.delivery.is_some().then_some(report),
     });
     let kept: Vec<FixReport> = kept.collect();
     Memory::new(told.into_iter().chain(kept))
@@ -243,10 +241,17 @@ pub(super) fn pushed(report: FixReport, commit: &CommitInfo) -> FixReport {
     }
 }
 
-/// The reports that comments tell.
+/// The reports that comments tell, with GitHub's time in place of the runner's: orders of people have GitHub's, too.
 pub(super) fn told<'a>(job: &'a Job<'_>, facts: &'a Facts) -> impl Iterator<Item = FixReport> + 'a {
-    let comments = facts.conversation.iter();
-    comments.filter_map(|one| report::read(&one.body, &job.pr, &job.keys))
+    facts.conversation.iter().filter_map(|comment| {
+        let report = report::read(&comment.body, &job.pr, &job.keys)?;
+        let at = comment.created_at.clone();
+        Some(FixReport {
+            escalated_at: report.escalated_at.map(|_| at.clone()),
+            at,
+            ..report
+        })
+    })
 }
 
 /// The words of people who request changes now.

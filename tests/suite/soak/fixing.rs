@@ -3,16 +3,104 @@
 
 use super::{faults, given};
 use crate::dice::Dice;
-use crate::fixing::{CEIL, Story, script};
-use crate::standin::github::{Act, Change, Fault, Rule, State};
+use crate::review::{lost_page, post};
+use crate::standin::github::{Act, Change, Fault, GitHub, Identity, Rule, State, events};
+use crate::standin::model::{Call, Script};
 use crate::standin::world::{Job, Ran, Workflow, World};
 use crate::watch::signal;
 use faults::Kind;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+const FLOOR: &str = "Math.floor(count / size)";
+const CEIL: &str = "Math.ceil(count / Math.max(size, 1))";
+
+/// A pull request with a finding about the lost page, in a repository where the workflow may push.
+struct Story {
+    world: World,
+}
+
+/// The reviewer that reports the lost page while it is in the code, and the fixer that rounds up.
+fn script(score: u64) -> Script {
+    Script::new()
+        .threads(|request| {
+            let prompt = request.last_user();
+            let asked = prompt.lines().filter_map(|line| {
+                let (id, asked) = line.strip_prefix("Thread ")?.split_once(": ")?;
+                asked
+                    .starts_with("the code has changed")
+                    .then(|| id.to_owned())
+            });
+            let fixed = prompt.contains(CEIL);
+            asked.filter(|_| fixed).map(resolve).collect()
+        })
+        .finds_fixed(true)
+        .pass(1, move |request| {
+            let seen = request.raw().to_string();
+            let lost = seen.contains(FLOOR) && !seen.contains(CEIL);
+            lost.then(|| post(lost_page(score))).into_iter().collect()
+        })
+        .fixes(|words| {
+            let known = words.contains("last page");
+            known.then_some(("src/page.ts", FLOOR, CEIL))
+        })
+}
+
+fn resolve(thread: String) -> Call {
+    let by = json!({ "file": "src/page.ts", "quote": CEIL });
+    let arguments = json!({ "thread_id": thread, "reason": "It rounds up now.", "fixed_by": by });
+    Call::new("github_resolve_thread", arguments)
+}
+
+impl Story {
+    fn on(world: World) -> Self {
+        world.github.permit("writer", "write");
+        let permissions = [
+            "contents:write",
+            "pull-requests:write",
+            "checks:write",
+            "issues:write",
+        ];
+        let workflow = Identity::github_actions(&permissions);
+        world.github.token(GitHub::TOKEN, workflow);
+        Self { world }
+    }
+
+    fn says(&self, login: &str, words: &str) -> Workflow {
+        let github = &self.world.github;
+        let body = format!("@review-my-code-bot {words}");
+        let comment = github.comment(self.world.pull, login, &body);
+        let payload = events::comment_event("issue_comment", github, self.world.pull, comment.id);
+        self.world.workflow("issue_comment", payload)
+    }
+
+    /// The event of a comment once more, as GitHub redelivers it.
+    fn says_again(&self, asked: &Workflow) -> Workflow {
+        self.world.workflow("issue_comment", asked.payload.clone())
+    }
+
+    /// The event of the last push.
+    fn pushed(&self, before: &str) -> Workflow {
+        let payload = events::synchronize_event(&self.world.github, self.world.pull, before);
+        self.world.workflow("pull_request", payload)
+    }
+
+    fn head(&self) -> String {
+        let pull = self.world.pull;
+        self.world.github.pull(pull, |pull| pull.head.sha.clone())
+    }
+
+    fn file(&self, path: &str) -> String {
+        let name = format!("{}:{path}", self.head());
+        self.world
+            .github
+            .with(|state| state.git.must(&["show", &name]))
+    }
+}
 
 /// The requests at which something happens: method, path and a word of the body, and the least number of them in a run.
 const PLACES: [(&str, &str, &str, usize); 11] = [
@@ -77,7 +165,11 @@ impl Plan {
                 kind,
                 place,
                 after: dice.count(place.3),
-                times: if is_event(kind) { 1 } else { dice.pick(&[1, 1, 2, 9]) },
+                times: if is_event(kind) {
+                    1
+                } else {
+                    dice.pick(&[1, 1, 2, 9])
+                },
                 form: dice.count(12),
             }
         };
@@ -120,7 +212,9 @@ impl Ground {
             Kind::SidecarKill => signal(&self.temporary, Signal::SIGKILL),
             // Somebody pushes, unless the fix was pushed already.
             Kind::HeadMoved => {
-                let parent = state.git.must(&["rev-parse", &format!("{}^", self.next_head)]);
+                let parent = state
+                    .git
+                    .must(&["rev-parse", &format!("{}^", self.next_head)]);
                 if state.branch_head("search").as_deref() == Some(parent.trim()) {
                     state.push(self.pull, &self.next_head);
                 }
@@ -159,7 +253,6 @@ fn run(seed: u64) -> Outcome {
     let plan = Plan::of(seed);
     let story = Story::on(World::shop(script(7)).quick());
     story.world.review();
-    story.told();
     let asked = hurried(story.says("writer", "fix"), "4711");
     let head = story.head();
     let github = &story.world.github;
@@ -232,8 +325,14 @@ fn judge(story: &Story) -> Vec<String> {
     let mut complaints = Vec::new();
     let head = story.head();
     let (messages, comments) = story.world.github.with(|state| {
-        let log = state.git.must(&["log", "--format=%H%x00%B%x01", &format!("main..{head}")]);
-        let comments: Vec<String> = state.issue_comments.iter().map(|one| one.body.clone()).collect();
+        let log = state
+            .git
+            .must(&["log", "--format=%H%x00%B%x01", &format!("main..{head}")]);
+        let comments: Vec<String> = state
+            .issue_comments
+            .iter()
+            .map(|one| one.body.clone())
+            .collect();
         (log, comments)
     });
     let commits: Vec<String> = messages
@@ -274,7 +373,11 @@ impl Outcome {
 fn soak(seeds: impl Iterator<Item = u64>) {
     for seed in seeds {
         let outcome = run(seed);
-        assert!(outcome.complaints.is_empty(), "seed {seed}: {}", outcome.story());
+        assert!(
+            outcome.complaints.is_empty(),
+            "seed {seed}: {}",
+            outcome.story()
+        );
     }
 }
 

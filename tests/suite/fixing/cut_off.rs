@@ -1,0 +1,202 @@
+//! Runs that are cut off at every step of a fix, and two at once: one commit, one report of each kind.
+
+use super::*;
+use crate::standin::github::{Fault, Rule, State};
+use crate::standin::world::Job;
+use http::Method;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::time::{Duration, Instant};
+
+const COMMENTS: &str = "/repos/octo/shop/issues/1/comments";
+const LABELS: &str = "/repos/octo/shop/issues/1/labels";
+
+/// A request of the fix at which the run ends.
+struct Step {
+    method: Method,
+    path: &'static str,
+    word: &'static str,
+    /// So many of this kind are carried out first.
+    after: usize,
+}
+
+const COMMIT: Step = Step {
+    method: Method::POST,
+    path: "/graphql",
+    word: "createCommitOnBranch",
+    after: 0,
+};
+
+const fn comment(after: usize) -> Step {
+    Step {
+        method: Method::POST,
+        path: COMMENTS,
+        word: "",
+        after,
+    }
+}
+
+impl Step {
+    fn hangs(&self, story: &Story, fault: Fault) {
+        let rule = Rule {
+            method: self.method.clone(),
+            path_prefix: self.path.into(),
+            body_contains: self.word.into(),
+            after: self.after,
+            times: 1,
+            struck: 0,
+            fault,
+        };
+        story.world.github.with(|state| state.faults.push(rule));
+    }
+}
+
+/// Runs until the fault has struck, and ends the run there.
+fn cut_off(story: &Story, workflow: &Workflow, signal: Signal) {
+    let mut child = story.world.start(workflow);
+    let started = Instant::now();
+    let struck = |state: &mut State| state.faults.iter().any(|rule| rule.struck > 0);
+    while !story.world.github.with(struck) {
+        assert!(started.elapsed().as_secs() < 120, "it never came so far");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // The request is carried out, where it is.
+    std::thread::sleep(Duration::from_millis(300));
+    let id = Pid::from_raw(i32::try_from(child.id()).expect("a process id"));
+    kill(id, signal).expect("the signal");
+    child.wait().expect("the end");
+    story.world.github.with(State::clear_faults);
+    if signal == Signal::SIGKILL {
+        // Its check is left in progress, until nobody can be at work any more.
+        story.world.github.with(|state| state.rest(8));
+        for folder in story.world.left_over() {
+            let _gone = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// Everything that both runs posted, once.
+fn told_once(story: &Story) {
+    let seen = story.seen();
+    assert_eq!(seen.commits, 1, "{seen:#?}");
+    let fixed = seen.told.iter().filter(|body| body.contains("### Fixed 1"));
+    assert_eq!(fixed.count(), 1, "{:#?}", seen.told);
+    let mut lines = seen.headlines();
+    lines.sort_unstable();
+    let all = lines.len();
+    lines.dedup();
+    assert_eq!(lines.len(), all, "{:#?}", seen.told);
+    assert!(story.file("src/page.ts").contains(LOST_PAGE.new));
+}
+
+#[test]
+fn a_fix_that_is_cut_off_at_any_step_is_made_and_told_once() {
+    for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+        for (step, fault) in [
+            (COMMIT, Fault::Hang),
+            (COMMIT, Fault::ApplyThenHang),
+            (comment(0), Fault::Hang),
+            (comment(0), Fault::ApplyThenHang),
+        ] {
+            println!("{signal} at {} {} {fault:?}", step.path, step.word);
+            let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]])));
+            story.review();
+            story.seen();
+            let asked = story.says("writer", "fix");
+            step.hangs(&story, fault);
+            cut_off(&story, &asked, signal);
+            story.run(asked.clone()).ended(0, "clean");
+            told_once(&story);
+            story.run(asked);
+            story.seen().is_silent();
+            story.finish();
+        }
+    }
+}
+
+#[test]
+fn rounds_that_are_cut_off_at_any_step_are_told_once() {
+    for (step, fault) in [
+        (comment(0), Fault::Hang),
+        (comment(0), Fault::ApplyThenHang),
+        (COMMIT, Fault::ApplyThenHang),
+        (comment(1), Fault::Hang),
+        (comment(2), Fault::Hang),
+        (comment(2), Fault::ApplyThenHang),
+    ] {
+        println!("at {} {} {fault:?}", step.path, step.word);
+        let story =
+            Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))).with("fix", "auto");
+        step.hangs(&story, fault);
+        cut_off(
+            &story,
+            &story.prepared(story.world.opened()),
+            Signal::SIGKILL,
+        );
+        story.review().ended(0, "clean");
+        told_once(&story);
+        story.finish();
+    }
+}
+
+#[test]
+fn a_call_for_people_that_is_cut_off_is_made_once() {
+    let label = || Step {
+        method: Method::POST,
+        path: LABELS,
+        word: "",
+        after: 0,
+    };
+    for (step, fault) in [
+        (label(), Fault::Hang),
+        (label(), Fault::ApplyThenHang),
+        (comment(3), Fault::Hang),
+        (comment(3), Fault::ApplyThenHang),
+    ] {
+        println!("at {} {fault:?}", step.path);
+        let reviews = vec![vec![LOST_PAGE.raised(7)], vec![EMPTY_CART.raised(7)]];
+        let story = Story::new(fixer(reviewer(reviews)))
+            .with("fix", "auto")
+            .with("max_fix_cycles", "1");
+        step.hangs(&story, fault);
+        cut_off(
+            &story,
+            &story.prepared(story.world.opened()),
+            Signal::SIGKILL,
+        );
+        let ran = story.review();
+        assert_eq!(ran.outputs["human_review_required"], "true", "{}", ran.log);
+        let labels = story
+            .world
+            .github
+            .pull(story.world.pull, |pull| pull.labels.clone());
+        assert_eq!(labels, ["human-review-required"]);
+        let seen = story.seen();
+        let calls = seen
+            .told
+            .iter()
+            .filter(|body| body.contains("exceeded max fix cycles"));
+        assert_eq!(calls.count(), 1, "{:#?}", seen.told);
+        story.review();
+        story.seen().is_silent();
+        story.finish();
+    }
+}
+
+#[test]
+fn two_runs_at_once_make_one_commit_and_one_report() {
+    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))).with("fix", "auto");
+    let first = story.prepared(story.world.opened());
+    let mut second = first.clone();
+    second
+        .variables
+        .insert("GITHUB_RUN_ID".into(), "4712".into());
+    let beside = Job::new();
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| story.world.run_beside(&beside, &second));
+        story.world.run(&first);
+        other.join().expect("the other run");
+    });
+    told_once(&story);
+    story.finish();
+}

@@ -1,0 +1,112 @@
+//! The ways in which a fix reaches people: a commit, a pull request onto the branch, or a file.
+
+use super::*;
+use crate::standin::github::state::HeadRepository;
+use std::process::{Command, Stdio};
+
+fn one_finding() -> Script {
+    fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))
+}
+
+#[test]
+fn a_fix_can_be_a_pull_request_onto_the_branch() {
+    let story = Story::new(one_finding()).with("fix_delivery", "pull_request");
+    story.review();
+    let before = story.head();
+    story.seen();
+    story.asks("writer", "fix").ended(0, "findings");
+    assert_eq!(story.head(), before, "the branch stays as it is");
+    let seen = story.seen();
+    assert_eq!(
+        (seen.commits, seen.branches, seen.pulls),
+        (1, 1, 1),
+        "{seen:#?}"
+    );
+    assert_eq!(seen.told.len(), 1, "{seen:#?}");
+    assert!(seen.told[0].contains("The fix waits in a pull request onto this branch: "));
+    let stacked = story.world.github.with(|state| {
+        let last = state.pulls.values().next_back().expect("a pull request");
+        (last.base.branch.clone(), last.head.sha.clone())
+    });
+    assert_eq!(stacked.0, "search");
+    assert!(
+        story
+            .file_at(&stacked.1, LOST_PAGE.file)
+            .contains(LOST_PAGE.new)
+    );
+    story.finish();
+}
+
+/// Applies the patch that a run left to a file of the head, as a person would.
+fn applied(story: &Story, ran: &Ran, path: &str) -> String {
+    let name = ran.outputs.get("patch_file").expect("the output");
+    let patch = std::fs::read(story.world.workspace().join(name)).expect("the patch");
+    let folder = crate::standin::world::open_folder();
+    let file = folder.path().join(path);
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&file, story.file(path)).expect("the file of the head");
+    let mut git = Command::new("git")
+        .args(["apply", "-"])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("git starts");
+    std::io::Write::write_all(&mut git.stdin.take().expect("piped"), &patch).expect("git reads");
+    assert!(git.wait().expect("git ends").success());
+    std::fs::read_to_string(file).expect("the fixed file")
+}
+
+fn leaves_a_patch(story: &Story, ran: &Ran, before: &str) {
+    assert_eq!(story.head(), before);
+    let seen = story.seen();
+    assert_eq!((seen.commits, seen.branches), (0, 0), "{seen:#?}");
+    assert_eq!(seen.told.len(), 1, "{seen:#?}");
+    assert!(
+        seen.headlines()[0].starts_with("### A patch for 1 of 1 finding"),
+        "{:#?}",
+        seen.told
+    );
+    assert!(
+        seen.told[0].contains("Nothing was pushed"),
+        "{}",
+        seen.told[0]
+    );
+    let fixed = applied(story, ran, LOST_PAGE.file);
+    let expected = story
+        .file(LOST_PAGE.file)
+        .replace(LOST_PAGE.old, LOST_PAGE.new);
+    assert_eq!(fixed, expected);
+}
+
+#[test]
+fn a_fix_can_be_a_patch() {
+    let story = Story::new(one_finding()).with("fix_delivery", "patch");
+    story.review();
+    let before = story.head();
+    story.seen();
+    let ran = story.asks("writer", "fix");
+    leaves_a_patch(&story, &ran, &before);
+    story.finish();
+}
+
+#[test]
+fn a_fork_gets_a_patch() {
+    let story = Story::new(one_finding());
+    story.world.github.pull(story.world.pull, |pull| {
+        pull.author = "stranger".into();
+        pull.head.repository = Some(HeadRepository {
+            full_name: "stranger/shop".into(),
+            id: 777,
+            fork: true,
+        });
+    });
+    story.asks("writer", "review");
+    let before = story.head();
+    story.seen();
+    story.asks("stranger", "fix");
+    let seen = story.seen();
+    assert_eq!(seen.commits, 0, "{seen:#?}");
+    let ran = story.asks("writer", "fix");
+    leaves_a_patch(&story, &ran, &before);
+    story.finish();
+}

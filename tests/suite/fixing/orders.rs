@@ -1,0 +1,176 @@
+//! Who may have something fixed, what they can order, and what is then fixed.
+
+use super::*;
+
+fn one_finding() -> Script {
+    fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))
+}
+
+/// A reviewed pull request with one finding.
+fn reviewed(story: Story) -> Story {
+    story.review().ended(0, "findings");
+    story.seen();
+    story
+}
+
+#[test]
+fn only_people_with_write_access_have_something_fixed() {
+    let story = reviewed(Story::new(one_finding()));
+    story.world.github.permit("reader", "read");
+    for login in ["reader", "dev"] {
+        story.asks(login, "fix");
+        story.seen().only_says(&format!(
+            "Nothing was fixed: {login} has no write access to the repository"
+        ));
+    }
+    story.asks("helper[bot]", "fix");
+    story.seen().is_silent();
+    story.finish();
+}
+
+#[test]
+fn nothing_is_fixed_where_the_workflow_or_a_label_says_so() {
+    let story = reviewed(Story::new(one_finding()).with("fix", "off"));
+    story.asks("writer", "fix");
+    story
+        .seen()
+        .only_says("Nothing was fixed: input fix is off.");
+    story.finish();
+    let story = reviewed(Story::new(one_finding()));
+    let label = |pull: &mut crate::standin::github::state::PullRequest| {
+        pull.labels.push("No-Fix".into());
+    };
+    story.world.github.pull(story.world.pull, label);
+    let asked = story.says("writer", "fix");
+    for seen in ["once", "and not again"] {
+        story.run(asked.clone());
+        match seen {
+            "once" => story
+                .seen()
+                .only_says("the pull request carries the label no-fix"),
+            _ => story.seen().is_silent(),
+        }
+    }
+    story.finish();
+    let story = Story::new(one_finding()).with("fix", "auto");
+    story.world.github.pull(story.world.pull, label);
+    let ran = story.review();
+    ran.ended(0, "findings");
+    notes(&ran, "the pull request carries the label no-fix");
+    let seen = story.seen();
+    assert_eq!((seen.commits, seen.told.len()), (0, 0), "{seen:#?}");
+    story.finish();
+}
+
+#[test]
+fn without_a_key_to_sign_nothing_is_fixed() {
+    let story = Story::new(one_finding()).with("opencode_api_key", "sk-short");
+    story.review();
+    story.seen();
+    story.asks("writer", "fix");
+    story.seen().only_says("Set input state_key.");
+    story.finish();
+}
+
+#[test]
+fn a_writer_stops_fixing_and_lets_it_go_on() {
+    let story = Story::new(one_finding()).with("fix", "auto");
+    story.asks("reader", "fix stop");
+    story.seen().only_says("reader has no write access");
+    let stop = story.says("writer", "fix stop");
+    story.run(stop.clone());
+    story
+        .seen()
+        .only_says("Fixing is stopped, as `writer` asked.");
+    story.run(stop);
+    story.seen().is_silent();
+    let ran = story.review();
+    ran.ended(0, "findings");
+    notes(&ran, "writer has stopped it");
+    let seen = story.seen();
+    assert_eq!((seen.commits, seen.told.len()), (0, 0), "{seen:#?}");
+    story.asks("writer", "fix");
+    story
+        .seen()
+        .only_says("writer has stopped it. `@review-my-code-bot fix resume` lets it go on.");
+    let resume = story.says("writer", "fix resume");
+    story.run(resume.clone()).ended(0, "clean");
+    let seen = story.seen();
+    assert_eq!(seen.commits, 1, "{:#?}", seen.told);
+    assert!(seen.headlines()[0].starts_with("Fixing goes on, as `writer` asked."));
+    story.run(resume);
+    let seen = story.seen();
+    assert_eq!((seen.commits, seen.told.len()), (0, 0), "{seen:#?}");
+    story.finish();
+}
+
+#[test]
+fn a_fix_in_a_thread_is_of_that_finding_only() {
+    let reviews = vec![vec![LOST_PAGE.raised(7), EMPTY_CART.raised(7)]];
+    let story = reviewed(Story::new(fixer(reviewer(reviews))));
+    let comments = story.world.github.comments();
+    let cart = comments.iter().find(|one| one.path == EMPTY_CART.file);
+    let root = cart.expect("the thread").id;
+    story.asks_in(root, "reader", "fix");
+    story.seen().only_says("reader has no write access");
+    story.asks_in(root, "writer", "fix").ended(0, "findings");
+    let seen = story.seen();
+    assert_eq!(seen.commits, 1, "{:#?}", seen.told);
+    assert!(seen.headlines()[0].starts_with("### Fixed 1 of 1 finding in "));
+    assert!(story.file(EMPTY_CART.file).contains(EMPTY_CART.new));
+    assert!(story.file(LOST_PAGE.file).contains(LOST_PAGE.old));
+    story.finish();
+}
+
+/// A fixer that does what people ask for.
+fn obedient(words: &str) -> Option<(&'static str, &'static str, &'static str)> {
+    let asked = [("Round up", &LOST_PAGE), ("empty carts", &EMPTY_CART)];
+    let found = asked.iter().find(|(said, _)| words.contains(said));
+    found.map(|(_, defect)| defect.edit())
+}
+
+fn requests_changes(story: &Story, login: &str) {
+    let (github, pull) = (&story.world.github, story.world.pull);
+    let place = (EMPTY_CART.file, u64::from(EMPTY_CART.line));
+    github.remark(pull, login, place, "Think of empty carts.");
+    github.review(pull, login, "CHANGES_REQUESTED", "Round up the pages.");
+}
+
+#[test]
+fn changes_that_a_writer_requests_are_fixed_and_those_of_a_stranger_are_not() {
+    let story = Story::new(reviewer(Vec::new()).fixes(obedient));
+    requests_changes(&story, "stranger");
+    story.review().ended(0, "clean");
+    story.seen();
+    story.asks("writer", "fix");
+    story
+        .seen()
+        .only_says("Nothing was fixed: there is nothing left that may be fixed.");
+    requests_changes(&story, "writer");
+    story.asks("writer", "fix");
+    let seen = story.seen();
+    assert_eq!(seen.commits, 1, "{:#?}", seen.told);
+    assert!(
+        seen.headlines()[0].starts_with("### Fixed 2 of 2 findings in "),
+        "{:#?}",
+        seen.told
+    );
+    assert!(story.file(LOST_PAGE.file).contains(LOST_PAGE.new));
+    assert!(story.file(EMPTY_CART.file).contains(EMPTY_CART.new));
+    let message = story.message();
+    assert!(message.contains("Review-Finding: review-"), "{message}");
+    assert!(message.contains("Review-Finding: comment-"), "{message}");
+    story.finish();
+}
+
+#[test]
+fn the_same_request_twice_is_served_once() {
+    let story = reviewed(Story::new(one_finding()));
+    let asked = story.says("writer", "fix");
+    story.run(asked.clone()).ended(0, "clean");
+    let seen = story.seen();
+    assert_eq!((seen.commits, seen.told.len()), (1, 1), "{seen:#?}");
+    story.run(asked).ended(0, "clean");
+    story.seen().is_silent();
+    story.finish();
+}

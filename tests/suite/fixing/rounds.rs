@@ -1,0 +1,360 @@
+//! Rounds: reviews and fixes in turns, in one run or over several, and every way in which they end.
+
+use super::*;
+use crate::standin::github::Change;
+
+/// Two defects, the second of which is seen only after the first is fixed.
+fn two_rounds() -> Script {
+    let reviews = vec![vec![LOST_PAGE.raised(7)], vec![EMPTY_CART.raised(7)]];
+    fixer(reviewer(reviews))
+}
+
+/// Every review has something new to say.
+fn never_content() -> Script {
+    let reviews = DEFECTS.iter().map(|one| vec![one.raised(7)]).collect();
+    fixer(reviewer(reviews))
+}
+
+fn stays_marked(seen: &Seen) {
+    for review in &seen.reviews {
+        let body = review["body"].as_str().unwrap_or_default();
+        assert!(body.contains(MARKER), "{body}");
+        for comment in crate::review::comments(review) {
+            assert!(
+                comment["body"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .contains(MARKER)
+            );
+        }
+    }
+    let words = seen.told.iter().chain(&seen.replies);
+    for body in words {
+        assert_eq!(body.matches(MARKER).count(), 1, "{body}");
+    }
+}
+
+#[test]
+fn rounds_in_one_run_end_when_the_consensus_approves() {
+    // With the real OpenCode.
+    let story = Story::on(World::shop(two_rounds())).with("fix", "auto");
+    let ran = story.review();
+    ran.ended(0, "clean");
+    assert_eq!(consensus(&ran), "approve");
+    let cycle = ["fix_created", "fix_completed", "re_review"];
+    assert_eq!(steps(&ran), [cycle, cycle].concat());
+    assert_eq!(ran.outputs["human_review_required"], "false");
+    assert!(story.file("src/page.ts").contains(LOST_PAGE.new));
+    assert!(story.file("src/ui/cart.ts").contains(EMPTY_CART.new));
+    let seen = story.seen();
+    assert_eq!(seen.commits, 2);
+    assert_eq!(seen.labels.len(), 0, "{seen:#?}");
+    let lines = seen.headlines();
+    assert_eq!(lines.len(), 5, "{lines:#?}");
+    assert_eq!(lines[0], "### Review 1 of at most 3: request_changes");
+    assert!(
+        lines[1].starts_with("### Fixed 1 of 1 finding in "),
+        "{lines:#?}"
+    );
+    assert_eq!(lines[2], "### Review 2 of at most 3: request_changes");
+    assert!(lines[3].ends_with(" (cycle 2 of 2)"), "{lines:#?}");
+    assert_eq!(lines[4], "### Review 3 of at most 3: approve");
+    assert!(seen.told[0].contains(LOST_PAGE.words), "{}", seen.told[0]);
+    assert!(
+        seen.told[0].contains("A fix of 1 finding follows"),
+        "{}",
+        seen.told[0]
+    );
+    assert_eq!(seen.reviews.len(), 2);
+    assert!(
+        !seen.replies.is_empty(),
+        "the fixes are confirmed in the threads"
+    );
+    stays_marked(&seen);
+    story.finish();
+}
+
+#[test]
+fn rounds_over_several_runs_end_when_the_consensus_approves() {
+    // With the real OpenCode.
+    let story = Story::on(World::shop(two_rounds()))
+        .with("fix", "auto")
+        .with_app();
+    let first = story.review();
+    first.ended(0, "findings");
+    assert_eq!(steps(&first), ["fix_created", "fix_completed"]);
+    let second = story.run(story.started());
+    second.ended(0, "findings");
+    let third = story.run(story.started());
+    third.ended(0, "clean");
+    assert_eq!(consensus(&third), "approve");
+    assert!(
+        story.world.github.take_happenings().is_empty(),
+        "it is over"
+    );
+    let seen = story.seen();
+    assert_eq!(seen.commits, 2);
+    let lines = seen.headlines();
+    assert_eq!(lines.len(), 5, "{lines:#?}");
+    assert!(lines[4].ends_with("3 of at most 3: approve"), "{lines:#?}");
+    stays_marked(&seen);
+    story.finish();
+}
+
+#[test]
+fn a_first_review_that_approves_says_nothing_about_rounds() {
+    let story = Story::new(reviewer(Vec::new())).with("fix", "auto");
+    let ran = story.review();
+    ran.ended(0, "clean");
+    assert_eq!(steps(&ran), [""; 0]);
+    story.seen().is_silent();
+    story.finish();
+}
+
+#[test]
+fn at_the_cap_people_are_called_once() {
+    let story = Story::new(never_content()).with("fix", "auto");
+    story.world.github.pull(story.world.pull, |pull| {
+        pull.requested_reviewers.push("maintainer".into());
+    });
+    let ran = story.review();
+    ran.ended(0, "findings");
+    assert_eq!(ran.outputs["human_review_required"], "true");
+    assert_eq!(
+        steps(&ran).last().map(String::as_str),
+        Some("human_escalation")
+    );
+    let seen = story.seen();
+    assert_eq!(seen.commits, 2);
+    assert_eq!(seen.labels.len(), 1, "{seen:#?}");
+    assert!(seen.labels[0].to_string().contains("human-review-required"));
+    let sentence = "PR #1 exceeded max fix cycles (2) — requires human review";
+    let calls = seen.told.iter().filter(|body| body.contains("@maintainer"));
+    let calls: Vec<&String> = calls.collect();
+    assert_eq!(calls.len(), 1, "{calls:#?}");
+    assert!(calls[0].contains(sentence), "{}", calls[0]);
+    // The same event once more, and a further push: nothing is said again.
+    let again = story.review();
+    again.ended(0, "findings");
+    assert_eq!(again.outputs["human_review_required"], "true");
+    story.seen().is_silent();
+    let push = story.pushes(
+        &story.head(),
+        "More",
+        &[Change::write("src/more.ts", "export {};\n")],
+    );
+    story.run(push);
+    let seen = story.seen();
+    assert_eq!(
+        (seen.told.len(), seen.labels.len(), seen.commits),
+        (0, 0, 0),
+        "{seen:#?}"
+    );
+    story.finish();
+}
+
+#[test]
+fn after_the_cap_a_fix_grants_one_cycle_and_a_resume_as_many_again() {
+    let story = Story::new(never_content())
+        .with("fix", "auto")
+        .with("max_fix_cycles", "1");
+    let ran = story.review();
+    assert_eq!(ran.outputs["human_review_required"], "true", "{}", ran.log);
+    assert_eq!(story.seen().commits, 1);
+    story.asks("writer", "fix");
+    let seen = story.seen();
+    assert_eq!(
+        (seen.commits, seen.labels.len()),
+        (1, 0),
+        "{:#?}",
+        seen.told
+    );
+    assert!(
+        !seen.told.iter().any(|body| body.contains("exceeded")),
+        "{:#?}",
+        seen.told
+    );
+    let ran = story.asks("writer", "fix resume");
+    let seen = story.seen();
+    assert_eq!(seen.commits, 1, "{}\n{:#?}", ran.log, seen.told);
+    assert!(
+        seen.headlines()[0].starts_with("Fixing goes on, as `writer` asked."),
+        "{:#?}",
+        seen.told
+    );
+    story.finish();
+}
+
+#[test]
+fn a_finding_that_comes_back_in_other_words_is_stuck_and_people_are_called() {
+    const HALF: &str = "Math.round(count / size)";
+    let again = finding("src/page.ts", 8, 7, "The last page gets lost.");
+    let reviews = vec![vec![LOST_PAGE.raised(7)], vec![post(again)]];
+    let mut reviews = reviews.into_iter();
+    let script = Script::new()
+        .threads(|request| {
+            let prompt = request.last_user();
+            let threads = prompt.split("\nThread ").skip(1);
+            let calls = threads.filter_map(|text| {
+                let (id, asked) = text.split_once(": ")?;
+                let by = json!({ "file": "src/page.ts", "quote": HALF });
+                let arguments = json!({ "thread_id": id, "reason": "It rounds.", "fixed_by": by });
+                let changed = asked.starts_with("the code has changed");
+                changed.then(|| Call::new("github_resolve_thread", arguments))
+            });
+            calls.collect()
+        })
+        .finds_fixed(true)
+        .pass(1, move |_| reviews.next().unwrap_or_default())
+        .fixes(|_| Some(("src/page.ts", LOST_PAGE.old, HALF)));
+    let story = Story::new(script).with("fix", "auto");
+    let ran = story.review();
+    ran.ended(0, "findings");
+    assert_eq!(ran.outputs["human_review_required"], "true");
+    let seen = story.seen();
+    assert_eq!(
+        (seen.commits, seen.labels.len()),
+        (1, 1),
+        "{:#?}",
+        seen.told
+    );
+    let call = seen.told.last().expect("a call");
+    assert!(call.contains("Manual intervention required"), "{call}");
+    assert!(
+        call.contains("**Stuck**") && call.contains("The last page gets lost."),
+        "{call}"
+    );
+    // A writer who asks is told, and nothing is tried again.
+    let asked = story.asks("writer", "fix");
+    asked.ended(0, "findings");
+    story
+        .seen()
+        .only_says("there is nothing left that may be fixed");
+    story.finish();
+}
+
+#[test]
+fn a_commit_of_a_person_on_top_of_a_fix_needs_a_new_command() {
+    let story = Story::new(never_content()).with("fix", "auto").with_app();
+    story.review();
+    assert_eq!(story.seen().commits, 1);
+    let file = Change::write("src/more.ts", "export {};\n");
+    let push = story.pushes(&story.head(), "Add a file", &[file]);
+    let ran = story.run(push);
+    ran.ended(0, "findings");
+    notes(&ran, "somebody committed on top of a fix");
+    let seen = story.seen();
+    assert_eq!((seen.commits, seen.told.len()), (0, 0), "{seen:#?}");
+    story.asks("writer", "fix");
+    assert_eq!(story.seen().commits, 1, "a command goes on");
+    story.finish();
+}
+
+/// A fix that an app pushed, and the commits before and after it.
+fn fixed_once(script: Script) -> (Story, String, String) {
+    let story = Story::new(script).with("fix", "auto").with_app();
+    let before = story.head();
+    story.review();
+    let fix = story.head();
+    assert_ne!(before, fix);
+    story.seen();
+    (story, before, fix)
+}
+
+#[test]
+fn a_reverted_fix_ends_fixing_even_after_a_force_push() {
+    for by_trailer in [true, false] {
+        let (story, before, fix) = fixed_once(never_content());
+        let message = match by_trailer {
+            true => format!("Revert \"Fix 1 review finding\"\n\nThis reverts commit {fix}."),
+            false => "As it was".to_owned(),
+        };
+        let ran = story.run(story.pushes(&fix, &message, &[LOST_PAGE.unfixed()]));
+        let seen = story.seen();
+        assert_eq!(
+            (seen.commits, seen.told.len()),
+            (0, 1),
+            "{}\n{seen:#?}",
+            ran.log
+        );
+        assert!(
+            seen.told[0].contains("was reverted. Nothing more is fixed here"),
+            "{}",
+            seen.told[0]
+        );
+        // The branch begins anew, without the fix and without its revert.
+        let file = Change::write("src/more.ts", "export {};\n");
+        let push = story.pushes(&before, "Another way", &[file]);
+        let ran = story.run(push);
+        let seen = story.seen();
+        assert_eq!(
+            (seen.commits, seen.told.len()),
+            (0, 0),
+            "{}\n{seen:#?}",
+            ran.log
+        );
+        story.asks("writer", "fix");
+        story
+            .seen()
+            .only_says("was reverted. `@review-my-code-bot fix resume` lets it go on.");
+        story.asks("writer", "fix resume");
+        let seen = story.seen();
+        assert_eq!(seen.commits, 1, "{:#?}", seen.told);
+        story.finish();
+    }
+}
+
+#[test]
+fn a_reverted_fix_of_one_finding_ends_that_finding_only() {
+    let reviews = vec![
+        vec![LOST_PAGE.raised(7), EMPTY_CART.raised(7)],
+        vec![INJECTION.raised(7)],
+    ];
+    let (story, _, fix) = fixed_once(fixer(reviewer(reviews)));
+    let ran = story.run(story.pushes(&fix, "The page as it was", &[LOST_PAGE.unfixed()]));
+    let seen = story.seen();
+    assert_eq!(seen.told.len(), 1, "{}\n{seen:#?}", ran.log);
+    assert!(
+        seen.told[0].contains("The fix of 1 finding was taken back."),
+        "{}",
+        seen.told[0]
+    );
+    story.asks("writer", "fix");
+    let seen = story.seen();
+    assert_eq!(seen.commits, 1, "{:#?}", seen.told);
+    assert!(
+        story.file("src/page.ts").contains(LOST_PAGE.old),
+        "not tried again"
+    );
+    assert!(story.file("src/orders.ts").contains(INJECTION.new));
+    story.finish();
+}
+
+#[test]
+fn a_revert_is_noticed_where_fixes_are_made_on_request() {
+    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]])));
+    story.review();
+    let before = story.head();
+    story.asks("writer", "fix");
+    let fix = story.head();
+    assert_ne!(before, fix);
+    story.seen();
+    let message = format!("No\n\nThis reverts commit {fix}.");
+    for _ in 0..2 {
+        story.run(story.pushes(&fix, &message, &[LOST_PAGE.unfixed()]));
+    }
+    assert_eq!(story.seen().told.len(), 1, "once");
+    story.finish();
+}
+
+#[test]
+fn a_round_that_does_not_fit_the_money_of_the_run_ends_with_the_command_that_continues_it() {
+    let story = Story::new(never_content())
+        .with("fix", "auto")
+        .with("max_tokens", "1");
+    let ran = story.review();
+    notes(&ran, "`@review-my-code-bot fix` goes on.");
+    assert_eq!(steps(&ran), ["fix_failed"]);
+    assert_eq!(story.seen().commits, 0);
+    story.finish();
+}
