@@ -43,6 +43,8 @@ pub enum Word {
 pub struct Fixed {
     pub settled: Vec<Settled>,
     pub edits: EditList,
+    /// The lines that the fixer quoted, by file.
+    pub quotes: BTreeMap<String, String>,
 }
 
 /// The state of a fix session.
@@ -211,6 +213,7 @@ impl FixDesk {
         Fixed {
             settled: settle(&self.issues, &self.said),
             edits: self.edits,
+            quotes: self.ground.quotes,
         }
     }
 

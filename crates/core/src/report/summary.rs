@@ -461,6 +461,7 @@ pub(super) mod tests {
             open_issues: 3,
             blocking_issues: 1,
             sandbox: None,
+            events: Vec::new(),
             model: "anthropic/claude".into(),
             tokens: 36_140,
             tokens_estimated: false,
