@@ -1,5 +1,7 @@
 //! One cycle of fixing: a session, its checks, the delivery of what it fixed, and the report about it.
 
+mod handover;
+
 use super::delivery::{self, Commit};
 use super::ground::Ground;
 use super::session::{self, Bench, Stage};
@@ -11,14 +13,14 @@ use crate::run::outcome::Outcome;
 use reviewer_core::config::FixDelivery;
 use reviewer_core::context::fix_brief::FixBrief;
 use reviewer_core::domain::CommitSha;
-use reviewer_core::fix::EditList;
+use reviewer_core::fix::bundle::BundleEdit;
 use reviewer_core::fix::gate::Gate;
-use reviewer_core::fix::issue::Issue;
+use reviewer_core::fix::issue::{Issue, IssueId};
 use reviewer_core::fix::memory::{self, Delivery, FixReport, KeptIssue, KeptOutcome};
 use reviewer_core::fix::outcome::{
     CommitDocument, FixPayload, FixResult, Outcome as IssueOutcome, Settled,
 };
-use reviewer_core::fix::reverts;
+use reviewer_core::fix::reverts::{self, LineMarks};
 use reviewer_core::fix::selection::Selection;
 use reviewer_core::publish::comment::fixing::{self, Delivered, FixTold, Verified};
 use reviewer_core::report::events::EventKind;
@@ -46,6 +48,8 @@ struct Made {
     settled: Vec<Settled>,
     report: FixReport,
     edits: Vec<FileEdit>,
+    /// The same, with what they were made for.
+    bundled: Vec<BundleEdit>,
     verified: Verified,
     tree: Option<TreeId>,
     beyond: Vec<String>,
@@ -63,16 +67,22 @@ impl Cycle<'_> {
         fixing: &mut Fixing,
     ) -> Result<(), Failure> {
         let job = self.job;
-        let issues = self.selection.issues.len();
-        fixing.event(
-            job,
-            EventKind::FixCreated,
-            json!({ "cycle": self.number, "issues": issues, "review": outcome.title() }),
-        );
+        self.created(self.selection.issues.len(), outcome, fixing);
         if self.delivers_by_push() {
             delivery::warn(job, self.ground).await;
         }
-        let mut made = self.make().await?;
+        let made = self.make().await?;
+        self.bring(made, outcome, check, fixing).await
+    }
+
+    /// Delivers what was made, and tells people.
+    async fn bring(
+        &self,
+        mut made: Made,
+        outcome: &mut Outcome,
+        check: &CheckRun,
+        fixing: &mut Fixing,
+    ) -> Result<(), Failure> {
         // Signed, before anything is pushed: a run that is cut off here is made good by the next one.
         outcome.record.fix = serde_json::to_value(&made.report).ok();
         check.write_undelivered(&outcome.record).await;
@@ -89,6 +99,11 @@ impl Cycle<'_> {
         self.report(&made, &delivered).await?;
         self.note(&made, &delivered, refused, outcome, fixing).await;
         Ok(())
+    }
+
+    fn created(&self, issues: usize, outcome: &Outcome, fixing: &mut Fixing) {
+        let details = json!({ "cycle": self.number, "issues": issues, "review": outcome.title() });
+        fixing.event(self.job, EventKind::FixCreated, details);
     }
 
     fn delivers_by_push(&self) -> bool {
@@ -148,11 +163,13 @@ impl Cycle<'_> {
         if broken {
             reject_all(&mut settled, "the project's checks fail because of it");
         }
-        let report = self.kept(&settled, &fixed.edits);
+        let report = self.kept(&settled, |issue| reverts::marks(&fixed.edits, issue));
+        let bundled = handover::bundled(&fixed.edits.changed_files(), &fixed.quotes);
         Ok(Made {
             report,
             settled,
             edits: if broken { Vec::new() } else { edits },
+            bundled: if broken { Vec::new() } else { bundled },
             verified: checked.verified,
             tree: checked.tree,
             beyond,
@@ -163,14 +180,14 @@ impl Cycle<'_> {
     }
 
     /// The signed memory of the cycle, before its delivery.
-    fn kept(&self, settled: &[Settled], edits: &EditList) -> FixReport {
+    fn kept(&self, settled: &[Settled], marks: impl Fn(&IssueId) -> Vec<LineMarks>) -> FixReport {
         let outcomes = settled.iter().map(|one| {
             let kept = match one.outcome {
                 IssueOutcome::Fixed { .. } => KeptOutcome::Fixed,
                 IssueOutcome::Rejected { .. } => KeptOutcome::Rejected,
                 IssueOutcome::Deferred { .. } => KeptOutcome::Deferred,
             };
-            KeptIssue::new(&one.issue, kept, reverts::marks(edits, &one.issue.id))
+            KeptIssue::new(&one.issue, kept, marks(&one.issue.id))
         });
         let facts = &self.ground.facts;
         FixReport {
@@ -276,7 +293,9 @@ impl Cycle<'_> {
             } => {
                 let details = json!({ "cycle": cycle, "fixed": fixed, "commit": commit.as_str() });
                 fixing.event(job, EventKind::FixCompleted, details);
-                fixing.goes_on = !starts_workflows && is_head(job, commit).await;
+                // Another job reviews what this one publishes.
+                let is_alone = !job.aim.takes_review_as_it_is();
+                fixing.goes_on = is_alone && !starts_workflows && is_head(job, commit).await;
                 if fixing.goes_on {
                     let details = json!({ "cycle": cycle, "head": commit.as_str() });
                     fixing.event(job, EventKind::ReReview, details);
