@@ -159,7 +159,13 @@ async fn perform(
     let mut fixing = Fixing::default();
     if let Ok(Ended::Concluded(outcome)) = &mut ended {
         let around = (&unfinished.check, &unfinished.dry_run);
+        let told = outcome.report.notes.len();
         fixing = fixing::after_review(&job, outcome, around).await;
+        if setup.actions.is_runner() && !matches!(aim, Aim::Review) {
+            // Whoever called `fix` reads the log, and not only the summary.
+            let notes = outcome.report.notes.iter().skip(told);
+            notes.for_each(|note| setup.actions.line(note));
+        }
         rounds.events.append(&mut fixing.events);
         outcome.report.events.clone_from(&rounds.events);
     }

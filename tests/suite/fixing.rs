@@ -6,8 +6,8 @@ use crate::standin::model::{Call, Script};
 use crate::standin::world::{Ran, Workflow, World};
 use serde_json::{Value, json};
 
-const FLOOR: &str = "Math.floor(count / size)";
-const CEIL: &str = "Math.ceil(count / Math.max(size, 1))";
+pub const FLOOR: &str = "Math.floor(count / size)";
+pub const CEIL: &str = "Math.ceil(count / Math.max(size, 1))";
 
 /// A pull request with a finding about the lost page, in a repository where the workflow may push.
 struct Story {
@@ -15,7 +15,7 @@ struct Story {
 }
 
 /// The reviewer that reports the lost page while it is in the code, and the fixer that rounds up.
-fn script(score: u64) -> Script {
+pub fn script(score: u64) -> Script {
     Script::new()
         .threads(|request| {
             let prompt = request.last_user();
