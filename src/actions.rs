@@ -18,7 +18,7 @@ use reviewer_text::redact::Redactor;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -363,6 +363,19 @@ pub(crate) fn read_event(path: Option<&Path>) -> Result<Value, String> {
     serde_json::from_slice(&bytes).map_err(|error| {
         format!("The event file {shown} that GITHUB_EVENT_PATH names is not JSON: {error}.")
     })
+}
+
+/// Reads a file that is not larger than so many bytes.
+pub(crate) fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= most) {
+        return Ok(bytes);
+    }
+    Err(io::Error::other(format!(
+        "it is larger than {} MiB",
+        most >> 20
+    )))
 }
 
 /// Writes a file into the workspace, for the steps after this one. A link that a checkout put in its place is removed

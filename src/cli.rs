@@ -91,6 +91,20 @@ Exit codes:
   130, 143  interrupted
 For `review` the check on the pull request is the gate, so there blocking findings give 0 unless fail_job is true.";
 
+const OF_FIX: &str = "\
+Exit codes:
+  0  the fix is delivered, or its bundle is written
+  1  nothing was fixed; the last sentence says why
+  2  something is incomplete or failed
+  130, 143  interrupted";
+
+const OF_LOOP: &str = "\
+Exit codes:
+  0  converged: nothing is left to fix, and the consensus is approve
+  1  people are needed: every cycle is used, or manual intervention is required
+  2  incomplete or failed
+  130, 143  interrupted";
+
 const OF_DOCTOR: &str = "\
 Exit codes:
   0  a review would begin
@@ -118,6 +132,37 @@ pub enum Work {
         /// Print what would be posted, and post nothing
         #[arg(long)]
         dry_run: bool,
+    },
+    /// Fix open findings of a pull request, as the comment `fix` does
+    #[command(after_help = OF_FIX)]
+    Fix {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        flags: Flags,
+        /// Fix, verify, and write a bundle signed with state_key; nothing is written to GitHub
+        #[arg(long, value_name = "FILE", conflicts_with = "publish")]
+        patch_out: Option<PathBuf>,
+        /// Make a commit of such a bundle, and post the report; nothing is run, and no model is asked
+        #[arg(long, value_name = "FILE")]
+        publish: Option<PathBuf>,
+        /// Print what would be posted and committed, and write nothing to GitHub
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Review and fix a pull request in turns, until nothing is left or people are needed
+    #[command(after_help = OF_LOOP)]
+    Loop {
+        /// Repository as owner/name or by its address [default: git's remote origin]
+        #[arg(long)]
+        repo: Option<RepoRef>,
+        /// Pull request: 12, #12 or its address [default: the one of the current branch]
+        #[arg(long)]
+        pr: Option<PullRef>,
+        #[command(flatten)]
+        flags: Flags,
+        #[command(flatten)]
+        given: Given,
     },
     /// Review the working tree of a repository; GitHub is not asked
     #[command(after_help = OF_LOCAL)]
@@ -240,8 +285,9 @@ impl Work {
     pub fn given(&self) -> Option<&Given> {
         match self {
             Self::Action => None,
-            Self::Local { given, .. } => Some(given),
+            Self::Local { given, .. } | Self::Loop { given, .. } => Some(given),
             Self::Review { target, .. }
+            | Self::Fix { target, .. }
             | Self::Doctor { target, .. }
             | Self::State { target, .. } => Some(&target.given),
         }
@@ -250,9 +296,11 @@ impl Work {
     pub fn flags(&self) -> Option<&Flags> {
         match self {
             Self::Action | Self::State { .. } => None,
-            Self::Local { flags, .. } | Self::Review { flags, .. } | Self::Doctor { flags, .. } => {
-                Some(flags)
-            }
+            Self::Local { flags, .. }
+            | Self::Review { flags, .. }
+            | Self::Fix { flags, .. }
+            | Self::Loop { flags, .. }
+            | Self::Doctor { flags, .. } => Some(flags),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod action;
 mod closed;
 mod doctor;
+mod fix;
 mod inputs;
 mod local;
 mod merge_group;
@@ -11,9 +12,10 @@ mod target;
 
 pub use action::{action, review};
 pub use doctor::doctor;
+pub use fix::{Half, fix, rounds};
 pub use inputs::inputs;
 pub use local::{Format, Order, local};
 pub use state::{Form, state};
-pub use target::pull_request;
+pub use target::{pull_request, pull_request_of_branch};
 
 pub use crate::host::Setup;

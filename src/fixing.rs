@@ -14,7 +14,7 @@ mod verifying;
 pub(crate) use catch_up::catch_up;
 pub(crate) use orders::stop_as_asked;
 
-use crate::host::{Failure, Job};
+use crate::host::{Aim, Failure, Job};
 use crate::run::outcome::Outcome;
 use crate::run::{CheckRun, replies};
 use cycle::Cycle;
@@ -30,7 +30,7 @@ use reviewer_core::fix::selection::Selection;
 use reviewer_core::panel::consensus::{Consensus, Priority, Ruling};
 use reviewer_core::panel::review_state::ReviewState;
 use reviewer_core::report::events::{EventKind, EventReport};
-use reviewer_github::{DryRun, PullState};
+use reviewer_github::{DryRun, PullRequest, PullState};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -97,8 +97,26 @@ impl Fixing {
 
 /// The time, as reports keep it.
 fn now(job: &Job<'_>) -> String {
-    let now = chrono::DateTime::<chrono::Utc>::from(job.host.setup.clock.now());
-    now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
+    time(job).to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
+}
+
+fn time(job: &Job<'_>) -> chrono::DateTime<chrono::Utc> {
+    job.host.setup.clock.now().into()
+}
+
+/// The sentence that ends the publication of a fix whose head is not the head any more.
+pub(crate) fn of_other_head(job: &Job<'_>, pull: &PullRequest) -> Option<String> {
+    let Aim::Publish(bundle) = job.aim else {
+        return None;
+    };
+    let is_other = bundle.head() != Some(pull.head_sha.clone());
+    is_other.then(|| {
+        format!(
+            "Nothing was fixed: the bundle is a fix of {:.7}, and the head is {} by now; ask for a fix again.",
+            bundle.head,
+            pull.head_sha.short()
+        )
+    })
 }
 
 async fn attempt(
@@ -174,7 +192,13 @@ async fn attempt(
                 number: cycle,
                 command,
             };
-            Box::pin(plan.run(outcome, check, fixing)).await
+            match job.aim {
+                Aim::Review | Aim::Fix => Box::pin(plan.run(outcome, check, fixing)).await,
+                Aim::PatchOut(path) => Box::pin(plan.hand_over(path, outcome, fixing)).await,
+                Aim::Publish(bundle) => {
+                    Box::pin(plan.publish(bundle, outcome, check, fixing)).await
+                }
+            }
         }
         other => {
             conclusion::conclude(job, (&ground, &selection), outcome, asked, &other, fixing).await
@@ -239,7 +263,8 @@ async fn told_before(
     head_moved: bool,
 ) -> Result<Option<NotFixed>, Failure> {
     let (config, pull) = (&job.host.config.fix, &ground.facts.pull);
-    let pushes = config.delivery != FixDelivery::Patch && !pull.from_fork;
+    let writes = !matches!(job.aim, Aim::PatchOut(_));
+    let pushes = writes && config.delivery != FixDelivery::Patch && !pull.from_fork;
     let queued = pushes && job.github.is_queued(&job.pr).await.unwrap_or(false);
     let branch = match pushes {
         true => job
@@ -251,7 +276,9 @@ async fn told_before(
     };
     let facts = preflight::Facts {
         off: config.mode == FixMode::Off,
-        asked_by: asked.map(|asked| (&asked.by, asked.person)),
+        asked_by: asked
+            .filter(|asked| !asked.at_shell)
+            .map(|asked| (&asked.by, asked.person)),
         labels: &pull.labels,
         closed: pull.state == PullState::Closed,
         merged: pull.state == PullState::Merged,
@@ -299,6 +326,9 @@ async fn answer(job: &Job<'_>, asked: &Asked, outcome: &mut Outcome, text: &str)
     let Ok(head) = outcome.record.head.parse::<CommitSha>() else {
         return;
     };
+    if asked.at_shell {
+        return;
+    }
     if let Err(Failure(sentences)) = replies::tell_asker(job, &head, asked.place(), text).await {
         outcome.leave_unanswered(sentences);
     }

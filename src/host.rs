@@ -8,7 +8,7 @@ pub mod session;
 pub(crate) mod sidecar;
 pub(crate) mod web_access;
 
-pub(crate) use job::{Job, run_id, run_url};
+pub(crate) use job::{Aim, Job, run_id, run_url};
 
 use crate::actions::Actions;
 use reviewer_agent::gateway::{self, Gateway};

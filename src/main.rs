@@ -9,7 +9,7 @@ mod cli;
 use clap::Parser as _;
 use cli::{Cli, Color, Command, Target, Telling, Work};
 use opencode_reviewer::actions::{Actions, Errors, LogRedactor, Look, Verbosity};
-use opencode_reviewer::commands::{self, Form, Order, Setup};
+use opencode_reviewer::commands::{self, Form, Half, Order, Setup};
 use opencode_reviewer::process_env;
 use reviewer_agent::opencode::sandbox::enter;
 use reviewer_core::config::environment::Environment;
@@ -138,6 +138,32 @@ async fn run(setup: &Result<Setup, Vec<String>>, work: Work) -> u8 {
             Ok(key) => commands::review(setup, &manual(key)).await,
             Err(code) => code,
         },
+        Work::Fix {
+            target,
+            patch_out,
+            publish,
+            ..
+        } => {
+            let half = match (patch_out, publish) {
+                (Some(file), _) => Half::PatchOut(directory.join(file)),
+                (None, Some(file)) => Half::Publish(directory.join(file)),
+                (None, None) => Half::Both,
+            };
+            match key(setup, &target, &directory).await {
+                Ok(key) => commands::fix(setup, &key, &half).await,
+                Err(code) => code,
+            }
+        }
+        Work::Loop { repo, pr, .. } => {
+            let found = match &pr {
+                Some(pr) => commands::pull_request(setup, pr, repo.as_ref(), &directory).await,
+                None => commands::pull_request_of_branch(setup, repo.as_ref(), &directory).await,
+            };
+            match found {
+                Ok(key) => commands::rounds(setup, &key).await,
+                Err(sentence) => refused(&[sentence]),
+            }
+        }
         Work::Doctor {
             target, no_model, ..
         } => match key(setup, &target, &directory).await {
@@ -231,8 +257,14 @@ fn inputs(
         }
         shell::take_secrets(&mut inputs, |name| variable(vars, name));
     }
-    if let Work::Review { dry_run: true, .. } = work {
-        inputs.set("dry_run", "true");
+    match work {
+        Work::Review { dry_run: true, .. }
+        | Work::Fix { dry_run: true, .. }
+        | Work::Fix {
+            patch_out: Some(_), ..
+        } => inputs.set("dry_run", "true"),
+        Work::Loop { .. } => inputs.set("fix", "auto"),
+        _ => {}
     }
     Ok(inputs)
 }
@@ -255,15 +287,19 @@ fn actions(
     let live = !in_actions && verbosity > Verbosity::Quiet && is_shown(&stderr, vars);
     let actions = match work {
         Work::Action => Actions::new(in_actions, output, summary),
-        Work::Review { .. } if in_actions => Actions::new(true, output, summary),
+        Work::Review { .. } | Work::Fix { .. } | Work::Loop { .. } if in_actions => {
+            Actions::new(true, output, summary)
+        }
         Work::Local { .. } => Actions::writing_to(Box::new(stderr), false, None, None)
             .answering_to(Box::new(std::io::stdout()))
             .live(live),
-        Work::Review { .. } | Work::Doctor { .. } | Work::State { .. } => {
-            Actions::writing_to(Box::new(stderr), in_actions, output, summary)
-                .answering_to(Box::new(std::io::stdout()))
-                .live(live)
-        }
+        Work::Review { .. }
+        | Work::Fix { .. }
+        | Work::Loop { .. }
+        | Work::Doctor { .. }
+        | Work::State { .. } => Actions::writing_to(Box::new(stderr), in_actions, output, summary)
+            .answering_to(Box::new(std::io::stdout()))
+            .live(live),
     };
     actions.telling(verbosity).looking(look(telling, vars))
 }

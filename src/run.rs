@@ -19,7 +19,7 @@ use crate::fixing::{self, Fixing, LoopEnd};
 use crate::gather::pull_request;
 use crate::gather::{Facts, Frame, settings, spend_scope, web_guard};
 use crate::host::sidecar::Running;
-use crate::host::{self, Budget, Failure, Job, Setup, both};
+use crate::host::{self, Aim, Budget, Failure, Job, Setup, both};
 pub(crate) use check_run::CheckRun;
 use draft::Draft;
 use exits::Ended;
@@ -27,10 +27,10 @@ use judgements::Judgements;
 pub(crate) use judgements::given as given_review;
 use outcome::{Outcome, Surroundings};
 use reviewer_core::event::{Event, EventKind, SkipReason};
-use reviewer_core::plan::agenda::{ModelObstacle, Task};
+use reviewer_core::plan::agenda::{Agenda, ModelObstacle, Task};
 use reviewer_core::publish::comment;
 use reviewer_core::report::dry_run;
-use reviewer_core::report::events::EventReport;
+use reviewer_core::report::events::{EventKind as Told, EventReport};
 use reviewer_core::state::record::Record;
 use reviewer_github::{DryRun, PullRequest};
 pub(crate) use sessions::allowances;
@@ -54,7 +54,8 @@ struct Round {
 }
 
 /// The things that the rounds of a run share.
-struct Rounds {
+struct Rounds<'a> {
+    aim: Aim<'a>,
     budget: Budget,
     /// The steps of fixing so far.
     events: Vec<EventReport>,
@@ -63,12 +64,13 @@ struct Rounds {
 /// Does what an event asks for; `no_key`: as far as no model is needed for it. Where a fix was pushed that starts no workflow, the
 /// new head is reviewed, too. Returns the exit code.
 pub(crate) async fn run(setup: &Setup, event: &Event, no_key: Option<SkipReason>) -> u8 {
-    in_rounds(setup, event, no_key).await.code
+    let (last, _) = in_rounds(setup, event, no_key, Aim::Review).await;
+    last.code
 }
 
 /// The same with the exit code of `loop`, which tells how the rounds ended.
 pub(crate) async fn run_loop(setup: &Setup, event: &Event) -> u8 {
-    let last = in_rounds(setup, event, None).await;
+    let (last, _) = in_rounds(setup, event, None, Aim::Review).await;
     match (last.code, last.end) {
         (code @ 2.., _) => code,
         (_, Some(LoopEnd::Converged)) => 0,
@@ -77,8 +79,24 @@ pub(crate) async fn run_loop(setup: &Setup, event: &Event) -> u8 {
     }
 }
 
-async fn in_rounds(setup: &Setup, event: &Event, mut no_key: Option<SkipReason>) -> Round {
+/// The same for `fix`, with an exit code that tells whether something was fixed.
+pub(crate) async fn run_fix(setup: &Setup, event: &Event, aim: Aim<'_>) -> u8 {
+    let (last, events) = in_rounds(setup, event, None, aim).await;
+    let fixed = events.iter().any(|one| one.event == Told::FixCompleted);
+    match last.code {
+        code @ 2.. => code,
+        _ => u8::from(!fixed),
+    }
+}
+
+async fn in_rounds(
+    setup: &Setup,
+    event: &Event,
+    mut no_key: Option<SkipReason>,
+    aim: Aim<'_>,
+) -> (Round, Vec<EventReport>) {
     let mut rounds = Rounds {
+        aim,
         budget: Budget::new(setup.clock),
         events: Vec::new(),
     };
@@ -86,7 +104,7 @@ async fn in_rounds(setup: &Setup, event: &Event, mut no_key: Option<SkipReason>)
     loop {
         let round = round(setup, &event, no_key.take(), &mut rounds).await;
         if !round.goes_on {
-            return round;
+            return (round, rounds.events);
         }
         // Nobody else is told of the push, so this run is its event.
         event.kind = EventKind::Pushed;
@@ -97,13 +115,15 @@ async fn round(
     setup: &Setup,
     event: &Event,
     no_key: Option<SkipReason>,
-    rounds: &mut Rounds,
+    rounds: &mut Rounds<'_>,
 ) -> Round {
-    let unfinished = Unfinished::default();
+    let (unfinished, aim) = (Unfinished::default(), rounds.aim);
     let whole = async {
         let (ended, fixing) = Box::pin(perform(setup, event, no_key, rounds, &unfinished)).await;
         let code = exits::ended(setup, &unfinished.check, &unfinished.draft, ended).await;
-        exits::print_dry_run(setup, &unfinished.dry_run);
+        if !matches!(aim, Aim::PatchOut(_)) {
+            exits::print_dry_run(setup, &unfinished.dry_run);
+        }
         Round {
             code,
             goes_on: fixing.goes_on,
@@ -125,20 +145,27 @@ async fn perform(
     setup: &Setup,
     event: &Event,
     no_key: Option<SkipReason>,
-    rounds: &mut Rounds,
+    rounds: &mut Rounds<'_>,
     unfinished: &Unfinished,
 ) -> (Result<Ended, Failure>, Fixing) {
-    let budget = rounds.budget.clone();
-    let job = match job(setup, event, no_key.is_none(), budget, unfinished) {
+    let (budget, aim) = (rounds.budget.clone(), rounds.aim);
+    let asks_model = no_key.is_none() && !matches!(aim, Aim::Publish(_));
+    let mut job = match job(setup, event, asks_model, budget, unfinished) {
         Ok(job) => job,
         Err(failure) => return (Err(failure), Fixing::default()),
     };
-    let mut job = job;
+    job.aim = aim;
     let mut ended = Box::pin(review(&mut job, no_key, unfinished)).await;
     let mut fixing = Fixing::default();
     if let Ok(Ended::Concluded(outcome)) = &mut ended {
         let around = (&unfinished.check, &unfinished.dry_run);
+        let told = outcome.report.notes.len();
         fixing = fixing::after_review(&job, outcome, around).await;
+        if setup.actions.is_runner() && !matches!(aim, Aim::Review) {
+            // Whoever called `fix` reads the log, and not only the summary.
+            let notes = outcome.report.notes.iter().skip(told);
+            notes.for_each(|note| setup.actions.line(note));
+        }
         rounds.events.append(&mut fixing.events);
         outcome.report.events.clone_from(&rounds.events);
     }
@@ -163,6 +190,9 @@ async fn review(
     unfinished: &Unfinished,
 ) -> Result<Ended, Failure> {
     let pull = pull_request::to_review(&job.github, &job.pr).await?;
+    if let Some(reason) = fixing::of_other_head(job, &pull) {
+        return Ok(Ended::Skipped(reason));
+    }
     let ended = Box::pin(with_settings(job, pull, no_key, unfinished)).await;
     if ended.is_err() {
         unfinished.judgements.after_failure(job).await;
@@ -207,7 +237,7 @@ async fn gather_and_act(
     let actions = &job.host.setup.actions;
     actions.glimpse("reading the pull request", "");
     let snapshot = job.host.scratch.directory("head")?;
-    let asks_model = frame.obstacle.is_none();
+    let asks_model = frame.obstacle.is_none() && !job.aim.takes_review_as_it_is();
     let (running, facts) = tokio::join!(
         Running::start_if(asks_model, &job.host, &snapshot),
         Facts::gather(job, frame, &snapshot),
@@ -218,7 +248,7 @@ async fn gather_and_act(
         running.tell_confinement(&job.host);
         notes.extend(web_guard::open(&job.host, &facts.change).await?);
     }
-    if job.host.config.dry_run {
+    if job.host.config.dry_run && !job.aim.takes_review_as_it_is() {
         notes.push(dry_run::NOTE.into());
     }
     let around = Surroundings {
@@ -259,6 +289,19 @@ async fn act(
     ended
 }
 
+/// Decides what the run does. A fix that takes the review as it is asks no model about the change.
+fn agenda(job: &Job<'_>, facts: &Facts) -> Agenda {
+    let agenda = facts.agenda(job);
+    match job.aim {
+        Aim::Review | Aim::Fix => agenda,
+        Aim::PatchOut(_) => agenda.without_session(&facts.pull.head_sha),
+        Aim::Publish(_) => Agenda {
+            waits: true,
+            ..agenda.without_session(&facts.pull.head_sha)
+        },
+    }
+}
+
 /// Follows the agenda that the facts lead to.
 async fn follow(
     job: &Job<'_>,
@@ -267,7 +310,7 @@ async fn follow(
     unfinished: &Unfinished,
 ) -> Result<Ended, Failure> {
     let (check, running) = (&unfinished.check, around.running);
-    let mut agenda = facts.agenda(job);
+    let mut agenda = agenda(job, &facts);
     if agenda.posts()
         && let Some(reason) = replies::may_not_comment(job, &facts.pull).await?
     {
@@ -279,7 +322,7 @@ async fn follow(
     check.open(job, &facts).await;
     if agenda.waits && check.wait_for_turn(job, &facts.pull.head_sha).await? {
         facts = facts.again(job).await?;
-        agenda = facts.agenda(job);
+        agenda = self::agenda(job, &facts);
     }
     let mut outcome = match (&agenda.task, running) {
         (Task::Conclude(record), _) => {

@@ -8,7 +8,7 @@ use reviewer_core::event::{self, Event, Trigger, TriggerRules};
 
 /// Does what the runner's event asks for. Returns the exit code.
 pub async fn action(setup: &Setup) -> u8 {
-    match trigger(setup) {
+    match event_of_runner(setup) {
         Ok(Trigger::Run(event)) => run(setup, &event, None).await,
         Ok(Trigger::WithoutKey(event, reason)) => run(setup, &event, Some(reason)).await,
         Ok(Trigger::Closed(pr)) => closed::closed(setup, &pr).await,
@@ -23,7 +23,8 @@ pub async fn review(setup: &Setup, event: &Event) -> u8 {
     run(setup, event, None).await
 }
 
-fn trigger(setup: &Setup) -> Result<Trigger, String> {
+/// Reads the event that the runner names.
+pub(super) fn event_of_runner(setup: &Setup) -> Result<Trigger, String> {
     let environment = &setup.environment;
     let name = environment.event_name.as_deref().ok_or(
         "GITHUB_EVENT_NAME is not set; this command runs inside a workflow. From a shell, use `review --repo owner/name --pr N`.",

@@ -12,14 +12,16 @@ use reviewer_core::publish::comment::fixing;
 /// Tells the fixes and the reverts that no comment tells yet. Best done by every run, because whichever comes next sees them
 /// first, and a force-push can hide them from the one after it.
 pub(crate) async fn catch_up(job: &Job<'_>, facts: &Facts) -> Result<(), Failure> {
-    let told: Vec<FixReport> = told(job, facts).collect();
-    for report in facts.fix_reports().filter(|report| !is_told(&told, report)) {
-        let Some(commit) = landed(facts, &report) else {
+    let mut told: Vec<FixReport> = told(job, facts).collect();
+    for report in facts.fix_reports() {
+        // Several records can hold the same report.
+        let Some(commit) = landed(facts, &report).filter(|_| !is_told(&told, &report)) else {
             continue;
         };
         let report = pushed(report, commit);
         let place = (&job.pr, &job.keys);
         post(job, &fixing::belated(&report, &commit.sha, place)).await?;
+        told.push(report);
     }
     // A run that may fix looks for reverts itself, and names them in its events.
     if Asked::from_job(job).is_none() && !job.host.in_rounds() {

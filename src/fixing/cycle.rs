@@ -1,5 +1,7 @@
 //! One cycle of fixing: a session, its checks, the delivery of what it fixed, and the report about it.
 
+mod handover;
+
 use super::delivery::{self, Commit};
 use super::ground::Ground;
 use super::session::{self, Bench, Stage};
@@ -11,14 +13,15 @@ use crate::run::outcome::Outcome;
 use reviewer_core::config::FixDelivery;
 use reviewer_core::context::fix_brief::FixBrief;
 use reviewer_core::domain::CommitSha;
-use reviewer_core::fix::desk::Fixed;
+use reviewer_core::fix::bundle::BundleEdit;
 use reviewer_core::fix::gate::Gate;
-use reviewer_core::fix::issue::Issue;
+use reviewer_core::fix::issue::{Issue, IssueId};
 use reviewer_core::fix::memory;
 use reviewer_core::fix::outcome::{
     CommitDocument, FixPayload, FixResult, Outcome as IssueOutcome, Settled,
 };
-use reviewer_core::fix::report::{Delivery, FixReport, KeptOutcome};
+use reviewer_core::fix::report::{Delivery, FixReport, KeptIssue, KeptOutcome};
+use reviewer_core::fix::reverts::{self, LineMarks};
 use reviewer_core::fix::selection::Selection;
 use reviewer_core::publish::comment::fixing::{self, Delivered, FixTold, Verified};
 use reviewer_core::report::events::EventKind;
@@ -47,6 +50,8 @@ struct Made {
     settled: Vec<Settled>,
     report: FixReport,
     edits: Vec<FileEdit>,
+    /// The same, with what they were made for.
+    bundled: Vec<BundleEdit>,
     verified: Verified,
     /// The id of the tree that was checked.
     tree: Option<String>,
@@ -65,18 +70,23 @@ impl Cycle<'_> {
         fixing: &mut Fixing,
     ) -> Result<(), Failure> {
         let job = self.job;
-        let issues = self.selection.issues.len();
-        fixing.event(
-            job,
-            EventKind::FixCreated,
-            json!({ "cycle": self.number, "issues": issues, "review": outcome.title() }),
-        );
+        self.created(self.selection.issues.len(), outcome, fixing);
         if self.delivers_by_push() {
             delivery::warn(job, self.ground).await;
         }
         let made = self.make().await;
         self.enter_cost(outcome);
-        let mut made = made?;
+        self.bring(made?, outcome, check, fixing).await
+    }
+
+    /// Delivers what was made, and tells people.
+    async fn bring(
+        &self,
+        mut made: Made,
+        outcome: &mut Outcome,
+        check: &CheckRun,
+        fixing: &mut Fixing,
+    ) -> Result<(), Failure> {
         // Signed, before anything is pushed: a run that is cut off here is made good by the next one.
         outcome.record.fix = serde_json::to_value(&made.report).ok();
         check.write_undelivered(&outcome.record).await;
@@ -102,6 +112,11 @@ impl Cycle<'_> {
         let account = Account::from_records([&outcome.record]).plus(spent);
         let record = std::mem::take(&mut outcome.record);
         outcome.record = account.entered_in(record, job.today);
+    }
+
+    fn created(&self, issues: usize, outcome: &Outcome, fixing: &mut Fixing) {
+        let details = json!({ "cycle": self.number, "issues": issues, "review": outcome.title() });
+        fixing.event(self.job, EventKind::FixCreated, details);
     }
 
     fn delivers_by_push(&self) -> bool {
@@ -158,10 +173,16 @@ impl Cycle<'_> {
             reject_all(&mut fixed.settled, why);
             edits.clear();
         }
+        let report = self.kept(&fixed.settled, |issue| reverts::marks(&fixed.edits, issue));
+        let bundled = match edits.is_empty() {
+            true => Vec::new(),
+            false => handover::bundled(&fixed.edits.changed_files(), &fixed.ground.quotes),
+        };
         Ok(Made {
-            report: self.kept(&fixed),
+            report,
             settled: fixed.settled,
             edits,
+            bundled,
             verified: checked.verified,
             tree: checked.tree,
             beyond,
@@ -172,15 +193,17 @@ impl Cycle<'_> {
     }
 
     /// The signed memory of the cycle, before its delivery.
-    fn kept(&self, fixed: &Fixed) -> FixReport {
-        // Before it is signed: afterwards nothing of it may change.
+    fn kept(&self, settled: &[Settled], marks: impl Fn(&IssueId) -> Vec<LineMarks>) -> FixReport {
         let redactor = &self.job.host.secrets.redactor;
-        let mut outcomes = fixed.kept();
-        for kept in &mut outcomes {
-            for text in [&mut kept.finding, &mut kept.assessment] {
-                *text = redactor.clean(text).into_owned();
-            }
-        }
+        let outcomes = settled.iter().map(|Settled { issue, outcome }| {
+            // Before it is signed: afterwards nothing of it may change.
+            let told = Issue {
+                title: redactor.clean(&issue.title).into_owned(),
+                text: redactor.clean(&issue.text).into_owned(),
+                ..issue.clone()
+            };
+            KeptIssue::new(&told, outcome.into(), marks(&issue.id))
+        });
         let facts = &self.ground.facts;
         FixReport {
             at: now(self.job),
@@ -190,7 +213,7 @@ impl Cycle<'_> {
             head: self.ground.head().to_string(),
             command: self.command,
             known: memory::known(&facts.threads),
-            outcomes,
+            outcomes: outcomes.collect(),
             ..FixReport::default()
         }
         .fitted()
@@ -290,7 +313,9 @@ impl Cycle<'_> {
             } => {
                 let details = json!({ "cycle": cycle, "fixed": fixed, "commit": commit.as_str() });
                 fixing.event(job, EventKind::FixCompleted, details);
-                fixing.goes_on = !starts_workflows && is_head(job, commit).await;
+                // Another job reviews what this one publishes.
+                let is_alone = !job.aim.takes_review_as_it_is();
+                fixing.goes_on = is_alone && !starts_workflows && is_head(job, commit).await;
                 if fixing.goes_on {
                     let details = json!({ "cycle": cycle, "head": commit.as_str() });
                     fixing.event(job, EventKind::ReReview, details);

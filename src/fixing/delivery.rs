@@ -2,7 +2,7 @@
 //! of edits; GitHub makes the commit, on the head that was fixed and on no other.
 
 use super::ground::Ground;
-use crate::host::Job;
+use crate::host::{Job, Setup};
 use reviewer_core::config::FixDelivery;
 use reviewer_core::fix::gate::Gate;
 use reviewer_core::fix::outcome::Settled;
@@ -170,12 +170,17 @@ impl Commit<'_> {
         };
         crate::actions::write_file(&workspace.join(PATCH_FILE), &patch)
             .map_err(|error| format!("The file {PATCH_FILE} could not be written: {error}."))?;
-        if let Err(error) = setup.actions.set_output("patch_file", PATCH_FILE) {
-            setup.actions.warning(&format!(
-                "A file of the runner could not be written: {error}"
-            ));
-        }
+        set_patch_file(setup, PATCH_FILE);
         Ok(Delivered::Patch)
+    }
+}
+
+/// Names the patch to the steps after this one.
+pub(super) fn set_patch_file(setup: &Setup, name: &str) {
+    if let Err(error) = setup.actions.set_output("patch_file", name) {
+        setup.actions.warning(&format!(
+            "A file of the runner could not be written: {error}"
+        ));
     }
 }
 

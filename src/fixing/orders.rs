@@ -1,9 +1,9 @@
 //! Orders of people about fixing: `fix`, `fix stop`, `fix resume`; and what they took back by a revert.
 
 use super::ground::Ground;
-use super::{now, post};
+use super::{now, post, time};
 use crate::gather::{Facts, Memory as Discussion};
-use crate::host::{Failure, Job};
+use crate::host::{Aim, Failure, Job};
 use crate::run::replies;
 use reviewer_core::authority::{Action, Person, judge};
 use reviewer_core::domain::{CommentId, Login};
@@ -27,6 +27,8 @@ pub(super) struct Asked {
     /// `fix resume`: the signed order is the answer to it.
     pub resumes: bool,
     at: String,
+    /// At a shell, by whoever has the token; the number of the comment is that of no comment then.
+    pub at_shell: bool,
 }
 
 impl Asked {
@@ -39,7 +41,7 @@ impl Asked {
             ..
         } = &job.event.kind
         else {
-            return None;
+            return Self::from_shell(job);
         };
         let command = job.request()?.command;
         let resumes = command == Command::FixResume;
@@ -51,7 +53,39 @@ impl Asked {
             command: None,
             resumes,
             at: created_at.clone(),
+            at_shell: false,
         })
+    }
+
+    /// The order of whoever started the program: the token decides what it may.
+    fn from_shell(job: &Job<'_>) -> Option<Self> {
+        if job.event.kind != EventKind::Manual {
+            return None;
+        }
+        // Later than the numbers of all comments, and another one for each command.
+        let number = || u64::try_from(time(job).timestamp_millis()).unwrap_or_default();
+        let number = match job.aim {
+            Aim::Review => return None,
+            Aim::Fix | Aim::PatchOut(_) => Some(number()),
+            Aim::Publish(bundle) => bundle.command,
+        };
+        let by = Login::new("shell");
+        let asked = Self {
+            person: Person::new(&by, None),
+            by,
+            comment: CommentId(number.unwrap_or_default()),
+            thread: None,
+            command: None,
+            resumes: false,
+            at: now(job),
+            at_shell: true,
+        };
+        let order = asked.order();
+        let command = number.map(|_| FixCommand {
+            order,
+            thread: None,
+        });
+        Some(Self { command, ..asked })
     }
 
     pub(super) fn command(&self) -> Option<&FixCommand> {
@@ -77,6 +111,9 @@ impl Asked {
         job: &Job<'_>,
         author: Option<&Login>,
     ) -> Result<Self, Failure> {
+        if self.at_shell {
+            return Ok(self);
+        }
         let discussion = Discussion::from_job(job);
         let person = discussion.person(&self.by, author, Action::Fix).await?;
         let thread = thread_of(job, self.comment).await?;

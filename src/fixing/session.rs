@@ -366,7 +366,10 @@ fn repository_path(ground: &Ground, given: &str) -> String {
 }
 
 /// The bytes of a file in the head, and the facts that the gate asks for.
-async fn head_file(ground: &Ground, file: &str) -> anyhow::Result<(Option<Vec<u8>>, FileFacts)> {
+pub(super) async fn head_file(
+    ground: &Ground,
+    file: &str,
+) -> anyhow::Result<(Option<Vec<u8>>, FileFacts)> {
     let change = &ground.facts.change;
     let diff = change.diffs.iter().find(|diff| diff.path == file);
     let is_plain = !file.is_empty() && !file.starts_with('/') && !file.contains('\0');

@@ -5,6 +5,7 @@ use reviewer_core::config::Config;
 use reviewer_core::config::environment::Environment;
 use reviewer_core::domain::PrKey;
 use reviewer_core::event::{self, Event, EventKind};
+use reviewer_core::fix::Bundle;
 use reviewer_core::plan::Request;
 use reviewer_core::publish::comment::Voice;
 use reviewer_core::state::signature::Keys;
@@ -13,11 +14,33 @@ use reviewer_github::{DryRun, GitHub, PullRequest};
 use reviewer_repo::git::Remote;
 use reviewer_system::random;
 use secrecy::SecretString;
+use std::path::Path;
 use std::sync::Arc;
+
+/// The work that a command asks for, besides its event.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum Aim<'a> {
+    #[default]
+    Review,
+    /// A review, and a fix of what it leaves open.
+    Fix,
+    /// A fix in a signed file. Nothing is written to GitHub.
+    PatchOut(&'a Path),
+    /// The fix in such a file as a commit. Nothing is run, and no model is asked.
+    Publish(&'a Bundle),
+}
+
+impl Aim<'_> {
+    /// True if the review of the head has to be there already.
+    pub(crate) fn takes_review_as_it_is(self) -> bool {
+        matches!(self, Self::PatchOut(_) | Self::Publish(_))
+    }
+}
 
 pub(crate) struct Job<'a> {
     pub host: Host<'a>,
     pub event: &'a Event,
+    pub aim: Aim<'a>,
     pub pr: PrKey,
     pub github: Arc<GitHub>,
     token: SecretString,
@@ -48,6 +71,7 @@ impl<'a> Job<'a> {
         let host = Host::new(setup, config, Some(&self.token), work)?;
         let job = Self::on(host, self.event, self.token.clone(), dry_run)?;
         Ok(Self {
+            aim: self.aim,
             id: self.id.clone(),
             ..job
         })
@@ -81,6 +105,7 @@ impl<'a> Job<'a> {
         );
         Ok(Self {
             event,
+            aim: Aim::default(),
             pr: PrKey {
                 repo: event.repo.clone(),
                 number: event.number,

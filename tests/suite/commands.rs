@@ -10,14 +10,14 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-struct Printed {
-    code: Option<i32>,
-    out: String,
-    err: String,
+pub struct Printed {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
 }
 
 /// The command in a person's shell: no runner, no workspace, and the two secrets as variables.
-fn command(world: &World, arguments: &[&str]) -> Command {
+pub fn command(world: &World, arguments: &[&str]) -> Command {
     let usual = world.command(&world.opened().quick(), &[]);
     let kept = [
         "PATH",
@@ -44,7 +44,7 @@ fn command(world: &World, arguments: &[&str]) -> Command {
     command
 }
 
-fn printed(command: &mut Command) -> Printed {
+pub fn printed(command: &mut Command) -> Printed {
     let output = command.output().expect("the binary");
     Printed {
         code: output.status.code(),
@@ -58,13 +58,13 @@ fn two() -> Script {
 }
 
 /// The flags that reach the model of this world.
-fn model(world: &World) -> [String; 2] {
+pub fn model(world: &World) -> [String; 2] {
     let url = format!("--base-url={}", world.model.url());
     ["--model=standin/scripted".to_owned(), url]
 }
 
 /// A clone without files, whose remote is the repository of this world.
-fn clone_of(world: &World, folder: &Path) {
+pub fn clone_of(world: &World, folder: &Path) {
     let address = world.github.environment();
     let server = address.iter().find(|(name, _)| name == "GITHUB_SERVER_URL");
     let origin = format!("{}/octo/shop.git", server.expect("a server").1);

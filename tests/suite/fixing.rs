@@ -6,7 +6,7 @@ mod obstacles;
 mod orders;
 mod rounds;
 
-use crate::review::{finding, post};
+use crate::review::{finding, lost_page, post};
 use crate::standin::github::{Change, GitHub, Identity, Write, events};
 use crate::standin::model::{Call, Script};
 use crate::standin::world::{Ran, Workflow, World};
@@ -76,6 +76,38 @@ impl Defect {
     fn unfixed(&self) -> Change {
         Change::write(self.file, crate::standin::shop::head_of(self.file))
     }
+}
+
+pub const FLOOR: &str = LOST_PAGE.old;
+pub const CEIL: &str = LOST_PAGE.new;
+
+/// The reviewer that reports the lost page while it is in the code, and the fixer that rounds up.
+pub fn script(score: u64) -> Script {
+    Script::new()
+        .threads(|request| {
+            let prompt = request.last_user();
+            let asked = prompt.lines().filter_map(|line| {
+                let (id, asked) = line.strip_prefix("Thread ")?.split_once(": ")?;
+                asked
+                    .starts_with("the code has changed")
+                    .then(|| id.to_owned())
+            });
+            let fixed = prompt.contains(CEIL);
+            asked
+                .filter(|_| fixed)
+                .map(|id| LOST_PAGE.resolve(&id))
+                .collect()
+        })
+        .finds_fixed(true)
+        .pass(1, move |request| {
+            let seen = request.raw().to_string();
+            let lost = seen.contains(FLOOR) && !seen.contains(CEIL);
+            lost.then(|| post(lost_page(score))).into_iter().collect()
+        })
+        .fixes(|words| {
+            let known = words.contains("last page");
+            known.then_some(("src/page.ts", FLOOR, CEIL))
+        })
 }
 
 /// A reviewer that raises these defects, those of the first review first, and takes an edited one for fixed. Beyond the last list

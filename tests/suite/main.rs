@@ -27,6 +27,7 @@ mod dry_run;
 mod entry;
 mod eval;
 mod first_day;
+mod fix_command;
 mod fixing;
 mod gate;
 mod gateway;

@@ -49,6 +49,21 @@ impl GitHub {
         }
     }
 
+    /// The numbers of the open pull requests of a branch of the repository.
+    pub async fn open_pulls_of_branch(
+        &self,
+        repo: &RepoName,
+        branch: &str,
+    ) -> Result<Vec<u64>, ApiError> {
+        let head = encoded(&format!("{}:{branch}", repo.owner()));
+        let route = format!("/repos/{repo}/pulls?head={head}&state=open&per_page=100");
+        let all = |page: Vec<wire::ListedPull>| page;
+        let pulls = self.pages("list pull requests", route, all, |pull| pull.number);
+        let pulls = pulls.await?.into_iter();
+        let own = pulls.filter(|pull| is_from(pull, branch, repo));
+        Ok(own.map(|pull| pull.number).collect())
+    }
+
     /// The newest pull request between these branches: any open one, or one with the same block.
     async fn pull_of(
         &self,
@@ -68,16 +83,18 @@ impl GitHub {
     }
 }
 
-/// GitHub ignores a `head` that it does not understand and lists everything then.
 fn is_of(listed: &wire::ListedPull, wanted: &NewPull, repo: &RepoName) -> bool {
+    let open = listed.state.as_deref() == Some("open");
+    let same = mark(listed.body.as_deref().unwrap_or_default()) == mark(&wanted.body);
+    is_from(listed, &wanted.head, repo) && (open || same)
+}
+
+/// GitHub ignores a `head` that it does not understand and lists everything then.
+fn is_from(listed: &wire::ListedPull, branch: &str, repo: &RepoName) -> bool {
     let head = listed.head.as_ref();
     let name = head.and_then(|head| head.name.as_deref());
     let own = head.and_then(|head| head.repo.as_ref()?.full_name.as_deref());
-    let open = listed.state.as_deref() == Some("open");
-    let same = mark(listed.body.as_deref().unwrap_or_default()) == mark(&wanted.body);
-    name == Some(&wanted.head)
-        && own.is_some_and(|own| own.eq_ignore_ascii_case(&repo.to_string()))
-        && (open || same)
+    name == Some(branch) && own.is_some_and(|own| own.eq_ignore_ascii_case(&repo.to_string()))
 }
 
 fn pull_ref(wire: wire::ListedPull) -> PullRef {

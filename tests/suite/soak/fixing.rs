@@ -3,57 +3,20 @@
 
 use super::{faults, given};
 use crate::dice::Dice;
-use crate::review::{lost_page, post};
+use crate::fixing::{CEIL, script};
 use crate::standin::github::{Act, Change, Fault, GitHub, Identity, Rule, State, events};
-use crate::standin::model::{Call, Script};
 use crate::standin::world::{Job, Ran, Workflow, World};
 use crate::watch::signal;
 use faults::Kind;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-const FLOOR: &str = "Math.floor(count / size)";
-const CEIL: &str = "Math.ceil(count / Math.max(size, 1))";
-
 /// A pull request with a finding about the lost page, in a repository where the workflow may push.
 struct Story {
     world: World,
-}
-
-/// The reviewer that reports the lost page while it is in the code, and the fixer that rounds up.
-fn script(score: u64) -> Script {
-    Script::new()
-        .threads(|request| {
-            let prompt = request.last_user();
-            let asked = prompt.lines().filter_map(|line| {
-                let (id, asked) = line.strip_prefix("Thread ")?.split_once(": ")?;
-                asked
-                    .starts_with("the code has changed")
-                    .then(|| id.to_owned())
-            });
-            let fixed = prompt.contains(CEIL);
-            asked.filter(|_| fixed).map(resolve).collect()
-        })
-        .finds_fixed(true)
-        .pass(1, move |request| {
-            let seen = request.raw().to_string();
-            let lost = seen.contains(FLOOR) && !seen.contains(CEIL);
-            lost.then(|| post(lost_page(score))).into_iter().collect()
-        })
-        .fixes(|words| {
-            let known = words.contains("last page");
-            known.then_some(("src/page.ts", FLOOR, CEIL))
-        })
-}
-
-fn resolve(thread: String) -> Call {
-    let by = json!({ "file": "src/page.ts", "quote": CEIL });
-    let arguments = json!({ "thread_id": thread, "reason": "It rounds up now.", "fixed_by": by });
-    Call::new("github_resolve_thread", arguments)
 }
 
 impl Story {

@@ -5,8 +5,6 @@ use super::edits::{Change, Edit, EditList, FileEffect};
 use super::gate::{Gate, Ground, HeadFile, MAX_LINES, Refusal};
 use super::issue::{Issue, IssueId};
 use super::outcome::{Outcome, Settled, settle};
-use super::report::KeptIssue;
-use super::reverts::marks;
 use reviewer_text::count::plural;
 use reviewer_text::hidden::visible;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,18 +45,6 @@ pub struct Fixed {
     pub edits: EditList,
     /// What the gate judged by; publishing judges again.
     pub ground: Ground,
-}
-
-impl Fixed {
-    /// The outcomes as a report keeps them.
-    #[must_use]
-    pub fn kept(&self) -> Vec<KeptIssue> {
-        let kept = self.settled.iter().map(|Settled { issue, outcome }| {
-            let marks = marks(&self.edits, &issue.id);
-            KeptIssue::new(issue, outcome.into(), marks)
-        });
-        kept.collect()
-    }
 }
 
 /// The state of a fix session.

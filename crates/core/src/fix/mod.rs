@@ -4,6 +4,7 @@
 //! `selection` says what is to be fixed, the `desk` takes the model's edits through `file_text`, `edits` and `gate`, `outcome` says
 //! what became of each issue, `memory` keeps that in signed reports, and `rounds` decides what comes next.
 
+pub mod bundle;
 pub mod desk;
 pub mod edits;
 pub mod file_text;
@@ -18,6 +19,7 @@ pub mod reverts;
 pub mod rounds;
 pub mod selection;
 
+pub use bundle::Bundle;
 pub use desk::{EditRequest, FixDesk, Word};
 pub use edits::{ChangedFile, EditList, FileEffect};
 pub use file_text::FileText;

@@ -7,13 +7,14 @@ use super::memory::Memory;
 use super::patch::LineDiff;
 use super::report::KeptIssue;
 use crate::domain::CommitSha;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 /// The lines that a fix added to a file and removed from it, as hashes. Blank lines and lines that are on both sides are left
 /// out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LineMarks {
     pub file: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -201,6 +201,30 @@ impl Agenda {
         }
     }
 
+    /// The same without a session: concludes the head from the record that covers it, or says that there is none.
+    #[must_use]
+    pub fn without_session(self, head: &CommitSha) -> Self {
+        let task = match self.task {
+            Task::Session {
+                covered: Some(record),
+            } => Task::Conclude(record),
+            Task::Session { covered: None } => Task::Skip(format!(
+                "Nothing was fixed: {} is not reviewed to the end with these inputs; let it be reviewed first.",
+                head.short()
+            )),
+            Task::Fail(why) => Task::Skip(why),
+            other => other,
+        };
+        Self {
+            task,
+            judge: Vec::new(),
+            judge_later: 0,
+            questions: Vec::new(),
+            tells_state: false,
+            ..self
+        }
+    }
+
     /// True if the run writes comments in its own name, for which it needs the right to.
     #[must_use]
     pub fn posts(&self) -> bool {

@@ -110,12 +110,6 @@ fn an_accepted_edit_is_an_effect_and_the_answer_says_what_is_next() {
     ];
     assert_eq!(outcomes(&result), expected);
     assert_eq!(result.edits.changed_files().len(), 1);
-    let kept = result.kept();
-    assert_eq!(
-        (kept[0].marks[0].added.len(), kept[0].marks[0].removed.len()),
-        (1, 1)
-    );
-    assert!(kept[1].marks.is_empty() && kept[2].finding.is_empty());
 }
 
 #[test]

@@ -294,6 +294,17 @@ fn delivery(delivered: &Delivered) -> Vec<String> {
 }
 
 fn checks(verified: &Verified) -> String {
+    let lines = check_lines(verified);
+    let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    match lines.as_slice() {
+        [] => String::new(),
+        lines => format!("**Verification**\n\n{}", lines.join("\n")),
+    }
+}
+
+/// What the checks of a fix showed, a line each.
+#[must_use]
+pub fn check_lines(verified: &Verified) -> Vec<String> {
     let mut lines = Vec::new();
     for (command, standing) in &verified.commands {
         let told = match standing {
@@ -302,16 +313,13 @@ fn checks(verified: &Verified) -> String {
             Standing::Broken => "fails because of the fix".to_owned(),
             Standing::NotRun(why) => format!("not run: {why}"),
         };
-        lines.push(format!("- {} {told}", code(command)));
+        lines.push(format!("{} {told}", code(command)));
     }
     if let Some(witness) = &verified.witness {
-        lines.push(format!("- The fix is {witness}."));
+        lines.push(format!("The fix is {witness}."));
     }
-    lines.extend(verified.notes.iter().map(|note| format!("- {note}")));
-    match lines.as_slice() {
-        [] => String::new(),
-        lines => format!("**Verification**\n\n{}", lines.join("\n")),
-    }
+    lines.extend(verified.notes.iter().cloned());
+    lines
 }
 
 fn not_tried(left_out: &[LeftOut], beyond: &[String]) -> String {
