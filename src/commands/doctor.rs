@@ -9,7 +9,7 @@ use crate::host::{Budget, Failure, Job, Setup, admitted};
 use crate::run::exits;
 use reviewer_agent::gateway::SessionRoute;
 use reviewer_agent::opencode::Supervisor;
-use reviewer_core::config::ReviewMode;
+use reviewer_core::config::{FixDelivery, FixMode, ReviewMode};
 use reviewer_core::context::brief;
 use reviewer_core::domain::PrKey;
 use reviewer_core::event::{Event, EventKind};
@@ -210,6 +210,11 @@ async fn at_github(job: &Job<'_>, rows: &Rows<'_>) {
         },
         async { rows.tell(memory(job, pull).await) },
         async { rows.tell(conversations(job).await) },
+        async {
+            if let Some(row) = fixes(job, pull).await {
+                rows.tell(row);
+            }
+        },
     );
 }
 
@@ -273,6 +278,27 @@ async fn conversations(job: &Job<'_>) -> Row {
         },
         Err(error) => Row::new(ABOUT, State::Unknown, error.to_string()),
     }
+}
+
+/// Checks if the token may push a fix; `None` where none is pushed.
+async fn fixes(job: &Job<'_>, pull: &PullRequest) -> Option<Row> {
+    const ABOUT: &str = "fixes";
+    let fix = &job.host.config.fix;
+    let pushes = fix.mode != FixMode::Off && fix.delivery != FixDelivery::Patch;
+    if !pushes || pull.from_fork {
+        return None;
+    }
+    Some(
+        match job.github.may_commit(&job.pr.repo, &pull.head_ref).await {
+            Ok(true) => Row::fine(ABOUT, "contents: write"),
+            Ok(false) => Row::new(
+                ABOUT,
+                State::Lacking,
+                "without `contents: write` no fix is pushed; fix_delivery: patch needs none",
+            ),
+            Err(error) => Row::new(ABOUT, State::Unknown, error.to_string()),
+        },
+    )
 }
 
 /// The sandbox and OpenCode, which is left running.

@@ -6,6 +6,7 @@ use super::sessions;
 use crate::gather::{Facts, answered_in};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job};
+use reviewer_core::config::FixMode;
 use reviewer_core::domain::{CommentId, CommitSha};
 use reviewer_core::event::SkipReason;
 use reviewer_core::plan::agenda::{Agenda, ReplyTo, Task};
@@ -24,7 +25,8 @@ pub(crate) async fn only(
     let head = &facts.pull.head_sha;
     match &agenda.task {
         Task::Help => {
-            let text = comment::help(&job.host.config.mention);
+            let fixes = job.host.config.fix.mode != FixMode::Off;
+            let text = comment::help(&job.host.config.mention, fixes);
             reply(job, head, agenda.reply_to, &text).await?;
             Ok(Some(comment::HELPED.into()))
         }

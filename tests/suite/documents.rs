@@ -79,9 +79,18 @@ fn sources() -> Vec<String> {
     files_below("src").into_iter().chain(of_crates).collect()
 }
 
+/// The shape of a bundle, whoever made it.
+pub fn assert_is_bundle(bundle: &Value) {
+    assert_follows(bundle, "schema/fix-bundle.schema.json");
+}
+
 /// What a report must be, whoever made it.
 pub fn assert_is_report(report: &Value) {
-    let schema: Value = serde_json::from_str(&text("schema/report.schema.json")).expect("JSON");
+    assert_follows(report, "schema/report.schema.json");
+}
+
+fn assert_follows(report: &Value, schema: &str) {
+    let schema: Value = serde_json::from_str(&text(schema)).expect("JSON");
     let validator = jsonschema::validator_for(&schema).expect("a schema");
     let problems = validator.iter_errors(report);
     let problems: Vec<String> = problems.map(|problem| problem.to_string()).collect();

@@ -123,6 +123,7 @@ fn a_fix_in_two_jobs_is_made_by_a_token_that_reads_and_published_without_a_model
     assert_eq!(jobs.head(), before);
     let bundle = std::fs::read(jobs.file("fix.json")).expect("a bundle");
     let bundle: Value = serde_json::from_slice(&bundle).expect("JSON");
+    crate::documents::assert_is_bundle(&bundle);
     assert_eq!(bundle["head"], before);
     assert_eq!(bundle["outcomes"][0]["outcome"], "fixed");
     let patch = jobs.file("fix.json.patch");

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// The help of a subcommand, if the program has it.
-fn help(subcommand: &str) -> Option<String> {
+pub(super) fn help(subcommand: &str) -> Option<String> {
     let run = Command::new(env!("CARGO_BIN_EXE_opencode-reviewer"))
         .args([subcommand, "--help"])
         .output()
@@ -23,7 +23,7 @@ fn flags(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a help lists a flag, and not only a longer one that begins like it.
-fn lists(help: &str, flag: &str) -> bool {
+pub(super) fn lists(help: &str, flag: &str) -> bool {
     help.split(|c: char| c.is_whitespace() || ",[]=<>".contains(c))
         .any(|word| word == flag)
 }

@@ -5,6 +5,7 @@
 use super::{comment, cost, root, text, yaml};
 use reviewer_core::config::Shape;
 use reviewer_core::config::inputs::{INPUTS, Input};
+use reviewer_core::fix::Bundle;
 use reviewer_core::report::Report;
 use serde_json::Value;
 use std::fmt::Write;
@@ -172,6 +173,12 @@ fn published(schema: &Value) -> String {
 fn the_published_schema_of_the_settings_is_the_readers() {
     let schema = reviewer_core::config::file::schema();
     is_current("schema/opencode-reviewer.schema.json", &published(&schema));
+}
+
+#[test]
+fn the_published_schema_of_a_fixs_bundle_is_that_of_its_code() {
+    let schema = serde_json::to_value(Bundle::schema()).expect("JSON");
+    is_current("schema/fix-bundle.schema.json", &published(&schema));
 }
 
 #[test]

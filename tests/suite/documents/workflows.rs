@@ -10,10 +10,13 @@ use std::path::Path;
 /// The one file of YAML among the examples that is no workflow.
 const CONFIGURATION: &str = "examples/opencode-reviewer.yml";
 
+/// The one workflow that has other jobs than a review.
+const FIX: &str = "examples/fix.yml";
+
 fn examples() -> Vec<String> {
     let is_workflow = |path: &String| {
         let is_yaml = Path::new(path).extension().is_some_and(|ext| ext == "yml");
-        is_yaml && path != CONFIGURATION
+        is_yaml && path != CONFIGURATION && path != FIX
     };
     let found: Vec<String> = files_below("examples")
         .into_iter()
@@ -110,6 +113,77 @@ fn the_examples_use_inputs_that_there_are_and_no_others() {
     }
 }
 
+#[test]
+fn no_job_of_a_fix_both_runs_changed_code_and_may_write() {
+    let workflow = yaml(FIX);
+    let jobs = workflow["jobs"].as_object().expect("jobs");
+    let named: Vec<&String> = jobs.keys().collect();
+    assert_eq!(named.len(), 4, "{named:?}");
+    assert_eq!(workflow["permissions"], json!({}));
+    for (name, job) in jobs {
+        let (whole, permissions) = (job.to_string(), job["permissions"].to_string());
+        let pushes = permissions.contains("\"contents\":\"write\"");
+        assert_eq!(pushes, name == "publish", "{name}: {permissions}");
+        let asks = whole.contains("secrets.ANTHROPIC_API_KEY");
+        assert_eq!(asks, name == "fix" || name == "review", "{name}");
+        let own = job["concurrency"]["group"].as_str().expect("a group");
+        assert!(own.starts_with("fix-"), "{name}: {own}");
+        assert_eq!(job["concurrency"]["cancel-in-progress"], false, "{name}");
+    }
+    let fix = jobs["fix"]["permissions"].as_object().expect("rights");
+    assert!(fix.values().all(|level| level == "read"), "{fix:?}");
+    assert_eq!(jobs["verify"]["permissions"], json!({}));
+    let verify = jobs["verify"].to_string();
+    assert!(!verify.contains("secrets.") && !verify.contains("github.token"));
+    let publish = jobs["publish"]["steps"].as_array().expect("steps");
+    assert!(publish.iter().all(|step| step["run"].is_null()));
+    assert_eq!(jobs["publish"]["needs"], json!(["fix", "verify"]));
+    let asks = jobs["fix"]["if"].as_str().expect("a condition");
+    assert!(asks.contains("contains(github.event.comment.body, '@review-my-code-bot fix')"));
+    assert!(asks.contains("github.event.comment.author_association"));
+}
+
+#[test]
+fn the_jobs_of_a_fix_give_flags_and_inputs_that_there_are() {
+    let workflow = yaml(FIX);
+    let jobs = workflow["jobs"].as_object().expect("jobs");
+    let steps = jobs.values().flat_map(|job| job["steps"].as_array());
+    let image = "docker://ghcr.io/org/opencode-reviewer@sha256:";
+    let ours = |step: &&Value| {
+        let uses = step["uses"].as_str().unwrap_or_default();
+        uses.starts_with(image)
+    };
+    let mut models = Vec::new();
+    let ours: Vec<&Value> = steps.flatten().filter(ours).collect();
+    for step in &ours {
+        let with = step["with"].as_object().expect("inputs");
+        let args = with["args"].as_str().expect("arguments");
+        let words: Vec<&str> = args.split(' ').collect();
+        let help = super::commands::help(words[0]).expect("a command");
+        let flags = words.iter().filter(|word| word.starts_with("--"));
+        for flag in flags {
+            assert!(super::commands::lists(&help, flag), "{args}");
+        }
+        for name in with.keys().filter(|name| *name != "args") {
+            assert!(INPUTS.iter().any(|input| input.name == name), "{name}");
+        }
+        // Of the same model and key, or the record of the review does not count and the signature does not fit.
+        models.push((&with["model"], &with["state_key"]));
+    }
+    assert_eq!(ours.len(), 3);
+    models.dedup();
+    assert_eq!(models.len(), 1, "{models:?}");
+    let others = jobs.values().flat_map(|job| job["steps"].as_array());
+    for step in others.flatten() {
+        let uses = step["uses"].as_str().unwrap_or_default();
+        if uses.is_empty() || uses.starts_with(image) {
+            continue;
+        }
+        let (action, _) = uses.split_once('@').expect("pinned");
+        assert!(is_pinned(step, &format!("{action}@")), "{uses}");
+    }
+}
+
 /// Nothing of the pull request is fetched or run beside a review, and what is run cannot change.
 fn may_follow(step: &Value) -> bool {
     is_pinned(step, "github/codeql-action/upload-sarif@")
@@ -193,6 +267,7 @@ fn the_documents_name_the_examples_and_the_keys_of_the_configuration() {
     {
         assert!(readme.contains(&format!("]({path})")), "{path}");
     }
+    assert!(readme.contains(&format!("]({FIX})")));
     let page = text("docs/configuration.md");
     let explained = section(&page, "Configuration file");
     assert!(explained.contains(&format!("](../{CONFIGURATION})")));

@@ -326,9 +326,16 @@ fn behind(lead: &str, text: &str) -> String {
     format!("{lead}{gap}{text}")
 }
 
-/// Lists the commands that the reviewer understands.
+/// Lists the commands that the reviewer understands; `fixes`: those about fixing, too.
 #[must_use]
-pub fn help(mention: &str) -> String {
+pub fn help(mention: &str, fixes: bool) -> String {
+    let fixing = match fixes {
+        true => {
+            "- `fix`: fixes the open findings in one commit, or in the thread of a finding that one; for people with write access.\n\
+             - `fix stop`, `fix resume`: ends fixing on this pull request, and lets it go on.\n"
+        }
+        false => "",
+    };
     format!(
         "Begin a line with `{mention}` and:\n\n\
          - `review`: reviews the current head, drafts too; if that was done already, says what is open.\n\
@@ -337,7 +344,7 @@ pub fn help(mention: &str) -> String {
          undoes it.\n\
          - `dismiss`, in the thread of a finding: closes it, if you may. In the conversation: `dismiss <link to the \
          finding's comment>`.\n\
-         - `help`: shows this.\n\
+         {fixing}- `help`: shows this.\n\
          - anything else is a question, answered here from the code."
     )
 }
@@ -971,7 +978,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_the_reviewer_says_itself_asks_nothing_of_it() {
-        let help = help("@bot");
+        let help = help("@bot", true);
         let state = with_voice(|voice| voice.state(Verdict::Clean, &Tally::default(), "@bot"));
         assert!(!crate::event::mentions(&help, "@bot"), "{help}");
         assert!(!crate::event::mentions(&state, "@bot"), "{state}");
