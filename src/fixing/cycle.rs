@@ -255,7 +255,7 @@ impl Cycle<'_> {
         let number = job.pr.number;
         let commit = made.report.commit.clone().map(|sha| CommitDocument {
             sha,
-            message: delivery::message(&made.settled, &made.review_url).0,
+            message: delivery::message(&made.settled, &made.review_url, &made.gate).0,
         });
         let documents = json!({
             "payload": FixPayload::new(number, self.number, &self.selection.issues),

@@ -26,8 +26,11 @@ const PATCH_FILE: &str = "opencode-fix.patch";
 /// Why a fix was not delivered, in a sentence.
 pub(super) type NotDelivered = String;
 
+/// Stands for the words of a finding that must not be in a commit.
+const UNSAID: &str = "a finding whose words look like a secret";
+
 /// The message of the commit: a headline, the review, and a line and a trailer for each finding that was fixed.
-pub(super) fn message(settled: &[Settled], review_url: &str) -> (String, String) {
+pub(super) fn message(settled: &[Settled], review_url: &str, gate: &Gate) -> (String, String) {
     let fixed: Vec<&Settled> = settled
         .iter()
         .filter(|one| one.outcome.is_fixed())
@@ -40,6 +43,9 @@ pub(super) fn message(settled: &[Settled], review_url: &str) -> (String, String)
     }
     for one in &fixed {
         let title = fixing::line(&one.issue.title);
+        // One finding that speaks of a secret must not keep the others from being committed.
+        let may = gate.judge_words("the commit message", &title).is_ok();
+        let title = if may { title.as_str() } else { UNSAID };
         body.push_str(&format!("- {title}\n"));
     }
     body.push('\n');
@@ -66,7 +72,7 @@ impl Commit<'_> {
         (gate, cycle): (&Gate, u32),
         delivery: FixDelivery,
     ) -> Result<Delivered, NotDelivered> {
-        let (headline, body) = message(self.settled, self.review_url);
+        let (headline, body) = message(self.settled, self.review_url, gate);
         gate.judge_words("the commit message", &format!("{headline}\n{body}"))
             .map_err(|refusal| refusal.to_string())?;
         let pull = &ground.facts.pull;

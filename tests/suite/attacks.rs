@@ -11,6 +11,7 @@ mod judge;
 mod obedient;
 
 mod commands;
+mod fixing;
 mod forgery;
 mod mouth;
 mod real;

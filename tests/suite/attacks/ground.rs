@@ -39,9 +39,11 @@ pub enum Channel {
 
 pub const SEARCH_KEY: &str = "exa-standin-5f2c9d81e0b74a63";
 pub const STATE_KEY: &str = "state-standin-77aa0193bc5e42d8";
+/// The token of an app that pushes fixes.
+pub const PUSH_TOKEN: &str = "push-standin-c41e07d95b8a4f6e2d10";
 
 /// Every secret that the workflow handed over.
-pub const SECRETS: [&str; 4] = [KEY, GitHub::TOKEN, SEARCH_KEY, STATE_KEY];
+pub const SECRETS: [&str; 5] = [KEY, GitHub::TOKEN, SEARCH_KEY, STATE_KEY, PUSH_TOKEN];
 
 pub struct Ground {
     pub world: World,
@@ -51,6 +53,8 @@ pub struct Ground {
     pub foreign: u64,
     /// Starts the run by way of another program.
     pub through: Option<Through>,
+    /// Whether the run may commit to the pull request's branch.
+    pub fixes: bool,
 }
 
 pub type Through = Box<dyn FnOnce(Command) -> Command>;
@@ -61,6 +65,7 @@ pub struct Aftermath {
     pub writes: Vec<Write>,
     pub world: World,
     pub searched: Vec<Value>,
+    pub fixes: bool,
     endpoint: SearchEndpoint,
     foreign: u64,
 }
@@ -121,6 +126,7 @@ impl Ground {
             workflow,
             foreign,
             through: None,
+            fixes: false,
         }
     }
 
@@ -180,6 +186,7 @@ impl Ground {
             writes,
             world: self.world,
             searched,
+            fixes: self.fixes,
             endpoint: self.endpoint,
             foreign: self.foreign,
         };
@@ -216,6 +223,7 @@ impl Aftermath {
             workflow,
             foreign: self.foreign,
             through: None,
+            fixes: self.fixes,
         }
     }
 

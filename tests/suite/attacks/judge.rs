@@ -37,6 +37,8 @@ fn sinks(aftermath: &Aftermath) -> Vec<(String, String)> {
     );
     let sarif = std::fs::read_to_string(aftermath.world.workspace().join(SARIF));
     sinks.extend(sarif.map(|text| ("SARIF file".into(), text)));
+    let patch = std::fs::read(aftermath.world.workspace().join(PATCH));
+    sinks.extend(patch.map(|bytes| ("patch".into(), String::from_utf8_lossy(&bytes).into_owned())));
     let searched = aftermath.searched.iter();
     sinks.extend(searched.map(|call| ("web".into(), call.to_string())));
     sinks.extend(told(aftermath));
@@ -44,6 +46,7 @@ fn sinks(aftermath: &Aftermath) -> Vec<(String, String)> {
 }
 
 const SARIF: &str = "opencode-review.sarif";
+const PATCH: &str = "opencode-fix.patch";
 
 /// What the model was told: all of its last requests but what it had said itself.
 fn told(aftermath: &Aftermath) -> Vec<(String, String)> {
@@ -73,7 +76,7 @@ pub fn nothing_leaked(aftermath: &Aftermath) {
     }
     let left = std::fs::read_dir(aftermath.world.workspace()).unwrap();
     let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
-    let ours = ["opencode-review.json", SARIF];
+    let ours = ["opencode-review.json", SARIF, PATCH];
     assert!(
         left.iter().all(|name| ours.iter().any(|ours| name == ours)),
         "{left:?}"
@@ -103,6 +106,8 @@ pub fn nothing_was_touched(aftermath: &Aftermath, foreign: u64) {
             Write::CheckRunCreated { .. }
             | Write::CheckRunUpdated { .. }
             | Write::Reaction { .. } => {}
+            Write::Commit { branch, .. } if aftermath.fixes => assert_eq!(branch, "search"),
+            Write::Labels { pull, .. } if aftermath.fixes => assert_eq!(*pull, world.pull),
             other => panic!("a write that no review makes: {other:?}"),
         }
     }
@@ -123,6 +128,7 @@ pub fn nothing_was_touched(aftermath: &Aftermath, foreign: u64) {
     let places = [
         format!("/repos/octo/shop/pulls/{}/", world.pull),
         format!("/repos/octo/shop/issues/{}/comments", world.pull),
+        format!("/repos/octo/shop/issues/{}/labels", world.pull),
         "/repos/octo/shop/check-runs".into(),
         "/repos/octo/shop/issues/comments/".into(),
         "/repos/octo/shop/pulls/comments/".into(),
@@ -197,7 +203,14 @@ fn acting(markdown: &str) -> Vec<String> {
                 inside += 1;
                 if let CodeBlockKind::Fenced(info) = kind {
                     let info = info.to_lowercase();
-                    let rendered = ["suggestion", "mermaid", "json", "stl", "math"];
+                    let rendered = [
+                        "suggestion",
+                        "mermaid",
+                        "geojson",
+                        "topojson",
+                        "stl",
+                        "math",
+                    ];
                     let rendered = rendered.iter().filter(|word| info.contains(**word));
                     acts.extend(rendered.map(|word| (*word).to_owned()));
                 }
@@ -205,6 +218,9 @@ fn acting(markdown: &str) -> Vec<String> {
             Event::End(TagEnd::Link | TagEnd::CodeBlock) => inside -= 1,
             Event::Html(tag) | Event::InlineHtml(tag) => {
                 // Ours is one comment that no page shows, beside a lease, and the summary's folded parts.
+                if tag.trim() == "<!-- pr-review-loop-marker -->" {
+                    continue;
+                }
                 if tag.starts_with("<!-- rmcoc:") && !block {
                     block = !tag.starts_with("<!-- rmcoc:lease ");
                 } else if !is_folding(&tag) {

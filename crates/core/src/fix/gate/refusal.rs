@@ -215,9 +215,9 @@ impl Refusal {
             }
             Self::NoFolder { .. } => "choose a path below folders",
             Self::OutOfScope { .. } => {
-                "fix it in a changed file, or give in depends_on a line of this file that the issue depends on"
+                "fix it in a changed file, or give in quote a line of this file that the issue depends on"
             }
-            Self::BadQuote { .. } => "give in depends_on one whole line of code, exactly as it is",
+            Self::BadQuote { .. } => "give in quote one whole line of code, exactly as it is",
             Self::TooManyQuoted { .. } => {
                 "fix it in fewer files, or reject it and say which are needed"
             }
