@@ -340,8 +340,19 @@ mod tests {
     fn a_record_from_before_days_were_counted_is_read() {
         let old = serde_json::to_value(record()).unwrap();
         for key in [
-            "spent", "asked", "findings", "fixed", "owed", "settled", "unshown", "ended", "unsent",
-            "accepted", "verdict", "base_ref", "unfinished_reviewers",
+            "spent",
+            "asked",
+            "findings",
+            "fixed",
+            "owed",
+            "settled",
+            "unshown",
+            "ended",
+            "unsent",
+            "accepted",
+            "verdict",
+            "base_ref",
+            "unfinished_reviewers",
         ] {
             assert!(old.get(key).is_none(), "{key}");
         }
