@@ -11,8 +11,8 @@ use crate::host::{Failure, Job};
 use crate::run::CheckRun;
 use crate::run::outcome::Outcome;
 use reviewer_core::config::FixDelivery;
-use reviewer_core::context::fix_brief::FixBrief;
 use reviewer_core::domain::CommitSha;
+use reviewer_core::fix::brief::FixBrief;
 use reviewer_core::fix::bundle::BundleEdit;
 use reviewer_core::fix::gate::Gate;
 use reviewer_core::fix::issue::{Issue, IssueId};
@@ -58,7 +58,7 @@ struct Made {
     beyond: Vec<String>,
     gate: Gate,
     review_url: String,
-    /// Why the session ended early.
+    /// The reason why the session ended early.
     ended: Option<String>,
 }
 

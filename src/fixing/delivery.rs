@@ -23,7 +23,7 @@ pub(super) struct Commit<'a> {
 /// The file with the patch, in the workspace.
 const PATCH_FILE: &str = "opencode-fix.patch";
 
-/// Why a fix was not delivered, in a sentence.
+/// The reason why a fix was not delivered, in a sentence.
 pub(super) type NotDelivered = String;
 
 /// Stands for the words of a finding that must not be in a commit.

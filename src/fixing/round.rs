@@ -76,7 +76,7 @@ impl Round<'_> {
         }
     }
 
-    /// What is open: what is fixed next, and what is not, with the reason.
+    /// The open issues: those that are fixed next, and the others with the reason why not.
     fn rows(&self) -> Vec<(&Issue, Option<String>)> {
         let issues = self.selection.issues.iter().map(|issue| (issue, None));
         let left_out = self.selection.left_out.iter();

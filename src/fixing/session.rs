@@ -8,7 +8,7 @@ use crate::run::allowances;
 use crate::turns::{Assignment, Progress, Prompter, State};
 use futures_util::FutureExt as _;
 use reviewer_agent::tools::{Answer, FixCall, FixCalls};
-use reviewer_core::context::fix_brief::{self, FixBrief};
+use reviewer_core::fix::brief::{self as fix_brief, FixBrief};
 use reviewer_core::fix::desk::Fixed;
 use reviewer_core::fix::edits::Change;
 use reviewer_core::fix::gate::FileKind;

@@ -13,7 +13,8 @@ use reviewer_agent::tools::{
     BoundTool, FixCalls, fix_names, fix_tools, review_names, review_tools,
 };
 use reviewer_core::config::{Config, ReviewerChoice};
-use reviewer_core::context::{brief, fix_brief};
+use reviewer_core::context::brief;
+use reviewer_core::fix::brief as fix_brief;
 use reviewer_core::report::document::SandboxReport;
 use reviewer_core::review::usage::RunUsage;
 use std::path::Path;

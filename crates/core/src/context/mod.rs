@@ -3,7 +3,6 @@
 
 pub mod brief;
 pub mod coverage;
-pub mod fix_brief;
 pub mod ignore;
 pub mod locks;
 pub mod parts;

@@ -43,7 +43,7 @@ pub enum Word {
 pub struct Fixed {
     pub settled: Vec<Settled>,
     pub edits: EditList,
-    /// What the gate judged by; publishing judges again.
+    /// The facts that the gate judged by; publishing judges again.
     pub ground: Ground,
 }
 

@@ -4,6 +4,7 @@
 //! `selection` says what is to be fixed, the `desk` takes the model's edits through `file_text`, `edits` and `gate`, `outcome` says
 //! what became of each issue, `memory` keeps that in signed reports, and `rounds` decides what comes next.
 
+pub mod brief;
 pub mod bundle;
 pub mod desk;
 pub mod edits;

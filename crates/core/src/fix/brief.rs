@@ -1,9 +1,9 @@
 //! The prompts of a fix session: the issues with their code, the review's summary, the rules, and what the change is meant to
 //! do. A conversation of its own: it has seen no review.
 
-use super::rules::RuleFile;
+use super::issue::{Issue, Source};
+use crate::context::rules::RuleFile;
 use crate::domain::CommitSha;
-use crate::fix::issue::{Issue, Source};
 use reviewer_text::fence::Fence;
 use reviewer_text::hidden::visible;
 use reviewer_text::template::{self, TemplateError};
