@@ -185,14 +185,14 @@ async fn tell_order(
     post(job, &body).await
 }
 
-/// Signs on the pull request what somebody took back, so that it outlives a force-push. Returns true if there is such a thing.
+/// Signs on the pull request what somebody took back, so that it outlives a force-push. Returns what was posted.
 pub(super) async fn note_reverts(
     job: &Job<'_>,
     facts: &Facts,
     reverts: &Reverts,
-) -> Result<bool, Failure> {
+) -> Result<Option<FixReport>, Failure> {
     if reverts.is_empty() || !job.keys.can_sign() {
-        return Ok(false);
+        return Ok(None);
     }
     let report = FixReport {
         at: now(job),
@@ -204,5 +204,5 @@ pub(super) async fn note_reverts(
     let mention = &job.host.config.mention;
     let body = fixing::reverted(&report, mention, (&job.pr, &job.keys));
     post(job, &body).await?;
-    Ok(true)
+    Ok(Some(report))
 }

@@ -137,10 +137,8 @@ fn a_file_that_is_missing_or_too_large_is_not_edited() {
             let edit = json!({ "issue": issue, "file": file, "old": "a = 1", "new": "a = 2", "quote": LOST_PAGE.old });
             vec![Call::new("fix_edit", edit)]
         });
-        let world = World::with(
-            &[Change::write("src/big.ts", big.clone())],
-            script.into_behaviour(),
-        );
+        let base = [Change::write("src/big.ts", big.clone())];
+        let world = World::settled(&base, &[], script.into_behaviour());
         let story = reviewed(Story::on(world.quick()));
         story.asks("writer", "fix");
         let seen = story.seen();

@@ -187,34 +187,19 @@ fn after_the_cap_a_fix_grants_one_cycle_and_a_resume_as_many_again() {
 
 #[test]
 fn a_finding_that_comes_back_in_other_words_is_stuck_and_people_are_called() {
-    const HALF: &str = "Math.round(count / size)";
     let again = finding("src/page.ts", 8, 7, "The last page gets lost.");
-    let reviews = vec![vec![LOST_PAGE.raised(7)], vec![post(again)]];
-    let mut reviews = reviews.into_iter();
-    let script = Script::new()
-        .threads(|request| {
-            let prompt = request.last_user();
-            let threads = prompt.split("\nThread ").skip(1);
-            let calls = threads.filter_map(|text| {
-                let (id, asked) = text.split_once(": ")?;
-                let by = json!({ "file": "src/page.ts", "quote": HALF });
-                let arguments = json!({ "thread_id": id, "reason": "It rounds.", "fixed_by": by });
-                let changed = asked.starts_with("the code has changed");
-                changed.then(|| Call::new("github_resolve_thread", arguments))
-            });
-            calls.collect()
-        })
-        .finds_fixed(true)
-        .pass(1, move |_| reviews.next().unwrap_or_default())
-        .fixes(|_| Some(("src/page.ts", LOST_PAGE.old, HALF)));
-    let story = Story::new(script).with("fix", "auto");
+    let (first, second) = (vec![LOST_PAGE.raised(7)], vec![EMPTY_CART.raised(7)]);
+    let script = fixer(reviewer(vec![first, second, vec![post(again)]]));
+    let story = Story::new(script)
+        .with("fix", "auto")
+        .with("max_fix_cycles", "3");
     let ran = story.review();
     ran.ended(0, "findings");
     assert_eq!(ran.outputs["human_review_required"], "true");
     let seen = story.seen();
     assert_eq!(
         (seen.commits, seen.labels.len()),
-        (1, 1),
+        (2, 1),
         "{:#?}",
         seen.told
     );

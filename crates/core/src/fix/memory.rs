@@ -317,6 +317,13 @@ impl Memory {
         self
     }
 
+    /// The same with a report that was posted just now.
+    #[must_use]
+    pub fn with_report(mut self, report: &FixReport) -> Self {
+        self.note(report);
+        self
+    }
+
     /// True if a report tells this order.
     #[must_use]
     pub fn is_ordered(&self, order: &Order) -> bool {
