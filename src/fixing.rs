@@ -265,9 +265,9 @@ async fn told_before(
         can_sign: job.keys.can_sign(),
         read_all: true,
         issues: match asked {
-            Some(_) => selection.issues.len(),
+            Some(asked) if !asked.resumes => selection.issues.len(),
             // Due by itself: what is open decides whether there is something to do.
-            None => 1,
+            _ => 1,
         },
     };
     Ok(preflight::preflight(&facts).err())

@@ -313,7 +313,7 @@ fn steps(ran: &Ran) -> Vec<String> {
 
 fn consensus(ran: &Ran) -> &str {
     let report = ran.report.as_ref().expect("a report");
-    report["consensus"]["consensus"].as_str().unwrap_or("none")
+    report["consensus"]["conclusion"].as_str().unwrap_or("none")
 }
 
 /// The report file says this to people.

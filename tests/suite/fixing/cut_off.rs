@@ -115,6 +115,43 @@ fn a_fix_that_is_cut_off_at_any_step_is_made_and_told_once() {
 }
 
 #[test]
+fn a_pull_request_with_a_fix_that_is_cut_off_is_opened_and_told_once() {
+    let opening = || Step {
+        method: Method::POST,
+        path: "/repos/octo/shop/pulls",
+        word: "",
+        after: 0,
+    };
+    for (step, fault) in [
+        (COMMIT, Fault::Hang),
+        (COMMIT, Fault::ApplyThenHang),
+        (opening(), Fault::Hang),
+        (opening(), Fault::ApplyThenHang),
+        (comment(0), Fault::Hang),
+    ] {
+        println!("at {} {} {fault:?}", step.path, step.word);
+        let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]])))
+            .with("fix_delivery", "pull_request");
+        let github = &story.world.github;
+        github.with(|state| state.repository.actions_may_approve = true);
+        story.review();
+        story.seen();
+        let asked = story.prepared(story.says("writer", "fix"));
+        step.hangs(&story, fault);
+        cut_off(&story, &asked, Signal::SIGKILL);
+        story.run(asked.clone()).ended(0, "findings");
+        let seen = story.seen();
+        let made = (seen.commits, seen.pulls, seen.told.len());
+        assert_eq!(made, (1, 1, 1), "{seen:#?}");
+        let waits = "The fix waits in a pull request onto this branch: http";
+        assert!(seen.told[0].contains(waits), "{}", seen.told[0]);
+        story.run(asked);
+        story.seen().is_silent();
+        story.finish();
+    }
+}
+
+#[test]
 fn rounds_that_are_cut_off_at_any_step_are_told_once() {
     for (step, fault) in [
         (comment(0), Fault::Hang),

@@ -343,3 +343,21 @@ fn a_round_that_does_not_fit_the_money_of_the_run_ends_with_the_command_that_con
     assert_eq!(story.seen().commits, 0);
     story.finish();
 }
+
+#[test]
+fn the_limits_of_a_run_hold_for_all_its_rounds_together() {
+    // Enough for the first review and its fix, and not for the second review.
+    let story = Story::new(two_rounds())
+        .with("fix", "auto")
+        .with("max_tokens", "40000");
+    let ran = story.review();
+    ran.ended(2, "incomplete");
+    let steps = steps(&ran);
+    assert_eq!(
+        steps,
+        ["fix_created", "fix_completed", "re_review", "fix_failed"]
+    );
+    notes(&ran, "`@review-my-code-bot fix` goes on.");
+    assert_eq!(story.seen().commits, 1);
+    story.finish();
+}
