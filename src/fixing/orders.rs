@@ -1,6 +1,6 @@
 //! Orders of people about fixing: `fix`, `fix stop`, `fix resume`; and what they took back by a revert.
 
-use super::ground::Ground;
+use super::ground::{Ground, told_in};
 use super::{now, post};
 use crate::gather::{Facts, Memory as Discussion};
 use crate::host::{Failure, Job};
@@ -9,10 +9,11 @@ use reviewer_core::authority::{Action, Person, judge};
 use reviewer_core::domain::{CommentId, Login};
 use reviewer_core::event::{Command, CommentPlace, EventKind};
 use reviewer_core::fix::memory::{FixReport, Memory, Order};
-use reviewer_core::fix::preflight::NotFixed;
+use reviewer_core::fix::preflight::{NotFixed, has_no_fix};
 use reviewer_core::fix::reverts::Reverts;
 use reviewer_core::fix::rounds::FixCommand;
 use reviewer_core::publish::comment::fixing;
+use reviewer_github::PullState;
 
 /// A person's word about fixing, in the event's own comment.
 #[derive(Debug, Clone)]
@@ -107,6 +108,26 @@ async fn thread_of(job: &Job<'_>, comment: CommentId) -> Result<Option<CommentId
     Ok(Some(
         found.and_then(|one| one.in_reply_to).unwrap_or(comment),
     ))
+}
+
+/// The reason why a fix that is ready must not be delivered any more: somebody stopped it while the fixer worked.
+pub(super) async fn called_off(job: &Job<'_>) -> Result<Option<NotFixed>, String> {
+    let read = tokio::try_join!(
+        job.github.pull_request(&job.pr),
+        job.github.issue_comments(&job.pr),
+    );
+    let (pull, comments) = read.map_err(|error| error.to_string())?;
+    let memory = Memory::new(told_in(job, &comments));
+    let reasons = [
+        (pull.state == PullState::Merged, NotFixed::Merged),
+        (pull.state == PullState::Closed, NotFixed::Closed),
+        (pull.locked, NotFixed::Locked),
+        (has_no_fix(&pull.labels), NotFixed::Label),
+        (memory.stop().is_some(), NotFixed::Stopped),
+    ];
+    let mut reasons = reasons.into_iter();
+    let found = reasons.find(|(applies, _)| *applies);
+    Ok(found.map(|(_, reason)| reason))
 }
 
 /// Stops fixing, if the event's comment asks for it. Returns the sentence that ends the run.

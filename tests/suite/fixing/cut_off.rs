@@ -220,20 +220,47 @@ fn a_call_for_people_that_is_cut_off_is_made_once() {
     }
 }
 
-#[test]
-fn two_runs_at_once_make_one_commit_and_one_report() {
-    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))).with("fix", "auto");
-    let first = story.prepared(story.world.opened());
-    let mut second = first.clone();
-    second
-        .variables
-        .insert("GITHUB_RUN_ID".into(), "4712".into());
+/// Two runs of these events, at once.
+fn at_once(story: &Story, first: Workflow, second: Workflow) {
+    let (first, mut second) = (story.prepared(first), story.prepared(second));
+    let number = "4712".to_owned();
+    second.variables.insert("GITHUB_RUN_ID".into(), number);
     let beside = Job::new();
     std::thread::scope(|scope| {
         let other = scope.spawn(|| story.world.run_beside(&beside, &second));
         story.world.run(&first);
         other.join().expect("the other run");
     });
+}
+
+#[test]
+fn two_runs_at_once_make_one_commit_and_one_report() {
+    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))).with("fix", "auto");
+    at_once(&story, story.world.opened(), story.world.opened());
+    told_once(&story);
+    story.finish();
+}
+
+#[test]
+fn two_runs_for_one_request_at_once_make_one_commit_and_one_report() {
+    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]])));
+    story.review();
+    story.seen();
+    let asked = story.says("writer", "fix");
+    at_once(&story, asked.clone(), asked);
+    told_once(&story);
+    story.finish();
+}
+
+#[test]
+fn two_requests_at_once_make_one_commit_and_one_report() {
+    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]])));
+    story.world.github.permit("maintainer", "write");
+    story.review();
+    story.seen();
+    let asked = [story.says("writer", "fix"), story.says("maintainer", "fix")];
+    let [first, second] = asked;
+    at_once(&story, first, second);
     told_once(&story);
     story.finish();
 }

@@ -208,3 +208,24 @@ fn a_fix_begins_only_if_everything_could_be_read_in_time() {
         .only_says("not all comments could be read within 30 seconds; ask again.");
     story.finish();
 }
+
+#[test]
+fn a_label_that_is_set_while_the_fixer_works_keeps_the_fix_away() {
+    let story = Story::new(Script::new());
+    let (handle, pull) = (story.world.github.handle(), story.world.pull);
+    let script = reviewer(vec![vec![LOST_PAGE.raised(7)]]).fix(move |_| {
+        handle.with(|state| {
+            let pull = state.pulls.get_mut(&pull).expect("the pull request");
+            pull.labels.push("no-fix".into());
+        });
+        Vec::new()
+    });
+    story.world.model.becomes(fixer(script).into_behaviour());
+    let story = reviewed(story);
+    let ran = story.asks("writer", "fix");
+    story
+        .seen()
+        .only_says("Nothing was fixed: the pull request carries the label no-fix.");
+    assert_eq!(steps(&ran), ["fix_created", "fix_failed"]);
+    story.finish();
+}

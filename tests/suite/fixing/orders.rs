@@ -175,3 +175,21 @@ fn the_same_request_twice_is_served_once() {
     story.seen().is_silent();
     story.finish();
 }
+
+#[test]
+fn what_a_writer_requested_is_fixed_once_and_then_it_is_for_the_writer_to_agree() {
+    let story = Story::new(reviewer(Vec::new()).fixes(obedient)).with("fix", "auto");
+    requests_changes(&story, "writer");
+    let ran = story.review();
+    ran.ended(0, "clean");
+    assert_eq!(consensus(&ran), "request_changes");
+    assert_eq!(ran.outputs["human_review_required"], "true");
+    let seen = story.seen();
+    assert_eq!(seen.commits, 1, "{:#?}", seen.told);
+    let call = seen.told.last().expect("a call");
+    assert!(
+        call.contains("@writer: Manual intervention required"),
+        "{call}"
+    );
+    story.finish();
+}

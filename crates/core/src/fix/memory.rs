@@ -427,6 +427,14 @@ impl Memory {
         })
     }
 
+    /// True if a fix on the branch is of this very issue.
+    #[must_use]
+    pub(crate) fn was_fixed(&self, issue: &Issue) -> bool {
+        let id = issue.id.to_string();
+        let mut fixed = self.cycles.iter().flat_map(FixReport::fixed);
+        fixed.any(|kept| kept.id == id)
+    }
+
     /// True if the issue was rejected, and its code is still the same.
     #[must_use]
     pub fn was_rejected(&self, issue: &Issue, diffs: &[FileDiff]) -> bool {

@@ -36,6 +36,8 @@ pub enum Reason {
     Tampered,
     #[error("its author has no write access")]
     Unauthorized,
+    #[error("it was fixed, and its author has not agreed yet")]
+    AwaitsAuthor,
 }
 
 /// An open issue that is not fixed.
@@ -101,14 +103,13 @@ pub fn select(sources: &Sources<'_>) -> Selection {
     });
     let mut selection = Selection::default();
     for (mut issue, reason) in threads.chain(requests) {
-        match reason {
-            Some(reason) => selection.left_out.push(LeftOut { issue, reason }),
-            None => {
-                // Whoever asks for one thing wants it done.
-                issue.optional &= sources.only.is_none();
-                selection.issues.push(issue);
-            }
+        if let Some(reason) = reason {
+            selection.left_out.push(LeftOut { issue, reason });
+            continue;
         }
+        // Whoever asks for one thing wants it done.
+        issue.optional &= sources.only.is_none();
+        selection.issues.push(issue);
     }
     selection
         .issues
@@ -136,6 +137,10 @@ impl Sources<'_> {
         let of_ours = matches!(issue.source, Source::Finding { .. });
         if of_ours && self.memory.is_stuck(issue, self.reviewed) {
             return Some(Reason::Stuck);
+        }
+        // A person's words stay as they are: whether they are met is for that person to say.
+        if !of_ours && self.only.is_none() && self.memory.was_fixed(issue) {
+            return Some(Reason::AwaitsAuthor);
         }
         let rejected = self.memory.was_rejected(issue, self.diffs);
         rejected.then_some(Reason::RejectedBefore)

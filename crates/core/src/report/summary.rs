@@ -452,6 +452,7 @@ pub(super) mod tests {
             seconds: 125,
         };
         Report {
+            events: Vec::new(),
             version: 1,
             pull_request: Some("octo/shop#1".into()),
             head: "b0d63d1e3554f51be51c63421a254d61288447e6".into(),

@@ -306,6 +306,7 @@ mod tests {
             undelivered: vec![],
             delivered: vec![],
             conversations: vec![],
+            fix: None,
             verdict: String::new(),
             base_ref: String::new(),
         }
