@@ -139,16 +139,17 @@ async fn attempt(
         None => None,
     };
     let asked = asked.as_ref();
-    let Some(ground) = Ground::gather(job, pull, &snapshot).await? else {
+    let Some(mut ground) = Ground::gather(job, pull, &snapshot).await? else {
         let why = NotFixed::NotRead.to_string();
         return refuse(job, outcome, asked, &why, fixing).await;
     };
-    let ground = Arc::new(ground);
-    if orders::note_reverts(job, &ground.facts, &ground.reverts).await? {
-        let reverts = &ground.reverts;
+    let reverts = &ground.reverts;
+    if let Some(told) = orders::note_reverts(job, &ground.facts, reverts).await? {
         let details = json!({ "commits": reverts.commits, "findings": reverts.findings });
         fixing.event(job, EventKind::FixReverted, details);
+        ground.memory = ground.memory.with_report(&told);
     }
+    let ground = Arc::new(ground);
     let memory = orders::remember(job, &ground, asked).await?;
     if asked.is_some_and(|asked| memory.serves(asked.comment)) {
         let note = "This request was served by an earlier run.";
@@ -292,9 +293,9 @@ async fn told_before(
         can_sign: job.keys.can_sign(),
         read_all: true,
         issues: match asked {
-            Some(_) => selection.issues.len(),
+            Some(asked) if !asked.resumes => selection.issues.len(),
             // Due by itself: what is open decides whether there is something to do.
-            None => 1,
+            _ => 1,
         },
     };
     Ok(preflight::preflight(&facts).err())

@@ -3,10 +3,10 @@
 
 use super::ground::{is_told, landed, memory_of, pushed, reverts, told};
 use super::orders::{self, Asked};
-use super::post;
+use super::{delivery, post};
 use crate::gather::Facts;
 use crate::host::{Failure, Job};
-use reviewer_core::fix::report::FixReport;
+use reviewer_core::fix::report::{Delivery, FixReport};
 use reviewer_core::publish::comment::fixing;
 
 /// Tells the fixes and the reverts that no comment tells yet. Best done by every run, because whichever comes next sees them
@@ -14,13 +14,25 @@ use reviewer_core::publish::comment::fixing;
 pub(crate) async fn catch_up(job: &Job<'_>, facts: &Facts) -> Result<(), Failure> {
     let mut told: Vec<FixReport> = told(job, facts).collect();
     for report in facts.fix_reports() {
-        // Several records can hold the same report.
-        let Some(commit) = landed(facts, &report).filter(|_| !is_told(&told, &report)) else {
+        // Several records can hold it.
+        if is_told(&told, &report) {
+            continue;
+        }
+        let place = (&job.pr, &job.keys);
+        let body = if let Some(commit) = landed(facts, &report) {
+            let report = pushed(report.clone(), commit);
+            fixing::belated(&report, &commit.sha, None, place)
+        } else if let Some((commit, url)) = delivery::stacked(job, facts, &report).await? {
+            let report = FixReport {
+                commit: Some(commit.to_string()),
+                delivery: Some(Delivery::PullRequest),
+                ..report.clone()
+            };
+            fixing::belated(&report, &commit, Some(&url), place)
+        } else {
             continue;
         };
-        let report = pushed(report, commit);
-        let place = (&job.pr, &job.keys);
-        post(job, &fixing::belated(&report, &commit.sha, place)).await?;
+        post(job, &body).await?;
         told.push(report);
     }
     // A run that may fix looks for reverts itself, and names them in its events.

@@ -4,6 +4,7 @@ mod handover;
 
 use super::delivery::{self, Commit};
 use super::ground::Ground;
+use super::orders;
 use super::session::{self, Bench, Stage};
 use super::verifying::Checks;
 use super::{Fixing, LoopEnd, now, post};
@@ -33,6 +34,9 @@ use std::time::Duration;
 
 /// The number of times that a failed check goes back to the model.
 const MOST_CORRECTIONS: u32 = 2;
+
+/// The beginning of a sentence about a fix that was not made.
+const NOTHING: &str = "Nothing was fixed: ";
 
 /// One cycle: a session, its checks, and the delivery of what it fixed.
 pub(super) struct Cycle<'a> {
@@ -224,6 +228,9 @@ impl Cycle<'_> {
             return Ok(Delivered::Nothing);
         }
         let (job, ground) = (self.job, self.ground);
+        if let Some(why) = orders::called_off(job).await? {
+            return Err(why.to_string());
+        }
         let repository = &ground.facts.change.repository;
         let tree = repository.tree_with(ground.head(), &made.edits).await;
         let tree = tree.map_err(|error| format!("The fix cannot be committed: {error:#}."))?;
@@ -295,10 +302,11 @@ impl Cycle<'_> {
             Delivered::Nothing => {
                 let why = refused.or_else(|| made.ended.clone());
                 let why = why.unwrap_or_else(|| "the fixer changed nothing".into());
-                outcome
-                    .report
-                    .notes
-                    .push(format!("Nothing was fixed: {why}"));
+                let note = match why.starts_with(NOTHING) {
+                    true => why.clone(),
+                    false => format!("{NOTHING}{why}"),
+                };
+                outcome.report.notes.push(note);
                 fixing.event(
                     job,
                     EventKind::FixFailed,

@@ -2,12 +2,17 @@
 //! of edits; GitHub makes the commit, on the head that was fixed and on no other.
 
 use super::ground::Ground;
-use crate::host::{Job, Setup};
+use crate::gather::Facts;
+use crate::host::{Failure, Job, Setup};
 use reviewer_core::config::FixDelivery;
+use reviewer_core::domain::CommitSha;
 use reviewer_core::fix::gate::Gate;
+use reviewer_core::fix::report::{FixReport, KeptOutcome};
 use reviewer_core::fix::outcome::Settled;
 use reviewer_core::publish::comment::fixing::{self, Delivered};
-use reviewer_github::{CommitError, Committed, FileAddition, NewCommit, NewPull};
+use reviewer_github::{
+    ApiError, CommitError, Committed, FileAddition, NewCommit, NewPull, PullRequest,
+};
 use reviewer_repo::git::{FileEdit, TreeId};
 use reviewer_text::count::plural;
 
@@ -63,6 +68,49 @@ fn stacked_branch(number: u64, cycle: u32, head: &str) -> String {
     )
 }
 
+/// Opens the pull request with a fix onto the branch, if there is none yet. Returns its address.
+async fn open_stacked(
+    job: &Job<'_>,
+    pull: &PullRequest,
+    branch: String,
+    (headline, body): (&str, &str),
+) -> Result<String, ApiError> {
+    let number = job.pr.number;
+    let marker = fixing::MARKER;
+    let new = NewPull {
+        title: headline.to_owned(),
+        head: branch,
+        base: pull.head_ref.clone(),
+        body: format!("{marker}\n\nFixes findings of #{number}.\n\n{body}"),
+    };
+    let opened = job.github.create_pull_request(&job.pr.repo, &new).await?;
+    Ok(opened.html_url)
+}
+
+/// The commit that a run left for a pull request onto the branch before it was cut off, and the address of that pull request,
+/// which is opened now if it was not.
+pub(super) async fn stacked(
+    job: &Job<'_>,
+    facts: &Facts,
+    report: &FixReport,
+) -> Result<Option<(CommitSha, String)>, Failure> {
+    let is_stacked = job.host.config.fix.delivery == FixDelivery::PullRequest;
+    if !is_stacked || facts.pull.from_fork || report.delivery.is_some() {
+        return Ok(None);
+    }
+    let branch = stacked_branch(job.pr.number, report.cycle, &report.head);
+    let made = job.github.branch_head(&job.pr.repo, &branch).await;
+    let made = made.map_err(Failure::new)?;
+    let Some(commit) = made.filter(|commit| commit.as_str() != report.head) else {
+        return Ok(None);
+    };
+    let fixed = report.outcomes.iter();
+    let fixed = fixed.filter(|kept| kept.outcome == KeptOutcome::Fixed);
+    let headline = format!("Fix {}", plural(fixed.count(), "review finding"));
+    let url = open_stacked(job, &facts.pull, branch, (&headline, "")).await;
+    Ok(Some((commit, url.map_err(Failure::new)?)))
+}
+
 impl Commit<'_> {
     /// Delivers the fix as the input says; a fork always gets a patch.
     pub(super) async fn deliver(
@@ -105,22 +153,9 @@ impl Commit<'_> {
                 let commit = self
                     .commit(job, ground, &branch, (&headline, &body))
                     .await?;
-                let new = NewPull {
-                    title: headline.clone(),
-                    head: branch,
-                    base: pull.head_ref.clone(),
-                    body: format!(
-                        "{}\n\nFixes findings of #{}.\n\n{body}",
-                        fixing::MARKER,
-                        job.pr.number
-                    ),
-                };
-                let opened = job.github.create_pull_request(repo, &new).await;
-                let opened = opened.map_err(|error| error.to_string())?;
-                Ok(Delivered::Stacked {
-                    commit,
-                    url: opened.html_url,
-                })
+                let opened = open_stacked(job, pull, branch, (&headline, &body)).await;
+                let url = opened.map_err(|error| error.to_string())?;
+                Ok(Delivered::Stacked { commit, url })
             }
         }
     }
@@ -131,7 +166,7 @@ impl Commit<'_> {
         ground: &Ground,
         branch: &str,
         (headline, body): (&str, &str),
-    ) -> Result<reviewer_core::domain::CommitSha, NotDelivered> {
+    ) -> Result<CommitSha, NotDelivered> {
         let additions = self.edits.iter().filter_map(|edit| {
             Some(FileAddition {
                 path: edit.path.clone(),

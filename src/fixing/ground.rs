@@ -15,7 +15,7 @@ use reviewer_core::fix::selection::{self, Selection, Sources};
 use reviewer_core::panel::review_state::{Machines, ReviewState};
 use reviewer_core::plan::SpendScope;
 use reviewer_core::publish::comment::fixing::MARKER;
-use reviewer_github::{CommitInfo, PullRequest, Review};
+use reviewer_github::{CommitInfo, IssueComment, PullRequest, Review};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::time::Duration;
@@ -243,7 +243,15 @@ pub(super) fn pushed(report: FixReport, commit: &CommitInfo) -> FixReport {
 
 /// The reports that comments tell, with GitHub's time in place of the runner's: orders of people have GitHub's, too.
 pub(super) fn told<'a>(job: &'a Job<'_>, facts: &'a Facts) -> impl Iterator<Item = FixReport> + 'a {
-    facts.conversation.iter().filter_map(|comment| {
+    told_in(job, &facts.conversation)
+}
+
+/// The same of comments that were read otherwise.
+pub(super) fn told_in<'a>(
+    job: &'a Job<'_>,
+    comments: &'a [IssueComment],
+) -> impl Iterator<Item = FixReport> + 'a {
+    comments.iter().filter_map(|comment| {
         let report = report::read(&comment.body, &job.pr, &job.keys)?;
         let at = comment.created_at.clone();
         Some(FixReport {

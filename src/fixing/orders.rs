@@ -1,6 +1,6 @@
 //! Orders of people about fixing: `fix`, `fix stop`, `fix resume`; and what they took back by a revert.
 
-use super::ground::Ground;
+use super::ground::{Ground, told_in};
 use super::{now, post, time};
 use crate::gather::{Facts, Memory as Discussion};
 use crate::host::{Aim, Failure, Job};
@@ -9,11 +9,12 @@ use reviewer_core::authority::{Action, Person, judge};
 use reviewer_core::domain::{CommentId, Login};
 use reviewer_core::event::{Command, CommentPlace, EventKind};
 use reviewer_core::fix::memory::Memory;
-use reviewer_core::fix::preflight::NotFixed;
+use reviewer_core::fix::preflight::{NotFixed, has_no_fix};
 use reviewer_core::fix::report::{FixReport, Order};
 use reviewer_core::fix::reverts::Reverts;
 use reviewer_core::fix::rounds::FixCommand;
 use reviewer_core::publish::comment::fixing;
+use reviewer_github::PullState;
 
 /// A person's word about fixing, in the event's own comment.
 #[derive(Debug, Clone)]
@@ -147,6 +148,26 @@ async fn thread_of(job: &Job<'_>, comment: CommentId) -> Result<Option<CommentId
     ))
 }
 
+/// The reason why a fix that is ready must not be delivered any more: somebody stopped it while the fixer worked.
+pub(super) async fn called_off(job: &Job<'_>) -> Result<Option<NotFixed>, String> {
+    let read = tokio::try_join!(
+        job.github.pull_request(&job.pr),
+        job.github.issue_comments(&job.pr),
+    );
+    let (pull, comments) = read.map_err(|error| error.to_string())?;
+    let memory = Memory::new(told_in(job, &comments));
+    let reasons = [
+        (pull.state == PullState::Merged, NotFixed::Merged),
+        (pull.state == PullState::Closed, NotFixed::Closed),
+        (pull.locked, NotFixed::Locked),
+        (has_no_fix(&pull.labels), NotFixed::Label),
+        (memory.stop().is_some(), NotFixed::Stopped),
+    ];
+    let mut reasons = reasons.into_iter();
+    let found = reasons.find(|(applies, _)| *applies);
+    Ok(found.map(|(_, reason)| reason))
+}
+
 /// Stops fixing, if the event's comment asks for it. Returns the sentence that ends the run.
 pub(crate) async fn stop_as_asked(job: &Job<'_>, facts: &Facts) -> Result<Option<String>, Failure> {
     let request = job.request().filter(|one| one.command == Command::FixStop);
@@ -223,14 +244,14 @@ async fn tell_order(
     post(job, &body).await
 }
 
-/// Signs on the pull request what somebody took back, so that it outlives a force-push. Returns true if there is such a thing.
+/// Signs on the pull request what somebody took back, so that it outlives a force-push. Returns what was posted.
 pub(super) async fn note_reverts(
     job: &Job<'_>,
     facts: &Facts,
     reverts: &Reverts,
-) -> Result<bool, Failure> {
+) -> Result<Option<FixReport>, Failure> {
     if reverts.is_empty() || !job.keys.can_sign() {
-        return Ok(false);
+        return Ok(None);
     }
     let report = FixReport {
         at: now(job),
@@ -242,5 +263,5 @@ pub(super) async fn note_reverts(
     let mention = &job.host.config.mention;
     let body = fixing::reverted(&report, mention, (&job.pr, &job.keys));
     post(job, &body).await?;
-    Ok(true)
+    Ok(Some(report))
 }

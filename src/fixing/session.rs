@@ -329,12 +329,18 @@ async fn edit(
     change: Change,
 ) -> Answer {
     let file = repository_path(ground, &file);
-    let (bytes, facts) = head_file(ground, &file).await.map_err(|error| {
+    let read = head_file(ground, &file).await.map_err(|error| {
         format!(
             "{} could not be read: {error:#}. Try again.",
             visible(&file)
         )
     })?;
+    let Some((bytes, facts)) = read else {
+        return Err(format!(
+            "{} is larger than 1 MiB, and such a file is not edited. Fix the issue elsewhere, or submit it as rejected.",
+            visible(&file)
+        ));
+    };
     let request = EditRequest {
         issue,
         file,
@@ -365,11 +371,11 @@ fn repository_path(ground: &Ground, given: &str) -> String {
     shown.map_or(path, |diff| &diff.path).to_owned()
 }
 
-/// The bytes of a file in the head, and the facts that the gate asks for.
+/// The bytes of a file in the head, and the facts that the gate asks for; `None` for a file that is too large to be edited.
 pub(super) async fn head_file(
     ground: &Ground,
     file: &str,
-) -> anyhow::Result<(Option<Vec<u8>>, FileFacts)> {
+) -> anyhow::Result<Option<(Option<Vec<u8>>, FileFacts)>> {
     let change = &ground.facts.change;
     let diff = change.diffs.iter().find(|diff| diff.path == file);
     let is_plain = !file.is_empty() && !file.starts_with('/') && !file.contains('\0');
@@ -391,6 +397,9 @@ pub(super) async fn head_file(
     };
     let too_large =
         kind == FileKind::Regular && found.as_ref().is_some_and(|one| one.content.is_none());
+    if too_large {
+        return Ok(None);
+    }
     let mut below = None;
     if kind == FileKind::Absent && is_plain {
         for (at, _) in file.match_indices('/') {
@@ -413,11 +422,7 @@ pub(super) async fn head_file(
         below,
         ..FileFacts::new(kind, diff.is_some())
     };
-    anyhow::ensure!(
-        !too_large,
-        "it is larger than 1 MiB, and such a file is not edited"
-    );
-    Ok((found.and_then(|found| found.content), facts))
+    Ok(Some((found.and_then(|found| found.content), facts)))
 }
 
 /// Writes the accepted edits into the copy that the sidecar reads.

@@ -230,8 +230,14 @@ impl Facts {
             mention: &config.mention,
             threshold: config.policy.threshold,
             blocking: config.policy.blocking,
-            decides: config.review_mode == ReviewMode::Decide,
+            decides: config.review_mode == ReviewMode::Decide || self.may_fix(job),
         }
+    }
+
+    /// True if a fix may follow on the review.
+    fn may_fix(&self, job: &Job<'_>) -> bool {
+        let command = self.request.as_ref().map(|request| &request.command);
+        job.host.in_rounds() || matches!(command, Some(Command::Fix | Command::FixResume))
     }
 
     fn acceptor<'a>(&self, kind: &'a EventKind) -> Option<Acceptor<'a>> {

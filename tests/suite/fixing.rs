@@ -120,9 +120,10 @@ fn reviewer(reviews: Vec<Vec<Call>>) -> Script {
             let threads = prompt.split("\nThread ").skip(1);
             let calls = threads.filter_map(|text| {
                 let (id, asked) = text.split_once(": ")?;
-                let known = DEFECTS.iter().find(|one| text.contains(one.words))?;
+                let is_fixed = |one: &&&Defect| text.contains(one.old) && text.contains(one.new);
+                let known = DEFECTS.iter().find(is_fixed)?;
                 let changed = asked.starts_with("the code has changed");
-                (changed && prompt.contains(known.new)).then(|| known.resolve(id))
+                changed.then(|| known.resolve(id))
             });
             calls.collect()
         })
@@ -344,7 +345,7 @@ fn steps(ran: &Ran) -> Vec<String> {
 
 fn consensus(ran: &Ran) -> &str {
     let report = ran.report.as_ref().expect("a report");
-    report["consensus"]["consensus"].as_str().unwrap_or("none")
+    report["consensus"]["conclusion"].as_str().unwrap_or("none")
 }
 
 /// The report file says this to people.

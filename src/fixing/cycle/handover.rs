@@ -201,7 +201,11 @@ impl Cycle<'_> {
     async fn changed(&self, bundle: &Bundle) -> Result<(Vec<ChangedFile>, Ground), Failure> {
         let (mut changed, mut ground) = (Vec::new(), Ground::default());
         for edit in &bundle.edits {
-            let (old, facts) = head_file(self.ground, &edit.path).await?;
+            let Some((old, facts)) = head_file(self.ground, &edit.path).await? else {
+                let path = visible(&edit.path);
+                let why = format!("Nothing was fixed: {path} is larger than 1 MiB, and is not edited.");
+                return Err(Failure::new(why));
+            };
             ground.facts.insert(edit.path.clone(), facts);
             if let Some(quote) = &edit.quote {
                 ground.quotes.insert(edit.path.clone(), quote.clone());

@@ -115,6 +115,43 @@ fn a_fix_that_is_cut_off_at_any_step_is_made_and_told_once() {
 }
 
 #[test]
+fn a_pull_request_with_a_fix_that_is_cut_off_is_opened_and_told_once() {
+    let opening = || Step {
+        method: Method::POST,
+        path: "/repos/octo/shop/pulls",
+        word: "",
+        after: 0,
+    };
+    for (step, fault) in [
+        (COMMIT, Fault::Hang),
+        (COMMIT, Fault::ApplyThenHang),
+        (opening(), Fault::Hang),
+        (opening(), Fault::ApplyThenHang),
+        (comment(0), Fault::Hang),
+    ] {
+        println!("at {} {} {fault:?}", step.path, step.word);
+        let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]])))
+            .with("fix_delivery", "pull_request");
+        let github = &story.world.github;
+        github.with(|state| state.repository.actions_may_approve = true);
+        story.review();
+        story.seen();
+        let asked = story.prepared(story.says("writer", "fix"));
+        step.hangs(&story, fault);
+        cut_off(&story, &asked, Signal::SIGKILL);
+        story.run(asked.clone()).ended(0, "findings");
+        let seen = story.seen();
+        let made = (seen.commits, seen.pulls, seen.told.len());
+        assert_eq!(made, (1, 1, 1), "{seen:#?}");
+        let waits = "The fix waits in a pull request onto this branch: http";
+        assert!(seen.told[0].contains(waits), "{}", seen.told[0]);
+        story.run(asked);
+        story.seen().is_silent();
+        story.finish();
+    }
+}
+
+#[test]
 fn rounds_that_are_cut_off_at_any_step_are_told_once() {
     for (step, fault) in [
         (comment(0), Fault::Hang),
@@ -183,20 +220,47 @@ fn a_call_for_people_that_is_cut_off_is_made_once() {
     }
 }
 
-#[test]
-fn two_runs_at_once_make_one_commit_and_one_report() {
-    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))).with("fix", "auto");
-    let first = story.prepared(story.world.opened());
-    let mut second = first.clone();
-    second
-        .variables
-        .insert("GITHUB_RUN_ID".into(), "4712".into());
+/// Two runs of these events, at once.
+fn at_once(story: &Story, first: Workflow, second: Workflow) {
+    let (first, mut second) = (story.prepared(first), story.prepared(second));
+    let number = "4712".to_owned();
+    second.variables.insert("GITHUB_RUN_ID".into(), number);
     let beside = Job::new();
     std::thread::scope(|scope| {
         let other = scope.spawn(|| story.world.run_beside(&beside, &second));
         story.world.run(&first);
         other.join().expect("the other run");
     });
+}
+
+#[test]
+fn two_runs_at_once_make_one_commit_and_one_report() {
+    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))).with("fix", "auto");
+    at_once(&story, story.world.opened(), story.world.opened());
+    told_once(&story);
+    story.finish();
+}
+
+#[test]
+fn two_runs_for_one_request_at_once_make_one_commit_and_one_report() {
+    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]])));
+    story.review();
+    story.seen();
+    let asked = story.says("writer", "fix");
+    at_once(&story, asked.clone(), asked);
+    told_once(&story);
+    story.finish();
+}
+
+#[test]
+fn two_requests_at_once_make_one_commit_and_one_report() {
+    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]])));
+    story.world.github.permit("maintainer", "write");
+    story.review();
+    story.seen();
+    let asked = [story.says("writer", "fix"), story.says("maintainer", "fix")];
+    let [first, second] = asked;
+    at_once(&story, first, second);
     told_once(&story);
     story.finish();
 }

@@ -11,6 +11,8 @@ fn one_finding() -> Script {
 #[test]
 fn a_fix_can_be_a_pull_request_onto_the_branch() {
     let story = Story::new(one_finding()).with("fix_delivery", "pull_request");
+    let github = &story.world.github;
+    github.with(|state| state.repository.actions_may_approve = true);
     story.review();
     let before = story.head();
     story.seen();

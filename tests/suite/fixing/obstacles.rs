@@ -59,15 +59,18 @@ fn a_branch_that_is_gone_takes_no_fix() {
 }
 
 #[test]
-fn closed_merged_and_locked_pull_requests_are_not_fixed() {
+fn closed_and_locked_pull_requests_are_not_fixed() {
     let story = reviewed(Story::new(one_finding()));
-    story
-        .world
-        .github
-        .pull(story.world.pull, |pull| pull.locked = true);
+    let pull = story.world.pull;
+    story.world.github.pull(pull, |pull| pull.locked = true);
     story.asks("writer", "fix");
-    let seen = story.seen();
-    assert_eq!(seen.commits, 0, "{seen:#?}");
+    assert_eq!(story.seen().commits, 0);
+    story.world.github.pull(pull, |pull| {
+        pull.locked = false;
+        pull.state = "closed".into();
+    });
+    story.asks("writer", "fix");
+    assert_eq!(story.seen().commits, 0);
     story.finish();
 }
 
@@ -137,10 +140,8 @@ fn a_file_that_is_missing_or_too_large_is_not_edited() {
             let edit = json!({ "issue": issue, "file": file, "old": "a = 1", "new": "a = 2", "quote": LOST_PAGE.old });
             vec![Call::new("fix_edit", edit)]
         });
-        let world = World::with(
-            &[Change::write("src/big.ts", big.clone())],
-            script.into_behaviour(),
-        );
+        let base = [Change::write("src/big.ts", big.clone())];
+        let world = World::settled(&base, &[], script.into_behaviour());
         let story = reviewed(Story::on(world.quick()));
         story.asks("writer", "fix");
         let seen = story.seen();
@@ -205,5 +206,26 @@ fn a_fix_begins_only_if_everything_could_be_read_in_time() {
     story
         .seen()
         .only_says("not all comments could be read within 30 seconds; ask again.");
+    story.finish();
+}
+
+#[test]
+fn a_label_that_is_set_while_the_fixer_works_keeps_the_fix_away() {
+    let story = Story::new(Script::new());
+    let (handle, pull) = (story.world.github.handle(), story.world.pull);
+    let script = reviewer(vec![vec![LOST_PAGE.raised(7)]]).fix(move |_| {
+        handle.with(|state| {
+            let pull = state.pulls.get_mut(&pull).expect("the pull request");
+            pull.labels.push("no-fix".into());
+        });
+        Vec::new()
+    });
+    story.world.model.becomes(fixer(script).into_behaviour());
+    let story = reviewed(story);
+    let ran = story.asks("writer", "fix");
+    story
+        .seen()
+        .only_says("Nothing was fixed: the pull request carries the label no-fix.");
+    assert_eq!(steps(&ran), ["fix_created", "fix_failed"]);
     story.finish();
 }

@@ -17,14 +17,15 @@ fn reviewed(story: Story) -> Story {
 fn only_people_with_write_access_have_something_fixed() {
     let story = reviewed(Story::new(one_finding()));
     story.world.github.permit("reader", "read");
-    for login in ["reader", "dev"] {
-        story.asks(login, "fix");
-        story.seen().only_says(&format!(
-            "Nothing was fixed: {login} has no write access to the repository"
-        ));
+    story.asks("dev", "fix");
+    story
+        .seen()
+        .only_says("Nothing was fixed: dev has no write access to the repository");
+    // Whoever may not have a review either gets no comment: strangers cost nothing.
+    for login in ["reader", "stranger", "helper[bot]"] {
+        story.asks(login, "fix").ended(0, "skipped");
+        story.seen().is_silent();
     }
-    story.asks("helper[bot]", "fix");
-    story.seen().is_silent();
     story.finish();
 }
 
@@ -75,8 +76,8 @@ fn without_a_key_to_sign_nothing_is_fixed() {
 #[test]
 fn a_writer_stops_fixing_and_lets_it_go_on() {
     let story = Story::new(one_finding()).with("fix", "auto");
-    story.asks("reader", "fix stop");
-    story.seen().only_says("reader has no write access");
+    story.asks("dev", "fix stop");
+    story.seen().only_says("dev has no write access");
     let stop = story.says("writer", "fix stop");
     story.run(stop.clone());
     story
@@ -111,8 +112,8 @@ fn a_fix_in_a_thread_is_of_that_finding_only() {
     let comments = story.world.github.comments();
     let cart = comments.iter().find(|one| one.path == EMPTY_CART.file);
     let root = cart.expect("the thread").id;
-    story.asks_in(root, "reader", "fix");
-    story.seen().only_says("reader has no write access");
+    story.asks_in(root, "dev", "fix");
+    story.seen().only_says("dev has no write access");
     story.asks_in(root, "writer", "fix").ended(0, "findings");
     let seen = story.seen();
     assert_eq!(seen.commits, 1, "{:#?}", seen.told);
@@ -172,5 +173,23 @@ fn the_same_request_twice_is_served_once() {
     assert_eq!((seen.commits, seen.told.len()), (1, 1), "{seen:#?}");
     story.run(asked).ended(0, "clean");
     story.seen().is_silent();
+    story.finish();
+}
+
+#[test]
+fn what_a_writer_requested_is_fixed_once_and_then_it_is_for_the_writer_to_agree() {
+    let story = Story::new(reviewer(Vec::new()).fixes(obedient)).with("fix", "auto");
+    requests_changes(&story, "writer");
+    let ran = story.review();
+    ran.ended(0, "clean");
+    assert_eq!(consensus(&ran), "request_changes");
+    assert_eq!(ran.outputs["human_review_required"], "true");
+    let seen = story.seen();
+    assert_eq!(seen.commits, 1, "{:#?}", seen.told);
+    let call = seen.told.last().expect("a call");
+    assert!(
+        call.contains("@writer: Manual intervention required"),
+        "{call}"
+    );
     story.finish();
 }

@@ -187,34 +187,19 @@ fn after_the_cap_a_fix_grants_one_cycle_and_a_resume_as_many_again() {
 
 #[test]
 fn a_finding_that_comes_back_in_other_words_is_stuck_and_people_are_called() {
-    const HALF: &str = "Math.round(count / size)";
     let again = finding("src/page.ts", 8, 7, "The last page gets lost.");
-    let reviews = vec![vec![LOST_PAGE.raised(7)], vec![post(again)]];
-    let mut reviews = reviews.into_iter();
-    let script = Script::new()
-        .threads(|request| {
-            let prompt = request.last_user();
-            let threads = prompt.split("\nThread ").skip(1);
-            let calls = threads.filter_map(|text| {
-                let (id, asked) = text.split_once(": ")?;
-                let by = json!({ "file": "src/page.ts", "quote": HALF });
-                let arguments = json!({ "thread_id": id, "reason": "It rounds.", "fixed_by": by });
-                let changed = asked.starts_with("the code has changed");
-                changed.then(|| Call::new("github_resolve_thread", arguments))
-            });
-            calls.collect()
-        })
-        .finds_fixed(true)
-        .pass(1, move |_| reviews.next().unwrap_or_default())
-        .fixes(|_| Some(("src/page.ts", LOST_PAGE.old, HALF)));
-    let story = Story::new(script).with("fix", "auto");
+    let (first, second) = (vec![LOST_PAGE.raised(7)], vec![EMPTY_CART.raised(7)]);
+    let script = fixer(reviewer(vec![first, second, vec![post(again)]]));
+    let story = Story::new(script)
+        .with("fix", "auto")
+        .with("max_fix_cycles", "3");
     let ran = story.review();
     ran.ended(0, "findings");
     assert_eq!(ran.outputs["human_review_required"], "true");
     let seen = story.seen();
     assert_eq!(
         (seen.commits, seen.labels.len()),
-        (1, 1),
+        (2, 1),
         "{:#?}",
         seen.told
     );
@@ -356,5 +341,23 @@ fn a_round_that_does_not_fit_the_money_of_the_run_ends_with_the_command_that_con
     notes(&ran, "`@review-my-code-bot fix` goes on.");
     assert_eq!(steps(&ran), ["fix_failed"]);
     assert_eq!(story.seen().commits, 0);
+    story.finish();
+}
+
+#[test]
+fn the_limits_of_a_run_hold_for_all_its_rounds_together() {
+    // Enough for the first review and its fix, and not for the second review.
+    let story = Story::new(two_rounds())
+        .with("fix", "auto")
+        .with("max_tokens", "40000");
+    let ran = story.review();
+    ran.ended(2, "incomplete");
+    let steps = steps(&ran);
+    assert_eq!(
+        steps,
+        ["fix_created", "fix_completed", "re_review", "fix_failed"]
+    );
+    notes(&ran, "`@review-my-code-bot fix` goes on.");
+    assert_eq!(story.seen().commits, 1);
     story.finish();
 }

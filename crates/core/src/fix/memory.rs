@@ -81,6 +81,13 @@ impl Memory {
         self
     }
 
+    /// The same with a report that was posted just now.
+    #[must_use]
+    pub fn with_report(mut self, report: &FixReport) -> Self {
+        self.note(report);
+        self
+    }
+
     /// True if a report tells this order.
     #[must_use]
     pub fn is_ordered(&self, order: &Order) -> bool {
@@ -182,6 +189,14 @@ impl Memory {
                     .fixed()
                     .any(|kept| kept.id == id || (is_later && kept.is_like(issue)))
         })
+    }
+
+    /// True if a fix on the branch is of this very issue.
+    #[must_use]
+    pub(crate) fn was_fixed(&self, issue: &Issue) -> bool {
+        let id = issue.id.to_string();
+        let mut fixed = self.cycles.iter().flat_map(FixReport::fixed);
+        fixed.any(|kept| kept.id == id)
     }
 
     /// True if the issue was rejected, and its code is still the same.

@@ -49,6 +49,8 @@ pub enum NotFixed {
     NoAccess(Login),
     #[error("Nothing was fixed: the pull request carries the label {NO_FIX}.")]
     Label,
+    #[error("Nothing was fixed: somebody stopped it while the fixer worked.")]
+    Stopped,
     #[error("Nothing was fixed: the pull request is merged already.")]
     Merged,
     #[error("Nothing was fixed: the pull request is closed; reopen it and ask again.")]
@@ -77,6 +79,14 @@ pub enum NotFixed {
     NothingToFix,
 }
 
+/// True if a label keeps the pull request from being fixed.
+#[must_use]
+pub fn has_no_fix(labels: &[String]) -> bool {
+    labels
+        .iter()
+        .any(|label| label.eq_ignore_ascii_case(NO_FIX))
+}
+
 /// Returns the first reason why nothing may be fixed.
 pub fn preflight(facts: &Facts<'_>) -> Result<(), NotFixed> {
     if facts.off {
@@ -87,13 +97,12 @@ pub fn preflight(facts: &Facts<'_>) -> Result<(), NotFixed> {
     {
         return Err(NotFixed::NoAccess(login.clone()));
     }
-    let is_marked = |label: &String| label.eq_ignore_ascii_case(NO_FIX);
     let pushes = facts.pushes && !facts.from_fork;
     let reasons = [
         (facts.merged, NotFixed::Merged),
         (facts.closed, NotFixed::Closed),
         (facts.locked, NotFixed::Locked),
-        (facts.labels.iter().any(is_marked), NotFixed::Label),
+        (has_no_fix(facts.labels), NotFixed::Label),
         (facts.queued, NotFixed::Queued),
         (facts.head_moved, NotFixed::HeadMoved),
         (pushes && !facts.has_branch, NotFixed::NoBranch),

@@ -37,6 +37,8 @@ pub enum Reason {
     Tampered,
     #[error("its author has no write access")]
     Unauthorized,
+    #[error("it was fixed, and its author has not agreed yet")]
+    AwaitsAuthor,
 }
 
 /// An open issue that is not fixed.
@@ -137,6 +139,10 @@ impl Sources<'_> {
         let of_ours = matches!(issue.source, Source::Finding { .. });
         if of_ours && self.memory.is_stuck(issue, self.reviewed) {
             return Some(Reason::Stuck);
+        }
+        // A person's words stay as they are: whether they are met is for that person to say.
+        if !of_ours && self.only.is_none() && self.memory.was_fixed(issue) {
+            return Some(Reason::AwaitsAuthor);
         }
         let rejected = self.memory.was_rejected(issue, self.diffs);
         rejected.then_some(Reason::RejectedBefore)

@@ -84,7 +84,7 @@ pub struct Given<'a> {
     pub mention: &'a str,
     pub threshold: Score,
     pub blocking: Option<Score>,
-    /// True if the run approves and requests changes.
+    /// True if more follows on a conclusion than its words: the run approves and requests changes, or a fix may follow.
     pub decides: bool,
 }
 

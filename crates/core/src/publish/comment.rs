@@ -254,10 +254,10 @@ impl Voice<'_> {
         };
         (hidden.kid, hidden.sig) = self.keys.sign(&content).unzip();
         let block = block::render_hidden(&hidden);
-        match self.rounds {
-            true => format!("{}\n\n{block}", fixing::MARKER),
-            false => block,
+        if self.rounds {
+            return format!("{}\n\n{block}", fixing::MARKER);
         }
+        block
     }
 }
 

@@ -452,6 +452,7 @@ pub(super) mod tests {
             seconds: 125,
         };
         Report {
+            events: Vec::new(),
             version: 1,
             events: Vec::new(),
             pull_request: Some("octo/shop#1".into()),

@@ -282,9 +282,7 @@ fn delivery(delivered: &Delivered) -> Vec<String> {
             vec!["The next review says whether the findings are fixed.".into()]
         }
         Delivered::Stacked { url, .. } => {
-            vec![format!(
-                "The fix waits in a pull request onto this branch: {url}"
-            )]
+            vec![waits_in(url)]
         }
         Delivered::Patch => vec![
             "Nothing was pushed; the patch is the file that the output `patch_file` names.".into(),
@@ -409,19 +407,30 @@ fn closed(text: &str, report: &FixReport, (pr, keys): (&PrKey, &Keys)) -> String
     format!("{MARKER}\n{text}\n\n{block}")
 }
 
-/// The report of a fix that an earlier run pushed and could not tell any more.
+/// The report of a fix that an earlier run pushed and could not tell any more. `url`: of the pull request that it waits in.
 #[must_use]
-pub fn belated(report: &FixReport, commit: &CommitSha, at: (&PrKey, &Keys)) -> String {
+pub fn belated(
+    report: &FixReport,
+    commit: &CommitSha,
+    url: Option<&str>,
+    at: (&PrKey, &Keys),
+) -> String {
     let fixed = report.outcomes.iter();
     let fixed = fixed.filter(|kept| kept.outcome == KeptOutcome::Fixed);
+    let waits = url.map(waits_in).map(|words| format!("\n\n{words}"));
     let text = format!(
-        "### Fixed {} in {} (cycle {} of {})\n\nThe run that pushed it ended before it could say so.",
+        "### Fixed {} in {} (cycle {} of {})\n\nThe run that pushed it ended before it could say so.{}",
         plural(fixed.count(), "finding"),
         commit.short(),
         report.cycle,
-        report.max.max(report.cycle)
+        report.max.max(report.cycle),
+        waits.unwrap_or_default()
     );
     closed(&text, report, at)
+}
+
+fn waits_in(url: &str) -> String {
+    format!("The fix waits in a pull request onto this branch: {url}")
 }
 
 /// The longest line of a commit message.
