@@ -32,7 +32,7 @@ use reviewer_github::{DryRun, PullRequest, PullState};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Where fixing stands after a run.
+/// The state of fixing after a run.
 #[derive(Debug, Default)]
 pub(crate) struct Fixing {
     pub events: Vec<EventReport>,

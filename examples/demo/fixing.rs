@@ -10,7 +10,8 @@ use super::standin::world::{Ran, Workflow, World};
 use serde_json::json;
 use std::time::Instant;
 
-const ROUNDED_UP: &str = "Math.ceil(count / size)";
+/// Not as the base has it, so that the code shows which is which.
+const ROUNDED_UP: &str = "Math.ceil(count / Math.max(size, 1))";
 /// Still a query of a UI component.
 const STILL_A_QUERY: &str = "await (await db()).query(";
 const RIGHTS: [&str; 4] = [
@@ -53,9 +54,8 @@ pub fn demo(page: &Page, put_model: Option<&dyn Fn(&mut Workflow)>) -> Result<Ra
 fn script() -> Script {
     Script::new()
         .threads(|request| {
-            let fixed = request.last_user().contains(ROUNDED_UP);
-            let thread = fixed.then(|| thread_about(request, PAGE_COUNT.claim));
-            thread.flatten().map(resolve).into_iter().collect()
+            let thread = thread_about(request, ROUNDED_UP);
+            thread.map(resolve).into_iter().collect()
         })
         .pass(1, |request| {
             let seen = request.raw().to_string();
@@ -77,13 +77,22 @@ fn script() -> Script {
         })
 }
 
-/// The thread whose part of the prompt holds these words.
-fn thread_about(request: &Request, words: &str) -> Option<String> {
+/// The thread whose code is this now.
+fn thread_about(request: &Request, code: &str) -> Option<String> {
     let prompt = request.last_user();
-    let parts = prompt.split("\nThread ").skip(1);
-    let mut parts = parts.filter(|part| part.contains(words));
-    let (id, _) = parts.next()?.split_once(':')?;
-    Some(id.to_owned())
+    let mut asked = None;
+    for line in prompt.lines() {
+        if let Some((id, _)) = line
+            .strip_prefix("Thread ")
+            .and_then(|line| line.split_once(": "))
+        {
+            asked = Some(id);
+        }
+        if let Some(id) = asked.filter(|_| line.contains(code)) {
+            return Some(id.to_owned());
+        }
+    }
+    None
 }
 
 fn resolve(thread: String) -> Call {
@@ -97,7 +106,7 @@ fn judge(world: &World, ran: &Ran) -> Result<(), String> {
     let (head, comments, resolved, labels) = world.github.with(|state| {
         let pull = &state.pulls[&world.pull];
         let head = state.git.ask(&["log", "-1", "--format=%s", &pull.head.sha]);
-        let resolved = state.threads.iter().filter(|thread| thread.resolved);
+        let resolved = state.threads.iter().filter(|thread| thread.is_resolved);
         let comments: Vec<String> = state
             .issue_comments
             .iter()

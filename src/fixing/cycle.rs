@@ -55,7 +55,7 @@ struct Made {
     beyond: Vec<String>,
     gate: Gate,
     review_url: String,
-    /// Why the session ended early.
+    /// The reason why the session ended early.
     ended: Option<String>,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Commit<'a> {
 /// The file with the patch, in the workspace.
 const PATCH_FILE: &str = "opencode-fix.patch";
 
-/// Why a fix was not delivered, in a sentence.
+/// The reason why a fix was not delivered, in a sentence.
 pub(super) type NotDelivered = String;
 
 /// The message of the commit: a headline, the review, and a line and a trailer for each finding that was fixed.

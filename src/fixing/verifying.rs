@@ -22,7 +22,7 @@ pub(super) struct Checks<'a> {
 /// The result of the checks on one state of the edits.
 pub(super) struct Checked {
     pub verified: Verified,
-    /// What the commands printed that fail because of the fix; empty where none does.
+    /// The output of the commands that fail because of the fix; empty where none does.
     pub failure: String,
     /// The tree that was checked.
     pub tree: Option<TreeId>,

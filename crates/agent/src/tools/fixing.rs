@@ -41,7 +41,7 @@ pub enum FixCall {
     Submit {
         issue: String,
         is_fixed: bool,
-        /// What now stops the defect, or why it is rejected.
+        /// The code that stops the defect now, or the reason for the rejection.
         text: String,
     },
 }

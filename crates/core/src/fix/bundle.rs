@@ -44,7 +44,7 @@ pub struct Bundle {
     pub command: Option<u64>,
     pub edits: Vec<BundleEdit>,
     pub outcomes: Vec<BundleOutcome>,
-    /// What the project's own commands showed, a line each.
+    /// The results of the project's own commands, a line each.
     pub checks: Vec<String>,
     /// Issues that the prompt had no room for.
     pub beyond: Vec<String>,

@@ -10,7 +10,7 @@ pub const UNMENTIONED: &str = "the fixer said nothing about it";
 /// The name of the fixer in its result.
 pub const AGENT: &str = "pr-fix";
 
-/// What became of an issue.
+/// The end of an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Fixed {
@@ -67,7 +67,7 @@ fn not_done(issue: &Issue, reason: &str) -> Outcome {
     }
 }
 
-/// What the fixer is asked to do (A4).
+/// The task of the fixer (A4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FixPayload {
@@ -168,7 +168,7 @@ impl From<&Issue> for IssueDocument {
     }
 }
 
-/// What the fixer did (A5).
+/// The result of the fixer (A5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FixResult {

@@ -76,7 +76,7 @@ pub fn reverted_by(message: &str) -> impl Iterator<Item = CommitSha> + '_ {
     })
 }
 
-/// What somebody took back since the reports.
+/// The fixes that somebody took back since the reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reverts {
     pub commits: Vec<String>,

@@ -64,7 +64,7 @@ pub struct Situation<'a> {
     pub head_is_ours: bool,
     /// The head was reviewed.
     pub reviewed: bool,
-    /// What is open, as the last review left it.
+    /// The open work, as the last review left it.
     pub open: OpenWork,
     /// The command that this run serves.
     pub command: Option<&'a FixCommand>,

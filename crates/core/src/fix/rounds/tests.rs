@@ -292,7 +292,7 @@ fn a_stop_or_a_reverted_commit_ends_fixing_until_it_is_resumed() {
     }
 }
 
-/// What happens after a step, drawn at random.
+/// The event after a step, drawn at random.
 #[derive(Debug, Clone, Copy)]
 enum Turn {
     Pushed,

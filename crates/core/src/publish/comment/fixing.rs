@@ -301,7 +301,7 @@ fn checks(verified: &Verified) -> String {
     }
 }
 
-/// What the checks of a fix showed, a line each.
+/// The results of the checks of a fix, a line each.
 #[must_use]
 pub fn check_lines(verified: &Verified) -> Vec<String> {
     let mut lines = Vec::new();
