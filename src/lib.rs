@@ -3,7 +3,6 @@
 
 pub mod actions;
 pub mod commands;
-mod fixing;
 mod gather;
 mod host;
 pub(crate) mod outbox;

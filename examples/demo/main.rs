@@ -1,6 +1,6 @@
 //! `make demo`: the real binary and the real OpenCode review an example pull request with planted defects, between a
 //! stand-in for GitHub and a scripted model; then the review is printed as a person would see it. With `MODEL` (and
-//! `KEY`, `BASE_URL`) in the environment a real model takes the scripted one's place. `DEMO_TEXTS` names a folder for the
+//! `KEY`, `BASE_URL`) in the environment a real model takes the scripted one's place. With `FIX=1` what is found is fixed, too. `DEMO_TEXTS` names a folder for the
 //! texts, which `make pictures` renders.
 #![expect(
     clippy::disallowed_methods,
@@ -9,6 +9,7 @@
 )]
 
 mod findings;
+mod fixing;
 mod page;
 mod panel;
 mod script;
@@ -45,6 +46,13 @@ fn demo() -> Result<(), String> {
     let real = RealModel::from_environment()?;
     find_binary()?;
     let page = Page::for_stdout();
+    if std::env::var_os("FIX").is_some_and(|given| !given.is_empty()) {
+        let put = real
+            .as_ref()
+            .map(|real| |to: &mut Workflow| real.put_into(to));
+        let put = put.as_ref().map(|put| put as &dyn Fn(&mut Workflow));
+        return fixing::demo(&page, put).map(drop);
+    }
     let reviewers = Reviewers::from_environment(real.is_some())?;
     let world = match &reviewers {
         Reviewers::Three => World::with(&[], standin::model::panel::panel(panel::reviewers())),

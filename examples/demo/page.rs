@@ -95,6 +95,42 @@ impl Page {
         println!("{}", self.paint(colour, &text));
     }
 
+    /// The commits of the pull request, the newest first.
+    pub fn commits(&self, world: &World) {
+        self.heading("The commits");
+        let (base, head) = world.github.with(|state| {
+            let pull = &state.pulls[&world.pull];
+            (pull.base.sha.clone(), pull.head.sha.clone())
+        });
+        let log = world.github.with(|state| {
+            let range = format!("{base}..{head}");
+            state
+                .git
+                .ask(&["log", "--stat", "--format=%h %an%n%n%B", &range])
+        });
+        println!("{}\n", indented(log.unwrap_or_default().trim_end()));
+    }
+
+    /// The comments below the description.
+    pub fn conversation(&self, world: &World) {
+        self.heading("The conversation");
+        let (comments, labels) = world.github.with(|state| {
+            let labels = state.pulls[&world.pull].labels.clone();
+            (state.issue_comments.clone(), labels)
+        });
+        for comment in &comments {
+            let body = visible(&comment.body);
+            println!(
+                "{}\n\n{}\n",
+                self.paint(BOLD, &comment.user),
+                indented(body.trim())
+            );
+        }
+        if !labels.is_empty() {
+            println!("Labels: {}\n", labels.join(", "));
+        }
+    }
+
     pub fn check(&self, world: &World) {
         self.heading("The check");
         let runs = world.github.with(|state| state.check_runs.clone());

@@ -454,7 +454,6 @@ pub(super) mod tests {
         Report {
             events: Vec::new(),
             version: 1,
-            events: Vec::new(),
             pull_request: Some("octo/shop#1".into()),
             head: "b0d63d1e3554f51be51c63421a254d61288447e6".into(),
             merge_base: String::new(),

@@ -7,8 +7,8 @@ use crate::host::{Failure, Job, Setup};
 use reviewer_core::config::FixDelivery;
 use reviewer_core::domain::CommitSha;
 use reviewer_core::fix::gate::Gate;
-use reviewer_core::fix::report::{FixReport, KeptOutcome};
 use reviewer_core::fix::outcome::Settled;
+use reviewer_core::fix::report::{FixReport, KeptOutcome};
 use reviewer_core::publish::comment::fixing::{self, Delivered};
 use reviewer_github::{
     ApiError, CommitError, Committed, FileAddition, NewCommit, NewPull, PullRequest,

@@ -3,10 +3,10 @@
 
 use super::{Cycle, Made};
 use crate::actions;
-use crate::fixing::session::{file_edits, head_file};
-use crate::fixing::{Fixing, delivery};
 use crate::host::Failure;
 use crate::run::CheckRun;
+use crate::run::fixing::session::{file_edits, head_file};
+use crate::run::fixing::{Fixing, delivery};
 use crate::run::outcome::Outcome;
 use reviewer_core::fix::ChangedFile;
 use reviewer_core::fix::bundle::{Bundle, BundleEdit, BundleOutcome};
@@ -38,7 +38,7 @@ pub(super) fn bundled(
 
 impl Cycle<'_> {
     /// Fixes, and writes the fix as a bundle; and as a patch beside it, if files are changed.
-    pub(in crate::fixing) async fn hand_over(
+    pub(in crate::run::fixing) async fn hand_over(
         &self,
         path: &Path,
         outcome: &mut Outcome,
@@ -112,7 +112,7 @@ impl Cycle<'_> {
     }
 
     /// Delivers the fix of a bundle. It was signed for this pull request and head; everything else is looked at again.
-    pub(in crate::fixing) async fn publish(
+    pub(in crate::run::fixing) async fn publish(
         &self,
         bundle: &Bundle,
         outcome: &mut Outcome,
@@ -203,7 +203,8 @@ impl Cycle<'_> {
         for edit in &bundle.edits {
             let Some((old, facts)) = head_file(self.ground, &edit.path).await? else {
                 let path = visible(&edit.path);
-                let why = format!("Nothing was fixed: {path} is larger than 1 MiB, and is not edited.");
+                let why =
+                    format!("Nothing was fixed: {path} is larger than 1 MiB, and is not edited.");
                 return Err(Failure::new(why));
             };
             ground.facts.insert(edit.path.clone(), facts);
