@@ -137,10 +137,11 @@ impl Bench {
         desk.map(FixDesk::finish)
     }
 
-    /// The edits so far, as they would be published.
+    /// The edits that would be published if the session ended now: what has no result is not among them.
     pub(super) async fn edits(&self) -> Vec<FileEdit> {
         let desk = self.desk.lock().await;
-        let changed = desk.as_ref().map(|desk| desk.edits().changed_files());
+        let fixed = desk.as_ref().map(|desk| desk.clone().finish());
+        let changed = fixed.map(|fixed| fixed.edits.changed_files());
         file_edits(&changed.unwrap_or_default())
     }
 }

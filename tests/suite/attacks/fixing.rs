@@ -70,7 +70,12 @@ fn honest() -> Row {
 
 /// A pull request whose workflow may push with the token of an app, and a writer who asks.
 fn ground(orders: &[(Channel, &[Step])], more: &[Change]) -> Ground {
-    let mut ground = Ground::around(orders, more);
+    settled(orders, &[], more)
+}
+
+/// The same with more files in the base branch.
+fn settled(orders: &[(Channel, &[Step])], base: &[Change], more: &[Change]) -> Ground {
+    let mut ground = Ground::settled(orders, base, more);
     let github = &ground.world.github;
     github.permit("writer", "write");
     let permissions = [
@@ -87,21 +92,6 @@ fn ground(orders: &[(Channel, &[Step])], more: &[Change]) -> Ground {
         .insert("push_token".into(), PUSH_TOKEN.into());
     ground.fixes = true;
     ground
-}
-
-/// More files in the base, which are not part of the change.
-fn settle(ground: &Ground, base: &[Change], more: &[Change]) {
-    let (github, pull) = (&ground.world.github, ground.world.pull);
-    let main = github
-        .with(|state| state.git.commit_of("main"))
-        .expect("the base");
-    let main = github.commit("main", &[&main], base);
-    let head = github.commit(
-        "search",
-        &[&main],
-        &[shop::changes(), more.to_vec()].concat(),
-    );
-    github.push(pull, &head);
 }
 
 /// Somebody writes this to the reviewer, and the next run is about it.

@@ -46,7 +46,7 @@ pub struct Fixed {
 }
 
 /// The state of a fix session.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FixDesk {
     issues: Arc<[Issue]>,
     gate: Gate,
@@ -235,13 +235,12 @@ impl FixDesk {
         })
     }
 
-    /// True if a file that the issue edited differs from the head.
+    /// True if the edits of the issue are part of what differs from the head.
     fn has_changed(&self, issue: &IssueId) -> bool {
         let files = self.edits.files_of(issue);
         let changed = self.edits.changed_files();
-        changed
-            .iter()
-            .any(|file| files.contains(file.path.as_str()))
+        let mut paths = changed.iter().map(|file| file.path.as_str());
+        paths.any(|path| files.contains(path)) && self.edits.matters(issue)
     }
 
     fn take_back(&mut self, issue: &IssueId) -> Result<(), String> {
