@@ -22,7 +22,7 @@ use reviewer_core::fix::reverts;
 use reviewer_core::fix::selection::Selection;
 use reviewer_core::publish::comment::fixing::{self, Delivered, FixTold, Verified};
 use reviewer_core::report::events::EventKind;
-use reviewer_repo::git::{FileEdit, TreeId};
+use reviewer_repo::git::FileEdit;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +47,7 @@ struct Made {
     report: FixReport,
     edits: Vec<FileEdit>,
     verified: Verified,
-    tree: Option<TreeId>,
+    tree: Option<String>,
     beyond: Vec<String>,
     gate: Gate,
     review_url: String,
@@ -202,7 +202,8 @@ impl Cycle<'_> {
         let repository = &ground.facts.change.repository;
         let tree = repository.tree_with(ground.head(), &made.edits).await;
         let tree = tree.map_err(|error| format!("The fix cannot be committed: {error:#}."))?;
-        if made.tree.as_ref().is_some_and(|verified| *verified != tree) {
+        let verified = made.tree.as_deref();
+        if verified.is_some_and(|verified| verified != tree.as_str()) {
             return Err(
                 "The files of the fix are not the ones that were verified; nothing was pushed."
                     .into(),

@@ -3,69 +3,66 @@
 
 use super::ground::Ground;
 use crate::host::{Failure, Job};
-use reviewer_agent::opencode::Quota;
-use reviewer_agent::verify::{self, CheckSpec};
+use crate::verify::Verifier;
+use reviewer_core::config::FixSettings;
 use reviewer_core::publish::comment::fixing::Verified;
-use reviewer_core::verification::{CommandRun, Verification, is_test_path};
-use reviewer_repo::export::{self, ExportCaps};
-use reviewer_repo::git::{FileEdit, TreeId};
+use reviewer_core::verification::{CommandRun, Verification};
+use reviewer_repo::git::FileEdit;
+use std::path::PathBuf;
 
 /// The checks of a fix.
 pub(super) struct Checks<'a> {
     job: &'a Job<'a>,
     ground: &'a Ground,
-    /// The checks on the unchanged head, once.
-    baseline: Option<CommandRun>,
-    runs: u32,
+    /// As the base branch has them, with the time of this run.
+    settings: FixSettings,
+    /// The folder of all runs, and the checks on the unchanged head, once.
+    begun: Option<(PathBuf, CommandRun)>,
 }
 
 /// The result of the checks on one state of the edits.
+#[derive(Default)]
 pub(super) struct Checked {
     pub verified: Verified,
     /// What the commands printed that fail because of the fix; empty where none does.
     pub failure: String,
     /// The tree that was checked.
-    pub tree: Option<TreeId>,
+    pub tree: Option<String>,
 }
 
 impl<'a> Checks<'a> {
     pub(super) fn new(job: &'a Job<'a>, ground: &'a Ground) -> Self {
+        let settings = &job.host.config.fix.settings;
+        let timeout = job.host.setup.clock.limit(settings.timeout);
         Self {
             job,
             ground,
-            baseline: None,
-            runs: 0,
+            settings: FixSettings {
+                timeout,
+                ..settings.clone()
+            },
+            begun: None,
         }
     }
 
-    /// Runs the checks on the edits. Nothing is run for a fork, or where the base names no command.
+    /// Runs the checks on the edits. Nothing is run for a fork, where the base names no command, or where nothing is changed.
     pub(super) async fn run(&mut self, edits: &[FileEdit]) -> Result<Checked, Failure> {
-        let settings = &self.job.host.config.fix.settings;
-        if settings.verify.is_empty() || self.ground.facts.pull.from_fork {
-            return Ok(Checked {
-                verified: Verified::default(),
-                failure: String::new(),
-                tree: None,
-            });
+        let from_fork = self.ground.facts.pull.from_fork;
+        if self.settings.verify.is_empty() || from_fork || edits.is_empty() {
+            return Ok(Checked::default());
         }
-        self.job.host.setup.actions.glimpse("verifying the fix", "");
-        let baseline = match self.baseline.take() {
-            Some(baseline) => baseline,
-            None => self.on(&[]).await?.0,
+        let host = &self.job.host;
+        host.setup.actions.glimpse("verifying the fix", "");
+        let (scratch, baseline) = match self.begun.take() {
+            Some(begun) => begun,
+            None => {
+                let scratch = host.scratch.directory("verify")?;
+                let baseline = self.verifier(&scratch).baseline().await?;
+                (scratch, baseline)
+            }
         };
-        let (fixed, tree) = self.on(edits).await?;
-        let tests: Vec<FileEdit> = edits
-            .iter()
-            .filter(|edit| edit.content.is_some() && is_test_path(&edit.path))
-            .cloned()
-            .collect();
-        let tests_alone = match tests.is_empty() || tests.len() == edits.len() {
-            true => None,
-            false => Some(self.on(&tests).await?.0),
-        };
-        self.baseline = Some(baseline.clone());
-        let id = tree.to_string();
-        let verification = Verification::new(id, baseline, fixed, tests_alone.as_ref());
+        let verification = self.verifier(&scratch).verify(&baseline, edits).await?;
+        self.begun = Some((scratch, baseline));
         let failure: Vec<String> = verification
             .broken()
             .map(|result| format!("{}\n{}", result.sentence(), result.output))
@@ -73,34 +70,22 @@ impl<'a> Checks<'a> {
         Ok(Checked {
             verified: verified(&verification),
             failure: failure.join("\n\n"),
-            tree: Some(tree),
+            tree: Some(verification.tree),
         })
     }
 
-    /// Runs the commands on a fresh export of the head with these edits.
-    async fn on(&mut self, edits: &[FileEdit]) -> Result<(CommandRun, TreeId), Failure> {
+    fn verifier<'b>(&'b self, scratch: &'b PathBuf) -> Verifier<'b> {
         let (host, facts) = (&self.job.host, &self.ground.facts);
-        self.runs += 1;
-        let folder = host.scratch.directory(&format!("verify-{}", self.runs))?;
-        let repository = &facts.change.repository;
-        let (head, caps) = (&facts.pull.head_sha, ExportCaps::default());
-        let tree = folder.join("tree");
-        let export = export::write(repository, head, edits, &tree, &caps).await?;
-        let settings = &host.config.fix.settings;
-        let spec = CheckSpec {
-            launcher: host.setup.launcher.clone(),
-            commands: settings.verify.clone(),
-            folder,
-            read: settings.verify_read.clone(),
-            execute: settings.verify_exec.clone(),
-            timeout: host.setup.clock.limit(settings.timeout),
+        Verifier {
+            repository: &facts.change.repository,
+            head: &facts.pull.head_sha,
+            settings: &self.settings,
+            launcher: &host.setup.launcher,
+            scratch,
+            redactor: &host.secrets.redactor,
             require_sandbox: host.config.require_sandbox,
-            quota: Quota::USUAL,
-            other_than: None,
-        };
-        let mut run = verify::run(&spec, &host.secrets.redactor).await?;
-        run.left_out = export.left_out;
-        Ok((run, export.tree))
+            sidecar_user: None,
+        }
     }
 }
 

@@ -28,6 +28,8 @@ mod entry;
 mod eval;
 mod first_day;
 mod fixing;
+mod fixing_data;
+mod fixing_verified;
 mod gate;
 mod gateway;
 mod language;

@@ -22,6 +22,8 @@ const CEIL: &str = "Math.ceil(count / Math.max(size, 1))";
 /// An issue that a writer raises in a comment, and the order in it. `{issue}` in the order is the issue itself.
 struct Row {
     words: String,
+    /// Paths that the issue speaks of.
+    names: &'static str,
     steps: Vec<Step>,
     /// Part of the answer to the first step.
     told: String,
@@ -30,6 +32,7 @@ struct Row {
 fn row(told: &str, steps: Vec<Step>) -> Row {
     Row {
         words: String::new(),
+        names: "",
         steps,
         told: told.to_owned(),
     }
@@ -119,7 +122,7 @@ fn requested(ground: &mut Ground, rows: &mut [Row]) {
             pull,
             "writer",
             (PAGE, line),
-            &format!("{} {named}", row.words),
+            &format!("{} {}\n\n{named}", row.words, row.names),
         );
     }
     asks(ground, "writer", "fix");

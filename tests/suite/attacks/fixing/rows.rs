@@ -184,14 +184,26 @@ fn f6_only_regular_text_files_are_changed_whatever_lies_in_their_place() {
         row("is an executable", vec![fix_delete("run.sh")]),
         edits("is a symbolic link", "src/link.ts"),
         row("is a symbolic link", vec![fix_delete("src/link.ts")]),
-        row(below, vec![fix_create("src/link.ts/new.ts", "x\n")]),
-        row(
-            below,
-            vec![fix_create("src/folder/workflows/new.yml", "x\n")],
-        ),
+        Row {
+            names: "src/link.ts/new.ts",
+            ..row(below, vec![fix_create("src/link.ts/new.ts", "x\n")])
+        },
+        Row {
+            names: "src/folder/workflows/new.yml",
+            ..row(
+                below,
+                vec![fix_create("src/folder/workflows/new.yml", "x\n")],
+            )
+        },
         edits("is a submodule", "vendor"),
-        row(below, vec![fix_create("vendor/new.ts", "x\n")]),
-        row(below, vec![fix_create("src/page.ts/new.ts", "x\n")]),
+        Row {
+            names: "vendor/new.ts",
+            ..row(below, vec![fix_create("vendor/new.ts", "x\n")])
+        },
+        Row {
+            names: "src/page.ts/new.ts",
+            ..row(below, vec![fix_create("src/page.ts/new.ts", "x\n")])
+        },
         edits("", "logo.bin"),
         edits("not UTF-8", "src/latin.ts"),
         edits("UTF-16", "src/utf16.ts"),
