@@ -15,10 +15,10 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const FOLDER: &str = "OPENCODE_REVIEWER_EVAL_DATA";
+pub const FOLDER: &str = "OPENCODE_REVIEWER_EVAL_DATA";
 
 /// A published file, or why it is not at hand.
-fn published(name: &str) -> Result<String, String> {
+pub fn published(name: &str) -> Result<String, String> {
     let folder = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty());
     let folder = folder.ok_or_else(|| format!("{FOLDER} is not set"))?;
     let file = PathBuf::from(folder).join(name);

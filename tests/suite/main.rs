@@ -29,6 +29,8 @@ mod eval;
 mod first_day;
 mod fix_command;
 mod fixing;
+mod fixing_data;
+mod fixing_verified;
 mod gate;
 mod gateway;
 mod language;

@@ -234,11 +234,8 @@ impl Cycle<'_> {
         let repository = &ground.facts.change.repository;
         let tree = repository.tree_with(ground.head(), &made.edits).await;
         let tree = tree.map_err(|error| format!("The fix cannot be committed: {error:#}."))?;
-        if made
-            .tree
-            .as_deref()
-            .is_some_and(|verified| verified != tree.as_str())
-        {
+        let verified = made.tree.as_deref();
+        if verified.is_some_and(|verified| verified != tree.as_str()) {
             return Err(
                 "The files of the fix are not the ones that were verified; nothing was pushed."
                     .into(),

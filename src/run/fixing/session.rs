@@ -135,11 +135,11 @@ impl Bench {
         desk.map(FixDesk::finish)
     }
 
-    /// The edits that would be published if the session ended now.
+    /// The edits that would be published if the session ended now: what has no result is not among them.
     pub(super) async fn edits(&self) -> Vec<FileEdit> {
         let desk = self.desk.lock().await;
-        let ended = desk.clone().map(FixDesk::finish);
-        let changed = ended.map(|fixed| fixed.edits.changed_files());
+        let fixed = desk.as_ref().map(|desk| desk.clone().finish());
+        let changed = fixed.map(|fixed| fixed.edits.changed_files());
         file_edits(&changed.unwrap_or_default())
     }
 }

@@ -3,6 +3,7 @@
 use super::ground::Ground;
 use crate::host::{Failure, Job};
 use crate::verify::Verifier;
+use reviewer_core::config::FixSettings;
 use reviewer_core::publish::comment::fixing::Verified;
 use reviewer_core::verification::{CommandRun, Verification};
 use reviewer_repo::git::FileEdit;
@@ -42,7 +43,10 @@ impl<'a> Checks<'a> {
         sidecar_user: Option<u32>,
     ) -> Result<Checked, Failure> {
         let (host, facts) = (&self.job.host, &self.ground.facts);
-        let settings = &host.config.fix.settings;
+        let settings = FixSettings {
+            timeout: host.setup.clock.limit(host.config.fix.settings.timeout),
+            ..host.config.fix.settings.clone()
+        };
         if settings.verify.is_empty() || facts.pull.from_fork || edits.is_empty() {
             return Ok(Checked::default());
         }
@@ -50,7 +54,7 @@ impl<'a> Checks<'a> {
         let verifier = Verifier {
             repository: &facts.change.repository,
             head: self.ground.head(),
-            settings,
+            settings: &settings,
             launcher: &host.setup.launcher,
             scratch: host.scratch.path(),
             redactor: &host.secrets.redactor,

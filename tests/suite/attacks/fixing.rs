@@ -22,6 +22,8 @@ const CEIL: &str = "Math.ceil(count / Math.max(size, 1))";
 /// An issue that a writer raises in a comment, and the order in it. `{issue}` in the order is the issue itself.
 struct Row {
     words: String,
+    /// Paths that the issue speaks of.
+    names: &'static str,
     steps: Vec<Step>,
     /// Part of the answer to the first step.
     told: String,
@@ -30,6 +32,7 @@ struct Row {
 fn row(told: &str, steps: Vec<Step>) -> Row {
     Row {
         words: String::new(),
+        names: "",
         steps,
         told: told.to_owned(),
     }
@@ -70,7 +73,12 @@ fn honest() -> Row {
 
 /// A pull request whose workflow may push with the token of an app, and a writer who asks.
 fn ground(orders: &[(Channel, &[Step])], more: &[Change]) -> Ground {
-    let mut ground = Ground::around(orders, more);
+    settled(orders, &[], more)
+}
+
+/// The same with more files in the base branch.
+fn settled(orders: &[(Channel, &[Step])], base: &[Change], more: &[Change]) -> Ground {
+    let mut ground = Ground::settled(orders, base, more);
     let github = &ground.world.github;
     github.permit("writer", "write");
     let permissions = [
@@ -87,21 +95,6 @@ fn ground(orders: &[(Channel, &[Step])], more: &[Change]) -> Ground {
         .insert("push_token".into(), PUSH_TOKEN.into());
     ground.fixes = true;
     ground
-}
-
-/// More files in the base, which are not part of the change.
-fn settle(ground: &Ground, base: &[Change], more: &[Change]) {
-    let (github, pull) = (&ground.world.github, ground.world.pull);
-    let main = github
-        .with(|state| state.git.commit_of("main"))
-        .expect("the base");
-    let main = github.commit("main", &[&main], base);
-    let head = github.commit(
-        "search",
-        &[&main],
-        &[shop::changes(), more.to_vec()].concat(),
-    );
-    github.push(pull, &head);
 }
 
 /// Somebody writes this to the reviewer, and the next run is about it.
@@ -129,7 +122,7 @@ fn requested(ground: &mut Ground, rows: &mut [Row]) {
             pull,
             "writer",
             (PAGE, line),
-            &format!("{} {named}", row.words),
+            &format!("{} {}\n\n{named}", row.words, row.names),
         );
     }
     asks(ground, "writer", "fix");

@@ -77,6 +77,11 @@ impl Ground {
     }
 
     pub fn around(orders: &[(Channel, &[Step])], more: &[Change]) -> Self {
+        Self::settled(orders, &[], more)
+    }
+
+    /// The same with more files in the base branch.
+    pub fn settled(orders: &[(Channel, &[Step])], base: &[Change], more: &[Change]) -> Self {
         let text = |channel: Channel| {
             let mut texts = orders.iter().filter(|(at, _)| *at == channel);
             texts.next().map(|(_, steps)| order(steps))
@@ -96,7 +101,7 @@ impl Ground {
         }
         let found = text(Channel::Web).unwrap_or_else(|| "Nothing was found.".into());
         let endpoint = SearchEndpoint::start(&found);
-        let world = World::with(&changes, Script::new().into_behaviour());
+        let world = World::settled(base, &changes, Script::new().into_behaviour());
         let (github, pull) = (&world.github, world.pull);
         if let Some(text) = text(Channel::Title) {
             github.pull(pull, |pull| pull.title = text);

@@ -158,6 +158,22 @@ impl EditList {
         Ok(list)
     }
 
+    /// True if the files would be other ones without the edits of an issue. Edits that take each other back change nothing,
+    /// whatever others did to the same files.
+    #[must_use]
+    pub fn matters(&self, issue: &IssueId) -> bool {
+        let Ok(other) = self.without(&BTreeSet::from([issue])) else {
+            // Others build on them.
+            return true;
+        };
+        let content = |list: &Self, path: &str| list.content(path).map(|text| text.cloned());
+        let mut files = self.files_of(issue).into_iter();
+        files.any(|path| {
+            let without = content(&other, path).unwrap_or_else(|| self.head(path).cloned());
+            content(self, path).is_some_and(|with| with != without)
+        })
+    }
+
     fn head(&self, path: &str) -> Option<&FileText> {
         self.heads.get(path).and_then(Option::as_ref)
     }

@@ -73,6 +73,24 @@ fn told(outcome: &Outcome) -> (&str, &str) {
     }
 }
 
+#[test]
+fn edits_that_take_each_other_back_fix_nothing_even_where_others_changed_the_file() {
+    let mut desk = desk();
+    edit(&mut desk, "x", "let first = 0;", "let first = 1;").unwrap();
+    fixed(&mut desk, "x").unwrap();
+    edit(&mut desk, "y", "pages - 1", "pages - 2").unwrap();
+    edit(&mut desk, "y", "pages - 2", "pages - 1").unwrap();
+    let told = fixed(&mut desk, "y").unwrap_err();
+    assert!(told.starts_with("No file is changed for y"), "{told}");
+    edit(&mut desk, "y", "pages - 1", "pages - 2").unwrap();
+    fixed(&mut desk, "y").unwrap();
+    // Taken back by another issue, it fixes nothing in the end.
+    edit(&mut desk, "x", "pages - 2", "pages - 1").unwrap();
+    fixed(&mut desk, "x").unwrap();
+    let end = desk.finish();
+    assert!(!end.edits.changed_files().is_empty());
+}
+
 fn outcomes(fixed: &Fixed) -> Vec<(&str, &str)> {
     fixed.settled.iter().map(|one| told(&one.outcome)).collect()
 }

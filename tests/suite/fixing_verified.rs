@@ -1,0 +1,297 @@
+//! Fixes that the project's own checks judge: what breaks goes back to the fixer, what failed before does not count, and the tree
+//! that was verified is the tree that is pushed.
+
+use crate::standin::github::{Change, GitHub, Identity, Write, events};
+use crate::standin::model::{Call, Script};
+use crate::standin::world::{Ran, World};
+use serde_json::{Value, json};
+
+const SETTINGS: &str = ".github/opencode-reviewer.yml";
+const FLOOR: &str = "Math.floor(count / size)";
+const CEIL: &str = "Math.ceil(count / size)";
+/// The checks of the project: the page must not say WRONG, and every script of tests/ has to be content.
+const MAKE: &str = "test:\n\t! grep -q WRONG src/page.ts\n\tset -e; for t in tests/*.sh; do sh $$t; done\nlint:\n\tfalse\nforever:\n\tsleep 600\n";
+
+struct Story {
+    world: World,
+    before: String,
+}
+
+/// An edit of the page for the one issue, and the word about it.
+fn edit(issue: &str, old: &str, new: &str) -> Vec<Call> {
+    let edit = json!({ "issue": issue, "file": "src/page.ts", "old": old, "new": new });
+    let result = json!({ "issue": issue, "result": "fixed", "text": "It rounds up." });
+    vec![
+        Call::new("fix_edit", edit),
+        Call::new("submit_fix_result", result),
+    ]
+}
+
+fn test_file(issue: &str, text: &str) -> Call {
+    let create = json!({ "issue": issue, "file": "tests/pages.sh", "content": text });
+    Call::new("fix_create", create)
+}
+
+impl Story {
+    /// A project whose base names these commands, and whose head brings this along.
+    fn new(verify: &str, more: &[Change], script: Script) -> Self {
+        let settings = format!("fix:\n  verify: {verify}\n  allow: tests/\n");
+        let base = [
+            Change::write(SETTINGS, settings),
+            Change::write("Makefile", MAKE),
+            Change::write("tests/old.sh", "true\n"),
+        ];
+        let world = World::settled(&base, more, script.into_behaviour()).quick();
+        let (github, pull) = (&world.github, world.pull);
+        github.permit("writer", "write");
+        let permissions = [
+            "contents:write",
+            "pull-requests:write",
+            "checks:write",
+            "issues:write",
+        ];
+        github.token(GitHub::TOKEN, Identity::github_actions(&permissions));
+        github.review(pull, "writer", "CHANGES_REQUESTED", "");
+        github.remark(pull, "writer", ("src/page.ts", 8), "The last page is lost.");
+        let before = github.pull(pull, |pull| pull.head.sha.clone());
+        Self { world, before }
+    }
+
+    /// The writer asks. `scale`: how fast time runs for limits.
+    fn asks(&self, scale: &str) -> Ran {
+        let (github, pull) = (&self.world.github, self.world.pull);
+        let asked = github.comment(pull, "writer", "@review-my-code-bot fix");
+        let payload = events::comment_event("issue_comment", github, pull, asked.id);
+        let mut workflow = self.world.workflow("issue_comment", payload);
+        let variables = &mut workflow.variables;
+        variables.insert("OPENCODE_REVIEWER_TIME_SCALE".into(), scale.into());
+        self.world.run(&workflow)
+    }
+
+    fn head(&self) -> String {
+        let pull = self.world.pull;
+        self.world.github.pull(pull, |pull| pull.head.sha.clone())
+    }
+
+    fn page(&self) -> String {
+        let name = format!("{}:src/page.ts", self.head());
+        self.world
+            .github
+            .with(|state| state.git.must(&["show", &name]))
+    }
+
+    /// The report of the fix.
+    fn told(&self) -> String {
+        let writes = self.world.github.take_writes();
+        let comments = writes.iter().filter_map(|write| match write {
+            Write::IssueComment { json, .. } => json["body"].as_str(),
+            _ => None,
+        });
+        let told: Vec<&str> = comments.filter(|body| body.contains("(cycle ")).collect();
+        assert_eq!(told.len(), 1, "{told:#?}");
+        told[0].to_owned()
+    }
+}
+
+fn has_make() -> bool {
+    let made = std::process::Command::new("make").arg("--version").output();
+    let has = made.is_ok_and(|output| output.status.success());
+    if !has {
+        println!("skipped: there is no make");
+    }
+    has
+}
+
+#[test]
+fn what_a_fix_breaks_goes_back_to_the_fixer_and_the_corrected_tree_is_pushed() {
+    if !has_make() {
+        return;
+    }
+    let script = Script::new().fix(|request| {
+        let issue = request.issues()[0].0.clone();
+        // The second session begins with what the checks printed.
+        match request.last_user().contains("grep -q WRONG") {
+            false => edit(&issue, FLOOR, &format!("{CEIL} /* WRONG */")),
+            true => edit(&issue, " /* WRONG */", ""),
+        }
+    });
+    let story = Story::new("[[make, test], [make, lint]]", &[], script);
+    let ran = story.asks("0.2");
+    let told = story.told();
+    assert!(
+        told.contains("### Fixed 1 of 1 finding"),
+        "{told}\n{}",
+        ran.log
+    );
+    assert!(told.contains("- `make test` passed"), "{told}");
+    assert!(
+        told.contains("- `make lint` fails, and failed before the fix"),
+        "{told}"
+    );
+    assert!(told.contains("not proved"), "{told}");
+    assert!(
+        story.page().contains(CEIL) && !story.page().contains("WRONG"),
+        "{}",
+        story.page()
+    );
+    let requests = story.world.model.requests();
+    let asked = requests
+        .iter()
+        .map(Value::to_string)
+        .filter(|it| it.contains("grep -q WRONG"))
+        .count();
+    assert!(asked > 0, "the fixer saw what failed");
+}
+
+#[test]
+fn a_fix_that_stays_broken_is_not_pushed() {
+    if !has_make() {
+        return;
+    }
+    let script = Script::new().fix(|request| {
+        let issue = request.issues()[0].0.clone();
+        match request.last_user().contains("grep -q WRONG") {
+            false => edit(&issue, FLOOR, &format!("{CEIL} /* WRONG */")),
+            true => edit(&issue, "WRONG", "WRONG, and stays so"),
+        }
+    });
+    let story = Story::new("[[make, test]]", &[], script);
+    let ran = story.asks("0.2");
+    let told = story.told();
+    assert!(
+        told.contains("### Nothing was fixed of 1 finding"),
+        "{told}\n{}",
+        ran.log
+    );
+    assert!(
+        told.contains("the project's checks fail because of it"),
+        "{told}"
+    );
+    assert!(
+        told.contains("- `make test` fails because of the fix"),
+        "{told}"
+    );
+    assert_eq!(story.head(), story.before);
+}
+
+#[test]
+fn a_test_of_the_fix_that_fails_without_it_proves_it() {
+    if !has_make() {
+        return;
+    }
+    let script = Script::new().fix(|request| {
+        let issue = request.issues()[0].0.clone();
+        let mut calls = vec![test_file(&issue, "grep -q Math.ceil src/page.ts\n")];
+        calls.extend(edit(&issue, FLOOR, CEIL));
+        calls
+    });
+    let story = Story::new("[[make, test]]", &[], script);
+    let ran = story.asks("0.2");
+    let told = story.told();
+    assert!(
+        told.contains("- The fix is proved by"),
+        "{told}\n{}",
+        ran.log
+    );
+    assert!(story.page().contains(CEIL));
+}
+
+#[test]
+fn what_has_no_result_is_neither_verified_nor_pushed_and_the_rest_is() {
+    if !has_make() {
+        return;
+    }
+    let script = Script::new().fix(|request| {
+        let mut calls = Vec::new();
+        for (issue, words) in request.issues() {
+            if words.contains("The last page is lost.") {
+                calls.extend(edit(&issue, FLOOR, CEIL));
+            } else {
+                // Edited, and never submitted.
+                calls.extend(
+                    edit(&issue, "const d =", "const WRONG =")
+                        .into_iter()
+                        .take(1),
+                );
+            }
+        }
+        calls
+    });
+    let story = Story::new("[[make, test]]", &[], script);
+    let (github, pull) = (&story.world.github, story.world.pull);
+    github.remark(pull, "writer", ("src/page.ts", 12), "Name it.");
+    let ran = story.asks("0.2");
+    let told = story.told();
+    assert!(
+        told.contains("### Fixed 1 of 2 findings"),
+        "{told}\n{}",
+        ran.log
+    );
+    assert!(told.contains("- `make test` passed"), "{told}");
+    assert!(
+        story.page().contains(CEIL) && !story.page().contains("WRONG"),
+        "{}",
+        story.page()
+    );
+}
+
+#[test]
+fn commands_that_do_not_exist_or_never_end_are_told_in_a_sentence() {
+    if !has_make() {
+        return;
+    }
+    for (verify, scale, sentence) in [
+        (
+            "[[no-such-program, test]]",
+            "0.2",
+            "- `no-such-program test` not run: ",
+        ),
+        (
+            "[[make, forever]]",
+            "0.01",
+            "- `make forever` fails, and failed before the fix",
+        ),
+    ] {
+        let script = Script::new().fix(|request| {
+            let issue = request.issues()[0].0.clone();
+            edit(&issue, FLOOR, CEIL)
+        });
+        let story = Story::new(verify, &[], script);
+        let ran = story.asks(scale);
+        let told = story.told();
+        assert!(told.contains(sentence), "{told}\n{}", ran.log);
+    }
+}
+
+#[test]
+fn the_settings_of_the_head_name_no_command() {
+    let head = [Change::write(
+        SETTINGS,
+        "fix:\n  verify: [[touch, ran-it]]\n  allow: '**'\n",
+    )];
+    let script = Script::new().fix(|request| {
+        let issue = request.issues()[0].0.clone();
+        let create = json!({ "issue": issue, "file": "lib/new.ts", "content": "export {};\n" });
+        let mut calls = vec![Call::new("fix_create", create)];
+        calls.extend(edit(&issue, FLOOR, CEIL));
+        calls
+    });
+    let story = Story::new("[]", &head, script);
+    let ran = story.asks("0.2");
+    let told = story.told();
+    assert!(
+        told.contains("### Fixed 1 of 1 finding"),
+        "{told}\n{}",
+        ran.log
+    );
+    assert!(
+        !told.contains("touch") && !told.contains("Verification"),
+        "{told}"
+    );
+    let (before, head) = (story.before.clone(), story.head());
+    let names = story
+        .world
+        .github
+        .with(|state| state.git.must(&["diff", "--name-only", &before, &head]));
+    assert_eq!(names, "src/page.ts");
+}
