@@ -60,28 +60,40 @@ fn manual(pr: &PrKey) -> Event {
     }
 }
 
+const OTHER: &str = "Nothing was fixed: the comment does not ask for a fix.";
+
+/// Events that anybody can cause by a few words: these words have to ask for the fix.
+const SPOKEN: [&str; 3] = [
+    "issue_comment",
+    "pull_request_review_comment",
+    "pull_request_review",
+];
+
 /// The comment that a workflow runs for, so that its author is asked for their rights; else whoever has the token asks. Fails
 /// where the comment asks for something else.
 fn asked(setup: &Setup, pr: &PrKey) -> Result<Event, String> {
-    if !setup.environment.in_actions {
+    let environment = &setup.environment;
+    let name = environment.event_name.as_deref().unwrap_or_default();
+    if !environment.in_actions || !SPOKEN.contains(&name) {
         return Ok(manual(pr));
     }
-    let event = match event_of_runner(setup) {
-        Ok(Trigger::Run(event) | Trigger::WithoutKey(event, _)) => event,
-        Ok(Trigger::Skip(reason)) => return Err(reason.to_string()),
-        Ok(Trigger::Closed(_) | Trigger::Merge(_)) | Err(_) => return Ok(manual(pr)),
+    let event = match event_of_runner(setup)? {
+        Trigger::Run(event) | Trigger::WithoutKey(event, _) => event,
+        Trigger::Skip(reason) => return Err(reason.to_string()),
+        Trigger::Closed(_) | Trigger::Merge(_) => return Err(OTHER.into()),
     };
     let is_here = event.number == pr.number && event.repo == pr.repo;
-    match &event.kind {
-        EventKind::Mention { body, .. } if is_here => {
+    let asks = match &event.kind {
+        EventKind::Mention { body, .. } => {
             let command = event::command(body, &setup.inputs.mention());
-            match command {
-                Some(Command::Fix | Command::FixResume) => Ok(event),
-                _ => Err("Nothing was fixed: the comment does not ask for a fix.".into()),
-            }
+            matches!(command, Some(Command::Fix | Command::FixResume))
         }
-        _ => Ok(manual(pr)),
+        _ => false,
+    };
+    if is_here && asks {
+        return Ok(event);
     }
+    Err(OTHER.into())
 }
 
 /// The keys that bundles are signed with. Both halves need the same, and the one that publishes has no model key.

@@ -13,6 +13,11 @@ const STATE_KEY: &str = "a state key of twenty characters or more";
 /// A token that only reads, as the job that fixes has it.
 const READS: &str = "ghs_reads_0123456789abcdef0123456789";
 
+fn signed(mut workflow: Workflow) -> Workflow {
+    workflow.inputs.insert("state_key".into(), STATE_KEY.into());
+    workflow
+}
+
 /// A reviewed pull request, and the jobs of `examples/fix.yml`.
 struct Jobs {
     world: World,
@@ -40,15 +45,10 @@ impl Jobs {
             folder: kept.path().to_owned(),
             _kept: kept,
         };
-        let ran = jobs.world.run(&jobs.signed(jobs.world.opened()));
+        let ran = jobs.world.run(&signed(jobs.world.opened()));
         ran.ended(0, "findings");
         jobs.world.github.take_writes();
         jobs
-    }
-
-    fn signed(&self, mut workflow: Workflow) -> Workflow {
-        workflow.inputs.insert("state_key".into(), STATE_KEY.into());
-        workflow
     }
 
     /// The event of a comment of somebody.
@@ -56,7 +56,7 @@ impl Jobs {
         let (github, pull) = (&self.world.github, self.world.pull);
         let comment = github.comment(pull, login, &format!("@review-my-code-bot {words}"));
         let payload = events::comment_event("issue_comment", github, pull, comment.id);
-        self.signed(self.world.workflow("issue_comment", payload))
+        signed(self.world.workflow("issue_comment", payload))
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -151,7 +151,7 @@ fn a_fix_in_two_jobs_is_made_by_a_token_that_reads_and_published_without_a_model
     assert!(told.len() == 1 && told[0].starts_with(begin), "{told:#?}");
 
     // The fourth job reviews the new head.
-    let ran = jobs.world.run(&jobs.signed(jobs.world.opened()));
+    let ran = jobs.world.run(&signed(jobs.world.opened()));
     ran.ended(0, "clean");
     jobs.world.github.take_writes();
     // The head has moved, so the same bundle again does nothing.
@@ -264,6 +264,10 @@ fn publishing_looks_again_at_who_asked_at_the_labels_and_at_the_findings() {
     let ran = jobs.fixes(&question);
     assert_eq!(ran.code, Some(1), "{}", ran.log);
     assert!(ran.log.contains("does not ask for a fix"), "{}", ran.log);
+    // Nor does a comment on another pull request.
+    let elsewhere = ["fix", "--pr", "2", "--patch-out", "x"];
+    let ran = jobs.world.spawn(&event, &elsewhere);
+    assert_eq!(ran.code, Some(1), "{}", ran.log);
     assert_eq!(jobs.head(), before);
     jobs.told();
     jobs.world.finish();
