@@ -3,7 +3,7 @@
 
 use crate::commands::{clone_of, command, model, printed};
 use crate::fixing::{CEIL, script};
-use crate::standin::github::{GitHub, Identity, Write, events};
+use crate::standin::github::{Change, GitHub, Identity, Write, events};
 use crate::standin::world::{Ran, Workflow, World, open_folder};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -376,6 +376,17 @@ fn loop_takes_the_pull_request_of_the_branch_and_ends_when_it_has_converged() {
     let ran = run(&branch);
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
     world.github.take_writes();
+    world
+        .github
+        .commit("other", &[], &[Change::write("a.txt", "a\n")]);
+    let second = world.github.open_pull("dev", &branch, "other");
+    let ran = run(&branch);
+    assert_eq!(ran.code, Some(2), "{}", ran.out);
+    let several = format!(
+        "has several open pull requests in octo/shop: #{second}, #{}; add --pr with the number of one.",
+        world.pull
+    );
+    assert!(ran.err.contains(&several), "{}", ran.err);
     let outside = open_folder();
     let mut nowhere = in_shell(world, &["loop", "--repo", "octo/shop"]);
     let ran = printed(nowhere.current_dir(outside.path()));
