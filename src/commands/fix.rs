@@ -47,17 +47,7 @@ pub async fn fix(setup: &Setup, pr: &PrKey, half: &Half) -> u8 {
 
 /// Reviews and fixes in turns, until nothing is left to fix or people are needed. Returns the exit code.
 pub async fn rounds(setup: &Setup, pr: &PrKey) -> u8 {
-    run_loop(setup, &manual(pr)).await
-}
-
-fn manual(pr: &PrKey) -> Event {
-    Event {
-        repo: pr.repo.clone(),
-        number: pr.number,
-        kind: EventKind::Manual,
-        before: None,
-        sender: None,
-    }
+    run_loop(setup, &Event::manual(pr)).await
 }
 
 const OTHER: &str = "Nothing was fixed: the comment does not ask for a fix.";
@@ -75,7 +65,7 @@ fn asked(setup: &Setup, pr: &PrKey) -> Result<Event, String> {
     let environment = &setup.environment;
     let name = environment.event_name.as_deref().unwrap_or_default();
     if !environment.in_actions || !SPOKEN.contains(&name) {
-        return Ok(manual(pr));
+        return Ok(Event::manual(pr));
     }
     let event = match event_of_runner(setup)? {
         Trigger::Run(event) | Trigger::WithoutKey(event, _) => event,
