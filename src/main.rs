@@ -149,11 +149,7 @@ async fn carry_out(setup: &Setup, work: Work, directory: &Path) -> u8 {
             publish,
             ..
         } => {
-            let half = match (patch_out, publish) {
-                (Some(file), _) => Half::PatchOut(directory.join(file)),
-                (None, Some(file)) => Half::Publish(directory.join(file)),
-                (None, None) => Half::Both,
-            };
+            let half = half(patch_out, publish, directory);
             match key(setup, &target, directory).await {
                 Ok(key) => commands::fix(setup, &key, &half).await,
                 Err(code) => code,
@@ -181,6 +177,15 @@ async fn carry_out(setup: &Setup, work: Work, directory: &Path) -> u8 {
                 Err(code) => code,
             }
         }
+    }
+}
+
+/// The half of a fix that the flags name.
+fn half(patch_out: Option<PathBuf>, publish: Option<PathBuf>, directory: &Path) -> Half {
+    match (patch_out, publish) {
+        (Some(file), _) => Half::PatchOut(directory.join(file)),
+        (None, Some(file)) => Half::Publish(directory.join(file)),
+        (None, None) => Half::Both,
     }
 }
 
