@@ -369,7 +369,7 @@ fn loop_takes_the_pull_request_of_the_branch_and_ends_when_it_has_converged() {
         .github
         .pull(world.pull, |pull| pull.head.branch.clone());
     let ran = run(&branch);
-    println!("{}\n{}", ran.out, ran.err);
+    assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
     let fixed = jobs.shows(&jobs.head(), "src/page.ts");
     assert!(fixed.contains(CEIL), "{fixed}");
     world.github.take_writes();
