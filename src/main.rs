@@ -15,8 +15,8 @@ use reviewer_agent::opencode::sandbox::enter;
 use reviewer_core::config::environment::Environment;
 use reviewer_core::config::inputs::RawInputs;
 use reviewer_core::config::shell;
-use reviewer_core::domain::PrKey;
-use reviewer_core::event::{Event, EventKind};
+use reviewer_core::domain::{PrKey, PullRef, RepoRef};
+use reviewer_core::event::Event;
 use reviewer_core::report::terminal;
 use reviewer_system::clock::Clock;
 use std::io::IsTerminal;
@@ -117,6 +117,11 @@ async fn run(setup: &Result<Setup, Vec<String>>, work: Work) -> u8 {
             return refused(&[format!("The current directory cannot be read: {error}")]);
         }
     };
+    carry_out(setup, work, &directory).await
+}
+
+/// Does the work of a command. Returns the exit code.
+async fn carry_out(setup: &Setup, work: Work, directory: &Path) -> u8 {
     match work {
         Work::Action => commands::action(setup).await,
         Work::Local {
@@ -127,15 +132,15 @@ async fn run(setup: &Result<Setup, Vec<String>>, work: Work) -> u8 {
             ..
         } => {
             let order = Order {
-                directory: path.map_or_else(|| directory.clone(), |path| directory.join(path)),
+                directory: path.map_or_else(|| directory.to_owned(), |path| directory.join(path)),
                 base,
                 format: format.into(),
                 output,
             };
             commands::local(setup, &order).await
         }
-        Work::Review { target, .. } => match key(setup, &target, &directory).await {
-            Ok(key) => commands::review(setup, &manual(key)).await,
+        Work::Review { target, .. } => match key(setup, &target, directory).await {
+            Ok(key) => commands::review(setup, &Event::manual(&key)).await,
             Err(code) => code,
         },
         Work::Fix {
@@ -144,29 +149,16 @@ async fn run(setup: &Result<Setup, Vec<String>>, work: Work) -> u8 {
             publish,
             ..
         } => {
-            let half = match (patch_out, publish) {
-                (Some(file), _) => Half::PatchOut(directory.join(file)),
-                (None, Some(file)) => Half::Publish(directory.join(file)),
-                (None, None) => Half::Both,
-            };
-            match key(setup, &target, &directory).await {
+            let half = half(patch_out, publish, directory);
+            match key(setup, &target, directory).await {
                 Ok(key) => commands::fix(setup, &key, &half).await,
                 Err(code) => code,
             }
         }
-        Work::Loop { repo, pr, .. } => {
-            let found = match &pr {
-                Some(pr) => commands::pull_request(setup, pr, repo.as_ref(), &directory).await,
-                None => commands::pull_request_of_branch(setup, repo.as_ref(), &directory).await,
-            };
-            match found {
-                Ok(key) => commands::rounds(setup, &key).await,
-                Err(sentence) => refused(&[sentence]),
-            }
-        }
+        Work::Loop { repo, pr, .. } => rounds(setup, repo.as_ref(), pr.as_ref(), directory).await,
         Work::Doctor {
             target, no_model, ..
-        } => match key(setup, &target, &directory).await {
+        } => match key(setup, &target, directory).await {
             Ok(key) => commands::doctor(setup, &key, !no_model).await,
             Err(code) => code,
         },
@@ -180,11 +172,37 @@ async fn run(setup: &Result<Setup, Vec<String>>, work: Work) -> u8 {
                 (false, true) => Form::Explained,
                 (false, false) => Form::Table,
             };
-            match key(setup, &target, &directory).await {
+            match key(setup, &target, directory).await {
                 Ok(key) => commands::state(setup, &key, form).await,
                 Err(code) => code,
             }
         }
+    }
+}
+
+/// The half of a fix that the flags name.
+fn half(patch_out: Option<PathBuf>, publish: Option<PathBuf>, directory: &Path) -> Half {
+    match (patch_out, publish) {
+        (Some(file), _) => Half::PatchOut(directory.join(file)),
+        (None, Some(file)) => Half::Publish(directory.join(file)),
+        (None, None) => Half::Both,
+    }
+}
+
+/// Reviews and fixes the pull request that is named, or that of the branch. Returns the exit code.
+async fn rounds(
+    setup: &Setup,
+    repo: Option<&RepoRef>,
+    pull: Option<&PullRef>,
+    directory: &Path,
+) -> u8 {
+    let found = match pull {
+        Some(pull) => commands::pull_request(setup, pull, repo, directory).await,
+        None => commands::pull_request_of_branch(setup, repo, directory).await,
+    };
+    match found {
+        Ok(key) => commands::rounds(setup, &key).await,
+        Err(sentence) => refused(&[sentence]),
     }
 }
 
@@ -208,16 +226,6 @@ fn refused(sentences: &[String]) -> u8 {
 async fn key(setup: &Setup, target: &Target, directory: &Path) -> Result<PrKey, u8> {
     let found = commands::pull_request(setup, &target.pr, target.repo.as_ref(), directory).await;
     found.map_err(|sentence| refused(&[sentence]))
-}
-
-fn manual(key: PrKey) -> Event {
-    Event {
-        repo: key.repo,
-        number: key.number,
-        kind: EventKind::Manual,
-        before: None,
-        sender: None,
-    }
 }
 
 fn setup(

@@ -71,7 +71,7 @@ pub(crate) async fn run(setup: &Setup, event: &Event, no_key: Option<SkipReason>
 
 /// The same with the exit code of `loop`, which tells how the rounds ended.
 pub(crate) async fn run_loop(setup: &Setup, event: &Event) -> u8 {
-    let (last, _) = in_rounds(setup, event, None, Aim::Review).await;
+    let (last, _) = in_rounds(setup, event, None, Aim::Loop).await;
     match (last.code, last.end) {
         (code @ 2.., _) => code,
         (_, Some(LoopEnd::Converged)) => 0,
@@ -294,7 +294,7 @@ async fn act(
 fn agenda(job: &Job<'_>, facts: &Facts) -> Agenda {
     let agenda = facts.agenda(job);
     match job.aim {
-        Aim::Review | Aim::Fix => agenda,
+        Aim::Review | Aim::Loop | Aim::Fix => agenda,
         Aim::PatchOut(_) => agenda.without_session(&facts.pull.head_sha),
         Aim::Publish(_) => Agenda {
             waits: true,

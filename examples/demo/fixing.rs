@@ -55,7 +55,7 @@ fn script() -> Script {
     Script::new()
         .threads(|request| {
             let thread = thread_about(request, ROUNDED_UP);
-            thread.map(resolve).into_iter().collect()
+            thread.as_deref().map(resolve).into_iter().collect()
         })
         .pass(1, |request| {
             let seen = request.raw().to_string();
@@ -95,7 +95,7 @@ fn thread_about(request: &Request, code: &str) -> Option<String> {
     None
 }
 
-fn resolve(thread: String) -> Call {
+fn resolve(thread: &str) -> Call {
     let by = json!({ "file": PAGE_COUNT.file, "quote": ROUNDED_UP });
     let arguments = json!({ "thread_id": thread, "reason": "It rounds up now.", "fixed_by": by });
     Call::new("github_resolve_thread", arguments)

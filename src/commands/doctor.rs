@@ -12,7 +12,7 @@ use reviewer_agent::opencode::Supervisor;
 use reviewer_core::config::{FixDelivery, FixMode, ReviewMode};
 use reviewer_core::context::brief;
 use reviewer_core::domain::PrKey;
-use reviewer_core::event::{Event, EventKind};
+use reviewer_core::event::Event;
 use reviewer_core::plan::permissions::{self, Right};
 use reviewer_core::review::limits::Used;
 use reviewer_core::review::sidecar_events::Turn;
@@ -137,13 +137,7 @@ pub async fn doctor(setup: &Setup, pr: &PrKey, asks_model: bool) -> u8 {
 }
 
 async fn examined(setup: &Setup, pr: &PrKey, asks_model: bool) -> u8 {
-    let event = Event {
-        repo: pr.repo.clone(),
-        number: pr.number,
-        kind: EventKind::Manual,
-        before: None,
-        sender: None,
-    };
+    let event = Event::manual(pr);
     let dry_run = DryRun::default();
     let job = admitted(setup, true)
         .and_then(|admitted| Job::new(setup, &event, admitted, &dry_run, Budget::new(setup.clock)));

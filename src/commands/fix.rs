@@ -47,41 +47,43 @@ pub async fn fix(setup: &Setup, pr: &PrKey, half: &Half) -> u8 {
 
 /// Reviews and fixes in turns, until nothing is left to fix or people are needed. Returns the exit code.
 pub async fn rounds(setup: &Setup, pr: &PrKey) -> u8 {
-    run_loop(setup, &manual(pr)).await
+    run_loop(setup, &Event::manual(pr)).await
 }
 
-fn manual(pr: &PrKey) -> Event {
-    Event {
-        repo: pr.repo.clone(),
-        number: pr.number,
-        kind: EventKind::Manual,
-        before: None,
-        sender: None,
-    }
-}
+const OTHER: &str = "Nothing was fixed: the comment does not ask for a fix.";
+
+/// Events that anybody can cause by a few words: these words have to ask for the fix.
+const SPOKEN: [&str; 3] = [
+    "issue_comment",
+    "pull_request_review_comment",
+    "pull_request_review",
+];
 
 /// The comment that a workflow runs for, so that its author is asked for their rights; else whoever has the token asks. Fails
 /// where the comment asks for something else.
 fn asked(setup: &Setup, pr: &PrKey) -> Result<Event, String> {
-    if !setup.environment.in_actions {
-        return Ok(manual(pr));
+    let environment = &setup.environment;
+    let name = environment.event_name.as_deref().unwrap_or_default();
+    if !environment.in_actions || !SPOKEN.contains(&name) {
+        return Ok(Event::manual(pr));
     }
-    let event = match event_of_runner(setup) {
-        Ok(Trigger::Run(event) | Trigger::WithoutKey(event, _)) => event,
-        Ok(Trigger::Skip(reason)) => return Err(reason.to_string()),
-        Ok(Trigger::Closed(_) | Trigger::Merge(_)) | Err(_) => return Ok(manual(pr)),
+    let event = match event_of_runner(setup)? {
+        Trigger::Run(event) | Trigger::WithoutKey(event, _) => event,
+        Trigger::Skip(reason) => return Err(reason.to_string()),
+        Trigger::Closed(_) | Trigger::Merge(_) => return Err(OTHER.into()),
     };
     let is_here = event.number == pr.number && event.repo == pr.repo;
-    match &event.kind {
-        EventKind::Mention { body, .. } if is_here => {
+    let asks = match &event.kind {
+        EventKind::Mention { body, .. } => {
             let command = event::command(body, &setup.inputs.mention());
-            match command {
-                Some(Command::Fix | Command::FixResume) => Ok(event),
-                _ => Err("Nothing was fixed: the comment does not ask for a fix.".into()),
-            }
+            matches!(command, Some(Command::Fix | Command::FixResume))
         }
-        _ => Ok(manual(pr)),
+        _ => false,
+    };
+    if is_here && asks {
+        return Ok(event);
     }
+    Err(OTHER.into())
 }
 
 /// The keys that bundles are signed with. Both halves need the same, and the one that publishes has no model key.

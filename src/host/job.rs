@@ -22,6 +22,8 @@ use std::sync::Arc;
 pub(crate) enum Aim<'a> {
     #[default]
     Review,
+    /// Reviews and fixes in turns, in this run, whatever else a push starts.
+    Loop,
     /// A review, and a fix of what it leaves open.
     Fix,
     /// A fix in a signed file. Nothing is written to GitHub.

@@ -194,7 +194,9 @@ async fn attempt(
                 command,
             };
             match job.aim {
-                Aim::Review | Aim::Fix => Box::pin(plan.run(outcome, check, fixing)).await,
+                Aim::Review | Aim::Loop | Aim::Fix => {
+                    Box::pin(plan.run(outcome, check, fixing)).await
+                }
                 Aim::PatchOut(path) => Box::pin(plan.hand_over(path, outcome, fixing)).await,
                 Aim::Publish(bundle) => {
                     Box::pin(plan.publish(bundle, outcome, check, fixing)).await

@@ -3,7 +3,7 @@
 
 use crate::commands::{clone_of, command, model, printed};
 use crate::fixing::{CEIL, script};
-use crate::standin::github::{GitHub, Identity, Write, events};
+use crate::standin::github::{Change, GitHub, Identity, Write, events};
 use crate::standin::world::{Ran, Workflow, World, open_folder};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,11 @@ use std::process::Command;
 const STATE_KEY: &str = "a state key of twenty characters or more";
 /// A token that only reads, as the job that fixes has it.
 const READS: &str = "ghs_reads_0123456789abcdef0123456789";
+
+fn signed(mut workflow: Workflow) -> Workflow {
+    workflow.inputs.insert("state_key".into(), STATE_KEY.into());
+    workflow
+}
 
 /// A reviewed pull request, and the jobs of `examples/fix.yml`.
 struct Jobs {
@@ -40,15 +45,10 @@ impl Jobs {
             folder: kept.path().to_owned(),
             _kept: kept,
         };
-        let ran = jobs.world.run(&jobs.signed(jobs.world.opened()));
+        let ran = jobs.world.run(&signed(jobs.world.opened()));
         ran.ended(0, "findings");
         jobs.world.github.take_writes();
         jobs
-    }
-
-    fn signed(&self, mut workflow: Workflow) -> Workflow {
-        workflow.inputs.insert("state_key".into(), STATE_KEY.into());
-        workflow
     }
 
     /// The event of a comment of somebody.
@@ -56,7 +56,7 @@ impl Jobs {
         let (github, pull) = (&self.world.github, self.world.pull);
         let comment = github.comment(pull, login, &format!("@review-my-code-bot {words}"));
         let payload = events::comment_event("issue_comment", github, pull, comment.id);
-        self.signed(self.world.workflow("issue_comment", payload))
+        signed(self.world.workflow("issue_comment", payload))
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -151,7 +151,7 @@ fn a_fix_in_two_jobs_is_made_by_a_token_that_reads_and_published_without_a_model
     assert!(told.len() == 1 && told[0].starts_with(begin), "{told:#?}");
 
     // The fourth job reviews the new head.
-    let ran = jobs.world.run(&jobs.signed(jobs.world.opened()));
+    let ran = jobs.world.run(&signed(jobs.world.opened()));
     ran.ended(0, "clean");
     jobs.world.github.take_writes();
     // The head has moved, so the same bundle again does nothing.
@@ -264,6 +264,10 @@ fn publishing_looks_again_at_who_asked_at_the_labels_and_at_the_findings() {
     let ran = jobs.fixes(&question);
     assert_eq!(ran.code, Some(1), "{}", ran.log);
     assert!(ran.log.contains("does not ask for a fix"), "{}", ran.log);
+    // Nor does a comment on another pull request.
+    let elsewhere = ["fix", "--pr", "2", "--patch-out", "x"];
+    let ran = jobs.world.spawn(&event, &elsewhere);
+    assert_eq!(ran.code, Some(1), "{}", ran.log);
     assert_eq!(jobs.head(), before);
     jobs.told();
     jobs.world.finish();
@@ -365,13 +369,24 @@ fn loop_takes_the_pull_request_of_the_branch_and_ends_when_it_has_converged() {
         .github
         .pull(world.pull, |pull| pull.head.branch.clone());
     let ran = run(&branch);
-    println!("{}\n{}", ran.out, ran.err);
+    assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
     let fixed = jobs.shows(&jobs.head(), "src/page.ts");
     assert!(fixed.contains(CEIL), "{fixed}");
     world.github.take_writes();
     let ran = run(&branch);
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
     world.github.take_writes();
+    world
+        .github
+        .commit("other", &[], &[Change::write("a.txt", "a\n")]);
+    let second = world.github.open_pull("dev", &branch, "other");
+    let ran = run(&branch);
+    assert_eq!(ran.code, Some(2), "{}", ran.out);
+    let several = format!(
+        "has several open pull requests in octo/shop: #{second}, #{}; add --pr with the number of one.",
+        world.pull
+    );
+    assert!(ran.err.contains(&several), "{}", ran.err);
     let outside = open_folder();
     let mut nowhere = in_shell(world, &["loop", "--repo", "octo/shop"]);
     let ran = printed(nowhere.current_dir(outside.path()));

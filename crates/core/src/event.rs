@@ -61,6 +61,18 @@ pub struct Event {
 }
 
 impl Event {
+    /// The wish of whoever starts the program in a shell.
+    #[must_use]
+    pub fn manual(pr: &PrKey) -> Self {
+        Self {
+            repo: pr.repo.clone(),
+            number: pr.number,
+            kind: EventKind::Manual,
+            before: None,
+            sender: None,
+        }
+    }
+
     /// The person whose words caused the run. Of a comment it is the author, as GitHub tells it with the event.
     #[must_use]
     pub fn speaker(&self) -> Option<&Login> {

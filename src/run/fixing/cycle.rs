@@ -8,7 +8,7 @@ use super::orders;
 use super::session::{self, Bench, Stage};
 use super::verifying::Checks;
 use super::{Fixing, LoopEnd, now, post};
-use crate::host::{Failure, Job};
+use crate::host::{Aim, Failure, Job};
 use crate::run::CheckRun;
 use crate::run::outcome::Outcome;
 use reviewer_core::config::FixDelivery;
@@ -318,9 +318,13 @@ impl Cycle<'_> {
             } => {
                 let details = json!({ "cycle": cycle, "fixed": fixed, "commit": commit.as_str() });
                 fixing.event(job, EventKind::FixCompleted, details);
-                // Another job reviews what this one publishes.
-                let is_alone = !job.aim.takes_review_as_it_is();
-                fixing.goes_on = is_alone && !starts_workflows && is_head(job, commit).await;
+                let goes_on = match job.aim {
+                    Aim::Loop => true,
+                    Aim::Review | Aim::Fix => !starts_workflows,
+                    // Another job reviews what this one publishes.
+                    Aim::PatchOut(_) | Aim::Publish(_) => false,
+                };
+                fixing.goes_on = goes_on && is_head(job, commit).await;
                 if fixing.goes_on {
                     let details = json!({ "cycle": cycle, "head": commit.as_str() });
                     fixing.event(job, EventKind::ReReview, details);

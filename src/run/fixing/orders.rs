@@ -66,7 +66,7 @@ impl Asked {
         // Later than the numbers of all comments, and another one for each command.
         let number = || u64::try_from(time(job).timestamp_millis()).unwrap_or_default();
         let number = match job.aim {
-            Aim::Review => return None,
+            Aim::Review | Aim::Loop => return None,
             Aim::Fix | Aim::PatchOut(_) => Some(number()),
             Aim::Publish(bundle) => bundle.command,
         };

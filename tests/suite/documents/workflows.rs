@@ -147,7 +147,7 @@ fn no_job_of_a_fix_both_runs_changed_code_and_may_write() {
 fn the_jobs_of_a_fix_give_flags_and_inputs_that_there_are() {
     let workflow = yaml(FIX);
     let jobs = workflow["jobs"].as_object().expect("jobs");
-    let steps = jobs.values().flat_map(|job| job["steps"].as_array());
+    let steps = jobs.values().filter_map(|job| job["steps"].as_array());
     let image = "docker://ghcr.io/org/opencode-reviewer@sha256:";
     let ours = |step: &&Value| {
         let uses = step["uses"].as_str().unwrap_or_default();
@@ -173,7 +173,7 @@ fn the_jobs_of_a_fix_give_flags_and_inputs_that_there_are() {
     assert_eq!(ours.len(), 3);
     models.dedup();
     assert_eq!(models.len(), 1, "{models:?}");
-    let others = jobs.values().flat_map(|job| job["steps"].as_array());
+    let others = jobs.values().filter_map(|job| job["steps"].as_array());
     for step in others.flatten() {
         let uses = step["uses"].as_str().unwrap_or_default();
         if uses.is_empty() || uses.starts_with(image) {

@@ -329,12 +329,11 @@ fn behind(lead: &str, text: &str) -> String {
 /// Lists the commands that the reviewer understands; `fixes`: those about fixing, too.
 #[must_use]
 pub fn help(mention: &str, fixes: bool) -> String {
-    let fixing = match fixes {
-        true => {
-            "- `fix`: fixes the open findings in one commit, or in the thread of a finding that one; for people with write access.\n\
-             - `fix stop`, `fix resume`: ends fixing on this pull request, and lets it go on.\n"
-        }
-        false => "",
+    let fixing = if fixes {
+        "- `fix`: fixes the open findings in one commit, or in the thread of a finding that one; for people with write access.\n\
+         - `fix stop`, `fix resume`: ends fixing on this pull request, and lets it go on.\n"
+    } else {
+        ""
     };
     format!(
         "Begin a line with `{mention}` and:\n\n\

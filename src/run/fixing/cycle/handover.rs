@@ -69,9 +69,9 @@ impl Cycle<'_> {
             let why = made.ended.as_deref().unwrap_or("the fixer changed nothing");
             format!("Nothing was fixed: {why}. {shown} holds the reasons, to be published.")
         } else {
-            let patch = repository.patch_to(head, &tree).await?;
+            let lines = repository.patch_to(head, &tree).await?;
             let file = patch_beside(path);
-            write(&file, &patch)?;
+            write(&file, &lines)?;
             self.name_patch(&file);
             let count = plural(fixed, "finding");
             format!("{shown} holds a fix of {count}. `fix --publish` makes a commit of it.")

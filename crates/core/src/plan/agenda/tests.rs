@@ -413,3 +413,37 @@ fn what_an_earlier_run_could_not_post_is_posted_without_a_review() {
     assert!(matches!(agenda.task, Task::Session { covered: Some(_) }));
     assert_eq!(agenda.backlog.findings.len(), 1);
 }
+
+#[test]
+fn without_a_session_a_head_is_concluded_from_its_record_or_left_alone() {
+    let head: CommitSha = "a".repeat(40).parse().unwrap();
+    let record = || Box::new(Record::default());
+    let agenda = |task| Agenda {
+        task,
+        judge: vec![CommentId(1)],
+        judge_later: 1,
+        questions: Vec::new(),
+        reply_to: None,
+        only_new: true,
+        tells_state: true,
+        backlog: Backlog::default(),
+        lost: Vec::new(),
+        warnings: Vec::new(),
+        waits: true,
+    };
+    let covered = Some(record());
+    let concluded = agenda(Task::Session { covered }).without_session(&head);
+    assert_eq!(concluded.task, Task::Conclude(record()));
+    assert_eq!((concluded.judge.len(), concluded.judge_later), (0, 0));
+    assert!(!concluded.tells_state && !concluded.posts());
+    let unknown = agenda(Task::Session { covered: None }).without_session(&head);
+    let Task::Skip(why) = unknown.task else {
+        panic!("{:?}", unknown.task);
+    };
+    assert!(
+        why.starts_with("Nothing was fixed: aaaaaaa is not reviewed"),
+        "{why}"
+    );
+    let failed = agenda(Task::Fail("The file is no YAML.".into())).without_session(&head);
+    assert_eq!(failed.task, Task::Skip("The file is no YAML.".into()));
+}
