@@ -59,9 +59,10 @@ impl<'a> Checks<'a> {
             .filter(|edit| edit.content.is_some() && is_test_path(&edit.path))
             .cloned()
             .collect();
-        let tests_alone = match tests.is_empty() || tests.len() == edits.len() {
-            true => None,
-            false => Some(self.on(&tests).await?.0),
+        let tests_alone = if tests.is_empty() || tests.len() == edits.len() {
+            None
+        } else {
+            Some(self.on(&tests).await?.0)
         };
         self.baseline = Some(baseline.clone());
         let id = tree.to_string();
