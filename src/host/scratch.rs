@@ -35,9 +35,10 @@ impl Scratch {
     pub(crate) fn fresh(&self, name: &str) -> Result<PathBuf, Failure> {
         let taken = |name: &str| self.0.join(name).exists();
         let mut names = (2..).map(|number| format!("{name}-{number}"));
-        let free = match taken(name) {
-            false => Some(name.to_owned()),
-            true => names.find(|name| !taken(name)),
+        let free = if taken(name) {
+            names.find(|name| !taken(name))
+        } else {
+            Some(name.to_owned())
         };
         self.directory(&free.unwrap_or_else(|| name.to_owned()))
     }

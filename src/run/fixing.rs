@@ -141,7 +141,8 @@ async fn attempt(
     let asked = asked.as_ref();
     let Some(mut ground) = Ground::gather(job, pull, &snapshot).await? else {
         let why = NotFixed::NotRead.to_string();
-        return refuse(job, outcome, asked, &why, fixing).await;
+        refuse(job, outcome, asked, &why, fixing).await;
+        return Ok(());
     };
     let reverts = &ground.reverts;
     if let Some(told) = orders::note_reverts(job, &ground.facts, reverts).await? {
@@ -157,54 +158,83 @@ async fn attempt(
         fixing.end = Some(LoopEnd::Unfinished);
         return Ok(());
     }
-    let only = asked.and_then(|asked| asked.thread);
-    let selection = ground.select(&memory, only);
+    let selection = ground.select(&memory, asked.and_then(|asked| asked.thread));
     let (next, granted) = next(job, (&ground, &memory, &selection), outcome, asked);
     // Where nothing is due, nothing stands against it.
     let is_due = asked.is_some() || next != Next::Converged;
-    let told = match is_due {
-        true => told_before(job, &ground, asked, &selection, moved).await?,
-        false => None,
-    };
-    if let Some(told) = told {
-        return refuse(job, outcome, asked, &told.to_string(), fixing).await;
-    }
-    if matches!(next, Next::Fix { .. })
-        && let Some(why) = session::nothing_left(job, &ground)
-    {
-        conclusion::does_not_fit(job, outcome, asked, &why, fixing).await;
+    if is_due && let Some(why) = told_before(job, &ground, asked, &selection, moved).await? {
+        refuse(job, outcome, asked, &why.to_string(), fixing).await;
         return Ok(());
     }
-    if job.host.in_rounds() {
-        let round = round::Round {
-            ground: &ground,
-            selection: &selection,
-            consensus: consensus(outcome),
-            granted,
-        };
-        round.tell(job, &next).await?;
-    }
-    match next {
-        Next::Fix { cycle, command, .. } => {
-            let plan = Cycle {
-                job,
-                ground: &ground,
-                selection,
-                number: cycle,
-                command,
+    let step = Step {
+        job,
+        ground: &ground,
+        selection,
+        asked,
+        next,
+        granted,
+    };
+    Box::pin(step.take(outcome, check, fixing)).await
+}
+
+/// The next step, against which nothing stands.
+struct Step<'a> {
+    job: &'a Job<'a>,
+    ground: &'a Arc<Ground>,
+    selection: Selection,
+    asked: Option<&'a Asked>,
+    next: Next,
+    /// The cycles that were granted.
+    granted: u32,
+}
+
+impl Step<'_> {
+    /// Tells the round, where there are rounds, and fixes or ends.
+    async fn take(
+        self,
+        outcome: &mut Outcome,
+        check: &CheckRun,
+        fixing: &mut Fixing,
+    ) -> Result<(), Failure> {
+        let (job, ground, asked) = (self.job, self.ground, self.asked);
+        if matches!(self.next, Next::Fix { .. })
+            && let Some(why) = session::nothing_left(job, ground)
+        {
+            conclusion::does_not_fit(job, outcome, asked, &why, fixing).await;
+            return Ok(());
+        }
+        if job.host.in_rounds() {
+            let round = round::Round {
+                ground,
+                selection: &self.selection,
+                consensus: consensus(outcome),
+                granted: self.granted,
             };
-            match job.aim {
-                Aim::Review | Aim::Loop | Aim::Fix => {
-                    Box::pin(plan.run(outcome, check, fixing)).await
-                }
-                Aim::PatchOut(path) => Box::pin(plan.hand_over(path, outcome, fixing)).await,
-                Aim::Publish(bundle) => {
-                    Box::pin(plan.publish(bundle, outcome, check, fixing)).await
+            round.tell(job, &self.next).await?;
+        }
+        match self.next {
+            Next::Fix { cycle, command, .. } => {
+                let plan = Cycle {
+                    job,
+                    ground,
+                    selection: self.selection,
+                    number: cycle,
+                    command,
+                };
+                match job.aim {
+                    Aim::Review | Aim::Loop | Aim::Fix => {
+                        Box::pin(plan.run(outcome, check, fixing)).await
+                    }
+                    Aim::PatchOut(path) => Box::pin(plan.hand_over(path, outcome, fixing)).await,
+                    Aim::Publish(bundle) => {
+                        Box::pin(plan.publish(bundle, outcome, check, fixing)).await
+                    }
                 }
             }
-        }
-        other => {
-            conclusion::conclude(job, (&ground, &selection), outcome, asked, &other, fixing).await
+            other => {
+                let about = (&**ground, &self.selection);
+                conclusion::conclude(job, about, outcome, asked, &other, fixing).await
+            }
         }
     }
 }
@@ -269,13 +299,11 @@ async fn told_before(
     let writes = !matches!(job.aim, Aim::PatchOut(_));
     let pushes = writes && config.delivery != FixDelivery::Patch && !pull.from_fork;
     let queued = pushes && job.github.is_queued(&job.pr).await.unwrap_or(false);
-    let branch = match pushes {
-        true => job
-            .github
-            .branch_head(&job.pr.repo, &pull.head_ref)
-            .await
-            .map_err(Failure::new)?,
-        false => None,
+    let branch = if pushes {
+        let head = job.github.branch_head(&job.pr.repo, &pull.head_ref).await;
+        head.map_err(Failure::new)?
+    } else {
+        None
     };
     let facts = preflight::Facts {
         off: config.mode == FixMode::Off,
@@ -316,13 +344,12 @@ async fn refuse(
     asked: Option<&Asked>,
     why: &str,
     fixing: &mut Fixing,
-) -> Result<(), Failure> {
+) {
     fixing.end = Some(LoopEnd::Unfinished);
     outcome.report.notes.push(why.to_owned());
     if let Some(asked) = asked {
         answer(job, asked, outcome, why).await;
     }
-    Ok(())
 }
 
 async fn answer(job: &Job<'_>, asked: &Asked, outcome: &mut Outcome, text: &str) {

@@ -6,7 +6,7 @@ use super::delivery::{self, Commit};
 use super::ground::Ground;
 use super::orders;
 use super::session::{self, Bench, Stage};
-use super::verifying::Checks;
+use super::verifying::{Checked, Checks};
 use super::{Fixing, LoopEnd, now, post};
 use crate::host::{Aim, Failure, Job};
 use crate::run::CheckRun;
@@ -128,7 +128,7 @@ impl Cycle<'_> {
         self.job.host.config.fix.delivery == FixDelivery::Push && !pull.from_fork
     }
 
-    /// Holds the session, and lets it correct what the checks find.
+    /// Makes the edits, and what is to be remembered of them.
     async fn make(&self) -> Result<Made, Failure> {
         let (job, ground) = (self.job, self.ground);
         let issues: Arc<[Issue]> = self.selection.issues.clone().into();
@@ -158,17 +158,7 @@ impl Cycle<'_> {
         let redactor = Arc::clone(&job.host.secrets.redactor);
         let gate = Gate::new(Arc::clone(&issues), settings.allow.clone(), redactor);
         let bench = Bench::new(job, ground, Arc::clone(&issues));
-        let mut held = bench.hold(job, &brief, Stage::Begin).await?;
-        let mut checks = Checks::new(job, ground);
-        let mut checked = checks.run(&bench.edits().await, held.user).await?;
-        for _ in 0..MOST_CORRECTIONS {
-            if checked.failure.is_empty() {
-                break;
-            }
-            let stage = Stage::Verify(&checked.failure);
-            held = bench.hold(job, &brief, stage).await?;
-            checked = checks.run(&bench.edits().await, held.user).await?;
-        }
+        let (ended, checked) = self.hold(&bench, &brief).await?;
         let fixed = bench.finish().await;
         let mut fixed = fixed.ok_or_else(|| Failure::new("the fix session is gone"))?;
         let mut edits = session::file_edits(&fixed.edits.changed_files());
@@ -192,8 +182,30 @@ impl Cycle<'_> {
             beyond,
             gate,
             review_url,
-            ended: held.ended,
+            ended,
         })
+    }
+
+    /// Holds the session on a bench, and lets it correct what the checks find. Returns why it ended early, if it did, and the
+    /// last checks.
+    async fn hold(
+        &self,
+        bench: &Bench,
+        brief: &FixBrief<'_>,
+    ) -> Result<(Option<String>, Checked), Failure> {
+        let job = self.job;
+        let mut held = bench.hold(job, brief, Stage::Begin).await?;
+        let mut checks = Checks::new(job, self.ground);
+        let mut checked = checks.run(&bench.edits().await, held.user).await?;
+        for _ in 0..MOST_CORRECTIONS {
+            if checked.failure.is_empty() {
+                break;
+            }
+            let stage = Stage::Verify(&checked.failure);
+            held = bench.hold(job, brief, stage).await?;
+            checked = checks.run(&bench.edits().await, held.user).await?;
+        }
+        Ok((held.ended, checked))
     }
 
     /// The signed memory of the cycle, before its delivery.
@@ -299,10 +311,8 @@ impl Cycle<'_> {
             Delivered::Nothing => {
                 let why = refused.or_else(|| made.ended.clone());
                 let why = why.unwrap_or_else(|| "the fixer changed nothing".into());
-                let note = match why.starts_with(NOTHING) {
-                    true => why.clone(),
-                    false => format!("{NOTHING}{why}"),
-                };
+                let why_alone = why.strip_prefix(NOTHING).unwrap_or(&why);
+                let note = format!("{NOTHING}{why_alone}");
                 outcome.report.notes.push(note);
                 fixing.event(
                     job,

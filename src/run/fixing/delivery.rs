@@ -15,6 +15,7 @@ use reviewer_github::{
 };
 use reviewer_repo::git::{FileEdit, TreeId};
 use reviewer_text::count::plural;
+use std::fmt::Write as _;
 
 /// A commit that is ready to be made.
 pub(super) struct Commit<'a> {
@@ -51,11 +52,11 @@ pub(super) fn message(settled: &[Settled], review_url: &str, gate: &Gate) -> (St
         // One finding that speaks of a secret must not keep the others from being committed.
         let may = gate.judge_words("the commit message", &title).is_ok();
         let title = if may { title.as_str() } else { UNSAID };
-        body.push_str(&format!("- {title}\n"));
+        let _ = writeln!(body, "- {title}");
     }
     body.push('\n');
     for one in &fixed {
-        body.push_str(&format!("Review-Finding: {}\n", one.issue.id));
+        let _ = writeln!(body, "Review-Finding: {}", one.issue.id);
     }
     (headline, body.trim_end().to_owned())
 }

@@ -171,8 +171,8 @@ impl Ground {
             let Ok(path) = std::str::from_utf8(&entry.path) else {
                 continue;
             };
-            let is_one = |name: &&str| path.rsplit('/').next() == Some(*name);
-            if !path.starts_with(".specify/") || !SPECIFICATION.iter().any(|name| is_one(&name)) {
+            let is_one = |name: &str| path.rsplit('/').next() == Some(name);
+            if !path.starts_with(".specify/") || !SPECIFICATION.iter().any(|name| is_one(name)) {
                 continue;
             }
             if let Some(text) = repository.beginning(entry, MAX_SPECIFICATION).await? {

@@ -232,7 +232,7 @@ async fn tell_order(
     by: &Login,
     (stops, resumes): (Vec<Order>, Vec<Order>),
 ) -> Result<(), Failure> {
-    let resumed = !resumes.is_empty();
+    let goes_on = !resumes.is_empty();
     let report = FixReport {
         at: now(job),
         stops,
@@ -240,7 +240,7 @@ async fn tell_order(
         ..FixReport::default()
     };
     let mention = &job.host.config.mention;
-    let body = fixing::ordered(resumed, by.as_str(), mention, &report, (&job.pr, &job.keys));
+    let body = fixing::ordered(goes_on, by.as_str(), mention, &report, (&job.pr, &job.keys));
     post(job, &body).await
 }
 

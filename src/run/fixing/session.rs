@@ -379,14 +379,11 @@ pub(super) async fn head_file(
     let change = &ground.facts.change;
     let diff = change.diffs.iter().find(|diff| diff.path == file);
     let is_plain = !file.is_empty() && !file.starts_with('/') && !file.contains('\0');
-    let found = match is_plain {
-        true => {
-            change
-                .repository
-                .head_file(ground.head(), file, MAX_FILE)
-                .await?
-        }
-        false => None,
+    let found = if is_plain {
+        let repository = &change.repository;
+        repository.head_file(ground.head(), file, MAX_FILE).await?
+    } else {
+        None
     };
     let kind = match found.as_ref().map(|found| &found.kind) {
         None => FileKind::Absent,

@@ -264,3 +264,37 @@ fn two_requests_at_once_make_one_commit_and_one_report() {
     told_once(&story);
     story.finish();
 }
+
+#[test]
+fn a_fix_that_is_stopped_while_the_fixer_works_is_not_pushed() {
+    let story = Story::new(Script::new());
+    let (began, begins) = std::sync::mpsc::channel();
+    let (stopped, stops) = std::sync::mpsc::channel();
+    let script = reviewer(vec![vec![LOST_PAGE.raised(7)]]).fix(move |_| {
+        began.send(()).expect("the story goes on");
+        stops.recv().expect("the story goes on");
+        Vec::new()
+    });
+    story.world.model.becomes(fixer(script).into_behaviour());
+    story.review();
+    story.seen();
+    let asked = story.says("writer", "fix");
+    let stop = story.says("writer", "fix stop");
+    let beside = Job::new();
+    let world = &story.world;
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            begins.recv().expect("the fixer works");
+            world.run_beside(&beside, &stop);
+            stopped.send(()).expect("the fixer waits");
+        });
+        let ran = story.run(asked);
+        assert_eq!(steps(&ran), ["fix_created", "fix_failed"], "{}", ran.log);
+    });
+    let seen = story.seen();
+    assert_eq!(seen.commits, 0, "{seen:#?}");
+    let why = "Nothing was fixed: somebody stopped it while the fixer worked.";
+    assert_eq!(seen.told.len(), 2, "{seen:#?}");
+    assert!(seen.told[1].contains(why), "{}", seen.told[1]);
+    story.finish();
+}

@@ -42,7 +42,7 @@ fn a_fix_can_be_a_pull_request_onto_the_branch() {
 /// Applies the patch that a run left to a file of the head, as a person would.
 fn applied(story: &Story, ran: &Ran, path: &str) -> String {
     let name = ran.outputs.get("patch_file").expect("the output");
-    let patch = std::fs::read(story.world.workspace().join(name)).expect("the patch");
+    let content = std::fs::read(story.world.workspace().join(name)).expect("the patch");
     let folder = crate::standin::world::open_folder();
     let file = folder.path().join(path);
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
@@ -53,7 +53,7 @@ fn applied(story: &Story, ran: &Ran, path: &str) -> String {
         .stdin(Stdio::piped())
         .spawn()
         .expect("git starts");
-    std::io::Write::write_all(&mut git.stdin.take().expect("piped"), &patch).expect("git reads");
+    std::io::Write::write_all(&mut git.stdin.take().expect("piped"), &content).expect("git reads");
     assert!(git.wait().expect("git ends").success());
     std::fs::read_to_string(file).expect("the fixed file")
 }

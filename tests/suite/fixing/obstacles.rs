@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::standin::github::{Fault, Protection};
-use std::time::Duration;
 
 fn one_finding() -> Script {
     fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))
@@ -162,10 +161,8 @@ fn a_fixer_that_edits_nothing_fixes_nothing() {
         let script = reviewer(vec![vec![LOST_PAGE.raised(7)]]).fix(move |request| {
             let issue = &request.issues()[0].0;
             let result = json!({ "issue": issue, "result": "fixed", "text": "Done." });
-            match claims {
-                true => vec![Call::new("submit_fix_result", result)],
-                false => Vec::new(),
-            }
+            let claim = claims.then(|| Call::new("submit_fix_result", result));
+            claim.into_iter().collect()
         });
         let story = reviewed(Story::new(script));
         let asked = story.says("writer", "fix");
@@ -183,7 +180,7 @@ fn a_fixer_that_edits_nothing_fixes_nothing() {
 fn a_fix_begins_only_if_everything_could_be_read_in_time() {
     let story = reviewed(Story::new(one_finding()));
     let mut asked = story.says("writer", "fix");
-    // The limits are a thousandth, so that 30 seconds are over while GitHub hangs.
+    // So that 30 seconds are over soon, while GitHub hangs.
     asked
         .variables
         .insert("OPENCODE_REVIEWER_LIMIT_SCALE".into(), "0.05".into());
@@ -200,9 +197,7 @@ fn a_fix_begins_only_if_everything_could_be_read_in_time() {
         });
     };
     story.world.github.with(rule);
-    let began = std::time::Instant::now();
     story.run(asked);
-    assert!(began.elapsed() < Duration::from_secs(60));
     story
         .seen()
         .only_says("not all comments could be read within 30 seconds; ask again.");

@@ -1,7 +1,7 @@
 //! Rounds: reviews and fixes in turns, in one run or over several, and every way in which they end.
 
 use super::*;
-use crate::standin::github::Change;
+use crate::standin::github::{Change, Protection};
 
 /// Two defects, the second of which is seen only after the first is fixed.
 fn two_rounds() -> Script {
@@ -38,9 +38,17 @@ fn stays_marked(seen: &Seen) {
 fn rounds_in_one_run_end_when_the_consensus_approves() {
     // With the real OpenCode.
     let story = Story::on(World::shop(two_rounds())).with("fix", "auto");
+    let rules = Protection {
+        required_checks: vec!["build".into()],
+        ..Protection::default()
+    };
+    story.world.github.protect("main", rules);
     let ran = story.review();
     ran.ended(0, "clean");
     assert_eq!(consensus(&ran), "approve");
+    let waiting = "starts no workflow; set push_token to the token of an app to start them. Required checks that will wait: \
+                   `build`.";
+    assert!(ran.log.contains(waiting), "{}", ran.log);
     let cycle = ["fix_created", "fix_completed", "re_review"];
     assert_eq!(steps(&ran), [cycle, cycle].concat());
     assert_eq!(ran.outputs["human_review_required"], "false");
@@ -65,7 +73,16 @@ fn rounds_in_one_run_end_when_the_consensus_approves() {
         "{}",
         seen.told[0]
     );
+    assert!(seen.told[1].contains(waiting), "{}", seen.told[1]);
     assert_eq!(seen.reviews.len(), 2);
+    let head = story.head();
+    let concluded = story.world.github.with(|state| {
+        let runs = state.check_runs.iter();
+        let of_head = runs.filter(|run| run.head_sha == head);
+        let ends: Vec<_> = of_head.map(|run| run.conclusion.clone()).collect();
+        ends
+    });
+    assert_eq!(concluded, [Some("success".to_owned())]);
     assert!(
         !seen.replies.is_empty(),
         "the fixes are confirmed in the threads"
@@ -250,9 +267,10 @@ fn fixed_once(script: Script) -> (Story, String, String) {
 fn a_reverted_fix_ends_fixing_even_after_a_force_push() {
     for by_trailer in [true, false] {
         let (story, before, fix) = fixed_once(never_content());
-        let message = match by_trailer {
-            true => format!("Revert \"Fix 1 review finding\"\n\nThis reverts commit {fix}."),
-            false => "As it was".to_owned(),
+        let message = if by_trailer {
+            format!("Revert \"Fix 1 review finding\"\n\nThis reverts commit {fix}.")
+        } else {
+            "As it was".to_owned()
         };
         let ran = story.run(story.pushes(&fix, &message, &[LOST_PAGE.unfixed()]));
         let seen = story.seen();

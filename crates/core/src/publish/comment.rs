@@ -960,6 +960,20 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn in_rounds_every_comment_has_the_marker_and_is_still_read() {
+        for rounds in [true, false] {
+            let body = with_voice(|voice| {
+                let voice = Voice { rounds, ..*voice };
+                voice.finding(&finding("It counts from one."))
+            });
+            let marks = body.matches(fixing::MARKER).count();
+            assert_eq!(marks, usize::from(rounds), "{body}");
+            let block = block::parse(&body);
+            assert!(block.hidden.is_some() && block.visible.is_some(), "{body}");
+        }
+    }
+
+    #[test]
     fn the_state_is_one_line_with_the_counts() {
         let state = |verdict, open, blocking| {
             with_voice(|voice| voice.state(verdict, &Tally { open, blocking }, "@bot"))

@@ -255,3 +255,42 @@ proptest! {
         prop_assert!(more.next_cycle() >= memory.next_cycle());
     }
 }
+
+#[test]
+fn the_round_of_a_head_is_told_by_a_report_of_nothing_else() {
+    let round = FixReport {
+        head: sha('a').to_string(),
+        ..FixReport::default()
+    };
+    assert!(Memory::new([round.clone()]).tells_round(&sha('a')));
+    assert!(!Memory::new([round.clone()]).tells_round(&sha('b')));
+    for other in [
+        FixReport {
+            human_review_required: true,
+            ..round.clone()
+        },
+        FixReport {
+            reverted_findings: vec!["x".into()],
+            ..round.clone()
+        },
+        FixReport {
+            resumes: vec![order("t", 1)],
+            ..round.clone()
+        },
+        FixReport { cycle: 1, ..round },
+    ] {
+        assert!(!Memory::new([other]).tells_round(&sha('a')));
+    }
+}
+
+#[test]
+fn a_report_that_was_just_posted_counts_at_once() {
+    let reverted = FixReport {
+        reverted_commits: vec![sha('b').to_string()],
+        ..FixReport::default()
+    };
+    let memory = memory(KeptOutcome::Fixed);
+    assert_eq!(memory.stop(), None);
+    let memory = memory.with_report(&reverted);
+    assert_eq!(memory.stop(), Some(Stop::Reverted(sha('b').to_string())));
+}

@@ -215,3 +215,23 @@ fn what_was_stuck_rejected_or_reverted_is_not_tried_again() {
     assert_eq!(reasons(&selection), expected);
     assert_eq!(selection.stuck().count(), 1);
 }
+
+#[test]
+fn what_a_person_requested_is_fixed_once_unless_somebody_asks_for_it() {
+    let asked = request("comment-7", "Round up.");
+    let kept = KeptIssue::new(&Issue::from(&asked), KeptOutcome::Fixed, Vec::new());
+    let mut given = given(Vec::new(), vec![asked]);
+    given.memory = Memory::new([FixReport {
+        cycle: 1,
+        head: "a".repeat(40),
+        commit: Some("b".repeat(40)),
+        delivery: Some(Delivery::Push),
+        outcomes: vec![kept],
+        ..FixReport::default()
+    }]);
+    let selection = given.select();
+    let awaits = ("comment-7".to_owned(), Reason::AwaitsAuthor);
+    assert_eq!(reasons(&selection), [awaits]);
+    given.only = Some(CommentId(7));
+    assert_eq!(ids(&given.select()), ["comment-7"]);
+}
