@@ -282,6 +282,23 @@ async fn what_kills_itself_never_ends_or_takes_too_much_has_failed_and_nothing_o
     assert_gone("sleep\u{0}4711");
 }
 
+#[tokio::test]
+async fn a_run_that_is_cut_off_leaves_nothing_that_its_commands_started() {
+    let project = Project::new(&[]);
+    let command: [&[&str]; 1] = [&["sh", "-c", "sleep 4712 & wait"]];
+    let run = project.run(&command);
+    let begun = async {
+        while !is_running("sleep\u{0}4712") {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        ran = run => panic!("it ended: {ran:?}"),
+        () = begun => {}
+    }
+    assert_gone("sleep\u{0}4712");
+}
+
 /// Waits for the end of all processes with these arguments, which were killed and may take a moment to be gone.
 fn assert_gone(arguments: &str) {
     let gone = (0..200).any(|_| {
@@ -381,7 +398,7 @@ fn assert_refused(outcomes: &HashMap<&str, &str>, has_network: bool) {
 
 #[tokio::test]
 async fn an_intruder_in_place_of_the_tests_gets_nothing() {
-    let ran = intrude(&Project::new(&[])).await;
+    let ran = intrude(&Project::new(&[]), None).await;
     assert_eq!(ran.gaps, <Vec<String>>::new());
 }
 
@@ -391,14 +408,26 @@ async fn without_a_network_namespace_there_are_no_sockets_and_the_result_says_so
     let launcher = project.dir.path().join("confine-without-namespaces");
     fs::rename(&project.spec.launcher, &launcher).unwrap();
     project.spec.launcher = launcher;
-    let ran = intrude(&project).await;
+    let ran = intrude(&project, None).await;
     let why = "no network namespace: EPERM: Operation not permitted";
     assert_eq!(ran.no_loopback.as_deref(), Some(why));
     assert_eq!(ran.gaps, <Vec<String>>::new());
 }
 
-/// Has the intruder try everything, and judges what it reports.
-async fn intrude(project: &Project) -> CommandRun {
+#[tokio::test]
+async fn an_intruder_in_a_make_file_or_a_script_of_npm_gets_nothing() {
+    for command in [["make", "test"], ["npm", "test"]] {
+        if has(command[0]) {
+            let ran = intrude(&Project::new(&[]), Some(&command)).await;
+            assert_eq!(ran.gaps, <Vec<String>>::new());
+        } else {
+            println!("skipped: there is no {}", command[0]);
+        }
+    }
+}
+
+/// Has the intruder try everything, itself or by this command, and judges what it reports.
+async fn intrude(project: &Project, command: Option<&[&str]>) -> CommandRun {
     fs::copy(example("intruder"), project.tree().join("intruder")).unwrap();
     let outside = project.dir.path().join("outside");
     fs::create_dir(&outside).unwrap();
@@ -414,9 +443,20 @@ async fn intrude(project: &Project) -> CommandRun {
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let (secret, socket) = (secret.display().to_string(), socket.display().to_string());
-    let ran = project
-        .run(&[&["./intruder", &secret, &port, &socket]])
-        .await;
+    let attempt = format!("./intruder {secret} {port} {socket}");
+    for (path, text) in [
+        ("Makefile", format!("test:\n\t@{attempt}\n")),
+        (
+            "package.json",
+            format!(
+                "{{\"name\":\"toy\",\"version\":\"1.0.0\",\"scripts\":{{\"test\":\"{attempt}\"}}}}\n"
+            ),
+        ),
+    ] {
+        fs::write(project.tree().join(path), text).unwrap();
+    }
+    let direct = ["./intruder", &secret, &port, &socket];
+    let ran = project.run(&[command.unwrap_or(&direct)]).await;
     assert_eq!(
         ran.results[0].outcome,
         CommandOutcome::Passed,
@@ -424,15 +464,35 @@ async fn intrude(project: &Project) -> CommandRun {
         outputs(&ran)
     );
     let line = ran.results[0].output.lines().last().unwrap_or_default();
-    let outcomes: HashMap<&str, &str> = line
+    let mut outcomes: HashMap<&str, &str> = line
         .split("; ")
         .map(|one| one.split_once('=').expect(one))
         .collect();
+    if command.is_some() {
+        // Its parent is the project's own tool, which is behind the same walls and adds variables of its own.
+        outcomes.retain(|name, _| !name.ends_with("-parent"));
+        let known = [
+            "CI", "HOME", "LANG", "PATH", "TMPDIR", "PWD", "OLDPWD", "_", "SHLVL", "INIT_CWD",
+            "NODE", "COLOR", "EDITOR",
+        ];
+        let variables = outcomes["environment"].split(',');
+        let others: Vec<&str> = variables
+            .filter(|name| {
+                !known.contains(name)
+                    && !name.starts_with("npm_")
+                    && !name.starts_with("MAKE")
+                    && !name.starts_with("MFLAGS")
+            })
+            .collect();
+        assert_eq!(others, Vec::<&str>::new());
+    }
     assert!(outcomes.len() > 50, "{outcomes:?}");
     assert_refused(&outcomes, ran.no_loopback.is_none());
     assert!(listener.accept().is_err(), "somebody was heard");
     assert_eq!(fs::read_to_string(&secret).unwrap(), "canary");
-    assert_eq!(outcomes["environment"], "CI,HOME,LANG,PATH,TMPDIR");
+    if command.is_none() {
+        assert_eq!(outcomes["environment"], "CI,HOME,LANG,PATH,TMPDIR");
+    }
     assert_eq!((outcomes["files"], outcomes["core"]), ("4096", "0"));
     assert_eq!(outcomes["file-size"], (2_u64 << 30).to_string());
     if is_root() {

@@ -124,6 +124,24 @@ struct Ended {
     confinement: Confinement,
 }
 
+/// The processes of a command. All of them end with the run, even if it is cut off: a program that was started by `make` would
+/// outlive it otherwise.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn end(&mut self) {
+        if let Some(group) = self.0.take() {
+            let _nobody_left = killpg(group, Signal::SIGKILL);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 impl Bench<'_> {
     async fn run(&self, command: &[String]) -> Result<Ran> {
         if Instant::now() >= self.deadline {
@@ -143,19 +161,21 @@ impl Bench<'_> {
         };
         let (mut child, pipe) = self.start(&sandbox, &program, arguments)?;
         let group = child.id().and_then(|id| i32::try_from(id).ok());
-        let group = Pid::from_raw(group.context("the new process has no id")?);
+        let mut group = Group(Some(Pid::from_raw(
+            group.context("the new process has no id")?,
+        )));
         let mut pipe = BufReader::new(pipe);
         let Some(announcement) = announced(&mut pipe, self.deadline).await else {
             let output = Output::new(Vec::new());
             output.drain(Some(pipe));
-            let _ended = self.ending(&mut child, group).await;
+            let _ended = self.ending(&mut child, &mut group).await;
             let said = plain_output(&output.bytes().await);
             return Ok(Ran::Not(format!("it was not started: {}", said.trim())));
         };
         let confinement = match announcement {
             Announcement::Entered(confinement) => confinement,
             Announcement::Refused(confinement) => {
-                let _ended = self.ending(&mut child, group).await;
+                let _ended = self.ending(&mut child, &mut group).await;
                 let missing = confinement.missing().unwrap_or_default();
                 return Ok(Ran::Not(format!("require_sandbox is true. {missing}")));
             }
@@ -163,7 +183,7 @@ impl Bench<'_> {
         };
         let output = Output::new(Vec::new());
         output.drain(Some(pipe));
-        let outcome = self.ending(&mut child, group).await;
+        let outcome = self.ending(&mut child, &mut group).await;
         let output = output.bytes().await;
         // The first line of a command that was never started. One that writes it itself has not passed, either.
         let first = output.split(|&b| b == b'\n').next().unwrap_or_default();
@@ -181,11 +201,10 @@ impl Bench<'_> {
     }
 
     /// Waits for the command, for the end of its time, or until it takes too much; then ends whatever of it is left.
-    async fn ending(&self, child: &mut Child, group: Pid) -> CommandOutcome {
-        let excess =
-            self.spec
-                .quota
-                .exceeded(group, &self.spec.folder, "the folder of the commands");
+    async fn ending(&self, child: &mut Child, group: &mut Group) -> CommandOutcome {
+        let (quota, folder) = (self.spec.quota, &self.spec.folder);
+        let leader = group.0.unwrap_or(Pid::from_raw(i32::MAX));
+        let excess = quota.exceeded(leader, folder, "the folder of the commands");
         let ended = tokio::select! {
             status = child.wait() => match status {
                 Ok(status) => outcome(status),
@@ -196,7 +215,7 @@ impl Bench<'_> {
                 CommandOutcome::Failed(Ending::TimedOut(self.minutes()))
             }
         };
-        let _nobody_left = killpg(group, Signal::SIGKILL);
+        group.end();
         let _reaped = child.wait().await;
         ended
     }
