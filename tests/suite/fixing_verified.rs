@@ -110,9 +110,10 @@ fn what_a_fix_breaks_goes_back_to_the_fixer_and_the_corrected_tree_is_pushed() {
     let script = Script::new().fix(|request| {
         let issue = request.issues()[0].0.clone();
         // The second session begins with what the checks printed.
-        match request.last_user().contains("grep -q WRONG") {
-            false => edit(&issue, FLOOR, &format!("{CEIL} /* WRONG */")),
-            true => edit(&issue, " /* WRONG */", ""),
+        if request.last_user().contains("grep -q WRONG") {
+            edit(&issue, " /* WRONG */", "")
+        } else {
+            edit(&issue, FLOOR, &format!("{CEIL} /* WRONG */"))
         }
     });
     let story = Story::new("[[make, test], [make, lint]]", &[], script);
@@ -150,9 +151,10 @@ fn a_fix_that_stays_broken_is_not_pushed() {
     }
     let script = Script::new().fix(|request| {
         let issue = request.issues()[0].0.clone();
-        match request.last_user().contains("grep -q WRONG") {
-            false => edit(&issue, FLOOR, &format!("{CEIL} /* WRONG */")),
-            true => edit(&issue, "WRONG", "WRONG, and stays so"),
+        if request.last_user().contains("grep -q WRONG") {
+            edit(&issue, "WRONG", "WRONG, and stays so")
+        } else {
+            edit(&issue, FLOOR, &format!("{CEIL} /* WRONG */"))
         }
     });
     let story = Story::new("[[make, test]]", &[], script);
