@@ -22,9 +22,8 @@ impl Patched {
     /// The file, built of its hunks.
     fn text(&self, side: impl Fn(&(String, String)) -> &str) -> String {
         let hunks = self.hunks.iter().map(side).enumerate();
-        hunks
-            .map(|(at, text)| format!("// Part {at}.\n{text}"))
-            .collect()
+        let parts = hunks.map(|(at, text)| format!("// Part {at}.\n{text}"));
+        parts.collect::<Vec<_>>().concat()
     }
 
     fn fixed(&self) -> String {
@@ -45,10 +44,9 @@ struct Bug {
 fn parsed(name: &str, patch: &str) -> Vec<Patched> {
     let mut files: Vec<Patched> = Vec::new();
     for line in patch.split_inclusive('\n') {
-        if let Some(path) = line.strip_prefix("+++ b/") {
-            let path = format!("{name}/{}", path.trim());
+        if let Some(named) = line.strip_prefix("+++ b/") {
             files.push(Patched {
-                path,
+                path: format!("{name}/{}", named.trim()),
                 hunks: Vec::new(),
             });
         } else if let Some(file) = files.last_mut() {

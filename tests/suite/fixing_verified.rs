@@ -57,14 +57,14 @@ impl Story {
         Self { world, before }
     }
 
-    /// The writer asks. `scale`: how fast time runs for limits.
+    /// The writer asks. `scale`: of the usual limits of time.
     fn asks(&self, scale: &str) -> Ran {
         let (github, pull) = (&self.world.github, self.world.pull);
         let asked = github.comment(pull, "writer", "@review-my-code-bot fix");
         let payload = events::comment_event("issue_comment", github, pull, asked.id);
         let mut workflow = self.world.workflow("issue_comment", payload);
         let variables = &mut workflow.variables;
-        variables.insert("OPENCODE_REVIEWER_TIME_SCALE".into(), scale.into());
+        variables.insert("OPENCODE_REVIEWER_LIMIT_SCALE".into(), scale.into());
         self.world.run(&workflow)
     }
 
@@ -110,13 +110,14 @@ fn what_a_fix_breaks_goes_back_to_the_fixer_and_the_corrected_tree_is_pushed() {
     let script = Script::new().fix(|request| {
         let issue = request.issues()[0].0.clone();
         // The second session begins with what the checks printed.
-        match request.last_user().contains("grep -q WRONG") {
-            false => edit(&issue, FLOOR, &format!("{CEIL} /* WRONG */")),
-            true => edit(&issue, " /* WRONG */", ""),
+        if request.last_user().contains("grep -q WRONG") {
+            edit(&issue, " /* WRONG */", "")
+        } else {
+            edit(&issue, FLOOR, &format!("{CEIL} /* WRONG */"))
         }
     });
     let story = Story::new("[[make, test], [make, lint]]", &[], script);
-    let ran = story.asks("0.2");
+    let ran = story.asks("1");
     let told = story.told();
     assert!(
         told.contains("### Fixed 1 of 1 finding"),
@@ -150,13 +151,14 @@ fn a_fix_that_stays_broken_is_not_pushed() {
     }
     let script = Script::new().fix(|request| {
         let issue = request.issues()[0].0.clone();
-        match request.last_user().contains("grep -q WRONG") {
-            false => edit(&issue, FLOOR, &format!("{CEIL} /* WRONG */")),
-            true => edit(&issue, "WRONG", "WRONG, and stays so"),
+        if request.last_user().contains("grep -q WRONG") {
+            edit(&issue, "WRONG", "WRONG, and stays so")
+        } else {
+            edit(&issue, FLOOR, &format!("{CEIL} /* WRONG */"))
         }
     });
     let story = Story::new("[[make, test]]", &[], script);
-    let ran = story.asks("0.2");
+    let ran = story.asks("1");
     let told = story.told();
     assert!(
         told.contains("### Nothing was fixed of 1 finding"),
@@ -186,7 +188,7 @@ fn a_test_of_the_fix_that_fails_without_it_proves_it() {
         calls
     });
     let story = Story::new("[[make, test]]", &[], script);
-    let ran = story.asks("0.2");
+    let ran = story.asks("1");
     let told = story.told();
     assert!(
         told.contains("- The fix is proved by"),
@@ -220,7 +222,7 @@ fn what_has_no_result_is_neither_verified_nor_pushed_and_the_rest_is() {
     let story = Story::new("[[make, test]]", &[], script);
     let (github, pull) = (&story.world.github, story.world.pull);
     github.remark(pull, "writer", ("src/page.ts", 12), "Name it.");
-    let ran = story.asks("0.2");
+    let ran = story.asks("1");
     let told = story.told();
     assert!(
         told.contains("### Fixed 1 of 2 findings"),
@@ -243,12 +245,12 @@ fn commands_that_do_not_exist_or_never_end_are_told_in_a_sentence() {
     for (verify, scale, sentence) in [
         (
             "[[no-such-program, test]]",
-            "0.2",
+            "1",
             "- `no-such-program test` not run: ",
         ),
         (
             "[[make, forever]]",
-            "0.01",
+            "0.02",
             "- `make forever` fails, and failed before the fix",
         ),
     ] {
@@ -277,7 +279,7 @@ fn the_settings_of_the_head_name_no_command() {
         calls
     });
     let story = Story::new("[]", &head, script);
-    let ran = story.asks("0.2");
+    let ran = story.asks("1");
     let told = story.told();
     assert!(
         told.contains("### Fixed 1 of 1 finding"),

@@ -398,7 +398,7 @@ fn assert_refused(outcomes: &HashMap<&str, &str>, has_network: bool) {
 
 #[tokio::test]
 async fn an_intruder_in_place_of_the_tests_gets_nothing() {
-    let ran = intrude(&Project::new(&[])).await;
+    let ran = intrude(&Project::new(&[]), None).await;
     assert_eq!(ran.gaps, <Vec<String>>::new());
 }
 
@@ -408,14 +408,53 @@ async fn without_a_network_namespace_there_are_no_sockets_and_the_result_says_so
     let launcher = project.dir.path().join("confine-without-namespaces");
     fs::rename(&project.spec.launcher, &launcher).unwrap();
     project.spec.launcher = launcher;
-    let ran = intrude(&project).await;
+    let ran = intrude(&project, None).await;
     let why = "no network namespace: EPERM: Operation not permitted";
     assert_eq!(ran.no_loopback.as_deref(), Some(why));
     assert_eq!(ran.gaps, <Vec<String>>::new());
 }
 
-/// Has the intruder try everything, and judges what it reports.
-async fn intrude(project: &Project) -> CommandRun {
+#[tokio::test]
+async fn an_intruder_in_a_make_file_or_a_script_of_npm_gets_nothing() {
+    for command in [["make", "test"], ["npm", "test"]] {
+        if has(command[0]) {
+            let ran = intrude(&Project::new(&[]), Some(&command)).await;
+            assert_eq!(ran.gaps, <Vec<String>>::new());
+        } else {
+            println!("skipped: there is no {}", command[0]);
+        }
+    }
+}
+
+/// Projects whose tests are this command.
+fn write_projects(project: &Project, command: &str) {
+    let package = format!(
+        "{{\"name\":\"toy\",\"version\":\"1.0.0\",\"scripts\":{{\"test\":\"{command}\"}}}}\n"
+    );
+    for (path, text) in [
+        ("Makefile", format!("test:\n\t@{command}\n")),
+        ("package.json", package),
+    ] {
+        fs::write(project.tree().join(path), text).unwrap();
+    }
+}
+
+/// The names of variables are those of every command, and of `make` and `npm`.
+fn assert_usual_variables(names: &str) {
+    const KNOWN: [&str; 13] = [
+        "CI", "HOME", "LANG", "PATH", "TMPDIR", "PWD", "OLDPWD", "_", "SHLVL", "INIT_CWD", "NODE",
+        "COLOR", "EDITOR",
+    ];
+    const PREFIXES: [&str; 3] = ["npm_", "MAKE", "MFLAGS"];
+    let is_usual = |name: &&str| {
+        KNOWN.contains(name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    };
+    let others: Vec<&str> = names.split(',').filter(|name| !is_usual(name)).collect();
+    assert_eq!(others, Vec::<&str>::new());
+}
+
+/// Has the intruder try everything, itself or by this command, and judges what it reports.
+async fn intrude(project: &Project, command: Option<&[&str]>) -> CommandRun {
     fs::copy(example("intruder"), project.tree().join("intruder")).unwrap();
     let outside = project.dir.path().join("outside");
     fs::create_dir(&outside).unwrap();
@@ -431,9 +470,10 @@ async fn intrude(project: &Project) -> CommandRun {
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let (secret, socket) = (secret.display().to_string(), socket.display().to_string());
-    let ran = project
-        .run(&[&["./intruder", &secret, &port, &socket]])
-        .await;
+    let attempt = format!("./intruder {secret} {port} {socket}");
+    write_projects(project, &attempt);
+    let direct = ["./intruder", &secret, &port, &socket];
+    let ran = project.run(&[command.unwrap_or(&direct)]).await;
     assert_eq!(
         ran.results[0].outcome,
         CommandOutcome::Passed,
@@ -441,15 +481,22 @@ async fn intrude(project: &Project) -> CommandRun {
         outputs(&ran)
     );
     let line = ran.results[0].output.lines().last().unwrap_or_default();
-    let outcomes: HashMap<&str, &str> = line
+    let mut outcomes: HashMap<&str, &str> = line
         .split("; ")
         .map(|one| one.split_once('=').expect(one))
         .collect();
+    if command.is_some() {
+        // Its parent is the project's own tool, which is behind the same walls and adds variables of its own.
+        outcomes.retain(|name, _| !name.ends_with("-parent"));
+        assert_usual_variables(outcomes["environment"]);
+    }
     assert!(outcomes.len() > 50, "{outcomes:?}");
     assert_refused(&outcomes, ran.no_loopback.is_none());
     assert!(listener.accept().is_err(), "somebody was heard");
     assert_eq!(fs::read_to_string(&secret).unwrap(), "canary");
-    assert_eq!(outcomes["environment"], "CI,HOME,LANG,PATH,TMPDIR");
+    if command.is_none() {
+        assert_eq!(outcomes["environment"], "CI,HOME,LANG,PATH,TMPDIR");
+    }
     assert_eq!((outcomes["files"], outcomes["core"]), ("4096", "0"));
     assert_eq!(outcomes["file-size"], (2_u64 << 30).to_string());
     if is_root() {

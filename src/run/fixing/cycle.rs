@@ -168,9 +168,10 @@ impl Cycle<'_> {
             edits.clear();
         }
         let report = self.kept(&fixed.settled, |issue| reverts::marks(&fixed.edits, issue));
-        let bundled = match edits.is_empty() {
-            true => Vec::new(),
-            false => handover::bundled(&fixed.edits.changed_files(), &fixed.ground.quotes),
+        let bundled = if edits.is_empty() {
+            Vec::new()
+        } else {
+            handover::bundled(&fixed.edits.changed_files(), &fixed.ground.quotes)
         };
         Ok(Made {
             report,

@@ -9,7 +9,7 @@ use reviewer_core::domain::{CommentId, CommitSha, Thread};
 use reviewer_core::fix::brief::ShownIssue;
 use reviewer_core::fix::issue::{ChangeRequest, Issue, IssueId, Source};
 use reviewer_core::fix::memory::Memory;
-use reviewer_core::fix::report::{self, Delivery, FixReport, KeptIssue, KeptOutcome, Order};
+use reviewer_core::fix::report::{self, Delivery, FixReport, Order};
 use reviewer_core::fix::reverts::Reverts;
 use reviewer_core::fix::selection::{self, Selection, Sources};
 use reviewer_core::panel::review_state::{Machines, ReviewState};
@@ -222,13 +222,7 @@ pub(super) fn is_told(told: &[FixReport], report: &FixReport) -> bool {
 pub(super) fn landed<'a>(facts: &'a Facts, report: &FixReport) -> Option<&'a CommitInfo> {
     facts.commits.iter().find(|commit| {
         let mut parents = commit.parents.iter();
-        let trailer = |kept: &KeptIssue| {
-            kept.outcome == KeptOutcome::Fixed
-                && commit
-                    .message
-                    .contains(&format!("\nReview-Finding: {}", kept.id))
-        };
-        parents.any(|parent| parent.as_str() == report.head) && report.outcomes.iter().any(trailer)
+        parents.any(|parent| parent.as_str() == report.head) && report.is_of(&commit.message)
     })
 }
 

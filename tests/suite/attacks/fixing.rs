@@ -363,11 +363,8 @@ fn f1_a_push_between_reading_and_committing_loses_nothing() {
     let (mut model, answers) = heard(obedient(Loot::default()));
     ground.world.model.becomes(move |request| {
         if request.is_fix() && request.is_first() {
-            handle.with(|state| {
-                state
-                    .git
-                    .write(&["update-ref", "refs/heads/search", &pushed])
-            });
+            let moved = ["update-ref", "refs/heads/search", pushed.as_str()];
+            handle.with(|state| state.git.write(&moved));
             handle.push(pull, &pushed);
         }
         model(request)

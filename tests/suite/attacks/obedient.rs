@@ -98,9 +98,10 @@ pub fn with_orders(
                 }
             }
         }
-        let pass = match request.is_fix() {
-            true => FIX,
-            false => request.pass().unwrap_or(0),
+        let pass = if request.is_fix() {
+            FIX
+        } else {
+            request.pass().unwrap_or(0)
         };
         let next = due.iter().position(|step| step.pass == pass);
         match next {

@@ -175,9 +175,10 @@ impl FixBrief<'_> {
             (Some(file), None) => file.clone(),
             (None, _) => "(no place)".to_owned(),
         };
-        let said = match issue.text.trim_start().starts_with(&issue.title) {
-            true => issue.text.clone(),
-            false => format!("{}\n\n{}", issue.title, issue.text),
+        let said = if issue.text.trim_start().starts_with(&issue.title) {
+            issue.text.clone()
+        } else {
+            format!("{}\n\n{}", issue.title, issue.text)
         };
         let mut parts = vec![
             format!(

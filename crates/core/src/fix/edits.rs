@@ -166,7 +166,7 @@ impl EditList {
             // Others build on them.
             return true;
         };
-        let content = |list: &Self, path: &str| list.content(path).map(|text| text.cloned());
+        let content = |list: &Self, path: &str| list.content(path).map(Option::<&FileText>::cloned);
         let mut files = self.files_of(issue).into_iter();
         files.any(|path| {
             let without = content(&other, path).unwrap_or_else(|| self.head(path).cloned());

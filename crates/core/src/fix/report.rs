@@ -11,6 +11,7 @@ use crate::state::repeats::{Claim, Likeness, likeness};
 use crate::state::signature::Keys;
 use crate::state::signed_line;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// The longest text of a finding that is kept: enough to know it again.
 const MAX_WORDS: usize = 160;
@@ -199,6 +200,19 @@ impl FixReport {
     #[must_use]
     pub fn was_pushed(&self) -> bool {
         self.commit.is_some() && self.delivery.unwrap_or(Delivery::Push) == Delivery::Push
+    }
+
+    /// True if the trailers of a commit name the findings that the report calls fixed, and no others: anybody can push a commit
+    /// with such a line.
+    #[must_use]
+    pub fn is_of(&self, message: &str) -> bool {
+        let lines = message.lines();
+        let named = lines.filter_map(|line| line.strip_prefix("Review-Finding: "));
+        let named: BTreeSet<&str> = named.collect();
+        let fixed = self.outcomes.iter();
+        let fixed = fixed.filter(|kept| kept.outcome == KeptOutcome::Fixed);
+        let fixed: BTreeSet<&str> = fixed.map(|kept| kept.id.as_str()).collect();
+        !named.is_empty() && named == fixed
     }
 
     /// True if it is the report of a round: what the review of its head left open, and nothing that was done about it.

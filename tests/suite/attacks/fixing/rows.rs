@@ -210,7 +210,10 @@ fn f6_only_regular_text_files_are_changed_whatever_lies_in_their_place() {
         edits("1 MiB", "src/big.ts"),
         edits("", "src/db.ts"),
         creates("is a file of secrets", "config/credentials.json"),
-        row("there is no such file", vec![fix_delete("src/none.ts")]),
+        row(
+            "is not changed by the pull request",
+            vec![fix_delete("src/none.ts")],
+        ),
         row("", vec![fix_create("src", "x\n")]),
     ];
     let big = Change::write("src/big.ts", "first line\n".repeat(100_000));

@@ -131,3 +131,30 @@ proptest! {
         let _ = read(&text, &pr(1), &keys("k"));
     }
 }
+
+#[test]
+fn only_a_commit_with_the_findings_of_a_report_is_its_commit() {
+    let kept = |id: &str, outcome| {
+        let issue = crate::fix::issue::fixture::issue(id, "src/page.ts");
+        KeptIssue::new(&issue, outcome, Vec::new())
+    };
+    let report = FixReport {
+        outcomes: vec![
+            kept("a1", KeptOutcome::Fixed),
+            kept("b2", KeptOutcome::Fixed),
+            kept("c3", KeptOutcome::Rejected),
+        ],
+        ..FixReport::default()
+    };
+    let message = "Fix 2 review findings\n\n- x\n\nReview-Finding: a1\nReview-Finding: b2";
+    assert!(report.is_of(message));
+    for other in [
+        "Fix it",
+        "Mine\n\nReview-Finding: a1",
+        "Mine\n\nReview-Finding: a1\nReview-Finding: b2\nReview-Finding: c3",
+        "Mine: Review-Finding: a1 Review-Finding: b2",
+    ] {
+        assert!(!report.is_of(other), "{other}");
+    }
+    assert!(!FixReport::default().is_of("Fix it"));
+}
