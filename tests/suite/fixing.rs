@@ -4,6 +4,7 @@ mod cut_off;
 mod delivery;
 mod obstacles;
 mod orders;
+mod people;
 mod rounds;
 
 use crate::review::{finding, lost_page, post};
@@ -67,12 +68,7 @@ impl Defect {
         (self.file, self.old, self.new)
     }
 
-    /// The file of the example with this defect fixed.
-    fn fixed(&self) -> Change {
-        let text = crate::standin::shop::head_of(self.file);
-        Change::write(self.file, text.replace(self.old, self.new))
-    }
-
+    /// The file of the example as it was before the fix.
     fn unfixed(&self) -> Change {
         Change::write(self.file, crate::standin::shop::head_of(self.file))
     }
@@ -333,6 +329,18 @@ impl Story {
         self.world.github.take_writes();
         self.world.finish();
     }
+}
+
+/// A reviewer with one finding, and a fixer who knows what to do.
+fn one_finding() -> Script {
+    fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))
+}
+
+/// The story after its first review, which found something.
+fn reviewed(story: Story) -> Story {
+    story.review().ended(0, "findings");
+    story.seen();
+    story
 }
 
 /// The steps of fixing in the report file.

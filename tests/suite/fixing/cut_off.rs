@@ -99,7 +99,7 @@ fn a_fix_that_is_cut_off_at_any_step_is_made_and_told_once() {
             (comment(0), Fault::ApplyThenHang),
         ] {
             println!("{signal} at {} {} {fault:?}", step.path, step.word);
-            let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]])));
+            let story = Story::new(one_finding());
             story.review();
             story.seen();
             let asked = story.says("writer", "fix");
@@ -130,8 +130,7 @@ fn a_pull_request_with_a_fix_that_is_cut_off_is_opened_and_told_once() {
         (comment(0), Fault::Hang),
     ] {
         println!("at {} {} {fault:?}", step.path, step.word);
-        let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]])))
-            .with("fix_delivery", "pull_request");
+        let story = Story::new(one_finding()).with("fix_delivery", "pull_request");
         let github = &story.world.github;
         github.with(|state| state.repository.actions_may_approve = true);
         story.review();
@@ -162,8 +161,7 @@ fn rounds_that_are_cut_off_at_any_step_are_told_once() {
         (comment(2), Fault::ApplyThenHang),
     ] {
         println!("at {} {} {fault:?}", step.path, step.word);
-        let story =
-            Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))).with("fix", "auto");
+        let story = Story::new(one_finding()).with("fix", "auto");
         step.hangs(&story, fault);
         cut_off(
             &story,
@@ -235,7 +233,7 @@ fn at_once(story: &Story, first: Workflow, second: Workflow) {
 
 #[test]
 fn two_runs_at_once_make_one_commit_and_one_report() {
-    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))).with("fix", "auto");
+    let story = Story::new(one_finding()).with("fix", "auto");
     at_once(&story, story.world.opened(), story.world.opened());
     told_once(&story);
     story.finish();
@@ -243,7 +241,7 @@ fn two_runs_at_once_make_one_commit_and_one_report() {
 
 #[test]
 fn two_runs_for_one_request_at_once_make_one_commit_and_one_report() {
-    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]])));
+    let story = Story::new(one_finding());
     story.review();
     story.seen();
     let asked = story.says("writer", "fix");
@@ -254,7 +252,7 @@ fn two_runs_for_one_request_at_once_make_one_commit_and_one_report() {
 
 #[test]
 fn two_requests_at_once_make_one_commit_and_one_report() {
-    let story = Story::new(fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]])));
+    let story = Story::new(one_finding());
     story.world.github.permit("maintainer", "write");
     story.review();
     story.seen();

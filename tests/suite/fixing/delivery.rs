@@ -4,10 +4,6 @@ use super::*;
 use crate::standin::github::state::HeadRepository;
 use std::process::{Command, Stdio};
 
-fn one_finding() -> Script {
-    fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))
-}
-
 #[test]
 fn a_fix_can_be_a_pull_request_onto_the_branch() {
     let story = Story::new(one_finding()).with("fix_delivery", "pull_request");

@@ -3,16 +3,6 @@
 use super::*;
 use crate::standin::github::{Fault, Protection};
 
-fn one_finding() -> Script {
-    fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))
-}
-
-fn reviewed(story: Story) -> Story {
-    story.review().ended(0, "findings");
-    story.seen();
-    story
-}
-
 #[test]
 fn a_token_that_may_not_push_is_told_to_whoever_asks() {
     let story = reviewed(Story::new(one_finding()));

@@ -2,17 +2,6 @@
 
 use super::*;
 
-fn one_finding() -> Script {
-    fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]))
-}
-
-/// A reviewed pull request with one finding.
-fn reviewed(story: Story) -> Story {
-    story.review().ended(0, "findings");
-    story.seen();
-    story
-}
-
 #[test]
 fn only_people_with_write_access_have_something_fixed() {
     let story = reviewed(Story::new(one_finding()));
