@@ -176,7 +176,8 @@ fn after_the_cap_a_fix_grants_one_cycle_and_a_resume_as_many_again() {
         .with("fix", "auto")
         .with("max_fix_cycles", "1");
     let ran = story.review();
-    assert_eq!(ran.outputs["human_review_required"], "true", "{}", ran.log);
+    let told = format!("{:#?}", ran.report);
+    assert_eq!(ran.outputs["human_review_required"], "true", "{told}");
     assert_eq!(story.seen().commits, 1);
     story.asks("writer", "fix");
     let seen = story.seen();
