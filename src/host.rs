@@ -166,6 +166,12 @@ impl<'a> Host<'a> {
         self.config.fix.mode == FixMode::Auto
     }
 
+    /// Returns what its sessions have left of the run's budget to the hosts that follow.
+    pub(crate) fn end_sessions(&self) {
+        let all = std::iter::once(self.session()).chain(self.sessions.beside());
+        all.for_each(|session| session.usage.end());
+    }
+
     /// The time and the money that other hosts of the run share with it.
     pub(crate) fn budget(&self) -> Budget {
         Budget {

@@ -157,6 +157,7 @@ async fn perform(
     };
     job.aim = aim;
     let mut ended = Box::pin(review(&mut job, no_key, unfinished)).await;
+    job.host.end_sessions();
     let mut fixing = Fixing::default();
     if let Ok(Ended::Concluded(outcome)) = &mut ended {
         let around = (&unfinished.check, &unfinished.dry_run);

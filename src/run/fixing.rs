@@ -29,6 +29,7 @@ use reviewer_core::fix::rounds::{self, Mode, Next, OpenWork, Situation};
 use reviewer_core::fix::selection::Selection;
 use reviewer_core::panel::consensus::{Consensus, Priority, Ruling};
 use reviewer_core::panel::review_state::ReviewState;
+use reviewer_core::publish::comment;
 use reviewer_core::report::events::{EventKind, EventReport};
 use reviewer_github::{DryRun, PullRequest, PullState};
 use serde_json::json;
@@ -77,10 +78,11 @@ pub(crate) async fn after_review(
         let why = sentences.join(" ");
         fixing.event(job, EventKind::FixFailed, json!({ "why": why }));
         fixing.end = Some(LoopEnd::Unfinished);
-        outcome.report.notes.push(format!("The fix failed: {why}"));
+        let note = comment::fixing::failed(&why);
         if let Some(asked) = &asked {
-            answer(job, asked, outcome, &format!("The fix failed: {why}")).await;
+            answer(job, asked, outcome, &note).await;
         }
+        outcome.report.notes.push(note);
     }
     fixing
 }
@@ -119,6 +121,7 @@ pub(crate) fn of_other_head(job: &Job<'_>, pull: &PullRequest) -> Option<String>
     })
 }
 
+/// Fixes in a host of its own, with what is left of the run's budget.
 async fn attempt(
     review: &Job<'_>,
     outcome: &mut Outcome,
@@ -126,7 +129,19 @@ async fn attempt(
     asked: Option<&Asked>,
     fixing: &mut Fixing,
 ) -> Result<(), Failure> {
-    let job = &review.fixing(dry_run)?;
+    let job = review.fixing(dry_run)?;
+    let attempted = Box::pin(attempt_on(&job, outcome, check, asked, fixing)).await;
+    job.host.end_sessions();
+    attempted
+}
+
+async fn attempt_on(
+    job: &Job<'_>,
+    outcome: &mut Outcome,
+    check: &CheckRun,
+    asked: Option<&Asked>,
+    fixing: &mut Fixing,
+) -> Result<(), Failure> {
     let pull = job
         .github
         .pull_request(&job.pr)

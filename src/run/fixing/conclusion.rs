@@ -7,7 +7,6 @@ use crate::gather::Memory as Discussion;
 use crate::host::{Failure, Job};
 use crate::run::outcome::Outcome;
 use reviewer_core::fix::issue::Issue;
-use reviewer_core::fix::memory::Stop;
 use reviewer_core::fix::report::FixReport;
 use reviewer_core::fix::rounds::Next;
 use reviewer_core::fix::selection::Selection;
@@ -22,59 +21,36 @@ pub(super) async fn conclude(
     outcome: &mut Outcome,
     asked: Option<&Asked>,
     next: &Next,
-    fixing: &mut Fixing,
+    steps: &mut Fixing,
 ) -> Result<(), Failure> {
     let mention = &job.host.config.mention;
     let stuck: Vec<&Issue> = selection.stuck().collect();
-    let (end, note) = match next {
-        Next::Converged => (LoopEnd::Converged, "Nothing is left to fix.".to_owned()),
-        Next::AtCap { cycles, call } => {
-            let why = Escalation::AtCap {
-                cycles: *cycles,
-                stuck: &stuck,
-            };
-            if *call {
-                call_people(job, ground, &why, outcome, fixing).await?;
-            }
-            let number = job.pr.number;
-            let told =
-                format!("PR #{number} exceeded max fix cycles ({cycles}) — requires human review");
-            (LoopEnd::NeedsPeople, told)
-        }
-        Next::ManualIntervention => {
-            let why = Escalation::Manual { stuck: &stuck };
-            let tried = !ground.memory.cycles().is_empty();
-            if tried && !ground.memory.has_escalated() {
-                call_people(job, ground, &why, outcome, fixing).await?;
-            }
-            let told =
-                "Manual intervention required: nothing is left that may be fixed.".to_owned();
-            (LoopEnd::NeedsPeople, told)
-        }
-        Next::WaitsForCommand(why) => (
-            LoopEnd::Unfinished,
-            format!("No further fix: {why}. `{mention} fix` asks for one."),
-        ),
-        Next::Stopped(Stop::Ordered(order)) => (
-            LoopEnd::Unfinished,
-            format!(
-                "Nothing was fixed: {} has stopped it. `{mention} fix resume` lets it go on.",
-                order.by
-            ),
-        ),
-        Next::Stopped(Stop::Reverted(commit)) => (
-            LoopEnd::Unfinished,
-            format!(
-                "Nothing was fixed: the fix {commit:.7} was reverted. `{mention} fix resume` lets it go on."
-            ),
-        ),
-        Next::Review | Next::Fix { .. } => {
-            let why = "the head is not reviewed to the end";
-            does_not_fit(job, outcome, asked, why, fixing).await;
-            return Ok(());
-        }
+    let Some(note) = fixing::rounds_ended(next, job.pr.number, mention) else {
+        let why = "the head is not reviewed to the end";
+        does_not_fit(job, outcome, asked, why, steps).await;
+        return Ok(());
     };
-    fixing.end = Some(end);
+    let end = match next {
+        Next::Converged => LoopEnd::Converged,
+        Next::AtCap { .. } | Next::ManualIntervention => LoopEnd::NeedsPeople,
+        _ => LoopEnd::Unfinished,
+    };
+    let called = match next {
+        Next::AtCap { cycles, call: true } => Some(Escalation::AtCap {
+            cycles: *cycles,
+            stuck: &stuck,
+        }),
+        Next::ManualIntervention => {
+            let tried = !ground.memory.cycles().is_empty();
+            let calls = tried && !ground.memory.has_escalated();
+            calls.then_some(Escalation::Manual { stuck: &stuck })
+        }
+        _ => None,
+    };
+    if let Some(why) = called {
+        call_people(job, ground, &why, outcome, steps).await?;
+    }
+    steps.end = Some(end);
     // The call for people is an answer, and so is the order to resume.
     if let Some(asked) = asked.filter(|asked| end != LoopEnd::NeedsPeople && !asked.resumes) {
         answer(job, asked, outcome, &note).await;
@@ -90,13 +66,13 @@ pub(super) async fn does_not_fit(
     outcome: &mut Outcome,
     asked: Option<&Asked>,
     why: &str,
-    fixing: &mut Fixing,
+    steps: &mut Fixing,
 ) {
     let command = format!("{} fix", job.host.config.mention);
-    let note = format!("Nothing was fixed: {why}. `{command}` goes on.");
+    let note = fixing::does_not_fit(why, &command);
     let details = json!({ "why": why, "continue": command });
-    fixing.event(job, EventKind::FixFailed, details);
-    fixing.end = Some(LoopEnd::Unfinished);
+    steps.event(job, EventKind::FixFailed, details);
+    steps.end = Some(LoopEnd::Unfinished);
     if let Some(asked) = asked {
         answer(job, asked, outcome, &note).await;
     }
@@ -109,7 +85,7 @@ async fn call_people(
     ground: &Ground,
     why: &Escalation<'_>,
     outcome: &mut Outcome,
-    fixing: &mut Fixing,
+    steps: &mut Fixing,
 ) -> Result<(), Failure> {
     let (facts, at) = (&ground.facts, now(job));
     let discussion = Discussion::from_job(job);
@@ -133,6 +109,6 @@ async fn call_people(
     }
     post(job, &body).await?;
     outcome.needs_people = true;
-    fixing.event(job, EventKind::HumanEscalation, json!({ "reason": reason }));
+    steps.event(job, EventKind::HumanEscalation, json!({ "reason": reason }));
     Ok(())
 }

@@ -335,7 +335,8 @@ impl Cycle<'_> {
                     // Another job reviews what this one publishes.
                     Aim::PatchOut(_) | Aim::Publish(_) => false,
                 };
-                fixing.goes_on = goes_on && is_head(job, commit).await;
+                let pushed = !job.host.config.dry_run;
+                fixing.goes_on = goes_on && pushed && is_head(job, commit).await;
                 if fixing.goes_on {
                     let details = json!({ "cycle": cycle, "head": commit.as_str() });
                     fixing.event(job, EventKind::ReReview, details);

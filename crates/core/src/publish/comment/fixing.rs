@@ -3,8 +3,10 @@
 
 use crate::domain::{CommitSha, PrKey};
 use crate::fix::issue::Issue;
+use crate::fix::memory::Stop;
 use crate::fix::outcome::{Outcome, Settled};
 use crate::fix::report::{self, FixReport, KeptOutcome};
+use crate::fix::rounds::Next;
 use crate::fix::selection::LeftOut;
 use crate::state::signature::Keys;
 use crate::verification::{Standing, Witness};
@@ -159,6 +161,43 @@ impl Escalation<'_> {
             Self::Manual { .. } => "Manual intervention required".into(),
         }
     }
+}
+
+/// The sentence about the end of rounds; `None` where they go on.
+#[must_use]
+pub fn rounds_ended(next: &Next, number: u64, mention: &str) -> Option<String> {
+    Some(match next {
+        Next::Converged => "Nothing is left to fix.".into(),
+        Next::AtCap { cycles, .. } => {
+            format!("PR #{number} exceeded max fix cycles ({cycles}) — requires human review")
+        }
+        Next::ManualIntervention => {
+            "Manual intervention required: nothing is left that may be fixed.".into()
+        }
+        Next::WaitsForCommand(why) => {
+            format!("No further fix: {why}. `{mention} fix` asks for one.")
+        }
+        Next::Stopped(Stop::Ordered(order)) => format!(
+            "Nothing was fixed: {} has stopped it. `{mention} fix resume` lets it go on.",
+            code(&order.by)
+        ),
+        Next::Stopped(Stop::Reverted(commit)) => format!(
+            "Nothing was fixed: the fix {commit:.7} was reverted. `{mention} fix resume` lets it go on."
+        ),
+        Next::Review | Next::Fix { .. } => return None,
+    })
+}
+
+/// The sentence about a fix that has no room in this run, with the command that goes on.
+#[must_use]
+pub fn does_not_fit(why: &str, command: &str) -> String {
+    format!("Nothing was fixed: {why}. `{command}` goes on.")
+}
+
+/// The sentence about a fix that failed.
+#[must_use]
+pub fn failed(why: &str) -> String {
+    format!("The fix failed: {why}")
 }
 
 /// The answer to `fix stop` and `fix resume`, with the signed order.
