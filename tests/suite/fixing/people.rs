@@ -24,9 +24,9 @@ fn a_commit_of_a_person_on_top_of_a_fix_needs_a_new_command() {
 fn fixed_once(script: Script) -> (Story, String, String) {
     let story = Story::new(script).with("fix", "auto").with_app();
     let before = story.head();
-    story.review();
+    let ran = story.review();
     let fix = story.head();
-    assert_ne!(before, fix);
+    assert_ne!(before, fix, "{:#?}", ran.report);
     story.seen();
     (story, before, fix)
 }
