@@ -168,9 +168,10 @@ fn f8_a_report_about_secrets_is_still_signed_and_counts() {
         .insert("push_token".into(), PUSH_TOKEN.into());
     asks(&mut again, "writer", "fix");
     let fixed = obeyed(again, Loot::default());
+    let known = "Nothing was fixed: there is nothing left that may be fixed.";
     assert!(
-        fixed.comments().join("\n").contains("(cycle 2 of 2)"),
-        "{}",
+        fixed.comments().join("\n").contains(known),
+        "the request waits for its author: {}",
         fixed.log()
     );
 }
