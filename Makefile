@@ -100,9 +100,11 @@ image-test:
 
 # Faults drawn from a thousand seeds, two at a time, every tenth with the real OpenCode; `make test` has the first sixty.
 # Fewer, or others: SOAK_SEEDS=200 SOAK_FIRST=1001 make soak. One, with its plan and its logs: SOAK_SEED=123 make soak.
+# Three hundred seeds of fixes: make soak FIX=1, with the same variables.
 soak: $(installed)
 	cargo build --quiet --examples
-	one=$${SOAK_SEED:+one_seed}; cargo test --test suite soak::$${one:-a_thousand_seeds} -- --ignored --nocapture
+	all=$(if $(FIX),fixing::three_hundred_fixes,a_thousand_seeds); one=$${SOAK_SEED:+$(if $(FIX),fixing::one_fix,one_seed)}; \
+	    cargo test --test suite soak::$${one:-$$all} -- --ignored --nocapture
 
 # The properties of the tests on inputs that coverage leads to. No sanitiser: it would need a nightly compiler, and there is
 # no unsafe code to watch in what is fuzzed. Compares are not traced, because that takes most of the time, and a byte of an
