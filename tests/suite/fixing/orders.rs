@@ -76,13 +76,13 @@ fn a_writer_stops_fixing_and_lets_it_go_on() {
     story.seen().is_silent();
     let ran = story.review();
     ran.ended(0, "findings");
-    notes(&ran, "writer has stopped it");
+    notes(&ran, "`writer` has stopped it");
     let seen = story.seen();
     assert_eq!((seen.commits, seen.told.len()), (0, 0), "{seen:#?}");
     story.asks("writer", "fix");
     story
         .seen()
-        .only_says("writer has stopped it. `@review-my-code-bot fix resume` lets it go on.");
+        .only_says("`writer` has stopped it. `@review-my-code-bot fix resume` lets it go on.");
     let resume = story.says("writer", "fix resume");
     story.run(resume.clone()).ended(0, "clean");
     let seen = story.seen();
