@@ -1,7 +1,7 @@
 //! The inputs, as the author of a workflow writes them and reads what was wrong.
 
 use super::*;
-use crate::config::{ForkReviews, ReviewMode};
+use crate::config::{FixDelivery, FixMode, ForkReviews, ReviewMode};
 use crate::domain::Login;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
@@ -70,6 +70,10 @@ fn a_workflow_that_names_only_the_model_gets_the_documented_defaults() {
     assert_eq!(config.max_cost_usd_per_day, Some(20.0));
     assert_eq!(config.fork_reviews, ForkReviews::OnMention);
     assert_eq!(config.review_mode, ReviewMode::Comment);
+    let fix = &config.fix;
+    assert_eq!((fix.mode, fix.max_cycles), (FixMode::OnRequest, 2));
+    assert_eq!(fix.delivery, FixDelivery::Push);
+    assert!(fix.push_token.is_none());
     assert_eq!(config.max_tokens, None);
     assert_eq!(config.max_tokens_per_day, None);
     assert!(config.state_keys.is_empty());
@@ -236,6 +240,9 @@ fn each_wrong_value_is_refused_by_name() {
         ("max_cost_usd_per_day", vec!["0", "-1", "none", "$5"]),
         ("fork_reviews", vec!["true", "mention", "on mention"]),
         ("review_event", vec!["true", "approve", "APPROVE", "off"]),
+        ("fix", vec!["true", "always", "on request"]),
+        ("fix_delivery", vec!["commit", "pull request", "off"]),
+        ("max_fix_cycles", vec!["0", "11", "two", "-1"]),
         ("max_tokens", vec!["0", "10k", "99999999999999999999"]),
         ("max_tokens_per_day", vec!["0", "none", "1e6"]),
         (
@@ -442,8 +449,10 @@ fn action_yml_says_what_the_table_says() {
         [
             "blocking_issues",
             "cost_usd",
+            "human_review_required",
             "issues_found",
             "open_issues",
+            "patch_file",
             "report_file",
             "review_status",
             "sarif_file",
