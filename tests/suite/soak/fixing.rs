@@ -283,7 +283,7 @@ fn run_both(story: &Story, ground: &Ground, asked: &Workflow) -> Ran {
     })
 }
 
-/// One commit of a fix on the branch, one report of it, and the code as the fix has it.
+/// One commit of a fix on the branch, one report of it, and the code as the fix has it; or one report why there is none.
 fn judge(story: &Story) -> Vec<String> {
     let mut complaints = Vec::new();
     let head = story.head();
@@ -303,8 +303,19 @@ fn judge(story: &Story) -> Vec<String> {
         .filter(|commit| commit.contains("\nReview-Finding: "))
         .filter_map(|commit| Some(commit.trim().split('\0').next()?.to_owned()))
         .collect();
-    if commits.len() != 1 {
-        complaints.push(format!("{} commits of a fix: {commits:?}", commits.len()));
+    // GitHub may have refused the commit for good: then a report says so, once, and a person asks again.
+    let refused = comments
+        .iter()
+        .filter(|body| body.contains("### Nothing was fixed of 1 finding"))
+        .count();
+    if (commits.len(), refused) == (0, 1) {
+        return complaints;
+    }
+    if (commits.len(), refused) != (1, 0) {
+        let number = commits.len();
+        complaints.push(format!(
+            "{number} commits of a fix, {refused} refused: {commits:?}"
+        ));
     }
     for commit in &commits {
         let told = format!("\"commit\":\"{commit}\"");
