@@ -109,9 +109,11 @@ impl Cycle<'_> {
         Ok(())
     }
 
-    /// Enters the cost of the session in the account of the pull request.
+    /// Enters the cost of the session in the report and in the account of the pull request.
     fn enter_cost(&self, outcome: &mut Outcome) {
         let (job, used) = (self.job, self.job.host.session().usage.used());
+        outcome.report.cost_usd += used.told.cost;
+        outcome.report.tokens += used.tokens().number;
         let spent = job.spent(used.told.cost, used.tokens().number);
         let account = Account::from_records([&outcome.record]).plus(spent);
         let record = std::mem::take(&mut outcome.record);
