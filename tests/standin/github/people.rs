@@ -155,7 +155,12 @@ impl State {
             pull.replaced_heads.push(before);
         }
         self.tick();
-        self.point_pull_ref(&self.pulls[&number]);
+        let pull = &self.pulls[&number];
+        self.point_pull_ref(pull);
+        if !pull.is_from_fork() {
+            let branch = format!("refs/heads/{}", pull.head.branch);
+            self.git.write(&["update-ref", &branch, head]);
+        }
         self.move_anchors(number);
     }
 
