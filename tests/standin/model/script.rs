@@ -157,6 +157,7 @@ impl Script {
     pub fn into_behaviour(mut self) -> impl FnMut(&Request) -> Answer + Send + 'static {
         let mut done: BTreeMap<u8, usize> = BTreeMap::new();
         let mut submitted: Vec<(u8, u32)> = Vec::new();
+        let mut results: Vec<Call> = Vec::new();
         move |request| {
             let beside = match request.last_user() {
                 prompt if prompt.starts_with("A check of fixes.") => Some(FIX_CHECK),
@@ -172,6 +173,7 @@ impl Script {
             // Each fix is a session of its own.
             if request.is_first() && beside == Some(FIX) {
                 done.remove(&FIX);
+                results.clear();
             }
             let pass = beside.unwrap_or_else(|| request.pass().unwrap_or(0));
             // Whoever was interrupted cannot know what became of the last call, and makes it again.
@@ -180,13 +182,18 @@ impl Script {
                 done.remove(&pass);
                 submitted.retain(|(submitted, _)| *submitted != pass);
             }
+            if pass == FIX && !results.is_empty() {
+                return Answer::calls(std::mem::take(&mut results));
+            }
             let next = done.entry(pass).or_default();
             let steps = self.passes.entry(pass).or_default();
             while let Some(step) = steps.get_mut(*next) {
                 *next += 1;
                 let calls = step(request);
                 if !calls.is_empty() {
-                    return Answer::calls(calls);
+                    let (edits, said) = results_last(calls);
+                    results = said;
+                    return Answer::calls(edits);
                 }
             }
             if [0, FIX_CHECK, CONVERSATIONS, FIX].contains(&pass) {
@@ -199,25 +206,43 @@ impl Script {
                 return Answer::text(&format!("Pass {pass} is done."));
             }
             submitted.push((pass, request.part()));
-            let mut arguments = self.results.get(&pass).cloned().unwrap_or_else(|| {
-                json!({
-                    "pass_number": pass,
-                    "summary": "Nothing to report.",
-                    "has_blocking_issues": posted_critical(request),
-                })
-            });
-            if pass == LAST && !refused {
-                let texts = match &mut self.texts {
-                    Some(texts) => texts(request),
-                    None => recorded_words(request),
-                };
-                if !texts.is_empty() {
-                    arguments["texts"] = json!(texts);
-                }
-            }
-            Answer::call("submit_pass_results", arguments)
+            Answer::call(
+                "submit_pass_results",
+                self.submission(pass, request, refused),
+            )
         }
     }
+
+    /// The results of a pass; the last one has texts for the author, unless these were refused.
+    fn submission(&mut self, pass: u8, request: &Request, refused: bool) -> Value {
+        let mut arguments = self.results.get(&pass).cloned().unwrap_or_else(|| {
+            json!({
+                "pass_number": pass,
+                "summary": "Nothing to report.",
+                "has_blocking_issues": posted_critical(request),
+            })
+        });
+        if pass == LAST && !refused {
+            let texts = match &mut self.texts {
+                Some(texts) => texts(request),
+                None => recorded_words(request),
+            };
+            if !texts.is_empty() {
+                arguments["texts"] = json!(texts);
+            }
+        }
+        arguments
+    }
+}
+
+/// The calls of one answer, and those for the next one. OpenCode makes the calls of an answer at the same time, so a result in it may
+/// arrive before its edit and be refused.
+fn results_last(calls: Vec<Call>) -> (Vec<Call>, Vec<Call>) {
+    let is_result = |call: &Call| call.name == "submit_fix_result";
+    if calls.iter().all(is_result) {
+        return (calls, Vec::new());
+    }
+    calls.into_iter().partition(|call| !is_result(call))
 }
 
 /// A text for each finding that stands, in the words in which it was recorded.
