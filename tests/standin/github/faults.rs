@@ -32,6 +32,11 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// The client gets another answer than GitHub's, or none.
+    pub fn is_in_the_answer(&self) -> bool {
+        !matches!(self, Self::Meanwhile(_))
+    }
+
     /// A rate limit of GraphQL: GitHub answers with status 200, and the headers tell the wait.
     pub fn limited(seconds: &str, error: &Value) -> Self {
         let headers = vec![("retry-after", seconds.to_owned())];

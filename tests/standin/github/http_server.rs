@@ -103,6 +103,10 @@ impl Incoming {
 fn answer(state: &mut State, incoming: &Incoming) -> Outcome {
     let path = incoming.documented();
     let fault = faults::due(&mut state.faults, &incoming.method, &path, &incoming.body);
+    if fault.as_ref().is_some_and(Fault::is_in_the_answer) {
+        let body = String::from_utf8_lossy(&incoming.body).into_owned();
+        state.struck.push((path.clone(), body));
+    }
     let outcome = match fault {
         Some(Fault::Status(status, body)) => Outcome::Reply(Reply::json(status, &body)),
         Some(Fault::StatusWith(status, headers, body)) => {

@@ -35,6 +35,8 @@ pub struct State {
     pub(super) happenings: Vec<Happening>,
     pub(super) violations: Vec<String>,
     pub(super) requests: Vec<(http::Method, String, u16)>,
+    /// Path and body of each request whose answer was lost or replaced.
+    pub struck: Vec<(String, String)>,
     pub faults: Vec<Rule>,
     next_id: u64,
     seconds: u64,
@@ -338,6 +340,7 @@ impl State {
             happenings: Vec::new(),
             violations: Vec::new(),
             requests: Vec::new(),
+            struck: Vec::new(),
             faults: Vec::new(),
             next_id: 1_000,
             seconds: 0,

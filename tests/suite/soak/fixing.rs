@@ -1,5 +1,6 @@
 //! The same for fixes: a `fix` that is disturbed by faults drawn from a seed, then the same event undisturbed. Whatever went
-//! wrong, there is one commit for it in the end, and one report of that commit.
+//! wrong, there is one commit for it in the end, and one report of that commit. Where GitHub or a push kept the commit from being made,
+//! one report says so instead, and a second `fix` makes the commit.
 
 use super::{faults, given};
 use crate::dice::Dice;
@@ -209,6 +210,8 @@ struct Outcome {
     plan: Plan,
     disturbed: Ran,
     after: Vec<Ran>,
+    /// The report that nothing was fixed, where GitHub kept the commit from being made.
+    refused: Option<String>,
     complaints: Vec<String>,
 }
 
@@ -238,11 +241,22 @@ fn run(seed: u64) -> Outcome {
     let again = with_run(story.says_again(&asked), "4713");
     let mut after = vec![story.world.run(&again)];
     after.push(story.world.run(&with_run(story.pushed(&head), "4714")));
-    let complaints = judge(&story);
+    let refused = story.refused();
+    let mut complaints = Vec::new();
+    if refused.is_some() {
+        let moved = story.head() != head;
+        complaints.extend(story.judge_refusal(moved));
+        let head = story.head();
+        let anew = with_run(story.says("writer", "fix"), "4715");
+        after.push(story.world.run(&anew));
+        after.push(story.world.run(&with_run(story.pushed(&head), "4716")));
+    }
+    complaints.extend(story.judge());
     Outcome {
         plan,
         disturbed,
         after,
+        refused,
         complaints,
     }
 }
@@ -283,59 +297,88 @@ fn run_both(story: &Story, ground: &Ground, asked: &Workflow) -> Ran {
     })
 }
 
-/// One commit of a fix on the branch, one report of it, and the code as the fix has it; or one report why there is none.
-fn judge(story: &Story) -> Vec<String> {
-    let mut complaints = Vec::new();
-    let head = story.head();
-    let (messages, comments) = story.world.github.with(|state| {
-        let log = state
-            .git
-            .must(&["log", "--format=%H%x00%B%x01", &format!("main..{head}")]);
-        let comments: Vec<String> = state
-            .issue_comments
-            .iter()
-            .map(|one| one.body.clone())
-            .collect();
-        (log, comments)
-    });
-    let commits: Vec<String> = messages
-        .split('\u{1}')
-        .filter(|commit| commit.contains("\nReview-Finding: "))
-        .filter_map(|commit| Some(commit.trim().split('\0').next()?.to_owned()))
-        .collect();
-    // GitHub may have refused the commit for good: then a report says so, once, and a person asks again.
-    let refused = comments
-        .iter()
-        .filter(|body| body.contains("### Nothing was fixed of 1 finding"))
-        .count();
-    if (commits.len(), refused) == (0, 1) {
-        return complaints;
+const NOTHING: &str = "### Nothing was fixed of 1 finding";
+
+impl Story {
+    fn comments(&self) -> Vec<String> {
+        self.world.github.with(|state| {
+            let bodies = state.issue_comments.iter().map(|one| one.body.clone());
+            bodies.collect()
+        })
     }
-    if (commits.len(), refused) != (1, 0) {
-        let number = commits.len();
-        complaints.push(format!(
-            "{number} commits of a fix, {refused} refused: {commits:?}"
-        ));
+
+    /// The commits of a fix on the branch.
+    fn commits(&self) -> Vec<String> {
+        let range = format!("main..{}", self.head());
+        let log = self
+            .world
+            .github
+            .with(|state| state.git.must(&["log", "--format=%H%x00%B%x01", &range]));
+        log.split('\u{1}')
+            .filter(|commit| commit.contains("\nReview-Finding: "))
+            .filter_map(|commit| Some(commit.trim().split('\0').next()?.to_owned()))
+            .collect()
     }
-    for commit in &commits {
-        let told = format!("\"commit\":\"{commit}\"");
-        let reports = comments.iter().filter(|body| body.contains(&told)).count();
-        if reports != 1 {
-            complaints.push(format!("{reports} reports of {commit}: {comments:#?}"));
+
+    /// The report that nothing was fixed, if there is no commit.
+    fn refused(&self) -> Option<String> {
+        let found = self
+            .comments()
+            .into_iter()
+            .find(|body| body.contains(NOTHING));
+        found.filter(|_| self.commits().is_empty())
+    }
+
+    /// A commit may be missing only if somebody pushed, or if the answer to it, or to the last look before it, was lost or
+    /// replaced; and that is told once.
+    fn judge_refusal(&self, moved: bool) -> Vec<String> {
+        let mut complaints = Vec::new();
+        let struck = self.world.github.with(|state| state.struck.clone());
+        let is_about_it = |(path, body): &(String, String)| {
+            body.contains("createCommitOnBranch")
+                || path.starts_with("/repos/octo/shop/pulls/1")
+                || path.starts_with("/repos/octo/shop/issues/1/comments")
+        };
+        if !moved && !struck.iter().any(is_about_it) {
+            complaints.push("no fault kept the commit from being made".to_owned());
         }
+        let told = self.comments();
+        let told = told.iter().filter(|body| body.contains(NOTHING)).count();
+        if told != 1 {
+            complaints.push(format!("{told} reports that nothing was fixed"));
+        }
+        complaints
     }
-    if !story.file("src/page.ts").contains(CEIL) {
-        complaints.push("the code is not fixed".into());
+
+    /// One commit of a fix on the branch, one report of it, and the code as the fix has it.
+    fn judge(&self) -> Vec<String> {
+        let mut complaints = Vec::new();
+        let (commits, comments) = (self.commits(), self.comments());
+        if commits.len() != 1 {
+            let number = commits.len();
+            complaints.push(format!("{number} commits of a fix: {commits:?}"));
+        }
+        for commit in &commits {
+            let told = format!("\"commit\":\"{commit}\"");
+            let reports = comments.iter().filter(|body| body.contains(&told)).count();
+            if reports != 1 {
+                complaints.push(format!("{reports} reports of {commit}: {comments:#?}"));
+            }
+        }
+        if !self.file("src/page.ts").contains(CEIL) {
+            complaints.push("the code is not fixed".into());
+        }
+        complaints
     }
-    complaints
 }
 
 impl Outcome {
     fn story(&self) -> String {
         let after: Vec<&str> = self.after.iter().map(|ran| ran.log.as_str()).collect();
         format!(
-            "{:#?}\n--- disturbed run: {:?}\n{}\n--- after\n{}\n{:#?}",
+            "{:#?}\nrefused: {:?}\n--- disturbed run: {:?}\n{}\n--- after\n{}\n{:#?}",
             self.plan,
+            self.refused,
             self.disturbed.code,
             self.disturbed.log,
             after.join("\n---\n"),
@@ -381,14 +424,21 @@ fn three_hundred_fixes() {
         given("SOAK_FIRST").unwrap_or(1),
         given("SOAK_SEEDS").unwrap_or(300),
     );
-    let mut failed = Vec::new();
+    let (mut failed, mut refused) = (Vec::new(), Vec::new());
     for seed in first..first + count {
         let outcome = run(seed);
+        if let Some(report) = &outcome.refused {
+            println!(
+                "seed {seed}, the commit was refused: {:?}\n{report}",
+                outcome.plan
+            );
+            refused.push(seed);
+        }
         if !outcome.complaints.is_empty() {
-            println!("seed {seed}: {:#?}", outcome.complaints);
+            println!("seed {seed}: {}", outcome.story());
             failed.push(seed);
         }
     }
-    println!("{count} seeds of fixes from {first} on; failed: {failed:?}");
+    println!("{count} seeds of fixes from {first} on; refused: {refused:?}; failed: {failed:?}");
     assert!(failed.is_empty(), "{failed:?}");
 }
