@@ -26,7 +26,7 @@ use secrets::Secrets;
 use session::{Session, Sessions};
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// The values that `main` hands over: the only ones that came from outside.
@@ -87,6 +87,8 @@ pub(crate) enum Work {
 pub(crate) struct Budget {
     pub started: Instant,
     pub usage: Arc<RunUsage>,
+    /// The names under which the run's cost is entered in the pull request's account, one for each host.
+    pub receipts: Arc<Mutex<Vec<String>>>,
 }
 
 impl Budget {
@@ -94,6 +96,7 @@ impl Budget {
         Self {
             started: clock.instant(),
             usage: Arc::default(),
+            receipts: Arc::default(),
         }
     }
 }
@@ -113,6 +116,7 @@ pub(crate) struct Host<'a> {
     pub scratch: Scratch,
     pub started: Instant,
     pub usage: Arc<RunUsage>,
+    receipts: Arc<Mutex<Vec<String>>>,
 }
 
 impl<'a> Host<'a> {
@@ -139,6 +143,7 @@ impl<'a> Host<'a> {
             gateway,
             started: budget.started,
             usage: budget.usage,
+            receipts: budget.receipts,
         })
     }
 
@@ -177,7 +182,22 @@ impl<'a> Host<'a> {
         Budget {
             started: self.started,
             usage: Arc::clone(&self.usage),
+            receipts: Arc::clone(&self.receipts),
         }
+    }
+
+    /// A new name under which cost is entered in the pull request's account.
+    pub(crate) fn receipt(&self) -> Result<String, Failure> {
+        let receipt = random::hex(8)?;
+        let mut receipts = self.receipts.lock().unwrap_or_else(PoisonError::into_inner);
+        receipts.push(receipt.clone());
+        Ok(receipt)
+    }
+
+    /// The names under which the run's cost has been entered so far.
+    pub(crate) fn receipts(&self) -> Vec<String> {
+        let receipts = self.receipts.lock().unwrap_or_else(PoisonError::into_inner);
+        receipts.clone()
     }
 
     pub fn gateway(&self) -> Result<&Gateway, Failure> {

@@ -120,7 +120,7 @@ impl<'a> Job<'a> {
             token,
             keys,
             id: run_id(environment)?,
-            receipt: random::hex(8)?,
+            receipt: host.receipt()?,
             today: Day::from_time(setup.clock.now()),
             host,
         })

@@ -245,7 +245,9 @@ pub(crate) async fn talk(
 /// The limits of this run, given what the pull request has taken today.
 pub(crate) fn allowances(job: &Job<'_>, facts: &Facts) -> Allowances {
     let config = &job.host.config;
-    let usd = facts.account.cost_on(job.today);
+    // The limits count what this run has used besides, so its own lines are left out.
+    let before = facts.account.without(&job.host.receipts());
+    let usd = before.cost_on(job.today);
     if usd > 0.0 {
         let line = format!(
             "The pull request has cost {} today, before this run.",
@@ -254,7 +256,7 @@ pub(crate) fn allowances(job: &Job<'_>, facts: &Facts) -> Allowances {
         job.host.setup.actions.line(&line);
     }
     let (most, per_day) = (Some(config.max_cost_usd), config.max_cost_usd_per_day);
-    let tokens = facts.account.tokens_on(job.today);
+    let tokens = before.tokens_on(job.today);
     Allowances {
         usd: spending::allowance("max_cost_usd", most, per_day, usd),
         tokens: spending::allowance(

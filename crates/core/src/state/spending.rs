@@ -102,6 +102,14 @@ impl Account {
         account
     }
 
+    /// The same without the lines of these names.
+    #[must_use]
+    pub fn without(&self, names: &[String]) -> Self {
+        let mut account = self.clone();
+        account.runs.retain(|spent| !names.contains(&spent.run));
+        account
+    }
+
     #[must_use]
     pub fn cost_on(&self, day: Day) -> f64 {
         self.runs_on(day).map(|spent| spent.cost_usd).sum()
@@ -288,6 +296,18 @@ mod tests {
         assert!(is(account.cost_on(TODAY), 7.0), "{account:?}");
         assert!(is(account.cost_on(TODAY.before()), 0.0));
         assert_eq!(account.tokens, 20);
+    }
+
+    #[test]
+    fn the_lines_of_a_run_are_left_out_where_its_use_is_counted_besides() {
+        let lines = [
+            spent("first", TODAY, 3.0),
+            spent("second", TODAY, 4.0),
+            spent("other", TODAY, 0.5),
+        ];
+        let account = Account::from_records(&[record(&lines, 9, 7.5)]);
+        let others = account.without(&["first".into(), "second".into()]);
+        assert!(is(others.cost_on(TODAY), 0.5), "{others:?}");
     }
 
     #[test]
