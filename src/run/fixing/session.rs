@@ -262,64 +262,51 @@ fn told(given_up: &GivenUp) -> String {
 
 /// Lets the desk decide about a call, and writes what it accepts.
 async fn answer(desk: &mut FixDesk, ground: &Ground, call: FixCall) -> Answer {
-    let mut edited = None;
-    let answer = match call {
-        FixCall::Undo { issue } => desk.undo(&issue),
+    let (answer, edited) = decide(desk, ground, call).await;
+    if let Err(why) = write(desk, ground).await {
+        // What the copy does not show must not be published either.
+        if let Some(issue) = edited {
+            desk.undo_unwritten(&issue);
+        }
+        let rewritten = write(desk, ground).await;
+        tracing::debug!("an edit was taken back: {why}; {rewritten:?}");
+        return Err(format!("{why} All edits for this issue are undone."));
+    }
+    answer
+}
+
+/// Lets the desk decide about a call. Returns the issue whose files may have changed besides.
+async fn decide(desk: &mut FixDesk, ground: &Ground, call: FixCall) -> (Answer, Option<String>) {
+    let (issue, file, change, quote) = match call {
+        FixCall::Undo { issue } => return (desk.undo(&issue), None),
         FixCall::Submit {
             issue,
             is_fixed,
             text,
-        } => desk.submit(
-            &issue,
-            if is_fixed {
+        } => {
+            let word = if is_fixed {
                 Word::Fixed { description: text }
             } else {
                 Word::Rejected { reason: text }
-            },
-        ),
+            };
+            return (desk.submit(&issue, word), None);
+        }
         FixCall::Edit {
             issue,
             file,
             old,
             new,
             quote,
-        } => {
-            edited = Some(issue.clone());
-            edit(
-                desk,
-                ground,
-                (issue, file, quote),
-                Change::Replace { old, new },
-            )
-            .await
-        }
+        } => (issue, file, Change::Replace { old, new }, quote),
         FixCall::Create {
             issue,
             file,
             content,
-        } => {
-            edited = Some(issue.clone());
-            edit(
-                desk,
-                ground,
-                (issue, file, None),
-                Change::Create { content },
-            )
-            .await
-        }
-        FixCall::Delete { issue, file, quote } => {
-            edited = Some(issue.clone());
-            edit(desk, ground, (issue, file, quote), Change::Delete).await
-        }
+        } => (issue, file, Change::Create { content }, None),
+        FixCall::Delete { issue, file, quote } => (issue, file, Change::Delete, quote),
     };
-    if let Err(why) = write(desk, ground).await {
-        // What the copy does not show must not be published either.
-        let undone = edited.map(|issue| desk.undo(&issue));
-        let rewritten = write(desk, ground).await;
-        tracing::debug!("an edit was taken back: {why}; {undone:?}, {rewritten:?}");
-        return Err(format!("{why} All edits for this issue are undone."));
-    }
-    answer
+    let answer = edit(desk, ground, (issue.clone(), file, quote), change).await;
+    (answer, Some(issue))
 }
 
 async fn edit(

@@ -158,6 +158,14 @@ impl FixDesk {
         ))
     }
 
+    /// Undoes the edits for an issue that could not be written, with those that build on them.
+    pub fn undo_unwritten(&mut self, issue: &str) {
+        if let Ok(issue) = self.find(issue) {
+            self.drop_edits(&issue);
+            self.said.remove(&issue);
+        }
+    }
+
     /// Takes the model's word about an issue.
     pub fn submit(&mut self, issue: &str, word: Word) -> Answer {
         let issue = self.find(issue)?;
