@@ -426,26 +426,60 @@ async fn an_intruder_in_a_make_file_or_a_script_of_npm_gets_nothing() {
     }
 }
 
+#[tokio::test]
+async fn an_intruder_in_a_test_of_cargo_gets_nothing() {
+    let mut project = Project::new(&[]);
+    let Some(toolchain) = rust(project.dir.path()) else {
+        println!("skipped: there is no rustc, or its files cannot be linked");
+        return;
+    };
+    project.spec.execute.push(toolchain);
+    let command = ["cargo", "test", "--quiet", "--offline"];
+    let ran = intrude(&project, Some(&command)).await;
+    assert_eq!(ran.gaps, <Vec<String>>::new());
+}
+
 /// Projects whose tests are this command.
 fn write_projects(project: &Project, command: &str) {
+    let manifest = "[package]\nname = \"toy\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n\
+         [[test]]\nname = \"toy\"\npath = \"test.rs\"\nharness = false\n";
+    let test = format!(
+        "fn main() {{\n    let mut words = {command:?}.split(' ');\n    \
+         let program = words.next().unwrap();\n    \
+         assert!(std::process::Command::new(program).args(words).status().unwrap().success());\n}}\n"
+    );
     let package = format!(
         "{{\"name\":\"toy\",\"version\":\"1.0.0\",\"scripts\":{{\"test\":\"{command}\"}}}}\n"
     );
     for (path, text) in [
         ("Makefile", format!("test:\n\t@{command}\n")),
         ("package.json", package),
+        ("Cargo.toml", manifest.to_owned()),
+        ("test.rs", test),
     ] {
         fs::write(project.tree().join(path), text).unwrap();
     }
 }
 
-/// The names of variables are those of every command, and of `make` and `npm`.
+/// The names of variables are those of every command, and of `make`, `npm` and `cargo`.
 fn assert_usual_variables(names: &str) {
-    const KNOWN: [&str; 13] = [
-        "CI", "HOME", "LANG", "PATH", "TMPDIR", "PWD", "OLDPWD", "_", "SHLVL", "INIT_CWD", "NODE",
-        "COLOR", "EDITOR",
+    const KNOWN: [&str; 14] = [
+        "CI",
+        "HOME",
+        "LANG",
+        "PATH",
+        "TMPDIR",
+        "PWD",
+        "OLDPWD",
+        "_",
+        "SHLVL",
+        "INIT_CWD",
+        "NODE",
+        "COLOR",
+        "EDITOR",
+        "LD_LIBRARY_PATH",
     ];
-    const PREFIXES: [&str; 3] = ["npm_", "MAKE", "MFLAGS"];
+    const PREFIXES: [&str; 5] = ["npm_", "MAKE", "MFLAGS", "CARGO", "SSL_CERT_"];
     let is_usual = |name: &&str| {
         KNOWN.contains(name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
     };
