@@ -163,6 +163,7 @@ async fn perform(
         let around = (&unfinished.check, &unfinished.dry_run);
         let told = outcome.report.notes.len();
         fixing = fixing::after_review(&job, outcome, around).await;
+        reactions::fixed(&job, &fixing).await;
         if setup.actions.is_runner() && !matches!(aim, Aim::Review) {
             // Whoever called `fix` reads the log, and not only the summary.
             let notes = outcome.report.notes.iter().skip(told);
@@ -224,9 +225,9 @@ async fn with_settings(
         scope,
         obstacle,
     };
-    let asked = reactions::seen(job).await;
+    reactions::seen(job).await;
     let ended = Box::pin(gather_and_act(job, frame, unfinished)).await;
-    reactions::ended(job, asked, &ended).await;
+    reactions::ended(job, &ended).await;
     ended
 }
 

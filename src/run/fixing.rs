@@ -87,7 +87,19 @@ pub(crate) async fn after_review(
     fixing
 }
 
+/// True if the event's comment asks to fix.
+pub(crate) fn is_asked(job: &Job<'_>) -> bool {
+    Asked::from_job(job).is_some()
+}
+
 impl Fixing {
+    /// True if a fix that was wanted was not delivered.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.events
+            .iter()
+            .any(|one| one.event == EventKind::FixFailed)
+    }
+
     fn event(&mut self, job: &Job<'_>, kind: EventKind, details: serde_json::Value) {
         self.events.push(EventReport {
             at: now(job),
@@ -178,7 +190,11 @@ async fn attempt_on(
     // Where nothing is due, nothing stands against it.
     let is_due = asked.is_some() || next != Next::Converged;
     if is_due && let Some(why) = told_before(job, &ground, asked, &selection, moved).await? {
-        refuse(job, outcome, asked, &why.to_string(), fixing).await;
+        let told = match why {
+            NotFixed::NothingToFix => comment::fixing::nothing_to_fix(&selection.left_out),
+            why => why.to_string(),
+        };
+        refuse(job, outcome, asked, &told, fixing).await;
         return Ok(());
     }
     let step = Step {

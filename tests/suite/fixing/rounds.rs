@@ -230,9 +230,15 @@ fn a_finding_that_comes_back_in_other_words_is_stuck_and_people_are_called() {
     // A writer who asks is told, and nothing is tried again.
     let asked = story.asks("writer", "fix");
     asked.ended(0, "findings");
-    story
-        .seen()
-        .only_says("there is nothing left that may be fixed");
+    let seen = story.seen();
+    seen.only_says("there is nothing left that may be fixed");
+    let told = &seen.told[0];
+    assert!(
+        told.contains(
+            "The last page gets lost.: it was fixed before, and a review raised it again"
+        ),
+        "{told}"
+    );
     story.finish();
 }
 

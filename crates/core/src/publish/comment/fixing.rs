@@ -5,6 +5,7 @@ use crate::domain::{CommitSha, PrKey};
 use crate::fix::issue::Issue;
 use crate::fix::memory::Stop;
 use crate::fix::outcome::{Outcome, Settled};
+use crate::fix::preflight::NotFixed;
 use crate::fix::report::{self, FixReport, KeptOutcome};
 use crate::fix::rounds::Next;
 use crate::fix::selection::LeftOut;
@@ -87,6 +88,12 @@ pub fn fix_report(told: &FixTold<'_>, documents: &impl Serialize, at: (&PrKey, &
     let _ = write!(text, "{}", not_tried(told.left_out, told.beyond));
     let document = folded("Payload and result", documents);
     closed(&format!("{text}\n\n{document}"), told.report, at)
+}
+
+/// The answer to a `fix` for which nothing may be fixed, with the reason for each open finding.
+#[must_use]
+pub fn nothing_to_fix(left_out: &[LeftOut]) -> String {
+    format!("{}{}", NotFixed::NothingToFix, not_tried(left_out, &[]))
 }
 
 /// The report of a round: what the review left open, and what follows.
