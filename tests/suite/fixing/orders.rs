@@ -182,3 +182,31 @@ fn what_a_writer_requested_is_fixed_once_and_then_it_is_for_the_writer_to_agree(
     );
     story.finish();
 }
+
+/// Commits and reactions of a run, in order.
+fn signs(story: &Story) -> Vec<String> {
+    let writes = story.world.github.take_writes().into_iter();
+    let signs = writes.filter_map(|write| match write {
+        Write::Commit { .. } => Some("commit".to_owned()),
+        Write::Reaction { json, .. } => json["content"].as_str().map(str::to_owned),
+        _ => None,
+    });
+    signs.collect()
+}
+
+#[test]
+fn whoever_asks_for_a_fix_sees_its_end_and_not_that_of_the_review_before() {
+    let story = Story::new(one_finding());
+    story.review();
+    signs(&story);
+    story.asks("writer", "fix");
+    assert_eq!(signs(&story), ["eyes", "commit", "rocket"]);
+    story.finish();
+    // The fixer does nothing.
+    let story = Story::new(reviewer(vec![vec![LOST_PAGE.raised(7)]]));
+    story.review();
+    signs(&story);
+    story.asks("writer", "fix");
+    assert_eq!(signs(&story), ["eyes", "confused"]);
+    story.finish();
+}
