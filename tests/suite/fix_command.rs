@@ -3,8 +3,9 @@
 
 use crate::commands::{clone_of, command, model, printed};
 use crate::fixing::{CEIL, script};
-use crate::standin::github::{Change, GitHub, Identity, Write, events};
+use crate::standin::github::{Change, Fault, GitHub, Identity, Rule, State, Write, events};
 use crate::standin::world::{Ran, Workflow, World, open_folder};
+use http::Method;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -159,6 +160,36 @@ fn a_fix_in_two_jobs_is_made_by_a_token_that_reads_and_published_without_a_model
     assert_eq!(ran.code, Some(1), "{}", ran.log);
     assert!(ran.log.contains("and the head is"), "{}", ran.log);
     assert_eq!((jobs.head(), jobs.told().len()), (commit, 0));
+    jobs.world.finish();
+}
+
+#[test]
+fn a_bundle_whose_answers_are_lost_is_published_and_told_once() {
+    let jobs = Jobs::new();
+    let event = jobs.says("writer", "fix");
+    assert_eq!(jobs.fixes(&event).code, Some(0));
+    let (graphql, comments) = ("/graphql", "/repos/octo/shop/issues/1/comments");
+    for (path, word) in [(graphql, "createCommitOnBranch"), (comments, "rmcoc:fix")] {
+        let rule = Rule {
+            method: Method::POST,
+            path_prefix: path.into(),
+            body_contains: word.into(),
+            // GitHub is asked first if the token may commit.
+            after: usize::from(path == graphql),
+            times: 1,
+            struck: 0,
+            fault: Fault::ApplyThenStatus(502, Value::Null),
+        };
+        jobs.world.github.with(|state| state.faults.push(rule));
+    }
+    let ran = jobs.publishes(&event, &jobs.file("fix.json"));
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    let struck = |state: &mut State| state.struck.len();
+    assert_eq!(jobs.world.github.with(struck), 2, "{}", ran.log);
+    let commit = jobs.head();
+    let again = jobs.publishes(&event, &jobs.file("fix.json"));
+    assert_eq!(again.code, Some(1), "{}", again.log);
+    assert_eq!((jobs.head(), jobs.told().len()), (commit, 1));
     jobs.world.finish();
 }
 
