@@ -22,16 +22,27 @@
 //! GitHub's own auto-merge is not bound to a commit: between a push and the `Disarm` that answers it, the required checks of the
 //! branch are what keeps GitHub from merging.
 
+mod approvals;
 mod effect;
+mod explain;
 mod facts;
+mod fixing;
 mod frozen;
+mod goal;
 mod input;
+mod life;
+mod merging;
+mod people;
 mod policy;
+mod probing;
+mod reviews;
+mod sessions;
 mod state;
 mod step;
 
 pub use crate::config::lifecycle::{Reviewer, ReviewerKind, Settings};
 pub use effect::{CallReason, Effect, Numbered, Task};
+pub use explain::{Wait, wait};
 pub use facts::{
     Facts, MergeState, Mergeable, OrderFact, PersonaDecision, PullState, ReviewFact, ReviewState,
 };
@@ -39,8 +50,8 @@ pub use frozen::PullKey;
 pub use input::{Command, Decision, Input, MergeAnswer, SessionResult, Timer};
 pub use policy::{Account, Agent, Policy};
 pub use state::{
-    Comparison, Escalation, MergeType, Merging, Outcome, PendingWait, Phase, Progress, Session,
-    State,
+    AskTimer, Comparison, Escalation, MergeType, Merging, Outcome, PendingWait, Phase, Progress,
+    Reminder, Session, State,
 };
 pub use step::{LogLine, Transition, step};
 

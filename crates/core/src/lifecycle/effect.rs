@@ -44,6 +44,8 @@ pub enum CallReason {
     },
     /// A session failed for good, or the settings are wrong.
     Failed,
+    /// GitHub did not take the request for a review.
+    NotRequested,
     /// People have been waited for, for long.
     Reminder,
 }

@@ -98,6 +98,11 @@ impl Policy {
         self.account() == login || agents.any(|agent| agent == login)
     }
 
+    /// True for an account that acts for a person. GitHub commits in its own name for people and for programs, so it tells nothing.
+    pub(crate) fn is_person(&self, login: &Login) -> bool {
+        !login.is_bot() && !self.is_own(login) && *login != Login::new("web-flow")
+    }
+
     /// The agent that fixes pull requests of this author.
     pub(crate) fn author_agent(&self, author: &Login) -> Option<&str> {
         if self.has_personas() && author == self.account() {

@@ -1,6 +1,6 @@
 //! The state of one pull request, as it is kept in the store. Names of agents only, nothing secret. A later field needs a default.
 
-use super::{CallReason, Decision, Facts, Millis, Task};
+use super::{CallReason, Decision, Facts, MergeState, Millis, Task};
 use crate::domain::{CommitSha, Login};
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +110,9 @@ pub struct Outcome {
     /// The review on GitHub, where the decision was read from one.
     #[serde(default)]
     pub review: Option<u64>,
+    /// True for a configured person.
+    #[serde(default)]
+    pub by_person: bool,
 }
 
 /// A reviewer who was added by another one.
@@ -150,22 +153,37 @@ pub enum Merging {
         after: u64,
         until: Millis,
     },
-    /// GitHub does not know yet whether it can be merged.
-    Unsettled {
-        asked: u32,
-        until: Millis,
-        due: bool,
-    },
-    /// Refused so many times; asked again at `until`.
+    /// GitHub does not know yet whether it can be merged; asked again at `until`.
+    Unsettled { until: Millis },
+    /// Asked again at `until`, or once GitHub's merge state is another one.
     Refused {
         why: String,
-        count: u32,
+        merge_state: MergeState,
         until: Millis,
-        due: bool,
     },
-    Disarming {
-        attempt: u64,
+    /// `failed`: asked again, if a later probe still shows an armed merge.
+    Disarming { attempt: u64, failed: bool },
+}
+
+/// A timer that asks for a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AskTimer {
+    /// The number of the `Wake` effect.
+    pub seq: u64,
+    pub at: Millis,
+}
+
+/// The reminder of people in the present phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Reminder {
+    #[default]
+    Unset,
+    Set {
+        seq: u64,
     },
+    Sent,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -200,9 +218,13 @@ pub struct State {
     pub horizon: u64,
     /// People whose review was requested for this head.
     pub requested: Vec<Login>,
-    /// The number of the timer that was set last, by purpose.
-    pub ask_timer: Option<u64>,
-    pub reminder: Option<u64>,
+    /// The number of the last `RequestReviewers`.
+    pub request: Option<u64>,
+    /// Answers "unknown" in a row, and refusals, of this head's merge.
+    pub unsettled: u32,
+    pub refusals: u32,
+    pub ask_timer: Option<AskTimer>,
+    pub reminder: Reminder,
     pub last_error: Option<String>,
 }
 
@@ -229,8 +251,11 @@ impl Default for State {
             merging: Merging::Idle,
             horizon: 0,
             requested: Vec::new(),
+            request: None,
+            unsettled: 0,
+            refusals: 0,
             ask_timer: None,
-            reminder: None,
+            reminder: Reminder::Unset,
             last_error: None,
         }
     }
