@@ -23,6 +23,7 @@
 //! branch are what keeps GitHub from merging.
 
 mod approvals;
+mod diagram;
 mod effect;
 mod explain;
 mod facts;
@@ -38,11 +39,15 @@ mod probing;
 mod reviews;
 mod sessions;
 mod state;
+mod status;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use crate::config::lifecycle::{Reviewer, ReviewerKind, Settings};
+pub use diagram::{Edge, TRANSITIONS, mermaid};
 pub use effect::{CallReason, Effect, Numbered, Task};
-pub use explain::{Wait, wait};
+pub use explain::{Explanation, Wait, explain, wait};
 pub use facts::{
     Facts, MergeState, Mergeable, OrderFact, PersonaDecision, PullState, ReviewFact, ReviewState,
 };
@@ -53,6 +58,7 @@ pub use state::{
     AskTimer, Comparison, Escalation, MergeType, Merging, Outcome, PendingWait, Phase, Progress,
     Reminder, Session, State,
 };
+pub use status::{Status, StatusOutcome, StatusReviewer, StatusWait, status};
 pub use step::{LogLine, Transition, step};
 
 /// Milliseconds since 1970.

@@ -57,8 +57,16 @@ impl<'a> Approvals<'a> {
         })
     }
 
-    /// The seats in the order in which they look. The author has none; where nobody else is configured, any person has one.
+    /// The seats in the order in which they look: whoever asked for a change first.
     pub(super) fn seats(&self) -> Vec<Seat> {
+        let mut seats = self.configured();
+        let later = |seat: &Seat| Some(&seat.name) != self.state.first.as_ref();
+        seats.sort_by_key(later);
+        seats
+    }
+
+    /// The seats as configured, then those of escalations. The author has none; where nobody else is configured, any person has one.
+    pub(super) fn configured(&self) -> Vec<Seat> {
         let configured = self.facts.settings.reviewers.iter();
         let configured = configured.filter(|one| !self.is_author(one));
         let mut seats: Vec<Seat> = configured.map(seat).collect();
@@ -70,8 +78,6 @@ impl<'a> Approvals<'a> {
         }
         let escalated = self.state.escalated.iter();
         seats.extend(escalated.filter_map(|one| self.escalated(one)));
-        let first = |seat: &Seat| Some(&seat.name) != self.state.first.as_ref();
-        seats.sort_by_key(first);
         seats
     }
 

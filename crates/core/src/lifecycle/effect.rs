@@ -50,6 +50,29 @@ pub enum CallReason {
     Reminder,
 }
 
+impl CallReason {
+    /// The reason as a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::CapReached { cycles, asked_by } => {
+                let times = if *cycles == 1 { "session" } else { "sessions" };
+                format!("{asked_by} still requests changes after {cycles} fix {times}.")
+            }
+            Self::Escalated { by, to } => format!("{by} asks for a review by {to}."),
+            Self::NoReviewer => "Nobody but the author is configured to review.".into(),
+            Self::NothingFixed { why } => format!("The fix session has changed nothing: {why}"),
+            Self::Dismissed { reviewer } => {
+                format!("The review of {reviewer} was dismissed for this head.")
+            }
+            Self::MergeRefused { why } => format!("The merge does not succeed: {why}"),
+            Self::Failed => "The service has failed and does not go on by itself.".into(),
+            Self::NotRequested => "GitHub did not take the request for a review.".into(),
+            Self::Reminder => "The pull request still waits.".into(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Effect {

@@ -1,10 +1,14 @@
 //! The explanation of a state for people: since when, whom or what it waits for, and what would move it.
 
+use super::diagram::moves;
 use super::merging::{Hold, hold};
+use super::status::{StatusWait, waits_for};
 use super::{
-    CallReason, Merging, Millis, PendingWait, Phase, Policy, Progress, ReviewerKind, State,
+    CallReason, MergeType, Merging, Millis, PendingWait, Phase, Policy, Progress, ReviewerKind,
+    State,
 };
 use crate::domain::Login;
+use serde::Serialize;
 
 /// The thing that a state waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +23,54 @@ pub enum Wait {
     People { logins: Vec<Login>, what: String },
     /// Nothing at all: a mistake of the machine, which tests look for.
     Lost,
+}
+
+/// The explanation of a state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    pub state: &'static str,
+    /// Milliseconds since 1970.
+    pub since: Millis,
+    /// One sentence about the reason.
+    pub why: String,
+    pub waits_for: StatusWait,
+    /// Each would move the pull request to another state.
+    pub moved_by: Vec<&'static str>,
+}
+
+/// Explains a state.
+#[must_use]
+pub fn explain(state: &State, policy: &Policy) -> Explanation {
+    Explanation {
+        state: state.phase.name(),
+        since: state.since,
+        why: why(state),
+        waits_for: waits_for(wait(state, policy)),
+        moved_by: moves(state.phase.name()).collect(),
+    }
+}
+
+fn why(state: &State) -> String {
+    match &state.phase {
+        Phase::Pending { wait } => match wait {
+            PendingWait::Facts => "The facts are being read.".into(),
+            PendingWait::Comparison => "The new head is compared with what was approved.".into(),
+            PendingWait::Draft => "It is a draft.".into(),
+            PendingWait::Disabled => "The repository does not enable the service.".into(),
+        },
+        Phase::Reviewing { reviewer } => format!("It is the turn of {reviewer}."),
+        Phase::Fixing { asked_by } => format!("{asked_by} requests changes."),
+        Phase::Approved => "Every required reviewer has approved this head.".into(),
+        Phase::NeedsHuman { reason, .. } => reason.sentence(),
+        Phase::Merged { merge_type } => match merge_type {
+            MergeType::Auto => "The service has merged it.".into(),
+            MergeType::Approved => "A person has merged it, after all approvals.".into(),
+            MergeType::Forced => "A person has merged it before all approvals.".into(),
+        },
+        Phase::Closed => "It was closed without a merge.".into(),
+        Phase::Error { message, .. } => message.clone(),
+    }
 }
 
 /// The wait of a state.
