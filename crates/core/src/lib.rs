@@ -6,6 +6,7 @@ pub mod context;
 pub mod domain;
 pub mod event;
 pub mod fix;
+pub mod lifecycle;
 pub mod panel;
 pub mod plan;
 pub mod publish;

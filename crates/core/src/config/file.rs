@@ -4,6 +4,7 @@
 //! its verdict.
 
 mod fix;
+mod lifecycle;
 mod node;
 mod schema;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod tests;
 pub use schema::schema;
 
 use super::inputs::{INPUTS, Input, RawInputs};
+use super::lifecycle::Settings;
 use super::{FixSettings, Globs, Instruction, Shape, Skip, nearest};
 use crate::domain::Login;
 use node::Node;
@@ -24,6 +26,7 @@ pub const PATH: &str = ".github/opencode-reviewer.yml";
 const INSTRUCTIONS: &str = "instructions";
 const SKIP: &str = "skip";
 const FIX: &str = "fix";
+const LIFECYCLE: &str = "lifecycle";
 const OF_INSTRUCTION: &[&str] = &["paths", "text"];
 const OF_SKIP: &[&str] = &[
     "labels",
@@ -44,7 +47,7 @@ fn keys() -> impl Iterator<Item = &'static str> + Clone {
         inputs.filter(move |input| input.in_file.is_some_and(takes))
     };
     let names = inputs(false).chain(inputs(true)).map(|input| input.name);
-    names.chain([INSTRUCTIONS, SKIP, FIX])
+    names.chain([INSTRUCTIONS, SKIP, FIX, LIFECYCLE])
 }
 
 /// An error in the file, with its place.
@@ -63,6 +66,7 @@ pub struct RepositoryFile {
     pub instructions: Vec<Instruction>,
     pub skip: Skip,
     pub fix: FixSettings,
+    lifecycle: Settings,
     pub problems: Vec<Problem>,
     /// Nothing of the file could be read, for the reason that is the only problem.
     pub unreadable: bool,
@@ -135,6 +139,7 @@ impl RepositoryFile {
             (INSTRUCTIONS, _) => self.instructions(value),
             (SKIP, _) => self.skip(value),
             (FIX, _) => self.fix(value),
+            (LIFECYCLE, _) => self.lifecycle(value),
             (_, Some((input, Some(shape)))) => self.input(input, shape, &value),
             (name, Some((_, None))) => {
                 let sentence =

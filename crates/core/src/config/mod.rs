@@ -5,6 +5,7 @@ pub mod file;
 mod fix;
 mod globs;
 pub mod inputs;
+pub mod lifecycle;
 pub mod reviewers;
 mod shape;
 pub mod shell;

@@ -1,10 +1,12 @@
 //! The JSON Schema of the file, for editors. The table of inputs has the shapes that the reader takes, too.
 
 use super::fix::{ABSOLUTE, LONGEST_ARGUMENT, MOST_ARGUMENTS, MOST_COMMANDS, MOST_PATHS};
-use super::{FIX, INSTRUCTIONS, LONGEST_TEXT, MOST_INSTRUCTIONS, SKIP};
+use super::lifecycle::NAME;
+use super::{FIX, INSTRUCTIONS, LIFECYCLE, LONGEST_TEXT, MOST_INSTRUCTIONS, SKIP};
 use crate::config::Shape;
 use crate::config::fix::MINUTES;
 use crate::config::inputs::INPUTS;
+use crate::config::lifecycle::{FIX_CYCLES, MOST_REVIEWERS};
 use serde_json::{Map, Value, json};
 
 #[must_use]
@@ -45,6 +47,7 @@ pub fn schema() -> Value {
         "additionalProperties": false,
     }));
     properties.insert(FIX.into(), of_fixes());
+    properties.insert(LIFECYCLE.into(), of_the_service());
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$id": "https://raw.githubusercontent.com/org/opencode-reviewer/v1/schema/opencode-reviewer.schema.json",
@@ -84,6 +87,42 @@ fn of_fixes() -> Value {
             "verify_read": paths("Absolute paths that these commands may read, besides the system's own."),
             "verify_exec": paths("Absolute paths that these commands may read and execute from: toolchains."),
             "timeout_minutes": timeout.described("Minutes for a fix session, and for one run of all these commands; 10 unless given."),
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn of_the_service() -> Value {
+    let flag = |help: &str| Shape::Flag.described(help);
+    let name = json!({ "type": "string", "pattern": NAME });
+    let names = json!({ "type": "array", "maxItems": MOST_REVIEWERS, "items": name });
+    let (least, most) = FIX_CYCLES.into_inner();
+    let cycles = Shape::Whole(least.into(), Some(most.into()));
+    let reviewer = json!({
+        "type": "object",
+        "properties": {
+            "name": { "description": "The agent's name, or the person's login.", "type": "string", "pattern": NAME },
+            "type": { "description": "agent unless given.", "enum": ["agent", "human"] },
+            "can_escalate": { "description": "Agents and people whom this reviewer may add.", "anyOf": [name, names] },
+        },
+        "required": ["name"],
+        "additionalProperties": false,
+    });
+    json!({
+        "description": "The service `opencode-reviewer serve`: who reviews, and what becomes of approved pull requests.",
+        "type": ["object", "null"],
+        "properties": {
+            "enabled": flag("Whether the service takes care of pull requests; true unless given."),
+            "reviewers": {
+                "description": "Reviewers in the order in which they look; an agent by its name alone. One agent, quality, unless given.",
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MOST_REVIEWERS,
+                "items": { "anyOf": [name, reviewer] },
+            },
+            "auto_merge": flag("Whether the service merges what everybody has approved; false unless given."),
+            "require_human_approval": flag("Whether a person has to approve, too; false unless given."),
+            "max_fix_cycles": cycles.described("Fix sessions in a row before a person is called; 2 unless given."),
         },
         "additionalProperties": false,
     })

@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::inputs::config;
+use crate::config::lifecycle::ReviewerKind;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -47,6 +48,14 @@ fix:
   verify_read: /srv/cache
   verify_exec: [/opt/toolchain, /opt/node-22/bin]
   timeout_minutes: 25
+lifecycle:
+  reviewers:
+    - {name: quality, can_escalate: [security, ada]}
+    - product
+    - {name: ada, type: human, can_escalate: security}
+  auto_merge: true
+  require_human_approval: true
+  max_fix_cycles: 3
 ";
 
 #[test]
@@ -208,6 +217,10 @@ fn schema_and_reader_agree() {
         "fix: {verify: []}\n",
         "fix: {verify: [[make]], verify_exec: /opt/.hidden/..x, verify_read: [/...]}\n",
         "fix: {timeout_minutes: 60}\n",
+        "lifecycle: {}\n",
+        "lifecycle:\n",
+        "lifecycle: {enabled: false, max_fix_cycles: 0}\n",
+        "lifecycle: {reviewers: [{name: ada, type: human}]}\n",
     ];
     let bad = [
         "nonsense: 1\n",
@@ -236,6 +249,16 @@ fn schema_and_reader_agree() {
         "fix: {verify_exec: '/a//b'}\n",
         "fix: {timeout_minutes: 61}\n",
         "fix: {timeout_minutes: [5]}\n",
+        "lifecycle: on\n",
+        "lifecycle: {reviewer: [quality]}\n",
+        "lifecycle: {reviewers: []}\n",
+        "lifecycle: {reviewers: quality}\n",
+        "lifecycle: {reviewers: ['a b']}\n",
+        "lifecycle: {reviewers: [{type: human}]}\n",
+        "lifecycle: {reviewers: [{name: ada, type: person}]}\n",
+        "lifecycle: {reviewers: [{name: ada, escalate: [b]}]}\n",
+        "lifecycle: {auto_merge: maybe}\n",
+        "lifecycle: {max_fix_cycles: 11}\n",
     ];
     for (texts, is_good) in [(&good[..], true), (&bad[..], false)] {
         for text in texts {
@@ -244,4 +267,66 @@ fn schema_and_reader_agree() {
             assert_eq!(problems(text).is_empty(), is_good, "reader: {text}");
         }
     }
+}
+
+#[test]
+fn the_service_takes_its_reviewers_from_the_file() {
+    let settings = RepositoryFile::parse(WHOLE).lifecycle_settings();
+    assert_eq!(settings.error, None);
+    let named: Vec<(&str, ReviewerKind, String)> = settings
+        .reviewers
+        .iter()
+        .map(|one| (one.name.as_str(), one.kind, one.can_escalate.join(" ")))
+        .collect();
+    let expected = [
+        ("quality", ReviewerKind::Agent, "security ada".to_owned()),
+        ("product", ReviewerKind::Agent, String::new()),
+        ("ada", ReviewerKind::Human, "security".to_owned()),
+    ];
+    assert_eq!(named, expected);
+    assert!(settings.enabled && settings.auto_merge && settings.require_human_approval);
+    assert_eq!(settings.max_fix_cycles, 3);
+}
+
+#[test]
+fn without_the_section_one_quality_reviewer_may_escalate_to_security_and_nothing_is_merged() {
+    let settings = RepositoryFile::parse("fail_job: true\n").lifecycle_settings();
+    assert_eq!(settings, Settings::default());
+    let [quality] = &settings.reviewers[..] else {
+        panic!("{:?}", settings.reviewers);
+    };
+    assert_eq!(quality.name, "quality");
+    assert_eq!(quality.can_escalate, ["security"]);
+    assert!(settings.enabled && !settings.auto_merge && !settings.require_human_approval);
+    assert_eq!(settings.max_fix_cycles, 2);
+}
+
+#[test]
+fn a_mistake_in_the_section_of_the_service_is_one_sentence_in_its_settings() {
+    let error = |text: &str| RepositoryFile::parse(text).lifecycle_settings().error;
+    let cases = [
+        (
+            "lifecycle:\n  auto_merge: maybe\n  max_fix_cycles: 99\n",
+            ".github/opencode-reviewer.yml in line 2: auto_merge takes true or false.",
+        ),
+        (
+            "lifecycle:\n  reviewers:\n    - quality\n    - Quality\n",
+            ".github/opencode-reviewer.yml in line 4: The reviewer Quality stands there twice.",
+        ),
+        (
+            "lifecycle: {automerge: true}\n",
+            ".github/opencode-reviewer.yml in line 1: \"automerge\" is no setting. Did you mean auto_merge? Expected one of \
+             enabled, reviewers, auto_merge, require_human_approval, max_fix_cycles.",
+        ),
+    ];
+    for (text, sentence) in cases {
+        assert_eq!(error(text).as_deref(), Some(sentence));
+    }
+    assert_eq!(error("fail_job: maybe\n"), None, "of another section");
+    let unreadable = error("lifecycle: [\n").expect("an error");
+    assert!(unreadable.contains("no YAML"), "{unreadable}");
+    assert_eq!(
+        problems("lifecycle:\n  auto_merge: maybe\n  max_fix_cycles: 99\n").len(),
+        2
+    );
 }

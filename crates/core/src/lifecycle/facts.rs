@@ -1,0 +1,121 @@
+//! The facts that one probe reads from GitHub. Plain data: nothing here decides.
+
+use super::{Decision, Settings};
+use crate::domain::{CommitSha, Login, RepoName};
+use serde::{Deserialize, Serialize};
+
+/// The state of a pull request on GitHub.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PullState {
+    Open,
+    Closed,
+    Merged {
+        by: Option<Login>,
+        sha: Option<CommitSha>,
+    },
+}
+
+/// The state of a review on GitHub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewState {
+    Approved,
+    ChangesRequested,
+    Commented,
+    Dismissed,
+}
+
+/// The decision of a persona, from a block that the service signed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PersonaDecision {
+    pub agent: String,
+    pub decision: Decision,
+    #[serde(default)]
+    pub escalations: Vec<String>,
+}
+
+/// A submitted review.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewFact {
+    pub id: u64,
+    /// `None`: the account was deleted.
+    pub author: Option<Login>,
+    pub author_is_bot: bool,
+    pub commit: Option<CommitSha>,
+    pub state: ReviewState,
+    /// ISO 8601, UTC.
+    pub at: String,
+    /// The names in its tags `<!-- escalate: name -->`.
+    #[serde(default)]
+    pub escalations: Vec<String>,
+    /// Decisions of personas, where the App wrote the review and its block's signature is right.
+    #[serde(default)]
+    pub personas: Vec<PersonaDecision>,
+    /// True if the author may write to the repository.
+    pub may_write: bool,
+}
+
+/// An order that somebody with write access gave in a comment.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderFact {
+    pub id: u64,
+    pub by: Login,
+    pub at: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mergeable {
+    Unknown,
+    Conflicting,
+    Mergeable,
+}
+
+/// GitHub's `mergeStateStatus`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MergeState {
+    Clean,
+    Unstable,
+    Blocked,
+    Behind,
+    Dirty,
+    HasHooks,
+    Draft,
+    Unknown,
+}
+
+/// One probe's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Facts {
+    pub repo: RepoName,
+    pub number: u64,
+    pub state: PullState,
+    pub draft: bool,
+    pub locked: bool,
+    pub head: CommitSha,
+    pub head_branch: String,
+    pub from_fork: bool,
+    pub base: String,
+    /// `None`: the account was deleted.
+    pub author: Option<Login>,
+    pub labels: Vec<String>,
+    /// The people whose review is requested.
+    pub requested: Vec<Login>,
+    pub reviews: Vec<ReviewFact>,
+    /// The account that committed the head, where GitHub knows it.
+    pub last_push_by: Option<Login>,
+    /// Comments `fix resume` of people with write access.
+    pub resumes: Vec<OrderFact>,
+    pub mergeable: Mergeable,
+    pub merge_state: MergeState,
+    pub auto_merge_armed: bool,
+    pub in_merge_queue: bool,
+    /// Of the base branch.
+    pub settings: Settings,
+}
