@@ -73,6 +73,7 @@ impl<M: Machine> Engine<M> {
         let until = after(self.clock.now_ms(), self.limits.grace_ms);
         let all = async { while turn.running.join_next().await.is_some() {} };
         tokio::select! {
+            biased;
             () = all => {}
             () = self.clock.sleep_until(until) => {}
         }

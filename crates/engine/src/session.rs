@@ -20,20 +20,15 @@ pub struct Counts {
     pub commits: u64,
 }
 
+/// Called at every place where the process could end: before each statement, after each commit, around each effect.
+#[cfg(test)]
+pub(crate) static BOUNDARY: std::sync::OnceLock<fn()> = std::sync::OnceLock::new();
+
 /// Watches all sessions of a store.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Probe {
     statements: AtomicU64,
     commits: AtomicU64,
-    /// Called at every place where the process could end: before each statement, and after each commit.
-    #[cfg(test)]
-    pub(crate) boundary: std::sync::OnceLock<Box<dyn Fn() + Send + Sync>>,
-}
-
-impl std::fmt::Debug for Probe {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.counts().fmt(f)
-    }
 }
 
 impl Probe {
@@ -46,24 +41,21 @@ impl Probe {
 
     fn statement(&self) {
         self.statements.fetch_add(1, Ordering::Relaxed);
-        self.boundary();
+        boundary();
     }
 
     fn committed(&self) {
         self.commits.fetch_add(1, Ordering::Relaxed);
-        self.boundary();
+        boundary();
     }
+}
 
+/// A place where a test can end the process.
+pub(crate) fn boundary() {
     #[cfg(test)]
-    pub(crate) fn boundary(&self) {
-        if let Some(call) = self.boundary.get() {
-            call();
-        }
+    if let Some(call) = BOUNDARY.get() {
+        call();
     }
-
-    #[cfg(not(test))]
-    #[expect(clippy::unused_self, reason = "the same call as in tests")]
-    pub(crate) fn boundary(&self) {}
 }
 
 /// A connection of the pool. Dropped without `commit`, a transaction is rolled back.

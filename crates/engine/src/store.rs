@@ -91,10 +91,6 @@ impl Store {
         self.location.dialect
     }
 
-    pub(crate) fn probe(&self) -> &Probe {
-        &self.probe
-    }
-
     pub(crate) fn counts(&self) -> Counts {
         self.probe.counts()
     }

@@ -6,6 +6,7 @@ use crate::error::{EngineError, Result};
 use crate::limits::after;
 use crate::machine::{EffectError, Machine, World};
 use crate::queue::{self, Task};
+use crate::session::boundary;
 
 /// The error of an attempt that left none.
 const NO_ANSWER: &str = "the attempt ended without an answer";
@@ -33,7 +34,7 @@ async fn attempt<M: Machine, W: World<M>>(
         };
         return give_up(engine, task, &effect, error).await;
     }
-    engine.store.probe().boundary();
+    boundary();
     let executed = tokio::select! {
         executed = world.execute(&task.id, effect) => executed,
         () = lost_lease(engine, task) => {
@@ -41,7 +42,7 @@ async fn attempt<M: Machine, W: World<M>>(
             return Ok(());
         }
     };
-    engine.store.probe().boundary();
+    boundary();
     match executed {
         Ok(input) => done(engine, task, input).await,
         Err(error) => failed(engine, task, &error).await,
