@@ -29,9 +29,18 @@ pub(crate) struct Location {
 
 /// Held as long as a service uses a store. The system takes it back from a dead process.
 #[derive(Debug)]
-pub(crate) struct ServiceLock(
-    #[expect(dead_code, reason = "the lock ends when the file is closed")] Option<File>,
-);
+pub(crate) struct ServiceLock(Option<File>);
+
+impl Drop for ServiceLock {
+    /// To close the file is not enough: a process that is just being started has a copy until it executes its program.
+    fn drop(&mut self) {
+        if let Some(file) = &self.0
+            && let Err(error) = file.unlock()
+        {
+            tracing::warn!("the lock of the store was not released: {error}");
+        }
+    }
+}
 
 impl Location {
     /// `postgres://…`, `sqlite:<file>`, or a path.

@@ -1,6 +1,6 @@
 //! The loop of the engine: fires timers, starts effects, waits for the next of both.
 
-use crate::clock::NEVER;
+use crate::clock::{Hold, NEVER};
 use crate::delivery::{Delivery, apply, caused_by, parse};
 use crate::engine::Engine;
 use crate::error::Result;
@@ -28,16 +28,39 @@ struct Turn {
     next_purge: i64,
 }
 
+/// The loop at work, or about to. However it ends, the clock is let go.
+struct Listening<M: Machine> {
+    engine: Arc<Engine<M>>,
+    _hold: Hold,
+}
+
+impl<M: Machine> Drop for Listening<M> {
+    fn drop(&mut self) {
+        self.engine.wake.listen(false);
+    }
+}
+
 impl<M: Machine> Engine<M> {
     /// Executes effects and timers until `shutdown` ends. Then nothing new starts; effects that run have the grace of the
-    /// limits to finish, and are otherwise left to their leases.
-    pub async fn run<W: World<M>>(
+    /// limits to finish, and are otherwise left to their leases. Holds the clock from the call on, not from the first poll.
+    pub fn run<W: World<M>, S: Future<Output = ()> + Send>(
         self: &Arc<Self>,
         world: Arc<W>,
+        shutdown: S,
+    ) -> impl Future<Output = ()> + Send + use<M, W, S> {
+        self.wake.listen(true);
+        let listening = Listening {
+            engine: Arc::clone(self),
+            _hold: self.clock.hold(),
+        };
+        async move { listening.engine.turns(&world, shutdown).await }
+    }
+
+    async fn turns<W: World<M>>(
+        self: &Arc<Self>,
+        world: &Arc<W>,
         shutdown: impl Future<Output = ()> + Send,
     ) {
-        let hold = self.clock.hold();
-        self.wake.listen(true);
         let mut turn = Turn {
             lanes: Lanes::new(self.limits.at_once, self.limits.slow_at_once),
             running: JoinSet::new(),
@@ -46,7 +69,7 @@ impl<M: Machine> Engine<M> {
         let mut shutdown = pin!(shutdown);
         loop {
             self.wake.heard();
-            let until = match self.advance(&world, &mut turn).await {
+            let until = match self.advance(world, &mut turn).await {
                 Ok(Some(until)) => until,
                 // There may be more to do at once.
                 Ok(None) => self.clock.now_ms(),
@@ -64,14 +87,20 @@ impl<M: Machine> Engine<M> {
                 () = sleep => {}
             }
         }
-        self.wake.listen(false);
         self.finish(turn).await;
-        drop(hold);
     }
 
     async fn finish(&self, mut turn: Turn) {
         let until = after(self.clock.now_ms(), self.limits.grace_ms);
-        let all = async { while turn.running.join_next().await.is_some() {} };
+        let all = async {
+            loop {
+                tokio::select! {
+                    ended = turn.running.join_next() => if ended.is_none() { return },
+                    () = self.wake.called() => {}
+                }
+                self.wake.heard();
+            }
+        };
         tokio::select! {
             biased;
             () = all => {}

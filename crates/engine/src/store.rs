@@ -5,8 +5,8 @@ use crate::error::{EngineError, Result};
 use crate::location::{Location, ServiceLock};
 use crate::migrations::{self, MIGRATIONS, latest};
 use crate::session::{Counts, Probe, Session};
-use sqlx::AnyPool;
 use sqlx::any::AnyPoolOptions;
+use sqlx::{AnyConnection, AnyPool, Connection};
 use std::sync::Arc;
 
 /// The tables of the service. A command opens it beside a running service, to change agents and tokens.
@@ -103,19 +103,25 @@ impl Store {
 
 async fn pool(location: &Location) -> sqlx::Result<AnyPool> {
     let dialect = location.dialect;
+    // A pool repeats what fails on a new connection until its time is over, and then does not say what failed.
+    let mut trial = AnyConnection::connect(&location.url).await?;
+    prepare(&mut trial, dialect).await?;
+    trial.close().await?;
     AnyPoolOptions::new()
         .max_connections(dialect.connections)
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(!dialect.single_process)
         .after_connect(move |connection, _| {
-            Box::pin(async move {
-                if !dialect.pragmas.is_empty() {
-                    sqlx::raw_sql(dialect.pragmas).execute(connection).await?;
-                }
-                Ok(())
-            })
+            Box::pin(async move { prepare(connection, dialect).await })
         })
         .connect(&location.url)
         .await
+}
+
+async fn prepare(connection: &mut AnyConnection, dialect: &Dialect) -> sqlx::Result<()> {
+    if !dialect.pragmas.is_empty() {
+        sqlx::raw_sql(dialect.pragmas).execute(connection).await?;
+    }
+    Ok(())
 }

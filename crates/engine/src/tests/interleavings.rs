@@ -98,10 +98,10 @@ async fn interleaved(inputs: &[(u8, Input)], order: &[usize]) -> BTreeMap<String
     let engine = place.open().await;
     let mut states = BTreeMap::new();
     for listed in engine.list(&crate::Filter::default()).await.unwrap() {
-        let status = engine.status(&listed.key).await.unwrap().unwrap();
+        let kept = engine.status(&listed.key).await.unwrap().unwrap();
         let replayed = engine.replay(&listed.key).await.unwrap().unwrap();
-        assert_eq!(replayed, status.state);
-        states.insert(listed.key, sorted(status.state));
+        assert_eq!(replayed, kept.state);
+        states.insert(listed.key, sorted(kept.state));
     }
     assert_eq!(engine.backlog().await.unwrap(), crate::Backlog::default());
     states

@@ -249,13 +249,8 @@ impl Running {
     pub(super) fn start<W: World<Toy>>(engine: &ToyEngine, world: &Arc<W>) -> Self {
         let (stop, stopped) = oneshot::channel();
         let (engine, world) = (Arc::clone(engine), Arc::clone(world));
-        let task = tokio::spawn({
-            let engine = Arc::clone(&engine);
-            async move {
-                let stopped = async { stopped.await.unwrap_or(()) };
-                engine.run(world, stopped).await;
-            }
-        });
+        let stopped = async { stopped.await.unwrap_or(()) };
+        let task = tokio::spawn(engine.run(world, stopped));
         Self { engine, stop, task }
     }
 
@@ -293,11 +288,8 @@ pub(super) async fn close(mut engine: ToyEngine) {
 
 /// Runs an engine until nothing is left to do or to wait for.
 pub(super) async fn settle<W: World<Toy>>(engine: ToyEngine, world: &Arc<W>, clock: &VirtualClock) {
-    let hold = clock.hold();
     let running = Running::start(&engine, world);
     drop(engine);
-    tokio::task::yield_now().await;
-    drop(hold);
     clock.settled().await;
     running.stop().await;
 }
