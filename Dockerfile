@@ -8,6 +8,7 @@ RUN cargo install --locked cargo-auditable@0.7.7
 COPY Cargo.toml Cargo.lock ./
 COPY crates/agent/Cargo.toml crates/agent/
 COPY crates/core/Cargo.toml crates/core/
+COPY crates/engine/Cargo.toml crates/engine/
 COPY crates/github/Cargo.toml crates/github/
 COPY crates/repo/Cargo.toml crates/repo/
 COPY crates/seccomp-notify/Cargo.toml crates/seccomp-notify/

@@ -1,0 +1,33 @@
+//! A durable state machine per key. An input is stepped in one transaction with everything that follows from it: the new
+//! state, its effects, its timers, its history. Effects are executed at least once, with ids that never change; a world that
+//! recognises them makes it once. The only crate with SQL: SQLite today, written so that PostgreSQL differs in `dialect.rs`.
+
+pub mod agents;
+pub mod clock;
+mod delivery;
+mod dialect;
+mod engine;
+mod error;
+mod lanes;
+mod limits;
+mod location;
+mod machine;
+mod migrations;
+mod queue;
+mod records;
+mod run;
+pub mod sealed;
+mod session;
+mod store;
+#[cfg(test)]
+mod tests;
+pub mod tokens;
+mod worker;
+
+pub use engine::{Answer, Engine, Entry, Filter, Listed, Status};
+pub use error::{EngineError, Result};
+pub use limits::Limits;
+pub use machine::{EffectError, EffectId, Lane, Machine, Planned, Step, World};
+pub use queue::Backlog;
+pub use session::Counts;
+pub use store::Store;

@@ -1,0 +1,151 @@
+//! Where a store is: a file or a server, its name without a password, and the lock that keeps a second service out.
+
+use crate::dialect::{Dialect, POSTGRES, SQLITE};
+use crate::error::{EngineError, Result};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use url::Url;
+
+/// Characters of a path that need no escape in an address.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'.')
+    .remove(b'-')
+    .remove(b'_');
+
+/// The place of a store.
+#[derive(Debug, Clone)]
+pub(crate) struct Location {
+    /// The name for messages, without a password.
+    pub(crate) name: String,
+    /// The address for the driver.
+    pub(crate) url: String,
+    pub(crate) dialect: &'static Dialect,
+    file: Option<PathBuf>,
+}
+
+/// Held as long as a service uses a store. The system takes it back from a dead process.
+#[derive(Debug)]
+pub(crate) struct ServiceLock(Option<File>);
+
+impl Drop for ServiceLock {
+    /// To close the file is not enough: a process that is just being started has a copy until it executes its program.
+    fn drop(&mut self) {
+        if let Some(file) = &self.0
+            && let Err(error) = file.unlock()
+        {
+            tracing::warn!("the lock of the store was not released: {error}");
+        }
+    }
+}
+
+impl Location {
+    /// `postgres://…`, `sqlite:<file>`, or a path.
+    pub(crate) fn parse(store: &str) -> Result<Self> {
+        if store.starts_with("postgres://") || store.starts_with("postgresql://") {
+            return Ok(Self {
+                name: without_password(store),
+                url: store.to_owned(),
+                dialect: &POSTGRES,
+                file: None,
+            });
+        }
+        let path = store.strip_prefix("sqlite:").unwrap_or(store);
+        let path = path.strip_prefix("//").unwrap_or(path);
+        if path.is_empty() || path.contains("://") {
+            return Err(EngineError::UnknownStore {
+                store: without_password(store),
+            });
+        }
+        Ok(Self {
+            name: path.to_owned(),
+            url: format!("sqlite://{}?mode=rwc", utf8_percent_encode(path, ESCAPED)),
+            dialect: &SQLITE,
+            file: Some(PathBuf::from(path)),
+        })
+    }
+
+    /// Creates the file for its owner only. An existing one is left alone: to close it would end SQLite's own locks.
+    pub(crate) fn create(&self) -> Result<()> {
+        let Some(path) = &self.file else {
+            return Ok(());
+        };
+        match private().create_new(true).open(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(self.not_writable(&error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps other services out of a file. A server has leases instead.
+    pub(crate) fn lock(&self) -> Result<ServiceLock> {
+        let Some(path) = &self.file else {
+            return Ok(ServiceLock(None));
+        };
+        let mut beside = path.clone().into_os_string();
+        beside.push("-lock");
+        let beside = PathBuf::from(beside);
+        let opened = private().create(true).truncate(false).open(&beside);
+        let file = opened.map_err(|error| self.not_writable(&error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(ServiceLock(Some(file))),
+            Err(TryLockError::WouldBlock) => Err(self.in_use()),
+            Err(TryLockError::Error(error)) => Err(self.not_writable(&error)),
+        }
+    }
+
+    /// The sentence for an error of the driver while the store is opened.
+    pub(crate) fn explain(&self, error: sqlx::Error) -> EngineError {
+        if self.file.is_none() {
+            return EngineError::Sql(error);
+        }
+        let code = match &error {
+            sqlx::Error::Database(error) => error.code().and_then(|code| code.parse::<u32>().ok()),
+            _ => None,
+        };
+        // The low byte is SQLite's primary code: busy, locked, read-only, disk full, cannot open, not a database.
+        match code.map(|code| code & 0xff) {
+            Some(5 | 6) => self.in_use(),
+            Some(8 | 13 | 14) => self.not_writable(&error),
+            Some(26) => EngineError::NotADatabase {
+                store: self.name.clone(),
+            },
+            _ => EngineError::Sql(error),
+        }
+    }
+
+    fn in_use(&self) -> EngineError {
+        EngineError::InUse {
+            store: self.name.clone(),
+        }
+    }
+
+    fn not_writable(&self, why: &impl ToString) -> EngineError {
+        EngineError::NotWritable {
+            store: self.name.clone(),
+            why: why.to_string(),
+        }
+    }
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    options
+}
+
+fn without_password(store: &str) -> String {
+    match Url::parse(store) {
+        Ok(mut url) if url.password().is_some() => {
+            let _hidden = url.set_password(Some("***"));
+            url.to_string()
+        }
+        Ok(url) => url.to_string(),
+        // Whatever this is, it may hold one.
+        Err(_) => "(unreadable address)".to_owned(),
+    }
+}

@@ -1,0 +1,122 @@
+//! Reads of states and histories, and the removal of old rows.
+
+use crate::delivery::parse;
+use crate::error::Result;
+use crate::limits::{Limits, after};
+use crate::machine::Machine;
+use crate::session::Session;
+use sqlx::Row;
+
+/// The state of a key, and since when.
+#[derive(Debug, Clone)]
+pub struct Status<S> {
+    pub state: S,
+    /// The number of inputs that led to it.
+    pub version: i64,
+    pub phase: String,
+    pub changed: i64,
+}
+
+/// One input in the history of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub n: i64,
+    pub at: i64,
+    /// `event:` and the id of a delivery, or `effect:` and the id of an effect or a timer.
+    pub delivery: String,
+    /// As JSON.
+    pub input: String,
+    pub log: Vec<String>,
+    /// The phase after it.
+    pub phase: String,
+}
+
+/// A choice of keys.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    pub phase: Option<String>,
+    /// Only keys after this one: the last key of the page before.
+    pub after: String,
+    /// 0: all.
+    pub most: u32,
+}
+
+/// A key in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub key: String,
+    pub version: i64,
+    pub phase: String,
+    pub changed: i64,
+}
+
+pub(crate) async fn status<M: Machine>(
+    session: &mut Session,
+    key: &str,
+) -> Result<Option<Status<M::State>>> {
+    let query = sqlx::query("SELECT version, state, phase, changed FROM pull WHERE key = $1");
+    let Some(row) = session.optional(query.bind(key)).await? else {
+        return Ok(None);
+    };
+    let state: String = row.try_get("state")?;
+    Ok(Some(Status {
+        state: parse("the state", key, &state)?,
+        version: row.try_get("version")?,
+        phase: row.try_get("phase")?,
+        changed: row.try_get("changed")?,
+    }))
+}
+
+pub(crate) async fn history(session: &mut Session, key: &str, most: i64) -> Result<Vec<Entry>> {
+    let query = sqlx::query(
+        "SELECT n, at, delivery, input, log, phase FROM history WHERE key = $1 ORDER BY n DESC LIMIT $2",
+    );
+    let rows = session.all(query.bind(key).bind(most)).await?;
+    let entries = rows.iter().rev().map(|row| {
+        let log: String = row.try_get("log")?;
+        Ok(Entry {
+            n: row.try_get("n")?,
+            at: row.try_get("at")?,
+            delivery: row.try_get("delivery")?,
+            input: row.try_get("input")?,
+            log: parse("the log", key, &log)?,
+            phase: row.try_get("phase")?,
+        })
+    });
+    entries.collect()
+}
+
+pub(crate) async fn list(session: &mut Session, filter: &Filter) -> Result<Vec<Listed>> {
+    let query = sqlx::query(
+        "SELECT key, version, phase, changed FROM pull
+         WHERE key > $1 AND ($2 = 0 OR phase = $3) ORDER BY key LIMIT $4",
+    );
+    let most = match filter.most {
+        0 => i64::MAX,
+        most => i64::from(most),
+    };
+    let query = query.bind(&filter.after);
+    let query = query.bind(i64::from(filter.phase.is_some()));
+    let query = query.bind(filter.phase.as_deref().unwrap_or("")).bind(most);
+    let rows = session.all(query).await?;
+    let listed = rows.iter().map(|row| {
+        Ok(Listed {
+            key: row.try_get("key")?,
+            version: row.try_get("version")?,
+            phase: row.try_get("phase")?,
+            changed: row.try_get("changed")?,
+        })
+    });
+    listed.collect()
+}
+
+pub(crate) async fn purge(session: &mut Session, now: i64, limits: &Limits) -> Result<u64> {
+    let inbox = sqlx::query("DELETE FROM inbox WHERE at < $1");
+    let oldest = now.saturating_sub(after(0, limits.inbox_ms));
+    let deliveries = session.execute(inbox.bind(oldest)).await?;
+    let history = sqlx::query(
+        "DELETE FROM history WHERE n <= (SELECT p.version FROM pull p WHERE p.key = history.key) - $1",
+    );
+    let kept = i64::try_from(limits.history).unwrap_or(i64::MAX);
+    Ok(deliveries + session.execute(history.bind(kept)).await?)
+}

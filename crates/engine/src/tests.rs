@@ -1,0 +1,12 @@
+//! The engine with a toy machine, on real SQLite files.
+
+mod crashes;
+mod deliveries;
+mod effects;
+mod interleavings;
+mod leases;
+mod slow_lane;
+mod speed;
+mod store;
+mod timers;
+mod toy;

@@ -1,0 +1,127 @@
+//! Executes one leased effect: heartbeats while the world works, then its outcome in one transaction.
+
+use crate::delivery::{Delivery, apply, caused_by, parse};
+use crate::engine::Engine;
+use crate::error::{EngineError, Result};
+use crate::limits::after;
+use crate::machine::{EffectError, Machine, World};
+use crate::queue::{self, Task};
+use crate::session::boundary;
+
+/// The error of an attempt that left none.
+const NO_ANSWER: &str = "the attempt ended without an answer";
+
+/// Executes a task and ends it, or gives it back. Errors of the store leave it to its lease.
+pub(crate) async fn work<M: Machine, W: World<M>>(engine: &Engine<M>, world: &W, task: Task) {
+    if let Err(error) = attempt(engine, world, &task).await {
+        tracing::error!("the effect {} is left to its lease: {error}", task.id);
+    }
+}
+
+async fn attempt<M: Machine, W: World<M>>(
+    engine: &Engine<M>,
+    world: &W,
+    task: &Task,
+) -> Result<()> {
+    let effect = match parse("an effect", &task.id.key, &task.work) {
+        Ok(effect) => effect,
+        Err(error) => return set_aside(engine, task, &error).await,
+    };
+    if task.attempt > i64::from(engine.limits.attempts) {
+        let error = match task.error.as_str() {
+            "" => NO_ANSWER,
+            error => error,
+        };
+        return give_up(engine, task, &effect, error).await;
+    }
+    boundary();
+    let executed = tokio::select! {
+        executed = world.execute(&task.id, effect) => executed,
+        () = lost_lease(engine, task) => {
+            tracing::warn!("the lease of the effect {} was lost", task.id);
+            return Ok(());
+        }
+    };
+    boundary();
+    match executed {
+        Ok(input) => done(engine, task, input).await,
+        Err(error) => failed(engine, task, &error).await,
+    }
+}
+
+/// Lengthens the lease again and again. Ends when it is lost.
+async fn lost_lease<M: Machine>(engine: &Engine<M>, task: &Task) {
+    let _hold = engine.clock.hold();
+    let lease = engine.limits.lease_ms;
+    loop {
+        let pause = after(engine.clock.now_ms(), (lease / 3).max(1));
+        engine.clock.sleep_until(pause).await;
+        match beat(engine, task, lease).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => tracing::warn!("no heartbeat of the effect {}: {error}", task.id),
+        }
+    }
+}
+
+async fn beat<M: Machine>(engine: &Engine<M>, task: &Task, lease: u64) -> Result<bool> {
+    let mut session = engine.store.session().await?;
+    let until = after(engine.now(&mut session).await?, lease);
+    queue::heartbeat(&mut session, task, until).await
+}
+
+/// Removes the task and delivers its input, both or neither.
+async fn done<M: Machine>(engine: &Engine<M>, task: &Task, input: Option<M::Input>) -> Result<()> {
+    let mut session = engine.store.begin().await?;
+    if !queue::remove(&mut session, task).await? {
+        tracing::warn!("the outcome of the effect {} came too late", task.id);
+        return Ok(());
+    }
+    if let Some(input) = &input {
+        let delivery = Delivery {
+            key: &task.id.key,
+            id: caused_by(&task.id.to_string()),
+            input,
+            now: engine.now(&mut session).await?,
+        };
+        apply(&mut session, &engine.machine, &delivery).await?;
+    }
+    session.commit().await
+}
+
+async fn failed<M: Machine>(engine: &Engine<M>, task: &Task, error: &EffectError) -> Result<()> {
+    if error.permanent || task.attempt >= i64::from(engine.limits.attempts) {
+        let effect = parse("an effect", &task.id.key, &task.work)?;
+        return give_up(engine, task, &effect, &error.message).await;
+    }
+    let wait = error.retry_after_ms;
+    let wait = wait.unwrap_or_else(|| engine.limits.backoff(task.attempt));
+    let mut session = engine.store.session().await?;
+    let due = after(engine.now(&mut session).await?, wait);
+    queue::postpone(&mut session, task, due, &error.message).await?;
+    Ok(())
+}
+
+async fn give_up<M: Machine>(
+    engine: &Engine<M>,
+    task: &Task,
+    effect: &M::Effect,
+    error: &str,
+) -> Result<()> {
+    let input = engine.machine.failed(task.id.seq, effect, error);
+    done(engine, task, Some(input)).await
+}
+
+/// Keeps a task that this version cannot read for the version that wrote it.
+pub(crate) async fn set_aside<M: Machine>(
+    engine: &Engine<M>,
+    task: &Task,
+    error: &EngineError,
+) -> Result<()> {
+    tracing::error!("{error}");
+    let mut session = engine.store.session().await?;
+    let wait = engine.limits.longest_backoff_ms;
+    let due = after(engine.now(&mut session).await?, wait);
+    queue::postpone(&mut session, task, due, &error.to_string()).await?;
+    Ok(())
+}
