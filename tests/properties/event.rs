@@ -3,7 +3,7 @@
 
 use super::draw::Draw;
 use reviewer_core::event::{
-    CommentPlace, EventKind, Trigger, TriggerRules, command, mentions, parse,
+    CommentPlace, EventKind, Trigger, TriggerRules, command, mentions, parse, webhook,
 };
 use reviewer_core::state::block;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 const MENTION: &str = "@review-my-code-bot";
 
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 13] = [
     "pull_request",
     "pull_request_target",
     "pull_request_review",
@@ -20,6 +20,11 @@ const NAMES: [&str; 8] = [
     "workflow_dispatch",
     "push",
     "merge_group",
+    "check_suite",
+    "status",
+    "repository",
+    "installation",
+    "pull_request_review_thread",
 ];
 
 #[rustfmt::skip]
@@ -52,6 +57,11 @@ static PAYLOAD: LazyLock<Value> = LazyLock::new(|| {
         "sender": {"login": "dev", "type": "User"},
         "inputs": {"pull_request": "7"},
         "changes": {"base": {"ref": {"from": "main"}}},
+        "ref": "refs/heads/main",
+        "sha": "ec26c3e57ca3a959ca5aad62de7213c562f8c821",
+        "state": "success",
+        "check_suite": {"head_sha": "ec26c3e57ca3a959ca5aad62de7213c562f8c821"},
+        "installation": {"id": 3},
         "merge_group": {
             "head_sha": "ec26c3e57ca3a959ca5aad62de7213c562f8c821", "head_ref": "refs/heads/gh-readonly-queue/main/pr-7-1",
             "base_sha": "ec26c3e57ca3a959ca5aad62de7213c562f8c821", "base_ref": "refs/heads/main",
@@ -59,7 +69,7 @@ static PAYLOAD: LazyLock<Value> = LazyLock::new(|| {
     })
 });
 
-const ACTIONS: [&str; 10] = [
+const ACTIONS: [&str; 13] = [
     "created",
     "opened",
     "reopened",
@@ -70,6 +80,9 @@ const ACTIONS: [&str; 10] = [
     "edited",
     "closed",
     "checks_requested",
+    "completed",
+    "renamed",
+    "resolved",
 ];
 
 pub fn hold(bytes: &[u8]) {
@@ -97,8 +110,11 @@ pub fn hold(bytes: &[u8]) {
             Some(draw.bent(payload, PIECES))
         }
     };
-    // What is no JSON at all is refused before it comes here.
-    let Some(payload) = payload else { return };
+    let Some(payload) = payload else {
+        delivered(name, draw.rest());
+        return;
+    };
+    delivered(name, payload.to_string().as_bytes());
     match parse(name, &payload, &rules) {
         Ok(Trigger::Run(event) | Trigger::WithoutKey(event, _)) => {
             assert!(event.number > 0, "{payload}");
@@ -109,6 +125,22 @@ pub fn hold(bytes: &[u8]) {
         Ok(Trigger::Merge(group)) => assert_eq!(name, "merge_group", "{group:?}"),
         Ok(Trigger::Skip(reason)) => is_sentence(&reason.to_string()),
         Err(error) => is_sentence(&error.to_string()),
+    }
+}
+
+/// A delivery wakes something that has a name and a number, or says in one line why it does not.
+fn delivered(name: &str, body: &[u8]) {
+    match webhook::read(name, body).wakes {
+        webhook::Wakes::Nothing(reason) => {
+            let reason = reason.to_string();
+            assert!(reason.len() < 2_000, "{reason:?}");
+            assert!(!reason.contains(char::is_control), "{reason:?}");
+        }
+        webhook::Wakes::Pull { number, .. } => assert!(number > 0),
+        webhook::Wakes::Base { .. }
+        | webhook::Wakes::Head { .. }
+        | webhook::Wakes::Renamed { .. }
+        | webhook::Wakes::Installation { .. } => {}
     }
 }
 

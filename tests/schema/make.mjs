@@ -46,6 +46,13 @@ function makeOpenApi(api) {
   const operations = {
     "/rate_limit": ["get"],
     "/user": ["get"],
+    "/app": ["get"],
+    "/app/installations": ["get"],
+    "/app/installations/{installation_id}/access_tokens": ["post"],
+    "/app/hook/deliveries": ["get"],
+    "/app/hook/deliveries/{delivery_id}/attempts": ["post"],
+    "/installation/repositories": ["get"],
+    [`${repository}/installation`]: ["get"],
     [repository]: ["get"],
     [`${repository}/pulls`]: ["get", "post"],
     [`${repository}/pulls/{pull_number}`]: ["get"],
@@ -53,7 +60,8 @@ function makeOpenApi(api) {
     [`${repository}/pulls/{pull_number}/commits`]: ["get"],
     [`${repository}/pulls/{pull_number}/comments`]: ["get", "post"],
     [`${repository}/pulls/{pull_number}/comments/{comment_id}/replies`]: ["post"],
-    [`${repository}/pulls/{pull_number}/requested_reviewers`]: ["get"],
+    [`${repository}/pulls/{pull_number}/requested_reviewers`]: ["get", "post"],
+    [`${repository}/pulls/{pull_number}/merge`]: ["put"],
     [`${repository}/pulls/{pull_number}/reviews`]: ["get", "post"],
     [`${repository}/pulls/{pull_number}/reviews/{review_id}`]: ["delete"],
     [`${repository}/pulls/{pull_number}/reviews/{review_id}/comments`]: ["get"],
@@ -161,7 +169,8 @@ function makeGraphql(text, { parse, print, visit }) {
     PullRequestReviewComment PullRequestReviewCommentConnection IssueComment IssueCommentConnection Comment Minimizable
     ResolveReviewThreadPayload ResolveReviewThreadInput UnresolveReviewThreadPayload UnresolveReviewThreadInput
     AddPullRequestReviewThreadReplyPayload AddPullRequestReviewThreadReplyInput MinimizeCommentPayload MinimizeCommentInput
-    MergeQueue MergeQueueEntry MergeQueueEntryConnection CreateCommitOnBranchPayload`
+    MergeQueue MergeQueueEntry MergeQueueEntryConnection CreateCommitOnBranchPayload AutoMergeRequest TreeEntry GitActor
+    EnablePullRequestAutoMergePayload DisablePullRequestAutoMergePayload EnqueuePullRequestPayload`
       .split(/\s+/),
   );
   const mutations = [
@@ -170,6 +179,9 @@ function makeGraphql(text, { parse, print, visit }) {
     "addPullRequestReviewThreadReply",
     "minimizeComment",
     "createCommitOnBranch",
+    "enablePullRequestAutoMerge",
+    "disablePullRequestAutoMerge",
+    "enqueuePullRequest",
   ];
   const document = visit(parse(text), { StringValue: (node) => (node.block ? null : undefined) });
   const definitions = new Map(document.definitions.map((definition) => [definition.name?.value, definition]));
@@ -226,10 +238,23 @@ function makeEvents(examples) {
     ["pull_request", "closed"],
     ["pull_request", "labeled"],
     ["pull_request", "unlabeled"],
+    ["pull_request", "converted_to_draft"],
     ["merge_group", "checks_requested"],
     ["pull_request_review", "submitted"],
     ["pull_request_review_comment", "created"],
+    ["pull_request_review", "dismissed"],
+    ["pull_request_review_thread", "resolved"],
+    ["pull_request_review_thread", "unresolved"],
     ["issue_comment", "created"],
+    ["check_suite", "completed"],
+    ["status"],
+    ["repository", "renamed"],
+    ["repository", "transferred"],
+    ["installation", "created"],
+    ["installation", "deleted"],
+    ["installation_repositories", "added"],
+    ["installation_repositories", "removed"],
+    ["ping"],
     ["workflow_dispatch"],
     ["push"],
   ];

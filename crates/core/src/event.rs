@@ -7,6 +7,7 @@ mod skip;
 #[cfg(test)]
 mod tests;
 mod triggers;
+pub mod webhook;
 mod wire;
 
 pub use command::{Command, command};

@@ -72,6 +72,22 @@ impl GitHub {
         })
     }
 
+    /// The same GitHub for another account: with the same connections, and with a pace, a patience and a memory of
+    /// answers of its own.
+    pub fn with_token(&self, token: &SecretString) -> Result<Self, SetupError> {
+        let bearer = bearer(token).ok_or(SetupError::Token)?;
+        Ok(Self {
+            rest: self.rest.with_bearer(&bearer),
+            graphql: self.graphql.with_bearer(&bearer),
+            push: None,
+            clock: self.clock,
+            pace: Mutex::new(Pace::new(self.clock.shortened(BETWEEN_WRITES))),
+            patience: Mutex::new(PATIENCE),
+            etag_cache: EtagCache::default(),
+            dry_run: self.dry_run.clone(),
+        })
+    }
+
     /// From now on no secret of the run is written.
     #[must_use]
     pub fn guarded(mut self, redactor: &Arc<Redactor>) -> Self {

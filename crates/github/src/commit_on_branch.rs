@@ -2,7 +2,7 @@
 //! of it or nothing, never by force, and signs it. Its refusals are told apart here, because each needs another answer.
 
 use super::client::GitHub;
-use super::error::ApiError;
+use super::error::{ApiError, sentence};
 use super::exchange::{Call, not_understood};
 use super::pulls::commit_sha;
 use super::wire;
@@ -311,13 +311,9 @@ fn refused(commit: &NewCommit, errors: &[(String, String)]) -> CommitError {
     CommitError::Refused { branch, message }
 }
 
-/// GitHub's messages in one line; their line ends came as `\n`.
+/// GitHub's messages in one line.
 fn words(errors: &[(String, String)]) -> String {
-    let messages = errors.iter().map(|(_, message)| {
-        let message = message.replace("\\n", " ");
-        let words: Vec<&str> = message.split_whitespace().collect();
-        words.join(" ").trim_end_matches('.').to_owned()
-    });
+    let messages = errors.iter().map(|(_, message)| sentence(message));
     messages.collect::<Vec<_>>().join("; ")
 }
 

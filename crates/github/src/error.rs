@@ -24,6 +24,10 @@ pub enum SetupError {
         "Input push_token holds characters that no token has; pass a token of your app or a fine-grained one."
     )]
     PushToken,
+    #[error(
+        "The private key of the GitHub App is no RSA key in PEM ({0}); give the file that GitHub made for the app."
+    )]
+    AppKey(String),
     #[error("{0}")]
     Proxy(#[from] ProxyError),
     #[error("No HTTP client could be made: {0}.")]
@@ -206,6 +210,13 @@ fn wait_words(wait: Duration) -> String {
 fn graphql_words(errors: &[(String, String)]) -> String {
     let messages: Vec<&str> = errors.iter().map(|(_, message)| message.as_str()).collect();
     messages.join("; ")
+}
+
+/// GitHub's words in one line, to stand inside a sentence; their line ends came as `\n`.
+pub(super) fn sentence(message: &str) -> String {
+    let message = message.replace("\\n", " ");
+    let words: Vec<&str> = message.split_whitespace().collect();
+    words.join(" ").trim_end_matches('.').to_owned()
 }
 
 /// A call that GitHub refused by its status, as an error. `now` is in seconds since the epoch.

@@ -133,6 +133,13 @@ pub enum FileAt {
     Unreadable,
 }
 
+impl From<wire::Blob> for FileAt {
+    fn from(blob: wire::Blob) -> Self {
+        let text = blob.text.filter(|_| blob.is_truncated != Some(true));
+        text.map_or(Self::Unreadable, Self::Text)
+    }
+}
+
 impl GitHub {
     /// Reads a file at a commit, by one query.
     pub async fn file(
@@ -148,8 +155,7 @@ impl GitHub {
         let Some(blob) = data.repository.and_then(|repository| repository.object) else {
             return Ok(FileAt::Missing);
         };
-        let text = blob.text.filter(|_| blob.is_truncated != Some(true));
-        Ok(text.map_or(FileAt::Unreadable, FileAt::Text))
+        Ok(FileAt::from(blob))
     }
 
     pub async fn pull_request(&self, key: &PrKey) -> Result<PullRequest, ApiError> {

@@ -9,7 +9,7 @@ use reviewer_core::domain::{CommentId, Login, PrKey};
 use serde_json::json;
 use std::collections::HashSet;
 
-const MOST_PAGES: usize = 400;
+pub(super) const MOST_PAGES: usize = 400;
 
 const VIEWER: &str = "query { viewer { login } }";
 
@@ -196,7 +196,7 @@ impl GitHub {
 }
 
 /// A page that claims a next one must say where it begins, and not where this one did.
-fn next_cursor(
+pub(super) fn next_cursor(
     call: &'static str,
     page: wire::PageInfo,
     current: Option<&String>,
@@ -211,14 +211,14 @@ fn next_cursor(
     }
 }
 
-fn endless(call: &'static str) -> ApiError {
+pub(super) fn endless(call: &'static str) -> ApiError {
     ApiError::Paging {
         call,
         problem: format!("there are more than {MOST_PAGES}"),
     }
 }
 
-fn login(actor: &wire::Actor) -> Login {
+pub(super) fn login(actor: &wire::Actor) -> Login {
     Login::from_graphql(&actor.login, actor.typename.as_deref().unwrap_or_default())
 }
 

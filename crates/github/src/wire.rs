@@ -8,7 +8,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 mod publishing;
+mod service;
 pub(crate) use publishing::*;
+pub(crate) use service::*;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct User {
@@ -514,13 +516,13 @@ pub(super) struct Oid {
 
 /// A list of which one page is enough.
 #[derive(Debug, Deserialize)]
-struct Nodes<T> {
+pub(super) struct Nodes<T> {
     #[serde(default = "Option::default")]
     nodes: Option<Vec<Option<T>>>,
 }
 
 impl<T> Nodes<T> {
-    fn all(self) -> impl DoubleEndedIterator<Item = T> {
+    pub(super) fn all(self) -> impl DoubleEndedIterator<Item = T> {
         self.nodes.unwrap_or_default().into_iter().flatten()
     }
 }
@@ -577,10 +579,15 @@ pub(super) struct ThreadComment {
 
 impl ThreadComment {
     pub(super) fn id(&self) -> Option<u64> {
-        match self.full_database_id.as_ref()? {
-            Value::String(text) => text.parse().ok(),
-            other => other.as_u64(),
-        }
+        number_of(self.full_database_id.as_ref())
+    }
+}
+
+/// A BigInt, which GitHub sends as text.
+fn number_of(value: Option<&Value>) -> Option<u64> {
+    match value? {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_u64(),
     }
 }
 

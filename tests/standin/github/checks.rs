@@ -66,6 +66,26 @@ impl State {
             run.completed_at = Some(at.clone());
         }
     }
+
+    /// A check of some other app ends on a commit: `success`, `failure` and the like.
+    pub fn conclude(&mut self, name: &str, head: &str, conclusion: &str) {
+        let (id, at) = (self.next_id(), self.tick());
+        self.check_runs
+            .retain(|run| run.name != name || run.head_sha != head);
+        self.check_runs.push(CheckRun {
+            id,
+            name: name.into(),
+            head_sha: head.into(),
+            status: "completed".into(),
+            conclusion: Some(conclusion.into()),
+            started_at: at.clone(),
+            completed_at: Some(at),
+            app: "ci".into(),
+            ..CheckRun::default()
+        });
+        self.announce_checks(head);
+        self.settle();
+    }
 }
 
 pub fn update(state: &mut State, request: &Request, id: u64) -> Reply {
@@ -75,6 +95,10 @@ pub fn update(state: &mut State, request: &Request, id: u64) -> Reply {
     };
     apply(run, &request.body, &at);
     let run = run.clone();
+    if run.conclusion.is_some() {
+        state.announce_checks(&run.head_sha);
+        state.settle();
+    }
     state.writes.push(Write::CheckRunUpdated {
         id,
         json: request.body.clone(),

@@ -161,6 +161,7 @@ impl State {
             updated_at: at,
         };
         self.issue_comments.push(comment.clone());
+        self.announce_comment("issue_comment", pull, id);
         comment
     }
 }

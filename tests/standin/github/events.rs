@@ -70,6 +70,41 @@ const EXAMPLES: &[(&str, Option<&str>, &str)] = &[
         include_str!("../../fixtures/events/merge_group.checks_requested.json"),
     ),
     (
+        "pull_request",
+        Some("converted_to_draft"),
+        include_str!("../../fixtures/events/pull_request.converted_to_draft.json"),
+    ),
+    (
+        "pull_request_review",
+        Some("dismissed"),
+        include_str!("../../fixtures/events/pull_request_review.dismissed.json"),
+    ),
+    (
+        "pull_request_review_thread",
+        Some("resolved"),
+        include_str!("../../fixtures/events/pull_request_review_thread.resolved.json"),
+    ),
+    (
+        "pull_request_review_thread",
+        Some("unresolved"),
+        include_str!("../../fixtures/events/pull_request_review_thread.unresolved.json"),
+    ),
+    (
+        "check_suite",
+        Some("completed"),
+        include_str!("../../fixtures/events/check_suite.completed.json"),
+    ),
+    (
+        "repository",
+        Some("renamed"),
+        include_str!("../../fixtures/events/repository.renamed.json"),
+    ),
+    (
+        "repository",
+        Some("transferred"),
+        include_str!("../../fixtures/events/repository.transferred.json"),
+    ),
+    (
         "push",
         None,
         include_str!("../../fixtures/events/push.json"),
@@ -79,28 +114,27 @@ const EXAMPLES: &[(&str, Option<&str>, &str)] = &[
 /// The payload of an event about a pull request; `pull_request_target` has the shape of `pull_request`. The sender
 /// is the author.
 pub fn event(name: &str, action: Option<&str>, github: &GitHub, pull: u64) -> Value {
+    github.with(|state| of_pull(state, name, action, pull))
+}
+
+pub(super) fn of_pull(state: &State, name: &str, action: Option<&str>, pull: u64) -> Value {
     let mut payload = example(name, action);
-    github.with(|state| {
-        let shown = state.pulls.get(&pull).expect("the pull request exists");
-        let json = state.pull_json(shown);
-        localise(state, &mut payload, &shown.author);
-        fill(&mut payload, "number", &json!(pull));
-        fill(&mut payload, "after", &json!(shown.head.sha));
-        fill(&mut payload, "pull_request", &json);
-        fill(&mut payload, "issue", &as_issue(&json));
-        fill(
-            &mut payload,
-            "review",
-            &json!({ "commit_id": shown.head.sha }),
-        );
-        if let Some(issue) = payload.get_mut("issue") {
-            // All official examples are on plain issues; this key is what tells a pull request from them.
-            issue["pull_request"] = ["url", "html_url", "diff_url", "patch_url", "merged_at"]
-                .map(|key| (key.to_owned(), json[key].clone()))
-                .into_iter()
-                .collect();
-        }
-    });
+    let shown = state.pulls.get(&pull).expect("the pull request exists");
+    let json = state.pull_json(shown);
+    localise(state, &mut payload, &shown.author);
+    fill(&mut payload, "number", &json!(pull));
+    fill(&mut payload, "after", &json!(shown.head.sha));
+    fill(&mut payload, "pull_request", &json);
+    fill(&mut payload, "issue", &as_issue(&json));
+    let head = json!({ "commit_id": shown.head.sha });
+    fill(&mut payload, "review", &head);
+    if let Some(issue) = payload.get_mut("issue") {
+        // All official examples are on plain issues; this key is what tells a pull request from them.
+        issue["pull_request"] = ["url", "html_url", "diff_url", "patch_url", "merged_at"]
+            .map(|key| (key.to_owned(), json[key].clone()))
+            .into_iter()
+            .collect();
+    }
     payload
 }
 
@@ -143,8 +177,12 @@ pub fn retargeted_event(github: &GitHub, pull: u64, from: &str) -> Value {
 
 /// The queue asks for the checks of an entry.
 pub fn merge_group_event(github: &GitHub, entry: &QueueEntry) -> Value {
+    github.with(|state| of_group(state, entry))
+}
+
+pub(super) fn of_group(state: &State, entry: &QueueEntry) -> Value {
     let mut payload = example("merge_group", Some("checks_requested"));
-    github.with(|state| localise(state, &mut payload, "github-merge-queue[bot]"));
+    localise(state, &mut payload, "github-merge-queue[bot]");
     let group = json!({
         "head_sha": entry.head_sha, "head_ref": format!("refs/heads/{}", entry.branch),
         "base_sha": entry.base_sha, "base_ref": format!("refs/heads/{}", entry.base),
@@ -155,34 +193,62 @@ pub fn merge_group_event(github: &GitHub, entry: &QueueEntry) -> Value {
 
 /// `issue_comment` or `pull_request_review_comment` created. `id` is a comment of the stand-in.
 pub fn comment_event(name: &str, github: &GitHub, pull: u64, id: u64) -> Value {
-    let mut payload = event(name, Some("created"), github, pull);
-    github.with(|state| {
-        let conversation = state.issue_comments.iter().find(|comment| comment.id == id);
-        let shown = match name {
-            "issue_comment" => conversation.map(|comment| state.issue_comment_json(comment)),
-            _ => state.comment(id).map(|comment| state.comment_json(comment)),
-        };
-        let shown = shown.expect("the comment exists");
-        payload["sender"] = shown["user"].clone();
-        payload["comment"] = shown;
-    });
+    github.with(|state| of_comment(state, name, pull, id))
+}
+
+pub(super) fn of_comment(state: &State, name: &str, pull: u64, id: u64) -> Value {
+    let mut payload = of_pull(state, name, Some("created"), pull);
+    let conversation = state.issue_comments.iter().find(|comment| comment.id == id);
+    let shown = match name {
+        "issue_comment" => conversation.map(|comment| state.issue_comment_json(comment)),
+        _ => state.comment(id).map(|comment| state.comment_json(comment)),
+    };
+    let shown = shown.expect("the comment exists");
+    payload["sender"] = shown["user"].clone();
+    payload["comment"] = shown;
     payload
 }
 
 /// A review that a person submitted; the state is lower-case in events.
 pub fn review_event(github: &GitHub, pull: u64, id: u64) -> Value {
-    let mut payload = event("pull_request_review", Some("submitted"), github, pull);
-    github.with(|state| {
-        let review = state
-            .reviews
-            .iter()
-            .find(|review| review.id == id)
-            .expect("the review exists");
-        let mut shown = state.review_json(review);
-        shown["state"] = json!(review.state.to_lowercase());
-        payload["sender"] = shown["user"].clone();
-        fill(&mut payload, "review", &shown);
-    });
+    github.with(|state| of_review(state, "submitted", pull, id))
+}
+
+pub(super) fn of_review(state: &State, action: &str, pull: u64, id: u64) -> Value {
+    let mut payload = of_pull(state, "pull_request_review", Some(action), pull);
+    let review = state.reviews.iter().find(|review| review.id == id);
+    let review = review.expect("the review exists");
+    let mut shown = state.review_json(review);
+    shown["state"] = json!(review.state.to_lowercase());
+    payload["sender"] = shown["user"].clone();
+    fill(&mut payload, "review", &shown);
+    payload
+}
+
+/// The checks of one app have ended on a commit.
+pub(super) fn of_checks(state: &State, head: &str) -> Value {
+    let mut payload = example("check_suite", Some("completed"));
+    localise(state, &mut payload, "ci[bot]");
+    let suite = json!({ "head_sha": head, "after": head, "pull_requests": [] });
+    fill(&mut payload, "check_suite", &suite);
+    payload
+}
+
+/// The repository has another name, or another owner.
+pub(super) fn of_move(state: &State, before: &str, sender: &str) -> Value {
+    let owner = before.split('/').next();
+    let action = if owner == Some(state.repository.owner()) {
+        "renamed"
+    } else {
+        "transferred"
+    };
+    let mut payload = example("repository", Some(action));
+    localise(state, &mut payload, sender);
+    let name = before.split('/').next_back();
+    payload["changes"] = match action {
+        "renamed" => json!({ "repository": { "name": { "from": name } } }),
+        _ => json!({ "owner": { "from": { "user": state.user_json(owner.unwrap_or_default()) } } }),
+    };
     payload
 }
 
@@ -199,22 +265,41 @@ pub fn dispatch_event(github: &GitHub, sender: &str, inputs: &Value) -> Value {
 
 /// A push to a branch.
 pub fn push_event(github: &GitHub, sender: &str, branch: &str, before: &str, after: &str) -> Value {
+    github.with(|state| of_push(state, sender, branch, before, after))
+}
+
+pub(super) fn of_push(
+    state: &State,
+    sender: &str,
+    branch: &str,
+    before: &str,
+    after: &str,
+) -> Value {
     let mut payload = example("push", None);
-    github.with(|state| localise(state, &mut payload, sender));
+    localise(state, &mut payload, sender);
     payload["ref"] = json!(format!("refs/heads/{branch}"));
     payload["before"] = json!(before);
     payload["after"] = json!(after);
     payload
 }
 
+/// An action on a pull request without an official example is that of another action under its name.
 fn example(name: &str, action: Option<&str>) -> Value {
     let name = name.strip_suffix("_target").unwrap_or(name);
-    let found = EXAMPLES
-        .iter()
-        .find(|(one, acted, _)| *one == name && *acted == action);
-    let (_, _, text) =
-        found.unwrap_or_else(|| panic!("no official example of {name} {action:?} is kept"));
-    serde_json::from_str(text).expect("an example is JSON")
+    let of = |wanted: Option<&str>| {
+        let mut kept = EXAMPLES.iter();
+        let found = kept.find(|(one, acted, _)| *one == name && *acted == wanted);
+        let (_, _, text) = found?;
+        let payload: Value = serde_json::from_str(text).expect("an example is JSON");
+        Some(payload)
+    };
+    let other = || {
+        let mut payload = of(Some("reopened"))?;
+        payload["action"] = json!(action);
+        Some(payload)
+    };
+    let found = of(action).or_else(other);
+    found.unwrap_or_else(|| panic!("no official example of {name} {action:?} is kept"))
 }
 
 fn localise(state: &State, payload: &mut Value, sender: &str) {

@@ -3,7 +3,7 @@
 use apollo_compiler::response::{JsonMap, JsonValue};
 
 use super::graphql::{Context, Node, connection};
-use super::nodes::{Made, text};
+use super::nodes::{Made, actor, text};
 use super::queue::pulls_of;
 use super::state::{CheckRun, PullRequest};
 
@@ -122,10 +122,49 @@ fn commit<'c>(context: &'c Context, sha: &str) -> Node<'c> {
             ancestors(context, "CommitHistoryConnection", "history", sha),
         ),
         ("message", message.unwrap_or_default().into()),
+        ("author", person_of(context, sha, "author")),
+        ("committer", person_of(context, sha, "committer")),
+        ("file", file_of(context, sha)),
         ("checkSuites", check_suites(context, sha)),
         ("associatedPullRequests", pulls_of(context, sha)),
     ];
     Node::object(context, "Commit", fields)
+}
+
+/// The account behind a commit, as REST tells it.
+fn person_of<'c>(context: &'c Context, sha: &str, role: &'static str) -> Node<'c> {
+    let sha = sha.to_owned();
+    Node::lazy(move |_| {
+        let shown = context.state.borrow().commit_json(&sha);
+        let login = shown.and_then(|shown| Some(shown[role]["login"].as_str()?.to_owned()));
+        let user = actor(context, login.as_deref());
+        Ok(Node::object(context, "GitActor", vec![("user", user)]))
+    })
+}
+
+/// A file of a commit, with its mode.
+fn file_of<'c>(context: &'c Context, sha: &str) -> Node<'c> {
+    let sha = sha.to_owned();
+    Node::lazy(move |arguments| {
+        let path = text(arguments, "path").to_owned();
+        let listed = context
+            .state
+            .borrow()
+            .git
+            .ask(&["ls-tree", &sha, "--", &path]);
+        let listed = listed.unwrap_or_default();
+        let mut words = listed.split_whitespace();
+        let (Some(mode), Some(_), Some(oid)) = (words.next(), words.next(), words.next()) else {
+            return Ok(Node::null());
+        };
+        let mode = u32::from_str_radix(mode, 8).unwrap_or_default();
+        let fields = vec![
+            ("mode", mode.into()),
+            ("oid", oid.into()),
+            ("object", blob(context, &format!("{sha}:{path}"))),
+        ];
+        Ok(Node::object(context, "TreeEntry", fields))
+    })
 }
 
 /// The parents of a commit, or the commit and everything before it, as far as anybody asks. Made when it is asked for:

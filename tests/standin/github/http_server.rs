@@ -14,10 +14,11 @@ use tokio::sync::oneshot;
 
 use super::faults::{self, Fault};
 use super::git::Cgi;
+use super::moving::Found;
 use super::openapi::{self, Checked};
 use super::reply::{FORBIDDEN, Reply, Request};
 use super::state::{Identity, State};
-use super::{graphql, lock, rest};
+use super::{app, graphql, lock, rest};
 
 const BODY_LIMIT: usize = 64 << 20;
 
@@ -230,15 +231,20 @@ fn identify(state: &State, incoming: &Incoming) -> Result<Identity, Reply> {
     let (scheme, token) = header.split_once(' ').unwrap_or_default();
     let known = matches!(scheme.to_ascii_lowercase().as_str(), "bearer" | "token");
     let identity = state.identities.get(token).filter(|_| known);
+    let identity = identity.cloned();
     identity
-        .cloned()
+        .or_else(|| app::signed(state, token))
         .ok_or_else(|| Reply::error(401, "Bad credentials"))
 }
 
 fn rest_route(state: &mut State, identity: &Identity, incoming: &Incoming, path: &str) -> Reply {
     let mut segments: Vec<String> = path.split('/').map(percent_decoded).collect();
     let numbered = state.repository.id.to_string();
-    if segments.len() > 1 && segments[0] == "repositories" && segments[1] == numbered {
+    let by_number = segments.len() > 1 && segments[0] == "repositories";
+    if by_number && (segments[1] != numbered || state.repository.deleted) {
+        return Reply::not_found();
+    }
+    if by_number {
         let repository = ["repos", state.repository.owner(), state.repository.name()];
         segments.splice(..2, repository.map(str::to_owned));
     }
@@ -269,9 +275,11 @@ fn rest_route(state: &mut State, identity: &Identity, incoming: &Incoming, path:
             }
         }
     }
-    let repository = request.segments.get(1..3).map(|two| two.join("/"));
-    if request.segments[0] == "repos" && repository.as_ref() != Some(&state.repository.full_name) {
-        return Reply::not_found();
+    if let Some(elsewhere) = elsewhere(state, identity, &request) {
+        return elsewhere;
+    }
+    if app::is_for_app(&request) || identity.typename == app::APP {
+        return app::answer(state, identity, &request);
     }
     if let Some(missing) = rest::missing_permission(state, identity, &request) {
         return Reply::error(403, FORBIDDEN).with_header(
@@ -280,6 +288,35 @@ fn rest_route(state: &mut State, identity: &Identity, incoming: &Incoming, path:
         );
     }
     rest::answer(state, identity, &request)
+}
+
+/// The answer where the repository has another name now, is another one, or is none that the token is for.
+fn elsewhere(state: &State, identity: &Identity, request: &Request) -> Option<Reply> {
+    let [kind, owner, name, rest @ ..] = request.segments.as_slice() else {
+        return None;
+    };
+    if kind != "repos" {
+        return None;
+    }
+    let id = state.repository.id;
+    let granted = identity.repositories.as_ref();
+    match state.find(&format!("{owner}/{name}")) {
+        Found::Own => granted
+            .is_some_and(|granted| !granted.contains(&id))
+            .then(Reply::not_found),
+        Found::Former => {
+            let rest: String = rest.iter().map(|one| format!("/{one}")).collect();
+            let url = format!("{}/api/v3/repositories/{id}{rest}", state.base_url);
+            let status = if request.method == Method::GET {
+                301
+            } else {
+                307
+            };
+            let moved = serde_json::json!({ "message": "Moved Permanently", "url": url });
+            Some(Reply::json(status, &moved).with_header("location", url))
+        }
+        Found::Stranger(_) | Found::Nothing => Some(Reply::not_found()),
+    }
 }
 
 /// What is not JSON becomes a string, which no schema of a request body allows.

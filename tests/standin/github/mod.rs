@@ -7,6 +7,7 @@
     reason = "edge, and test code: a failure here is a failure of the test"
 )]
 
+pub mod app;
 mod checks;
 mod contents;
 mod conversation;
@@ -17,6 +18,10 @@ mod git;
 mod graphql;
 mod history_nodes;
 mod http_server;
+mod life_nodes;
+mod merge_mutations;
+mod merging;
+mod moving;
 mod mutations;
 mod nodes;
 mod openapi;
@@ -25,11 +30,13 @@ mod planting;
 pub mod pushing;
 mod queue;
 mod reply;
+mod requests;
 mod rest;
 mod reviews;
 mod shapes;
 mod stacked;
 pub mod state;
+pub mod webhooks;
 mod writes;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,6 +50,7 @@ pub use faults::{Act, Fault, Rule};
 pub use git::Change;
 pub use openapi::response_errors;
 pub use state::{CheckRun, Identity, Protection, State};
+
 pub use writes::Write;
 
 /// One GitHub with one repository. Dropping it stops the server; `finish` also judges the scenario.

@@ -37,7 +37,7 @@ pub fn fields(context: &Context) -> Vec<(&'static str, Node<'_>)> {
     ]
 }
 
-fn input<'a>(arguments: &'a JsonMap, name: &str) -> &'a str {
+pub fn input<'a>(arguments: &'a JsonMap, name: &str) -> &'a str {
     arguments
         .get("input")
         .and_then(|input| input.get(name))
@@ -89,7 +89,7 @@ fn set_resolved<'c>(context: &'c Context, arguments: &JsonMap, resolved: bool) -
     ))
 }
 
-fn payload<'c>(
+pub fn payload<'c>(
     context: &'c Context,
     typename: &'static str,
     arguments: &JsonMap,

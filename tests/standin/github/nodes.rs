@@ -5,17 +5,21 @@ use apollo_compiler::resolvers::{FieldError, ObjectValue};
 use apollo_compiler::response::{JsonMap, JsonValue};
 
 use super::graphql::{Context, Node, as_root, connection};
-use super::history_nodes::{branch_node, commits, object_by_name, timeline};
-use super::mutations;
+use super::history_nodes::{branch_node, commits, object_by_name, object_by_oid, timeline};
+use super::life_nodes::{of_pull, of_repository, state_of};
+use super::moving::Found;
 use super::queue::merge_queue;
 use super::shapes::user_id;
 use super::state::{PullRequest, QueueEntry, Review, ReviewComment, Thread};
+use super::{merge_mutations, mutations};
 
 pub type Made<'c> = Result<Node<'c>, FieldError>;
 
 pub fn root<'c>(context: &'c Context, mutation: bool) -> Box<dyn ObjectValue + 'c> {
     if mutation {
-        return as_root(context, "Mutation", mutations::fields(context));
+        let mut fields = mutations::fields(context);
+        fields.extend(merge_mutations::fields(context));
+        return as_root(context, "Mutation", fields);
     }
     let fields = vec![
         ("viewer", person(context, "User", &context.identity.login)),
@@ -62,7 +66,7 @@ fn person<'c>(context: &'c Context, typename: &'static str, login: &str) -> Node
 }
 
 /// GraphQL names a bot without the `[bot]` of REST, and says that it is one by its type.
-fn actor<'c>(context: &'c Context, login: Option<&str>) -> Node<'c> {
+pub fn actor<'c>(context: &'c Context, login: Option<&str>) -> Node<'c> {
     match login {
         None => Node::null(),
         Some(login) => match login.strip_suffix("[bot]") {
@@ -75,11 +79,22 @@ fn actor<'c>(context: &'c Context, login: Option<&str>) -> Node<'c> {
 fn repository<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
     let name = format!("{}/{}", text(arguments, "owner"), text(arguments, "name"));
     let repository = context.state.borrow().repository.clone();
-    if repository.full_name != name {
+    let found = context.state.borrow().find(&name);
+    let granted = context.identity.repositories.as_ref();
+    let id = match found {
+        Found::Own | Found::Former => Some(repository.id),
+        Found::Stranger(id) => Some(id),
+        Found::Nothing => None,
+    };
+    let id = id.filter(|id| granted.is_none_or(|granted| granted.contains(id)));
+    let Some(id) = id else {
         let message = format!("Could not resolve to a Repository with the name '{name}'.");
         return Err(context.error("NOT_FOUND", message));
+    };
+    if id != repository.id {
+        return Ok(stranger(context, id, &name));
     }
-    let fields = vec![
+    let mut fields = vec![
         ("id", format!("R_{}", repository.id).into()),
         ("databaseId", repository.id.into()),
         ("name", repository.name().into()),
@@ -106,7 +121,35 @@ fn repository<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
             Node::lazy(|arguments| Ok(object_by_name(context, arguments))),
         ),
     ];
+    fields.extend(of_repository(context, &repository));
     Ok(Node::object(context, "Repository", fields))
+}
+
+/// Another repository, which has nothing yet.
+fn stranger<'c>(context: &'c Context, id: u64, name: &str) -> Node<'c> {
+    let empty = || connection(context, "PullRequestConnection", "pullRequests", Vec::new());
+    let nobody = |arguments: &JsonMap| Err(no_pull(context, arguments));
+    let mut fields = vec![
+        ("databaseId", id.into()),
+        ("nameWithOwner", name.into()),
+        ("pullRequests", empty()),
+        ("pullRequest", Node::lazy(nobody)),
+    ];
+    let settings = [
+        "autoMergeAllowed",
+        "mergeCommitAllowed",
+        "squashMergeAllowed",
+        "rebaseMergeAllowed",
+    ];
+    fields.extend(settings.map(|name| (name, false.into())));
+    Node::object(context, "Repository", fields)
+}
+
+fn no_pull(context: &Context, arguments: &JsonMap) -> FieldError {
+    let number = arguments.get("number").and_then(JsonValue::as_u64);
+    let number = number.unwrap_or(0);
+    let message = format!("Could not resolve to a PullRequest with the number of {number}.");
+    context.error("NOT_FOUND", message)
 }
 
 fn pull_by_number<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
@@ -118,8 +161,7 @@ fn pull_by_number<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
     if let Some(pull) = found {
         Ok(pull_request(context, &pull))
     } else {
-        let message = format!("Could not resolve to a PullRequest with the number of {number}.");
-        Err(context.error("NOT_FOUND", message))
+        Err(no_pull(context, arguments))
     }
 }
 
@@ -127,13 +169,13 @@ pub fn pull_request<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
     let number = pull.number;
     let queued = |queue: &[QueueEntry]| queue.iter().any(|entry| entry.pull == number);
     let queued = queued(&context.state.borrow().queue);
-    let fields = vec![
+    let mut fields = vec![
         ("id", format!("PR_{}", pull.id).into()),
         ("number", number.into()),
         ("title", pull.title.clone().into()),
         ("body", pull.body.clone().unwrap_or_default().into()),
         ("isDraft", pull.draft.into()),
-        ("state", pull.state.to_uppercase().into()),
+        ("state", state_of(pull).into()),
         ("isCrossRepository", pull.is_from_fork().into()),
         ("headRefOid", pull.head.sha.clone().into()),
         ("headRefName", pull.head.branch.clone().into()),
@@ -148,6 +190,7 @@ pub fn pull_request<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {
         ("reviews", reviews(context, number)),
         ("reviewThreads", review_threads(context, number)),
     ];
+    fields.extend(of_pull(context, pull));
     Node::object(context, "PullRequest", fields)
 }
 
@@ -289,27 +332,44 @@ fn reviews(context: &Context, pull: u64) -> Node<'_> {
         .filter(|one| one.pull == pull)
         .cloned()
         .collect();
-    let nodes = all.iter().map(|review| {
-        let fields = vec![
-            ("id", format!("PRR_{}", review.id).into()),
-            ("fullDatabaseId", review.id.to_string().into()),
-            ("body", review.body.clone().into()),
-            ("state", review.state.clone().into()),
-            ("submittedAt", review.submitted_at.clone().into()),
-            ("author", actor(context, Some(&review.user))),
-            (
-                "authorAssociation",
-                review.author_association.clone().into(),
-            ),
-        ];
-        Node::object(context, "PullRequestReview", fields)
-    });
+    let nodes = all.iter().map(|review| one_review(context, review));
     connection(
         context,
         "PullRequestReviewConnection",
         "reviews",
         nodes.collect(),
     )
+}
+
+fn one_review<'c>(context: &'c Context, review: &Review) -> Node<'c> {
+    let (hidden, writes) = {
+        let state = context.state.borrow();
+        let permission = state.permission(&review.user);
+        let writes = matches!(permission.as_str(), "write" | "admin");
+        (state.hides_review_commits, writes)
+    };
+    let commit = (!hidden).then(|| object_by_oid(context, &review.commit_id));
+    let fields = vec![
+        ("id", format!("PRR_{}", review.id).into()),
+        ("fullDatabaseId", review.id.to_string().into()),
+        ("body", review.body.clone().into()),
+        ("state", review.state.clone().into()),
+        ("submittedAt", review.submitted_at.clone().into()),
+        ("author", actor(context, Some(&review.user))),
+        (
+            "authorAssociation",
+            review.author_association.clone().into(),
+        ),
+        ("authorCanPushToRepository", writes.into()),
+        (
+            "viewerDidAuthor",
+            (review.user == context.identity.login).into(),
+        ),
+        ("editor", Node::null()),
+        ("lastEditedAt", Node::null()),
+        ("commit", commit.unwrap_or_else(Node::null)),
+    ];
+    Node::object(context, "PullRequestReview", fields)
 }
 
 fn node<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {

@@ -138,10 +138,15 @@ impl State {
             requested_reviewers: Vec::new(),
             requested_teams: Vec::new(),
             replaced_heads: Vec::new(),
+            merged: None,
+            auto_merge: None,
+            unsettled: self.mergeability_delay,
+            updated_at: created_at.clone(),
             created_at,
         };
         self.point_pull_ref(&pull);
         self.pulls.insert(number, pull);
+        self.announce("pull_request", Some("opened"), number, author);
         number
     }
 
@@ -152,8 +157,9 @@ impl State {
             .expect("the pull request exists");
         let before = std::mem::replace(&mut pull.head.sha, head.into());
         if self.git.merge_base(&before, head).as_ref() != Some(&before) {
-            pull.replaced_heads.push(before);
+            pull.replaced_heads.push(before.clone());
         }
+        pull.unsettled = self.mergeability_delay;
         self.tick();
         let pull = &self.pulls[&number];
         self.point_pull_ref(pull);
@@ -162,6 +168,9 @@ impl State {
             self.git.write(&["update-ref", &branch, head]);
         }
         self.move_anchors(number);
+        let pushed = self.pulls[&number].clone();
+        self.announce_push(&pushed.author, &pushed.head.branch, &before, head);
+        self.announce_synchronize(number, &before);
     }
 
     /// GitHub keeps every head, a fork's too, under `refs/pull`.
@@ -181,6 +190,14 @@ impl State {
         };
         thread.is_resolved = by.is_some();
         thread.resolved_by = by.map(str::to_owned);
+        let pull = thread.pull;
+        let action = if by.is_some() {
+            "resolved"
+        } else {
+            "unresolved"
+        };
+        let sender = by.unwrap_or("ghost").to_owned();
+        self.announce("pull_request_review_thread", Some(action), pull, &sender);
         true
     }
 

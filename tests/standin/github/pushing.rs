@@ -222,6 +222,9 @@ impl State {
         pull: u64,
         label: Option<&str>,
     ) {
+        if action != "opened" {
+            self.announce("pull_request", Some(action), pull, &identity.login);
+        }
         let head = &self.pulls[&pull].head;
         self.happenings.push(Happening {
             event: "pull_request",

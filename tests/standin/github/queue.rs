@@ -11,32 +11,56 @@ impl GitHub {
     /// Puts a pull request at the end of its base's queue: GitHub makes a commit of it on top of the entry before it, or
     /// of the branch, under a branch of its own.
     pub fn enqueue(&self, number: u64) -> QueueEntry {
+        self.with(|state| state.enqueue(number))
+    }
+
+    /// The queue merges its first entry, which is this pull request, as one whose checks passed.
+    pub fn merge_queued(&self, number: u64) {
         self.with(|state| {
-            let pull = state.pulls[&number].clone();
-            let last = state.queue.iter().rev();
-            let last = last.filter(|entry| entry.base == pull.base.branch);
-            let base_sha = last.map(|entry| entry.head_sha.clone()).next();
-            let base_sha = base_sha
-                .or_else(|| state.git.commit_of(&pull.base.branch))
-                .expect("the base exists");
-            let branch = format!(
-                "gh-readonly-queue/{}/pr-{number}-{base_sha}",
-                pull.base.branch
-            );
-            state.tick();
-            let parents = [base_sha.as_str(), pull.head.sha.as_str()];
-            let (message, at) = (format!("Merge #{number}"), state.epoch_seconds());
-            let head_sha = state.git.commit(&branch, &parents, &message, at, &[]);
-            let entry = QueueEntry {
-                pull: number,
-                base: pull.base.branch,
-                base_sha,
-                head_sha,
-                branch,
-            };
-            state.queue.push(entry.clone());
-            entry
-        })
+            let first = state.queue.first().map(|entry| entry.pull);
+            assert_eq!(first, Some(number), "not the first of the queue");
+            state.queue.remove(0);
+            state.merge(number, "github-merge-queue[bot]", "merge");
+        });
+    }
+
+    /// The queue drops a pull request, as one whose checks failed.
+    pub fn dequeue(&self, number: u64) {
+        self.with(|state| {
+            state.queue.retain(|entry| entry.pull != number);
+            let sender = "github-merge-queue[bot]";
+            state.announce("pull_request", Some("dequeued"), number, sender);
+        });
+    }
+}
+
+impl State {
+    pub fn enqueue(&mut self, number: u64) -> QueueEntry {
+        let pull = self.pulls[&number].clone();
+        let last = self.queue.iter().rev();
+        let last = last.filter(|entry| entry.base == pull.base.branch);
+        let base_sha = last.map(|entry| entry.head_sha.clone()).next();
+        let base_sha = base_sha
+            .or_else(|| self.git.commit_of(&pull.base.branch))
+            .expect("the base exists");
+        let branch = format!(
+            "gh-readonly-queue/{}/pr-{number}-{base_sha}",
+            pull.base.branch
+        );
+        self.tick();
+        let parents = [base_sha.as_str(), pull.head.sha.as_str()];
+        let (message, at) = (format!("Merge #{number}"), self.epoch_seconds());
+        let head_sha = self.git.commit(&branch, &parents, &message, at, &[]);
+        let entry = QueueEntry {
+            pull: number,
+            base: pull.base.branch,
+            base_sha,
+            head_sha,
+            branch,
+        };
+        self.queue.push(entry.clone());
+        self.announce_group(&entry);
+        entry
     }
 }
 

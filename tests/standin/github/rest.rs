@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::reply::{BODY_CHARACTERS, FORBIDDEN, Reply, Request, TOO_LONG, page};
 use super::state::{Identity, PullRequest, Reaction, ReviewComment, State};
 use super::writes::Write;
-use super::{checks, contents, conversation, reviews, stacked};
+use super::{app, checks, contents, conversation, merging, requests, reviews, stacked};
 
 /// GitHub lists no more than these.
 const MOST_FILES: usize = 3_000;
@@ -23,6 +23,7 @@ pub fn missing_permission(state: &State, identity: &Identity, request: &Request)
         .map(String::as_str)
         .collect();
     let scope = match segments.as_slice() {
+        ["pulls", _, "merge"] => "contents",
         ["pulls" | "issues", ..] => "pull-requests",
         ["check-runs", ..] | ["commits", _, "check-runs"] => "checks",
         [
@@ -45,6 +46,9 @@ pub fn answer(state: &mut State, identity: &Identity, request: &Request) -> Repl
         ("GET", []) if segments == ["rate_limit"] => rate_limit(),
         // The token of a workflow is nobody's.
         ("GET", []) if segments == ["user"] => Reply::error(403, FORBIDDEN),
+        ("GET", []) if segments == ["installation", "repositories"] => {
+            app::repositories(state, identity, request)
+        }
         ("GET", []) => Reply::json(200, &state.repository_json()),
         ("GET", ["pulls"]) => stacked::pulls(state, request),
         ("POST", ["pulls"]) => stacked::open(state, identity, request),
@@ -103,6 +107,8 @@ fn pull_route(
             Some(items) => list(state, request, &items),
             None => Reply::not_found(),
         },
+        ("POST", ["requested_reviewers"]) => requests::create(state, identity, request, pull),
+        ("PUT", ["merge"]) => merging::put(state, identity, request, pull),
         ("POST", ["reviews"]) => reviews::create(state, identity, request, pull),
         ("DELETE", ["reviews", id]) => reviews::delete_draft(state, identity, number(id)),
         ("PUT", ["reviews", id, "dismissals"]) => {

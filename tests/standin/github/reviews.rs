@@ -117,6 +117,7 @@ pub fn dismiss(
     review.state = "DISMISSED".into();
     let review = review.clone();
     state.tick();
+    state.announce_review("dismissed", pull.number, id);
     state.writes.push(Write::Dismissal {
         pull: pull.number,
         id,
@@ -303,6 +304,14 @@ impl State {
             submitted_at: (status != "PENDING").then_some(at),
         };
         self.reviews.push(review.clone());
+        if status != "PENDING" {
+            // A request is answered by any review of that person.
+            if let Some(pull) = self.pulls.get_mut(&pull) {
+                pull.requested_reviewers.retain(|one| one != login);
+            }
+            self.announce_review("submitted", pull, id);
+            self.settle();
+        }
         review
     }
 
@@ -366,6 +375,7 @@ impl State {
         });
         // A comment on an older commit of the pull request is shown against the head at once.
         self.move_anchors(pull.number);
+        self.announce_comment("pull_request_review_comment", pull.number, id);
         self.comment(id).cloned().expect("just added")
     }
 
@@ -390,6 +400,7 @@ impl State {
             ..parent
         };
         self.comments.push(comment.clone());
+        self.announce_comment("pull_request_review_comment", comment.pull, id);
         Some(comment)
     }
 }

@@ -4,10 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use super::app::Registration;
 use super::faults::Rule;
 use super::git::Git;
 use super::pushing::Happening;
 use super::reply::FORBIDDEN;
+use super::webhooks::Hooks;
 use super::writes::Write;
 
 #[derive(Debug)]
@@ -31,6 +33,14 @@ pub struct State {
     pub refused: Vec<String>,
     /// The most that a page of a listing holds, however many are asked for.
     pub page_size: usize,
+    /// GraphQL does not tell the commits of reviews, as happens on GitHub.
+    pub hides_review_commits: bool,
+    /// Right after a push GitHub does not know whether a pull request can be merged: so many questions long.
+    pub mergeability_delay: u32,
+    /// The one app, once it is registered.
+    pub(super) app: Option<Registration>,
+    /// What is delivered to whoever listens.
+    pub(super) hooks: Hooks,
     pub(super) writes: Vec<Write>,
     pub(super) happenings: Vec<Happening>,
     pub(super) violations: Vec<String>,
@@ -46,8 +56,19 @@ pub struct State {
 pub struct Repository {
     pub full_name: String,
     pub id: u64,
+    /// Names that it had before, unless another repository has them now.
+    pub former_names: Vec<String>,
+    /// Names of other repositories, and their ids.
+    pub strangers: BTreeMap<String, u64>,
+    pub deleted: bool,
     pub default_branch: String,
     pub private: bool,
+    /// The setting "Allow auto-merge".
+    pub auto_merge_allowed: bool,
+    /// `merge`, `squash` and `rebase`.
+    pub merge_methods: BTreeSet<String>,
+    /// Branches that only a merge queue merges into.
+    pub queued_branches: BTreeSet<String>,
     /// `admin`, `write`, `read` or `none` by login.
     pub permissions: BTreeMap<String, String>,
     /// "Allow GitHub Actions to create and approve pull requests".
@@ -67,6 +88,8 @@ pub struct Protection {
     pub ruleset: bool,
     pub needs_pull_request: bool,
     pub required_checks: Vec<String>,
+    /// So many people with write access have to approve.
+    pub required_reviews: usize,
     /// Logins that the rules do not hold for.
     pub bypass: Vec<String>,
 }
@@ -90,6 +113,8 @@ pub struct Identity {
     pub typename: String,
     /// `pull-requests:write` and the like; write includes read.
     pub permissions: BTreeSet<String>,
+    /// Ids of the repositories that the token is for; `None`: all that its account sees.
+    pub repositories: Option<Vec<u64>>,
 }
 
 impl Identity {
@@ -99,6 +124,7 @@ impl Identity {
             login: "github-actions[bot]".into(),
             typename: "Bot".into(),
             permissions: permissions.iter().map(ToString::to_string).collect(),
+            repositories: None,
         }
     }
 
@@ -165,7 +191,22 @@ pub struct PullRequest {
     pub requested_teams: Vec<String>,
     /// Heads that a forced push replaced, oldest first.
     pub replaced_heads: Vec<String>,
+    pub merged: Option<Merged>,
+    /// Armed by this login, for this method.
+    pub auto_merge: Option<(String, String)>,
+    /// Questions that are still answered with "unknown".
+    pub unsettled: u32,
     pub created_at: String,
+    pub updated_at: String,
+}
+
+/// How a pull request ended.
+#[derive(Debug, Clone)]
+pub struct Merged {
+    pub by: String,
+    /// The commit on the base branch.
+    pub sha: String,
+    pub at: String,
 }
 
 impl PullRequest {
@@ -313,8 +354,14 @@ impl State {
         let repository = Repository {
             full_name: full_name.into(),
             id: 4_242,
+            former_names: Vec::new(),
+            strangers: BTreeMap::new(),
+            deleted: false,
             default_branch: "main".into(),
             private: false,
+            auto_merge_allowed: false,
+            merge_methods: ["merge", "squash", "rebase"].map(str::to_owned).into(),
+            queued_branches: BTreeSet::new(),
             permissions: BTreeMap::new(),
             actions_may_approve: false,
             restricts_dismissals: false,
@@ -336,6 +383,10 @@ impl State {
             refused: Vec::new(),
             page_size: 100,
             reactions: Vec::new(),
+            hides_review_commits: false,
+            mergeability_delay: 0,
+            app: None,
+            hooks: Hooks::default(),
             writes: Vec::new(),
             happenings: Vec::new(),
             violations: Vec::new(),

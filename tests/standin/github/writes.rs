@@ -70,6 +70,31 @@ pub enum Write {
         pull: u64,
         name: String,
     },
+    ReviewRequest {
+        pull: u64,
+        logins: Vec<String>,
+    },
+    Merge {
+        pull: u64,
+        /// The head that was merged.
+        head: String,
+        by: String,
+        method: String,
+    },
+    AutoMergeArmed {
+        pull: u64,
+        head: String,
+        by: String,
+    },
+    AutoMergeDisarmed {
+        pull: u64,
+        by: String,
+    },
+    Enqueued {
+        pull: u64,
+        head: String,
+        by: String,
+    },
     Branch {
         name: String,
         sha: String,

@@ -34,6 +34,42 @@ pub(super) struct MergeGroup {
     pub base_ref: Option<String>,
 }
 
+/// A delivery of a webhook to the service. It is only a pointer, so nothing else of it is read.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Delivery {
+    pub action: Option<String>,
+    pub pull_request: Option<Numbered>,
+    pub issue: Option<Issue>,
+    pub check_suite: Option<CheckSuite>,
+    pub merge_group: Option<MergeGroup>,
+    pub repository: Option<Repository>,
+    pub installation: Option<Installation>,
+    /// The commit of a status.
+    pub sha: Option<String>,
+    /// The state of a status.
+    pub state: Option<String>,
+    /// The branch or tag of a push, with its prefix.
+    #[serde(rename = "ref")]
+    pub pushed: Option<String>,
+    /// The push removed it.
+    pub deleted: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Numbered {
+    pub number: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct CheckSuite {
+    pub head_sha: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Installation {
+    pub id: Option<u64>,
+}
+
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct PullRequest {
     pub number: Option<u64>,

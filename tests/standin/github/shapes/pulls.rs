@@ -42,7 +42,9 @@ impl State {
             "changed_files": files.len(),
             "commits": commits.and_then(|count| count.trim().parse::<u64>().ok()),
             "comments": conversation, "review_comments": comments,
-            "mergeable": true, "mergeable_state": "clean", "rebaseable": true, "merged": false, "merged_by": null,
+            "mergeable": self.mergeable(pull), "mergeable_state": self.merge_state(pull).to_lowercase(),
+            "rebaseable": self.mergeable(pull), "merged": pull.merged.is_some(),
+            "merged_by": pull.merged.as_ref().map(|merged| self.user_json(&merged.by)),
             "maintainer_can_modify": pull.maintainer_can_modify,
         })));
         shape
@@ -59,9 +61,14 @@ impl State {
             "head": self.head_json(pull), "base": self.base_json(pull),
             "requested_reviewers": pull.requested_reviewers.iter().map(|login| self.user_json(login)).collect::<Vec<_>>(),
             "requested_teams": pull.requested_teams.iter().map(|slug| self.team_json(slug)).collect::<Vec<_>>(),
-            "created_at": pull.created_at, "updated_at": self.now(), "closed_at": null, "merged_at": null,
-            "merge_commit_sha": null, "assignee": null, "assignees": [], "milestone": null, "auto_merge": null,
-            "active_lock_reason": null,
+            "created_at": pull.created_at, "updated_at": pull.updated_at,
+            "closed_at": (pull.state == "closed").then_some(&pull.updated_at),
+            "merged_at": pull.merged.as_ref().map(|merged| &merged.at),
+            "merge_commit_sha": pull.merged.as_ref().map(|merged| &merged.sha),
+            "assignee": null, "assignees": [], "milestone": null, "active_lock_reason": null,
+            "auto_merge": pull.auto_merge.as_ref().map(|(by, method)| json!({
+                "enabled_by": self.user_json(by), "merge_method": method, "commit_title": "", "commit_message": "",
+            })),
         });
         let (web, api) = (self.web_url(), self.api_url());
         let one = format!("{api}/pulls/{number}");
