@@ -1,15 +1,11 @@
 //! Time for the engine, injected: the system's, or a virtual one that jumps to the next deadline as soon as nobody works.
 //! Separate from `reviewer_system::clock`, which shortens waits but keeps real times; deadlines in the store need both.
 
-mod virtual_clock;
-
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime};
-
-pub use virtual_clock::VirtualClock;
 
 /// A wait on a clock.
 pub type Sleep<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;

@@ -22,6 +22,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
+pub mod virtual_clock;
 mod worker;
 
 pub use engine::{Answer, Engine, Entry, Filter, Listed, Status};

@@ -100,6 +100,11 @@ impl Location {
 
     /// The sentence for an error of the driver while the store is opened.
     pub(crate) fn explain(&self, error: sqlx::Error) -> EngineError {
+        if matches!(error, sqlx::Error::Configuration(_)) {
+            return EngineError::UnknownStore {
+                store: self.name.clone(),
+            };
+        }
         if self.file.is_none() {
             return EngineError::Sql(error);
         }

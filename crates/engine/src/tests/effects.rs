@@ -100,7 +100,7 @@ async fn an_effect_that_is_not_answered_is_given_up_as_well() {
 /// Notes which effects run at the same time.
 #[derive(Debug)]
 struct Crowd {
-    clock: crate::clock::VirtualClock,
+    clock: crate::virtual_clock::VirtualClock,
     inside: Mutex<BTreeMap<String, u64>>,
     most: Mutex<usize>,
     order: Mutex<BTreeMap<String, Vec<u64>>>,

@@ -52,6 +52,13 @@ async fn a_worker_that_lost_its_lease_can_neither_keep_nor_end_the_task() {
     assert!(queue::remove(&mut session, &second).await.unwrap());
 }
 
+/// Another worker gets the only task, until `due`, without the knowledge of the first one.
+async fn steal(engine: &ToyEngine, due: i64) {
+    let mut session = engine.store.session().await.unwrap();
+    let query = sqlx::query("UPDATE task SET attempt = attempt + 1, due = $1");
+    assert_eq!(session.execute(query.bind(due)).await.unwrap(), 1);
+}
+
 /// A world that waits until it is told to go on, in its first attempt only.
 #[derive(Debug, Default)]
 struct Stuck {
@@ -80,11 +87,7 @@ async fn the_outcome_of_a_lost_lease_is_not_delivered() {
     let stuck = Arc::new(Stuck::default());
     let running = Running::start(&engine, &stuck);
     stuck.begun.notified().await;
-    // Another worker gets the task behind the first one's back.
-    let mut session = engine.store.session().await.unwrap();
-    let steal = sqlx::query("UPDATE task SET attempt = attempt + 1");
-    assert_eq!(session.execute(steal).await.unwrap(), 1);
-    drop(session);
+    steal(&engine, i64::MAX).await;
     stuck.go_on.notify_one();
     while stuck.answered.load(Ordering::SeqCst) == 0 {
         tokio::task::yield_now().await;
@@ -102,10 +105,7 @@ async fn a_heartbeat_that_finds_the_lease_lost_ends_the_work() {
     let stuck = Arc::new(Stuck::default());
     let running = Running::start(&engine, &stuck);
     stuck.begun.notified().await;
-    let mut session = engine.store.session().await.unwrap();
-    let steal = sqlx::query("UPDATE task SET attempt = attempt + 1, due = 0");
-    assert_eq!(session.execute(steal).await.unwrap(), 1);
-    drop(session);
+    steal(&engine, 0).await;
     place.clock.advance(20_000);
     place.clock.settled().await;
     running.stop_with(&engine).await;

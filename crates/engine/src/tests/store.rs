@@ -89,7 +89,12 @@ async fn a_file_that_is_no_database_is_left_alone() {
 
 #[tokio::test]
 async fn an_unknown_store_is_refused_without_its_password() {
-    for store in ["mysql://me:secret@host/db", "sqlite:", ""] {
+    for store in [
+        "mysql://me:secret@host/db",
+        "postgres://me:secret@host/db",
+        "sqlite:",
+        "",
+    ] {
         let error = refused(store).await;
         assert!(
             matches!(error, EngineError::UnknownStore { .. }),

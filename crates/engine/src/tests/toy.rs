@@ -1,6 +1,7 @@
 //! A machine that adds numbers and has sentences said, the world that says them, and a folder for their store.
 
-use crate::clock::{Clock, SystemClock, VirtualClock};
+use crate::clock::{Clock, SystemClock};
+use crate::virtual_clock::VirtualClock;
 use crate::{
     Answer, EffectError, EffectId, Engine, Lane, Limits, Machine, Planned, Step, Store, World,
 };

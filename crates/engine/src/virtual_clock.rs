@@ -1,6 +1,6 @@
 //! A clock for tests: it moves to the next deadline when nobody works, so that a life of days runs in milliseconds.
 
-use super::{Clock, Hold, NEVER, Sleep};
+use crate::clock::{Clock, Hold, NEVER, Sleep};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
