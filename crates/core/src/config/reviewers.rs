@@ -1,6 +1,6 @@
 //! The reviewers of a run, as the inputs `reviewers` and `api_keys` name them. One reviewer is the default.
 
-use super::ModelChoice;
+use super::{ModelChoice, Persona};
 use super::values::{self, InvalidValue, items};
 use secrecy::SecretString;
 use std::collections::BTreeMap;
@@ -32,8 +32,19 @@ impl Focus {
         }
     }
 
+    /// The words about it for the model; a general one has none.
+    #[must_use]
+    pub(crate) fn subject(self) -> Option<&'static str> {
+        match self {
+            Self::General => None,
+            Self::Quality => Some(include_str!("../prompts/persona-quality.md")),
+            Self::Security => Some(include_str!("../prompts/persona-security.md")),
+            Self::Product => Some(include_str!("../prompts/persona-product.md")),
+        }
+    }
+
     /// The focus that a name stands for: the word itself, or with a number behind it (`general-2`).
-    fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|focus| match name.strip_prefix(focus.as_str()) {
             Some("") => true,
@@ -56,6 +67,8 @@ pub struct ReviewerChoice {
     pub name: String,
     pub focus: Focus,
     pub model: ModelChoice,
+    /// Its part, where it reviews alone under a name of its own.
+    pub persona: Option<Persona>,
 }
 
 /// A reviewer as the input names it.
@@ -181,6 +194,7 @@ pub(super) fn resolve(
             name: one.name.clone(),
             focus: one.focus,
             model: model(&one.model),
+            persona: None,
         })
         .collect()
 }
