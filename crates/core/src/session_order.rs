@@ -171,7 +171,10 @@ mod tests {
 
     #[test]
     fn an_order_is_read_back_and_what_is_left_out_is_off() {
-        assert_eq!(SessionOrder::parse(order().render().as_bytes()), Ok(order()));
+        assert_eq!(
+            SessionOrder::parse(order().render().as_bytes()),
+            Ok(order())
+        );
         let short = json!({
             "dispatch": 1, "callback_url": "http://x", "callback_token": "t", "head": "b".repeat(40), "folder": "f",
         });
@@ -194,11 +197,17 @@ mod tests {
             with("unknown", json!(1)),
         ];
         for sentence in wrong {
-            assert!(sentence.ends_with('.') && !sentence.contains("ghp_"), "{sentence}");
+            assert!(
+                sentence.ends_with('.') && !sentence.contains("ghp_"),
+                "{sentence}"
+            );
         }
         let shown = format!("{:?}", order());
         assert!(shown.contains("github_token"), "{shown}");
-        assert!(!shown.contains("ghp_agent") && !shown.contains("token-of"), "{shown}");
+        assert!(
+            !shown.contains("ghp_agent") && !shown.contains("token-of"),
+            "{shown}"
+        );
     }
 
     #[test]
@@ -239,6 +248,9 @@ mod tests {
             "tokens": 12,
         });
         assert_eq!(json, expected);
-        assert_eq!(serde_json::from_value::<SessionMessage>(json).unwrap(), told);
+        assert_eq!(
+            serde_json::from_value::<SessionMessage>(json).unwrap(),
+            told
+        );
     }
 }

@@ -126,7 +126,10 @@ mod tests {
             assert_eq!(Persona::named(name).check(), Ok(()), "{name}");
         }
         let unknown = Persona::named("speed").check().unwrap_err();
-        assert!(unknown.starts_with("The reviewer speed is not known; "), "{unknown}");
+        assert!(
+            unknown.starts_with("The reviewer speed is not known; "),
+            "{unknown}"
+        );
         assert_eq!(own("You look at the database.").check(), Ok(()));
         assert_eq!(own("You look.\n").part(), Some("You look."));
         let built_in = Persona::named("security").part().map(str::to_owned);
@@ -152,7 +155,12 @@ mod tests {
             can_escalate: vec!["security".into(); MOST_NAMES + 1],
             ..Persona::named("quality")
         };
-        assert!(calls.check().unwrap_err().contains("escalate to 11 reviewers"));
+        assert!(
+            calls
+                .check()
+                .unwrap_err()
+                .contains("escalate to 11 reviewers")
+        );
     }
 
     #[test]

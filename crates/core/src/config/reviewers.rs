@@ -1,7 +1,7 @@
 //! The reviewers of a run, as the inputs `reviewers` and `api_keys` name them. One reviewer is the default.
 
-use super::{ModelChoice, Persona};
 use super::values::{self, InvalidValue, items};
+use super::{ModelChoice, Persona};
 use secrecy::SecretString;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -69,6 +69,15 @@ pub struct ReviewerChoice {
     pub model: ModelChoice,
     /// Its part, where it reviews alone under a name of its own.
     pub persona: Option<Persona>,
+}
+
+impl ReviewerChoice {
+    /// The names of reviewers that it may call to the pull request.
+    #[must_use]
+    pub fn can_escalate(&self) -> &[String] {
+        let persona = self.persona.as_ref();
+        persona.map_or(&[], |persona| &persona.can_escalate)
+    }
 }
 
 /// A reviewer as the input names it.

@@ -217,7 +217,8 @@ mod tests {
             (Verdict::Error, Incomplete),
         ];
         for (verdict, decision) in decisions {
-            for (own_pull_request, comments_only) in [(false, false), (true, false), (false, true)] {
+            for (own_pull_request, comments_only) in [(false, false), (true, false), (false, true)]
+            {
                 let grounds = Grounds {
                     verdict,
                     own_pull_request,
@@ -265,8 +266,14 @@ mod tests {
         assert_eq!(alone(&here, Approved, &[]), post);
         assert_eq!(alone(&here, Commented, &called), post);
         assert_eq!(alone(&said("approved", 'a'), Approved, &called), post);
-        assert_eq!(alone(&here.of_reviewer("security"), Approved, &called), post);
-        assert_eq!(alone(&here.of_reviewer("quality"), Approved, &called), Alone::Nothing);
+        assert_eq!(
+            alone(&here.of_reviewer("security"), Approved, &called),
+            post
+        );
+        assert_eq!(
+            alone(&here.of_reviewer("quality"), Approved, &called),
+            Alone::Nothing
+        );
     }
 
     fn head(digit: char) -> CommitSha {

@@ -56,7 +56,10 @@ mod tests {
     fn a_persona_stands_where_the_focus_of_a_panel_stands() {
         let mut persona = Persona::named("quality");
         let alone = Part::Persona(&persona).text("").unwrap();
-        assert!(alone.starts_with("\n# Your part\n\nYou review as quality. "), "{alone}");
+        assert!(
+            alone.starts_with("\n# Your part\n\nYou review as quality. "),
+            "{alone}"
+        );
         let subject = Focus::Quality.subject().unwrap();
         assert!(alone.ends_with(subject), "{alone}");
         let panel = Part::Focus(Focus::Quality).text("").unwrap();
@@ -74,7 +77,13 @@ mod tests {
         assert!(!told(&persona).contains("escalate"));
         persona.can_escalate = vec!["security".into(), "octocat".into()];
         let text = told(&persona);
-        assert!(text.contains("to this change: security, octocat. "), "{text}");
-        assert!(text.contains("`escalate` of `r2_submit_pass_results`"), "{text}");
+        assert!(
+            text.contains("to this change: security, octocat. "),
+            "{text}"
+        );
+        assert!(
+            text.contains("`escalate` of `r2_submit_pass_results`"),
+            "{text}"
+        );
     }
 }

@@ -76,16 +76,24 @@ mod tests {
         };
         with_voice(|voice| {
             let body = voice.judgement(&judged, &Tally::default(), None);
-            let said = "`quality` approves this commit. It calls for a review by `security`, `octocat`.";
+            let said =
+                "`quality` approves this commit. It calls for a review by `security`, `octocat`.";
             assert!(body.contains(said), "{body}");
             assert_eq!(tagged_names(&body), escalations);
             let read = Statement::read(&body, voice.pr, voice.keys).unwrap();
             assert_eq!(read.reviewer, "quality");
             assert_eq!(read.decision, ReviewDecision::Approved);
-            assert_eq!((read.escalations, &read.head), (escalations.to_vec(), voice.head));
+            assert_eq!(
+                (read.escalations, &read.head),
+                (escalations.to_vec(), voice.head)
+            );
             let forged = body.replace("\"approved\"", "\"changes_requested\"");
             assert_eq!(Statement::read(&forged, voice.pr, voice.keys), None);
-            let other = Keys::derive(&["another key of forty characters or more".into()], None, "x/y");
+            let other = Keys::derive(
+                &["another key of forty characters or more".into()],
+                None,
+                "x/y",
+            );
             assert_eq!(Statement::read(&body, voice.pr, &other), None);
             let plain = voice.judgement(&Judged::COMMENT, &Tally::default(), None);
             assert_eq!(Statement::read(&plain, voice.pr, voice.keys), None);

@@ -89,7 +89,10 @@ mod tests {
             "{refusal}"
         );
         assert!(!refusal.contains("product") && called.is_empty());
-        assert_eq!(submit(1, &["Security", "@octocat"]).1, ["security", "octocat"]);
+        assert_eq!(
+            submit(1, &["Security", "@octocat"]).1,
+            ["security", "octocat"]
+        );
         assert_eq!(submit(2, &["security"]).1, ["security", "octocat"]);
     }
 
