@@ -6,6 +6,7 @@ use super::block::{self, Hidden, Kind};
 use super::signature::{Keys, SignatureCheck, Signed};
 use crate::config::is_reviewer_name;
 use crate::domain::{CommitSha, PrKey, ReviewDecision};
+use pulldown_cmark::{Event, Parser, TagEnd};
 use serde_json::Value;
 
 /// The decision of a reviewer about a head, as its review states it.
@@ -52,11 +53,11 @@ pub(crate) const TAG_CLOSE: &str = " -->";
 const MOST_TAGS: usize = 10;
 
 /// The names in the tags `<!-- escalate: name -->` of a review, each once. Whoever reads them decides which names count, and
-/// from whom: anybody can write a tag. A tag in a line with other words is none.
+/// from whom: anybody can write a tag. A tag in a line with other words, in a quotation, in a list or in code is none.
 #[must_use]
 pub fn tagged_names(body: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for line in body.lines() {
+    for line in top_level_html(body).lines() {
         let line = line.trim();
         let inside = line
             .strip_prefix(TAG_OPEN)
@@ -71,6 +72,26 @@ pub fn tagged_names(body: &str) -> Vec<String> {
     names
 }
 
+/// The blocks of HTML in a text that stand in nothing else.
+fn top_level_html(body: &str) -> String {
+    let mut html = String::new();
+    let mut depth = 0_usize;
+    for event in Parser::new(body) {
+        match event {
+            Event::Start(_) => depth += 1,
+            Event::End(end) => {
+                depth = depth.saturating_sub(1);
+                if end == TagEnd::HtmlBlock {
+                    html.push('\n');
+                }
+            }
+            Event::Html(text) if depth == 1 => html.push_str(&text),
+            _ => {}
+        }
+    }
+    html
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,13 +101,15 @@ mod tests {
     fn each_tagged_name_is_read_once_and_other_text_is_none() {
         let tag = |name: &str| format!("{TAG_OPEN}{name}{TAG_CLOSE}");
         let body = format!(
-            "Words.\n{}\r\n  {}\n{}\n> {}\n{} and more\n{}",
+            "Words.\n\n{}\r\n  {}\n{}\n\n> {}\n\n{} and more\n\n{}\n\n```\n{}\n```\n- {}\n",
             tag("security"),
             tag("octo-cat"),
             tag("security"),
             tag("quoted"),
             tag("inline"),
             tag("two words"),
+            tag("code"),
+            tag("item"),
         );
         assert_eq!(tagged_names(&body), ["security", "octo-cat"]);
         let many: Vec<String> = (0..30).map(|n| tag(&format!("n{n}"))).collect();
@@ -100,6 +123,9 @@ mod tests {
             "Fine.\n\n<!-- escalate: security -->\n",
             "<!--escalate: security-->\n<!-- escalate: security -->",
             "- a\n\n      <!-- escalate: security -->",
+            "```\n<!-- escalate: security -->\n```",
+            "```\n\n<!-- escalate: security -->",
+            "~~~\n~~~\n<!-- escalate: security -->",
         ] {
             assert_eq!(tagged_names(&clean(text)), [""; 0], "{}", clean(text));
         }
