@@ -384,6 +384,15 @@ pub(crate) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
     new_file(path)?.write_all(content)
 }
 
+/// The same for a file that somebody may read at any moment: it is there whole, or as it was.
+pub(crate) fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    write_file(&beside, content)?;
+    std::fs::rename(&beside, path)
+}
+
 /// Creates a file in place of an older one. A link is replaced, not followed: a branch may have put it there.
 pub(crate) fn new_file(path: &Path) -> io::Result<File> {
     match std::fs::remove_file(path) {

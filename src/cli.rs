@@ -132,6 +132,15 @@ pub enum Work {
         /// Print what would be posted, and post nothing
         #[arg(long)]
         dry_run: bool,
+        /// Review as this one reviewer: product, quality, security or general
+        #[arg(long, value_name = "NAME")]
+        reviewer: Option<String>,
+        /// comment, or decide: approve and request changes (input review_event)
+        #[arg(long, value_name = "EVENT")]
+        review_event: Option<String>,
+        /// Take a service's order from standard input
+        #[arg(long, hide = true, conflicts_with = "dry_run")]
+        session: bool,
     },
     /// Fix open findings of a pull request, as the comment `fix` does
     #[command(after_help = OF_FIX)]
@@ -149,6 +158,9 @@ pub enum Work {
         /// Print what would be posted and committed, and write nothing to GitHub
         #[arg(long)]
         dry_run: bool,
+        /// Take a service's order from standard input
+        #[arg(long, hide = true, conflicts_with_all = ["dry_run", "patch_out", "publish"])]
+        session: bool,
     },
     /// Review and fix a pull request in turns, until nothing is left or people are needed
     #[command(after_help = OF_LOOP)]
@@ -290,6 +302,22 @@ impl Work {
             | Self::Fix { target, .. }
             | Self::Doctor { target, .. }
             | Self::State { target, .. } => Some(&target.given),
+        }
+    }
+
+    /// True if standard input holds the order of a service.
+    pub fn is_session(&self) -> bool {
+        match self {
+            Self::Review { session, .. } | Self::Fix { session, .. } => *session,
+            _ => false,
+        }
+    }
+
+    /// The reviewer that reviews alone.
+    pub fn reviewer(&self) -> Option<&str> {
+        match self {
+            Self::Review { reviewer, .. } => reviewer.as_deref(),
+            _ => None,
         }
     }
 

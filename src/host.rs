@@ -2,6 +2,7 @@
 //! of no pull request but by its `Job`.
 
 mod job;
+mod ordered;
 pub(crate) mod scratch;
 pub(crate) mod secrets;
 pub mod session;
@@ -9,12 +10,15 @@ pub(crate) mod sidecar;
 pub(crate) mod web_access;
 
 pub(crate) use job::{Aim, Job, run_id, run_url};
+pub use ordered::OrderedSession;
 
 use crate::actions::Actions;
 use reviewer_agent::gateway::{self, Gateway};
 use reviewer_core::config::environment::Environment;
 use reviewer_core::config::inputs::{self, InputError, RawInputs};
-use reviewer_core::config::{Config, FixMode, ModelChoice, ReviewMode, ReviewerChoice, shell};
+use reviewer_core::config::{
+    Config, FixMode, ModelChoice, Persona, ReviewMode, ReviewerChoice, shell,
+};
 use reviewer_core::review::usage::RunUsage;
 use reviewer_system::clock::Clock;
 use reviewer_system::random;
@@ -40,6 +44,10 @@ pub struct Setup {
     pub roots: Vec<PathBuf>,
     /// This program itself, as which the sidecar begins.
     pub launcher: PathBuf,
+    /// The reviewer that reviews alone.
+    pub persona: Option<Persona>,
+    /// `None`: no service started this process.
+    pub session: Option<OrderedSession>,
 }
 
 /// The reason why nothing could be done. Each line is a sentence for the person who can change that.
@@ -130,7 +138,9 @@ impl<'a> Host<'a> {
         let fence = Fence::new(random::hex(8)?);
         let gateway = sidecar::gateway(setup);
         let sessions = sidecar::sessions(work, &config, &gateway, &budget.usage)?;
-        let secrets = Secrets::new(&config, token, fence.nonce(), &sessions)?;
+        let callback = setup.session.as_ref().map(OrderedSession::token);
+        let further = [Some(SecretString::from(fence.nonce())), callback];
+        let secrets = Secrets::new(&config, token, further.into_iter().flatten(), &sessions)?;
         setup.actions.hide(&secrets.redactor);
         Ok(Self {
             setup,
@@ -227,8 +237,9 @@ fn mask(actions: &Actions, config: &Config, token: Option<&SecretString>) {
 /// The configuration, or every wrong input at once, those included that only OpenCode's catalogue can tell.
 pub(crate) fn configured(setup: &Setup, asks_model: bool) -> Result<Config, Failure> {
     let config = inputs::config(&setup.inputs);
-    let errors = config.as_ref().err().into_iter().flatten();
-    let mut sentences: Vec<String> = errors.map(ToString::to_string).collect();
+    let config = config.map_err(|errors| errors.iter().map(ToString::to_string).collect());
+    let config = config.and_then(|config| seated(setup, config).map_err(|why| vec![why]));
+    let mut sentences: Vec<String> = config.as_ref().err().cloned().unwrap_or_default();
     if asks_model && let Ok(reviewers) = inputs::reviewer_choices(&setup.inputs) {
         sentences.extend(problems(&setup.inputs, &reviewers));
     }
@@ -236,6 +247,21 @@ pub(crate) fn configured(setup: &Setup, asks_model: bool) -> Result<Config, Fail
         Ok(config) if sentences.is_empty() => Ok(config),
         _ => Err(Failure(sentences)),
     }
+}
+
+/// The configuration with the one reviewer that the run was started as. A review that a service ordered decides, and a fix that it
+/// ordered judges nothing.
+pub(crate) fn seated(setup: &Setup, mut config: Config) -> Result<Config, String> {
+    if let Some(persona) = &setup.persona {
+        config.seat(persona)?;
+    }
+    if let Some(session) = &setup.session {
+        config.review_mode = match session.order.reviewer {
+            Some(_) => ReviewMode::Decide,
+            None => ReviewMode::Comment,
+        };
+    }
+    Ok(config)
 }
 
 /// The problems with the models of the reviewers, each told once. A missing key is asked for in the words of whoever has

@@ -9,15 +9,17 @@ mod cli;
 use clap::Parser as _;
 use cli::{Cli, Color, Command, Target, Telling, Work};
 use opencode_reviewer::actions::{Actions, Errors, LogRedactor, Look, Verbosity};
-use opencode_reviewer::commands::{self, Form, Half, Order, Setup};
+use opencode_reviewer::commands::{self, Form, Half, Order, OrderedSession, SessionTask, Setup};
 use opencode_reviewer::process_env;
 use reviewer_agent::opencode::sandbox::enter;
+use reviewer_core::config::Persona;
 use reviewer_core::config::environment::Environment;
 use reviewer_core::config::inputs::RawInputs;
 use reviewer_core::config::shell;
 use reviewer_core::domain::{PrKey, PullRef, RepoRef};
 use reviewer_core::event::Event;
 use reviewer_core::report::terminal;
+use reviewer_core::session_order::SessionOrder;
 use reviewer_system::clock::Clock;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -38,7 +40,8 @@ fn main() -> ExitCode {
         Ok(launcher) => launcher,
         Err(error) => return failed(&format!("this program cannot find itself: {error}")),
     };
-    let vars = match process_env::variables(&launcher) {
+    let is_session = work.as_ref().is_some_and(Work::is_session);
+    let vars = match process_env::variables(&launcher, is_session) {
         Ok(vars) => vars,
         Err(error) => return failed(&format!("{error:#}")),
     };
@@ -140,6 +143,9 @@ async fn carry_out(setup: &Setup, work: Work, directory: &Path) -> u8 {
             commands::local(setup, &order).await
         }
         Work::Review { target, .. } => match key(setup, &target, directory).await {
+            Ok(key) if setup.session.is_some() => {
+                commands::session(setup, &key, SessionTask::Review).await
+            }
             Ok(key) => commands::review(setup, &Event::manual(&key)).await,
             Err(code) => code,
         },
@@ -151,6 +157,9 @@ async fn carry_out(setup: &Setup, work: Work, directory: &Path) -> u8 {
         } => {
             let half = half(patch_out, publish, directory);
             match key(setup, &target, directory).await {
+                Ok(key) if setup.session.is_some() => {
+                    commands::session(setup, &key, SessionTask::Fix).await
+                }
                 Ok(key) => commands::fix(setup, &key, &half).await,
                 Err(code) => code,
             }
@@ -235,14 +244,58 @@ fn setup(
     work: &Work,
     telling: Telling,
 ) -> Result<Setup, Vec<String>> {
+    let session = session(vars, work)?;
+    let ordered = session.as_ref().map(|session| &session.order);
+    let inputs = match ordered {
+        Some(order) => inputs_of_order(order, work),
+        None => inputs(&environment, vars, work)?,
+    };
+    let workspace = ordered.map(|order| PathBuf::from(&order.folder));
+    let environment = Environment {
+        workspace: workspace.or(environment.workspace),
+        ..environment
+    };
+    let named = work.reviewer().map(Persona::named);
     Ok(Setup {
-        inputs: inputs(&environment, vars, work)?,
+        persona: ordered.map_or(named, |order| order.reviewer.clone()),
+        session,
+        inputs,
         actions: actions(&environment, vars, work, telling),
         clock: Clock::scaled(environment.time_scale).limited(environment.limit_scale),
         roots: roots(&launcher),
         launcher,
         environment,
     })
+}
+
+/// The session that a service ordered.
+fn session(vars: &[(String, String)], work: &Work) -> Result<Option<OrderedSession>, Vec<String>> {
+    if !work.is_session() {
+        return Ok(None);
+    }
+    let order = variable(vars, process_env::ORDER).unwrap_or_default();
+    let session = SessionOrder::parse(order.as_bytes()).and_then(OrderedSession::new);
+    session.map(Some).map_err(|sentence| vec![sentence])
+}
+
+/// The inputs of an order. Nothing of the environment is one.
+fn inputs_of_order(order: &SessionOrder, work: &Work) -> RawInputs {
+    let mut inputs = RawInputs::default().of_shell();
+    for (name, value) in &order.inputs {
+        inputs.set(name, value);
+    }
+    set_event(&mut inputs, work);
+    inputs
+}
+
+fn set_event(inputs: &mut RawInputs, work: &Work) {
+    if let Work::Review {
+        review_event: Some(event),
+        ..
+    } = work
+    {
+        inputs.set("review_event", event);
+    }
 }
 
 /// The inputs of a workflow, or those of a shell: arguments before variables.
@@ -265,6 +318,7 @@ fn inputs(
         }
         shell::take_secrets(&mut inputs, |name| variable(vars, name));
     }
+    set_event(&mut inputs, work);
     match work {
         Work::Review { dry_run: true, .. }
         | Work::Fix { dry_run: true, .. }

@@ -11,12 +11,16 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::dup2_stdin;
+use reviewer_core::session_order::MAX_ORDER;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+/// The name among the variables under which a session's order stands. Nobody's environment ever holds it.
+pub const ORDER: &str = "OPENCODE_REVIEWER_ORDER";
 
 /// Set in the process that has started itself anew.
 const SEALED: &str = "OPENCODE_REVIEWER_SEALED";
@@ -37,10 +41,11 @@ const KEPT: [&str; 11] = [
 ];
 
 /// The variables that this program was started with. When it returns, no other process can read them from this one, nor
-/// anything else that it will hold in memory.
-pub fn variables(program: &Path) -> Result<Vec<(String, String)>> {
+/// anything else that it will hold in memory. `takes_order`: standard input holds the order of a session, which comes with them.
+pub fn variables(program: &Path, takes_order: bool) -> Result<Vec<(String, String)>> {
     if std::env::var_os(SEALED).is_none() {
-        return Err(start_anew(program)).context("The environment could not be emptied");
+        return Err(start_anew(program, takes_order))
+            .context("The environment could not be emptied");
     }
     prctl::set_dumpable(false).context("This process could not be hidden from others")?;
     setrlimit(Resource::RLIMIT_CORE, 0, 0).context("Core dumps could not be turned off")?;
@@ -48,8 +53,8 @@ pub fn variables(program: &Path) -> Result<Vec<(String, String)>> {
 }
 
 /// Returns only where it failed.
-fn start_anew(program: &Path) -> anyhow::Error {
-    let sealed = match seal() {
+fn start_anew(program: &Path, takes_order: bool) -> anyhow::Error {
+    let sealed = match seal(takes_order) {
         Ok(sealed) => sealed,
         Err(error) => return error,
     };
@@ -66,11 +71,17 @@ fn start_anew(program: &Path) -> anyhow::Error {
     anyhow::Error::new(error).context(program.display().to_string())
 }
 
-fn seal() -> Result<File> {
+fn seal(takes_order: bool) -> Result<File> {
     let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
-    let variables: Vec<(String, String)> = std::env::vars_os()
-        .map(|(name, value)| (lossy(&name), lossy(&value)))
-        .collect();
+    let given = std::env::vars_os().map(|(name, value)| (lossy(&name), lossy(&value)));
+    let mut variables: Vec<(String, String)> = given.filter(|(name, _)| name != ORDER).collect();
+    if takes_order {
+        let mut order = String::new();
+        let input = std::io::stdin().lock();
+        let read = input.take(MAX_ORDER).read_to_string(&mut order);
+        read.context("The order of the session could not be read")?;
+        variables.push((ORDER.to_owned(), order));
+    }
     let mut file = File::from(memfd_create(c"environment", MFdFlags::MFD_CLOEXEC)?);
     file.write_all(&serde_json::to_vec(&variables)?)?;
     file.rewind()?;

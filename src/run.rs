@@ -7,6 +7,7 @@ pub(crate) mod draft;
 pub(crate) mod exits;
 pub(crate) mod fixing;
 mod judgements;
+mod ordered;
 pub(crate) mod outcome;
 mod reactions;
 mod recheck;
@@ -26,12 +27,14 @@ use exits::Ended;
 use fixing::{Fixing, LoopEnd};
 use judgements::Judgements;
 pub(crate) use judgements::given as given_review;
+use ordered::Told;
+pub(crate) use ordered::run_session;
 use outcome::{Outcome, Surroundings};
 use reviewer_core::event::{Event, EventKind, SkipReason};
 use reviewer_core::plan::agenda::{Agenda, ModelObstacle, Task};
 use reviewer_core::publish::comment;
 use reviewer_core::report::dry_run;
-use reviewer_core::report::events::{EventKind as Told, EventReport};
+use reviewer_core::report::events::{EventKind as Step, EventReport};
 use reviewer_core::state::record::Record;
 use reviewer_github::{DryRun, PullRequest};
 pub(crate) use sessions::allowances;
@@ -49,9 +52,8 @@ struct Unfinished {
 /// The review of a run, and what follows on it.
 struct Round {
     code: u8,
-    /// True if the head is a fix that no push event gets reviewed.
-    goes_on: bool,
-    end: Option<LoopEnd>,
+    fixing: Fixing,
+    told: Told,
 }
 
 /// The things that the rounds of a run share.
@@ -72,7 +74,7 @@ pub(crate) async fn run(setup: &Setup, event: &Event, no_key: Option<SkipReason>
 /// The same with the exit code of `loop`, which tells how the rounds ended.
 pub(crate) async fn run_loop(setup: &Setup, event: &Event) -> u8 {
     let (last, _) = in_rounds(setup, event, None, Aim::Loop).await;
-    match (last.code, last.end) {
+    match (last.code, last.fixing.end) {
         (code @ 2.., _) => code,
         (_, Some(LoopEnd::Converged)) => 0,
         (_, Some(LoopEnd::NeedsPeople)) => 1,
@@ -82,20 +84,23 @@ pub(crate) async fn run_loop(setup: &Setup, event: &Event) -> u8 {
 
 /// The same for `fix`, with an exit code that tells whether something was fixed.
 pub(crate) async fn run_fix(setup: &Setup, event: &Event, aim: Aim<'_>) -> u8 {
-    let (last, events) = in_rounds(setup, event, None, aim).await;
-    let fixed = events.iter().any(|one| one.event == Told::FixCompleted);
+    let (last, rounds) = in_rounds(setup, event, None, aim).await;
+    let fixed = rounds
+        .events
+        .iter()
+        .any(|one| one.event == Step::FixCompleted);
     match last.code {
         code @ 2.. => code,
         _ => u8::from(!fixed),
     }
 }
 
-async fn in_rounds(
+async fn in_rounds<'a>(
     setup: &Setup,
     event: &Event,
     mut no_key: Option<SkipReason>,
-    aim: Aim<'_>,
-) -> (Round, Vec<EventReport>) {
+    aim: Aim<'a>,
+) -> (Round, Rounds<'a>) {
     let mut rounds = Rounds {
         aim,
         budget: Budget::new(setup.clock),
@@ -104,8 +109,8 @@ async fn in_rounds(
     let mut event = event.clone();
     loop {
         let round = round(setup, &event, no_key.take(), &mut rounds).await;
-        if !round.goes_on {
-            return (round, rounds.events);
+        if !round.fixing.goes_on {
+            return (round, rounds);
         }
         // Nobody else is told of the push, so this run is its event.
         event.kind = EventKind::Pushed;
@@ -121,22 +126,19 @@ async fn round(
     let (unfinished, aim) = (Unfinished::default(), rounds.aim);
     let whole = async {
         let (ended, fixing) = Box::pin(perform(setup, event, no_key, rounds, &unfinished)).await;
+        let told = Told::new(&ended);
         let code = exits::ended(setup, &unfinished.check, &unfinished.draft, ended).await;
         if !matches!(aim, Aim::PatchOut(_)) {
             exits::print_dry_run(setup, &unfinished.dry_run);
         }
-        Round {
-            code,
-            goes_on: fixing.goes_on,
-            end: fixing.end,
-        }
+        Round { code, fixing, told }
     };
     tokio::select! {
         round = whole => round,
         signal = exits::stop_signal() => Round {
             code: exits::cancelled(setup, &unfinished.check, &unfinished.draft, signal).await,
-            goes_on: false,
-            end: None,
+            fixing: Fixing::default(),
+            told: Told::Failed(comment::check_cancelled().1.to_owned()),
         }
     }
 }
@@ -196,6 +198,9 @@ async fn review(
     if let Some(reason) = fixing::of_other_head(job, &pull) {
         return Ok(Ended::Skipped(reason));
     }
+    if let Some(why) = job.order().and_then(|order| order.stale(&pull.head_sha)) {
+        return Err(Failure::new(why));
+    }
     let ended = Box::pin(with_settings(job, pull, no_key, unfinished)).await;
     if ended.is_err() {
         unfinished.judgements.after_failure(job).await;
@@ -240,7 +245,7 @@ async fn gather_and_act(
     let actions = &job.host.setup.actions;
     actions.glimpse("reading the pull request", "");
     let snapshot = job.host.scratch.directory("head")?;
-    let asks_model = frame.obstacle.is_none() && !job.aim.takes_review_as_it_is();
+    let asks_model = frame.obstacle.is_none() && !job.takes_review_as_it_is();
     let (running, facts) = tokio::join!(
         Running::start_if(asks_model, &job.host, &snapshot),
         Facts::gather(job, frame, &snapshot),
@@ -251,7 +256,7 @@ async fn gather_and_act(
         running.tell_confinement(&job.host);
         notes.extend(web_guard::open(&job.host, &facts.change).await?);
     }
-    if job.host.config.dry_run && !job.aim.takes_review_as_it_is() {
+    if job.host.config.dry_run && !job.takes_review_as_it_is() {
         notes.push(dry_run::NOTE.into());
     }
     let around = Surroundings {
@@ -296,6 +301,15 @@ async fn act(
 fn agenda(job: &Job<'_>, facts: &Facts) -> Agenda {
     let agenda = facts.agenda(job);
     match job.aim {
+        Aim::Fix if job.is_ordered_fix() => {
+            let head = &facts.pull.head_sha;
+            let record = Record {
+                head: head.to_string(),
+                merge_base: facts.merge_base.to_string(),
+                ..Record::default()
+            };
+            agenda.ordered(head, record)
+        }
         Aim::Review | Aim::Loop | Aim::Fix => agenda,
         Aim::PatchOut(_) => agenda.without_session(&facts.pull.head_sha),
         Aim::Publish(_) => Agenda {

@@ -409,6 +409,9 @@ pub(crate) async fn head_records(
     job: &Job<'_>,
     head: &CommitSha,
 ) -> Result<Vec<HeadRecord>, ApiError> {
+    if !job.uses_check_runs() {
+        return Ok(Vec::new());
+    }
     match job.github.check_runs(&job.pr.repo, head, CHECK_NAME).await {
         Ok(mut runs) => {
             runs.sort_by_key(|check| std::cmp::Reverse(check.id));

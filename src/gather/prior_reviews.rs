@@ -21,6 +21,9 @@ pub(crate) async fn records(
     pull: &PullRequest,
     rebuilt: &Rebuilt,
 ) -> Result<Vec<Record>, Failure> {
+    if !job.uses_check_runs() {
+        return Ok(Vec::new());
+    }
     let heads = heads(job, &pull.head_sha, rebuilt);
     let texts = match job.github.check_texts(&job.pr, &heads, CHECK_NAME).await {
         Ok(texts) => texts,

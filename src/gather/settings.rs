@@ -1,6 +1,6 @@
 //! Takes the repository's own settings into a run's configuration, before anything depends on it.
 
-use crate::host::{Failure, Host, Job};
+use crate::host::{Failure, Host, Job, seated};
 use reviewer_core::config::file::{PATH, RepositoryFile};
 use reviewer_core::config::inputs;
 use reviewer_github::{FileAt, PullRequest};
@@ -40,7 +40,8 @@ pub(crate) fn apply(host: &mut Host<'_>, text: &str) -> Result<Option<String>, F
     }
     let merged = inputs::config(&file.under(&setup.inputs));
     // Each value was judged by itself, and none depends on another.
-    let mut config = merged.map_err(|errors| Failure::all(&errors))?;
+    let config = merged.map_err(|errors| Failure::all(&errors))?;
+    let mut config = seated(setup, config).map_err(Failure::new)?;
     if let Some(globs) = file.ignore(&setup.inputs) {
         config.ignore = globs.clone();
     }

@@ -1,13 +1,14 @@
 //! A run for one pull request: who asked for it, how GitHub is reached, under which name and keys it writes.
 
 use super::{Budget, Failure, Host, Setup, Work};
-use reviewer_core::config::Config;
 use reviewer_core::config::environment::Environment;
+use reviewer_core::config::{Config, Persona, ReviewMode};
 use reviewer_core::domain::PrKey;
 use reviewer_core::event::{self, Event, EventKind};
 use reviewer_core::fix::Bundle;
 use reviewer_core::plan::Request;
 use reviewer_core::publish::comment::Voice;
+use reviewer_core::session_order::SessionOrder;
 use reviewer_core::state::signature::Keys;
 use reviewer_core::state::spending::{Day, Spent};
 use reviewer_github::{DryRun, GitHub, PullRequest};
@@ -30,13 +31,6 @@ pub(crate) enum Aim<'a> {
     PatchOut(&'a Path),
     /// The fix in such a file as a commit. Nothing is run, and no model is asked.
     Publish(&'a Bundle),
-}
-
-impl Aim<'_> {
-    /// True if the review of the head has to be there already.
-    pub(crate) fn takes_review_as_it_is(self) -> bool {
-        matches!(self, Self::PatchOut(_) | Self::Publish(_))
-    }
 }
 
 pub(crate) struct Job<'a> {
@@ -119,11 +113,42 @@ impl<'a> Job<'a> {
             }),
             token,
             keys,
-            id: run_id(environment)?,
+            id: match &setup.session {
+                Some(session) => session.id.clone(),
+                None => run_id(environment)?,
+            },
             receipt: host.receipt()?,
             today: Day::from_time(setup.clock.now()),
             host,
         })
+    }
+
+    /// The order of a service, where one started this run.
+    pub(crate) fn order(&self) -> Option<&SessionOrder> {
+        let session = self.host.setup.session.as_ref();
+        session.map(|session| &session.order)
+    }
+
+    /// True unless a service ordered the run for an account that may not write check runs: it serialises its sessions itself.
+    pub(crate) fn uses_check_runs(&self) -> bool {
+        self.order().is_none_or(|order| order.check_runs)
+    }
+
+    /// True if a service ordered a fix: the findings of its reviewers are fixed as they are.
+    pub(crate) fn is_ordered_fix(&self) -> bool {
+        self.order().is_some() && matches!(self.aim, Aim::Fix)
+    }
+
+    /// True if the review of the head has to be there already.
+    pub(crate) fn takes_review_as_it_is(&self) -> bool {
+        matches!(self.aim, Aim::PatchOut(_) | Aim::Publish(_)) || self.is_ordered_fix()
+    }
+
+    /// The reviewer with a name of its own whose decision the run's reviews state.
+    pub(crate) fn persona(&self) -> Option<&Persona> {
+        let config = &self.host.config;
+        let persona = config.reviewers.first()?.persona.as_ref();
+        persona.filter(|_| config.review_mode == ReviewMode::Decide)
     }
 
     /// The request in the event's own comment. A mention in the middle of a line is no command.

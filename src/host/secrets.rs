@@ -17,22 +17,22 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// `token` is GitHub's, where there is one; `nonce` is that of the fence: who knew it could write the end of one. Each
-    /// session has secrets of its own, and the redactor knows them all.
+    /// `token` is GitHub's, where there is one. Among the `further` ones is the nonce of the fence: who knew it could write the end
+    /// of one. Each session has secrets of its own, and the redactor knows them all.
     pub fn new(
         config: &Config,
         token: Option<&SecretString>,
-        nonce: &str,
+        further: impl Iterator<Item = SecretString>,
         sessions: &Sessions,
     ) -> Result<Self> {
         let password = SecretString::from(reviewer_system::random::hex(32)?);
-        let nonce = SecretString::from(nonce);
+        let further: Vec<SecretString> = further.collect();
         let of_sessions = std::iter::once(sessions.first())
             .chain(sessions.beside())
             .map(|session| &session.secrets);
         let of_sessions = of_sessions.flat_map(|one| [&one.bearer, &one.placeholder]);
         let given = given(config, token).into_iter();
-        let all = given.chain([&password, &nonce]).chain(of_sessions);
+        let all = given.chain([&password]).chain(&further).chain(of_sessions);
         let redactor = Arc::new(Redactor::new(all));
         Ok(Self { password, redactor })
     }

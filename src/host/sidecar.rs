@@ -10,10 +10,10 @@ use reviewer_agent::opencode::{
 };
 use reviewer_agent::tools::server::{Offer, ToolServer};
 use reviewer_agent::tools::{
-    BoundTool, FixCalls, fix_names, fix_tools, review_names, review_tools,
+    BoundTool, FixCalls, fix_names, fix_tools, review_names, review_tools, with_escalation,
 };
 use reviewer_core::config::{Config, ReviewerChoice};
-use reviewer_core::context::brief;
+use reviewer_core::context::brief::{self, Part};
 use reviewer_core::fix::brief as fix_brief;
 use reviewer_core::report::document::SandboxReport;
 use reviewer_core::review::usage::RunUsage;
@@ -100,7 +100,13 @@ impl Running {
         let examines = host
             .is_panel()
             .then_some((snapshot, &host.secrets.redactor));
-        let of = |session: &Session| review_tools(&session.desk, host.web.as_ref(), examines);
+        let of = |session: &Session| {
+            let tools = review_tools(&session.desk, host.web.as_ref(), examines);
+            match session.reviewer.can_escalate() {
+                [] => tools,
+                names => with_escalation(tools, names),
+            }
+        };
         Self::start_with(host, snapshot, of).await
     }
 
@@ -184,8 +190,10 @@ fn session_config<'s>(
     let route = session.route()?;
     let prompt = match session.profile {
         Profile::Reviewer => {
+            let persona = session.reviewer.persona.as_ref().map(Part::Persona);
             let focus = host.is_panel().then_some(session.reviewer.focus);
-            brief::system_prompt(&host.fence, focus, &session.name.prefix())
+            let part = persona.or(focus.map(Part::Focus));
+            brief::system_prompt(&host.fence, part, &session.name.prefix())
         }
         Profile::Fixer => fix_brief::system_prompt(&host.fence),
     };

@@ -201,6 +201,9 @@ impl CheckRun {
     /// Opens it, and says what the run has to go on without. Without permission the review goes on, and
     /// the job's exit code is the gate.
     pub async fn open(&self, job: &Job<'_>, facts: &Facts) {
+        if !job.uses_check_runs() {
+            return tell_lacking(job, facts, None);
+        }
         let head = &facts.pull.head_sha;
         let place = Place {
             head: head.clone(),

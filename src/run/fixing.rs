@@ -42,6 +42,10 @@ pub(crate) struct Fixing {
     /// True if the head is now a commit of the fix whose review no push event starts.
     pub goes_on: bool,
     pub end: Option<LoopEnd>,
+    /// The commit of a fix that was pushed to the pull request's branch.
+    pub pushed: Option<CommitSha>,
+    /// The reason why fixing broke off.
+    pub failed: Option<String>,
 }
 
 /// The end of rounds.
@@ -79,6 +83,7 @@ pub(crate) async fn after_review(
         fixing.event(job, EventKind::FixFailed, json!({ "why": why }));
         fixing.end = Some(LoopEnd::Unfinished);
         let note = comment::fixing::failed(&why);
+        fixing.failed = Some(why);
         if let Some(asked) = &asked {
             answer(job, asked, outcome, &note).await;
         }
@@ -285,6 +290,7 @@ fn next(
     let situation = Situation {
         memory,
         mode: match job.host.config.fix.mode {
+            _ if job.is_ordered_fix() => Mode::Ordered,
             FixMode::Auto => Mode::Auto,
             FixMode::OnRequest | FixMode::Off => Mode::OnRequest,
         },
@@ -301,7 +307,9 @@ fn next(
             consensus: consensus(outcome),
             fixable: selection.needed() + usize::from(asked.is_some()) * selection.optional(),
         },
-        command: asked.and_then(Asked::command),
+        command: asked
+            .and_then(Asked::command)
+            .filter(|_| !job.is_ordered_fix()),
     };
     (rounds::next(&situation), situation.granted())
 }

@@ -6,12 +6,13 @@ use super::outcome::Outcome;
 use crate::gather::{Facts, Memory};
 use crate::host::{Failure, Job};
 use reviewer_core::config::ReviewMode;
-use reviewer_core::domain::{CommitSha, Login, ReviewEvent, Tally, Verdict};
+use reviewer_core::domain::{CommitSha, Login, ReviewDecision, ReviewEvent, Tally, Verdict};
 use reviewer_core::panel::analysis::Analysis;
 use reviewer_core::panel::consensus::{Consensus, Priority, Ruling};
 use reviewer_core::panel::decision::{Alone, Circumstances, Grounds};
 use reviewer_core::panel::own_reviews::{Diff, OwnReviews};
 use reviewer_core::panel::review_state::{GivenReview, Judgement, Machines, ReviewState};
+use reviewer_core::publish::comment::Stated;
 use reviewer_core::publish::comment::judgement::{self, Judged, NotApproved};
 use reviewer_core::report::consensus::ConsensusReport;
 use reviewer_core::report::conversations::AnalyzerReport;
@@ -36,7 +37,7 @@ impl Judgements {
     /// Dismisses the reviewer's approvals of other diffs, before this one is reviewed: nobody has looked at it yet.
     pub(crate) async fn withdraw_stale(&self, job: &Job<'_>, facts: &Facts) {
         if decides(job) {
-            let own = own_reviews(&facts.reviews, &facts.viewer);
+            let own = own_reviews(job, &facts.reviews, &facts.viewer);
             self.withdraw(job, diff(facts), &own).await;
         }
     }
@@ -50,7 +51,7 @@ impl Judgements {
         let read = tokio::try_join!(job.github.viewer(), job.github.reviews(&job.pr));
         match read {
             Ok((viewer, reviews)) => {
-                let own = own_reviews(&reviews, &viewer);
+                let own = own_reviews(job, &reviews, &viewer);
                 let diff = Diff {
                     head: &pull.head_sha,
                     merge_base: None,
@@ -90,7 +91,7 @@ impl Judgements {
         let Ok(reviews) = job.github.reviews(&job.pr).await else {
             return actions.warning(&judgement::approval_stays(&why));
         };
-        let own = own_reviews(&reviews, viewer);
+        let own = own_reviews(job, &reviews, viewer);
         let shown = own.shown(&self.dismissed());
         if !shown.is_some_and(|one| self.is_kept(one.id)) {
             return;
@@ -104,31 +105,40 @@ impl Judgements {
     }
 
     /// Decides the event of the review that posts findings. An approval ends with it, or is replaced by it.
-    pub(crate) async fn of_findings(
+    pub(crate) async fn of_findings<'a>(
         &self,
-        job: &Job<'_>,
+        job: &'a Job<'_>,
         facts: &Facts,
         verdict: Verdict,
-    ) -> Judged<'static> {
+        escalations: &'a [String],
+    ) -> Judged<'a> {
         if !decides(job) {
             return Judged::COMMENT;
         }
         let head = &facts.pull.head_sha;
-        let own = own_reviews(&facts.reviews, &facts.viewer);
+        let own = own_reviews(job, &facts.reviews, &facts.viewer);
         let grounds = Grounds {
             verdict,
             consensus: None,
             reviewed: false,
             own_pull_request: is_own(facts),
+            comments_only: comments_only(job),
         };
+        let stated = stated(job, grounds.decision(), escalations);
         let outdated = grounds.outdated_approvals(&own, diff(facts));
         let message = judgement::no_longer_approved(head);
         self.dismiss(job, &outdated, &message).await;
         let shown = own.shown(&self.dismissed());
         if shown.is_some_and(|one| outdated.contains(&one.id)) {
-            return REPLACING;
+            return Judged {
+                stated,
+                ..REPLACING
+            };
         }
-        Judged::new(grounds.event())
+        Judged {
+            stated,
+            ..Judged::new(grounds.event())
+        }
     }
 
     /// Ends a run that reached a verdict: dismisses what does not hold any more, judges the head if the run posted no review, and
@@ -155,20 +165,30 @@ impl Judgements {
         };
         let analysis = analysis(job, facts);
         let ruling = ruling(job, facts, &reviews, &analysis, outcome);
-        let grounds = grounds(facts, outcome, &ruling);
-        let posted = if let Some(why) = unread {
+        let grounds = grounds(job, facts, outcome, &ruling);
+        let (posted, decision) = if let Some(why) = unread {
             let why = judgement::judgement_not_posted(grounds.event(), &why);
+            outcome.unstated = outcome.posted.is_none().then(|| why.clone());
             outcome.report.warnings.push(why);
-            outcome.posted
+            (outcome.posted, grounds.decision())
         } else {
-            let own = own_reviews(&reviews, &facts.viewer);
+            let own = own_reviews(job, &reviews, &facts.viewer);
             let judged = (&own, &grounds, &analysis);
             self.judge(job, facts, check, judged, outcome).await
         };
+        let otherwise = match decision {
+            ReviewDecision::Incomplete => outcome.report.reasons.join(" "),
+            _ => outcome.title(),
+        };
+        let escalations = &outcome.record.escalations;
+        outcome
+            .report
+            .set_decision(decision, escalations, &otherwise);
         enter_consensus(job, outcome, &analysis, &ruling, posted);
     }
 
-    /// Brings the reviewer's judgement on GitHub in line with the grounds. Returns the event of the review that the run posted.
+    /// Brings the reviewer's judgement on GitHub in line with the grounds. Returns the event of the review that the run posted, and
+    /// the decision.
     async fn judge(
         &self,
         job: &Job<'_>,
@@ -176,7 +196,7 @@ impl Judgements {
         check: &CheckRun,
         (own, grounds, analysis): (&OwnReviews, &Grounds, &Analysis),
         outcome: &mut Outcome,
-    ) -> Option<ReviewEvent> {
+    ) -> (Option<ReviewEvent>, ReviewDecision) {
         let head = &facts.pull.head_sha;
         let later = later_judgement(job, facts, own).await;
         let before = later.as_ref().map(|later| own.without(later));
@@ -190,7 +210,9 @@ impl Judgements {
         let outdated = grounds.outdated_approvals(to_end, diff(facts));
         self.dismiss(job, &outdated, &judgement::no_longer_approved(head))
             .await;
-        let event = allowed(job, facts, check, (grounds, analysis), outcome).await;
+        let (event, decision) = allowed(job, facts, check, (grounds, analysis), outcome).await;
+        let escalations = outcome.record.escalations.clone();
+        let stated = stated(job, decision, &escalations);
         let unchanged = facts.last_verdict() == Some(&outcome.verdict.to_string());
         let dismissed = self.dismissed();
         let mut circumstances = Circumstances {
@@ -200,6 +222,7 @@ impl Judgements {
             outdated: &outdated,
             dismissed: &dismissed,
             unchanged,
+            states: stated.map(|stated| (stated.decision, stated.escalations)),
         };
         let requests = circumstances.requests_to_dismiss(grounds);
         self.dismiss(job, &requests, &judgement::nothing_blocks(head))
@@ -211,9 +234,13 @@ impl Judgements {
             _ if later.is_some() => None,
             (None, Alone::Post(event)) => Some(Judged {
                 merge_base: (event == ReviewEvent::Approve).then_some(&facts.merge_base),
+                stated,
                 ..Judged::new(event)
             }),
-            (None, Alone::ReplaceApproval) => Some(REPLACING),
+            (None, Alone::ReplaceApproval) => Some(Judged {
+                stated,
+                ..REPLACING
+            }),
         };
         let posted = match judged {
             Some(judged) => alone(job, facts, check, &judged, outcome).await,
@@ -232,7 +259,7 @@ impl Judgements {
         {
             outcome.report.warnings.push(judgement::request_stays(&why));
         }
-        posted
+        (posted, decision)
     }
 
     /// Dismisses reviews, each tried once in a run.
@@ -302,8 +329,30 @@ pub(crate) fn given(review: &Review) -> GivenReview<'_> {
     }
 }
 
-fn own_reviews(reviews: &[Review], viewer: &Login) -> OwnReviews {
-    OwnReviews::read(reviews.iter().map(given), viewer)
+fn own_reviews(job: &Job<'_>, reviews: &[Review], viewer: &Login) -> OwnReviews {
+    let own = OwnReviews::read(reviews.iter().map(given), viewer);
+    match job.persona() {
+        Some(persona) => own.of_reviewer(&persona.name),
+        None => own,
+    }
+}
+
+/// True if a service wants no judgement of this account on GitHub.
+fn comments_only(job: &Job<'_>) -> bool {
+    job.order().is_some_and(|order| order.comments_only)
+}
+
+/// The decision that a review states, of a reviewer with a name of its own.
+fn stated<'a>(
+    job: &'a Job<'_>,
+    decision: ReviewDecision,
+    escalations: &'a [String],
+) -> Option<Stated<'a>> {
+    job.persona().map(|persona| Stated {
+        reviewer: &persona.name,
+        decision,
+        escalations,
+    })
 }
 
 /// The open conversations of people, as far as this run or an earlier one has weighed them.
@@ -344,7 +393,7 @@ fn ruling(
     Ruling::decide(standing, analysis.priorities(), people)
 }
 
-fn grounds(facts: &Facts, outcome: &Outcome, ruling: &Ruling) -> Grounds {
+fn grounds(job: &Job<'_>, facts: &Facts, outcome: &Outcome, ruling: &Ruling) -> Grounds {
     let complete = outcome.verdict != Verdict::Incomplete;
     let record = &outcome.record;
     Grounds {
@@ -352,6 +401,7 @@ fn grounds(facts: &Facts, outcome: &Outcome, ruling: &Ruling) -> Grounds {
         consensus: complete.then(|| ruling.consensus()),
         reviewed: record.is_finished() && record.accepted.is_none(),
         own_pull_request: is_own(facts),
+        comments_only: comments_only(job),
     }
 }
 
@@ -366,25 +416,25 @@ async fn later_judgement(job: &Job<'_>, facts: &Facts, own: &OwnReviews) -> Opti
     elsewhere.any_of(&now).then_some(now)
 }
 
-/// The event of the run, after a last look at what an approval depends on. The report says why a clean change is not approved.
+/// The event of the run and its decision, after a last look at what an approval depends on. The report says why a clean change is
+/// not approved.
 async fn allowed(
     job: &Job<'_>,
     facts: &Facts,
     check: &CheckRun,
     (grounds, analysis): (&Grounds, &Analysis),
     outcome: &mut Outcome,
-) -> ReviewEvent {
-    let event = grounds.event();
+) -> (ReviewEvent, ReviewDecision) {
+    let (event, decision) = (grounds.event(), grounds.decision());
     let agreed = grounds.consensus == Some(Consensus::Approve);
     if grounds.verdict != Verdict::Clean || !agreed {
-        return event;
+        return (event, decision);
     }
     let pull = job.github.pull_request(&job.pr).await;
     let conversation = new_conversation(job, facts, analysis).await;
     let unread = pull.as_ref().err().map(ToString::to_string);
     let unread = unread.or_else(|| conversation.as_ref().err().cloned());
     let why = match (&pull, &unread) {
-        _ if grounds.own_pull_request => NotApproved::OwnPullRequest,
         _ if !grounds.reviewed => NotApproved::NotReviewed,
         (_, Some(why)) => NotApproved::Unknown(why),
         (Ok(now), _) if now.head_sha != facts.pull.head_sha => {
@@ -396,11 +446,16 @@ async fn allowed(
         _ if is_held_back(check, job.pr.number).await => NotApproved::HeldBack,
         _ => match &conversation {
             Ok(Some(url)) => NotApproved::Conversation(url),
-            _ => return event,
+            _ => {
+                let own = grounds.own_pull_request;
+                let own = own.then(|| judgement::not_approved(&NotApproved::OwnPullRequest));
+                outcome.report.notes.extend(own);
+                return (event, decision);
+            }
         },
     };
     outcome.report.notes.push(judgement::not_approved(&why));
-    ReviewEvent::Comment
+    (ReviewEvent::Comment, ReviewDecision::Commented)
 }
 
 /// The address of a conversation that a person began, or went on with, while the model worked; or why nobody knows.
@@ -447,7 +502,8 @@ async fn alone(
         }
         Err(error) => {
             let why = judgement::judgement_not_posted(judged.event, &error.to_string());
-            report.warnings.push(why);
+            report.warnings.push(why.clone());
+            outcome.unstated = Some(why);
             None
         }
     }

@@ -78,6 +78,8 @@ pub struct Outcome {
     pub needs_people: bool,
     /// The event of the review with this run's findings.
     pub posted: Option<ReviewEvent>,
+    /// The reason why the pull request does not show the run's decision.
+    pub unstated: Option<String>,
 }
 
 impl Outcome {
@@ -210,6 +212,7 @@ impl Outcome {
             raised: raised(staged),
             needs_people: false,
             posted: sent.event,
+            unstated: None,
         }
     }
 
@@ -463,6 +466,9 @@ pub(crate) fn of_change(
         warnings: Vec::new(),
         notes: Vec::new(),
         review_url: None,
+        decision: None,
+        comment: None,
+        escalations: Vec::new(),
         consensus: None,
         events: Vec::new(),
         reviewers: Vec::new(),

@@ -56,7 +56,8 @@ pub(crate) fn open_desks(
             weights(host, change),
             &session.reviewer.name,
             random::hex(16)?,
-        );
+        )
+        .escalating_to(session.reviewer.can_escalate());
         for finding in carried {
             desk.carry(finding.clone());
         }

@@ -146,7 +146,9 @@ async fn publish(
     let judged = if staged.findings.is_empty() {
         Judged::COMMENT
     } else {
-        unfinished.judgements.of_findings(job, facts, verdict).await
+        let judging = &unfinished.judgements;
+        let judged = judging.of_findings(job, facts, verdict, &record.escalations);
+        judged.await
     };
     outbox.send_findings(&job.github, &judged, &mut sent).await;
     sent
@@ -277,6 +279,16 @@ fn record(job: &Job<'_>, facts: &Facts, held: &Held, covered: Option<Record>) ->
     account.entered_in(record, job.today)
 }
 
+/// The reviewers that the session called to the pull request.
+fn escalations(job: &Job<'_>) -> Vec<String> {
+    let called = job
+        .host
+        .session()
+        .desk
+        .with(|desk| desk.escalations().to_vec());
+    called.unwrap_or_default()
+}
+
 /// Makes the record of this run's review.
 fn made(job: &Job<'_>, facts: &Facts, held: &Held) -> Record {
     let again = job
@@ -292,6 +304,7 @@ fn made(job: &Job<'_>, facts: &Facts, held: &Held) -> Record {
         ended: outcome::why_ended(held),
         unfinished_reviewers: held.end.unfinished_reviewers(),
         asked: again.map(|request| request.comment.0),
+        escalations: escalations(job),
         ..Record::default()
     }
 }

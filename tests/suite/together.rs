@@ -100,6 +100,8 @@ fn setup(command: &Command, log: &Log, process: &LogRedactor) -> Setup {
         clock: Clock::scaled(environment.time_scale).limited(environment.limit_scale),
         roots: Vec::new(),
         launcher: PathBuf::from(command.get_program()),
+        persona: None,
+        session: None,
         environment,
     }
 }

@@ -12,5 +12,6 @@ pub mod plan;
 pub mod publish;
 pub mod report;
 pub mod review;
+pub mod session_order;
 pub mod state;
 pub mod verification;

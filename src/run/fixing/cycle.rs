@@ -331,7 +331,10 @@ impl Cycle<'_> {
             } => {
                 let details = json!({ "cycle": cycle, "fixed": fixed, "commit": commit.as_str() });
                 fixing.event(job, EventKind::FixCompleted, details);
+                fixing.pushed = Some(commit.clone());
                 let goes_on = match job.aim {
+                    // The service orders the review of what it had fixed.
+                    _ if job.is_ordered_fix() => false,
                     Aim::Loop => true,
                     Aim::Review | Aim::Fix => !starts_workflows,
                     // Another job reviews what this one publishes.

@@ -53,7 +53,7 @@ impl ServerHandler for Handler {
         let tools = self.tools.iter();
         let described = |tool: &BoundTool| {
             let description = prefixed(tool.description, &self.prefix).into_owned();
-            rmcp::model::Tool::new(tool.name.name, description, (tool.schema)())
+            rmcp::model::Tool::new(tool.name.name, description, Arc::clone(&tool.schema))
         };
         let tools = tools.map(described).collect();
         Ok(ListToolsResult::with_all_items(tools))
@@ -76,7 +76,14 @@ impl ServerHandler for Handler {
 
 /// Arguments that name something rather than say it: they are compared with what is there, and repeated to the model
 /// alone.
-const NAMES: [&str; 5] = ["file", "quote", "thread_id", "distinct_from", "combines"];
+const NAMES: [&str; 6] = [
+    "file",
+    "quote",
+    "thread_id",
+    "distinct_from",
+    "combines",
+    "escalate",
+];
 
 /// The arguments with the secrets in their words replaced. Everything that is said about a change, in comments, report
 /// and log, comes through here.

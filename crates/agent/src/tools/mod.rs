@@ -121,6 +121,16 @@ pub fn review_tools(
     tools
 }
 
+/// The same tools of a reviewer who may call others to the pull request.
+#[must_use]
+pub fn with_escalation(mut tools: Vec<BoundTool>, names: &[String]) -> Vec<BoundTool> {
+    let submit = pass_results::TOOL.full_name();
+    for tool in tools.iter_mut().filter(|tool| tool.name == submit) {
+        tool.schema = pass_results::schema_with_escalation(names);
+    }
+    tools
+}
+
 /// Arguments as a type; OpenCode does not check them, so this is the only check there is.
 fn arguments<T: DeserializeOwned>(given: JsonObject, usage: &str) -> Result<T, String> {
     serde_json::from_value(Value::Object(given)).map_err(|error| {

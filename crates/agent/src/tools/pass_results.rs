@@ -7,6 +7,8 @@ use reviewer_core::review::desk::{AuthorText, Desk};
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -17,6 +19,9 @@ struct Arguments {
     has_blocking_issues: bool,
     #[schemars(description = format!("In pass {}, for every finding that stands.", PASSES.total()))]
     texts: Option<Vec<GivenText>>,
+    /// Shown to reviewers who may call others, with their names.
+    #[schemars(skip)]
+    escalate: Option<Vec<String>>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -53,12 +58,27 @@ fn call(desk: &mut Desk, given: JsonObject) -> Answer {
     let given: Arguments = arguments(given, &usage)?;
     let texts = given.texts.unwrap_or_default().into_iter();
     let texts: Result<Vec<AuthorText>, String> = texts.map(GivenText::parse).collect();
-    desk.submit(
+    let escalate = given.escalate.unwrap_or_default();
+    let pass = (
         given.pass_number,
-        &given.summary,
+        given.summary.as_str(),
         given.has_blocking_issues,
-        &texts?,
-    )
+    );
+    desk.submit_and_escalate(pass, &texts?, &escalate)
+}
+
+/// The schema for a reviewer who may call these.
+pub(super) fn schema_with_escalation(names: &[String]) -> Arc<JsonObject> {
+    let mut schema = (*(TOOL.schema)()).clone();
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        let escalate = json!({
+            "description": "Further reviewers that this change needs.",
+            "type": "array",
+            "items": { "type": "string", "enum": names },
+        });
+        properties.insert("escalate".into(), escalate);
+    }
+    Arc::new(schema)
 }
 
 #[cfg(test)]
@@ -72,5 +92,15 @@ mod tests {
             schema["properties"]["texts"]["description"],
             "In pass 4, for every finding that stands."
         );
+    }
+
+    #[test]
+    fn escalation_is_shown_to_those_who_may_call_somebody_with_the_names() {
+        let usual = (TOOL.schema)();
+        assert!(usual["properties"].get("escalate").is_none());
+        let schema = schema_with_escalation(&["security".into(), "octocat".into()]);
+        let items = &schema["properties"]["escalate"]["items"];
+        assert_eq!(items["enum"], json!(["security", "octocat"]));
+        assert_eq!(schema["required"], usual["required"]);
     }
 }

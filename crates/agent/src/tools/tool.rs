@@ -64,7 +64,7 @@ pub(crate) fn not_begun() -> Answer {
 pub struct BoundTool {
     pub name: ToolName,
     pub description: &'static str,
-    pub schema: fn() -> Arc<JsonObject>,
+    pub schema: Arc<JsonObject>,
     pub redaction: Redaction,
     call: Box<dyn Fn(JsonObject) -> BoxFuture<'static, Answer> + Send + Sync>,
 }
@@ -91,7 +91,7 @@ pub fn bind<C: Clone + Send + Sync>(table: &'static [Tool<C>], context: &C) -> V
             BoundTool {
                 name: tool.full_name(),
                 description: tool.description,
-                schema: tool.schema,
+                schema: (tool.schema)(),
                 redaction: tool.redaction,
                 call: Box::new(move |arguments| (tool.call)(context.clone(), arguments)),
             }

@@ -6,6 +6,7 @@ mod fix;
 mod globs;
 pub mod inputs;
 pub mod lifecycle;
+mod persona;
 pub mod reviewers;
 mod shape;
 pub mod shell;
@@ -13,6 +14,7 @@ mod values;
 
 pub use fix::{FixChoice, FixDelivery, FixMode, FixSettings};
 pub use globs::Globs;
+pub use persona::{Persona, is_reviewer_name};
 pub use reviewers::{Focus, ReviewerChoice};
 pub use shape::Shape;
 
@@ -201,14 +203,21 @@ impl Config {
     fn panel(&self) -> String {
         let is_usual = match self.reviewers.as_slice() {
             [] => true,
-            [one] => one.focus == Focus::General && one.model.to_string() == self.model.to_string(),
+            [one] => {
+                let is_general = one.focus == Focus::General && one.persona.is_none();
+                is_general && one.model.to_string() == self.model.to_string()
+            }
             _ => false,
         };
         if is_usual {
             return String::new();
         }
         let each = self.reviewers.iter();
-        let lines = each.map(|one| format!("\nreviewer={} {}", one.name, one.model));
+        let lines = each.map(|one| {
+            let persona = one.persona.as_ref().map(Persona::fingerprint);
+            let persona = persona.unwrap_or_default();
+            format!("\nreviewer={} {}{persona}", one.name, one.model)
+        });
         lines.collect::<Vec<_>>().concat()
     }
 

@@ -1,7 +1,7 @@
 //! The reviewers of a run, as the inputs `reviewers` and `api_keys` name them. One reviewer is the default.
 
-use super::ModelChoice;
 use super::values::{self, InvalidValue, items};
+use super::{ModelChoice, Persona};
 use secrecy::SecretString;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,8 +32,19 @@ impl Focus {
         }
     }
 
+    /// The words about it for the model; a general one has none.
+    #[must_use]
+    pub(crate) fn subject(self) -> Option<&'static str> {
+        match self {
+            Self::General => None,
+            Self::Quality => Some(include_str!("../prompts/persona-quality.md")),
+            Self::Security => Some(include_str!("../prompts/persona-security.md")),
+            Self::Product => Some(include_str!("../prompts/persona-product.md")),
+        }
+    }
+
     /// The focus that a name stands for: the word itself, or with a number behind it (`general-2`).
-    fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|focus| match name.strip_prefix(focus.as_str()) {
             Some("") => true,
@@ -56,6 +67,17 @@ pub struct ReviewerChoice {
     pub name: String,
     pub focus: Focus,
     pub model: ModelChoice,
+    /// Its part, where it reviews alone under a name of its own.
+    pub persona: Option<Persona>,
+}
+
+impl ReviewerChoice {
+    /// The names of reviewers that it may call to the pull request.
+    #[must_use]
+    pub fn can_escalate(&self) -> &[String] {
+        let persona = self.persona.as_ref();
+        persona.map_or(&[], |persona| &persona.can_escalate)
+    }
 }
 
 /// A reviewer as the input names it.
@@ -181,6 +203,7 @@ pub(super) fn resolve(
             name: one.name.clone(),
             focus: one.focus,
             model: model(&one.model),
+            persona: None,
         })
         .collect()
 }

@@ -5,18 +5,19 @@ mod conversations;
 mod discussion;
 mod examination;
 mod fix_check;
+mod part;
 mod task;
 
 use discussion::place;
 pub use discussion::{Excerpt, Words};
 pub use fix_check::FixToCheck;
+pub use part::Part;
 pub use task::{Task, nudge};
 
 use super::parts::Parts;
 use super::rules::RuleFile;
 use super::since::Since;
 use super::suspicion::Suspicions;
-use crate::config::Focus;
 use crate::domain::{
     CommitSha, FileDiff, FileStatus, LineKind, PASSES, Pass, Passes, Role, Sensitivity, Thread,
     prefixed,
@@ -83,16 +84,11 @@ pub struct Brief<'a> {
 /// The system prompt: the reviewer's words alone, no foreign byte in it.
 pub fn system_prompt(
     fence: &Fence,
-    focus: Option<Focus>,
+    part: Option<Part<'_>>,
     prefix: &str,
 ) -> Result<String, TemplateError> {
-    let part = match focus {
-        None => "",
-        Some(Focus::General) => include_str!("../prompts/focus-general.md"),
-        Some(Focus::Quality) => include_str!("../prompts/focus-quality.md"),
-        Some(Focus::Security) => include_str!("../prompts/focus-security.md"),
-        Some(Focus::Product) => include_str!("../prompts/focus-product.md"),
-    };
+    let part = part.map(|part| part.text(prefix)).transpose()?;
+    let part = part.unwrap_or_default();
     Ok(format!("{}{part}", system(PASSES, fence, prefix)?))
 }
 

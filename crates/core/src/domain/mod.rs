@@ -25,4 +25,4 @@ pub use score::{Score, Sensitivity};
 pub use target::{PullRef, RepoRef};
 pub use thread::{Awaiting, Reply, Resolution, Standing, Status, Thread, Trust};
 pub use tool_names::{TOOL_NAMES, prefixed};
-pub use verdict::{Evidence, ReviewEvent, Tally, Verdict};
+pub use verdict::{Evidence, ReviewDecision, ReviewEvent, Tally, Verdict};

@@ -2,6 +2,8 @@
 //! worst defect this product can have: `Clean` needs positive evidence.
 
 use super::{Conclusion, Score};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,55 @@ impl ReviewEvent {
     pub fn parse(name: &str) -> Option<Self> {
         let all = [Self::Comment, Self::RequestChanges, Self::Approve];
         all.into_iter().find(|event| event.name() == name)
+    }
+}
+
+/// The decision of a reviewer about a head, whatever GitHub makes of its review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewDecision {
+    Approved,
+    ChangesRequested,
+    /// Neither: what is open does not block, or something keeps a clean change from being approved.
+    Commented,
+    /// The review did not look at everything.
+    Incomplete,
+}
+
+impl ReviewDecision {
+    const ALL: [Self; 4] = [
+        Self::Approved,
+        Self::ChangesRequested,
+        Self::Commented,
+        Self::Incomplete,
+    ];
+
+    /// As blocks and reports name it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::ChangesRequested => "changes_requested",
+            Self::Commented => "commented",
+            Self::Incomplete => "incomplete",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|decision| decision.name() == name)
+    }
+
+    /// The decision that an event stands for.
+    #[must_use]
+    pub fn from_event(event: ReviewEvent) -> Self {
+        match event {
+            ReviewEvent::Approve => Self::Approved,
+            ReviewEvent::RequestChanges => Self::ChangesRequested,
+            ReviewEvent::Comment => Self::Commented,
+        }
     }
 }
 

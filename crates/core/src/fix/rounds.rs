@@ -12,6 +12,10 @@
 //!
 //! Cycles that nobody asked for are at most `max_fix_cycles`, and as many again for each `fix resume`. Each `fix` gives one of
 //! its own. So rounds end: every further cycle needs another comment of a person.
+//!
+//! A service that orders fixes counts them itself, and calls people itself. Its own cap comes first; the run's is a second wall: as
+//! many cycles in a row as `max_fix_cycles`, and as many again for each `fix resume`. A person's push begins the row anew, for
+//! the service as for the run.
 
 use super::memory::{Memory, Stop};
 use super::report::Order;
@@ -25,6 +29,8 @@ pub enum Mode {
     OnRequest,
     /// After each review that does not approve.
     Auto,
+    /// A service ordered this fix of this head.
+    Ordered,
 }
 
 /// A `fix` of a person with write access.
@@ -153,7 +159,7 @@ pub fn next(now: &Situation<'_>) -> Next {
     }
     Next::AtCap {
         cycles,
-        call: !now.memory.has_escalated(),
+        call: now.mode != Mode::Ordered && !now.memory.has_escalated(),
     }
 }
 
@@ -163,11 +169,32 @@ impl Situation<'_> {
         self.memory.serves(CommentId(command.order.comment))
     }
 
-    /// The cycles that were made without a command.
+    /// The cycles that were made without a command; of ordered ones, those in a row.
     fn used(&self) -> u32 {
+        if self.mode == Mode::Ordered {
+            return self.in_a_row();
+        }
         let cycles = self.memory.cycles().iter();
         let used = cycles.filter(|cycle| cycle.command.is_none()).count();
         u32::try_from(used).unwrap_or(u32::MAX)
+    }
+
+    /// The cycles whose commits led to this head without another one between, and those that were tried on it.
+    fn in_a_row(&self) -> u32 {
+        let cycles = self.memory.cycles();
+        let mut head = self.head.as_str();
+        let tried = cycles.iter().filter(|cycle| cycle.head == head).count();
+        let mut made = 0;
+        while let Some(cycle) = cycles.iter().find(|cycle| {
+            cycle.was_pushed() && cycle.commit.as_deref() == Some(head) && cycle.head != head
+        }) {
+            made += 1;
+            head = &cycle.head;
+            if made == cycles.len() {
+                break;
+            }
+        }
+        u32::try_from(tried + made).unwrap_or(u32::MAX)
     }
 
     /// The cycles that may be made without a command.
@@ -186,7 +213,7 @@ impl Situation<'_> {
         if self.mode == Mode::OnRequest {
             return Some(Wait::OnRequest);
         }
-        if is_resumed {
+        if is_resumed || self.mode == Mode::Ordered {
             return None;
         }
         let head = self.head.as_str();

@@ -3,7 +3,7 @@
 use super::consensus::Consensus;
 use super::own_reviews::{Diff, OwnReview, OwnReviews};
 use super::review_state::Judgement;
-use crate::domain::{ReviewEvent, Verdict};
+use crate::domain::{ReviewDecision, ReviewEvent, Verdict};
 
 /// The facts that a decision rests on.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +16,8 @@ pub struct Grounds {
     pub reviewed: bool,
     /// True if the reviewer's own account opened the pull request: GitHub takes no judgement then.
     pub own_pull_request: bool,
+    /// True if whoever started the run wants no judgement on GitHub: several reviewers share the account.
+    pub comments_only: bool,
 }
 
 impl Grounds {
@@ -23,7 +25,7 @@ impl Grounds {
     #[must_use]
     pub fn event(&self) -> ReviewEvent {
         match self.verdict {
-            _ if self.own_pull_request => ReviewEvent::Comment,
+            _ if self.own_pull_request || self.comments_only => ReviewEvent::Comment,
             Verdict::Blocking => ReviewEvent::RequestChanges,
             Verdict::Clean if self.reviewed && self.consensus == Some(Consensus::Approve) => {
                 ReviewEvent::Approve
@@ -33,6 +35,22 @@ impl Grounds {
             | Verdict::Incomplete
             | Verdict::Skipped
             | Verdict::Error => ReviewEvent::Comment,
+        }
+    }
+
+    /// The decision of the reviewer, whatever it can say on GitHub.
+    #[must_use]
+    pub fn decision(&self) -> ReviewDecision {
+        match self.verdict {
+            Verdict::Incomplete | Verdict::Skipped | Verdict::Error => ReviewDecision::Incomplete,
+            Verdict::Clean | Verdict::Findings | Verdict::Blocking => {
+                let free = Self {
+                    own_pull_request: false,
+                    comments_only: false,
+                    ..*self
+                };
+                ReviewDecision::from_event(free.event())
+            }
         }
     }
 
@@ -77,6 +95,8 @@ pub struct Circumstances<'a> {
     pub dismissed: &'a [u64],
     /// True if the run before on this head had the same verdict.
     pub unchanged: bool,
+    /// The decision that a review of this run has to state, and whom it calls; `None`: its event says it all.
+    pub states: Option<(ReviewDecision, &'a [String])>,
 }
 
 impl Circumstances<'_> {
@@ -116,6 +136,15 @@ impl Circumstances<'_> {
         {
             return Alone::ReplaceApproval;
         }
+        if let Some((decision, escalations)) = self.states {
+            let is_stated = self.own.states(decision, escalations, self.diff);
+            let has_decided = decision != ReviewDecision::Incomplete;
+            return if has_decided && !is_stated {
+                Alone::Post(self.event)
+            } else {
+                Alone::Nothing
+            };
+        }
         if is_shown || self.own.was_tried(self.event, self.diff, self.unchanged) {
             return Alone::Nothing;
         }
@@ -135,6 +164,7 @@ mod tests {
         consensus: Some(Consensus::Approve),
         reviewed: true,
         own_pull_request: false,
+        comments_only: false,
     };
 
     #[test]
@@ -174,6 +204,76 @@ mod tests {
             ..CLEAN
         };
         assert_eq!(accepted.event(), ReviewEvent::Comment);
+    }
+
+    #[test]
+    fn an_account_that_may_not_judge_changes_the_event_and_not_the_decision() {
+        use ReviewDecision::{Approved, ChangesRequested, Commented, Incomplete};
+        let decisions = [
+            (Verdict::Clean, Approved),
+            (Verdict::Blocking, ChangesRequested),
+            (Verdict::Findings, Commented),
+            (Verdict::Incomplete, Incomplete),
+            (Verdict::Error, Incomplete),
+        ];
+        for (verdict, decision) in decisions {
+            for (own_pull_request, comments_only) in [(false, false), (true, false), (false, true)]
+            {
+                let grounds = Grounds {
+                    verdict,
+                    own_pull_request,
+                    comments_only,
+                    ..CLEAN
+                };
+                assert_eq!(grounds.decision(), decision, "{verdict}");
+                if own_pull_request || comments_only {
+                    assert_eq!(grounds.event(), ReviewEvent::Comment, "{verdict}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_decision_is_stated_once_for_each_head_whatever_its_event_is() {
+        use ReviewDecision::{Approved, Commented, Incomplete};
+        let called = ["security".to_owned()];
+        let said = |decision: &str, digit: char| {
+            let (login, head) = (Login::new("bot[bot]"), head(digit));
+            let body = format!(
+                "<!-- rmcoc:1 {{\"kind\":\"manifest\",\"reviewer\":\"quality\",\"head\":\"{head}\",\"decision\":\"{decision}\",\"escalations\":[\"security\"]}} -->"
+            );
+            let given = GivenReview {
+                id: 1,
+                author: Some(&login),
+                association: Association::Other,
+                judgement: Judgement::Commented,
+                body: &body,
+            };
+            OwnReviews::read([given], &login)
+        };
+        let alone = |own: &OwnReviews, decision, called: &[String]| {
+            alone(own, ReviewEvent::Comment, |one| {
+                // The closure outlives neither of them.
+                one.states = Some((decision, called.to_vec().leak()));
+            })
+        };
+        let post = Alone::Post(ReviewEvent::Comment);
+        let none = own(&[]);
+        assert_eq!(alone(&none, Commented, &[]), post);
+        assert_eq!(alone(&none, Incomplete, &[]), Alone::Nothing);
+        let here = said("approved", 'b');
+        assert_eq!(alone(&here, Approved, &called), Alone::Nothing);
+        assert_eq!(alone(&here, Approved, &[]), post);
+        assert_eq!(alone(&here, Commented, &called), post);
+        assert_eq!(alone(&said("approved", 'a'), Approved, &called), post);
+        assert_eq!(
+            alone(&here.of_reviewer("security"), Approved, &called),
+            post
+        );
+        assert_eq!(
+            alone(&here.of_reviewer("quality"), Approved, &called),
+            Alone::Nothing
+        );
     }
 
     fn head(digit: char) -> CommitSha {
@@ -222,6 +322,7 @@ mod tests {
             outdated: &[],
             dismissed: &[],
             unchanged: true,
+            states: None,
         };
         change(&mut circumstances);
         circumstances.alone()
@@ -302,6 +403,7 @@ mod tests {
                 outdated: &[1],
                 dismissed,
                 unchanged: true,
+                states: None,
             };
             circumstances.requests_to_dismiss(grounds)
         };

@@ -2,7 +2,7 @@
 //! account by their block. Every workflow of a repository may have the same account.
 
 use super::review_state::{GivenReview, Judgement};
-use crate::domain::{CommitSha, Login, ReviewEvent};
+use crate::domain::{CommitSha, Login, ReviewDecision, ReviewEvent};
 use crate::state::block::{self, Kind};
 
 /// A review in which the reviewer judged a head.
@@ -16,6 +16,11 @@ pub struct OwnReview {
     /// The event that was decided, whatever GitHub made of it.
     pub event: ReviewEvent,
     pub judgement: Judgement,
+    /// The reviewer with a name of its own that the block names.
+    pub reviewer: Option<String>,
+    /// Its decision, and whom it called.
+    pub decision: Option<ReviewDecision>,
+    pub escalations: Vec<String>,
 }
 
 impl OwnReview {
@@ -46,16 +51,48 @@ impl OwnReviews {
         let ours = reviews.into_iter().filter_map(|review| {
             let hidden = block::parse(review.body).hidden?;
             let by_us = review.author == Some(own) && hidden.kind == Kind::Manifest;
+            let decision = hidden.decision.as_deref().and_then(ReviewDecision::parse);
+            let event = match &hidden.event {
+                Some(event) => ReviewEvent::parse(event)?,
+                // A decision may be stated in a review that only comments.
+                None => decision.map(|_| ReviewEvent::Comment)?,
+            };
             Some(OwnReview {
                 id: review.id,
                 head: hidden.head?,
                 merge_base: hidden.merge_base,
-                event: ReviewEvent::parse(&hidden.event?)?,
+                event,
                 judgement: review.judgement,
+                reviewer: hidden.reviewer,
+                decision,
+                escalations: hidden.escalations,
             })
             .filter(|_| by_us)
         });
         Self(ours.collect())
+    }
+
+    /// Those of one reviewer, where several with names of their own share the account.
+    #[must_use]
+    pub fn of_reviewer(&self, name: &str) -> Self {
+        let other = |one: &&OwnReview| one.reviewer.as_deref().is_some_and(|own| own != name);
+        let own = self.0.iter().filter(|one| !other(one));
+        Self(own.cloned().collect())
+    }
+
+    /// True if the last of them about the diff states this decision and these calls, and nobody dismissed it.
+    #[must_use]
+    pub(super) fn states(
+        &self,
+        decision: ReviewDecision,
+        escalations: &[String],
+        diff: Diff<'_>,
+    ) -> bool {
+        let mut about = self.0.iter().rev().filter(|one| one.is_about(diff));
+        about.next().is_some_and(|one| {
+            let says = one.decision == Some(decision) && one.escalations == escalations;
+            says && one.judgement != Judgement::Dismissed
+        })
     }
 
     /// True if one of them is about this head.

@@ -225,6 +225,21 @@ impl Agenda {
         }
     }
 
+    /// The same for a fix that a service ordered: a head that no record of this run's reviewer covers is concluded as this record
+    /// has it, because the service knows who reviewed it.
+    #[must_use]
+    pub fn ordered(self, head: &CommitSha, record: Record) -> Self {
+        let task = match &self.task {
+            Task::Session { covered: None } => Some(Task::Conclude(Box::new(record))),
+            _ => None,
+        };
+        let agenda = self.without_session(head);
+        match task {
+            Some(task) => Self { task, ..agenda },
+            None => agenda,
+        }
+    }
+
     /// True if the run writes comments in its own name, for which it needs the right to.
     #[must_use]
     pub fn posts(&self) -> bool {

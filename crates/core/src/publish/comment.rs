@@ -6,10 +6,12 @@ pub mod fixing;
 pub mod gate;
 pub mod judgement;
 mod review;
+mod statement;
 mod support;
 
 pub(crate) use finding::{dot, weight, without_repeat};
 pub use review::Figures;
+pub use statement::Stated;
 
 use crate::context::coverage::{self, Excuse};
 use crate::context::since::Since;

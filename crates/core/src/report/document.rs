@@ -5,7 +5,7 @@ use super::events::EventReport;
 use super::reviewers::ReviewerReport;
 use crate::context::coverage::Excuse;
 use crate::context::suspicion::Suspicion;
-use crate::domain::{Score, Tally, Thread, Verdict};
+use crate::domain::{ReviewDecision, Score, Tally, Thread, Verdict};
 use crate::publish::comment::weight;
 use crate::review::desk::{Entry, Fate};
 use crate::review::limits::Used;
@@ -13,6 +13,7 @@ use crate::review::session_outcome::PassLog;
 use crate::state::record::Record;
 use crate::state::spending::Spent;
 use reviewer_text::count::dollars;
+use reviewer_text::sanitize::clean;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -75,6 +76,15 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Null where no review was posted.
     pub review_url: Option<String>,
+    /// The decision about the head; only where `review_event` is decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<ReviewDecision>,
+    /// The review in a few sentences, beside the decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// The reviewers that the review calls to the pull request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub escalations: Vec<String>,
     /// Only with several reviewers, or where `review_event` is decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consensus: Option<ConsensusReport>,
@@ -425,6 +435,26 @@ impl Report {
         self.verdict = verdict.to_string();
         self.open_issues = tally.open;
         self.blocking_issues = tally.blocking;
+    }
+
+    /// Enters the decision, with the summary of the last pass as its comment; without one, these words.
+    pub fn set_decision(
+        &mut self,
+        decision: ReviewDecision,
+        escalations: &[String],
+        otherwise: &str,
+    ) {
+        const LONGEST: usize = 2_000;
+        let passes = self.passes.iter().rev();
+        let mut passes = passes.filter(|pass| pass.number > 0 && pass.finished);
+        let said = passes
+            .next()
+            .map(|pass| clean(&pass.summary).trim().to_owned());
+        let said = said.filter(|said| !said.is_empty() && decision != ReviewDecision::Incomplete);
+        let comment = said.unwrap_or_else(|| otherwise.to_owned());
+        self.comment = Some(comment.chars().take(LONGEST).collect());
+        self.decision = Some(decision);
+        self.escalations = escalations.to_vec();
     }
 
     pub fn set_used(&mut self, used: &Used) {

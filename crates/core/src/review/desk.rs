@@ -4,6 +4,7 @@
 mod author_text;
 mod conversations;
 mod dispute;
+mod escalation;
 mod examination;
 mod fix_evidence;
 mod repetition;
@@ -18,6 +19,7 @@ pub use fix_evidence::is_quotable;
 pub use shared::{SharedDesk, Watcher};
 
 use conversations::Conversations;
+use escalation::Escalation;
 use examination::Examination;
 
 use super::ledger::{Ledger, Stage, Submission};
@@ -198,6 +200,7 @@ pub struct Desk {
     asked: HashSet<(ThreadId, String, Option<u32>)>,
     examination: Examination,
     conversations: Conversations,
+    escalation: Escalation,
     /// The texts for the author, until the last pass is submitted.
     texts: HashMap<ThreadId, String>,
     /// True if a submission was refused because of them.
@@ -228,6 +231,7 @@ impl Desk {
             asked: HashSet::new(),
             examination: Examination::default(),
             conversations: Conversations::default(),
+            escalation: Escalation::default(),
             texts: HashMap::new(),
             texts_refused: false,
         }

@@ -92,6 +92,11 @@ pub struct Hidden {
     /// The event that was decided for a review that judges, in a manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
+    /// The decision of the reviewer whom a manifest names, and whom it calls to the pull request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalations: Vec<String>,
     /// The merge base of the diff that was approved, in a manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_base: Option<String>,
@@ -131,6 +136,8 @@ impl Hidden {
             findings: Vec::new(),
             unanchored: Vec::new(),
             event: None,
+            decision: None,
+            escalations: Vec::new(),
             merge_base: None,
             record: None,
             kid: None,

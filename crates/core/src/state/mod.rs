@@ -11,4 +11,5 @@ pub mod repeats;
 pub mod signature;
 pub(crate) mod signed_line;
 pub mod spending;
+pub mod statement;
 pub(crate) mod undelivered;

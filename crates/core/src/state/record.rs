@@ -1,10 +1,11 @@
 //! The record that a finished run leaves in its check run: what was reviewed, so that the same head is not
 //! reviewed twice. Signed, because a forged one would show green without a review.
 
-use super::block::{self, Kind, Listed};
-use super::signature::{Keys, SignatureCheck, Signed};
+use super::block::Listed;
+use super::signature::Keys;
 use super::signed_line;
 use super::spending::Spent;
+use super::statement::signed_manifest;
 use super::undelivered::Undelivered;
 use crate::domain::{
     CommentId, CommitSha, FindingId, PASSES, Passes, PrKey, Resolution, Score, Thread,
@@ -61,6 +62,9 @@ pub struct Record {
     /// The priorities that a model gave to the open conversations of people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conversations: Vec<WeighedConversation>,
+    /// The reviewers that the review called to the pull request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalations: Vec<String>,
     /// The report of a fix of this head, written before its commit is pushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<Value>,
@@ -245,18 +249,8 @@ pub fn read(text: &str, pr: &PrKey, keys: &Keys) -> Option<Record> {
 /// The record in the manifest of a review, where no check run could carry it.
 #[must_use]
 pub fn from_manifest(body: &str, pr: &PrKey, keys: &Keys) -> Option<Record> {
-    let hidden = block::parse(body).hidden?;
-    let value = serde_json::to_value(&hidden).ok()?;
-    let signed = Signed {
-        pr,
-        root: None,
-        visible: &Value::Null,
-        hidden: &value,
-    };
-    let verdict = keys.verify(&signed, hidden.kid.as_deref(), hidden.sig.as_deref());
-    let ours = hidden.kind == Kind::Manifest && verdict == SignatureCheck::Ours;
-    ours.then(|| serde_json::from_value(hidden.record?).ok())
-        .flatten()
+    let hidden = signed_manifest(body, pr, keys)?;
+    serde_json::from_value(hidden.record?).ok()
 }
 
 #[cfg(test)]
@@ -296,6 +290,7 @@ mod tests {
             undelivered: vec![],
             delivered: vec![],
             conversations: vec![],
+            escalations: Vec::new(),
             fix: None,
             verdict: String::new(),
             base_ref: String::new(),

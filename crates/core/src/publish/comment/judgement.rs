@@ -1,7 +1,7 @@
 //! The words of a judgement under `review_event: decide`: reviews that approve or request changes, the messages of dismissals,
 //! and what is said where GitHub refuses one of them.
 
-use super::{MAX_BODY, Voice, cut};
+use super::{MAX_BODY, Stated, Voice, cut};
 use crate::domain::{CommitSha, ReviewEvent, Tally, Verdict};
 use crate::state::block::{Hidden, Kind};
 use reviewer_text::count::plural;
@@ -18,6 +18,8 @@ pub struct Judged<'a> {
     pub replaces_approval: bool,
     /// The merge base of the diff that is approved.
     pub merge_base: Option<&'a CommitSha>,
+    /// The decision that the review states, of a reviewer with a name of its own.
+    pub stated: Option<Stated<'a>>,
 }
 
 impl Judged<'_> {
@@ -31,6 +33,7 @@ impl Judged<'_> {
             refused: None,
             replaces_approval: false,
             merge_base: None,
+            stated: None,
         }
     }
 
@@ -85,7 +88,7 @@ impl Voice<'_> {
             record,
             ..Hidden::new(Kind::Manifest)
         };
-        let manifest = self.sign(hidden, None, &Value::Null);
+        let manifest = self.manifest(hidden, judged.stated);
         let title = match judged.event {
             ReviewEvent::Approve if judged.refused.is_none() => "Approved",
             ReviewEvent::RequestChanges if judged.refused.is_none() => "Changes requested",
@@ -105,8 +108,9 @@ impl Voice<'_> {
                 block(blocking)
             ),
         };
-        let words = judged.words().map(|words| format!("{words}\n\n"));
-        let words = words.unwrap_or_default();
+        let stated = judged.stated.map(|stated| stated.words());
+        let words = stated.into_iter().chain(judged.words());
+        let words: String = words.map(|words| format!("{words}\n\n")).collect();
         let help = code(&format!("{} help", self.mention));
         let end = format!(
             "<sub>{} · {help}</sub>\n\n{manifest}",

@@ -60,10 +60,13 @@ impl Voice<'_> {
             record,
             ..Hidden::new(Kind::Manifest)
         };
-        let manifest = self.sign(hidden, None, &Value::Null);
+        let manifest = self.manifest(hidden, judged.stated);
         let mut text = self.title(findings);
         if partial {
             let _ = write!(text, "\n\n{PARTIAL}");
+        }
+        if let Some(stated) = judged.stated {
+            let _ = write!(text, "\n\n{}", stated.words());
         }
         if let Some(words) = judged.words() {
             let _ = write!(text, "\n\n{words}");

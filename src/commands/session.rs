@@ -1,0 +1,68 @@
+//! A session of a service: the same review or fix, ordered on standard input and told to the service. The last message is in a
+//! file first, because a message can be lost.
+
+use crate::actions;
+use crate::host::{Aim, OrderedSession, Setup};
+use crate::run::run_session;
+use reviewer_core::domain::PrKey;
+use reviewer_core::event::Event;
+use reviewer_core::session_order::{RESULT_FILE, SessionEvent, SessionMessage};
+use reviewer_system::callback;
+use std::path::Path;
+
+/// The work of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionTask {
+    Review,
+    Fix,
+}
+
+/// Does the work of the order, and tells the service. Returns the exit code: 0 where it finished, 2 where it failed.
+pub async fn session(setup: &Setup, pr: &PrKey, task: SessionTask) -> u8 {
+    let Some(session) = &setup.session else {
+        return 2;
+    };
+    let started = SessionEvent::Started {
+        session: session.id.clone(),
+    };
+    tell(setup, session, &json(setup, session, started)).await;
+    let aim = match task {
+        SessionTask::Review => Aim::Review,
+        SessionTask::Fix => Aim::Fix,
+    };
+    let ended = run_session(setup, &Event::manual(pr), aim).await;
+    let code = if matches!(ended, SessionEvent::Finished { .. }) {
+        0
+    } else {
+        2
+    };
+    let message = json(setup, session, ended);
+    let file = Path::new(&session.order.folder).join(RESULT_FILE);
+    if let Err(error) = actions::write_whole(&file, message.as_bytes()) {
+        let warning = format!("The file {RESULT_FILE} could not be written: {error}");
+        setup.actions.warning(&warning);
+    }
+    tell(setup, session, &message).await;
+    code
+}
+
+/// The message, without secrets.
+fn json(setup: &Setup, session: &OrderedSession, event: SessionEvent) -> String {
+    let message = SessionMessage {
+        dispatch: session.order.dispatch,
+        event,
+    };
+    let value = serde_json::to_value(message).unwrap_or_default();
+    setup.actions.redactor().clean_value(value).to_string()
+}
+
+/// Sends a message. One that is lost is a line of the log: the service reads the file, and sees the end of the process.
+async fn tell(setup: &Setup, session: &OrderedSession, message: &str) {
+    let order = &session.order;
+    let around = (&*setup.environment.network, setup.clock);
+    let to = (order.callback_url.as_str(), order.callback_token.as_str());
+    if let Err(error) = callback::post(around, to, message).await {
+        let warning = format!("A message to the service was lost: {error}.");
+        setup.actions.warning(&warning);
+    }
+}
