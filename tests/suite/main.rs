@@ -45,6 +45,7 @@ mod publishing;
 mod queue;
 mod review;
 mod secrets;
+mod service_github;
 mod settings;
 mod shared_head;
 mod sidecar;
