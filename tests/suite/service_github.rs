@@ -11,6 +11,7 @@ mod comparing;
 mod merging;
 mod probing;
 mod reviewers;
+mod shapes;
 mod webhooks;
 
 use crate::standin::github::{Change, GitHub, Identity};

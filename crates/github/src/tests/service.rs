@@ -151,6 +151,56 @@ async fn merge_refused(status: u16, message: &'static str) -> MergeRefusal {
     merged.unwrap_err()
 }
 
+/// Status, GitHub's words, and the kind of refusal.
+const REFUSALS: &[(u16, &str, &str)] = &[
+    (405, "Pull Request is not mergeable", "NotMergeable"),
+    (
+        405,
+        "Base branch was modified. Review and try the merge again.",
+        "BaseMoved",
+    ),
+    (405, "Required status check \"test\" is expected.", "Checks"),
+    (
+        405,
+        "Repository rule violations found\n\n2 of 3 required status checks are expected.\n\n",
+        "Checks",
+    ),
+    (
+        405,
+        "At least 1 approving review is required by reviewers with write access.",
+        "Reviews",
+    ),
+    (
+        405,
+        "Repository rule violations found\n\nChanges must be made through the merge queue\n\n",
+        "NeedsQueue",
+    ),
+    (
+        405,
+        "Merge commits are not allowed on this repository.",
+        "Method",
+    ),
+    (
+        405,
+        "Rebase merges are not allowed on this repository.",
+        "Method",
+    ),
+    (405, "Pull Request is still a draft", "Draft"),
+    (
+        405,
+        "You're not authorized to push to this branch.",
+        "NotPermitted",
+    ),
+    (405, "Something that nobody has heard of", "Refused"),
+    (
+        403,
+        "Resource not accessible by integration",
+        "NotPermitted",
+    ),
+    (404, "Not Found", "Api"),
+    (401, "Bad credentials", "Api"),
+];
+
 #[tokio::test]
 async fn githubs_words_for_a_refused_merge_are_known() {
     let kind = |refusal: &MergeRefusal| {
@@ -160,56 +210,9 @@ async fn githubs_words_for_a_refused_merge_are_known() {
             .unwrap()
             .to_owned()
     };
-    for (status, message, expected) in [
-        (405, "Pull Request is not mergeable", "NotMergeable"),
-        (
-            405,
-            "Base branch was modified. Review and try the merge again.",
-            "BaseMoved",
-        ),
-        (405, "Required status check \"test\" is expected.", "Checks"),
-        (
-            405,
-            "Repository rule violations found\n\n2 of 3 required status checks are expected.\n\n",
-            "Checks",
-        ),
-        (
-            405,
-            "At least 1 approving review is required by reviewers with write access.",
-            "Reviews",
-        ),
-        (
-            405,
-            "Repository rule violations found\n\nChanges must be made through the merge queue\n\n",
-            "NeedsQueue",
-        ),
-        (
-            405,
-            "Merge commits are not allowed on this repository.",
-            "Method",
-        ),
-        (
-            405,
-            "Rebase merges are not allowed on this repository.",
-            "Method",
-        ),
-        (405, "Pull Request is still a draft", "Draft"),
-        (
-            405,
-            "You're not authorized to push to this branch.",
-            "NotPermitted",
-        ),
-        (405, "Something that nobody has heard of", "Refused"),
-        (
-            403,
-            "Resource not accessible by integration",
-            "NotPermitted",
-        ),
-        (404, "Not Found", "Api"),
-        (401, "Bad credentials", "Api"),
-    ] {
-        let refusal = merge_refused(status, message).await;
-        assert_eq!(kind(&refusal), expected, "{message}");
+    for (status, message, expected) in REFUSALS {
+        let refusal = merge_refused(*status, message).await;
+        assert_eq!(kind(&refusal), *expected, "{message}");
         let said = refusal.to_string();
         assert!(
             said.ends_with('.') && !said.contains('\n') && !said.contains("\\n"),
