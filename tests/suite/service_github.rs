@@ -2,7 +2,6 @@
 //! that what was done already is recognised.
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     reason = "test code: a failure here is a failure of the test"
 )]
 

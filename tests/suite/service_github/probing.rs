@@ -207,7 +207,7 @@ async fn open_pull_requests_are_listed_with_their_heads() {
         github.with(|state| {
             state
                 .git
-                .write(&["update-ref", &format!("refs/heads/{branch}"), &base])
+                .write(&["update-ref", &format!("refs/heads/{branch}"), &base]);
         });
         github.open_pull("dev", &branch, "main");
     }

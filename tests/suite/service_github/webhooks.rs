@@ -86,11 +86,11 @@ async fn what_happens_wakes_what_it_happened_to() {
         .iter()
         .filter(|one| matches!(one, Wakes::Pull { number: 1, .. }));
     assert_eq!(pulls.count(), 8, "{sent:?} {heard:?}");
-    let head = head(&github, number);
+    let tip = head(&github, number);
     assert!(
         heard
             .iter()
-            .any(|one| matches!(one, Wakes::Head { sha, .. } if *sha == head))
+            .any(|one| matches!(one, Wakes::Head { sha, .. } if *sha == tip))
     );
     assert!(
         heard
