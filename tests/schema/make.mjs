@@ -97,6 +97,9 @@ function makeOpenApi(api) {
   // Known mistake: a bare list of names is taken, too, and is what PyGithub sends.
   const labels = subset.paths[`${repository}/issues/{issue_number}/labels`].put.requestBody;
   labels.content["application/json"].schema.oneOf.push({ type: "array", items: { type: "string" } });
+  // Known mistake: in the list the account is a user and an enterprise at once.
+  const installations = subset.paths["/app/installations"].get.responses["200"];
+  installations.content["application/json"].schema.items = { $ref: "#/components/schemas/installation" };
   const components = {};
   for (const pending = [subset.paths]; pending.length > 0; ) {
     for (const [kind, name] of references(pending.pop())) {

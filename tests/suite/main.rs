@@ -46,6 +46,7 @@ mod queue;
 mod review;
 mod secrets;
 mod service_session;
+mod service_github;
 mod settings;
 mod shared_head;
 mod sidecar;

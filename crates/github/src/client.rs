@@ -280,7 +280,9 @@ impl GitHub {
             .flatten();
         let mark = known.as_ref().map(|(mark, _)| mark);
         let limit = self.clock.limit(CALL_TIMEOUT).max(SHORTEST_TIMEOUT);
-        let exchange = tokio::time::timeout(limit, endpoint.exchange(call, mark));
+        // Boxed, because octocrab's future is large and would be part of every caller's.
+        let exchange = Box::pin(endpoint.exchange(call, mark));
+        let exchange = tokio::time::timeout(limit, exchange);
         let (status, answer) = exchange.await.map_err(|_| ApiError::Network {
             call: call.name,
             problem: format!("no answer within {} seconds", limit.as_secs()),

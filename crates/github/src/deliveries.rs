@@ -7,7 +7,7 @@ use super::exchange::Call;
 use super::wire;
 use octocrab::models::webhook_events::verification::verify_signature;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::json;
+use std::collections::HashSet;
 
 /// True if whoever knows the secret signed these bytes: the header `X-Hub-Signature-256` over the body as it came,
 /// compared in constant time. An empty secret signs nothing.
@@ -31,8 +31,7 @@ pub struct FailedDelivery {
 }
 
 impl App {
-    /// Lists deliveries whose last attempt failed, newest first. GitHub keeps listing one that arrived later by another
-    /// attempt that it no longer shows, so whoever knows the guid leaves it out.
+    /// Lists deliveries of which no attempt succeeded, newest first.
     pub async fn failed_deliveries(&self) -> Result<Vec<FailedDelivery>, ApiError> {
         let name = "list the deliveries of webhooks";
         let route = "/app/hook/deliveries?per_page=100".to_owned();
@@ -45,7 +44,7 @@ impl App {
     /// Asks GitHub to deliver once more. Twice does no harm: a delivery is known by its guid.
     pub async fn redeliver(&self, delivery: &FailedDelivery) -> Result<(), ApiError> {
         let route = format!("/app/hook/deliveries/{}/attempts", delivery.id);
-        let call = Call::post("ask for a redelivery", route, json!({})).repeatable();
+        let call = Call::bare_post("ask for a redelivery", route);
         self.client().await?.done(call).await
     }
 }
@@ -57,7 +56,7 @@ fn failed(attempts: Vec<wire::HookDelivery>) -> Vec<FailedDelivery> {
             .status_code
             .is_some_and(|code| (200..300).contains(&code))
     };
-    let mut settled: std::collections::HashSet<String> = attempts
+    let mut settled: HashSet<String> = attempts
         .iter()
         .filter(|attempt| succeeded(attempt))
         .map(|attempt| attempt.guid.clone())

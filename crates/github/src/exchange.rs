@@ -88,6 +88,15 @@ impl Call {
         }
     }
 
+    /// A POST that says everything by its route, and that is harmless twice.
+    pub(super) fn bare_post(name: &'static str, route: String) -> Self {
+        Self {
+            body: None,
+            class: Class::Repeatable,
+            ..Self::post(name, route, Value::Null)
+        }
+    }
+
     pub(super) fn patch(name: &'static str, route: String, body: Value) -> Self {
         Self {
             method: Method::PATCH,

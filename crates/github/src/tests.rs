@@ -3,6 +3,7 @@
 
 mod lists;
 mod publishing;
+mod service;
 mod shapes;
 
 use super::*;

@@ -83,7 +83,7 @@ impl GitHub {
         self.with(|state| {
             state
                 .identities
-                .retain(|token, _| !token.starts_with(TOKEN))
+                .retain(|token, _| !token.starts_with(TOKEN));
         });
     }
 }
@@ -120,12 +120,12 @@ pub fn signed(state: &State, token: &str) -> Option<Identity> {
     let key = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &app.public_key);
     key.verify(message.as_bytes(), &signature).ok()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
-    let (issued, ends) = (claims["iat"].as_u64()?, claims["exp"].as_u64()?);
+    let (begins, ends) = (claims["iat"].as_u64()?, claims["exp"].as_u64()?);
     let issuer = claims["iss"].as_u64();
     let issuer = issuer.or_else(|| claims["iss"].as_str()?.parse().ok());
     let valid = header["alg"] == "RS256"
         && issuer == Some(app.id)
-        && issued <= now
+        && begins <= now
         && ends > now
         && ends <= now + LONGEST_LIFE;
     valid.then(|| Identity {
@@ -201,19 +201,7 @@ fn mint(state: &mut State, app: &Registration, request: &Request, installation: 
         let words = "There is at least one repository that does not exist or is not accessible to the parent installation.";
         return Reply::error(422, words);
     }
-    let asked = request.body["permissions"].as_object();
-    let asked: Option<BTreeSet<String>> = asked.map(|asked| {
-        let pairs = asked.iter();
-        pairs
-            .map(|(name, level)| {
-                format!(
-                    "{}:{}",
-                    name.replace('_', "-"),
-                    level.as_str().unwrap_or_default()
-                )
-            })
-            .collect()
-    });
+    let asked = asked_permissions(request);
     let whole = Identity {
         permissions: app.permissions.clone(),
         ..Identity::app(&app.slug, &[])
@@ -252,6 +240,16 @@ fn mint(state: &mut State, app: &Registration, request: &Request, installation: 
             "repository_selection": selection,
         }),
     )
+}
+
+/// The permissions of a request, as identities hold them; `None`: all that the app has.
+fn asked_permissions(request: &Request) -> Option<BTreeSet<String>> {
+    let asked = request.body["permissions"].as_object()?;
+    let pairs = asked.iter().map(|(name, level)| {
+        let level = level.as_str().unwrap_or_default();
+        format!("{}:{level}", name.replace('_', "-"))
+    });
+    Some(pairs.collect())
 }
 
 /// The moment in so many seconds, by the machine's clock, as clients have no other.

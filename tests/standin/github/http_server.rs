@@ -305,8 +305,9 @@ fn elsewhere(state: &State, identity: &Identity, request: &Request) -> Option<Re
             .is_some_and(|granted| !granted.contains(&id))
             .then(Reply::not_found),
         Found::Former => {
-            let rest: String = rest.iter().map(|one| format!("/{one}")).collect();
-            let url = format!("{}/api/v3/repositories/{id}{rest}", state.base_url);
+            let number = id.to_string();
+            let path = [&["repositories".to_owned(), number], rest].concat();
+            let url = format!("{}/api/v3/{}", state.base_url, path.join("/"));
             let status = if request.method == Method::GET {
                 301
             } else {

@@ -23,14 +23,14 @@ pub fn missing_permission(state: &State, identity: &Identity, request: &Request)
         .map(String::as_str)
         .collect();
     let scope = match segments.as_slice() {
-        ["pulls", _, "merge"] => "contents",
-        ["pulls" | "issues", ..] => "pull-requests",
-        ["check-runs", ..] | ["commits", _, "check-runs"] => "checks",
         [
             "compare" | "contents" | "branches" | "languages" | "git",
             ..,
         ]
-        | ["commits", _] => "contents",
+        | ["commits", _]
+        | ["pulls", _, "merge"] => "contents",
+        ["pulls" | "issues", ..] => "pull-requests",
+        ["check-runs", ..] | ["commits", _, "check-runs"] => "checks",
         _ => return None,
     };
     let reads = request.method == Method::GET;

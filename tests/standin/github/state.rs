@@ -53,6 +53,7 @@ pub struct State {
 }
 
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "settings of GitHub's")]
 pub struct Repository {
     pub full_name: String,
     pub id: u64,
