@@ -76,12 +76,12 @@ impl GitHub {
         branch: &str,
         at: &CommitSha,
     ) -> Result<CommitSha, ApiError> {
-        let send = async || {
+        let send = || async {
             let body = json!({"ref": format!("refs/heads/{branch}"), "sha": at.as_str()});
             let call = Call::post("make a branch", format!("/repos/{repo}/git/refs"), body);
             self.done(call).await.map(|()| at.clone())
         };
-        let look = async || self.branch_head(repo, branch).await;
+        let look = || async { self.branch_head(repo, branch).await };
         match self.once(send, look).await {
             Err(refused @ ApiError::Unprocessable { .. }) => look().await?.ok_or(refused),
             outcome => outcome,

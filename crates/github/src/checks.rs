@@ -54,13 +54,13 @@ impl GitHub {
         if let Some(url) = &check.details_url {
             body["details_url"] = json!(url);
         }
-        let send = async || {
+        let send = || async {
             let route = format!("/repos/{repo}/check-runs");
             let call = Call::post("open the check run", route, body.clone());
             let created: wire::Created = self.json(call).await?;
             Ok(created.id)
         };
-        let look = async || {
+        let look = || async {
             let runs = self.check_runs(repo, &check.head_sha, &check.name).await?;
             let mut ours = runs.into_iter().filter(|run| {
                 run.external_id.as_deref() == Some(&check.external_id)

@@ -103,8 +103,8 @@ impl GitHub {
             return Err(CommitError::Secret);
         }
         let variables = json!({ "input": input(commit) });
-        let send = async || self.send_commit(&variables).await;
-        let look = async || {
+        let send = || async { self.send_commit(&variables).await };
+        let look = || async {
             let commits = self.branch_commits(&commit.repo, &commit.branch).await?;
             Ok(commits.and_then(|commits| made(&commits, commit)))
         };

@@ -115,7 +115,7 @@ impl GitHub {
         head: &CommitSha,
         method: MergeMethod,
     ) -> Result<MergeDone, MergeRefusal> {
-        let send = async || {
+        let send = || async {
             let route = format!("/repos/{}/pulls/{}/merge", key.repo, key.number);
             let body = json!({"sha": head.as_str(), "merge_method": method.name()});
             let merged: wire::Merged = self.json(Call::put(MERGE_NAME, route, body)).await?;
@@ -124,7 +124,7 @@ impl GitHub {
                 already: false,
             })
         };
-        let look = async || Ok(self.standing(key).await?.done(head));
+        let look = || async { Ok(self.standing(key).await?.done(head)) };
         match self.once(send, look).await {
             Ok(done) => Ok(done),
             Err(error) => {
@@ -154,11 +154,11 @@ impl GitHub {
     /// closed.
     pub async fn disable_auto_merge(&self, key: &PrKey, pull: &str) -> Result<(), MergeRefusal> {
         let variables = json!({ "pull": pull });
-        let send = async || {
+        let send = || async {
             let call = Call::mutation(DISARM_NAME, DISARM, &variables).repeatable();
             self.graphql::<wire::Acknowledged>(call).await.map(drop)
         };
-        let look = async || Ok((!self.standing(key).await?.armed).then_some(()));
+        let look = || async { Ok((!self.standing(key).await?.armed).then_some(())) };
         match self.once(send, look).await {
             Ok(()) => Ok(()),
             Err(error @ ApiError::GraphQl { .. }) => match look().await {
@@ -192,8 +192,8 @@ impl GitHub {
         done: impl Fn(&Standing) -> Option<()>,
     ) -> Result<(), MergeRefusal> {
         let merged = |now: &Standing| done(now).or_else(|| now.done(head).map(drop));
-        let send = async || self.graphql::<wire::Acknowledged>(call()).await.map(drop);
-        let look = async || Ok(merged(&self.standing(key).await?));
+        let send = || async { self.graphql::<wire::Acknowledged>(call()).await.map(drop) };
+        let look = || async { Ok(merged(&self.standing(key).await?)) };
         match self.once(send, look).await {
             Ok(()) => Ok(()),
             Err(error) => {

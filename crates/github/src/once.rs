@@ -32,8 +32,8 @@ impl GitHub {
         review: &NewReview,
     ) -> Result<ReviewRef, ApiError> {
         let body = review_body("post the review", review)?;
-        let send = async || self.send_review("post the review", key, body.clone()).await;
-        let look = async || {
+        let send = || async { self.send_review("post the review", key, body.clone()).await };
+        let look = || async {
             let reviews = self.reviews(key).await?.into_iter();
             let mut same = reviews.filter(|one| mark(&one.body) == mark(&review.body));
             Ok(same.next().map(|one| ReviewRef {
@@ -51,12 +51,12 @@ impl GitHub {
         id: u64,
         message: &str,
     ) -> Result<(), ApiError> {
-        let send = async || {
+        let send = || async {
             let route = format!("{}/reviews/{id}/dismissals", pull(key));
             let call = Call::put("dismiss a review", route, json!({"message": message}));
             self.done(call.or_hint("the review is gone")).await
         };
-        let look = async || {
+        let look = || async {
             let mut reviews = self.reviews(key).await?.into_iter();
             let dismissed = reviews.any(|one| one.id == id && one.state == "DISMISSED");
             Ok(dismissed.then_some(()))
@@ -111,11 +111,11 @@ impl GitHub {
             let route = format!("{}/comments", pull(key));
             Call::post("comment on a file", route, sent.clone())
         };
-        let look = async || {
+        let look = || async {
             self.said(key, |comment| mark(&comment.body) == mark(body))
                 .await
         };
-        self.once(async || self.json(call()).await.map(posted), look)
+        self.once(|| async { self.json(call()).await.map(posted) }, look)
             .await
     }
 
@@ -134,8 +134,8 @@ impl GitHub {
         let same = |comment: &ReviewComment| {
             comment.in_reply_to == Some(root) && mark(&comment.body) == mark(body)
         };
-        let look = async || self.said(key, same).await;
-        self.once(async || self.json(call()).await.map(posted), look)
+        let look = || async { self.said(key, same).await };
+        self.once(|| async { self.json(call()).await.map(posted) }, look)
             .await
     }
 
@@ -145,11 +145,11 @@ impl GitHub {
             let route = format!("/repos/{}/issues/{}/comments", key.repo, key.number);
             Call::post("comment on the pull request", route, json!({"body": body}))
         };
-        let send = async || {
+        let send = || async {
             let created: wire::Created = self.json(call()).await?;
             Ok(CommentId(created.id))
         };
-        let look = async || {
+        let look = || async {
             let comments = self.issue_comments(key).await?.into_iter();
             let mut same = comments.filter(|comment| mark(&comment.body) == mark(body));
             Ok(same.next().map(|comment| comment.id))
@@ -159,11 +159,15 @@ impl GitHub {
 
     /// `look` answers with what was sent if it is there. A look that fails leaves the outcome unknown: nothing is sent
     /// again then, and the next run sees what there is.
-    pub(super) async fn once<T>(
+    pub(super) async fn once<T, S, L>(
         &self,
-        send: impl AsyncFn() -> Result<T, ApiError>,
-        look: impl AsyncFn() -> Result<Option<T>, ApiError>,
-    ) -> Result<T, ApiError> {
+        send: impl Fn() -> S,
+        look: impl Fn() -> L,
+    ) -> Result<T, ApiError>
+    where
+        S: Future<Output = Result<T, ApiError>>,
+        L: Future<Output = Result<Option<T>, ApiError>>,
+    {
         let mut sendings = 0;
         loop {
             let error = match send().await {

@@ -33,7 +33,7 @@ impl GitHub {
         repo: &RepoName,
         pull: &NewPull,
     ) -> Result<PullRef, ApiError> {
-        let send = async || {
+        let send = || async {
             let body = json!({
                 "title": pull.title, "head": pull.head, "base": pull.base, "body": pull.body,
             });
@@ -42,7 +42,7 @@ impl GitHub {
             Ok(pull_ref(opened))
         };
         let same = async |state: &'static str| self.pull_of(repo, pull, state).await;
-        let look = async || same("all").await;
+        let look = || async { same("all").await };
         match self.once(send, look).await {
             Err(refused @ ApiError::Unprocessable { .. }) => same("open").await?.ok_or(refused),
             outcome => outcome,

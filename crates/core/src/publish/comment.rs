@@ -6,6 +6,7 @@ pub mod fixing;
 pub mod gate;
 pub mod judgement;
 mod review;
+pub mod service;
 mod statement;
 mod support;
 

@@ -1,0 +1,11 @@
+//! The lifecycle service: a second driver of the same engine as the action. It decides when which review or fix runs.
+
+mod accounts;
+mod directory;
+mod facts;
+mod machine;
+mod merging;
+mod reconcile;
+mod service;
+mod sessions;
+mod world;

@@ -1,0 +1,218 @@
+//! The accounts of the service on GitHub: agents with tokens of their own, or one App whose tokens are made for one repository.
+
+use super::directory::{Directory, Place};
+use reviewer_core::domain::{Login, RepoName};
+use reviewer_engine::EffectError;
+use reviewer_github::{Access, ApiError, App, GitHub, Grant};
+use secrecy::SecretString;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// An agent with its own account.
+#[derive(Debug)]
+pub(crate) struct AgentAccount {
+    pub login: Login,
+    pub token: SecretString,
+}
+
+/// The accounts that read, review, fix and merge.
+pub(crate) enum Accounts {
+    Personal {
+        /// By the agents' names.
+        agents: HashMap<String, AgentAccount>,
+        /// The client of the account that reads, requests reviewers and merges.
+        account: Arc<GitHub>,
+    },
+    App {
+        app: Box<App>,
+    },
+}
+
+impl std::fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Personal { agents, .. } => {
+                f.debug_tuple("Personal").field(&agents.keys()).finish()
+            }
+            Self::App { app } => f.debug_tuple("App").field(app).finish(),
+        }
+    }
+}
+
+/// The service's own permissions.
+const SERVICE: [(&str, Access); 5] = [
+    ("checks", Access::Read),
+    ("contents", Access::Write),
+    ("issues", Access::Write),
+    ("metadata", Access::Read),
+    ("pull_requests", Access::Write),
+];
+
+/// Those of a session that reviews; one that fixes also writes contents.
+const SESSION: [(&str, Access); 4] = [
+    ("checks", Access::Write),
+    ("issues", Access::Write),
+    ("metadata", Access::Read),
+    ("pull_requests", Access::Write),
+];
+
+impl Accounts {
+    /// True if all agents are one account, so reviews state their decisions in blocks.
+    pub(crate) fn is_app(&self) -> bool {
+        matches!(self, Self::App { .. })
+    }
+
+    /// The client of the service for a repository.
+    pub(crate) async fn github(
+        &self,
+        place: &Place,
+        directory: &Directory,
+    ) -> Result<Arc<GitHub>, ApiError> {
+        match self {
+            Self::Personal { account, .. } => Ok(Arc::clone(account)),
+            Self::App { app } => {
+                let grant = grant(app, place, directory, SERVICE.to_vec()).await?;
+                Ok(Arc::new(app.github(&grant).await?))
+            }
+        }
+    }
+
+    /// The token of a session of this agent, for one repository where it can be limited to one.
+    pub(crate) async fn session_token(
+        &self,
+        agent: &str,
+        place: &Place,
+        directory: &Directory,
+        writes_contents: bool,
+    ) -> Result<SecretString, EffectError> {
+        match self {
+            Self::Personal { agents, .. } => agents
+                .get(agent)
+                .map(|one| one.token.clone())
+                .ok_or_else(|| {
+                    EffectError::permanent(format!(
+                        "The agent {agent} has no token; add it by `serve agents add {agent}`."
+                    ))
+                }),
+            Self::App { app } => {
+                let contents = if writes_contents {
+                    Access::Write
+                } else {
+                    Access::Read
+                };
+                let mut permissions = SESSION.to_vec();
+                permissions.push(("contents", contents));
+                let grant = grant(app, place, directory, permissions).await;
+                let grant = grant.map_err(|error| effect_error(&error))?;
+                app.token(&grant).await.map_err(|error| effect_error(&error))
+            }
+        }
+    }
+
+    /// The repository of this id, by the name that GitHub has for it now.
+    pub(crate) async fn find(&self, id: u64, directory: &Directory) -> Result<Place, ApiError> {
+        if let Some(place) = directory.place(id) {
+            return Ok(place);
+        }
+        match self {
+            Self::Personal { account, .. } => {
+                let place = Place {
+                    id,
+                    name: account.repository_name(id).await?,
+                    installation: None,
+                };
+                directory.note_place(place.clone());
+                Ok(place)
+            }
+            Self::App { .. } => {
+                self.list(&[], directory).await?;
+                directory.place(id).ok_or(ApiError::NotFound {
+                    call: "find the repository of a pull request",
+                    hint: "the App is not installed there any more",
+                })
+            }
+        }
+    }
+
+    /// The repositories in scope: those of the installations, or these.
+    pub(crate) async fn list(
+        &self,
+        named: &[RepoName],
+        directory: &Directory,
+    ) -> Result<Vec<Place>, ApiError> {
+        let mut places = Vec::new();
+        match self {
+            Self::Personal { account, .. } => {
+                for name in named {
+                    let listed = account.open_pulls(name).await?;
+                    places.push(Place {
+                        id: listed.repository,
+                        name: name.clone(),
+                        installation: None,
+                    });
+                }
+            }
+            Self::App { app } => {
+                for installation in app.installations().await? {
+                    if installation.suspended {
+                        continue;
+                    }
+                    let grant = Grant {
+                        installation: installation.id,
+                        repositories: Vec::new(),
+                        permissions: vec![("metadata", Access::Read)],
+                    };
+                    let listed = app.github(&grant).await?.installed_repositories().await?;
+                    places.extend(listed.into_iter().map(|one| Place {
+                        id: one.id,
+                        name: one.name,
+                        installation: Some(installation.id),
+                    }));
+                }
+            }
+        }
+        for place in &places {
+            directory.note_place(place.clone());
+        }
+        Ok(places)
+    }
+}
+
+async fn grant(
+    app: &App,
+    place: &Place,
+    directory: &Directory,
+    permissions: Vec<(&'static str, Access)>,
+) -> Result<Grant, ApiError> {
+    let installation = match place.installation {
+        Some(installation) => installation,
+        None => {
+            let found = app.installation_of(&place.name).await?.id;
+            directory.note_place(Place {
+                installation: Some(found),
+                ..place.clone()
+            });
+            found
+        }
+    };
+    Ok(Grant {
+        installation,
+        repositories: vec![place.id],
+        permissions,
+    })
+}
+
+/// An error of GitHub as one of an effect: whether another attempt may help, and when.
+pub(crate) fn effect_error(error: &ApiError) -> EffectError {
+    match error {
+        ApiError::RateLimited { wait, .. } => EffectError {
+            retry_after_ms: u64::try_from(wait.as_millis()).ok(),
+            ..EffectError::temporary(error.to_string())
+        },
+        ApiError::Unauthorized { .. }
+        | ApiError::Forbidden { .. }
+        | ApiError::NotFound { .. }
+        | ApiError::Unprocessable { .. } => EffectError::permanent(error.to_string()),
+        _ => EffectError::temporary(error.to_string()),
+    }
+}

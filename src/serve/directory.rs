@@ -1,0 +1,119 @@
+//! The names of repositories by their ids, and the heads and bases of pull requests: a memory of what GitHub told, from which
+//! everything can be looked up again. Nothing is decided by it.
+
+use reviewer_core::domain::{CommitSha, RepoName};
+use reviewer_core::lifecycle::{Facts, PullKey};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A repository, as it was last called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub id: u64,
+    pub name: RepoName,
+    /// `None` without an App.
+    pub installation: Option<u64>,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    head: CommitSha,
+    base: String,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    places: HashMap<u64, Place>,
+    pulls: HashMap<PullKey, Known>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Directory(Mutex<Inner>);
+
+impl Directory {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn note_place(&self, place: Place) {
+        let mut inner = self.inner();
+        // A name belongs to one repository at a time.
+        inner
+            .places
+            .retain(|id, known| *id == place.id || known.name != place.name);
+        inner.places.insert(place.id, place);
+    }
+
+    pub(crate) fn place(&self, id: u64) -> Option<Place> {
+        self.inner().places.get(&id).cloned()
+    }
+
+    /// The repository that has this name now, as far as is known.
+    pub(crate) fn named(&self, name: &RepoName) -> Option<Place> {
+        let inner = self.inner();
+        let found = inner.places.values().find(|place| place.name == *name);
+        found.cloned()
+    }
+
+    pub(crate) fn places(&self) -> Vec<Place> {
+        self.inner().places.values().cloned().collect()
+    }
+
+    pub(crate) fn note_pull(&self, key: PullKey, facts: &Facts) {
+        let known = Known {
+            head: facts.head.clone(),
+            base: facts.base.clone(),
+        };
+        self.inner().pulls.insert(key, known);
+    }
+
+    /// The pull requests of a repository with this head.
+    pub(crate) fn with_head(&self, repository: u64, head: &CommitSha) -> Vec<PullKey> {
+        self.pulls(repository, |known| known.head == *head)
+    }
+
+    /// The pull requests of a repository onto this branch.
+    pub(crate) fn onto(&self, repository: u64, base: &str) -> Vec<PullKey> {
+        self.pulls(repository, |known| known.base == base)
+    }
+
+    fn pulls(&self, repository: u64, is_meant: impl Fn(&Known) -> bool) -> Vec<PullKey> {
+        let inner = self.inner();
+        let meant = inner
+            .pulls
+            .iter()
+            .filter(|(key, known)| key.repository == repository && is_meant(known));
+        let mut keys: Vec<PullKey> = meant.map(|(key, _)| *key).collect();
+        keys.sort_unstable();
+        keys
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(id: u64, name: &str) -> Place {
+        Place {
+            id,
+            name: name.parse().expect("a name"),
+            installation: None,
+        }
+    }
+
+    #[test]
+    fn a_name_that_another_repository_has_taken_belongs_to_that_one() {
+        let directory = Directory::default();
+        directory.note_place(place(1, "octo/shop"));
+        directory.note_place(place(1, "octo/store"));
+        directory.note_place(place(2, "octo/shop"));
+        let shop = "octo/shop".parse().expect("a name");
+        assert_eq!(directory.named(&shop).map(|one| one.id), Some(2));
+        assert_eq!(
+            directory.place(1).map(|one| one.name.to_string()),
+            Some("octo/store".to_owned())
+        );
+        directory.note_place(place(2, "octo/store"));
+        assert_eq!(directory.place(1), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! Reconciliation: lists the open pull requests, and wakes those that differ from what the store knows. Webhooks are lost; this
+//! finds what they would have told.
+
+use super::directory::Place;
+use super::service::Service;
+use super::world::pull_key;
+use reviewer_core::lifecycle::{Phase, PullKey, State};
+use reviewer_github::{ApiError, OpenPull};
+use std::collections::HashSet;
+
+/// The result of a reconciliation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Reconciled {
+    pub listed: usize,
+    pub woken: usize,
+}
+
+/// True if GitHub shows something else than the state knows.
+fn differs(state: Option<&State>, pull: &OpenPull) -> bool {
+    let Some(state) = state else {
+        return true;
+    };
+    let ended = matches!(state.phase, Phase::Closed | Phase::Merged { .. });
+    let known = state.facts.as_ref();
+    ended || known.is_none_or(|facts| facts.head != pull.head || facts.base != pull.base)
+}
+
+/// Wakes what differs; everything that is open, if `all`. `round` makes the deliveries of this one different from others.
+pub(crate) async fn reconcile(
+    service: &Service,
+    round: &str,
+    all: bool,
+) -> Result<Reconciled, ApiError> {
+    let world = &service.world;
+    let places = world
+        .accounts
+        .list(&service.repositories, &service.directory)
+        .await?;
+    let mut total = Reconciled::default();
+    for place in places {
+        match of_repository(service, &place, round, all).await {
+            Ok(one) => {
+                total.listed += one.listed;
+                total.woken += one.woken;
+            }
+            Err(error) => tracing::warn!("{} was not reconciled: {error}", place.name),
+        }
+    }
+    Ok(total)
+}
+
+async fn of_repository(
+    service: &Service,
+    place: &Place,
+    round: &str,
+    all: bool,
+) -> Result<Reconciled, ApiError> {
+    let github = service
+        .world
+        .accounts
+        .github(place, &service.directory)
+        .await?;
+    let open = github.open_pulls(&place.name).await?;
+    let mut due: Vec<PullKey> = Vec::new();
+    for pull in &open.pulls {
+        let key = PullKey {
+            repository: open.repository,
+            number: pull.number,
+        };
+        let state = service.state(key).await.ok().flatten();
+        if all || differs(state.as_ref(), pull) {
+            due.push(key);
+        }
+    }
+    due.extend(vanished(service, open.repository, &open.pulls).await);
+    let mut reconciled = Reconciled {
+        listed: open.pulls.len(),
+        woken: 0,
+    };
+    for key in due {
+        let delivery = format!("reconcile/{round}/{key}");
+        match service.wake(key, &delivery, "reconciliation").await {
+            Ok(accepted) => reconciled.woken += accepted.woken,
+            Err(error) => tracing::warn!("{key} was not woken: {error}"),
+        }
+    }
+    Ok(reconciled)
+}
+
+/// Lives that go on here, of pull requests that are not open any more.
+async fn vanished(service: &Service, repository: u64, open: &[OpenPull]) -> Vec<PullKey> {
+    let open: HashSet<u64> = open.iter().map(|pull| pull.number).collect();
+    let mut vanished = Vec::new();
+    for key in service.all().await.unwrap_or_default() {
+        let Some(key) = pull_key(&key) else {
+            continue;
+        };
+        if key.repository != repository || open.contains(&key.number) {
+            continue;
+        }
+        let state = service.state(key).await.ok().flatten();
+        let goes_on = |state: &State| !matches!(state.phase, Phase::Closed | Phase::Merged { .. });
+        if state.as_ref().is_some_and(goes_on) {
+            vanished.push(key);
+        }
+    }
+    vanished
+}

@@ -1,0 +1,353 @@
+//! The service behind its HTTP interface: wakes, commands and messages of sessions become inputs of the engine.
+
+use super::directory::{Directory, Place};
+use super::facts;
+use super::machine::{FLOOD, Lifecycle};
+use super::sessions::{Ended, SessionId};
+use super::world::{ServiceWorld, pull_key};
+use reviewer_core::domain::{CommitSha, RepoName};
+use reviewer_core::event::webhook::{self, HookRepository, Wakes, Webhook};
+use reviewer_core::lifecycle::{Command, Input, PullKey, SessionResult, State};
+use reviewer_core::session_order::{SessionEvent, SessionMessage, SessionOutcome};
+use reviewer_engine::tokens::TokenHash;
+use reviewer_engine::{Engine, EngineError, Filter};
+use secrecy::SecretString;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+
+/// The running service.
+pub(crate) struct Service {
+    pub engine: Arc<Engine<Lifecycle>>,
+    pub world: Arc<ServiceWorld>,
+    pub directory: Arc<Directory>,
+    /// Repositories in scope; empty with an App, whose installations are.
+    pub repositories: Vec<RepoName>,
+    pub counters: Counters,
+}
+
+/// Figures for the metrics.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub webhooks: AtomicU64,
+    pub duplicates: AtomicU64,
+    pub ignored: AtomicU64,
+    /// In millionths of a dollar.
+    pub cost: AtomicU64,
+}
+
+/// The answer to a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Accepted {
+    pub duplicate: bool,
+    pub woken: usize,
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Service").finish_non_exhaustive()
+    }
+}
+
+impl Service {
+    /// Takes a webhook whose signature is right. It is in the store when this returns.
+    pub(crate) async fn take_webhook(
+        self: &Arc<Self>,
+        delivery: &str,
+        event: &str,
+        body: &[u8],
+    ) -> Result<Accepted, EngineError> {
+        self.counters.webhooks.fetch_add(1, Ordering::Relaxed);
+        let Webhook {
+            installation,
+            wakes,
+        } = webhook::read(event, body);
+        let keys = match wakes {
+            Wakes::Pull { repository, number } => {
+                if !self.note(&repository, installation) {
+                    return Ok(self.ignored());
+                }
+                let key = PullKey {
+                    repository: repository.id,
+                    number,
+                };
+                let cause = format!("webhook {event}");
+                return self.wake(key, delivery, &cause).await;
+            }
+            Wakes::Head { repository, sha } => {
+                if !self.note(&repository, installation) {
+                    return Ok(self.ignored());
+                }
+                self.directory.with_head(repository.id, &sha)
+            }
+            Wakes::Base { repository, branch } => {
+                if !self.note(&repository, installation) {
+                    return Ok(self.ignored());
+                }
+                let keys = self.directory.onto(repository.id, &branch);
+                let woken = keys.len();
+                self.flood(keys, delivery.to_owned(), branch);
+                return Ok(Accepted {
+                    duplicate: false,
+                    woken,
+                });
+            }
+            Wakes::Renamed { repository } => {
+                self.note(&repository, installation);
+                Vec::new()
+            }
+            Wakes::Installation { .. } | Wakes::Nothing(_) => return Ok(self.ignored()),
+        };
+        let mut woken = 0;
+        for key in keys {
+            let delivery = format!("{delivery}/{key}");
+            let cause = format!("webhook {event}");
+            woken += self.wake(key, &delivery, &cause).await?.woken;
+        }
+        Ok(Accepted {
+            duplicate: false,
+            woken,
+        })
+    }
+
+    fn ignored(&self) -> Accepted {
+        self.counters.ignored.fetch_add(1, Ordering::Relaxed);
+        Accepted {
+            duplicate: false,
+            woken: 0,
+        }
+    }
+
+    /// Notes the name of a repository. Returns false for one that is not in scope.
+    fn note(&self, repository: &HookRepository, installation: Option<u64>) -> bool {
+        let is_known = self.directory.place(repository.id).is_some();
+        let named = self.repositories.contains(&repository.name);
+        if !(is_known || named || self.repositories.is_empty()) {
+            return false;
+        }
+        let known = self.directory.place(repository.id);
+        self.directory.note_place(Place {
+            id: repository.id,
+            name: repository.name.clone(),
+            installation: installation.or(known.and_then(|known| known.installation)),
+        });
+        true
+    }
+
+    /// Wakes a pull request.
+    pub(crate) async fn wake(
+        &self,
+        key: PullKey,
+        delivery: &str,
+        cause: &str,
+    ) -> Result<Accepted, EngineError> {
+        let input = Input::Woken {
+            cause: cause.to_owned(),
+        };
+        let answer = self
+            .engine
+            .deliver(&key.to_string(), delivery, &input)
+            .await?;
+        if answer.duplicate {
+            self.counters.duplicates.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(Accepted {
+            duplicate: answer.duplicate,
+            woken: usize::from(!answer.duplicate),
+        })
+    }
+
+    /// Wakes many, after the answer. What is lost in a crash, the next reconciliation finds.
+    fn flood(self: &Arc<Self>, keys: Vec<PullKey>, delivery: String, branch: String) {
+        let service = Arc::clone(self);
+        tokio::spawn(async move {
+            let cause = format!("{FLOOD}{branch}");
+            for key in keys {
+                let delivery = format!("{delivery}/{key}");
+                if let Err(error) = service.wake(key, &delivery, &cause).await {
+                    tracing::warn!("a pull request was not woken: {error}");
+                }
+            }
+        });
+    }
+
+    pub(crate) async fn command_retry(
+        &self,
+        key: PullKey,
+        delivery: &str,
+        by: &str,
+    ) -> Result<State, EngineError> {
+        let input = Input::Command {
+            command: Command::Retry,
+            by: by.to_owned(),
+        };
+        let answer = self
+            .engine
+            .deliver(&key.to_string(), delivery, &input)
+            .await?;
+        Ok(answer.state)
+    }
+
+    /// True if the token is that of this session.
+    pub(crate) fn knows(&self, id: &SessionId, token: &SecretString) -> bool {
+        let tokens = self.world.tokens.lock();
+        let tokens = tokens.unwrap_or_else(PoisonError::into_inner);
+        tokens.get(id) == Some(&TokenHash::new(token))
+    }
+
+    /// Takes a message of a session. A message that came before changes nothing.
+    pub(crate) async fn take_message(
+        &self,
+        key: PullKey,
+        message: SessionMessage,
+    ) -> Result<(), EngineError> {
+        let dispatch = message.dispatch;
+        let (name, input) = match message.event {
+            SessionEvent::Started { session } => {
+                ("started", Input::SessionStarted { dispatch, session })
+            }
+            SessionEvent::Finished { result, cost } => {
+                self.add_cost(cost.cost_usd);
+                ("ended", finished(dispatch, result))
+            }
+            SessionEvent::Failed {
+                error,
+                retry_after_ms,
+                cost,
+            } => {
+                self.add_cost(cost.cost_usd);
+                let input = Input::SessionFailed {
+                    dispatch,
+                    error,
+                    retry_after_ms,
+                };
+                ("ended", input)
+            }
+        };
+        let delivery = format!("session/{key}/{dispatch}/{name}");
+        self.engine
+            .deliver(&key.to_string(), &delivery, &input)
+            .await?;
+        Ok(())
+    }
+
+    fn add_cost(&self, usd: f64) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a cost is a small positive number"
+        )]
+        let millionths = (usd.max(0.0) * 1e6) as u64;
+        self.counters.cost.fetch_add(millionths, Ordering::Relaxed);
+    }
+
+    /// Takes the end of a session's process.
+    pub(crate) async fn take_end(&self, ended: Ended) -> Result<(), EngineError> {
+        let Ended { id, said } = ended;
+        let message = said.unwrap_or_else(|error| SessionMessage {
+            dispatch: id.dispatch,
+            event: SessionEvent::Failed {
+                error,
+                retry_after_ms: None,
+                cost: Default::default(),
+            },
+        });
+        self.take_message(id.key, message).await?;
+        let tokens = self.world.tokens.lock();
+        tokens
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&id);
+        Ok(())
+    }
+
+    /// The repository of this name, asked of GitHub where nobody knows it yet.
+    pub(crate) async fn find(&self, name: &RepoName) -> Option<Place> {
+        if let Some(place) = self.directory.named(name) {
+            return Some(place);
+        }
+        let in_scope = self.repositories.contains(name) || self.world.accounts.is_app();
+        if !in_scope {
+            return None;
+        }
+        let listed = self
+            .world
+            .accounts
+            .list(&self.repositories, &self.directory)
+            .await;
+        listed.ok()?;
+        self.directory.named(name)
+    }
+
+    /// Fills the directory from the store, so that checks and pushes wake whom they concern.
+    pub(crate) async fn remember(&self) -> Result<(), EngineError> {
+        for listed in self.all().await? {
+            let Some(key) = pull_key(&listed) else {
+                continue;
+            };
+            if let Some(facts) = self.state(key).await?.and_then(|state| state.facts) {
+                self.directory.note_pull(key, &facts);
+                if self.directory.place(key.repository).is_none() {
+                    self.directory.note_place(Place {
+                        id: key.repository,
+                        name: facts.repo.clone(),
+                        installation: None,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys of all lives.
+    pub(crate) async fn all(&self) -> Result<Vec<String>, EngineError> {
+        const PAGE: u32 = 500;
+        let (mut keys, mut after) = (Vec::new(), String::new());
+        loop {
+            let filter = Filter {
+                phase: None,
+                after: after.clone(),
+                most: PAGE,
+            };
+            let page = self.engine.list(&filter).await?;
+            let is_last = page.len() < PAGE as usize;
+            keys.extend(page.into_iter().map(|one| one.key));
+            if is_last {
+                return Ok(keys);
+            }
+            after = keys.last().cloned().unwrap_or_default();
+        }
+    }
+
+    pub(crate) async fn state(&self, key: PullKey) -> Result<Option<State>, EngineError> {
+        let status = self.engine.status(&key.to_string()).await?;
+        Ok(status.map(|status| status.state))
+    }
+}
+
+/// The end of a session as an input; a review that decided nothing has failed.
+fn finished(dispatch: u64, result: SessionOutcome) -> Input {
+    let failed = |error: String| Input::SessionFailed {
+        dispatch,
+        error,
+        retry_after_ms: None,
+    };
+    let result = match result {
+        SessionOutcome::Reviewed {
+            decision,
+            comment,
+            escalations,
+        } => match facts::decision(decision) {
+            Some(decision) => SessionResult::Reviewed {
+                decision,
+                comment,
+                escalations,
+            },
+            None => return failed("The review ended without a decision.".into()),
+        },
+        SessionOutcome::Fixed { commit } => match commit.parse::<CommitSha>() {
+            Ok(commit) => SessionResult::Fixed { commit },
+            Err(_) => return failed("The fix names no commit.".into()),
+        },
+        SessionOutcome::NothingFixed { why } => SessionResult::NothingFixed { why },
+    };
+    Input::SessionEnded { dispatch, result }
+}
