@@ -6,6 +6,7 @@ mod facts;
 mod machine;
 mod merging;
 mod reconcile;
+mod running;
 mod service;
 mod sessions;
 mod world;

@@ -9,6 +9,7 @@ use reviewer_core::domain::{CommitSha, RepoName};
 use reviewer_core::event::webhook::{self, HookRepository, Wakes, Webhook};
 use reviewer_core::lifecycle::{Command, Input, PullKey, SessionResult, State};
 use reviewer_core::session_order::{SessionEvent, SessionMessage, SessionOutcome};
+use reviewer_engine::clock::Clock;
 use reviewer_engine::tokens::TokenHash;
 use reviewer_engine::{Engine, EngineError, Filter};
 use secrecy::SecretString;
@@ -22,6 +23,7 @@ pub(crate) struct Service {
     pub directory: Arc<Directory>,
     /// Repositories in scope; empty with an App, whose installations are.
     pub repositories: Vec<RepoName>,
+    pub clock: Arc<dyn Clock>,
     pub counters: Counters,
 }
 

@@ -18,6 +18,8 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 
 mod orphans;
 
+pub(crate) use orphans::Left;
+
 /// A session by the pull request and the dispatch that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct SessionId {
