@@ -85,6 +85,13 @@ fn the_protocol_shows_a_comment_as_it_is_posted() {
     is_current("docs/protocol.md", &page);
 }
 
+#[test]
+fn the_page_of_the_service_shows_the_states_of_its_table() {
+    let states = reviewer_core::lifecycle::mermaid();
+    let page = with_named_part(&text("docs/service.md"), "states", &states);
+    is_current("docs/service.md", &page);
+}
+
 fn inputs() -> String {
     let rows = INPUTS.iter().map(|input| {
         let default = match (input.is_required(), input.default) {

@@ -44,7 +44,13 @@ impl Model for Small {
                 "a fair world comes to rest",
                 |model: &Self, world: &World| {
                     let mut world = world.clone();
-                    let settled = world.settle(&model.policy);
+                    // A world that passes through a known one comes to rest as that one does.
+                    let is_known = |world: &World| {
+                        let mut hasher = DefaultHasher::new();
+                        world.hash(&mut hasher);
+                        !model.settled.lock().unwrap().insert(hasher.finish())
+                    };
+                    let settled = world.settle_until(&model.policy, is_known);
                     settled.inspect_err(|error| println!("{error}")).is_ok()
                 },
             ),
@@ -155,7 +161,7 @@ fn the_authors_agent_fixes() {
 fn an_armed_merge_meets_a_push_and_a_draft() {
     let budget = Budget {
         pushes: 1,
-        drafts: 2,
+        drafts: 1,
         ..Budget::default()
     };
     let world = World {
@@ -171,7 +177,6 @@ fn people_review_close_and_reopen() {
     let budget = Budget {
         people: 2,
         closes: 2,
-        objections: 1,
         ..Budget::default()
     };
     let reviewers = vec![agent("quality", &[]), human("ada", &[])];

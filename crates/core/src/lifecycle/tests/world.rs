@@ -6,8 +6,7 @@ use super::fixture::{facts, login, sha};
 use crate::domain::CommitSha;
 use crate::lifecycle::{
     Command, Decision, Effect, Facts, Input, MergeAnswer, Merging, Numbered, Phase, Policy,
-    PullState, ReviewFact, ReviewState, ReviewerKind, SessionResult, Settings, State, Task, Timer,
-    Wait, wait,
+    PullState, ReviewFact, ReviewState, SessionResult, Settings, State, Task, Timer, Wait, wait,
 };
 
 /// The number of times that each of these may still happen.
@@ -637,9 +636,13 @@ impl World {
         if self.armed.is_some() {
             return Some(Action::ChecksPass);
         }
+        // A timer that asks again fires while people are waited for, too: a probe may have failed.
         let rests = matches!(wait(&self.state, policy), Wait::People { .. } | Wait::Ended);
-        let timer = self.tasks.iter().position(is_timer);
-        timer.filter(|_| !rests).map(Action::Execute)
+        let fires = |task: &Numbered| match &task.effect {
+            Effect::Wake { input, .. } => !rests || is_ask(input),
+            _ => false,
+        };
+        self.tasks.iter().position(fires).map(Action::Execute)
     }
 
     /// Runs on fairly until it rests. An error if it never does, or rests without an end or people.
@@ -699,9 +702,20 @@ impl World {
         self.started.iter_mut().for_each(visit);
     }
 
-    /// True if agents alone review.
-    pub(super) fn is_of_agents(&self) -> bool {
+    /// True if every required reviewer has approved the head's change.
+    pub(super) fn is_approved_now(&self) -> bool {
+        let change = self.head_change();
         let mut reviewers = self.facts.settings.reviewers.iter();
-        reviewers.all(|one| one.kind == ReviewerKind::Agent)
+        reviewers.all(|one| self.approved.contains(&(one.name.clone(), change)))
     }
+}
+
+fn is_ask(input: &Input) -> bool {
+    matches!(
+        input,
+        Input::Timer {
+            timer: Timer::AskAgain,
+            ..
+        }
+    )
 }
