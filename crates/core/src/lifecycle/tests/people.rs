@@ -2,11 +2,11 @@
 
 use super::fixture::*;
 use crate::lifecycle::{
-    CallReason, Decision, Effect, Input, PersonaDecision, Phase, Reminder, ReviewState,
-    SessionResult, Settings, Timer, Wait, explain, status, wait,
+    CallReason, Decision, Effect, Input, Reminder, ReviewState, SessionResult, Settings, Timer,
+    status,
 };
 
-fn cap_reached() -> Play {
+pub(super) fn cap_reached() -> Play {
     let mut play = Play::of_agent(settings(vec![agent("quality", &[])]));
     for head in 2..4 {
         play.request_changes();
@@ -275,154 +275,4 @@ fn a_repository_that_does_not_enable_the_service_is_left_alone() {
     play.facts.settings.enabled = true;
     play.look();
     assert_eq!(play.name(), "reviewing");
-}
-
-#[test]
-fn personas_of_an_app_review_its_own_pull_requests_by_their_signed_blocks() {
-    let mut facts = facts(two());
-    facts.author = Some(login("reviewer[bot]"));
-    let mut play = Play::with(app(), facts);
-    assert_eq!(play.agent(), "quality");
-    // The callback is lost; the block in the review tells.
-    for _ in 0..3 {
-        play.fail(None);
-        play.retry_now();
-    }
-    let persona = |agent: &str, decision| PersonaDecision {
-        agent: agent.into(),
-        decision,
-        escalations: Vec::new(),
-    };
-    let review = play.review("reviewer[bot]", ReviewState::Commented, true);
-    review.personas = vec![persona("quality", Decision::Approved)];
-    review.author_is_bot = true;
-    play.fail(None);
-    play.command_retry();
-    assert_eq!(play.agent(), "security");
-    play.reviewed(Decision::ChangesRequested, &[]);
-    assert_eq!(
-        (play.name(), play.agent()),
-        ("fixing", "quality"),
-        "the App's fixer"
-    );
-    // The same block from another account is no decision.
-    let review = play.review("mallory[bot]", ReviewState::Commented, true);
-    review.personas = vec![persona("security", Decision::Approved)];
-    play.look();
-    assert_eq!(play.name(), "fixing");
-}
-
-#[test]
-fn a_review_that_was_posted_before_its_session_broke_is_not_repeated() {
-    let mut play = Play::new(settings(vec![agent("quality", &[])]));
-    play.review("quality-bot", ReviewState::Approved, true);
-    play.fail(None);
-    play.effects();
-    play.retry_now();
-    assert_eq!(play.name(), "approved");
-    let is_dispatch = |effect: &Effect| matches!(effect, Effect::Dispatch { .. });
-    assert!(!play.effects().iter().any(is_dispatch));
-}
-
-#[test]
-fn a_life_is_rebuilt_from_the_reviews_on_github() {
-    let mut facts = facts(two());
-    facts.head = sha(5);
-    let mut play = Play::with(policy(), facts.clone());
-    play.review("quality-bot", ReviewState::Approved, true);
-    play.review("security-bot", ReviewState::ChangesRequested, true);
-    facts.reviews.clone_from(&play.facts.reviews);
-    let rebuilt = Play::with(policy(), facts);
-    let asked_by = "security".to_owned();
-    assert_eq!(rebuilt.state.phase, Phase::Fixing { asked_by });
-}
-
-#[test]
-fn a_dismissed_review_of_an_agent_waits_for_a_person_and_then_for_the_agent() {
-    let mut play = Play::new(settings(vec![agent("quality", &[])]));
-    play.review("quality-bot", ReviewState::Approved, true);
-    play.approve();
-    assert_eq!(play.name(), "approved");
-    play.facts.reviews[0].state = ReviewState::Dismissed;
-    play.look();
-    assert_eq!(
-        play.reason(),
-        "The review of quality was dismissed for this head."
-    );
-    play.command_retry();
-    assert_eq!((play.name(), play.agent()), ("reviewing", "quality"));
-    play.approve();
-    assert_eq!(play.name(), "approved");
-}
-
-#[test]
-fn a_probe_that_fails_is_repeated_after_a_minute() {
-    let mut play = Play::new(two());
-    play.give(Input::Woken { cause: "x".into() });
-    let seq = play.state.probe.unwrap();
-    let error = "502".into();
-    play.give(Input::EffectFailed { seq, error });
-    assert_eq!(play.state.ask_timer.unwrap().at - play.now, 60_000);
-    play.ask_again();
-    assert_eq!(play.state.probe, None);
-    assert_eq!(play.state.last_error.as_deref(), Some("502"));
-}
-
-#[test]
-fn the_status_has_the_names_of_the_seed_and_says_whom_it_waits_for() {
-    let mut play = Play::new(settings(vec![
-        agent("quality", &["security"]),
-        human("ada", &[]),
-    ]));
-    let dispatch = play.dispatch();
-    let session = "s-1".into();
-    play.give(Input::SessionStarted { dispatch, session });
-    let told = serde_json::to_value(status(&play.state, &play.policy)).unwrap();
-    for (name, value) in [
-        ("state", "reviewing".into()),
-        ("prNumber", 7.into()),
-        ("repoFullName", "acme/shop".into()),
-        ("currentReviewerIndex", 0.into()),
-        ("currentSessionId", "s-1".into()),
-        ("retryCount", 0.into()),
-        ("lastError", serde_json::Value::Null),
-        ("mergeType", serde_json::Value::Null),
-    ] {
-        assert_eq!(told[name], value, "{name}");
-    }
-    assert_eq!(
-        told["reviewers"][1],
-        serde_json::json!({ "agent": "ada", "type": "human" })
-    );
-    assert_eq!(told["waitsFor"]["until"], play.now + 3_600_000);
-    play.reviewed(Decision::ChangesRequested, &["security"]);
-    let told = serde_json::to_value(status(&play.state, &play.policy)).unwrap();
-    let outcome = serde_json::json!({
-        "reviewer": "quality",
-        "decision": "changes_requested",
-        "comment": "words",
-        "escalations": ["security"],
-        "timestamp": "1970-01-01T00:16:40Z",
-        "commit": sha(1).to_string(),
-    });
-    assert_eq!(told["reviewOutcomes"], serde_json::json!([outcome]));
-    assert_eq!(told["reviewers"][2]["escalatedBy"], "quality");
-}
-
-#[test]
-fn an_explanation_says_why_since_when_for_whom_and_what_would_move_it() {
-    let play = cap_reached();
-    let told = explain(&play.state, &play.policy);
-    assert_eq!((told.state, told.since), ("needsHuman", play.state.since));
-    assert_eq!(
-        told.why,
-        "quality still requests changes after 2 fix sessions."
-    );
-    let what = "a review of this head, a push, `fix resume` or the command retry";
-    assert_eq!(told.waits_for.what, what);
-    assert!(told.moved_by.len() > 2, "{:?}", told.moved_by);
-    assert!(matches!(
-        wait(&play.state, &play.policy),
-        Wait::People { .. }
-    ));
 }

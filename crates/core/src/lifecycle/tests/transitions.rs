@@ -123,7 +123,7 @@ fn the_usual_causes_of_the_table_are_true() {
     fixing.request_changes();
     let why = "nothing".to_owned();
     let ended = seen(&mut fixing, |play| {
-        play.end(SessionResult::NothingFixed { why })
+        play.end(SessionResult::NothingFixed { why });
     });
     assert_eq!(ended, Some(("fixing", "needsHuman")));
     assert_eq!(
