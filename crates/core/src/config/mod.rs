@@ -7,6 +7,7 @@ mod globs;
 pub mod inputs;
 pub mod lifecycle;
 pub mod reviewers;
+pub mod service;
 mod shape;
 pub mod shell;
 mod values;
