@@ -1,8 +1,11 @@
 //! The lifecycle service: a second driver of the same engine as the action. It decides when which review or fix runs.
 
 mod accounts;
+mod assembly;
+mod backend;
 mod directory;
 mod facts;
+mod front;
 mod machine;
 mod merging;
 mod reconcile;
