@@ -1,15 +1,15 @@
 //! From service.yml, secrets and the store to the parts of a service. Everything that is wrong is told at once, each in a sentence.
 
 use super::accounts::{Accounts, AgentAccount};
+use super::known_agents::{KnownAgent, known_agents};
 use super::running::Parts;
+use super::secrets;
 use super::sessions::{Children, Ended};
 use super::world::SessionSettings;
-use reviewer_core::config::service::{Identity, SecretSource, ServiceConfig};
-use reviewer_core::domain::Login;
+use reviewer_core::config::service::{Identity, ServiceConfig};
 use reviewer_core::lifecycle::{Account, Agent, Policy};
 use reviewer_engine::clock::SystemClock;
-use reviewer_engine::sealed::{KeyRing, MasterKey};
-use reviewer_engine::{Limits, Store};
+use reviewer_engine::{EngineError, Limits, Store};
 use reviewer_github::{App, GitHub};
 use reviewer_system::clock::Clock;
 use secrecy::{ExposeSecret, SecretString};
@@ -30,111 +30,34 @@ pub(crate) struct Surroundings {
     pub program: PathBuf,
 }
 
-impl Surroundings {
-    fn variable(&self, name: &str) -> Option<&str> {
-        let found = self.variables.iter().find(|(key, _)| key == name);
-        found.map(|(_, value)| value.as_str())
-    }
-
-    /// Reads a secret from where the file says it is.
-    pub(crate) fn secret(&self, name: &str, source: &SecretSource) -> Result<SecretString, String> {
-        let text = match source {
-            SecretSource::File(path) => std::fs::read_to_string(path).map_err(|error| {
-                format!(
-                    "The file {} of {name} cannot be read: {error}.",
-                    path.display()
-                )
-            })?,
-            SecretSource::Variable(variable) => self
-                .variable(variable)
-                .ok_or_else(|| format!("The variable {variable} of {name} is not set."))?
-                .to_owned(),
-        };
-        let text = text.trim();
-        if text.is_empty() {
-            return Err(format!("The secret {name} is empty."));
-        }
-        Ok(text.into())
-    }
-
-    fn secret_if(
-        &self,
-        name: &str,
-        source: Option<&SecretSource>,
-    ) -> Result<Option<SecretString>, String> {
-        source.map(|source| self.secret(name, source)).transpose()
-    }
+/// The agents, and their tokens in the clear by their names.
+struct Agents {
+    known: Vec<KnownAgent>,
+    tokens: HashMap<String, SecretString>,
 }
 
-/// The keys that seal the tokens of agents.
-pub(crate) fn key_ring(
-    config: &ServiceConfig,
-    around: &Surroundings,
-) -> Result<Option<KeyRing>, String> {
-    let Some(master) = around.secret_if("master_key", config.master_key.as_ref())? else {
-        return Ok(None);
-    };
-    let parse = |text: &SecretString| MasterKey::parse(text).map_err(|error| error.to_string());
-    let mut earlier = Vec::new();
-    for path in &config.earlier_master_keys {
-        let source = SecretSource::File(path.clone());
-        earlier.push(parse(&around.secret("earlier_master_keys", &source)?)?);
-    }
-    Ok(Some(KeyRing::new(parse(&master)?, earlier)))
-}
-
-/// An agent, from the file and the store.
-#[derive(Debug, Default)]
-struct KnownAgent {
-    login: Option<Login>,
-    token: Option<SecretString>,
-    /// `None`: the built-in persona of its name.
-    persona: Option<String>,
-}
-
-type Agents = HashMap<String, KnownAgent>;
-
-/// The agents with their tokens, by their names.
-async fn agents(config: &ServiceConfig, around: &Surroundings) -> Result<Agents, String> {
-    let store = Store::open(&config.store)
-        .await
-        .map_err(|error| error.to_string())?;
-    let kept = store.agents().await.map_err(|error| error.to_string());
+async fn agents(config: &ServiceConfig, around: &Surroundings) -> Result<Agents, Vec<String>> {
+    let told = |error: EngineError| vec![error.to_string()];
+    let store = Store::open(&config.store).await.map_err(told)?;
+    let stored = store.agents().await;
     store.close().await;
-    let ring = key_ring(config, around)?;
-    let mut agents = Agents::new();
-    for agent in kept? {
-        let token = match (&agent.token, &ring) {
-            (Some(sealed), Some(ring)) => Some(
-                ring.open(&agent.name, sealed)
-                    .map_err(|error| error.to_string())?,
-            ),
-            _ => None,
-        };
-        let known = KnownAgent {
-            login: agent.login.as_deref().map(Login::new),
-            token,
-            persona: Some(agent.persona).filter(|text| !text.is_empty()),
-        };
-        agents.insert(agent.name, known);
-    }
-    for named in &config.agents {
-        let entry = agents.entry(named.name.clone()).or_default();
-        if named.login.is_some() {
-            entry.login.clone_from(&named.login);
-        }
-        if let Some(path) = &named.persona_file {
-            let text = std::fs::read_to_string(path).map_err(|error| {
-                format!(
-                    "The persona {} of {} cannot be read: {error}.",
-                    path.display(),
-                    named.name
-                )
-            })?;
-            entry.persona = Some(text);
+    let known = known_agents(config, &stored.map_err(told)?)?;
+    let ring = secrets::key_ring(config, &around.variables).map_err(|why| vec![why])?;
+    let mut tokens = HashMap::new();
+    let mut wrong = Vec::new();
+    for agent in &known {
+        if let (Some(sealed), Some(ring)) = (&agent.token, &ring) {
+            match ring.open(&agent.name, sealed) {
+                Ok(token) => drop(tokens.insert(agent.name.clone(), token)),
+                Err(error) => wrong.push(error.to_string()),
+            }
         }
     }
-    Ok(agents)
+    if wrong.is_empty() {
+        Ok(Agents { known, tokens })
+    } else {
+        Err(wrong)
+    }
 }
 
 /// The parts of the service, its child processes, and the ends of these.
@@ -149,27 +72,23 @@ pub(crate) struct Assembled {
 pub(crate) async fn assemble(
     config: &ServiceConfig,
     around: &Surroundings,
-) -> Result<Assembled, String> {
+) -> Result<Assembled, Vec<String>> {
     let agents = agents(config, around).await?;
-    let webhook_secret = around.secret("webhook_secret", &config.webhook_secret)?;
-    let (accounts, account) = accounts(config, around, &agents).await?;
+    let one = |why: String| vec![why];
+    let webhook_secret = secrets::read(&config.webhook_secret, &around.variables).map_err(one)?;
+    let (accounts, account) = accounts(config, around, &agents).await.map_err(one)?;
     let login = match &account {
         Account::Personal { login } | Account::App { login } => login.clone(),
     };
-    let settings = settings(config, around, &agents)?;
+    let settings = settings(config, around, &agents).map_err(one)?;
     let policy = policy(config, &agents, account);
     let (sender, ends) = mpsc::unbounded_channel();
-    let data = config.sessions.log_directory.clone();
-    let children = Children::new(
-        &data,
-        around.program.clone(),
-        environment(config, around),
-        config.sessions.most,
-        sender,
-    );
-    let children = Arc::new(children.map_err(|error| {
-        format!("The folder {} cannot be used: {error}.", data.display())
-    })?);
+    let data = &config.sessions.log_directory;
+    let environment = environment(config, around);
+    let (program, most) = (around.program.clone(), config.sessions.most);
+    let children = Children::new(data, program, environment, most, sender);
+    let unusable = |error| vec![format!("The folder {} cannot be used: {error}.", data.display())];
+    let children = Arc::new(children.map_err(unusable)?);
     Ok(Assembled {
         parts: Parts {
             store: config.store.clone(),
@@ -199,8 +118,7 @@ async fn accounts(
             private_key_file,
             ..
         } => {
-            let source = SecretSource::File(private_key_file.clone());
-            let key = around.secret("github.app.private_key_file", &source)?;
+            let key = secrets::read_file(private_key_file)?;
             let app = App::new(
                 &config.api_url,
                 &config.graphql_url,
@@ -217,12 +135,12 @@ async fn accounts(
             Ok((Accounts::App { app: Box::new(app) }, account))
         }
         Identity::Personal { account } => {
-            let with_tokens = agents.iter().filter_map(|(name, agent)| {
+            let with_tokens = agents.known.iter().filter_map(|agent| {
                 let account = AgentAccount {
                     login: agent.login.clone()?,
-                    token: agent.token.clone()?,
+                    token: agents.tokens.get(&agent.name)?.clone(),
                 };
-                Some((name.clone(), account))
+                Some((agent.name.clone(), account))
             });
             let with_tokens: HashMap<String, AgentAccount> = with_tokens.collect();
             let own = with_tokens.get(account).ok_or_else(|| {
@@ -262,12 +180,13 @@ fn settings(
     if let Some(url) = &config.model_base_url {
         inputs.insert("model_base_url".into(), url.as_str().into());
     }
-    if let Some(key) = around.secret_if("model_key", config.model_key.as_ref())? {
+    if let Some(source) = &config.model_key {
+        let key = secrets::read(source, &around.variables)?;
         inputs.insert("opencode_api_key".into(), key);
     }
     inputs.insert("fix".into(), "on_request".into());
     let state_key = match &config.state_key {
-        Some(source) => around.secret("state_key", source)?,
+        Some(source) => secrets::read(source, &around.variables)?,
         None => derived_state_key(config, around)?,
     };
     Ok(SessionSettings {
@@ -275,8 +194,12 @@ fn settings(
         inputs,
         state_key,
         personas: agents
+            .known
             .iter()
-            .map(|(name, agent)| (name.clone(), agent.persona.clone()))
+            .map(|agent| {
+                let persona = Some(agent.persona.clone()).filter(|text| !text.is_empty());
+                (agent.name.clone(), persona)
+            })
             .collect(),
         mention: "review-my-code-bot".to_owned(),
     })
@@ -288,10 +211,8 @@ fn derived_state_key(
     around: &Surroundings,
 ) -> Result<SecretString, String> {
     use sha2::{Digest as _, Sha256};
-    let source = match &config.master_key {
-        Some(source) => around.secret("master_key", source)?,
-        None => around.secret("webhook_secret", &config.webhook_secret)?,
-    };
+    let source = config.master_key.as_ref().unwrap_or(&config.webhook_secret);
+    let source = secrets::read(source, &around.variables)?;
     let mut hash = Sha256::new();
     hash.update(b"opencode-reviewer state key\0");
     hash.update(source.expose_secret().as_bytes());
@@ -300,15 +221,13 @@ fn derived_state_key(
 
 fn policy(config: &ServiceConfig, agents: &Agents, account: Account) -> Policy {
     let is_app = matches!(account, Account::App { .. });
-    let mut known: Vec<Agent> = agents
-        .iter()
-        .filter(|(_, agent)| is_app || agent.token.is_some())
-        .map(|(name, agent)| Agent {
-            name: name.clone(),
-            login: agent.login.clone().filter(|_| !is_app),
-        })
-        .collect();
-    known.sort_by(|one, other| one.name.cmp(&other.name));
+    let known = agents.known.iter();
+    let known = known.filter(|agent| is_app || agents.tokens.contains_key(&agent.name));
+    let known = known.map(|agent| Agent {
+        name: agent.name.clone(),
+        login: agent.login.clone().filter(|_| !is_app),
+    });
+    let known: Vec<Agent> = known.collect();
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let fixer = match &config.identity {
         Identity::App { fixer, .. } => fixer.clone(),
