@@ -8,5 +8,6 @@ mod host;
 pub(crate) mod outbox;
 pub mod process_env;
 mod run;
+mod serve;
 pub(crate) mod turns;
 pub mod verify;
