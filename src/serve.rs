@@ -6,6 +6,7 @@ mod backend;
 mod directory;
 mod facts;
 mod front;
+mod http;
 mod known_agents;
 mod machine;
 mod merging;
@@ -15,3 +16,5 @@ mod secrets;
 mod service;
 mod sessions;
 mod world;
+
+pub(crate) use running::run;

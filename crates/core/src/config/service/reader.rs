@@ -214,15 +214,12 @@ impl Reader {
     }
 
     /// A reader of one entry in a list of sections.
-    pub(super) fn nested(&self, section: &str, item: Given) -> Self {
+    pub(super) fn nested(section: &str, item: Given) -> Self {
         let mut nested = Self::default();
         nested.section(section, item);
         let given = std::mem::take(&mut nested.given).into_iter();
-        let inner = |name: String| {
-            name.split_once('.')
-                .map_or(name.clone(), |(_, key)| key.to_owned())
-        };
-        nested.given = given.map(|(name, value)| (inner(name), value)).collect();
+        let inner = |name: &str| name.split_once('.').map_or(name, |(_, key)| key).to_owned();
+        nested.given = given.map(|(name, value)| (inner(&name), value)).collect();
         nested
     }
 
