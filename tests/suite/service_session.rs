@@ -2,6 +2,7 @@
 
 mod receiver;
 
+use crate::commands::outside_runner;
 use crate::fixing::{CEIL, script};
 use crate::review::{comments, lost_page, post};
 use crate::standin::github::{Change, Fault, GitHub, Identity, Write};
@@ -96,26 +97,11 @@ impl Service {
     }
 
     fn runs(&self, command: &str, order: &SessionOrder) -> Ended {
-        let usual = self.world.command(&self.world.opened(), &[]);
-        let kept = [
-            "PATH",
-            "HOME",
-            "TMPDIR",
-            "OPENCODE_BIN",
-            "OPENCODE_REVIEWER_TIME_SCALE",
-        ];
-        let kept = usual
-            .get_envs()
-            .filter(|(name, _)| kept.iter().any(|kept| name == kept));
-        let kept = kept.filter_map(|(name, value)| Some((name, value?)));
         let file = self.folder.path().join(RESULT_FILE);
         let _none = std::fs::remove_file(&file);
-        let mut child = Command::new(usual.get_program())
-            .args([command, "--session", "--repo", "octo/shop", "--pr", "1"])
-            .env_clear()
-            .envs(kept)
-            .envs(self.world.github.environment())
-            .env_remove("GITHUB_REPOSITORY")
+        let arguments = [command, "--session", "--repo", "octo/shop", "--pr", "1"];
+        let usual = self.world.command(&self.world.opened(), &arguments);
+        let mut child = outside_runner(&usual, &self.world)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
