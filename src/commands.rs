@@ -16,7 +16,6 @@ pub use doctor::doctor;
 pub use fix::{Half, fix, rounds};
 pub use inputs::inputs;
 pub use local::{Format, Order, local};
-pub use session::{SessionTask, session};
 pub use state::{Form, state};
 pub use target::{pull_request, pull_request_of_branch};
 

@@ -9,7 +9,7 @@ mod cli;
 use clap::Parser as _;
 use cli::{Cli, Color, Command, Target, Telling, Work};
 use opencode_reviewer::actions::{Actions, Errors, LogRedactor, Look, Verbosity};
-use opencode_reviewer::commands::{self, Form, Half, Order, OrderedSession, SessionTask, Setup};
+use opencode_reviewer::commands::{self, Form, Half, Order, OrderedSession, Setup};
 use opencode_reviewer::process_env;
 use reviewer_agent::opencode::sandbox::enter;
 use reviewer_core::config::Persona;
@@ -143,9 +143,6 @@ async fn carry_out(setup: &Setup, work: Work, directory: &Path) -> u8 {
             commands::local(setup, &order).await
         }
         Work::Review { target, .. } => match key(setup, &target, directory).await {
-            Ok(key) if setup.session.is_some() => {
-                commands::session(setup, &key, SessionTask::Review).await
-            }
             Ok(key) => commands::review(setup, &Event::manual(&key)).await,
             Err(code) => code,
         },
@@ -157,9 +154,6 @@ async fn carry_out(setup: &Setup, work: Work, directory: &Path) -> u8 {
         } => {
             let half = half(patch_out, publish, directory);
             match key(setup, &target, directory).await {
-                Ok(key) if setup.session.is_some() => {
-                    commands::session(setup, &key, SessionTask::Fix).await
-                }
                 Ok(key) => commands::fix(setup, &key, &half).await,
                 Err(code) => code,
             }

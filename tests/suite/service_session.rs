@@ -2,11 +2,13 @@
 
 mod receiver;
 
+use crate::commands::outside_runner;
 use crate::fixing::{CEIL, script};
 use crate::review::{comments, lost_page, post};
-use crate::standin::github::{Change, GitHub, Identity, Write};
+use crate::standin::github::{Change, Fault, GitHub, Identity, Write};
 use crate::standin::model::{Call, Script};
 use crate::standin::world::{KEY, World, open_folder};
+use http::Method;
 use receiver::Receiver;
 use reviewer_core::config::Persona;
 use reviewer_core::domain::ReviewDecision;
@@ -66,7 +68,7 @@ impl Service {
     }
 
     /// The order of a session with an agent's token.
-    fn order(&self, login: &str, reviewer: Option<Persona>) -> SessionOrder {
+    fn order(&self, login: &str, reviewer: impl Into<Option<Persona>>) -> SessionOrder {
         let inputs = [
             ("model", "standin/scripted"),
             ("model_base_url", self.world.model.url()),
@@ -81,7 +83,7 @@ impl Service {
             callback_token: CALLBACK_TOKEN.into(),
             head: self.head(),
             folder: self.folder.path().display().to_string(),
-            reviewer,
+            reviewer: reviewer.into(),
             check_runs: false,
             comments_only: false,
             inputs: inputs
@@ -95,27 +97,20 @@ impl Service {
     }
 
     fn runs(&self, command: &str, order: &SessionOrder) -> Ended {
-        let usual = self.world.command(&self.world.opened(), &[]);
-        let kept = ["PATH", "HOME", "TMPDIR", "OPENCODE_BIN", "OPENCODE_REVIEWER_TIME_SCALE"];
-        let kept = usual
-            .get_envs()
-            .filter(|(name, _)| kept.iter().any(|kept| name == kept));
-        let kept = kept.filter_map(|(name, value)| Some((name, value?)));
         let file = self.folder.path().join(RESULT_FILE);
         let _none = std::fs::remove_file(&file);
-        let mut child = Command::new(usual.get_program())
-            .args([command, "--session", "--repo", "octo/shop", "--pr", "1"])
-            .env_clear()
-            .envs(kept)
-            .envs(self.world.github.environment())
-            .env_remove("GITHUB_REPOSITORY")
+        let arguments = [command, "--session", "--repo", "octo/shop", "--pr", "1"];
+        let usual = self.world.command(&self.world.opened(), &arguments);
+        let mut child = outside_runner(&usual, &self.world)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");
         let mut input = child.stdin.take().expect("piped");
-        input.write_all(order.render().as_bytes()).expect("the order");
+        input
+            .write_all(order.render().as_bytes())
+            .expect("the order");
         drop(input);
         let output = child.wait_with_output().expect("the binary ends");
         let log = format!(
@@ -123,10 +118,17 @@ impl Service {
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         );
-        for secret in order.inputs.iter().filter(|(name, _)| name.ends_with("_key")) {
+        for secret in order
+            .inputs
+            .iter()
+            .filter(|(name, _)| name.ends_with("_key"))
+        {
             assert!(!log.contains(secret.1.as_str()), "{log}");
         }
-        assert!(!log.contains(CALLBACK_TOKEN) && !log.contains("panicked"), "{log}");
+        assert!(
+            !log.contains(CALLBACK_TOKEN) && !log.contains("panicked"),
+            "{log}"
+        );
         let read = |path: &std::path::Path| -> Option<Value> {
             serde_json::from_slice(&std::fs::read(path).ok()?).ok()
         };
@@ -169,17 +171,19 @@ impl Service {
     /// Check runs are neither written nor looked for.
     fn finish(self) {
         let requests = self.world.github.requests();
-        let checks = requests.iter().filter(|(_, path, _)| path.contains("check-"));
+        let checks = requests
+            .iter()
+            .filter(|(_, path, _)| path.contains("check-"));
         assert_eq!(checks.count(), 0, "{requests:#?}");
         self.world.finish();
     }
 }
 
-fn quality() -> Option<Persona> {
-    Some(Persona {
+fn quality() -> Persona {
+    Persona {
         can_escalate: vec!["security".into()],
         ..Persona::named("quality")
-    })
+    }
 }
 
 fn submits(pass: u8, escalate: &Value) -> Value {
@@ -228,7 +232,10 @@ fn a_quality_reviewer_requests_changes_and_escalates_to_security() {
 
     let told = service.receiver.messages();
     assert_eq!(told.len(), 2, "{told:#?}");
-    assert_eq!((&told[0]["event"], &told[0]["dispatch"]), (&json!("started"), &json!(DISPATCH)));
+    assert_eq!(
+        (&told[0]["event"], &told[0]["dispatch"]),
+        (&json!("started"), &json!(DISPATCH))
+    );
     assert_eq!(told[1], ended.file);
     assert_eq!(ended.file["event"], "finished");
     assert_eq!(result(&ended.file)["decision"], "changes_requested");
@@ -242,10 +249,19 @@ fn a_quality_reviewer_requests_changes_and_escalates_to_security() {
 
     // The model was told its part, whom it may call, and that another name is none.
     let requests = service.world.model.requests();
-    let seen: Vec<String> = requests.iter().map(|one| one.to_string()).collect();
-    assert!(seen.iter().any(|text| text.contains("You review as quality. ")));
-    assert!(seen.iter().any(|text| text.contains("takes these names only: security. ")));
-    assert!(seen.iter().any(|text| text.contains(r#""enum":["security"]"#)));
+    let seen: Vec<String> = requests.iter().map(ToString::to_string).collect();
+    assert!(
+        seen.iter()
+            .any(|text| text.contains("You review as quality. "))
+    );
+    assert!(
+        seen.iter()
+            .any(|text| text.contains("takes these names only: security. "))
+    );
+    assert!(
+        seen.iter()
+            .any(|text| text.contains(r#""enum":["security"]"#))
+    );
     service.finish();
 }
 
@@ -256,7 +272,7 @@ fn an_agent_s_account_approves_a_clean_change_once_and_its_own_persona_is_its_pa
         text: Some("You know the ledger of the shop.".into()),
         ..Persona::named("book-keeper")
     };
-    let order = service.order("quality-agent", Some(persona));
+    let order = service.order("quality-agent", persona);
     let ended = service.reviews(&order);
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     let review = service.review();
@@ -267,7 +283,10 @@ fn an_agent_s_account_approves_a_clean_change_once_and_its_own_persona_is_its_pa
     assert_eq!(result(&ended.file)["decision"], "approved");
     let requests = service.world.model.requests();
     let first = requests.first().expect("a request").to_string();
-    assert!(first.contains("You know the ledger of the shop."), "{first}");
+    assert!(
+        first.contains("You know the ledger of the shop."),
+        "{first}"
+    );
     assert!(!first.contains("escalate"), "{first}");
 
     // The same order again, after a crash of the service: nothing is posted twice, and no model is asked.
@@ -289,14 +308,17 @@ fn the_account_of_the_author_or_of_several_reviewers_comments_and_states_its_dec
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     let review = service.review();
     assert_eq!(review["event"], "COMMENT");
-    assert_eq!(service.statement(&review).decision, ReviewDecision::Approved);
+    assert_eq!(
+        service.statement(&review).decision,
+        ReviewDecision::Approved
+    );
     assert_eq!(result(&ended.file)["decision"], "approved");
 
     // In place of an app's account: two reviewers, each with a statement of its own.
     for (name, decision) in [("quality", "approved"), ("security", "approved")] {
         let order = SessionOrder {
             comments_only: true,
-            ..service.order("security-agent", Some(Persona::named(name)))
+            ..service.order("security-agent", Persona::named(name))
         };
         let ended = service.reviews(&order);
         assert_eq!(result(&ended.file)["decision"], decision, "{}", ended.log);
@@ -368,11 +390,11 @@ fn who_may_call_nobody_is_refused_and_submits_without() {
         vec![Call::new("submit_pass_results", calls)]
     });
     let service = Service::quick(script);
-    let order = service.order("quality-agent", Some(Persona::named("quality")));
+    let order = service.order("quality-agent", Persona::named("quality"));
     let ended = service.reviews(&order);
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     let requests = service.world.model.requests();
-    let mut seen = requests.iter().map(|one| one.to_string());
+    let mut seen = requests.iter().map(ToString::to_string);
     assert!(seen.any(|text| text.contains("You may call nobody; ")));
     assert_eq!(result(&ended.file)["escalations"], json!([]));
     service.review();
@@ -390,7 +412,9 @@ fn a_lost_callback_leaves_the_result_in_its_file_and_a_broken_one_is_tried_three
     let events: Vec<&Value> = told.iter().map(|one| &one["event"]).collect();
     assert_eq!(
         events,
-        ["started", "started", "started", "finished", "finished", "finished"]
+        [
+            "started", "started", "started", "finished", "finished", "finished"
+        ]
     );
     let lost = "A message to the service was lost: the service answered 503.";
     assert_eq!(ended.log.matches(lost).count(), 1, "{}", ended.log);
@@ -398,13 +422,27 @@ fn a_lost_callback_leaves_the_result_in_its_file_and_a_broken_one_is_tried_three
 
     let unreachable = SessionOrder {
         callback_url: "http://127.0.0.1:1/session".into(),
-        ..service.order("security-agent", Some(Persona::named("security")))
+        ..service.order("security-agent", Persona::named("security"))
     };
     let ended = service.reviews(&unreachable);
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     assert_eq!(ended.file["event"], "finished");
     assert_eq!(result(&ended.file)["decision"], "approved");
     service.review();
+    service.finish();
+}
+
+#[test]
+fn a_session_that_github_asks_to_wait_fails_with_the_time() {
+    let service = Service::quick(Script::new());
+    let message = json!({ "message": "You have exceeded a secondary rate limit." });
+    let limited = Fault::StatusWith(429, vec![("retry-after", "900".into())], message);
+    let github = &service.world.github;
+    github.on(Method::GET, "/repos/octo/shop/pulls/1", 3, limited);
+    let ended = service.reviews(&service.order("quality-agent", quality()));
+    assert_eq!(ended.code, Some(2), "{}", ended.log);
+    assert_eq!(ended.file["event"], "failed", "{}", ended.log);
+    assert_eq!(ended.file["retry_after_ms"], 900_000, "{}", ended.file);
     service.finish();
 }
 
@@ -436,12 +474,20 @@ fn the_author_s_agent_fixes_what_another_agent_found_and_the_reviewer_looks_agai
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     let commit = service.head();
     assert_ne!(commit, before);
-    assert_eq!(result(&ended.file), &json!({ "kind": "fixed", "commit": commit }));
+    assert_eq!(
+        result(&ended.file),
+        &json!({ "kind": "fixed", "commit": commit })
+    );
     let name = format!("{commit}:src/page.ts");
     let git = &service.world.github;
-    assert!(git.with(|state| state.git.must(&["show", &name])).contains(CEIL));
+    assert!(
+        git.with(|state| state.git.must(&["show", &name]))
+            .contains(CEIL)
+    );
     let told = reports(&service);
-    let fixed = told.iter().filter(|one| one.contains("### Fixed 1 of 1 finding in "));
+    let fixed = told
+        .iter()
+        .filter(|one| one.contains("### Fixed 1 of 1 finding in "));
     assert_eq!((fixed.count(), told.len()), (1, 1), "{told:#?}");
 
     let ended = service.reviews(&service.order("quality-agent", quality()));
@@ -458,7 +504,12 @@ fn the_author_s_agent_fixes_what_another_agent_found_and_the_reviewer_looks_agai
 
     // Nothing is left for another fix.
     let ended = service.runs("fix", &service.order("dev", None));
-    assert_eq!(result(&ended.file)["kind"], "nothing_fixed", "{}", ended.log);
+    assert_eq!(
+        result(&ended.file)["kind"],
+        "nothing_fixed",
+        "{}",
+        ended.log
+    );
     reports(&service);
     service.finish();
 }
@@ -472,12 +523,22 @@ fn the_cap_of_the_run_holds_whatever_the_service_orders() {
     let nothing = Script::new().fixes(|_| None);
     service.world.model.becomes(nothing.into_behaviour());
     let ended = service.runs("fix", &order);
-    assert_eq!(result(&ended.file)["kind"], "nothing_fixed", "{}", ended.log);
+    assert_eq!(
+        result(&ended.file)["kind"],
+        "nothing_fixed",
+        "{}",
+        ended.log
+    );
     let asked = service.world.model.requests().len();
     reports(&service);
     let ended = service.runs("fix", &order);
     let why = result(&ended.file)["why"].as_str().expect("a reason");
-    assert_eq!(result(&ended.file)["kind"], "nothing_fixed", "{}", ended.log);
+    assert_eq!(
+        result(&ended.file)["kind"],
+        "nothing_fixed",
+        "{}",
+        ended.log
+    );
     assert!(!why.is_empty());
     assert_eq!(service.world.model.requests().len(), asked, "{why}");
     // The service calls people, not the session.
@@ -501,7 +562,10 @@ fn an_order_is_no_argument_and_no_variable_and_a_wrong_one_starts_nothing() {
         .expect("the binary");
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("The order of the session cannot be read"), "{told}");
+    assert!(
+        told.contains("The order of the session cannot be read"),
+        "{told}"
+    );
     assert_eq!(service.receiver.messages(), Vec::<Value>::new());
     service.finish();
 }
