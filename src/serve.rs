@@ -17,4 +17,4 @@ mod service;
 mod sessions;
 mod world;
 
-pub(crate) use running::run;
+pub(crate) use running::{Start, run};

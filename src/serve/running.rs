@@ -10,6 +10,7 @@ use super::reconcile::reconcile;
 use super::service::{Counters, Service};
 use super::sessions::{Children, Ended, Left, SessionId, Starter};
 use super::world::{ServiceWorld, SessionSettings};
+use crate::host::{Failure, Setup};
 use reviewer_core::config::service::ServiceConfig;
 use reviewer_core::domain::{Login, RepoName};
 use reviewer_core::lifecycle::{Effect, Policy};
@@ -24,14 +25,27 @@ use tokio::sync::{mpsc, watch};
 /// The time between two reconciliations.
 const RECONCILE: Duration = Duration::from_secs(600);
 
-/// Runs the service until a signal ends it. `Err`: every reason why it cannot begin, in sentences.
-pub(crate) async fn run(
-    config: &ServiceConfig,
-    around: &Surroundings,
-    rebuild: bool,
-) -> Result<(), Vec<String>> {
-    let one = |why: String| vec![why];
-    let assembled = assemble(config, around).await?;
+/// Everything that a service starts with.
+pub(crate) struct Start<'a> {
+    pub setup: &'a Setup,
+    pub config: ServiceConfig,
+    /// The environment variables, for secrets that the configuration names.
+    pub vars: &'a [(String, String)],
+    /// Lives are read from GitHub anew, because the store was lost.
+    pub rebuild: bool,
+}
+
+/// Runs the service until a signal ends it.
+pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
+    let (config, setup) = (&start.config, start.setup);
+    let around = &Surroundings {
+        variables: start.vars.to_vec(),
+        network: setup.environment.network.clone(),
+        clock: setup.clock,
+        program: setup.launcher.clone(),
+    };
+    let one = |why: String| Failure(vec![why]);
+    let assembled = assemble(config, around).await.map_err(Failure)?;
     let Assembled {
         parts,
         children,
@@ -66,7 +80,7 @@ pub(crate) async fn run(
             .run(Arc::clone(&service.world), until_end(ended.clone())),
     );
     let taking = tokio::spawn(Arc::clone(&service).take_ends(Arc::clone(&children), ends));
-    let reconciling = Arc::clone(&service).reconcile_until(RECONCILE, rebuild, ended.clone());
+    let reconciling = Arc::clone(&service).reconcile_until(RECONCILE, start.rebuild, ended.clone());
     let reconciling = tokio::spawn(reconciling);
     let settings = HttpSettings {
         limits: config.limits,
@@ -76,8 +90,8 @@ pub(crate) async fn run(
     let serving = http::serve(listener, front, settings, until_end(ended));
     let serving = tokio::spawn(serving);
     tracing::info!("The service listens on {}.", config.listen);
-    let signal = crate::run::stop_signal().await;
-    tracing::info!("The service ends on {signal:?}; its sessions begin again with the next start.");
+    let signal = crate::run::exits::stop_signal().await;
+    tracing::info!("The service ends on signal {signal}; its sessions begin again with the next start.");
     // Nobody listens any more once all of them have ended.
     let _heard = end.send(true);
     children.end_all().await;

@@ -86,6 +86,7 @@ impl GitHub {
             clock: self.clock,
             pace: Mutex::new(Pace::new(self.clock.shortened(BETWEEN_WRITES))),
             patience: Mutex::new(PATIENCE),
+            asked_to_wait: Mutex::default(),
             etag_cache: EtagCache::default(),
             dry_run: self.dry_run.clone(),
         })
