@@ -6,7 +6,9 @@ use super::running::Parts;
 use super::secrets;
 use super::sessions::{Children, Ended};
 use super::world::SessionSettings;
+use reviewer_core::config::inputs::RawInputs;
 use reviewer_core::config::service::{Identity, ServiceConfig};
+use reviewer_core::domain::Login;
 use reviewer_core::lifecycle::{Account, Agent, Policy};
 use reviewer_engine::clock::SystemClock;
 use reviewer_engine::{EngineError, Limits, Store};
@@ -184,7 +186,15 @@ fn settings(
         let key = secrets::read(source, &around.variables)?;
         inputs.insert("opencode_api_key".into(), key);
     }
-    inputs.insert("fix".into(), "on_request".into());
+    for (name, value) in [("fix", "on_request"), ("fix_delivery", "push")] {
+        inputs.insert(name.into(), value.into());
+    }
+    // Findings of other agents are the service's own, and agents are not people.
+    let logins = agents.known.iter().filter_map(|agent| agent.login.as_ref());
+    let logins: Vec<&str> = logins.map(Login::as_str).collect();
+    if !logins.is_empty() {
+        inputs.insert("trusted_bots".into(), logins.join(", ").into());
+    }
     let state_key = match &config.state_key {
         Some(source) => secrets::read(source, &around.variables)?,
         None => derived_state_key(config, around)?,
@@ -201,8 +211,17 @@ fn settings(
                 (agent.name.clone(), persona)
             })
             .collect(),
-        mention: "review-my-code-bot".to_owned(),
+        mention: mention(config),
     })
+}
+
+/// The name by which people address the service.
+fn mention(config: &ServiceConfig) -> String {
+    let mut inputs = RawInputs::default();
+    if let Some(given) = config.inputs.get("mention") {
+        inputs.set("mention", given);
+    }
+    inputs.mention()
 }
 
 /// The key by which sessions sign, where none is given: from the master key, or from the secret of the webhook.
@@ -243,7 +262,7 @@ fn policy(config: &ServiceConfig, agents: &Agents, account: Account) -> Policy {
 
 /// The environment of sessions: no secret, and nothing that only concerns the service.
 fn environment(config: &ServiceConfig, around: &Surroundings) -> Vec<(String, String)> {
-    const KEPT: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "RUST_BACKTRACE"];
+    const KEPT: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "OPENCODE_BIN"];
     let is_kept = |name: &str| {
         KEPT.contains(&name)
             || name.starts_with("OPENCODE_REVIEWER_")

@@ -45,6 +45,7 @@ mod publishing;
 mod queue;
 mod review;
 mod secrets;
+mod service;
 mod service_session;
 mod service_github;
 mod settings;
