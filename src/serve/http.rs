@@ -112,9 +112,18 @@ fn router<B: Backend>(backend: Arc<B>, settings: HttpSettings) -> Router {
     let needs = |role| from_fn_with_state((Arc::clone(&shared), role), access::authorize::<B>);
     let read = Router::new()
         .route("/pr", get(pulls::list::<B>))
-        .route("/pr/{owner}/{repo}/{number}/status", get(pulls::status::<B>))
-        .route("/pr/{owner}/{repo}/{number}/history", get(pulls::history::<B>))
-        .route("/pr/{owner}/{repo}/{number}/explain", get(pulls::explain::<B>))
+        .route(
+            "/pr/{owner}/{repo}/{number}/status",
+            get(pulls::status::<B>),
+        )
+        .route(
+            "/pr/{owner}/{repo}/{number}/history",
+            get(pulls::history::<B>),
+        )
+        .route(
+            "/pr/{owner}/{repo}/{number}/explain",
+            get(pulls::explain::<B>),
+        )
         .route("/metrics", get(metrics::metrics::<B>))
         .route_layer(needs(Role::Read));
     let operate = Router::new()
@@ -123,7 +132,10 @@ fn router<B: Backend>(backend: Arc<B>, settings: HttpSettings) -> Router {
         .route_layer(needs(Role::Operate));
     Router::new()
         .route("/webhook", post(webhook::webhook::<B>))
-        .route("/pr/{owner}/{repo}/{number}/session", post(pulls::session::<B>))
+        .route(
+            "/pr/{owner}/{repo}/{number}/session",
+            post(pulls::session::<B>),
+        )
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready::<B>))
         .merge(read)

@@ -1,5 +1,8 @@
 //! The agents of a service: those of service.yml, with what the store has of them, and those of the store alone.
-#![expect(clippy::disallowed_methods, reason = "edge: reads the files of personas")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "edge: reads the files of personas"
+)]
 
 use reviewer_core::config::service::{Identity, ServiceConfig};
 use reviewer_core::domain::Login;
@@ -118,7 +121,9 @@ mod tests {
 
     #[test]
     fn agents_of_the_file_come_first_and_those_of_the_store_are_added() {
-        let config = config(&format!("{PERSONAL}agents: [{{ name: quality, login: octo-q }}]\n"));
+        let config = config(&format!(
+            "{PERSONAL}agents: [{{ name: quality, login: octo-q }}]\n"
+        ));
         let stored = [row("legal", "octo-l"), row("quality", "octo-q")];
         let known = known_agents(&config, &stored).expect("agents");
         let names: Vec<&str> = known.iter().map(|agent| agent.name.as_str()).collect();
@@ -128,9 +133,14 @@ mod tests {
 
     #[test]
     fn two_logins_of_one_agent_are_a_mistake() {
-        let config = config(&format!("{PERSONAL}agents: [{{ name: quality, login: octo-q }}]\n"));
+        let config = config(&format!(
+            "{PERSONAL}agents: [{{ name: quality, login: octo-q }}]\n"
+        ));
         let wrong = known_agents(&config, &[row("quality", "other")]).expect_err("a mistake");
-        assert!(wrong[0].contains("octo-q in service.yml and other in the store"), "{wrong:?}");
+        assert!(
+            wrong[0].contains("octo-q in service.yml and other in the store"),
+            "{wrong:?}"
+        );
     }
 
     #[test]

@@ -10,15 +10,22 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::path::Path;
 
 /// Reads a secret, without the white space around it. `Err`: one sentence, without the secret.
-pub(crate) fn read(source: &SecretSource, vars: &[(String, String)]) -> Result<SecretString, String> {
+pub(crate) fn read(
+    source: &SecretSource,
+    vars: &[(String, String)],
+) -> Result<SecretString, String> {
     match source {
         SecretSource::File(path) => read_file(path),
         SecretSource::Variable(name) => {
             let mut vars = vars.iter();
-            let value = vars.find(|(key, _)| key == name).map(|(_, value)| value.trim());
+            let value = vars
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value.trim());
             let value = value.filter(|value| !value.is_empty());
             value.map(SecretString::from).ok_or_else(|| {
-                format!("The environment variable {name} is not set; service.yml names it for a secret.")
+                format!(
+                    "The environment variable {name} is not set; service.yml names it for a secret."
+                )
             })
         }
     }
@@ -51,5 +58,8 @@ pub(crate) fn key_ring(
     let current = parse(read(source, vars)?)?;
     let earlier = config.earlier_master_keys.iter();
     let earlier = earlier.map(|path| parse(read_file(path)?));
-    Ok(Some(KeyRing::new(current, earlier.collect::<Result<_, _>>()?)))
+    Ok(Some(KeyRing::new(
+        current,
+        earlier.collect::<Result<_, _>>()?,
+    )))
 }

@@ -30,7 +30,9 @@ pub(super) async fn read<'a, B>(
     body: Body,
     most: usize,
 ) -> Result<Held<'a>, Response> {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let announced = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok());
     let announced = announced.and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > most) {
         return Err(too_large(most));

@@ -82,7 +82,10 @@ pub(super) async fn serve(
     drop(listener);
     drop(ending);
     let done = async { while open.join_next().await.is_some() {} };
-    if tokio::time::timeout(clock.limit(GRACE), done).await.is_err() {
+    if tokio::time::timeout(clock.limit(GRACE), done)
+        .await
+        .is_err()
+    {
         tracing::warn!("connections were closed before their requests had ended");
     }
 }

@@ -18,7 +18,11 @@ pub(super) async fn metrics<B: Backend>(State(shared): State<Arc<Shared<B>>>) ->
 fn page(metrics: &Metrics, counts: &Counts) -> String {
     let mut page = Page::default();
     let backlog = &metrics.backlog;
-    page.gauge("queue_length", "Effects that are not done.", backlog.effects);
+    page.gauge(
+        "queue_length",
+        "Effects that are not done.",
+        backlog.effects,
+    );
     page.gauge("timers", "Timers that wait.", backlog.timers);
     let age = std::time::Duration::from_millis(u64::try_from(backlog.oldest_ms).unwrap_or(0));
     let help = "Age of the oldest effect that is not done.";
@@ -30,14 +34,39 @@ fn page(metrics: &Metrics, counts: &Counts) -> String {
     page.counter("cost_usd_total", "Cost of all sessions.", metrics.cost_usd);
     let help = "Requests that GitHub still takes.";
     page.labelled("github_rate_left", help, "account", &metrics.rate_left);
-    page.labelled("pull_requests", "Pull requests by state.", "state", &metrics.pulls);
+    page.labelled(
+        "pull_requests",
+        "Pull requests by state.",
+        "state",
+        &metrics.pulls,
+    );
     let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     for (name, help, counter) in [
-        ("webhooks_total", "Webhooks that were stored.", &counts.webhooks),
-        ("webhooks_duplicate_total", "Webhooks that were stored before.", &counts.duplicates),
-        ("webhooks_unsigned_total", "Webhooks without a right signature.", &counts.unsigned),
-        ("requests_unauthorized_total", "Requests without a right token.", &counts.unauthorized),
-        ("requests_limited_total", "Requests above a rate.", &counts.limited),
+        (
+            "webhooks_total",
+            "Webhooks that were stored.",
+            &counts.webhooks,
+        ),
+        (
+            "webhooks_duplicate_total",
+            "Webhooks that were stored before.",
+            &counts.duplicates,
+        ),
+        (
+            "webhooks_unsigned_total",
+            "Webhooks without a right signature.",
+            &counts.unsigned,
+        ),
+        (
+            "requests_unauthorized_total",
+            "Requests without a right token.",
+            &counts.unauthorized,
+        ),
+        (
+            "requests_limited_total",
+            "Requests above a rate.",
+            &counts.limited,
+        ),
     ] {
         page.counter(name, help, read(counter));
     }
@@ -68,7 +97,10 @@ impl Page {
     fn labelled(&mut self, name: &str, help: &str, label: &str, values: &[(String, u64)]) {
         self.head(name, help, "gauge");
         for (of, value) in values {
-            let of = of.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ");
+            let of = of
+                .replace('\\', "\\\\")
+                .replace('"', "\\\"")
+                .replace('\n', " ");
             self.line(name, &format!("{{{label}=\"{of}\"}}"), value);
         }
     }

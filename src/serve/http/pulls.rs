@@ -105,7 +105,11 @@ pub(super) async fn event<B: Backend>(
     })?;
     let (delivery, cause) = (delivery(&headers, &caller)?, format!("{kind} by {caller}"));
     let state = shared.backend.event(&at, &delivery, &cause).await;
-    Ok(document(&shared, StatusCode::ACCEPTED, &state.map_err(refused)?))
+    Ok(document(
+        &shared,
+        StatusCode::ACCEPTED,
+        &state.map_err(refused)?,
+    ))
 }
 
 pub(super) async fn retry<B: Backend>(
@@ -116,7 +120,11 @@ pub(super) async fn retry<B: Backend>(
 ) -> Answer {
     let delivery = delivery(&headers, &caller)?;
     let state = shared.backend.retry(&pull(&at)?, &delivery, &caller).await;
-    Ok(document(&shared, StatusCode::ACCEPTED, &state.map_err(refused)?))
+    Ok(document(
+        &shared,
+        StatusCode::ACCEPTED,
+        &state.map_err(refused)?,
+    ))
 }
 
 /// A report of a session, which has a token of its own.
