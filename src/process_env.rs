@@ -36,11 +36,17 @@ const KEPT: [&str; 11] = [
     "LLVM_PROFILE_FILE",
 ];
 
+/// Stands for standard input among the variables, where a command reads it.
+pub const STANDARD_INPUT: &str = "OPENCODE_REVIEWER_STANDARD_INPUT";
+/// More than any token.
+const LARGEST_INPUT: u64 = 64 * 1024;
+
 /// The variables that this program was started with. When it returns, no other process can read them from this one, nor
-/// anything else that it will hold in memory.
-pub fn variables(program: &Path) -> Result<Vec<(String, String)>> {
+/// anything else that it will hold in memory. With `takes_input`, standard input is one of them.
+pub fn variables(program: &Path, takes_input: bool) -> Result<Vec<(String, String)>> {
     if std::env::var_os(SEALED).is_none() {
-        return Err(start_anew(program)).context("The environment could not be emptied");
+        let error = start_anew(program, takes_input);
+        return Err(error).context("The environment could not be emptied");
     }
     prctl::set_dumpable(false).context("This process could not be hidden from others")?;
     setrlimit(Resource::RLIMIT_CORE, 0, 0).context("Core dumps could not be turned off")?;
@@ -48,8 +54,8 @@ pub fn variables(program: &Path) -> Result<Vec<(String, String)>> {
 }
 
 /// Returns only where it failed.
-fn start_anew(program: &Path) -> anyhow::Error {
-    let sealed = match seal() {
+fn start_anew(program: &Path, takes_input: bool) -> anyhow::Error {
+    let sealed = match seal(takes_input) {
         Ok(sealed) => sealed,
         Err(error) => return error,
     };
@@ -66,11 +72,16 @@ fn start_anew(program: &Path) -> anyhow::Error {
     anyhow::Error::new(error).context(program.display().to_string())
 }
 
-fn seal() -> Result<File> {
+fn seal(takes_input: bool) -> Result<File> {
     let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
-    let variables: Vec<(String, String)> = std::env::vars_os()
+    let mut variables: Vec<(String, String)> = std::env::vars_os()
         .map(|(name, value)| (lossy(&name), lossy(&value)))
         .collect();
+    if takes_input {
+        let (mut input, stdin) = (String::new(), std::io::stdin().lock());
+        stdin.take(LARGEST_INPUT).read_to_string(&mut input)?;
+        variables.push((STANDARD_INPUT.to_owned(), input));
+    }
     let mut file = File::from(memfd_create(c"environment", MFdFlags::MFD_CLOEXEC)?);
     file.write_all(&serde_json::to_vec(&variables)?)?;
     file.rewind()?;
