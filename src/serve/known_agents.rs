@@ -4,7 +4,7 @@
     reason = "edge: reads the files of personas"
 )]
 
-use reviewer_core::config::service::{Identity, ServiceConfig};
+use reviewer_core::config::service::ServiceConfig;
 use reviewer_core::domain::Login;
 use reviewer_engine::agents::Agent;
 use reviewer_engine::sealed::Sealed;
@@ -30,7 +30,7 @@ pub(crate) fn known_agents(
     config: &ServiceConfig,
     stored: &[Agent],
 ) -> Result<Vec<KnownAgent>, Vec<String>> {
-    let is_app = matches!(config.identity, Identity::App { .. });
+    let is_app = config.is_app();
     let (mut known, mut wrong) = (Vec::<KnownAgent>::new(), Vec::new());
     for configured in &config.agents {
         let mut agent = KnownAgent {

@@ -22,6 +22,20 @@ use std::time::Duration;
 
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
 
+/// The events that a GitHub App subscribes to. Those about its own installations come without.
+pub const EVENTS: [&str; 10] = [
+    "check_suite",
+    "issue_comment",
+    "merge_group",
+    "pull_request",
+    "pull_request_review",
+    "pull_request_review_comment",
+    "pull_request_review_thread",
+    "push",
+    "repository",
+    "status",
+];
+
 /// The place of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretSource {
@@ -120,6 +134,12 @@ impl ServiceConfig {
             Some(config) if sentences.is_empty() => Ok(config),
             _ => Err(sentences),
         }
+    }
+
+    /// True where all agents act as one GitHub App.
+    #[must_use]
+    pub fn is_app(&self) -> bool {
+        matches!(self.identity, Identity::App { .. })
     }
 
     /// The same with relative paths below the folder of the file.
