@@ -16,7 +16,7 @@ use reviewer_github::{App, GitHub};
 use reviewer_system::clock::Clock;
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -89,7 +89,12 @@ pub(crate) async fn assemble(
     let environment = environment(config, around);
     let (program, most) = (around.program.clone(), config.sessions.most);
     let children = Children::new(data, program, environment, most, sender);
-    let unusable = |error| vec![format!("The folder {} cannot be used: {error}.", data.display())];
+    let unusable = |error| {
+        vec![format!(
+            "The folder {} cannot be used: {error}.",
+            data.display()
+        )]
+    };
     let children = Arc::new(children.map_err(unusable)?);
     Ok(Assembled {
         parts: Parts {
@@ -284,10 +289,4 @@ fn server_url(api: &str) -> String {
         "https://api.github.com" => "https://github.com".to_owned(),
         other => other.trim_end_matches("/api/v3").to_owned(),
     }
-}
-
-/// The folder that relative paths of the configuration are below.
-pub(crate) fn folder_of(file: &Path) -> PathBuf {
-    let parent = file.parent().filter(|path| !path.as_os_str().is_empty());
-    parent.map_or_else(|| PathBuf::from("."), Path::to_owned)
 }

@@ -54,7 +54,9 @@ impl Backend for Front {
         let woken = self.service.wake(key, delivery, cause).await;
         woken.map_err(|error| unavailable(&error))?;
         let state = self.service.state(key).await;
-        Ok(state.map_err(|error| unavailable(&error))?.unwrap_or_default())
+        Ok(state
+            .map_err(|error| unavailable(&error))?
+            .unwrap_or_default())
     }
 
     async fn retry(&self, at: &PullAt, delivery: &str, by: &str) -> Result<State, Refused> {
@@ -73,9 +75,8 @@ impl Backend for Front {
             Refused::Unavailable(why) => ReportRefused::Unavailable(why),
             _ => ReportRefused::Unauthorized,
         })?;
-        let message: SessionMessage = serde_json::from_slice(body).map_err(|_| {
-            ReportRefused::Invalid("The message is not one of a session.".into())
-        })?;
+        let message: SessionMessage = serde_json::from_slice(body)
+            .map_err(|_| ReportRefused::Invalid("The message is not one of a session.".into()))?;
         let id = SessionId {
             key,
             dispatch: message.dispatch,

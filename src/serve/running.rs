@@ -91,7 +91,9 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
     let serving = tokio::spawn(serving);
     tracing::info!("The service listens on {}.", config.listen);
     let signal = crate::run::exits::stop_signal().await;
-    tracing::info!("The service ends on signal {signal}; its sessions begin again with the next start.");
+    tracing::info!(
+        "The service ends on signal {signal}; its sessions begin again with the next start."
+    );
     // Nobody listens any more once all of them have ended.
     let _heard = end.send(true);
     children.end_all().await;

@@ -1,11 +1,10 @@
 //! The lifecycle service as people run it: `serve` with its store, signed webhooks in, reviews, fixes and merges out. Sessions are
 //! child processes.
 
-use crate::fixing::{CEIL, LOST_PAGE};
-use crate::review::{lost_page, post};
+use crate::fixing::CEIL;
 use crate::standin::github::webhooks::Webhooks;
-use crate::standin::github::{Change, Identity};
-use crate::standin::model::Script;
+use crate::standin::github::{Change, Identity, State, Write};
+use crate::standin::model::{Answer, Call, Request};
 use crate::standin::world::{KEY, World, open_folder};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
@@ -96,7 +95,11 @@ impl Serving {
             if let Some(status) = self.child.try_wait().expect("a status") {
                 panic!("the service ended with {status}: {}", self.log());
             }
-            assert!(begun.elapsed().as_secs() < 60, "never ready: {}", self.log());
+            assert!(
+                begun.elapsed().as_secs() < 60,
+                "never ready: {}",
+                self.log()
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -241,26 +244,93 @@ fn told(world: &World, folder: &TempDir, arguments: &[&str], input: &str) -> Str
 }
 
 /// Quality finds the lost page, and calls security once it is fixed; the author's agent fixes.
-fn script() -> Script {
-    crate::fixing::script(9)
+fn model() -> impl FnMut(&Request) -> Answer + Send + 'static {
+    let mut usual = crate::fixing::script(9).into_behaviour();
+    move |request| match usual(request) {
+        Answer::Say { text, mut calls } => {
+            let seen = request.raw().to_string();
+            if seen.contains("\"escalate\"") && seen.contains(CEIL) {
+                let submits = |call: &&mut Call| call.name == "submit_pass_results";
+                for call in calls.iter_mut().filter(submits) {
+                    call.arguments["escalate"] = json!(["security"]);
+                }
+            }
+            Answer::Say { text, calls }
+        }
+        other => other,
+    }
 }
 
-#[test]
-fn a_pull_request_lives_from_its_opening_to_its_merge() {
+fn world() -> World {
     let settings = Change::write(".github/opencode-reviewer.yml", AUTO_MERGE);
-    let world = World::settled(&[settings], &[], script().into_behaviour()).quick();
+    World::settled(&[settings], &[], model())
+}
+
+/// Opened, changes requested by quality, fixed by the author's agent, approved by quality and by security, merged.
+fn lives(world: World) {
     let mut serving = Serving::on(world);
+    let pull = serving.world.pull;
     serving.world.github.with(|state| {
-        state.announce("pull_request", Some("opened"), 1, "dev");
+        state.announce("pull_request", Some("opened"), pull, "dev");
     });
     serving.until("merged");
     let status = serving.asks("status");
     assert_eq!(status["mergeType"], "auto", "{status:#}");
-    let name = format!("{}:src/page.ts", "main");
-    let page = serving
-        .world
-        .github
-        .with(|state| state.git.must(&["show", &name]));
-    assert!(page.contains(CEIL), "{page}");
+    let outcomes = status["reviewOutcomes"]
+        .as_array()
+        .expect("outcomes")
+        .iter();
+    let decided: Vec<(&str, &str)> = outcomes
+        .map(|one| {
+            let text = |name: &str| one[name].as_str().unwrap_or_default();
+            (text("reviewer"), text("decision"))
+        })
+        .collect();
+    assert_eq!(
+        decided,
+        [
+            ("quality", "changes_requested"),
+            ("quality", "approved"),
+            ("security", "approved")
+        ],
+        "{status:#}"
+    );
+    let writes = serving.world.github.take_writes();
+    let told: Vec<String> = writes.iter().filter_map(told_of).collect();
+    assert_eq!(
+        told,
+        [
+            "REQUEST_CHANGES",
+            "commit by dev",
+            "dismissal",
+            "APPROVE",
+            "APPROVE",
+            "merge by quality-agent"
+        ],
+        "{writes:#?}"
+    );
+    let show = |state: &mut State| state.git.must(&["show", "main:src/page.ts"]);
+    assert!(serving.world.github.with(show).contains(CEIL));
     serving.finish();
+}
+
+/// The acts that move a life.
+fn told_of(write: &Write) -> Option<String> {
+    match write {
+        Write::Review { json, .. } => json["event"].as_str().map(str::to_owned),
+        Write::Commit { by, .. } => Some(format!("commit by {by}")),
+        Write::Merge { by, .. } => Some(format!("merge by {by}")),
+        Write::Dismissal { .. } => Some("dismissal".to_owned()),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_pull_request_lives_from_its_opening_to_its_merge() {
+    lives(world().quick());
+}
+
+#[test]
+fn the_same_life_with_the_real_opencode() {
+    lives(world());
 }
