@@ -163,9 +163,8 @@ fn client(place: &Place<'_>, token: &SecretString) -> Result<GitHub, reviewer_gi
 
 async fn identity(lines: &mut Lines<'_>, agent: &KnownAgent, github: &GitHub) -> Option<Login> {
     let name = &agent.name;
-    let found = github.viewer().await.map_err(|error| {
-        format!("GitHub does not take the token of {name}: {error}; rotate it with `serve agents rotate {name}`.")
-    });
+    let found = github.viewer().await;
+    let found = found.map_err(|error| format!("The token of {name} was not taken: {error}"));
     let found = lines.take(found)?;
     match &agent.login {
         Some(login) if *login == found => {
