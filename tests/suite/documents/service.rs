@@ -24,8 +24,12 @@ fn the_page_of_the_service_has_every_setting_with_its_default_and_no_other() {
     let rows = rows(section(&page, "Configuration"));
     let of_service = rows.iter().take(SETTINGS.len());
     for (row, setting) in of_service.zip(SETTINGS) {
-        let expected =
-            [setting.name, setting.default, setting.help].map(|one| one.replace('`', ""));
+        let default = if setting.default.is_empty() {
+            "none"
+        } else {
+            setting.default
+        };
+        let expected = [setting.name, default, setting.help].map(|one| one.replace('`', ""));
         let told: Vec<String> = row.iter().map(|cell| cell.replace('`', "")).collect();
         assert_eq!(told, expected);
     }
