@@ -31,6 +31,9 @@ pub(crate) struct Start<'a> {
 /// Runs the service until a signal ends it.
 pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
     let config = &start.config;
+    if start.rebuild {
+        return Err(Failure::new("Lives cannot be rebuilt without an engine."));
+    }
     let store = Store::open(&config.store).await.map_err(Failure::new)?;
     let settings = HttpSettings {
         limits: config.limits,
@@ -85,7 +88,7 @@ impl Backend for Idle {
     }
 
     async fn report(&self, _: &PullAt, _: &SecretString, _: &[u8]) -> Result<(), ReportRefused> {
-        Err(ReportRefused::Unauthorized)
+        Err(not_started().into())
     }
 
     async fn state(&self, _: &PullAt) -> Result<(PullKey, State), Refused> {

@@ -102,7 +102,9 @@ async fn agents(lines: &mut Lines<'_>, store: &Store) -> Vec<KnownAgent> {
     match known_agents(&lines.place.config, &stored.unwrap_or_default()) {
         Ok(known) => known,
         Err(told) => {
-            told.iter().for_each(|sentence| lines.wrong(sentence));
+            for sentence in &told {
+                lines.wrong(sentence);
+            }
             Vec::new()
         }
     }
@@ -228,12 +230,13 @@ async fn app(lines: &mut Lines<'_>) {
     }
     let is_missing = |event: &&&str| !found.events.iter().any(|one| one == **event);
     let missing: Vec<&str> = EVENTS.iter().filter(is_missing).copied().collect();
-    match missing.is_empty() {
-        true => lines.ok("The App is subscribed to every event that it needs."),
-        false => lines.wrong(&format!(
+    if missing.is_empty() {
+        lines.ok("The App is subscribed to every event that it needs.");
+    } else {
+        lines.wrong(&format!(
             "The App is not subscribed to {}; tick them in its settings, below Permissions & events.",
             missing.join(", ")
-        )),
+        ));
     }
     installed(lines, &app).await;
 }
