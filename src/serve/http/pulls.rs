@@ -141,8 +141,8 @@ pub(super) async fn session<B: Backend>(
     let token = bearer(&headers).ok_or_else(unauthorized)?;
     let at = pull(&at)?;
     let held = body::read(&shared, &headers, body, body::SMALL).await?;
-    let taken = shared.backend.report(&at, &token, &held.bytes).await;
-    taken.map_err(answer::report_refused)?;
+    let reported = shared.backend.report(&at, &token, &held.bytes).await;
+    reported.map_err(answer::report_refused)?;
     Ok((StatusCode::ACCEPTED, Json(json!({}))).into_response())
 }
 
