@@ -45,7 +45,7 @@ mod step;
 mod tests;
 
 pub use crate::config::lifecycle::{Reviewer, ReviewerKind, Settings};
-pub use diagram::{Edge, TRANSITIONS, mermaid};
+pub use diagram::{Edge, FROM_OPEN, TRANSITIONS, mermaid};
 pub use effect::{CallReason, Effect, Numbered, Task};
 pub use explain::{Explanation, Wait, explain, wait};
 pub use facts::{

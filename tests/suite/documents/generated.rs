@@ -85,6 +85,13 @@ fn the_protocol_shows_a_comment_as_it_is_posted() {
     is_current("docs/protocol.md", &page);
 }
 
+#[test]
+fn the_page_of_the_service_shows_the_states_of_its_table() {
+    let states = reviewer_core::lifecycle::mermaid();
+    let page = with_named_part(&text("docs/service.md"), "states", &states);
+    is_current("docs/service.md", &page);
+}
+
 fn inputs() -> String {
     let rows = INPUTS.iter().map(|input| {
         let default = match (input.is_required(), input.default) {
@@ -123,7 +130,7 @@ fn settings() -> String {
          `max_changed_lines` |\n\
          | `fix` | how a fix is verified, and what it may touch: `verify` (a list of commands, each a list of texts; no shell), `allow` \
          (globs), `verify_read` and `verify_exec` (absolute paths of caches and toolchains), `timeout_minutes` (1 to 60; 10 unless given) |\n\
-         | `lifecycle` | the service `opencode-reviewer serve`: `enabled`, `reviewers` (agents by name, people with `type: human`, each with \
+         | `lifecycle` | the service: `enabled`, `reviewers` (agents by name, people with `type: human`, each with \
          `can_escalate`), `auto_merge`, `require_human_approval`, `max_fix_cycles` (0 to 10; 2 unless given); a mistake here stops the \
          service for the repository until it is corrected |\n",
     );

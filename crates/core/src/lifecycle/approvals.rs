@@ -235,9 +235,12 @@ impl<'a> Approvals<'a> {
         is_person && is_other && (review.may_write || self.is_configured(author))
     }
 
-    pub(super) fn is_configured(&self, login: &Login) -> bool {
+    /// True for a person whom the settings name as a reviewer, or to whom a reviewer has escalated.
+    fn is_configured(&self, login: &Login) -> bool {
         let mut reviewers = self.facts.settings.reviewers.iter();
+        let mut escalated = self.state.escalated.iter();
         reviewers.any(|one| one.kind == ReviewerKind::Human && Login::new(&one.name) == *login)
+            || escalated.any(|one| Login::new(&one.to) == *login)
     }
 
     fn is_identical(&self, commit: &CommitSha) -> bool {

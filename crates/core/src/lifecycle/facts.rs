@@ -90,6 +90,7 @@ pub enum MergeState {
 }
 
 /// One probe's answer.
+#[expect(clippy::struct_excessive_bools, reason = "as GitHub tells them")]
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Facts {

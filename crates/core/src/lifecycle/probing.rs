@@ -147,6 +147,10 @@ impl Life<'_> {
 
     /// `needsHuman` and `error` are kept unless something has released them.
     fn evaluate_from(&mut self, is_released: bool) {
+        // A late answer may come after the end.
+        if self.state.phase == Phase::Closed || self.is_merged() {
+            return;
+        }
         let stays = !is_released
             && matches!(
                 self.state.phase,

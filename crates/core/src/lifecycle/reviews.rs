@@ -25,14 +25,14 @@ impl Life<'_> {
                 continue;
             };
             for read in self.decisions(review) {
-                self.read(review, commit, read);
+                self.read(review, commit, &read);
             }
         }
     }
 
-    fn read(&mut self, review: &ReviewFact, commit: &CommitSha, read: Read) {
+    fn read(&mut self, review: &ReviewFact, commit: &CommitSha, read: &Read) {
         // The callback of a session at work says more than its review.
-        if self.is_at_work(&read, commit) {
+        if self.is_at_work(read, commit) {
             return;
         }
         let known = |one: &Outcome| {

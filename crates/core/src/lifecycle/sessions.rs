@@ -95,10 +95,10 @@ impl Life<'_> {
 
     /// The session with this number, if it is the one at work.
     fn running(&mut self, dispatch: u64) -> Option<&mut Session> {
-        let runs = |session: &&mut Session| {
+        let session = self.state.session.as_ref();
+        let is_running = session.is_some_and(|session| {
             session.dispatch == dispatch && matches!(session.progress, Progress::Running { .. })
-        };
-        let is_running = self.state.session.as_mut().filter(runs).is_some();
+        });
         if !is_running {
             self.log(format!(
                 "ignored: session {dispatch} is not the one at work"

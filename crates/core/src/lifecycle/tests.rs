@@ -8,6 +8,8 @@ mod fixture;
 mod interleavings;
 mod merges;
 mod people;
+mod reviews;
 mod search;
+mod telling;
 mod transitions;
 mod world;

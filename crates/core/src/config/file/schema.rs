@@ -109,7 +109,7 @@ fn of_the_service() -> Value {
         "additionalProperties": false,
     });
     json!({
-        "description": "The service `opencode-reviewer serve`: who reviews, and what becomes of approved pull requests.",
+        "description": "The service: who reviews, and what becomes of approved pull requests.",
         "type": ["object", "null"],
         "properties": {
             "enabled": flag("Whether the service takes care of pull requests; true unless given."),

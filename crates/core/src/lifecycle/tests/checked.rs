@@ -1,7 +1,8 @@
 //! A step with the invariants that hold for every transition.
 
 use crate::lifecycle::{
-    Effect, Input, Millis, Phase, Policy, Progress, State, Transition, Wait, step, wait,
+    Effect, FROM_OPEN, Input, Millis, Phase, Policy, Progress, State, TRANSITIONS, Transition,
+    Wait, step, wait,
 };
 
 /// The step, or the invariant that it breaks.
@@ -16,6 +17,7 @@ pub(super) fn checked_step(
     ends(state, &made)?;
     sessions(state, &made)?;
     cycles(&made)?;
+    in_table(state, &made)?;
     if wait(&made.state, policy) == Wait::Lost {
         return Err(format!("it waits for nothing: {:#?}", made.state));
     }
@@ -92,6 +94,31 @@ fn cycles(made: &Transition) -> Result<(), String> {
     (made.state.cycles <= cap)
         .then_some(())
         .ok_or_else(|| format!("{} fix cycles of {cap}", made.state.cycles))
+}
+
+/// The transition of a step, by the names of its states; `None`: the state stays. A new life begins with `pending`.
+pub(super) fn transition(before: &State, after: &State) -> Option<(&'static str, &'static str)> {
+    let is_new_life = before.phase == Phase::Closed && after.generation > before.generation;
+    let from = if is_new_life {
+        "pending"
+    } else {
+        before.phase.name()
+    };
+    let to = after.phase.name();
+    (from != to).then_some((from, to))
+}
+
+/// Every transition has a row in the table of the documents.
+fn in_table(before: &State, made: &Transition) -> Result<(), String> {
+    let Some((from, to)) = transition(before, &made.state) else {
+        return Ok(());
+    };
+    let mut rows = TRANSITIONS.iter();
+    let mut open = FROM_OPEN.iter();
+    let known = rows.any(|row| row.from == from && row.to == to) || open.any(|row| row.0 == to);
+    known
+        .then_some(())
+        .ok_or_else(|| format!("{from} -> {to} is in no table"))
 }
 
 /// An answer or a timer that comes twice changes nothing the second time.

@@ -131,6 +131,10 @@ impl Play {
         Self::with(policy(), facts)
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "inputs are written where they are given"
+    )]
     pub(super) fn give(&mut self, input: Input) {
         let made = checked_step(&self.state, &input, &self.policy, self.now);
         let made = made.unwrap_or_else(|broken| panic!("{input:?}: {broken}"));
