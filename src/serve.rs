@@ -3,6 +3,8 @@
 mod accounts;
 mod directory;
 mod facts;
+#[cfg(test)]
+mod lives;
 mod machine;
 mod merging;
 mod reconcile;
