@@ -26,7 +26,9 @@ use judge::End;
 use plan::Plan;
 use reviewer_engine::clock::Clock as _;
 use stage::Stage;
-use std::sync::Arc;
+use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// People look this often.
 const LOOK_MS: i64 = 20 * 60_000;
@@ -135,4 +137,56 @@ fn one_seed() {
     let (complaints, story) = run(seed);
     println!("{story}\n{complaints:#?}");
     assert!(complaints.is_empty());
+}
+
+/// Runs seeds two at a time, goes on after a failure, and tells of all at the end.
+fn soak(first: u64, count: u64) {
+    let next = AtomicU64::new(0);
+    let failed: Mutex<Vec<String>> = Mutex::default();
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return;
+            }
+            let seed = first + number;
+            let outcome = catch_unwind(|| run(seed));
+            let complaints = match outcome {
+                Ok((complaints, _)) => complaints,
+                Err(_) => vec!["it panicked".to_owned()],
+            };
+            if !complaints.is_empty() {
+                let words = format!("seed {seed}: {}", complaints.join("; "));
+                println!("{words}");
+                failed.lock().expect("nobody panics here").push(words);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(work);
+        work();
+        other.join().expect("panics are caught");
+    });
+    let failed = failed.into_inner().expect("nobody panics here");
+    assert!(
+        failed.is_empty(),
+        "{} of {count} seeds:\n{}",
+        failed.len(),
+        failed.join("\n")
+    );
+    println!("{count} seeds from {first}: all lives ended well");
+}
+
+#[test]
+fn forty_seeded_lives_break_no_invariant_and_end_as_undisturbed() {
+    soak(1, 40);
+}
+
+#[test]
+#[ignore = "takes minutes: SOAK_FIRST, SOAK_SEEDS"]
+fn a_thousand_seeds() {
+    soak(
+        given("SOAK_FIRST").unwrap_or(1),
+        given("SOAK_SEEDS").unwrap_or(1000),
+    );
 }

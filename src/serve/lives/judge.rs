@@ -67,6 +67,7 @@ impl Stage {
             let (words, _) = body.split_once("<!--").unwrap_or((&body, ""));
             words.lines().nth(2).unwrap_or_default().to_owned()
         };
+        let heads = self.memory().heads.len();
         let escalated = state.escalated.iter();
         let phase = match &state.phase {
             Phase::NeedsHuman { reason, .. } => format!("needsHuman: {}", reason.sentence()),
@@ -78,7 +79,7 @@ impl Stage {
             generation: state.generation,
             cycles: state.cycles,
             escalated: escalated.map(|one| one.to.clone()).collect(),
-            heads: self.memory().heads.len(),
+            heads,
             reviews: reviews.map(review).collect(),
             calls: calls.into_iter().map(call).collect(),
             merged,
