@@ -1,15 +1,18 @@
 //! The lifecycle service as people run it: `serve` with its store, signed webhooks in, reviews, fixes and merges out. Sessions are
 //! child processes.
 
+use crate::dice::Dice;
 use crate::fixing::CEIL;
 use crate::standin::github::webhooks::Webhooks;
 use crate::standin::github::{Change, Identity, State, Write};
 use crate::standin::model::{Answer, Call, Request};
 use crate::standin::world::{KEY, World, open_folder};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -152,11 +155,24 @@ impl Serving {
         }
     }
 
-    fn finish(mut self) {
+    /// Ends the service by a signal.
+    fn signal(&mut self, signal: Signal) -> ExitStatus {
         let id = i32::try_from(self.child.id()).expect("a process id");
-        let id = nix::unistd::Pid::from_raw(id);
-        nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).expect("the signal");
-        let status = self.child.wait().expect("the end");
+        kill(Pid::from_raw(id), signal).expect("the signal");
+        self.child.wait().expect("the end")
+    }
+
+    /// The service dies, and is started again.
+    fn dies(&mut self) {
+        self.signal(Signal::SIGKILL);
+        self.child = command(&self.world, &self.folder, &[])
+            .spawn()
+            .expect("the service");
+        self.wait_until_ready();
+    }
+
+    fn finish(mut self) {
+        let status = self.signal(Signal::SIGTERM);
         let log = self.log();
         assert!(status.success(), "{status}: {log}");
         for secret in [SECRET, MASTER_KEY, KEY, &self.api_token] {
@@ -266,51 +282,71 @@ fn world() -> World {
     World::settled(&[settings], &[], model())
 }
 
-/// Opened, changes requested by quality, fixed by the author's agent, approved by quality and by security, merged.
-fn lives(world: World) {
-    let mut serving = Serving::on(world);
+/// A service with a pull request that was just opened.
+fn opened(world: World) -> Serving {
+    let serving = Serving::on(world);
     let pull = serving.world.pull;
     serving.world.github.with(|state| {
         state.announce("pull_request", Some("opened"), pull, "dev");
     });
-    serving.until("merged");
+    serving
+}
+
+/// Changes requested by quality, fixed by the author's agent, approved by quality and by security, merged; each once.
+fn judge(serving: &Serving) {
     let status = serving.asks("status");
     assert_eq!(status["mergeType"], "auto", "{status:#}");
-    let outcomes = status["reviewOutcomes"]
-        .as_array()
-        .expect("outcomes")
-        .iter();
+    let outcomes = status["reviewOutcomes"].as_array().expect("outcomes").iter();
     let decided: Vec<(&str, &str)> = outcomes
         .map(|one| {
             let text = |name: &str| one[name].as_str().unwrap_or_default();
             (text("reviewer"), text("decision"))
         })
         .collect();
-    assert_eq!(
-        decided,
-        [
-            ("quality", "changes_requested"),
-            ("quality", "approved"),
-            ("security", "approved")
-        ],
-        "{status:#}"
-    );
+    let expected = [
+        ("quality", "changes_requested"),
+        ("quality", "approved"),
+        ("security", "approved"),
+    ];
+    assert_eq!(decided, expected, "{status:#}");
     let writes = serving.world.github.take_writes();
     let told: Vec<String> = writes.iter().filter_map(told_of).collect();
-    assert_eq!(
-        told,
-        [
-            "REQUEST_CHANGES",
-            "commit by dev",
-            "dismissal",
-            "APPROVE",
-            "APPROVE",
-            "merge by quality-agent"
-        ],
-        "{writes:#?}"
-    );
+    let expected = [
+        "REQUEST_CHANGES",
+        "commit by dev",
+        "dismissal",
+        "APPROVE",
+        "APPROVE",
+        "merge by quality-agent",
+    ];
+    assert_eq!(told, expected, "{writes:#?}\n{}", serving.log());
     let show = |state: &mut State| state.git.must(&["show", "main:src/page.ts"]);
     assert!(serving.world.github.with(show).contains(CEIL));
+}
+
+fn lives(world: World) {
+    let mut serving = opened(world);
+    serving.until("merged");
+    judge(&serving);
+    serving.finish();
+}
+
+/// The same life with a service that dies at times drawn from a seed.
+fn lives_with_deaths(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let mut serving = opened(world().quick());
+    for _ in 0..=dice.below(3) {
+        let pause = Duration::from_millis(dice.below(2_500));
+        let begun = Instant::now();
+        while begun.elapsed() < pause {
+            serving.runtime.block_on(serving.hooks.send_all());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        serving.dies();
+    }
+    serving.until("merged");
+    println!("seed {seed}");
+    judge(&serving);
     serving.finish();
 }
 
@@ -328,6 +364,21 @@ fn told_of(write: &Write) -> Option<String> {
 #[test]
 fn a_pull_request_lives_from_its_opening_to_its_merge() {
     lives(world().quick());
+}
+
+#[test]
+fn a_service_that_is_killed_goes_on_with_nothing_lost_and_nothing_doubled() {
+    for seed in 1..=2 {
+        lives_with_deaths(seed);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: make soak SERVE=1"]
+fn twenty_lives_with_child_processes() {
+    for seed in 1..=20 {
+        lives_with_deaths(seed);
+    }
 }
 
 #[test]
