@@ -40,6 +40,8 @@ struct Serving {
     hooks: Webhooks,
     api_token: String,
     runtime: tokio::runtime::Runtime,
+    /// The name of the repository now.
+    repository: String,
 }
 
 const AGENTS: [(&str, &str); 3] = [
@@ -79,6 +81,7 @@ impl Serving {
             url,
             hooks,
             runtime: tokio::runtime::Runtime::new().expect("a runtime"),
+            repository: "octo/shop".to_owned(),
         };
         serving.wait_until_ready();
         serving
@@ -120,7 +123,8 @@ impl Serving {
 
     /// The answer of a route about the pull request.
     fn asks(&self, route: &str) -> Value {
-        let url = format!("{}/pr/octo/shop/{}/{route}", self.url, self.world.pull);
+        let (url, repository) = (&self.url, &self.repository);
+        let url = format!("{url}/pr/{repository}/{}/{route}", self.world.pull);
         self.runtime.block_on(async {
             let client = reqwest::Client::new();
             let answer = client.get(url).bearer_auth(&self.api_token).send().await;
@@ -334,6 +338,10 @@ fn lives(world: World) {
 /// The same life with a service that dies at times drawn from a seed.
 fn lives_with_deaths(seed: u64) {
     let mut dice = Dice::new(seed);
+    // The first draws of small seeds are small.
+    for _ in 0..8 {
+        dice.below(2);
+    }
     let mut serving = opened(world().quick());
     for _ in 0..=dice.below(3) {
         let pause = Duration::from_millis(dice.below(2_500));
@@ -379,6 +387,21 @@ fn twenty_lives_with_child_processes() {
     for seed in 1..=20 {
         lives_with_deaths(seed);
     }
+}
+
+#[test]
+fn a_repository_that_is_renamed_keeps_the_lives_of_its_pull_requests() {
+    let mut serving = opened(world().quick());
+    serving.until("reviewing");
+    serving.world.github.rename("octo/store", "dev");
+    serving.repository = "octo/store".to_owned();
+    serving.until("merged");
+    judge(&serving);
+    // Whoever takes the old name has no life here.
+    serving.world.github.take_name("octo/shop");
+    serving.repository = "octo/shop".to_owned();
+    assert_eq!(serving.state(), "");
+    serving.finish();
 }
 
 #[test]
