@@ -87,7 +87,10 @@ impl Backend for Idle {
         Err(not_started())
     }
 
-    async fn report(&self, _: &PullAt, _: &SecretString, _: &[u8]) -> Result<(), ReportRefused> {
+    async fn report(&self, _: &PullAt, _: &SecretString, body: &[u8]) -> Result<(), ReportRefused> {
+        if body.is_empty() {
+            return Err(ReportRefused::Unauthorized);
+        }
         Err(not_started().into())
     }
 
