@@ -22,20 +22,6 @@ use std::time::Duration;
 
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
 
-/// The events that a GitHub App subscribes to. Those about its own installations come without.
-pub const EVENTS: [&str; 10] = [
-    "check_suite",
-    "issue_comment",
-    "merge_group",
-    "pull_request",
-    "pull_request_review",
-    "pull_request_review_comment",
-    "pull_request_review_thread",
-    "push",
-    "repository",
-    "status",
-];
-
 /// The place of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretSource {
