@@ -104,7 +104,9 @@ impl Accounts {
                 permissions.push(("contents", contents));
                 let grant = grant(app, place, directory, permissions).await;
                 let grant = grant.map_err(|error| effect_error(&error))?;
-                app.token(&grant).await.map_err(|error| effect_error(&error))
+                app.token(&grant)
+                    .await
+                    .map_err(|error| effect_error(&error))
             }
         }
     }

@@ -5,7 +5,9 @@ use super::accounts::effect_error;
 use reviewer_core::domain::{CommitSha, PrKey};
 use reviewer_core::lifecycle::MergeAnswer;
 use reviewer_engine::EffectError;
-use reviewer_github::{GitHub, MergeMethod, MergeRefusal, MergeState, Mergeable, Probe, ProbedState};
+use reviewer_github::{
+    GitHub, MergeMethod, MergeRefusal, MergeState, Mergeable, Probe, ProbedState,
+};
 
 /// The way to merge, by what a probe shows.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -255,9 +255,7 @@ impl Service {
         });
         self.take_message(id.key, message).await?;
         let tokens = self.world.tokens.lock();
-        tokens
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&id);
+        tokens.unwrap_or_else(PoisonError::into_inner).remove(&id);
         Ok(())
     }
 

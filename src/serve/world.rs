@@ -249,8 +249,7 @@ impl ServiceWorld {
     fn inputs(&self, token: &SecretString) -> BTreeMap<String, String> {
         let settings = &self.settings;
         let given = settings.inputs.iter();
-        let given =
-            given.map(|(name, value)| (name.clone(), value.expose_secret().to_owned()));
+        let given = given.map(|(name, value)| (name.clone(), value.expose_secret().to_owned()));
         let own = [
             ("github_token", token.expose_secret()),
             ("state_key", settings.state_key.expose_secret()),
@@ -333,9 +332,7 @@ impl ServiceWorld {
         let comments = github.issue_comments(&pr).await;
         let comments = comments.map_err(|error| effect_error(&error))?;
         let is_own = |author: Option<&Login>| author == Some(&self.login);
-        let mut own = comments
-            .iter()
-            .filter(|one| is_own(one.author.as_ref()));
+        let mut own = comments.iter().filter(|one| is_own(one.author.as_ref()));
         if own.any(|one| one.body.contains(&marker)) {
             return Ok(None);
         }

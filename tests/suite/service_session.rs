@@ -96,7 +96,13 @@ impl Service {
 
     fn runs(&self, command: &str, order: &SessionOrder) -> Ended {
         let usual = self.world.command(&self.world.opened(), &[]);
-        let kept = ["PATH", "HOME", "TMPDIR", "OPENCODE_BIN", "OPENCODE_REVIEWER_TIME_SCALE"];
+        let kept = [
+            "PATH",
+            "HOME",
+            "TMPDIR",
+            "OPENCODE_BIN",
+            "OPENCODE_REVIEWER_TIME_SCALE",
+        ];
         let kept = usual
             .get_envs()
             .filter(|(name, _)| kept.iter().any(|kept| name == kept));
@@ -115,7 +121,9 @@ impl Service {
             .spawn()
             .expect("the binary starts");
         let mut input = child.stdin.take().expect("piped");
-        input.write_all(order.render().as_bytes()).expect("the order");
+        input
+            .write_all(order.render().as_bytes())
+            .expect("the order");
         drop(input);
         let output = child.wait_with_output().expect("the binary ends");
         let log = format!(
@@ -123,10 +131,17 @@ impl Service {
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         );
-        for secret in order.inputs.iter().filter(|(name, _)| name.ends_with("_key")) {
+        for secret in order
+            .inputs
+            .iter()
+            .filter(|(name, _)| name.ends_with("_key"))
+        {
             assert!(!log.contains(secret.1.as_str()), "{log}");
         }
-        assert!(!log.contains(CALLBACK_TOKEN) && !log.contains("panicked"), "{log}");
+        assert!(
+            !log.contains(CALLBACK_TOKEN) && !log.contains("panicked"),
+            "{log}"
+        );
         let read = |path: &std::path::Path| -> Option<Value> {
             serde_json::from_slice(&std::fs::read(path).ok()?).ok()
         };
@@ -169,7 +184,9 @@ impl Service {
     /// Check runs are neither written nor looked for.
     fn finish(self) {
         let requests = self.world.github.requests();
-        let checks = requests.iter().filter(|(_, path, _)| path.contains("check-"));
+        let checks = requests
+            .iter()
+            .filter(|(_, path, _)| path.contains("check-"));
         assert_eq!(checks.count(), 0, "{requests:#?}");
         self.world.finish();
     }
@@ -228,7 +245,10 @@ fn a_quality_reviewer_requests_changes_and_escalates_to_security() {
 
     let told = service.receiver.messages();
     assert_eq!(told.len(), 2, "{told:#?}");
-    assert_eq!((&told[0]["event"], &told[0]["dispatch"]), (&json!("started"), &json!(DISPATCH)));
+    assert_eq!(
+        (&told[0]["event"], &told[0]["dispatch"]),
+        (&json!("started"), &json!(DISPATCH))
+    );
     assert_eq!(told[1], ended.file);
     assert_eq!(ended.file["event"], "finished");
     assert_eq!(result(&ended.file)["decision"], "changes_requested");
@@ -243,9 +263,18 @@ fn a_quality_reviewer_requests_changes_and_escalates_to_security() {
     // The model was told its part, whom it may call, and that another name is none.
     let requests = service.world.model.requests();
     let seen: Vec<String> = requests.iter().map(|one| one.to_string()).collect();
-    assert!(seen.iter().any(|text| text.contains("You review as quality. ")));
-    assert!(seen.iter().any(|text| text.contains("takes these names only: security. ")));
-    assert!(seen.iter().any(|text| text.contains(r#""enum":["security"]"#)));
+    assert!(
+        seen.iter()
+            .any(|text| text.contains("You review as quality. "))
+    );
+    assert!(
+        seen.iter()
+            .any(|text| text.contains("takes these names only: security. "))
+    );
+    assert!(
+        seen.iter()
+            .any(|text| text.contains(r#""enum":["security"]"#))
+    );
     service.finish();
 }
 
@@ -267,7 +296,10 @@ fn an_agent_s_account_approves_a_clean_change_once_and_its_own_persona_is_its_pa
     assert_eq!(result(&ended.file)["decision"], "approved");
     let requests = service.world.model.requests();
     let first = requests.first().expect("a request").to_string();
-    assert!(first.contains("You know the ledger of the shop."), "{first}");
+    assert!(
+        first.contains("You know the ledger of the shop."),
+        "{first}"
+    );
     assert!(!first.contains("escalate"), "{first}");
 
     // The same order again, after a crash of the service: nothing is posted twice, and no model is asked.
@@ -289,7 +321,10 @@ fn the_account_of_the_author_or_of_several_reviewers_comments_and_states_its_dec
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     let review = service.review();
     assert_eq!(review["event"], "COMMENT");
-    assert_eq!(service.statement(&review).decision, ReviewDecision::Approved);
+    assert_eq!(
+        service.statement(&review).decision,
+        ReviewDecision::Approved
+    );
     assert_eq!(result(&ended.file)["decision"], "approved");
 
     // In place of an app's account: two reviewers, each with a statement of its own.
@@ -390,7 +425,9 @@ fn a_lost_callback_leaves_the_result_in_its_file_and_a_broken_one_is_tried_three
     let events: Vec<&Value> = told.iter().map(|one| &one["event"]).collect();
     assert_eq!(
         events,
-        ["started", "started", "started", "finished", "finished", "finished"]
+        [
+            "started", "started", "started", "finished", "finished", "finished"
+        ]
     );
     let lost = "A message to the service was lost: the service answered 503.";
     assert_eq!(ended.log.matches(lost).count(), 1, "{}", ended.log);
@@ -436,12 +473,20 @@ fn the_author_s_agent_fixes_what_another_agent_found_and_the_reviewer_looks_agai
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     let commit = service.head();
     assert_ne!(commit, before);
-    assert_eq!(result(&ended.file), &json!({ "kind": "fixed", "commit": commit }));
+    assert_eq!(
+        result(&ended.file),
+        &json!({ "kind": "fixed", "commit": commit })
+    );
     let name = format!("{commit}:src/page.ts");
     let git = &service.world.github;
-    assert!(git.with(|state| state.git.must(&["show", &name])).contains(CEIL));
+    assert!(
+        git.with(|state| state.git.must(&["show", &name]))
+            .contains(CEIL)
+    );
     let told = reports(&service);
-    let fixed = told.iter().filter(|one| one.contains("### Fixed 1 of 1 finding in "));
+    let fixed = told
+        .iter()
+        .filter(|one| one.contains("### Fixed 1 of 1 finding in "));
     assert_eq!((fixed.count(), told.len()), (1, 1), "{told:#?}");
 
     let ended = service.reviews(&service.order("quality-agent", quality()));
@@ -458,7 +503,12 @@ fn the_author_s_agent_fixes_what_another_agent_found_and_the_reviewer_looks_agai
 
     // Nothing is left for another fix.
     let ended = service.runs("fix", &service.order("dev", None));
-    assert_eq!(result(&ended.file)["kind"], "nothing_fixed", "{}", ended.log);
+    assert_eq!(
+        result(&ended.file)["kind"],
+        "nothing_fixed",
+        "{}",
+        ended.log
+    );
     reports(&service);
     service.finish();
 }
@@ -472,12 +522,22 @@ fn the_cap_of_the_run_holds_whatever_the_service_orders() {
     let nothing = Script::new().fixes(|_| None);
     service.world.model.becomes(nothing.into_behaviour());
     let ended = service.runs("fix", &order);
-    assert_eq!(result(&ended.file)["kind"], "nothing_fixed", "{}", ended.log);
+    assert_eq!(
+        result(&ended.file)["kind"],
+        "nothing_fixed",
+        "{}",
+        ended.log
+    );
     let asked = service.world.model.requests().len();
     reports(&service);
     let ended = service.runs("fix", &order);
     let why = result(&ended.file)["why"].as_str().expect("a reason");
-    assert_eq!(result(&ended.file)["kind"], "nothing_fixed", "{}", ended.log);
+    assert_eq!(
+        result(&ended.file)["kind"],
+        "nothing_fixed",
+        "{}",
+        ended.log
+    );
     assert!(!why.is_empty());
     assert_eq!(service.world.model.requests().len(), asked, "{why}");
     // The service calls people, not the session.
@@ -501,7 +561,10 @@ fn an_order_is_no_argument_and_no_variable_and_a_wrong_one_starts_nothing() {
         .expect("the binary");
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("The order of the session cannot be read"), "{told}");
+    assert!(
+        told.contains("The order of the session cannot be read"),
+        "{told}"
+    );
     assert_eq!(service.receiver.messages(), Vec::<Value>::new());
     service.finish();
 }
