@@ -1,5 +1,9 @@
 //! The command line as clap reads it, with the help that people get.
 
+mod serve;
+
+pub use serve::Serve;
+
 use clap::{Parser, Subcommand, ValueEnum};
 use opencode_reviewer::actions::Verbosity;
 use opencode_reviewer::commands::Format;
@@ -56,6 +60,9 @@ pub enum Command {
     /// Print the table of inputs: name, default, meaning
     #[command(after_help = "Exit codes:\n  0  the table is printed\n  2  it cannot be written")]
     Inputs,
+    /// Keep the life of pull requests: review, fix and merge as webhooks tell
+    #[command(after_help = serve::OF_SERVE)]
+    Serve(Serve),
     /// Restrict this process and become another program
     #[command(hide = true)]
     Confine {

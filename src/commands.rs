@@ -7,6 +7,7 @@ mod fix;
 mod inputs;
 mod local;
 mod merge_group;
+mod serve;
 mod session;
 mod state;
 mod target;
@@ -16,7 +17,7 @@ pub use doctor::doctor;
 pub use fix::{Half, fix, rounds};
 pub use inputs::inputs;
 pub use local::{Format, Order, local};
-pub use session::{SessionTask, session};
+pub use serve::{AgentsOrder, ServeOrder, TokensOrder, serve};
 pub use state::{Form, state};
 pub use target::{pull_request, pull_request_of_branch};
 

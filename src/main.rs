@@ -7,9 +7,9 @@
 mod cli;
 
 use clap::Parser as _;
-use cli::{Cli, Color, Command, Target, Telling, Work};
+use cli::{Cli, Color, Command, Serve, Target, Telling, Work};
 use opencode_reviewer::actions::{Actions, Errors, LogRedactor, Look, Verbosity};
-use opencode_reviewer::commands::{self, Form, Half, Order, OrderedSession, SessionTask, Setup};
+use opencode_reviewer::commands::{self, Form, Half, Order, OrderedSession, Setup};
 use opencode_reviewer::process_env;
 use reviewer_agent::opencode::sandbox::enter;
 use reviewer_core::config::Persona;
@@ -27,9 +27,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let Cli { command, telling } = Cli::parse();
-    let work = match command {
-        Command::Work(work) => Some(work),
-        Command::Inputs => None,
+    let (work, serve) = match command {
+        Command::Work(work) => (Some(work), None),
+        Command::Inputs => (None, None),
+        Command::Serve(serve) => (None, Some(serve)),
         Command::Confine {
             spec,
             program,
@@ -40,11 +41,15 @@ fn main() -> ExitCode {
         Ok(launcher) => launcher,
         Err(error) => return failed(&format!("this program cannot find itself: {error}")),
     };
-    let is_session = work.as_ref().is_some_and(Work::is_session);
-    let vars = match process_env::variables(&launcher, is_session) {
+    let takes_input = work.as_ref().is_some_and(Work::is_session)
+        || serve.as_ref().is_some_and(Serve::takes_input);
+    let vars = match process_env::variables(&launcher, takes_input) {
         Ok(vars) => vars,
         Err(error) => return failed(&format!("{error:#}")),
     };
+    if let Some(serve) = serve {
+        return serving(launcher, &vars, serve, telling);
+    }
     let Some(work) = work else {
         let actions = Actions::writing_to(Box::new(std::io::stderr()), false, None, None)
             .answering_to(Box::new(std::io::stdout()))
@@ -71,6 +76,44 @@ fn main() -> ExitCode {
     // Hides the run's secrets until nothing of it can print any more.
     drop(setup);
     ExitCode::from(code)
+}
+
+/// Runs the service, or one of its commands.
+fn serving(
+    launcher: PathBuf,
+    vars: &[(String, String)],
+    serve: Serve,
+    telling: Telling,
+) -> ExitCode {
+    let environment = Environment::from_vars(vars.iter().cloned());
+    let redactor = LogRedactor::default();
+    logging(environment.debug, &redactor);
+    let (runtime, directory) = match (tokio::runtime::Runtime::new(), std::env::current_dir()) {
+        (Ok(runtime), Ok(directory)) => (runtime, directory),
+        (Err(error), _) => return failed(&format!("the runtime could not be started: {error}")),
+        (_, Err(error)) => {
+            return failed(&format!("The current directory cannot be read: {error}"));
+        }
+    };
+    let actions = Actions::writing_to(Box::new(std::io::stderr()), false, None, None)
+        .answering_to(Box::new(std::io::stdout()))
+        .telling(telling.verbosity())
+        .looking(look(telling, vars))
+        .within(&redactor);
+    let setup = Setup {
+        persona: None,
+        session: None,
+        inputs: RawInputs::default(),
+        actions,
+        clock: Clock::scaled(environment.time_scale).limited(environment.limit_scale),
+        roots: roots(&launcher),
+        launcher,
+        environment,
+    };
+    let (config, order) = (directory.join(serve.config()), serve.order(&directory));
+    let code = runtime.block_on(commands::serve(&setup, &config, vars, &order));
+    runtime.shutdown_background();
+    ExitCode::from(unless_lost(&setup.actions, code))
 }
 
 fn failed(sentence: &str) -> ExitCode {
@@ -143,9 +186,6 @@ async fn carry_out(setup: &Setup, work: Work, directory: &Path) -> u8 {
             commands::local(setup, &order).await
         }
         Work::Review { target, .. } => match key(setup, &target, directory).await {
-            Ok(key) if setup.session.is_some() => {
-                commands::session(setup, &key, SessionTask::Review).await
-            }
             Ok(key) => commands::review(setup, &Event::manual(&key)).await,
             Err(code) => code,
         },
@@ -157,9 +197,6 @@ async fn carry_out(setup: &Setup, work: Work, directory: &Path) -> u8 {
         } => {
             let half = half(patch_out, publish, directory);
             match key(setup, &target, directory).await {
-                Ok(key) if setup.session.is_some() => {
-                    commands::session(setup, &key, SessionTask::Fix).await
-                }
                 Ok(key) => commands::fix(setup, &key, &half).await,
                 Err(code) => code,
             }
@@ -273,7 +310,7 @@ fn session(vars: &[(String, String)], work: &Work) -> Result<Option<OrderedSessi
     if !work.is_session() {
         return Ok(None);
     }
-    let order = variable(vars, process_env::ORDER).unwrap_or_default();
+    let order = variable(vars, process_env::STANDARD_INPUT).unwrap_or_default();
     let session = SessionOrder::parse(order.as_bytes()).and_then(OrderedSession::new);
     session.map(Some).map_err(|sentence| vec![sentence])
 }
@@ -375,10 +412,11 @@ fn roots(launcher: &Path) -> Vec<PathBuf> {
 }
 
 /// The crates whose messages a debug run shows.
-const OUR_CRATES: [&str; 7] = [
+const OUR_CRATES: [&str; 8] = [
     "opencode_reviewer",
     "reviewer_agent",
     "reviewer_core",
+    "reviewer_engine",
     "reviewer_github",
     "reviewer_repo",
     "reviewer_system",

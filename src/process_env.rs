@@ -19,9 +19,6 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The name among the variables under which a session's order stands. Nobody's environment ever holds it.
-pub const ORDER: &str = "OPENCODE_REVIEWER_ORDER";
-
 /// Set in the process that has started itself anew.
 const SEALED: &str = "OPENCODE_REVIEWER_SEALED";
 
@@ -40,12 +37,16 @@ const KEPT: [&str; 11] = [
     "LLVM_PROFILE_FILE",
 ];
 
+/// Stands for standard input among the variables, where a command reads it: the order of a session, or a token. Nobody's
+/// environment ever holds it.
+pub const STANDARD_INPUT: &str = "OPENCODE_REVIEWER_STANDARD_INPUT";
+
 /// The variables that this program was started with. When it returns, no other process can read them from this one, nor
-/// anything else that it will hold in memory. `takes_order`: standard input holds the order of a session, which comes with them.
-pub fn variables(program: &Path, takes_order: bool) -> Result<Vec<(String, String)>> {
+/// anything else that it will hold in memory. With `takes_input`, standard input is one of them.
+pub fn variables(program: &Path, takes_input: bool) -> Result<Vec<(String, String)>> {
     if std::env::var_os(SEALED).is_none() {
-        return Err(start_anew(program, takes_order))
-            .context("The environment could not be emptied");
+        let error = start_anew(program, takes_input);
+        return Err(error).context("The environment could not be emptied");
     }
     prctl::set_dumpable(false).context("This process could not be hidden from others")?;
     setrlimit(Resource::RLIMIT_CORE, 0, 0).context("Core dumps could not be turned off")?;
@@ -53,8 +54,8 @@ pub fn variables(program: &Path, takes_order: bool) -> Result<Vec<(String, Strin
 }
 
 /// Returns only where it failed.
-fn start_anew(program: &Path, takes_order: bool) -> anyhow::Error {
-    let sealed = match seal(takes_order) {
+fn start_anew(program: &Path, takes_input: bool) -> anyhow::Error {
+    let sealed = match seal(takes_input) {
         Ok(sealed) => sealed,
         Err(error) => return error,
     };
@@ -71,16 +72,16 @@ fn start_anew(program: &Path, takes_order: bool) -> anyhow::Error {
     anyhow::Error::new(error).context(program.display().to_string())
 }
 
-fn seal(takes_order: bool) -> Result<File> {
+fn seal(takes_input: bool) -> Result<File> {
     let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
     let given = std::env::vars_os().map(|(name, value)| (lossy(&name), lossy(&value)));
-    let mut variables: Vec<(String, String)> = given.filter(|(name, _)| name != ORDER).collect();
-    if takes_order {
-        let mut order = String::new();
-        let input = std::io::stdin().lock();
-        let read = input.take(MAX_ORDER).read_to_string(&mut order);
-        read.context("The order of the session could not be read")?;
-        variables.push((ORDER.to_owned(), order));
+    let mut variables: Vec<(String, String)> =
+        given.filter(|(name, _)| name != STANDARD_INPUT).collect();
+    if takes_input {
+        let (mut input, stdin) = (String::new(), std::io::stdin().lock());
+        let read = stdin.take(MAX_ORDER).read_to_string(&mut input);
+        read.context("Standard input could not be read")?;
+        variables.push((STANDARD_INPUT.to_owned(), input));
     }
     let mut file = File::from(memfd_create(c"environment", MFdFlags::MFD_CLOEXEC)?);
     file.write_all(&serde_json::to_vec(&variables)?)?;

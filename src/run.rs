@@ -39,6 +39,7 @@ use reviewer_core::state::record::Record;
 use reviewer_github::{DryRun, PullRequest};
 pub(crate) use sessions::allowances;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 /// The state of a run that is cut off: whatever ends it concludes the check and leaves the report so far.
 #[derive(Default)]
@@ -62,6 +63,8 @@ struct Rounds<'a> {
     budget: Budget,
     /// The steps of fixing so far.
     events: Vec<EventReport>,
+    /// The time that GitHub asked to wait before anything is tried again.
+    wait: Option<Duration>,
 }
 
 /// Does what an event asks for; `no_key`: as far as no model is needed for it. Where a fix was pushed that starts no workflow, the
@@ -105,6 +108,7 @@ async fn in_rounds<'a>(
         aim,
         budget: Budget::new(setup.clock),
         events: Vec::new(),
+        wait: None,
     };
     let mut event = event.clone();
     loop {
@@ -159,6 +163,7 @@ async fn perform(
     };
     job.aim = aim;
     let mut ended = Box::pin(review(&mut job, no_key, unfinished)).await;
+    rounds.wait = job.github.asked_to_wait().await;
     job.host.end_sessions();
     let mut fixing = Fixing::default();
     if let Ok(Ended::Concluded(outcome)) = &mut ended {

@@ -1,8 +1,8 @@
 //! `action`: what the container runs, the event that the runner names; `review`: the same from a shell.
 
-use super::{closed, merge_group};
+use super::{closed, merge_group, session};
 use crate::actions;
-use crate::host::Setup;
+use crate::host::{Aim, Setup};
 use crate::run::{exits, run};
 use reviewer_core::event::{self, Event, Trigger, TriggerRules};
 
@@ -18,9 +18,12 @@ pub async fn action(setup: &Setup) -> u8 {
     }
 }
 
-/// Reviews the pull request of an event. Returns the exit code.
+/// Reviews the pull request of an event, or does it as a session of a service. Returns the exit code.
 pub async fn review(setup: &Setup, event: &Event) -> u8 {
-    run(setup, event, None).await
+    match &setup.session {
+        Some(session) => session::hold(setup, session, event, Aim::Review).await,
+        None => run(setup, event, None).await,
+    }
 }
 
 /// Reads the event that the runner names.

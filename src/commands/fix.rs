@@ -2,6 +2,7 @@
 //! and fixes in turns.
 
 use super::action::event_of_runner;
+use super::session;
 use crate::actions;
 use crate::host::{Aim, Failure, Setup, admitted};
 use crate::run::{exits, run_fix, run_loop};
@@ -23,8 +24,11 @@ pub enum Half {
     Publish(PathBuf),
 }
 
-/// Fixes open findings of a pull request. Returns the exit code.
+/// Fixes open findings of a pull request, or does it as a session of a service. Returns the exit code.
 pub async fn fix(setup: &Setup, pr: &PrKey, half: &Half) -> u8 {
+    if let Some(session) = &setup.session {
+        return session::hold(setup, session, &Event::manual(pr), Aim::Fix).await;
+    }
     let event = match asked(setup, pr) {
         Ok(event) => event,
         Err(reason) => {

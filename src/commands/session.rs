@@ -4,33 +4,23 @@
 use crate::actions;
 use crate::host::{Aim, OrderedSession, Setup};
 use crate::run::run_session;
-use reviewer_core::domain::PrKey;
 use reviewer_core::event::Event;
 use reviewer_core::session_order::{RESULT_FILE, SessionEvent, SessionMessage};
 use reviewer_system::callback;
 use std::path::Path;
 
-/// The work of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionTask {
-    Review,
-    Fix,
-}
-
 /// Does the work of the order, and tells the service. Returns the exit code: 0 where it finished, 2 where it failed.
-pub async fn session(setup: &Setup, pr: &PrKey, task: SessionTask) -> u8 {
-    let Some(session) = &setup.session else {
-        return 2;
-    };
+pub(super) async fn hold(
+    setup: &Setup,
+    session: &OrderedSession,
+    event: &Event,
+    aim: Aim<'_>,
+) -> u8 {
     let started = SessionEvent::Started {
         session: session.id.clone(),
     };
     tell(setup, session, &json(setup, session, started)).await;
-    let aim = match task {
-        SessionTask::Review => Aim::Review,
-        SessionTask::Fix => Aim::Fix,
-    };
-    let ended = run_session(setup, &Event::manual(pr), aim).await;
+    let ended = run_session(setup, event, aim).await;
     let code = if matches!(ended, SessionEvent::Finished { .. }) {
         0
     } else {

@@ -247,19 +247,30 @@ impl Judgements {
             None => outcome.posted,
         };
         let remains = judged.is_some_and(|judged| judged.replaces_approval);
+        let kept = (remains, outdated.as_slice(), requests.as_slice());
+        self.warn_of_kept(posted, kept, outcome);
+        (posted, decision)
+    }
+
+    /// Warns of earlier judgements that stay against the run's own, because GitHub did not let them be dismissed.
+    fn warn_of_kept(
+        &self,
+        posted: Option<ReviewEvent>,
+        (remains, outdated, requests): (bool, &[u64], &[u64]),
+        outcome: &mut Outcome,
+    ) {
         if remains
             && posted != Some(ReviewEvent::RequestChanges)
-            && let Some(why) = self.why_kept(&outdated)
+            && let Some(why) = self.why_kept(outdated)
         {
             let warning = judgement::approval_stays(&why);
             outcome.report.warnings.push(warning);
         }
         if posted != Some(ReviewEvent::Approve)
-            && let Some(why) = self.why_kept(&requests)
+            && let Some(why) = self.why_kept(requests)
         {
             outcome.report.warnings.push(judgement::request_stays(&why));
         }
-        (posted, decision)
     }
 
     /// Dismisses reviews, each tried once in a run.
@@ -444,15 +455,16 @@ async fn allowed(
             NotApproved::BaseChanged(&now.base_ref)
         }
         _ if is_held_back(check, job.pr.number).await => NotApproved::HeldBack,
-        _ => match &conversation {
-            Ok(Some(url)) => NotApproved::Conversation(url),
-            _ => {
+        _ => {
+            if let Ok(Some(url)) = &conversation {
+                NotApproved::Conversation(url)
+            } else {
                 let own = grounds.own_pull_request;
                 let own = own.then(|| judgement::not_approved(&NotApproved::OwnPullRequest));
                 outcome.report.notes.extend(own);
                 return (event, decision);
             }
-        },
+        }
     };
     outcome.report.notes.push(judgement::not_approved(&why));
     (ReviewEvent::Comment, ReviewDecision::Commented)

@@ -56,7 +56,9 @@ pub(crate) async fn run_session(setup: &Setup, event: &Event, aim: Aim<'_>) -> S
         Ok(result) => SessionEvent::Finished { result, cost },
         Err(error) => SessionEvent::Failed {
             error,
-            retry_after_ms: None,
+            retry_after_ms: rounds
+                .wait
+                .and_then(|wait| u64::try_from(wait.as_millis()).ok()),
             cost,
         },
     }
@@ -72,8 +74,9 @@ fn cost(rounds: &Rounds<'_>) -> SessionCost {
 
 fn reviewed(told: Told) -> Result<SessionOutcome, String> {
     match told {
-        Told::Skipped(why) | Told::Failed(why) => Err(why),
-        Told::Concluded(Concluded {
+        Told::Skipped(why)
+        | Told::Failed(why)
+        | Told::Concluded(Concluded {
             unstated: Some(why),
             ..
         }) => Err(why),

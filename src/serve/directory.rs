@@ -55,10 +55,6 @@ impl Directory {
         found.cloned()
     }
 
-    pub(crate) fn places(&self) -> Vec<Place> {
-        self.inner().places.values().cloned().collect()
-    }
-
     pub(crate) fn note_pull(&self, key: PullKey, facts: &Facts) {
         let known = Known {
             head: facts.head.clone(),

@@ -108,12 +108,14 @@ fn review(review: &ProbedReview, pr: &PrKey, keys: &Keys) -> ReviewFact {
     }
 }
 
-/// A decision that moves a life; the others do not.
+/// A decision that moves a life. Findings that do not block are for the author to look at, so they ask for changes, too.
 pub(crate) fn decision(stated: ReviewDecision) -> Option<Decision> {
     match stated {
         ReviewDecision::Approved => Some(Decision::Approved),
-        ReviewDecision::ChangesRequested => Some(Decision::ChangesRequested),
-        ReviewDecision::Commented | ReviewDecision::Incomplete => None,
+        ReviewDecision::ChangesRequested | ReviewDecision::Commented => {
+            Some(Decision::ChangesRequested)
+        }
+        ReviewDecision::Incomplete => None,
     }
 }
 

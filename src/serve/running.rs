@@ -1,19 +1,106 @@
 //! The service at work: the engine's loop, the ends of sessions, reconciliation, and a clean end.
 
 use super::accounts::Accounts;
+use super::assembly::{Assembled, Surroundings, assemble};
 use super::directory::Directory;
+use super::front::Front;
+use super::http::{self, HttpSettings};
 use super::machine::Lifecycle;
 use super::reconcile::reconcile;
 use super::service::{Counters, Service};
 use super::sessions::{Children, Ended, Left, SessionId, Starter};
 use super::world::{ServiceWorld, SessionSettings};
+use crate::host::{Failure, Setup};
+use reviewer_core::config::service::ServiceConfig;
 use reviewer_core::domain::{Login, RepoName};
 use reviewer_core::lifecycle::{Effect, Policy};
 use reviewer_engine::clock::Clock;
 use reviewer_engine::{EffectId, Engine, EngineError, Limits, World as _};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
+use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
+
+/// The time between two reconciliations.
+const RECONCILE: Duration = Duration::from_secs(600);
+
+/// Everything that a service starts with.
+pub(crate) struct Start<'a> {
+    pub setup: &'a Setup,
+    pub config: ServiceConfig,
+    /// The environment variables, for secrets that the configuration names.
+    pub vars: &'a [(String, String)],
+    /// Lives are read from GitHub anew, because the store was lost.
+    pub rebuild: bool,
+}
+
+/// Runs the service until a signal ends it.
+pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
+    let (config, setup) = (&start.config, start.setup);
+    let around = &Surroundings {
+        variables: start.vars.to_vec(),
+        network: setup.environment.network.clone(),
+        clock: setup.clock,
+        program: setup.launcher.clone(),
+    };
+    let one = |why: String| Failure(vec![why]);
+    let assembled = assemble(config, around).await.map_err(Failure)?;
+    let Assembled {
+        parts,
+        children,
+        ends,
+        webhook_secret,
+    } = assembled;
+    let policy = Arc::new(parts.policy.clone());
+    let service = Service::open(parts).await;
+    let service = service.map_err(|error| one(error.to_string()))?;
+    let listener = TcpListener::bind(config.listen).await.map_err(|error| {
+        one(format!(
+            "The service cannot listen on {}: {error}; change listen in service.yml.",
+            config.listen
+        ))
+    })?;
+    let recovered = service.recover(&children).await;
+    recovered.map_err(|error| one(error.to_string()))?;
+    let front = Arc::new(Front {
+        service: Arc::clone(&service),
+        policy,
+        max_sessions: config.sessions.most,
+        ready: AtomicBool::new(true),
+    });
+    let (end, ended) = watch::channel(false);
+    let until_end = |mut ended: watch::Receiver<bool>| async move {
+        // An error means that nobody can end it any more.
+        let _ended = ended.wait_for(|ended| *ended).await;
+    };
+    let engine = tokio::spawn(
+        service
+            .engine
+            .run(Arc::clone(&service.world), until_end(ended.clone())),
+    );
+    let taking = tokio::spawn(Arc::clone(&service).take_ends(Arc::clone(&children), ends));
+    let reconciling = Arc::clone(&service).reconcile_until(RECONCILE, start.rebuild, ended.clone());
+    let reconciling = tokio::spawn(reconciling);
+    let settings = HttpSettings {
+        limits: config.limits,
+        webhook_secret,
+        clock: around.clock,
+    };
+    let serving = http::serve(listener, front, settings, until_end(ended));
+    let serving = tokio::spawn(serving);
+    tracing::info!("The service listens on {}.", config.listen);
+    let signal = crate::run::exits::stop_signal().await;
+    tracing::info!(
+        "The service ends on signal {signal}; its sessions begin again with the next start."
+    );
+    // Nobody listens any more once all of them have ended.
+    let _heard = end.send(true);
+    children.end_all().await;
+    let _ended = tokio::join!(engine, reconciling, serving);
+    taking.abort();
+    Ok(())
+}
 
 /// The parts that a service is made of.
 pub(crate) struct Parts {

@@ -1,5 +1,6 @@
 //! The service behind its HTTP interface: wakes, commands and messages of sessions become inputs of the engine.
 
+use super::backend::Accepted;
 use super::directory::{Directory, Place};
 use super::facts;
 use super::machine::{FLOOD, Lifecycle};
@@ -35,13 +36,6 @@ pub(crate) struct Counters {
     pub ignored: AtomicU64,
     /// In millionths of a dollar.
     pub cost: AtomicU64,
-}
-
-/// The answer to a webhook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Accepted {
-    pub duplicate: bool,
-    pub woken: usize,
 }
 
 impl std::fmt::Debug for Service {

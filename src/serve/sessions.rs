@@ -10,6 +10,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
@@ -92,6 +93,8 @@ pub(crate) struct Children {
     pub slots: Arc<Semaphore>,
     pub ended: mpsc::UnboundedSender<Ended>,
     pub running: Arc<Mutex<HashMap<SessionId, Arc<Notify>>>>,
+    /// The service ends: its sessions begin again with the next one.
+    pub closing: Arc<AtomicBool>,
 }
 
 /// The time between the request to end and the kill.
@@ -117,6 +120,7 @@ impl Children {
             slots: Arc::new(Semaphore::new(most)),
             ended,
             running: Arc::default(),
+            closing: Arc::default(),
         })
     }
 
@@ -173,11 +177,8 @@ impl Starter for Children {
                 return Err(error);
             }
         };
-        let (slots, ended, running) = (
-            Arc::clone(&self.slots),
-            self.ended.clone(),
-            Arc::clone(&self.running),
-        );
+        let (slots, ended) = (Arc::clone(&self.slots), self.ended.clone());
+        let (running, closing) = (Arc::clone(&self.running), Arc::clone(&self.closing));
         tokio::spawn(async move {
             let id = launch.id.clone();
             let said = tokio::select! {
@@ -194,6 +195,7 @@ impl Starter for Children {
             match said {
                 // The folder stays until the end is in the store.
                 Some(said) => drop(ended.send(Ended { id, said })),
+                None if closing.load(Ordering::Acquire) => uncount(&folder),
                 None => drop(fs::remove_dir_all(&folder)),
             }
         });
@@ -238,8 +240,9 @@ impl Children {
         let _gone = fs::remove_dir_all(self.folder.join(id.name()));
     }
 
-    /// Ends every session, and waits for it.
+    /// Ends every session for the end of the service, and waits for it.
     pub(crate) async fn end_all(&self) {
+        self.closing.store(true, Ordering::Release);
         {
             let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             running.values().for_each(|end| end.notify_one());
@@ -247,6 +250,15 @@ impl Children {
         while self.count() > 0 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+}
+
+/// A start that ended with the service, as it should, does not count.
+fn uncount(folder: &Path) {
+    let file = folder.join(LAUNCH_FILE);
+    if let Some(launched) = orphans::read::<Launched>(&file) {
+        let starts = launched.starts.saturating_sub(1);
+        let _unwritten = write_json(&file, &Launched { starts, ..launched });
     }
 }
 

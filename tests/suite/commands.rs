@@ -18,7 +18,17 @@ pub struct Printed {
 
 /// The command in a person's shell: no runner, no workspace, and the two secrets as variables.
 pub fn command(world: &World, arguments: &[&str]) -> Command {
-    let usual = world.command(&world.opened().quick(), &[]);
+    let mut command = outside_runner(&world.command(&world.opened().quick(), arguments), world);
+    command
+        .env("GITHUB_TOKEN", GitHub::TOKEN)
+        .env("OPENCODE_API_KEY", KEY)
+        .current_dir(world.temporary())
+        .stdin(Stdio::null());
+    command
+}
+
+/// A command of the runner without what only a runner gives.
+pub fn outside_runner(usual: &Command, world: &World) -> Command {
     let kept = [
         "PATH",
         "HOME",
@@ -32,15 +42,11 @@ pub fn command(world: &World, arguments: &[&str]) -> Command {
     let kept = kept.filter_map(|(name, value)| Some((name, value?)));
     let mut command = Command::new(usual.get_program());
     command
-        .args(arguments)
+        .args(usual.get_args())
         .env_clear()
         .envs(kept)
         .envs(world.github.environment())
-        .env_remove("GITHUB_REPOSITORY")
-        .env("GITHUB_TOKEN", GitHub::TOKEN)
-        .env("OPENCODE_API_KEY", KEY)
-        .current_dir(world.temporary())
-        .stdin(Stdio::null());
+        .env_remove("GITHUB_REPOSITORY");
     command
 }
 

@@ -2,11 +2,13 @@
 
 mod receiver;
 
+use crate::commands::outside_runner;
 use crate::fixing::{CEIL, script};
 use crate::review::{comments, lost_page, post};
-use crate::standin::github::{Change, GitHub, Identity, Write};
+use crate::standin::github::{Change, Fault, GitHub, Identity, Write};
 use crate::standin::model::{Call, Script};
 use crate::standin::world::{KEY, World, open_folder};
+use http::Method;
 use receiver::Receiver;
 use reviewer_core::config::Persona;
 use reviewer_core::domain::ReviewDecision;
@@ -66,7 +68,7 @@ impl Service {
     }
 
     /// The order of a session with an agent's token.
-    fn order(&self, login: &str, reviewer: Option<Persona>) -> SessionOrder {
+    fn order(&self, login: &str, reviewer: impl Into<Option<Persona>>) -> SessionOrder {
         let inputs = [
             ("model", "standin/scripted"),
             ("model_base_url", self.world.model.url()),
@@ -81,7 +83,7 @@ impl Service {
             callback_token: CALLBACK_TOKEN.into(),
             head: self.head(),
             folder: self.folder.path().display().to_string(),
-            reviewer,
+            reviewer: reviewer.into(),
             check_runs: false,
             comments_only: false,
             inputs: inputs
@@ -95,26 +97,11 @@ impl Service {
     }
 
     fn runs(&self, command: &str, order: &SessionOrder) -> Ended {
-        let usual = self.world.command(&self.world.opened(), &[]);
-        let kept = [
-            "PATH",
-            "HOME",
-            "TMPDIR",
-            "OPENCODE_BIN",
-            "OPENCODE_REVIEWER_TIME_SCALE",
-        ];
-        let kept = usual
-            .get_envs()
-            .filter(|(name, _)| kept.iter().any(|kept| name == kept));
-        let kept = kept.filter_map(|(name, value)| Some((name, value?)));
         let file = self.folder.path().join(RESULT_FILE);
         let _none = std::fs::remove_file(&file);
-        let mut child = Command::new(usual.get_program())
-            .args([command, "--session", "--repo", "octo/shop", "--pr", "1"])
-            .env_clear()
-            .envs(kept)
-            .envs(self.world.github.environment())
-            .env_remove("GITHUB_REPOSITORY")
+        let arguments = [command, "--session", "--repo", "octo/shop", "--pr", "1"];
+        let usual = self.world.command(&self.world.opened(), &arguments);
+        let mut child = outside_runner(&usual, &self.world)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -192,11 +179,11 @@ impl Service {
     }
 }
 
-fn quality() -> Option<Persona> {
-    Some(Persona {
+fn quality() -> Persona {
+    Persona {
         can_escalate: vec!["security".into()],
         ..Persona::named("quality")
-    })
+    }
 }
 
 fn submits(pass: u8, escalate: &Value) -> Value {
@@ -262,7 +249,7 @@ fn a_quality_reviewer_requests_changes_and_escalates_to_security() {
 
     // The model was told its part, whom it may call, and that another name is none.
     let requests = service.world.model.requests();
-    let seen: Vec<String> = requests.iter().map(|one| one.to_string()).collect();
+    let seen: Vec<String> = requests.iter().map(ToString::to_string).collect();
     assert!(
         seen.iter()
             .any(|text| text.contains("You review as quality. "))
@@ -285,7 +272,7 @@ fn an_agent_s_account_approves_a_clean_change_once_and_its_own_persona_is_its_pa
         text: Some("You know the ledger of the shop.".into()),
         ..Persona::named("book-keeper")
     };
-    let order = service.order("quality-agent", Some(persona));
+    let order = service.order("quality-agent", persona);
     let ended = service.reviews(&order);
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     let review = service.review();
@@ -331,7 +318,7 @@ fn the_account_of_the_author_or_of_several_reviewers_comments_and_states_its_dec
     for (name, decision) in [("quality", "approved"), ("security", "approved")] {
         let order = SessionOrder {
             comments_only: true,
-            ..service.order("security-agent", Some(Persona::named(name)))
+            ..service.order("security-agent", Persona::named(name))
         };
         let ended = service.reviews(&order);
         assert_eq!(result(&ended.file)["decision"], decision, "{}", ended.log);
@@ -403,11 +390,11 @@ fn who_may_call_nobody_is_refused_and_submits_without() {
         vec![Call::new("submit_pass_results", calls)]
     });
     let service = Service::quick(script);
-    let order = service.order("quality-agent", Some(Persona::named("quality")));
+    let order = service.order("quality-agent", Persona::named("quality"));
     let ended = service.reviews(&order);
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     let requests = service.world.model.requests();
-    let mut seen = requests.iter().map(|one| one.to_string());
+    let mut seen = requests.iter().map(ToString::to_string);
     assert!(seen.any(|text| text.contains("You may call nobody; ")));
     assert_eq!(result(&ended.file)["escalations"], json!([]));
     service.review();
@@ -435,13 +422,27 @@ fn a_lost_callback_leaves_the_result_in_its_file_and_a_broken_one_is_tried_three
 
     let unreachable = SessionOrder {
         callback_url: "http://127.0.0.1:1/session".into(),
-        ..service.order("security-agent", Some(Persona::named("security")))
+        ..service.order("security-agent", Persona::named("security"))
     };
     let ended = service.reviews(&unreachable);
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     assert_eq!(ended.file["event"], "finished");
     assert_eq!(result(&ended.file)["decision"], "approved");
     service.review();
+    service.finish();
+}
+
+#[test]
+fn a_session_that_github_asks_to_wait_fails_with_the_time() {
+    let service = Service::quick(Script::new());
+    let message = json!({ "message": "You have exceeded a secondary rate limit." });
+    let limited = Fault::StatusWith(429, vec![("retry-after", "900".into())], message);
+    let github = &service.world.github;
+    github.on(Method::GET, "/repos/octo/shop/pulls/1", 3, limited);
+    let ended = service.reviews(&service.order("quality-agent", quality()));
+    assert_eq!(ended.code, Some(2), "{}", ended.log);
+    assert_eq!(ended.file["event"], "failed", "{}", ended.log);
+    assert_eq!(ended.file["retry_after_ms"], 900_000, "{}", ended.file);
     service.finish();
 }
 

@@ -4,7 +4,8 @@
 
 use crate::config::Persona;
 use crate::domain::{CommitSha, ReviewDecision};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -135,6 +136,7 @@ pub struct SessionCost {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SessionOutcome {
     Reviewed {
+        #[serde(deserialize_with = "decision")]
         decision: ReviewDecision,
         /// The summary of the review.
         comment: String,
@@ -148,6 +150,11 @@ pub enum SessionOutcome {
     NothingFixed {
         why: String,
     },
+}
+
+fn decision<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReviewDecision, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    ReviewDecision::parse(&name).ok_or_else(|| D::Error::custom("no decision of a reviewer"))
 }
 
 #[cfg(test)]

@@ -43,6 +43,8 @@ pub struct GitHub {
     pace: Mutex<Pace>,
     /// The rest of that time.
     patience: Mutex<Duration>,
+    /// The wait of the last rate limit that outlasted the patience.
+    asked_to_wait: Mutex<Option<Duration>>,
     etag_cache: EtagCache,
     /// `None`: what is written is sent.
     dry_run: Option<DryRun>,
@@ -67,6 +69,7 @@ impl GitHub {
             clock,
             pace: Mutex::new(Pace::new(clock.shortened(BETWEEN_WRITES))),
             patience: Mutex::new(PATIENCE),
+            asked_to_wait: Mutex::default(),
             etag_cache: EtagCache::default(),
             dry_run: None,
         })
@@ -83,6 +86,7 @@ impl GitHub {
             clock: self.clock,
             pace: Mutex::new(Pace::new(self.clock.shortened(BETWEEN_WRITES))),
             patience: Mutex::new(PATIENCE),
+            asked_to_wait: Mutex::default(),
             etag_cache: EtagCache::default(),
             dry_run: self.dry_run.clone(),
         })
@@ -110,6 +114,11 @@ impl GitHub {
     pub fn with_dry_run(mut self, dry_run: &DryRun) -> Self {
         self.dry_run = Some(dry_run.clone());
         self
+    }
+
+    /// The time that GitHub asked to wait when a call was given up because of its rate limit.
+    pub async fn asked_to_wait(&self) -> Option<Duration> {
+        *self.asked_to_wait.lock().await
     }
 
     pub(super) fn is_dry_run(&self) -> bool {
@@ -231,6 +240,9 @@ impl GitHub {
             };
             tries += 1;
             let Some(pause) = self.pause(call, &error, tries).await else {
+                if let ApiError::RateLimited { wait, .. } = &error {
+                    *self.asked_to_wait.lock().await = Some(*wait);
+                }
                 return Err(error);
             };
             tracing::debug!(call = call.name, %error, ?pause, "sending again");

@@ -5,7 +5,7 @@
 
 mod fix;
 mod lifecycle;
-mod node;
+pub(super) mod node;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -310,7 +310,7 @@ fn of_texts(name: &str) -> String {
     format!("{name} takes a list of texts.")
 }
 
-fn unknown(name: &str, known: impl Iterator<Item = &'static str> + Clone) -> String {
+pub(super) fn unknown(name: &str, known: impl Iterator<Item = &'static str> + Clone) -> String {
     let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
     let meant = nearest(name, known.clone()).map(|near| format!(" Did you mean {near}?"));
     let expected: Vec<&str> = known.collect();

@@ -8,6 +8,7 @@ pub mod inputs;
 pub mod lifecycle;
 mod persona;
 pub mod reviewers;
+pub mod service;
 mod shape;
 pub mod shell;
 mod values;

@@ -37,7 +37,7 @@ impl InvalidValue {
     }
 
     /// The value may hold a password.
-    const fn private(expected: &'static str) -> Self {
+    pub(super) const fn private(expected: &'static str) -> Self {
         Self {
             expected: Cow::Borrowed(expected),
             private: true,
@@ -326,7 +326,7 @@ pub(super) fn globs(text: &str) -> Result<Globs, InvalidValue> {
 }
 
 /// Letters, digits and hyphens; managed users have an underscore.
-fn is_login(name: &str) -> bool {
+pub(super) fn is_login(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     (1..=60).contains(&name.len())
         && name.chars().all(allowed)

@@ -131,10 +131,10 @@ impl<'a> Approvals<'a> {
         if let Some(at_head) = outcomes().rfind(|one| one.commit == self.facts.head) {
             return at_head.decision.into();
         }
-        let carries = |one: &&Outcome| {
-            self.is_identical(&one.commit) && !self.is_dismissed(name, &one.commit)
-        };
-        let last = outcomes().next_back().filter(carries);
+        // A late review of another change takes nothing back.
+        let same = |one: &&Outcome| self.is_identical(&one.commit);
+        let last = outcomes().rfind(same);
+        let last = last.filter(|one| !self.is_dismissed(name, &one.commit));
         match last.map(|one| one.decision) {
             Some(Decision::Approved) => Standing::Approved,
             _ => Standing::Undecided,
@@ -284,8 +284,8 @@ impl<'a> Approvals<'a> {
         };
         match kind {
             SeatKind::Agent => {
-                let last = self.outcomes(name).next_back();
-                let last = last.filter(|one| one.decision == Decision::Approved);
+                let mut outcomes = self.outcomes(name);
+                let last = outcomes.rfind(|one| one.decision == Decision::Approved);
                 let last = last.filter(|one| !self.is_dismissed(name, &one.commit));
                 last.map(|one| one.commit.clone()).into_iter().collect()
             }

@@ -251,11 +251,18 @@ mod tests {
             };
             OwnReviews::read([given], &login)
         };
+        let on_b = head('b');
         let alone = |own: &OwnReviews, decision, called: &[String]| {
-            alone(own, ReviewEvent::Comment, |one| {
-                // The closure outlives neither of them.
-                one.states = Some((decision, called.to_vec().leak()));
-            })
+            let circumstances = Circumstances {
+                own,
+                diff: on(&on_b),
+                event: ReviewEvent::Comment,
+                outdated: &[],
+                dismissed: &[],
+                unchanged: true,
+                states: Some((decision, called)),
+            };
+            circumstances.alone()
         };
         let post = Alone::Post(ReviewEvent::Comment);
         let none = own(&[]);

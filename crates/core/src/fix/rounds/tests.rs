@@ -111,6 +111,47 @@ fn a_review_that_does_not_approve_is_followed_by_a_fix_in_auto_mode_only() {
 }
 
 #[test]
+fn an_ordered_fix_counts_the_cycles_in_a_row_and_calls_nobody_at_its_cap() {
+    let next = |reports: Vec<FixReport>, head| {
+        let mut case = Case::new(reports, head);
+        case.mode = Mode::Ordered;
+        case.next()
+    };
+    let at_cap = |cycles| Next::AtCap {
+        cycles,
+        call: false,
+    };
+    let two = vec![cycle(1, 'a', Some('b')), cycle(2, 'b', Some('c'))];
+    assert_eq!(next(vec![], 'a'), fix(1, None));
+    assert_eq!(next(two[..1].to_vec(), 'b'), fix(2, None));
+    assert_eq!(next(two.clone(), 'c'), at_cap(2));
+    // A person's push begins the row anew, and needs no command.
+    assert_eq!(next(two.clone(), 'd'), fix(3, None));
+    // A head that was tried is tried again as long as the cap allows it.
+    let tried = vec![cycle(1, 'a', None)];
+    assert_eq!(next(tried.clone(), 'a'), fix(2, None));
+    let twice = [tried, vec![cycle(2, 'a', None)]].concat();
+    assert_eq!(next(twice, 'a'), at_cap(2));
+    let resumed = FixReport {
+        resumes: vec![order(500, 3)],
+        ..FixReport::default()
+    };
+    let more = [two, vec![resumed]].concat();
+    assert_eq!(next(more, 'c'), fix(3, None));
+}
+
+#[test]
+fn an_order_to_stop_holds_for_ordered_fixes_too() {
+    let stopped = FixReport {
+        stops: vec![order(5, 3)],
+        ..FixReport::default()
+    };
+    let mut case = Case::new(vec![stopped], 'a');
+    case.mode = Mode::Ordered;
+    assert!(matches!(case.next(), Next::Stopped(_)));
+}
+
+#[test]
 fn converged_is_nothing_open_of_ours_or_of_people_and_a_consensus_that_approves() {
     let done = OpenWork {
         findings: 0,

@@ -288,3 +288,21 @@ fn correction_8_a_retry_dispatches_the_session_again() {
     assert_eq!(play.agent(), "quality");
     assert_ne!(play.dispatch(), first);
 }
+
+#[test]
+fn correction_2_a_late_review_of_an_older_head_takes_no_carried_approval_back() {
+    let mut play = Play::new(two());
+    play.push(2, "ann");
+    play.approve();
+    play.facts.head = sha(3);
+    play.look_with(|from, to| *from == sha(2) && *to == sha(3));
+    let security = play.dispatch();
+    assert_eq!(play.agent(), "security");
+    // The session of the first head had posted its review before it was ended.
+    let late = play.review("quality-bot", ReviewState::Approved, true);
+    late.commit = Some(sha(1));
+    play.look();
+    assert_eq!(play.dispatch(), security);
+    play.approve();
+    assert_eq!(play.name(), "approved");
+}

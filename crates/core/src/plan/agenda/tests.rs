@@ -446,4 +446,11 @@ fn without_a_session_a_head_is_concluded_from_its_record_or_left_alone() {
     );
     let failed = agenda(Task::Fail("The file is no YAML.".into())).without_session(&head);
     assert_eq!(failed.task, Task::Skip("The file is no YAML.".into()));
+    let ordered = |task| agenda(task).ordered(&head, Record::default()).task;
+    let unreviewed = ordered(Task::Session { covered: None });
+    assert_eq!(unreviewed, Task::Conclude(Box::default()));
+    let covered = Some(record());
+    assert_eq!(ordered(Task::Session { covered }), Task::Conclude(record()));
+    let skipped = Task::Skip("A draft.".into());
+    assert_eq!(ordered(skipped.clone()), skipped);
 }

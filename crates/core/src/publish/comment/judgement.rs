@@ -110,7 +110,8 @@ impl Voice<'_> {
         };
         let stated = judged.stated.map(|stated| stated.words());
         let words = stated.into_iter().chain(judged.words());
-        let words: String = words.map(|words| format!("{words}\n\n")).collect();
+        let words: Vec<String> = words.map(|words| format!("{words}\n\n")).collect();
+        let words = words.concat();
         let help = code(&format!("{} help", self.mention));
         let end = format!(
             "<sub>{} · {help}</sub>\n\n{manifest}",

@@ -47,10 +47,9 @@ impl Voice<'_> {
             ..hidden
         };
         let tags = stated.escalations.iter();
-        let tags: String = tags
-            .map(|name| format!("{TAG_OPEN}{name}{TAG_CLOSE}\n\n"))
-            .collect();
-        format!("{tags}{}", self.sign(hidden, None, &Value::Null))
+        let tags = tags.map(|name| format!("{TAG_OPEN}{name}{TAG_CLOSE}"));
+        let block = self.sign(hidden, None, &Value::Null);
+        tags.chain([block]).collect::<Vec<_>>().join("\n\n")
     }
 }
 

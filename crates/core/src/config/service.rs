@@ -1,0 +1,272 @@
+//! The configuration of the service, service.yml. No secret is in it: files and environment variables are named, and the edge reads
+//! them. All mistakes are told at once, each in one sentence.
+
+mod forms;
+mod reader;
+mod sections;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use table::{SETTINGS, Setting};
+
+use super::values;
+use crate::domain::{Login, RepoName};
+use forms::{address, host, model, reachable, repository, store};
+use reader::Reader;
+use sections::{agents, github, identity, inputs, limits, sessions};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
+
+/// The events that a GitHub App subscribes to. Those about its own installations come without.
+pub const EVENTS: [&str; 10] = [
+    "check_suite",
+    "issue_comment",
+    "merge_group",
+    "pull_request",
+    "pull_request_review",
+    "pull_request_review_comment",
+    "pull_request_review_thread",
+    "push",
+    "repository",
+    "status",
+];
+
+/// The place of a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecretSource {
+    File(PathBuf),
+    /// An environment variable.
+    Variable(String),
+}
+
+/// The account by which the service acts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Identity {
+    App {
+        id: u64,
+        private_key_file: PathBuf,
+        slug: Option<String>,
+        /// The agent that fixes pull requests of the App itself.
+        fixer: Option<String>,
+    },
+    /// Agents have accounts of their own; this one reads, requests reviewers and merges.
+    Personal { account: String },
+}
+
+/// An agent as the file names it. Its token is in the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfiguredAgent {
+    pub name: String,
+    pub login: Option<Login>,
+    pub persona_file: Option<PathBuf>,
+}
+
+/// Limits of the HTTP server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HttpLimits {
+    /// With one API token.
+    pub requests_per_minute: u32,
+    pub requests_per_minute_per_address: u32,
+    pub connections: usize,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self {
+            requests_per_minute: 120,
+            requests_per_minute_per_address: 1_200,
+            connections: 256,
+        }
+    }
+}
+
+/// Limits of the sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionLimits {
+    pub most: usize,
+    pub review: Duration,
+    pub fix: Duration,
+    pub log_directory: PathBuf,
+}
+
+/// The meaning of service.yml.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceConfig {
+    pub listen: SocketAddr,
+    /// Without a slash at its end.
+    pub public_url: String,
+    pub store: String,
+    pub identity: Identity,
+    pub api_url: String,
+    pub graphql_url: String,
+    /// Empty with an App: all of the installations.
+    pub repositories: Vec<RepoName>,
+    pub webhook_secret: SecretSource,
+    pub master_key: Option<SecretSource>,
+    pub earlier_master_keys: Vec<PathBuf>,
+    pub agents: Vec<ConfiguredAgent>,
+    pub sessions: SessionLimits,
+    /// As provider/name.
+    pub model: String,
+    pub model_base_url: Option<String>,
+    pub model_key: Option<SecretSource>,
+    pub state_key: Option<SecretSource>,
+    /// Lower case; names or addresses without a port.
+    pub internal_hosts: Vec<String>,
+    /// Further inputs of all sessions.
+    pub inputs: BTreeMap<String, String>,
+    pub limits: HttpLimits,
+}
+
+impl ServiceConfig {
+    /// Reads the text of service.yml. `Err`: every mistake, each in one sentence.
+    pub fn parse(text: &str) -> Result<Self, Vec<String>> {
+        let mut reader = Reader::new(text).map_err(|sentence| vec![sentence])?;
+        require(&mut reader);
+        let config = read(&mut reader);
+        let sentences = reader.sentences();
+        match config {
+            Some(config) if sentences.is_empty() => Ok(config),
+            _ => Err(sentences),
+        }
+    }
+
+    /// True where all agents act as one GitHub App.
+    #[must_use]
+    pub fn is_app(&self) -> bool {
+        matches!(self.identity, Identity::App { .. })
+    }
+
+    /// The same with relative paths below the folder of the file.
+    #[must_use]
+    pub fn below(mut self, folder: &Path) -> Self {
+        let join = |path: &mut PathBuf| *path = folder.join(&*path);
+        let secrets = [
+            &mut self.master_key,
+            &mut self.model_key,
+            &mut self.state_key,
+        ];
+        let secrets = secrets.into_iter().flatten();
+        for secret in secrets.chain([&mut self.webhook_secret]) {
+            if let SecretSource::File(path) = secret {
+                join(path);
+            }
+        }
+        if let Identity::App {
+            private_key_file, ..
+        } = &mut self.identity
+        {
+            join(private_key_file);
+        }
+        let personas = self.agents.iter_mut();
+        let personas = personas.filter_map(|agent| agent.persona_file.as_mut());
+        personas.for_each(join);
+        self.earlier_master_keys.iter_mut().for_each(join);
+        join(&mut self.sessions.log_directory);
+        let store = self.store.strip_prefix("sqlite:").unwrap_or(&self.store);
+        self.store = folder.join(store).to_string_lossy().into_owned();
+        self
+    }
+}
+
+/// Complains about settings that every service needs.
+fn require(reader: &mut Reader) {
+    reader.require(&["model"], "name the model that reviews, as provider/name");
+    reader.require(
+        &["webhook_secret_file", "webhook_secret_env"],
+        "name where the secret of the webhook is",
+    );
+    if reader.has_section("github.app") {
+        let advice = "a GitHub App needs both its id and its private key";
+        reader.require(&["github.app.id"], advice);
+        reader.require(&["github.app.private_key_file"], advice);
+        return;
+    }
+    reader.require(
+        &["github.app", "github.account"],
+        "name a GitHub App, or the agent whose token reads and merges",
+    );
+    reader.require(
+        &["repositories"],
+        "without a GitHub App every repository is listed, as owner/name",
+    );
+    reader.require(
+        &["master_key_file", "master_key_env"],
+        "tokens of agents are sealed with it; `openssl rand -hex 32` makes one",
+    );
+}
+
+/// `None`: something required is missing or wrong, and the reader knows of it.
+fn read(reader: &mut Reader) -> Option<ServiceConfig> {
+    let listen = reader.value("listen", address).unwrap_or(LISTEN);
+    let public_url = reader.value("public_url", values::base_url);
+    let identity = identity(reader);
+    let (api_url, graphql_url) = github(reader);
+    let (webhook_secret, model) = (
+        reader.secret("webhook_secret"),
+        reader.value("model", model),
+    );
+    let store = reader.value("store", store);
+    let mut config = ServiceConfig {
+        public_url: public_url.unwrap_or_else(|| format!("http://{}", reachable(listen))),
+        listen,
+        store: store.unwrap_or_else(|| "./opencode-reviewer.db".to_owned()),
+        api_url,
+        graphql_url,
+        repositories: reader.list("repositories", repository),
+        webhook_secret: SecretSource::Variable(String::new()),
+        master_key: reader.secret("master_key"),
+        earlier_master_keys: reader.paths("earlier_master_key_files"),
+        agents: agents(reader),
+        sessions: sessions(reader),
+        model: String::new(),
+        model_base_url: reader.value("model_base_url", values::base_url),
+        model_key: reader.secret("model_key"),
+        state_key: reader.secret("state_key"),
+        internal_hosts: reader.list("internal_hosts", host),
+        inputs: inputs(reader),
+        limits: limits(reader),
+        identity: Identity::Personal {
+            account: String::new(),
+        },
+    };
+    config.identity = identity?;
+    agree(reader, &config);
+    config.webhook_secret = webhook_secret?;
+    config.model = model?;
+    Some(config)
+}
+
+/// Settings that are right by themselves and wrong together.
+fn agree(reader: &mut Reader, config: &ServiceConfig) {
+    let known = |name: &str| config.agents.iter().any(|agent| agent.name == name);
+    match &config.identity {
+        Identity::App { .. } => {
+            if let Some(agent) = config.agents.iter().find(|agent| agent.login.is_some()) {
+                reader.complain(format!(
+                    "The agent {} has a login, but agents of a GitHub App have no account of their own; leave it out.",
+                    agent.name
+                ));
+            }
+        }
+        Identity::Personal { account } => {
+            if !config.agents.is_empty() && !known(account) {
+                reader.complain(format!(
+                    "github.account is {account}, but agents has no agent of this name."
+                ));
+            }
+            let without = config.agents.iter().filter(|agent| agent.login.is_none());
+            for agent in without {
+                reader.complain(format!(
+                    "The agent {} needs a login, because there is no GitHub App.",
+                    agent.name
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! From service.yml, secrets and the store to the parts of a service. Everything that is wrong is told at once, each in a sentence.
+
+use super::accounts::{Accounts, AgentAccount};
+use super::known_agents::{KnownAgent, known_agents};
+use super::running::Parts;
+use super::secrets;
+use super::sessions::{Children, Ended};
+use super::world::SessionSettings;
+use reviewer_core::config::inputs::RawInputs;
+use reviewer_core::config::service::{Identity, ServiceConfig};
+use reviewer_core::domain::Login;
+use reviewer_core::lifecycle::{Account, Agent, Policy};
+use reviewer_engine::clock::SystemClock;
+use reviewer_engine::{EngineError, Limits, Store};
+use reviewer_github::{App, GitHub};
+use reviewer_system::clock::Clock;
+use secrecy::{ExposeSecret, SecretString};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// What the process was started with.
+pub(crate) struct Surroundings {
+    /// The variables, which hold secrets where the file says so.
+    pub variables: Vec<(String, String)>,
+    /// The settings of proxies.
+    pub network: Vec<(String, String)>,
+    pub clock: Clock,
+    /// This binary.
+    pub program: PathBuf,
+}
+
+/// The agents, and their tokens in the clear by their names.
+struct Agents {
+    known: Vec<KnownAgent>,
+    tokens: HashMap<String, SecretString>,
+}
+
+async fn agents(config: &ServiceConfig, around: &Surroundings) -> Result<Agents, Vec<String>> {
+    let told = |error: EngineError| vec![error.to_string()];
+    let store = Store::open(&config.store).await.map_err(told)?;
+    let stored = store.agents().await;
+    store.close().await;
+    let known = known_agents(config, &stored.map_err(told)?)?;
+    let ring = secrets::key_ring(config, &around.variables).map_err(|why| vec![why])?;
+    let mut tokens = HashMap::new();
+    let mut wrong = Vec::new();
+    for agent in &known {
+        if let (Some(sealed), Some(ring)) = (&agent.token, &ring) {
+            match ring.open(&agent.name, sealed) {
+                Ok(token) => drop(tokens.insert(agent.name.clone(), token)),
+                Err(error) => wrong.push(error.to_string()),
+            }
+        }
+    }
+    if wrong.is_empty() {
+        Ok(Agents { known, tokens })
+    } else {
+        Err(wrong)
+    }
+}
+
+/// The parts of the service, its child processes, and the ends of these.
+pub(crate) struct Assembled {
+    pub parts: Parts,
+    pub children: Arc<Children>,
+    pub ends: mpsc::UnboundedReceiver<Ended>,
+    pub webhook_secret: SecretString,
+}
+
+/// Puts a service together from its configuration.
+pub(crate) async fn assemble(
+    config: &ServiceConfig,
+    around: &Surroundings,
+) -> Result<Assembled, Vec<String>> {
+    let agents = agents(config, around).await?;
+    let one = |why: String| vec![why];
+    let webhook_secret = secrets::read(&config.webhook_secret, &around.variables).map_err(one)?;
+    let (accounts, account) = accounts(config, around, &agents).await.map_err(one)?;
+    let login = match &account {
+        Account::Personal { login } | Account::App { login } => login.clone(),
+    };
+    let settings = settings(config, around, &agents).map_err(one)?;
+    let policy = policy(config, &agents, account);
+    let (sender, ends) = mpsc::unbounded_channel();
+    let data = &config.sessions.log_directory;
+    let environment = environment(config, around);
+    let (program, most) = (around.program.clone(), config.sessions.most);
+    let children = Children::new(data, program, environment, most, sender);
+    let unusable = |error| {
+        vec![format!(
+            "The folder {} cannot be used: {error}.",
+            data.display()
+        )]
+    };
+    let children = Arc::new(children.map_err(unusable)?);
+    Ok(Assembled {
+        parts: Parts {
+            store: config.store.clone(),
+            policy,
+            limits: Limits::default(),
+            clock: Arc::new(SystemClock::default()),
+            accounts,
+            login,
+            settings,
+            starter: Arc::clone(&children) as _,
+            repositories: config.repositories.clone(),
+        },
+        children,
+        ends,
+        webhook_secret,
+    })
+}
+
+async fn accounts(
+    config: &ServiceConfig,
+    around: &Surroundings,
+    agents: &Agents,
+) -> Result<(Accounts, Account), String> {
+    match &config.identity {
+        Identity::App {
+            id,
+            private_key_file,
+            ..
+        } => {
+            let key = secrets::read_file(private_key_file)?;
+            let app = App::new(
+                &config.api_url,
+                &config.graphql_url,
+                *id,
+                &key,
+                around.clock,
+                &around.network,
+            );
+            let app = app.map_err(|error| error.to_string())?;
+            let identity = app.identity().await.map_err(|error| error.to_string())?;
+            let account = Account::App {
+                login: identity.login,
+            };
+            Ok((Accounts::App { app: Box::new(app) }, account))
+        }
+        Identity::Personal { account } => {
+            let with_tokens = agents.known.iter().filter_map(|agent| {
+                let account = AgentAccount {
+                    login: agent.login.clone()?,
+                    token: agents.tokens.get(&agent.name)?.clone(),
+                };
+                Some((agent.name.clone(), account))
+            });
+            let with_tokens: HashMap<String, AgentAccount> = with_tokens.collect();
+            let own = with_tokens.get(account).ok_or_else(|| {
+                format!(
+                    "The agent {account} of github.account has no token; add it by `serve agents add {account}`."
+                )
+            })?;
+            let github = GitHub::new(
+                &config.api_url,
+                &config.graphql_url,
+                &own.token,
+                around.clock,
+                &around.network,
+            );
+            let github = github.map_err(|error| error.to_string())?;
+            let login = own.login.clone();
+            let accounts = Accounts::Personal {
+                account: Arc::new(github),
+                agents: with_tokens,
+            };
+            Ok((accounts, Account::Personal { login }))
+        }
+    }
+}
+
+fn settings(
+    config: &ServiceConfig,
+    around: &Surroundings,
+    agents: &Agents,
+) -> Result<SessionSettings, String> {
+    let mut inputs: BTreeMap<String, SecretString> = config
+        .inputs
+        .iter()
+        .map(|(name, value)| (name.clone(), value.as_str().into()))
+        .collect();
+    inputs.insert("model".into(), config.model.as_str().into());
+    if let Some(url) = &config.model_base_url {
+        inputs.insert("model_base_url".into(), url.as_str().into());
+    }
+    if let Some(source) = &config.model_key {
+        let key = secrets::read(source, &around.variables)?;
+        inputs.insert("opencode_api_key".into(), key);
+    }
+    for (name, value) in [("fix", "on_request"), ("fix_delivery", "push")] {
+        inputs.insert(name.into(), value.into());
+    }
+    // Findings of other agents are the service's own, and agents are not people.
+    let logins = agents.known.iter().filter_map(|agent| agent.login.as_ref());
+    let logins: Vec<&str> = logins.map(Login::as_str).collect();
+    if !logins.is_empty() {
+        inputs.insert("trusted_bots".into(), logins.join(", ").into());
+    }
+    let state_key = match &config.state_key {
+        Some(source) => secrets::read(source, &around.variables)?,
+        None => derived_state_key(config, around)?,
+    };
+    Ok(SessionSettings {
+        url: config.public_url.clone(),
+        inputs,
+        state_key,
+        personas: agents
+            .known
+            .iter()
+            .map(|agent| {
+                let persona = Some(agent.persona.clone()).filter(|text| !text.is_empty());
+                (agent.name.clone(), persona)
+            })
+            .collect(),
+        mention: mention(config),
+    })
+}
+
+/// The name by which people address the service.
+fn mention(config: &ServiceConfig) -> String {
+    let mut inputs = RawInputs::default();
+    if let Some(given) = config.inputs.get("mention") {
+        inputs.set("mention", given);
+    }
+    inputs.mention()
+}
+
+/// The key by which sessions sign, where none is given: from the master key, or from the secret of the webhook.
+fn derived_state_key(
+    config: &ServiceConfig,
+    around: &Surroundings,
+) -> Result<SecretString, String> {
+    use sha2::{Digest as _, Sha256};
+    let source = config.master_key.as_ref().unwrap_or(&config.webhook_secret);
+    let source = secrets::read(source, &around.variables)?;
+    let mut hash = Sha256::new();
+    hash.update(b"opencode-reviewer state key\0");
+    hash.update(source.expose_secret().as_bytes());
+    Ok(data_encoding::HEXLOWER.encode(&hash.finalize()).into())
+}
+
+fn policy(config: &ServiceConfig, agents: &Agents, account: Account) -> Policy {
+    let is_app = matches!(account, Account::App { .. });
+    let known = agents.known.iter();
+    let known = known.filter(|agent| is_app || agents.tokens.contains_key(&agent.name));
+    let known = known.map(|agent| Agent {
+        name: agent.name.clone(),
+        login: agent.login.clone().filter(|_| !is_app),
+    });
+    let known: Vec<Agent> = known.collect();
+    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let fixer = match &config.identity {
+        Identity::App { fixer, .. } => fixer.clone(),
+        Identity::Personal { .. } => None,
+    };
+    Policy {
+        fixer,
+        review_deadline_ms: ms(config.sessions.review),
+        fix_deadline_ms: ms(config.sessions.fix),
+        ..Policy::new(known, account)
+    }
+}
+
+/// The environment of sessions: no secret, and nothing that only concerns the service.
+fn environment(config: &ServiceConfig, around: &Surroundings) -> Vec<(String, String)> {
+    const KEPT: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "OPENCODE_BIN"];
+    let is_kept = |name: &str| {
+        KEPT.contains(&name)
+            || name.starts_with("OPENCODE_REVIEWER_")
+            || name.starts_with("SSL_CERT_")
+            || name.to_ascii_lowercase().ends_with("_proxy")
+    };
+    let kept = around.variables.iter().filter(|(name, _)| is_kept(name));
+    let mut environment: Vec<(String, String)> = kept.cloned().collect();
+    environment.push(("GITHUB_API_URL".into(), config.api_url.clone()));
+    environment.push(("GITHUB_GRAPHQL_URL".into(), config.graphql_url.clone()));
+    environment.push(("GITHUB_SERVER_URL".into(), server_url(&config.api_url)));
+    environment
+}
+
+/// The address of the pages and of git, from that of the interface.
+fn server_url(api: &str) -> String {
+    let api = api.trim_end_matches('/');
+    match api {
+        "https://api.github.com" => "https://github.com".to_owned(),
+        other => other.trim_end_matches("/api/v3").to_owned(),
+    }
+}

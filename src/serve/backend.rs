@@ -1,0 +1,134 @@
+//! The service as the HTTP server sees it. Separate, so that routes are tested without GitHub, sessions and a store.
+
+use reviewer_core::domain::RepoName;
+use reviewer_core::lifecycle::{Policy, PullKey, State};
+use reviewer_engine::tokens::{ApiToken, TokenHash};
+use reviewer_engine::{Backlog, Entry, Listed};
+use secrecy::SecretString;
+use std::future::Future;
+use std::sync::Arc;
+
+/// A pull request as an address names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PullAt {
+    pub repo: RepoName,
+    pub number: u64,
+}
+
+/// The reason why a request is not answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// Unknown, or out of scope; nobody is told which.
+    NotFound,
+    /// The same request may succeed later.
+    Unavailable(String),
+    Invalid(String),
+}
+
+/// The reason why a session's report is not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ReportRefused {
+    /// The token is of no session of this pull request.
+    Unauthorized,
+    NotFound,
+    Unavailable(String),
+    Invalid(String),
+}
+
+impl From<Refused> for ReportRefused {
+    fn from(refusal: Refused) -> Self {
+        match refusal {
+            Refused::NotFound => Self::NotFound,
+            Refused::Unavailable(why) => Self::Unavailable(why),
+            Refused::Invalid(why) => Self::Invalid(why),
+        }
+    }
+}
+
+/// The answer to a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Accepted {
+    /// A delivery with this id was here before.
+    pub duplicate: bool,
+    /// The number of pull requests that it wakes.
+    pub woken: usize,
+}
+
+/// Figures of a running service.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Metrics {
+    pub backlog: Backlog,
+    pub sessions: usize,
+    pub max_sessions: usize,
+    /// Events that were shed or given up since the start.
+    pub dropped: u64,
+    /// Requests that GitHub still takes, by account.
+    pub rate_left: Vec<(String, u64)>,
+    /// The cost of all sessions since the start.
+    pub cost_usd: f64,
+    /// Pull requests by state.
+    pub pulls: Vec<(String, u64)>,
+}
+
+/// The service behind the HTTP server.
+pub(crate) trait Backend: Send + Sync + 'static {
+    /// Stores a verified webhook. It is durable when this returns.
+    fn webhook(
+        &self,
+        delivery: &str,
+        event: &str,
+        body: &[u8],
+    ) -> impl Future<Output = Result<Accepted, Refused>> + Send;
+
+    /// Wakes a pull request.
+    fn event(
+        &self,
+        at: &PullAt,
+        delivery: &str,
+        cause: &str,
+    ) -> impl Future<Output = Result<State, Refused>> + Send;
+
+    /// Delivers the command `retry`.
+    fn retry(
+        &self,
+        at: &PullAt,
+        delivery: &str,
+        by: &str,
+    ) -> impl Future<Output = Result<State, Refused>> + Send;
+
+    /// Takes the report of a session that has this token.
+    fn report(
+        &self,
+        at: &PullAt,
+        token: &SecretString,
+        body: &[u8],
+    ) -> impl Future<Output = Result<(), ReportRefused>> + Send;
+
+    fn state(&self, at: &PullAt) -> impl Future<Output = Result<(PullKey, State), Refused>> + Send;
+
+    /// The last inputs, the oldest first.
+    fn history(
+        &self,
+        at: &PullAt,
+        most: u32,
+    ) -> impl Future<Output = Result<Vec<Entry>, Refused>> + Send;
+
+    /// Pull requests, those of one state where one is given.
+    fn list(
+        &self,
+        phase: Option<&str>,
+        most: u32,
+    ) -> impl Future<Output = Result<Vec<Listed>, Refused>> + Send;
+
+    /// The policy by which states are explained.
+    fn policy(&self) -> Arc<Policy>;
+
+    fn is_ready(&self) -> bool;
+
+    fn metrics(&self) -> impl Future<Output = Metrics> + Send;
+
+    fn token(
+        &self,
+        hash: &TokenHash,
+    ) -> impl Future<Output = Result<Option<ApiToken>, Refused>> + Send;
+}

@@ -1,0 +1,147 @@
+//! The service as its HTTP server sees it.
+
+use super::backend::{Accepted, Backend, Metrics, PullAt, Refused, ReportRefused};
+use super::service::Service;
+use super::sessions::SessionId;
+use reviewer_core::lifecycle::{Policy, PullKey, State};
+use reviewer_core::session_order::SessionMessage;
+use reviewer_engine::tokens::{ApiToken, TokenHash};
+use reviewer_engine::{EngineError, Entry, Filter, Listed};
+use secrecy::SecretString;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The running service and what its answers need besides.
+pub(crate) struct Front {
+    pub service: Arc<Service>,
+    pub policy: Arc<Policy>,
+    pub max_sessions: usize,
+    pub ready: AtomicBool,
+}
+
+fn unavailable(error: &EngineError) -> Refused {
+    tracing::error!("the store did not answer: {error}");
+    Refused::Unavailable("The store does not answer; try again.".into())
+}
+
+impl Front {
+    async fn key(&self, at: &PullAt) -> Result<PullKey, Refused> {
+        let place = self.service.find(&at.repo).await.ok_or(Refused::NotFound)?;
+        Ok(PullKey {
+            repository: place.id,
+            number: at.number,
+        })
+    }
+
+    /// The key of a life that there is.
+    async fn known(&self, at: &PullAt) -> Result<(PullKey, State), Refused> {
+        let key = self.key(at).await?;
+        let state = self.service.state(key).await;
+        let state = state.map_err(|error| unavailable(&error))?;
+        Ok((key, state.ok_or(Refused::NotFound)?))
+    }
+}
+
+impl Backend for Front {
+    async fn webhook(&self, delivery: &str, event: &str, body: &[u8]) -> Result<Accepted, Refused> {
+        let taken = self.service.take_webhook(delivery, event, body).await;
+        taken.map_err(|error| unavailable(&error))
+    }
+
+    async fn event(&self, at: &PullAt, delivery: &str, cause: &str) -> Result<State, Refused> {
+        let key = self.key(at).await?;
+        let woken = self.service.wake(key, delivery, cause).await;
+        woken.map_err(|error| unavailable(&error))?;
+        let state = self.service.state(key).await;
+        Ok(state
+            .map_err(|error| unavailable(&error))?
+            .unwrap_or_default())
+    }
+
+    async fn retry(&self, at: &PullAt, delivery: &str, by: &str) -> Result<State, Refused> {
+        let (key, _) = self.known(at).await?;
+        let state = self.service.command_retry(key, delivery, by).await;
+        state.map_err(|error| unavailable(&error))
+    }
+
+    async fn report(
+        &self,
+        at: &PullAt,
+        token: &SecretString,
+        body: &[u8],
+    ) -> Result<(), ReportRefused> {
+        let key = self.key(at).await.map_err(|refused| match refused {
+            Refused::Unavailable(why) => ReportRefused::Unavailable(why),
+            _ => ReportRefused::Unauthorized,
+        })?;
+        let message: SessionMessage = serde_json::from_slice(body)
+            .map_err(|_| ReportRefused::Invalid("The message is not one of a session.".into()))?;
+        let id = SessionId {
+            key,
+            dispatch: message.dispatch,
+        };
+        if !self.service.knows(&id, token) {
+            return Err(ReportRefused::Unauthorized);
+        }
+        let taken = self.service.take_message(key, message).await;
+        taken.map_err(|error| {
+            tracing::error!("the store did not take a message: {error}");
+            ReportRefused::Unavailable("The store does not answer; try again.".into())
+        })
+    }
+
+    async fn state(&self, at: &PullAt) -> Result<(PullKey, State), Refused> {
+        self.known(at).await
+    }
+
+    async fn history(&self, at: &PullAt, most: u32) -> Result<Vec<Entry>, Refused> {
+        let (key, _) = self.known(at).await?;
+        let history = self.service.engine.history(&key.to_string(), most).await;
+        history.map_err(|error| unavailable(&error))
+    }
+
+    async fn list(&self, phase: Option<&str>, most: u32) -> Result<Vec<Listed>, Refused> {
+        let filter = Filter {
+            phase: phase.map(str::to_owned),
+            after: String::new(),
+            most,
+        };
+        let listed = self.service.engine.list(&filter).await;
+        listed.map_err(|error| unavailable(&error))
+    }
+
+    fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    async fn metrics(&self) -> Metrics {
+        let counters = &self.service.counters;
+        let engine = &self.service.engine;
+        let all = Filter::default();
+        let mut pulls: BTreeMap<String, u64> = BTreeMap::new();
+        for listed in engine.list(&all).await.unwrap_or_default() {
+            *pulls.entry(listed.phase).or_default() += 1;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+        let cost_usd = counters.cost.load(Ordering::Relaxed) as f64 / 1e6;
+        Metrics {
+            backlog: engine.backlog().await.unwrap_or_default(),
+            sessions: self.service.world.starter.count(),
+            max_sessions: self.max_sessions,
+            dropped: counters.ignored.load(Ordering::Relaxed),
+            rate_left: Vec::new(),
+            cost_usd,
+            pulls: pulls.into_iter().collect(),
+        }
+    }
+
+    async fn token(&self, hash: &TokenHash) -> Result<Option<ApiToken>, Refused> {
+        let found = self.service.engine.store().token(hash).await;
+        found.map_err(|error| unavailable(&error))
+    }
+}

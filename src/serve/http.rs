@@ -1,0 +1,173 @@
+//! The HTTP server of the service. Every route but the webhook, health and the sessions' callback needs an API token; requests are
+//! limited by address and by token, bodies by size, memory and time. Nothing here decides about a pull request.
+
+mod access;
+mod answer;
+mod body;
+mod connections;
+mod metrics;
+mod pulls;
+mod rate;
+#[cfg(test)]
+mod tests;
+mod webhook;
+
+use super::backend::Backend;
+use answer::{error, secured};
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use connections::Peer;
+use rate::Buckets;
+use reviewer_core::config::service::HttpLimits;
+use reviewer_engine::tokens::Role;
+use reviewer_system::clock::Clock;
+use secrecy::SecretString;
+use std::future::Future;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+/// The time for an answer, the body of the request included.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Settings of the server.
+#[derive(Debug, Clone)]
+pub(crate) struct HttpSettings {
+    pub limits: HttpLimits,
+    pub webhook_secret: SecretString,
+    pub clock: Clock,
+}
+
+/// Everything that routes share.
+struct Shared<B> {
+    backend: Arc<B>,
+    settings: HttpSettings,
+    by_address: Mutex<Buckets<IpAddr>>,
+    by_token: Mutex<Buckets<String>>,
+    /// KiB of bodies that may be in memory at once.
+    bodies: Semaphore,
+    counts: Counts,
+}
+
+/// Requests since the start, for the metrics.
+#[derive(Debug, Default)]
+struct Counts {
+    webhooks: AtomicU64,
+    duplicates: AtomicU64,
+    /// Webhooks without a right signature.
+    unsigned: AtomicU64,
+    unauthorized: AtomicU64,
+    limited: AtomicU64,
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+impl<B> Shared<B> {
+    /// Takes one request from a bucket, or answers how long to wait.
+    fn admit<K: std::hash::Hash + Eq>(
+        &self,
+        buckets: &Mutex<Buckets<K>>,
+        key: K,
+    ) -> Result<(), Response> {
+        let now = self.settings.clock.instant();
+        let mut buckets = buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        buckets.take(key, now).map_err(|wait| {
+            count(&self.counts.limited);
+            answer::too_many(wait)
+        })
+    }
+}
+
+/// Serves requests until `shutdown` ends; those under way have some seconds to finish.
+pub(crate) async fn serve<B: Backend>(
+    listener: TcpListener,
+    backend: Arc<B>,
+    settings: HttpSettings,
+    shutdown: impl Future<Output = ()> + Send,
+) {
+    let (connections, clock) = (settings.limits.connections, settings.clock);
+    let router = router(backend, settings);
+    connections::serve(listener, router, connections, clock, shutdown).await;
+}
+
+fn router<B: Backend>(backend: Arc<B>, settings: HttpSettings) -> Router {
+    let limits = settings.limits;
+    let shared = Arc::new(Shared {
+        backend,
+        by_address: Mutex::new(Buckets::new(limits.requests_per_minute_per_address)),
+        by_token: Mutex::new(Buckets::new(limits.requests_per_minute)),
+        bodies: Semaphore::new(body::KIB_AT_ONCE),
+        counts: Counts::default(),
+        settings,
+    });
+    let needs = |role| from_fn_with_state((Arc::clone(&shared), role), access::authorize::<B>);
+    let read = Router::new()
+        .route("/pr", get(pulls::list::<B>))
+        .route(
+            "/pr/{owner}/{repo}/{number}/status",
+            get(pulls::status::<B>),
+        )
+        .route(
+            "/pr/{owner}/{repo}/{number}/history",
+            get(pulls::history::<B>),
+        )
+        .route(
+            "/pr/{owner}/{repo}/{number}/explain",
+            get(pulls::explain::<B>),
+        )
+        .route("/metrics", get(metrics::metrics::<B>))
+        .route_layer(needs(Role::Read));
+    let operate = Router::new()
+        .route("/pr/{owner}/{repo}/{number}/event", post(pulls::event::<B>))
+        .route("/pr/{owner}/{repo}/{number}/retry", post(pulls::retry::<B>))
+        .route_layer(needs(Role::Operate));
+    Router::new()
+        .route("/webhook", post(webhook::webhook::<B>))
+        .route(
+            "/pr/{owner}/{repo}/{number}/session",
+            post(pulls::session::<B>),
+        )
+        .route("/healthz", get(async || "ok\n"))
+        .route("/readyz", get(ready::<B>))
+        .merge(read)
+        .merge(operate)
+        .fallback(async || error(StatusCode::NOT_FOUND, "there is nothing here"))
+        .layer(from_fn_with_state(Arc::clone(&shared), limited::<B>))
+        .layer(from_fn(secured))
+        .with_state(shared)
+}
+
+/// Lets a request through if its address has not used up its rate, and ends it after its time.
+async fn limited<B: Backend>(
+    State(shared): State<Arc<Shared<B>>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get::<Peer>().copied();
+    if let Some(Peer(address)) = peer
+        && let Err(refusal) = shared.admit(&shared.by_address, address)
+    {
+        return refusal;
+    }
+    let limit = shared.settings.clock.limit(ANSWER);
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(answer) => answer,
+        Err(_) => error(StatusCode::SERVICE_UNAVAILABLE, "the answer took too long"),
+    }
+}
+
+async fn ready<B: Backend>(State(shared): State<Arc<Shared<B>>>) -> Response {
+    match shared.backend.is_ready() {
+        true => "ready\n".into_response(),
+        false => error(StatusCode::SERVICE_UNAVAILABLE, "the service is starting"),
+    }
+}

@@ -1,0 +1,81 @@
+//! Reads the body of a request within a size, a time and the memory that all bodies share.
+
+use super::Shared;
+use super::answer::error;
+use axum::body::Body;
+use axum::http::header::CONTENT_LENGTH;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use http_body_util::BodyExt as _;
+use std::time::Duration;
+use tokio::sync::SemaphorePermit;
+
+/// The largest body of a request that is no webhook.
+pub(super) const SMALL: usize = 1024 * 1024;
+/// Memory for the bodies of all requests together, in KiB.
+pub(super) const KIB_AT_ONCE: usize = 128 * 1024;
+const KIB: usize = 1024;
+const TIME: Duration = Duration::from_secs(30);
+
+/// A body in memory, which counts until it is dropped.
+pub(super) struct Held<'a> {
+    pub(super) bytes: Vec<u8>,
+    _permits: Vec<SemaphorePermit<'a>>,
+}
+
+/// Reads a body of at most `most` bytes, or answers why not.
+pub(super) async fn read<'a, B>(
+    shared: &'a Shared<B>,
+    headers: &HeaderMap,
+    body: Body,
+    most: usize,
+) -> Result<Held<'a>, Response> {
+    let announced = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok());
+    let announced = announced.and_then(|length| length.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > most) {
+        return Err(too_large(most));
+    }
+    let limit = shared.settings.clock.limit(TIME);
+    let reading = collect(shared, body, most);
+    let in_time = tokio::time::timeout(limit, reading).await;
+    in_time.unwrap_or_else(|_| {
+        let sentence = "the body of the request came too slowly";
+        Err(error(StatusCode::REQUEST_TIMEOUT, sentence))
+    })
+}
+
+async fn collect<B>(shared: &Shared<B>, mut body: Body, most: usize) -> Result<Held<'_>, Response> {
+    let (mut bytes, mut permits, mut counted) = (Vec::new(), Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let broken = |_| error(StatusCode::BAD_REQUEST, "the body of the request broke off");
+        let Ok(data) = frame.map_err(broken)?.into_data() else {
+            continue;
+        };
+        if bytes.len() + data.len() > most {
+            return Err(too_large(most));
+        }
+        bytes.extend_from_slice(&data);
+        let needed = bytes.len().div_ceil(KIB);
+        if needed > counted {
+            let more = u32::try_from(needed - counted).unwrap_or(u32::MAX);
+            let permit = shared.bodies.try_acquire_many(more);
+            let busy = |_| {
+                let sentence = "too many large requests at once; send it again later";
+                error(StatusCode::SERVICE_UNAVAILABLE, sentence)
+            };
+            permits.push(permit.map_err(busy)?);
+            counted = needed;
+        }
+    }
+    Ok(Held {
+        bytes,
+        _permits: permits,
+    })
+}
+
+fn too_large(most: usize) -> Response {
+    let sentence = format!("the body of the request is larger than {most} bytes");
+    error(StatusCode::PAYLOAD_TOO_LARGE, &sentence)
+}

@@ -1,0 +1,112 @@
+//! The metrics in Prometheus' text format.
+
+use super::{Counts, Shared};
+use crate::serve::backend::{Backend, Metrics};
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
+use std::fmt::{Display, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(super) async fn metrics<B: Backend>(State(shared): State<Arc<Shared<B>>>) -> Response {
+    let text = page(&shared.backend.metrics().await, &shared.counts);
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    ([(CONTENT_TYPE, kind)], text).into_response()
+}
+
+fn page(metrics: &Metrics, counts: &Counts) -> String {
+    let mut page = Page::default();
+    let backlog = &metrics.backlog;
+    page.gauge(
+        "queue_length",
+        "Effects that are not done.",
+        backlog.effects,
+    );
+    page.gauge("timers", "Timers that wait.", backlog.timers);
+    let age = std::time::Duration::from_millis(u64::try_from(backlog.oldest_ms).unwrap_or(0));
+    let help = "Age of the oldest effect that is not done.";
+    page.gauge("event_age_seconds", help, age.as_secs_f64());
+    page.gauge("sessions", "Sessions under way.", metrics.sessions);
+    page.gauge("sessions_max", "Sessions at most.", metrics.max_sessions);
+    let help = "Events that were shed or given up.";
+    page.counter("events_dropped_total", help, metrics.dropped);
+    page.counter("cost_usd_total", "Cost of all sessions.", metrics.cost_usd);
+    let help = "Requests that GitHub still takes.";
+    page.labelled("github_rate_left", help, "account", &metrics.rate_left);
+    page.labelled(
+        "pull_requests",
+        "Pull requests by state.",
+        "state",
+        &metrics.pulls,
+    );
+    let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    for (name, help, counter) in [
+        (
+            "webhooks_total",
+            "Webhooks that were stored.",
+            &counts.webhooks,
+        ),
+        (
+            "webhooks_duplicate_total",
+            "Webhooks that were stored before.",
+            &counts.duplicates,
+        ),
+        (
+            "webhooks_unsigned_total",
+            "Webhooks without a right signature.",
+            &counts.unsigned,
+        ),
+        (
+            "requests_unauthorized_total",
+            "Requests without a right token.",
+            &counts.unauthorized,
+        ),
+        (
+            "requests_limited_total",
+            "Requests above a rate.",
+            &counts.limited,
+        ),
+    ] {
+        page.counter(name, help, read(counter));
+    }
+    page.0
+}
+
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn head(&mut self, name: &str, help: &str, kind: &str) {
+        let lines = format!(
+            "# HELP opencode_reviewer_{name} {help}\n# TYPE opencode_reviewer_{name} {kind}\n"
+        );
+        self.0.push_str(&lines);
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
+        self.head(name, help, "gauge");
+        self.line(name, "", value);
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: impl Display) {
+        self.head(name, help, "counter");
+        self.line(name, "", value);
+    }
+
+    fn labelled(&mut self, name: &str, help: &str, label: &str, values: &[(String, u64)]) {
+        self.head(name, help, "gauge");
+        for (of, value) in values {
+            let of = of
+                .replace('\\', "\\\\")
+                .replace('"', "\\\"")
+                .replace('\n', " ");
+            self.line(name, &format!("{{{label}=\"{of}\"}}"), value);
+        }
+    }
+
+    fn line(&mut self, name: &str, labels: &str, value: impl Display) {
+        // Writing to a string does not fail.
+        let _written = writeln!(self.0, "opencode_reviewer_{name}{labels} {value}");
+    }
+}

@@ -1,0 +1,5 @@
+//! The server over real sockets, with a backend that remembers what it was asked.
+
+mod api;
+mod attacks;
+mod fake;
