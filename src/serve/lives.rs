@@ -32,6 +32,7 @@ use std::sync::{Arc, Mutex};
 
 /// People look this often.
 const LOOK_MS: i64 = 20 * 60_000;
+const MINUTE_MS: i64 = 60_000;
 /// They give up after so many looks.
 const MOST_LOOKS: usize = 200;
 
@@ -64,6 +65,7 @@ async fn lead(stage: &Arc<Stage>) -> End {
     for _ in 0..MOST_LOOKS {
         stage.rest(LOOK_MS).await;
         stage.reconcile().await;
+        stage.rest(MINUTE_MS).await;
         if stage.look().await.is_break() {
             break;
         }
@@ -107,7 +109,10 @@ fn run(seed: u64) -> (Vec<String>, String) {
     let compares = plan.has_one_end();
     let disturbed = life(plan);
     let mut complaints = disturbed.end.complaints.clone();
-    let mut story = format!("seed {seed}: {words}\n{}\n{:#?}", disturbed.story, disturbed.end);
+    let mut story = format!(
+        "seed {seed}: {words}\n{}\n{:#?}",
+        disturbed.story, disturbed.end
+    );
     if compares {
         let calm = life(calm);
         complaints.extend(calm.end.complaints.clone());

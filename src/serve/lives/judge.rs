@@ -174,7 +174,10 @@ impl Judge<'_> {
             Wait::Ended | Wait::People { .. } => {}
             other => self.complain(format!("{:?} waits for {other:?}", state.phase)),
         }
-        let pull = self.stage.github.pull(1, |pull| (pull.state.clone(), pull.merged.is_some()));
+        let pull = self
+            .stage
+            .github
+            .pull(1, |pull| (pull.state.clone(), pull.merged.is_some()));
         let is_right = match state.phase {
             Phase::Merged { .. } => pull.1,
             Phase::Closed => pull.0 == "closed" && !pull.1,

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 impl Stage {
     pub(super) fn head(&self) -> String {
-        self.github.pull(self.key.number, |pull| pull.head.sha.clone())
+        self.github
+            .pull(self.key.number, |pull| pull.head.sha.clone())
     }
 
     /// The place of a head among those that the pull request had.
@@ -49,7 +50,9 @@ impl Stage {
                 state.conclude("ci", &head, "success");
                 was_open && state.pulls[&stage.key.number].state != "open"
             });
-            stage.tell(format!("the check of {head:.7} passes; merged by GitHub: {closed}"));
+            stage.tell(format!(
+                "the check of {head:.7} passes; merged by GitHub: {closed}"
+            ));
             stage.pump();
             drop(hold);
         });
@@ -79,7 +82,8 @@ impl Stage {
     }
 
     fn is_open(&self) -> bool {
-        self.github.pull(self.key.number, |pull| pull.state == "open")
+        self.github
+            .pull(self.key.number, |pull| pull.state == "open")
     }
 
     /// What happens in the middle of a session.
@@ -92,7 +96,9 @@ impl Stage {
             Mid::Push => self.push_change(),
             Mid::Update => {
                 self.push_base();
-                let main = self.github.with(|state| state.git.commit_of("refs/heads/main"));
+                let main = self
+                    .github
+                    .with(|state| state.git.commit_of("refs/heads/main"));
                 let (head, main) = (self.head(), main.expect("the base is there"));
                 self.push(&[&head, &main], &[Change::write("base.txt", "base\n")]);
             }

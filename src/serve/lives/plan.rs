@@ -230,7 +230,11 @@ fn trouble(dice: &mut Dice) -> Trouble {
         method,
         path,
         word,
-        after: if everything { dice.count(40) } else { dice.count(3) },
+        after: if everything {
+            dice.count(40)
+        } else {
+            dice.count(3)
+        },
         times: 1 + dice.count(if everything { 8 } else { 3 }),
         fault,
     }

@@ -57,7 +57,8 @@ impl Starter for Script {
     }
 
     fn count(&self) -> usize {
-        self.stage().map_or(0, |stage| stage.memory().sessions.len())
+        self.stage()
+            .map_or(0, |stage| stage.memory().sessions.len())
     }
 
     fn folder(&self, id: &SessionId) -> io::Result<PathBuf> {
@@ -107,7 +108,8 @@ impl Stage {
             event,
         };
         let session = format!("run-{}", id.dispatch);
-        self.call_back(message(SessionEvent::Started { session })).await;
+        self.call_back(message(SessionEvent::Started { session }))
+            .await;
         let said = self.work(launch).await;
         let said = match said {
             Said::Message(event) => {
@@ -209,7 +211,10 @@ impl Stage {
                 return;
             }
             let planned = self.plan.story.mid.iter();
-            planned.filter(|one| one.0 == number).map(|one| one.1).collect()
+            planned
+                .filter(|one| one.0 == number)
+                .map(|one| one.1)
+                .collect()
         };
         for mid in mids {
             self.happen(mid);
@@ -247,7 +252,9 @@ impl Stage {
         };
         if !self.has_acted(dispatch) {
             let tags = escalations.iter();
-            let tags: String = tags.map(|one| format!("\n<!-- escalate: {one} -->")).collect();
+            let tags: String = tags
+                .map(|one| format!("\n<!-- escalate: {one} -->"))
+                .collect();
             let body = format!("Reviewed. {}{tags}", mark(dispatch));
             let account = AGENTS.iter().find(|one| one.0 == agent);
             let login = account.map_or(agent, |one| one.1);
@@ -281,7 +288,9 @@ impl Stage {
             deletions: Vec::new(),
         };
         let author = identity(CODER);
-        let pushed = self.github.with(|state| state.commit_on_branch(&author, &fix));
+        let pushed = self
+            .github
+            .with(|state| state.commit_on_branch(&author, &fix));
         match pushed {
             Ok(commit) => {
                 self.tell(format!("{name}: pushed {commit:.7}"));
@@ -295,7 +304,14 @@ impl Stage {
     fn fix_commit(&self, dispatch: u64) -> String {
         let mark = mark(dispatch);
         let found = self.github.with(|state| {
-            let found = ["log", "--format=%H", "--fixed-strings", "--grep", &mark, BRANCH];
+            let found = [
+                "log",
+                "--format=%H",
+                "--fixed-strings",
+                "--grep",
+                &mark,
+                BRANCH,
+            ];
             state.git.ask(&found)
         });
         found.unwrap_or_default().trim().to_owned()

@@ -133,9 +133,15 @@ impl Stage {
 
     pub(super) fn tell(&self, line: impl AsRef<str>) {
         let ms = self.clock.now_ms() - BEGIN_MS;
-        let line = format!("{:>9.3}s {}", f64::from(i32::try_from(ms).unwrap_or(i32::MAX)) / 1e3, line.as_ref());
+        let line = format!(
+            "{:>9.3}s {}",
+            f64::from(i32::try_from(ms).unwrap_or(i32::MAX)) / 1e3,
+            line.as_ref()
+        );
         let mut story = self.story.lock().unwrap_or_else(PoisonError::into_inner);
-        if std::env::var("LIVES_TELL").is_ok() { eprintln!("{line}"); }
+        if std::env::var("LIVES_TELL").is_ok() {
+            eprintln!("{line}");
+        }
         story.push(line);
     }
 

@@ -42,7 +42,10 @@ fn words(effect: &Effect) -> String {
             head,
             agent,
             ..
-        } => format!("dispatch {dispatch} of {agent} for {:.7}: {task:?}", head.as_str()),
+        } => format!(
+            "dispatch {dispatch} of {agent} for {:.7}: {task:?}",
+            head.as_str()
+        ),
         Effect::Compare { from, to } => format!("compare {:.7} {:.7}", from.as_str(), to.as_str()),
         Effect::Merge { head, .. } => format!("merge {:.7}", head.as_str()),
         other => format!("{other:?}"),
