@@ -68,6 +68,8 @@ pub(crate) struct Assembled {
     pub children: Arc<Children>,
     pub ends: mpsc::UnboundedReceiver<Ended>,
     pub webhook_secret: SecretString,
+    /// Everything that no line of the log may show.
+    pub secrets: Vec<SecretString>,
 }
 
 /// Puts a service together from its configuration.
@@ -84,6 +86,9 @@ pub(crate) async fn assemble(
     };
     let settings = settings(config, around, &agents).map_err(one)?;
     let policy = policy(config, &agents, account);
+    let mut hidden: Vec<SecretString> = agents.tokens.values().cloned().collect();
+    hidden.extend([webhook_secret.clone(), settings.state_key.clone()]);
+    hidden.extend(settings.inputs.get("opencode_api_key").cloned());
     let (sender, ends) = mpsc::unbounded_channel();
     let data = &config.sessions.log_directory;
     let environment = environment(config, around);
@@ -111,6 +116,7 @@ pub(crate) async fn assemble(
         children,
         ends,
         webhook_secret,
+        secrets: hidden,
     })
 }
 

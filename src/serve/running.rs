@@ -16,6 +16,7 @@ use reviewer_core::domain::{Login, RepoName};
 use reviewer_core::lifecycle::{Effect, Policy};
 use reviewer_engine::clock::Clock;
 use reviewer_engine::{EffectId, Engine, EngineError, Limits, World as _};
+use reviewer_text::redact::Redactor;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -51,7 +52,9 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
         children,
         ends,
         webhook_secret,
+        secrets,
     } = assembled;
+    setup.actions.hide(&Arc::new(Redactor::new(&secrets)));
     let policy = Arc::new(parts.policy.clone());
     let service = Service::open(parts).await;
     let service = service.map_err(|error| one(error.to_string()))?;

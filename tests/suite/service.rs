@@ -215,7 +215,6 @@ fn write_config(world: &World, folder: &TempDir, port: u16) {
         "model_base_url": world.model.url(),
         "model_key_env": "MODEL_KEY",
         "log_directory": "logs",
-        "internal_hosts": ["127.0.0.1"],
     });
     // JSON is YAML.
     std::fs::write(folder.path().join("service.yml"), config.to_string()).expect("a file");
