@@ -17,7 +17,7 @@ use reviewer_system::clock::Clock;
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -145,7 +145,11 @@ async fn accounts(
             let account = Account::App {
                 login: identity.login,
             };
-            Ok((Accounts::App { app: Box::new(app) }, account))
+            let accounts = Accounts::App {
+                app: Box::new(app),
+                redelivered: Mutex::default(),
+            };
+            Ok((accounts, account))
         }
         Identity::Personal { account } => {
             let with_tokens = agents.known.iter().filter_map(|agent| {
