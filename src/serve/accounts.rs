@@ -207,16 +207,15 @@ async fn grant(
     directory: &Directory,
     permissions: Vec<(&'static str, Access)>,
 ) -> Result<Grant, ApiError> {
-    let installation = match place.installation {
-        Some(installation) => installation,
-        None => {
-            let found = app.installation_of(&place.name).await?.id;
-            directory.note_place(Place {
-                installation: Some(found),
-                ..place.clone()
-            });
-            found
-        }
+    let installation = if let Some(installation) = place.installation {
+        installation
+    } else {
+        let found = app.installation_of(&place.name).await?.id;
+        directory.note_place(Place {
+            installation: Some(found),
+            ..place.clone()
+        });
+        found
     };
     Ok(Grant {
         installation,

@@ -299,7 +299,10 @@ fn opened(world: World) -> Serving {
 fn judge(serving: &Serving) {
     let status = serving.asks("status");
     assert_eq!(status["mergeType"], "auto", "{status:#}");
-    let outcomes = status["reviewOutcomes"].as_array().expect("outcomes").iter();
+    let outcomes = status["reviewOutcomes"]
+        .as_array()
+        .expect("outcomes")
+        .iter();
     let decided: Vec<(&str, &str)> = outcomes
         .map(|one| {
             let text = |name: &str| one[name].as_str().unwrap_or_default();
