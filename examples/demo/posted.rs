@@ -20,19 +20,19 @@ impl Posted {
             Write::Review { id, json, .. } => (reviewer(state, *id), review(json)),
             Write::Dismissal { id, .. } => (
                 reviewer(state, *id),
-                "its earlier review is dismissed".into(),
+                "dismisses the earlier review".into(),
             ),
             Write::Commit { by, json, .. } => {
                 let title = &json["message"]["headline"];
-                (by.clone(), format!("commit \"{}\"", text(title)))
+                (by.clone(), format!("pushes \"{}\"", text(title)))
             }
-            Write::Resolve { by, .. } => (by.clone(), "the thread is resolved".into()),
+            Write::Resolve { by, .. } => (by.clone(), "resolves the thread".into()),
             Write::Reply { id, json, .. } => {
                 let mut comments = state.comments.iter();
                 let comment = comments.find(|one| one.id == *id)?;
                 (
                     comment.user.clone()?,
-                    format!("reply \"{}\"", first_line(&json["body"])),
+                    format!("replies \"{}\"", first_line(&json["body"])),
                 )
             }
             Write::IssueComment { id, json, .. } => {
@@ -40,12 +40,12 @@ impl Posted {
                 let comment = comments.find(|one| one.id == *id)?;
                 (
                     comment.user.clone(),
-                    format!("comment \"{}\"", first_line(&json["body"])),
+                    format!("comments \"{}\"", first_line(&json["body"])),
                 )
             }
             Write::Merge {
-                by, head, method, ..
-            } => (by.clone(), format!("{method} of {}", head.get(..7)?)),
+                by, head, pull, ..
+            } => (by.clone(), format!("merges {} into {}", head.get(..7)?, state.pulls.get(pull)?.base.branch)),
             _ => return None,
         };
         let is_merge = matches!(write, Write::Merge { .. });
@@ -61,7 +61,7 @@ fn reviewer(state: &State, id: u64) -> String {
 fn review(json: &Value) -> String {
     let comments = json["comments"].as_array().map_or(&[][..], Vec::as_slice);
     let mut words = format!(
-        "review {} \"{}\"",
+        "reviews {} \"{}\"",
         text(&json["event"]),
         first_line(&json["body"])
     );

@@ -36,13 +36,14 @@ pub fn demo(page: &Page) -> Result<(), String> {
             posted.collect()
         });
         timeline.show(page, &history, posted);
+        !timeline.needs_people()
     });
+    timeline.show_posted(page, |_| true);
     let took = begun.elapsed();
-    page.heading("Its explanation");
-    explanation(&serving.asks("explain"));
+    explanation(page, &serving.asks("explain"));
     let status = serving.asks("status");
     let parts = [
-        plural(serving.accepted, "webhook"),
+        format!("{} delivered", plural(serving.accepted, "webhook")),
         plural(timeline.sessions, "session"),
         plural(serving.world.model.requests().len(), "model request"),
         plural(serving.world.github.requests().len(), "GitHub request"),
@@ -64,28 +65,26 @@ fn opening(page: &Page, serving: &Serving) {
         .map(|(name, login)| format!("{name} as {login}"))
         .collect();
     page.title(&serving.world);
+    println!("`opencode-reviewer serve` runs, with the agents {}.", agents.join(", "));
     println!(
-        "`opencode-reviewer serve` runs with its store and the agents {}. By the repository's settings quality reviews and may \
-         call security, the author's agent fixes, and the service merges.",
-        agents.join(", ")
+        "The settings of main: quality reviews, and may call security; the author's agent fixes; the service merges."
     );
 }
 
-fn explanation(told: &Value) {
+fn explanation(page: &Page, told: &Value) {
+    page.heading("Its state, explained by the service");
+    let words = |value: &Value| {
+        let words = value.as_array().into_iter().flatten();
+        let words: Vec<&str> = words.filter_map(Value::as_str).collect();
+        match words.is_empty() {
+            true => "nothing".to_owned(),
+            false => words.join("; "),
+        }
+    };
     let of = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let people: Vec<String> = told["waitsFor"]["people"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(of)
-        .collect();
-    println!("State: {}", of(&told["state"]));
-    println!("Why: {}", of(&told["why"]));
-    println!(
-        "Waits for: {} {}",
-        of(&told["waitsFor"]["what"]),
-        people.join(", ")
-    );
+    println!("{}: {}", of(&told["state"]), of(&told["why"]));
+    println!("It waits for {}.", of(&told["waitsFor"]["what"]));
+    println!("What would move it: {}.", words(&told["movedBy"]));
 }
 
 /// Quality reports the injection while it is in the code, and the author's agent binds the values.

@@ -7,10 +7,8 @@ use super::standin::serving::AGENTS;
 use serde_json::Value;
 
 /// Widths of the columns of events and states.
-const EVENT: usize = 48;
+const EVENT: usize = 46;
 const STATES: usize = 24;
-/// Lines of the log that name a step of the machine rather than an event.
-const STEPS: [&str; 1] = ["checkingApproval"];
 const SERVICE: &str = "the service";
 
 /// The table so far.
@@ -56,15 +54,20 @@ impl Timeline {
         }
     }
 
+    /// The machine goes on only when somebody does something.
+    pub fn needs_people(&self) -> bool {
+        ["needsHuman", "closed", "error"].contains(&self.state.as_str())
+    }
+
     fn show_entry(&mut self, page: &Page, entry: &Value) {
         let at = entry["at"].as_i64().unwrap_or_default();
         let after = text(&entry["state"]);
         let before = std::mem::replace(&mut self.state, after.clone());
         let begun = *self.begun.get_or_insert(at);
-        let Some(row) = self.row(&entry["input"], &log_of(entry)) else {
+        let is_move = before != after && !before.is_empty();
+        let Some(row) = self.row(&entry["input"], &log_of(entry), is_move) else {
             return;
         };
-        let is_move = before != after && !before.is_empty();
         let states = match is_move {
             true => format!("{before} → {after}"),
             false => after.clone(),
@@ -82,50 +85,47 @@ impl Timeline {
             row.by
         );
         let is_end = after == "merged";
-        let mine = |one: &mut Posted| is_end || (!one.is_merge && row.by == one.by);
-        for one in self.posted.extract_if(.., mine) {
-            let line = format!("{:>7}  └ {} posted: {}", "", one.by, one.what);
+        self.show_posted(page, |one| is_end || (!one.is_merge && row.by == one.by));
+    }
+
+    /// Shows what is not shown yet, by these conditions.
+    pub fn show_posted(&mut self, page: &Page, is_shown: impl Fn(&Posted) -> bool) {
+        for one in self.posted.extract_if(.., |one| is_shown(one)) {
+            let line = format!("{:>7}  └ {} {}", "", one.by, one.what);
             println!("{}", page.paint(DIM, &line));
         }
     }
 
     /// The row of an entry; none if it moved nothing.
-    fn row(&mut self, input: &Value, log: &[String]) -> Option<Row> {
-        if let Some(dispatched) = log
+    fn row(&mut self, input: &Value, log: &[String], is_move: bool) -> Option<Row> {
+        let mut dispatches = log
             .iter()
-            .find_map(|line| line.split_once(" is dispatched for "))
-        {
-            (self.agent, self.commit) = (dispatched.0.to_owned(), dispatched.1.to_owned());
+            .filter_map(|line| line.split_once(" is dispatched for "));
+        if let Some((agent, commit)) = dispatches.next() {
+            (self.agent, self.commit) = (agent.to_owned(), commit.to_owned());
         }
-        let row = |event: String, by: &str| {
-            Some(Row {
-                event,
-                by: by.to_owned(),
-            })
-        };
         let (kind, given) = input.as_object()?.iter().next()?;
-        match kind.as_str() {
-            "woken" if self.agent.is_empty() => {
-                row(format!("woken by {}", text(&given["cause"])), "")
-            }
-            "woken" => None,
+        let (event, by) = match kind.as_str() {
+            "woken" if self.agent.is_empty() => (format!("woken by {}", text(&given["cause"])), ""),
             "sessionStarted" => {
                 self.sessions += 1;
-                None
+                return None;
             }
-            "sessionEnded" => row(self.ended(&given["result"]), login(&self.agent)),
+            "sessionEnded" => (self.ended(&given["result"]), login(&self.agent)),
+            "woken" => return None,
             _ => {
-                let said: Vec<&str> = log
-                    .iter()
-                    .map(String::as_str)
-                    .filter(|line| is_event(line))
-                    .collect();
-                match said.is_empty() {
-                    true => None,
-                    false => row(said.join("; "), SERVICE),
-                }
+                let said: Vec<&str> = log.iter().filter_map(|line| event(line)).collect();
+                let said = match (said.is_empty(), kind.as_str()) {
+                    (false, _) => said.join("; "),
+                    (true, "merge") => format!("GitHub's answer: {}", text(&given["answer"])),
+                    (true, _) if is_move => "GitHub says so".to_owned(),
+                    (true, _) => return None,
+                };
+                (said, SERVICE)
             }
-        }
+        };
+        let by = by.to_owned();
+        Some(Row { event, by })
     }
 
     /// The end of a session in one phrase.
@@ -133,17 +133,15 @@ impl Timeline {
         let (agent, commit) = (&self.agent, &self.commit);
         let review = &result["reviewed"];
         if let Some(pushed) = result["fixed"]["commit"].as_str() {
-            return format!(
-                "{agent} fixes {commit} by {}",
-                pushed.get(..7).unwrap_or(pushed)
-            );
+            let pushed = pushed.get(..7).unwrap_or(pushed);
+            return format!("{agent} fixes it in {pushed}");
         }
         if let Some(why) = result["nothingFixed"]["why"].as_str() {
             return format!("{agent} fixes nothing: {why}");
         }
         let decided = match review["decision"].as_str() {
             Some("approved") => "approves",
-            _ => "requests changes of",
+            _ => "requests changes to",
         };
         let called: Vec<&str> = review["escalations"]
             .as_array()
@@ -158,8 +156,10 @@ impl Timeline {
     }
 }
 
-fn is_event(line: &str) -> bool {
-    !line.contains(" -> ") && !STEPS.contains(&line)
+/// Some lines of the log only name a step of the machine.
+fn event(line: &str) -> Option<&str> {
+    let is_step = line.contains(" -> ") || line.starts_with("life ") || line == "checkingApproval";
+    (!is_step).then_some(line)
 }
 
 fn since(begun: i64, at: i64) -> String {

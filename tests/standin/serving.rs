@@ -184,9 +184,13 @@ impl Serving {
         status["state"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Delivers webhooks until the pull request is in this state, and calls `look` after each delivery. Fails with the state that
-    /// it stays in, or that it ends in.
-    pub fn reach(&mut self, state: &str, mut look: impl FnMut(&Self)) -> Result<(), String> {
+    /// Delivers webhooks until the pull request is in this state. `look` is called after each delivery, and says whether to go on. Fails
+    /// with the state that it is in instead.
+    pub fn reach(
+        &mut self,
+        state: &str,
+        mut look: impl FnMut(&Self) -> bool,
+    ) -> Result<(), String> {
         let begun = Instant::now();
         loop {
             let statuses = self.runtime.block_on(self.hooks.send_all());
@@ -195,11 +199,11 @@ impl Serving {
                 .filter(|status| (200..300).contains(*status));
             self.accepted += accepted.count();
             let now = self.state();
-            look(self);
+            let go_on = look(self);
             if now == state {
                 return Ok(());
             }
-            if begun.elapsed() > PATIENCE {
+            if !go_on || begun.elapsed() > PATIENCE {
                 return Err(now);
             }
             std::thread::sleep(Duration::from_millis(200));

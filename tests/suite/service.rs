@@ -15,7 +15,7 @@ fn world() -> World {
 fn lives(world: World) {
     let mut serving = Serving::on(world);
     serving.open();
-    if let Err(state) = serving.reach("merged", |_| ()) {
+    if let Err(state) = serving.reach("merged", |_| true) {
         panic!("{state}: {:#}\n{}", serving.asks("history"), serving.log());
     }
     let status = serving.asks("status");
