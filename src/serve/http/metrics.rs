@@ -40,6 +40,13 @@ fn page(metrics: &Metrics, counts: &Counts) -> String {
         "state",
         &metrics.pulls,
     );
+    let (statements, commits) = (metrics.store.statements, metrics.store.commits);
+    page.counter(
+        "store_statements_total",
+        "Statements to the store.",
+        statements,
+    );
+    page.counter("store_commits_total", "Durable commits.", commits);
     let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     for (name, help, counter) in [
         (
