@@ -45,11 +45,8 @@ mod publishing;
 mod queue;
 mod review;
 mod secrets;
-<<<<<<< HEAD
-=======
 mod serve_commands;
 mod service;
->>>>>>> origin/main
 mod service_github;
 mod service_session;
 mod settings;
