@@ -2,7 +2,8 @@
 
 use super::stage::{AGENTS, KEEPER, LEAD, Stage};
 use reviewer_core::lifecycle::{
-    CallReason, Effect, Input, MergeType, Phase, ReviewerKind, State, Wait, step, wait,
+    CallReason, Effect, Facts, Input, MergeType, Phase, ReviewFact, ReviewerKind, State, Wait,
+    step, wait,
 };
 use reviewer_core::publish::comment::service::call_marker;
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,6 +89,18 @@ impl Stage {
     }
 }
 
+/// The reviews and orders of people that the facts hold.
+fn acts_of_people(state: &State) -> usize {
+    let facts = state.facts.iter();
+    let count = |facts: &Facts| {
+        let reviews = facts.reviews.iter();
+        let of_person =
+            |one: &&ReviewFact| one.author.as_ref().is_some_and(|by| by.as_str() == LEAD);
+        reviews.filter(of_person).count() + facts.resumes.len()
+    };
+    facts.map(count).sum()
+}
+
 struct Judge<'a> {
     stage: &'a Stage,
     complaints: Vec<String>,
@@ -107,10 +120,12 @@ impl Judge<'_> {
         let policy = Stage::policy();
         let mut state = State::default();
         let mut called: BTreeMap<String, u32> = BTreeMap::new();
-        let mut ended = None;
+        let (mut ended, mut acts) = (None, 0);
         for entry in entries {
             let input: Input = serde_json::from_str(&entry.input).expect("an input");
             let next = step(&state, &input, &policy, entry.at);
+            let commands = u32::from(matches!(input, Input::Command { .. }));
+            acts += commands + u32::from(acts_of_people(&next.state) != acts_of_people(&state));
             for numbered in &next.effects {
                 match &numbered.effect {
                     Effect::Call { reason, .. } => {
@@ -119,7 +134,11 @@ impl Judge<'_> {
                         let head = next.state.facts.as_ref().map(|facts| facts.head.clone());
                         let name = format!("{} {head:?} {reason:?}", next.state.generation);
                         if *reason != CallReason::Reminder {
-                            *called.entry(name).or_default() += 1;
+                            *called.entry(format!("{name} {acts}")).or_default() += 1;
+                        }
+                        let is_known = |phase: &Phase| matches!(phase, Phase::NeedsHuman { reason: known, .. } if known == reason);
+                        if is_known(&state.phase) {
+                            self.complain(format!("called again: {name}"));
                         }
                     }
                     Effect::Merge { head, .. } => self.merge_of(&next.state, head.as_str()),
