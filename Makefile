@@ -104,8 +104,13 @@ image-test:
 # with child processes and a service that is killed: make soak SERVE=1.
 soak: $(installed)
 	cargo build --quiet --examples
+ifdef SERVE
+	cargo test --lib serve::lives::$(if $(SOAK_SEED),one_seed,a_thousand_seeds) -- --ignored --nocapture
+	cargo test --test suite service::twenty_lives -- --ignored --nocapture
+else
 	all=$(if $(FIX),fixing::three_hundred_fixes,a_thousand_seeds); one=$${SOAK_SEED:+$(if $(FIX),fixing::one_fix,one_seed)}; \
 	    cargo test --test suite soak::$${one:-$$all} -- --ignored --nocapture
+endif
 
 # The properties of the tests on inputs that coverage leads to. No sanitiser: it would need a nightly compiler, and there is
 # no unsafe code to watch in what is fuzzed. Compares are not traced, because that takes most of the time, and a byte of an

@@ -157,6 +157,19 @@ impl Accounts {
         Ok(asked)
     }
 
+    /// Requests that GitHub still takes of the account. An App has a limit for each installation, which is not told here.
+    pub(crate) async fn rate_left(&self) -> Vec<(String, u64)> {
+        match self {
+            Self::Personal { account, .. } => {
+                let left = account.rate_left().await;
+                left.map(|left| ("account".to_owned(), left))
+                    .into_iter()
+                    .collect()
+            }
+            Self::App { .. } => Vec::new(),
+        }
+    }
+
     /// The repositories in scope: those of the installations, or these.
     pub(crate) async fn list(
         &self,

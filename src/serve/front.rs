@@ -128,7 +128,7 @@ impl Backend for Front {
             sessions: self.service.world.starter.count(),
             max_sessions: self.max_sessions,
             dropped: counters.ignored.load(Ordering::Relaxed),
-            rate_left: Vec::new(),
+            rate_left: self.service.world.accounts.rate_left().await,
             cost_usd,
             pulls: engine.phases().await.unwrap_or_default(),
             store: engine.counts(),
