@@ -9,6 +9,7 @@
     reason = "test code: a failure here is a failure of the test"
 )]
 
+mod attacks;
 mod boundaries;
 #[path = "../../tests/suite/dice.rs"]
 mod dice;
