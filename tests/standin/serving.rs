@@ -96,7 +96,7 @@ impl Drop for Service {
 }
 
 impl Serving {
-    /// Starts the service, with its agents and a token for its API.
+    /// Starts the service, with agents that have accounts of their own.
     pub fn on(world: World) -> Self {
         let rights = ["contents:write", "pull-requests:write", "issues:write"];
         for (_, login) in AGENTS {
@@ -105,16 +105,35 @@ impl Serving {
             world.github.permit(login, "write");
         }
         let folder = open_folder();
-        let port = std::net::TcpListener::bind(("127.0.0.1", 0))
-            .and_then(|listener| listener.local_addr())
-            .expect("a free port")
-            .port();
-        let url = format!("http://127.0.0.1:{port}");
-        write_config(&world, &folder, port);
+        let account = json!({ "account": "quality" });
+        let port = write_config(&world, &folder, account, &["octo/shop"]);
         for (name, login) in AGENTS {
             let arguments = ["agents", "add", name, "--login", login, "--token-stdin"];
             told(&world, &folder, &arguments, &token_of(login));
         }
+        Self::start(world, folder, port)
+    }
+
+    /// Starts the service as a GitHub App, whose personas are one account.
+    pub fn as_app(world: World) -> Self {
+        let rights = [
+            "checks:write",
+            "contents:write",
+            "issues:write",
+            "metadata:read",
+            "pull-requests:write",
+        ];
+        let app = world.github.register_app("reviewer", &rights);
+        let folder = open_folder();
+        std::fs::write(folder.path().join("app.pem"), app.private_key).expect("a file");
+        let account = json!({ "app": { "id": app.id, "private_key_file": "app.pem" } });
+        let port = write_config(&world, &folder, account, &[]);
+        Self::start(world, folder, port)
+    }
+
+    /// Starts the service with a token for its API.
+    fn start(world: World, folder: TempDir, port: u16) -> Self {
+        let url = format!("http://127.0.0.1:{port}");
         let arguments = ["tokens", "add", "tests", "--role", "operate"];
         let api_token = told(&world, &folder, &arguments, "");
         let api_token = api_token.split_whitespace().last().unwrap_or_default();
@@ -260,21 +279,23 @@ fn read(path: &std::path::Path) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn write_config(world: &World, folder: &TempDir, port: u16) {
+/// Writes service.yml. Returns the port that it names.
+fn write_config(world: &World, folder: &TempDir, mut account: Value, repositories: &[&str]) -> u16 {
     let environment = world.github.environment();
     let of = |name: &str| {
         let found = environment.iter().find(|(key, _)| *key == name);
         found.map(|(_, value)| value.clone()).unwrap_or_default()
     };
-    let config = json!({
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0))
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port")
+        .port();
+    account["api_url"] = of("GITHUB_API_URL").into();
+    account["graphql_url"] = of("GITHUB_GRAPHQL_URL").into();
+    let mut config = json!({
         "listen": format!("127.0.0.1:{port}"),
         "store": "service.db",
-        "github": {
-            "account": "quality",
-            "api_url": of("GITHUB_API_URL"),
-            "graphql_url": of("GITHUB_GRAPHQL_URL"),
-        },
-        "repositories": ["octo/shop"],
+        "github": account,
         "webhook_secret_env": "WEBHOOK_SECRET",
         "master_key_env": "MASTER_KEY",
         "model": "standin/scripted",
@@ -284,8 +305,12 @@ fn write_config(world: &World, folder: &TempDir, port: u16) {
         // The state is asked for more often than people would.
         "limits": { "requests_per_minute": 6_000 },
     });
+    if !repositories.is_empty() {
+        config["repositories"] = json!(repositories);
+    }
     // JSON is YAML.
     std::fs::write(folder.path().join("service.yml"), config.to_string()).expect("a file");
+    port
 }
 
 fn command(world: &World, folder: &TempDir, arguments: &[&str]) -> Command {

@@ -2,8 +2,8 @@
 //! child processes.
 
 use crate::dice::Dice;
-use crate::fixing::CEIL;
-use crate::standin::github::{State, Write};
+use crate::fixing::{CEIL, FLOOR};
+use crate::standin::github::{Change, State, Write};
 use crate::standin::serving::{self, Serving};
 use crate::standin::world::World;
 use std::time::Duration;
@@ -129,6 +129,37 @@ fn a_repository_that_is_renamed_keeps_the_lives_of_its_pull_requests() {
     serving.world.github.take_name("octo/shop");
     serving.repository = "octo/shop".to_owned();
     assert_eq!(serving.state(), "");
+    serving.finish();
+}
+
+#[test]
+fn an_app_reviews_as_personas_waits_for_the_author_and_merges() {
+    let mut serving = Serving::as_app(world().quick());
+    serving.open();
+    until(&mut serving, "fixing");
+    let status = serving.asks("status");
+    assert!(status["waitsFor"].to_string().contains("dev"), "{status:#}");
+    let writes = serving.world.github.take_writes();
+    let told: Vec<String> = writes.iter().filter_map(told_of).collect();
+    assert_eq!(told, ["COMMENT"], "{writes:#?}");
+    // The author fixes it.
+    let (github, pull) = (&serving.world.github, serving.world.pull);
+    let head = github.pull(pull, |pull| pull.head.sha.clone());
+    let page = github.with(|state| state.git.must(&["show", &format!("{head}:src/page.ts")]));
+    let fixed = Change::write("src/page.ts", page.replace(FLOOR, CEIL));
+    let commit = github.commit("search", &[&head], &[fixed]);
+    github.push(pull, &commit);
+    github.with(|state| state.announce_synchronize(pull, &head));
+    until(&mut serving, "merged");
+    let status = serving.asks("status");
+    assert_eq!(status["mergeType"], "auto", "{status:#}");
+    let writes = serving.world.github.take_writes();
+    let told: Vec<String> = writes.iter().filter_map(told_of).collect();
+    assert_eq!(
+        told,
+        ["COMMENT", "COMMENT", "merge by reviewer[bot]"],
+        "{writes:#?}"
+    );
     serving.finish();
 }
 

@@ -40,7 +40,10 @@ async fn the_token_of_a_session_speaks_for_that_session_only() {
     }
     assert_eq!(front.report(&at, &token("1/7"), message).await, Ok(()));
     let broken = front.report(&at, &token("1/7"), b"{}").await;
-    assert!(matches!(broken, Err(ReportRefused::Invalid(_))), "{broken:?}");
+    assert!(
+        matches!(broken, Err(ReportRefused::Invalid(_))),
+        "{broken:?}"
+    );
     let elsewhere = PullAt {
         repo: "octo/other".parse().expect("a name"),
         number: 1,
