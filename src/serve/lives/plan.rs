@@ -89,7 +89,7 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn of(seed: u64) -> Self {
-        let mut dice = Dice::new(seed);
+        let mut dice = shaken(seed);
         let story = story(&mut dice);
         let network = network(&mut dice);
         let crashes = if dice.one_in(2) {
@@ -133,8 +133,18 @@ impl Plan {
         for byte in words.bytes() {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
-        Dice::new(hash)
+        shaken(hash)
     }
+}
+
+/// Seeds differ in their upper bits; a few throws bring those to the lower ones.
+fn shaken(seed: u64) -> Dice {
+    const THROWS: u32 = 16;
+    let mut dice = Dice::new(seed);
+    for _ in 0..THROWS {
+        dice.below(2);
+    }
+    dice
 }
 
 fn story(dice: &mut Dice) -> Story {
