@@ -11,6 +11,7 @@
 
 mod boundaries;
 #[path = "../../tests/suite/dice.rs"]
+#[allow(dead_code, reason = "lives use a part of the dice")]
 mod dice;
 #[path = "../../tests/standin/github/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "lives use a part of the stand-in")]
