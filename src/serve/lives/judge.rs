@@ -1,5 +1,6 @@
 //! The judgement of a life that has come to rest: its invariants, from the history of inputs and from what GitHub holds.
 
+use super::github::Write;
 use super::stage::{AGENTS, KEEPER, LEAD, Stage};
 use reviewer_core::lifecycle::{
     CallReason, Effect, Facts, Input, MergeType, Phase, ReviewFact, ReviewerKind, State, Wait,
@@ -22,6 +23,8 @@ pub(super) struct End {
     /// Comments of the service without their marks.
     pub calls: Vec<String>,
     pub merged: Option<String>,
+    /// Requests for reviews, and everything about merges, with their heads.
+    pub writes: Vec<String>,
     pub complaints: Vec<String>,
 }
 
@@ -35,14 +38,14 @@ impl Stage {
         judge.history(&state).await;
         judge.rest(&state).await;
         judge.reviews(&state);
-        judge.merge(&state);
+        let writes = judge.merge(&state);
         let violations = self.github.take_violations();
         for violation in violations {
             judge.complain(format!("GitHub does not know this request: {violation}"));
         }
         let complaints = judge.complaints;
         let mut end = self.end(&state);
-        end.complaints = complaints;
+        (end.complaints, end.writes) = (complaints, writes);
         end
     }
 
@@ -84,6 +87,7 @@ impl Stage {
             reviews: reviews.map(review).collect(),
             calls: calls.into_iter().map(call).collect(),
             merged,
+            writes: Vec::new(),
             complaints: Vec::new(),
         }
     }
@@ -232,7 +236,7 @@ impl Judge<'_> {
         }
     }
 
-    fn merge(&mut self, state: &State) {
+    fn merge(&mut self, state: &State) -> Vec<String> {
         let by_service = matches!(
             state.phase,
             Phase::Merged {
@@ -243,12 +247,22 @@ impl Judge<'_> {
             let head = self.stage.head();
             self.merge_of(state, &head);
         }
-        let merges = self.stage.github.take_writes();
-        let merges = merges.iter();
-        let merges = merges.filter(|one| matches!(one, super::github::Write::Merge { .. }));
+        let writes = self.stage.github.take_writes();
+        let ordinal = |head: &str| self.stage.ordinal(head);
+        let told = |write: &Write| match write {
+            Write::ReviewRequest { logins, .. } => Some(format!("asked {logins:?}")),
+            Write::Merge { head, by, .. } => Some(format!("{by} merged {}", ordinal(head))),
+            Write::AutoMergeArmed { head, .. } => Some(format!("armed {}", ordinal(head))),
+            Write::AutoMergeDisarmed { .. } => Some("disarmed".to_owned()),
+            Write::Enqueued { head, .. } => Some(format!("queued {}", ordinal(head))),
+            _ => None,
+        };
+        let told: Vec<String> = writes.iter().filter_map(told).collect();
+        let merges = told.iter().filter(|one| one.contains(" merged "));
         if merges.count() > 1 {
             self.complain("merged twice");
         }
+        told
     }
 
     /// Every required reviewer has approved this head or one with the same change, as GitHub holds it.

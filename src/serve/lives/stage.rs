@@ -139,9 +139,6 @@ impl Stage {
             line.as_ref()
         );
         let mut story = self.story.lock().unwrap_or_else(PoisonError::into_inner);
-        if std::env::var("LIVES_TELL").is_ok() {
-            eprintln!("{line}");
-        }
         story.push(line);
     }
 
