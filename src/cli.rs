@@ -61,7 +61,7 @@ pub enum Command {
     #[command(after_help = "Exit codes:\n  0  the table is printed\n  2  it cannot be written")]
     Inputs,
     /// Keep the life of pull requests: review, fix and merge as webhooks tell
-    #[command(after_help = serve::OF_SERVE, args_conflicts_with_subcommands = true)]
+    #[command(after_help = serve::OF_SERVE)]
     Serve(Serve),
     /// Restrict this process and become another program
     #[command(hide = true)]

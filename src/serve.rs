@@ -8,6 +8,8 @@ mod facts;
 mod front;
 mod http;
 pub(crate) mod known_agents;
+#[cfg(test)]
+mod lives;
 mod machine;
 mod merging;
 mod reconcile;

@@ -18,10 +18,9 @@ impl Posted {
     pub fn of(state: &State, write: &Write) -> Option<Self> {
         let (by, what) = match write {
             Write::Review { id, json, .. } => (reviewer(state, *id), review(json)),
-            Write::Dismissal { id, .. } => (
-                reviewer(state, *id),
-                "dismisses the earlier review".into(),
-            ),
+            Write::Dismissal { id, .. } => {
+                (reviewer(state, *id), "dismisses the earlier review".into())
+            }
             Write::Commit { by, json, .. } => {
                 let title = &json["message"]["headline"];
                 (by.clone(), format!("pushes \"{}\"", text(title)))
@@ -43,9 +42,14 @@ impl Posted {
                     format!("comments \"{}\"", first_line(&json["body"])),
                 )
             }
-            Write::Merge {
-                by, head, pull, ..
-            } => (by.clone(), format!("merges {} into {}", head.get(..7)?, state.pulls.get(pull)?.base.branch)),
+            Write::Merge { by, head, pull, .. } => (
+                by.clone(),
+                format!(
+                    "merges {} into {}",
+                    head.get(..7)?,
+                    state.pulls.get(pull)?.base.branch
+                ),
+            ),
             _ => return None,
         };
         let is_merge = matches!(write, Write::Merge { .. });
@@ -60,16 +64,11 @@ fn reviewer(state: &State, id: u64) -> String {
 
 fn review(json: &Value) -> String {
     let comments = json["comments"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut words = format!(
-        "reviews {} \"{}\"",
-        text(&json["event"]),
-        first_line(&json["body"])
-    );
+    let (title, event) = (first_line(&json["body"]), text(&json["event"]));
+    let mut words = format!("posts the review \"{title}\" ({event})");
     if !comments.is_empty() {
-        words.push_str(&format!(
-            " with {}",
-            plural(comments.len(), "inline comment")
-        ));
+        words.push_str(" with ");
+        words.push_str(&plural(comments.len(), "inline comment"));
     }
     for comment in comments {
         let claim = first_line(&comment["body"]);

@@ -65,7 +65,10 @@ fn opening(page: &Page, serving: &Serving) {
         .map(|(name, login)| format!("{name} as {login}"))
         .collect();
     page.title(&serving.world);
-    println!("`opencode-reviewer serve` runs, with the agents {}.", agents.join(", "));
+    println!(
+        "`opencode-reviewer serve` runs, with the agents {}.",
+        agents.join(", ")
+    );
     println!(
         "The settings of main: quality reviews, and may call security; the author's agent fixes; the service merges."
     );

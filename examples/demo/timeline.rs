@@ -78,12 +78,13 @@ impl Timeline {
             (true, _) => CYAN,
         };
         let states = page.paint(colour, &format!("{states:STATES$}"));
-        println!(
+        let line = format!(
             "{}  {:EVENT$}{states}{}",
             since(begun, at),
             row.event,
             row.by
         );
+        println!("{}", line.trim_end());
         let is_end = after == "merged";
         self.show_posted(page, |one| is_end || (!one.is_merge && row.by == one.by));
     }

@@ -128,3 +128,11 @@ fn no_such(what: &str, name: &str) -> Failure {
         name.escape_debug()
     ))
 }
+
+/// The rows of a list, or the sentence that there are none.
+fn listed(rows: &[String], none: &str) -> String {
+    if rows.is_empty() {
+        return none.to_owned();
+    }
+    rows.join("\n")
+}

@@ -35,6 +35,16 @@ pub(crate) enum ReportRefused {
     Invalid(String),
 }
 
+impl From<Refused> for ReportRefused {
+    fn from(refusal: Refused) -> Self {
+        match refusal {
+            Refused::NotFound => Self::NotFound,
+            Refused::Unavailable(why) => Self::Unavailable(why),
+            Refused::Invalid(why) => Self::Invalid(why),
+        }
+    }
+}
+
 /// The answer to a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Accepted {

@@ -57,6 +57,7 @@ pub(crate) async fn facts(
         auto_merge_armed: probe.auto_merge_armed,
         in_merge_queue: probe.in_merge_queue,
         settings: settings(&probe.settings),
+        updated_at: probe.updated_at.clone(),
     })
 }
 

@@ -84,8 +84,8 @@ impl Backend for Front {
         if !self.service.knows(&id, token) {
             return Err(ReportRefused::Unauthorized);
         }
-        let taken = self.service.take_message(key, message).await;
-        taken.map_err(|error| {
+        let told = self.service.take_message(key, message).await;
+        told.map_err(|error| {
             tracing::error!("the store did not take a message: {error}");
             ReportRefused::Unavailable("The store does not answer; try again.".into())
         })

@@ -4,7 +4,7 @@
 use super::directory::Place;
 use super::service::Service;
 use super::world::pull_key;
-use reviewer_core::lifecycle::{Phase, PullKey, State};
+use reviewer_core::lifecycle::{Facts, Phase, PullKey, State};
 use reviewer_github::{ApiError, OpenPull};
 use std::collections::HashSet;
 
@@ -21,8 +21,12 @@ fn differs(state: Option<&State>, pull: &OpenPull) -> bool {
         return true;
     };
     let ended = matches!(state.phase, Phase::Closed | Phase::Merged { .. });
-    let known = state.facts.as_ref();
-    ended || known.is_none_or(|facts| facts.head != pull.head || facts.base != pull.base)
+    let changed = |facts: &Facts| {
+        let is_moved = facts.head != pull.head || facts.base != pull.base;
+        // A review, a comment, a draft that became ready.
+        is_moved || facts.updated_at != pull.updated_at
+    };
+    ended || state.facts.as_ref().is_none_or(changed)
 }
 
 /// Wakes what differs; everything that is open, if `all`. `round` makes the deliveries of this one different from others.
@@ -32,6 +36,12 @@ pub(crate) async fn reconcile(
     all: bool,
 ) -> Result<Reconciled, ApiError> {
     let world = &service.world;
+    match world.accounts.redeliver().await {
+        Ok(0) => {}
+        Ok(asked) => tracing::info!("GitHub was asked to send {asked} webhooks again."),
+        // The list of open pull requests finds what they would have told.
+        Err(error) => tracing::warn!("GitHub was not asked to send webhooks again: {error}"),
+    }
     let places = world
         .accounts
         .list(&service.repositories, &service.directory)

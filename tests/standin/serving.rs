@@ -4,6 +4,8 @@ use super::github::webhooks::Webhooks;
 use super::github::{Change, Identity};
 use super::model::{Answer, Call, Script};
 use super::world::{KEY, World, open_folder, outside_runner};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
@@ -39,6 +41,8 @@ pub struct Serving {
     pub world: World,
     /// The webhooks that the service has accepted.
     pub accepted: usize,
+    /// The name of the repository now.
+    pub repository: String,
     folder: TempDir,
     url: String,
     service: Service,
@@ -71,11 +75,14 @@ pub fn world(script: Script, fixed: &'static str) -> World {
 struct Service(Child);
 
 impl Service {
-    /// Asks it to end, and waits for that.
-    fn stop(&mut self) -> ExitStatus {
+    fn start(world: &World, folder: &TempDir) -> Self {
+        Self(command(world, folder, &[]).spawn().expect("the service"))
+    }
+
+    /// Ends it by a signal.
+    fn signal(&mut self, signal: Signal) -> ExitStatus {
         let id = i32::try_from(self.0.id()).expect("a process id");
-        let id = nix::unistd::Pid::from_raw(id);
-        nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).expect("the signal");
+        kill(Pid::from_raw(id), signal).expect("the signal");
         self.0.wait().expect("the end")
     }
 }
@@ -83,7 +90,7 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
-            self.stop();
+            self.signal(Signal::SIGTERM);
         }
     }
 }
@@ -113,13 +120,14 @@ impl Serving {
         let api_token = api_token.split_whitespace().last().unwrap_or_default();
         let hooks = Webhooks::new(&world.github, &format!("{url}/webhook"), SECRET);
         let mut serving = Self {
-            service: Service(command(&world, &folder, &[]).spawn().expect("the service")),
+            service: Service::start(&world, &folder),
             api_token: api_token.to_owned(),
             world,
             folder,
             url,
             hooks,
             accepted: 0,
+            repository: "octo/shop".to_owned(),
             runtime: tokio::runtime::Runtime::new().expect("a runtime"),
         };
         serving.wait_until_ready();
@@ -170,7 +178,8 @@ impl Serving {
 
     /// The answer of a route about the pull request.
     pub fn asks(&self, route: &str) -> Value {
-        let url = format!("{}/pr/octo/shop/{}/{route}", self.url, self.world.pull);
+        let (url, repository) = (&self.url, &self.repository);
+        let url = format!("{url}/pr/{repository}/{}/{route}", self.world.pull);
         self.runtime.block_on(async {
             let client = reqwest::Client::new();
             let answer = client.get(url).bearer_auth(&self.api_token).send().await;
@@ -179,9 +188,30 @@ impl Serving {
         })
     }
 
-    fn state(&self) -> String {
+    /// Empty where the service knows no such pull request.
+    pub fn state(&self) -> String {
         let status = self.asks("status");
         status["state"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Delivers the webhooks that wait.
+    pub fn deliver(&mut self) {
+        let statuses = self.runtime.block_on(self.hooks.send_all());
+        let accepted = statuses
+            .iter()
+            .filter(|status| (200..300).contains(*status));
+        self.accepted += accepted.count();
+    }
+
+    /// The same until the pull request is in this state.
+    pub fn until(&mut self, state: &str) {
+        if let Err(now) = self.reach(state, |_| true) {
+            panic!(
+                "{now} instead of {state}: {:#}\n{}",
+                self.asks("history"),
+                self.log()
+            );
+        }
     }
 
     /// Delivers webhooks until the pull request is in this state. `look` is called after each delivery, and says whether to go on. Fails
@@ -193,11 +223,7 @@ impl Serving {
     ) -> Result<(), String> {
         let begun = Instant::now();
         loop {
-            let statuses = self.runtime.block_on(self.hooks.send_all());
-            let accepted = statuses
-                .iter()
-                .filter(|status| (200..300).contains(*status));
-            self.accepted += accepted.count();
+            self.deliver();
             let now = self.state();
             let go_on = look(self);
             if now == state {
@@ -211,7 +237,14 @@ impl Serving {
     }
 
     pub fn stop(&mut self) -> ExitStatus {
-        self.service.stop()
+        self.service.signal(Signal::SIGTERM)
+    }
+
+    /// The service dies, and is started again.
+    pub fn dies(&mut self) {
+        self.service.signal(Signal::SIGKILL);
+        self.service = Service::start(&self.world, &self.folder);
+        self.wait_until_ready();
     }
 
     /// Ends the service; no secret is in its log, and nothing is left behind.
@@ -255,7 +288,6 @@ fn write_config(world: &World, folder: &TempDir, port: u16) {
         "model_base_url": world.model.url(),
         "model_key_env": "MODEL_KEY",
         "log_directory": "logs",
-        "internal_hosts": ["127.0.0.1"],
         // The state is asked for more often than people would.
         "limits": { "requests_per_minute": 6_000 },
     });

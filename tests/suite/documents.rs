@@ -7,6 +7,7 @@ mod cost;
 mod generated;
 mod pages;
 mod repository;
+mod service;
 mod statuses;
 mod workflows;
 

@@ -45,6 +45,7 @@ mod publishing;
 mod queue;
 mod review;
 mod secrets;
+mod serve_commands;
 mod service;
 mod service_github;
 mod service_session;

@@ -1,7 +1,7 @@
 //! `serve agents`: who reviews and fixes. Tokens come from standard input or a prompt, are sealed, and are never shown.
 #![expect(clippy::disallowed_methods, reason = "edge: reads a persona")]
 
-use super::{Place, check_name, no_such, now_ms, sentence};
+use super::{Place, check_name, listed, no_such, now_ms, sentence};
 use crate::host::Failure;
 use crate::process_env::STANDARD_INPUT;
 use crate::serve::secrets;
@@ -56,10 +56,10 @@ pub(super) async fn agents(place: &Place<'_>, order: &AgentsOrder) -> Result<(),
         AgentsOrder::List => {
             let agents = store.agents().await.map_err(sentence)?;
             let rows: Vec<String> = agents.iter().map(row).collect();
-            place.setup.actions.answer(&match rows.is_empty() {
-                true => "No agents in the store.".to_owned(),
-                false => rows.join("\n"),
-            });
+            place
+                .setup
+                .actions
+                .answer(&listed(&rows, "No agents in the store."));
         }
     }
     store.close().await;

@@ -4,8 +4,9 @@ use super::{Place, sentence};
 use crate::host::Failure;
 use crate::serve::known_agents::{KnownAgent, known_agents};
 use crate::serve::secrets;
-use reviewer_core::config::service::{EVENTS, Identity, SecretSource};
+use reviewer_core::config::service::{Identity, SecretSource};
 use reviewer_core::domain::Login;
+use reviewer_core::event::webhook::EVENTS;
 use reviewer_engine::Store;
 use reviewer_engine::sealed::KeyRing;
 use reviewer_github::{App, GitHub};
@@ -102,7 +103,9 @@ async fn agents(lines: &mut Lines<'_>, store: &Store) -> Vec<KnownAgent> {
     match known_agents(&lines.place.config, &stored.unwrap_or_default()) {
         Ok(known) => known,
         Err(told) => {
-            told.iter().for_each(|sentence| lines.wrong(sentence));
+            for sentence in &told {
+                lines.wrong(sentence);
+            }
             Vec::new()
         }
     }
@@ -163,9 +166,8 @@ fn client(place: &Place<'_>, token: &SecretString) -> Result<GitHub, reviewer_gi
 
 async fn identity(lines: &mut Lines<'_>, agent: &KnownAgent, github: &GitHub) -> Option<Login> {
     let name = &agent.name;
-    let found = github.viewer().await.map_err(|error| {
-        format!("GitHub does not take the token of {name}: {error}; rotate it with `serve agents rotate {name}`.")
-    });
+    let found = github.viewer().await;
+    let found = found.map_err(|error| format!("The token of {name} was not taken: {error}"));
     let found = lines.take(found)?;
     match &agent.login {
         Some(login) if *login == found => {
@@ -229,12 +231,13 @@ async fn app(lines: &mut Lines<'_>) {
     }
     let is_missing = |event: &&&str| !found.events.iter().any(|one| one == **event);
     let missing: Vec<&str> = EVENTS.iter().filter(is_missing).copied().collect();
-    match missing.is_empty() {
-        true => lines.ok("The App is subscribed to every event that it needs."),
-        false => lines.wrong(&format!(
+    if missing.is_empty() {
+        lines.ok("The App is subscribed to every event that it needs.");
+    } else {
+        lines.wrong(&format!(
             "The App is not subscribed to {}; tick them in its settings, below Permissions & events.",
             missing.join(", ")
-        )),
+        ));
     }
     installed(lines, &app).await;
 }

@@ -1,6 +1,6 @@
 //! `serve tokens`: tokens of the HTTP API. The store has their hashes, so a token is shown once.
 
-use super::{Place, check_name, no_such, now_ms, sentence};
+use super::{Place, check_name, listed, no_such, now_ms, sentence};
 use crate::host::Failure;
 use reviewer_engine::tokens::{ApiToken, Role, TokenHash};
 use reviewer_system::random;
@@ -48,10 +48,7 @@ pub(super) async fn tokens(place: &Place<'_>, order: &TokensOrder) -> Result<(),
             let rows = tokens.iter();
             let rows = rows.map(|token| format!("{:<24} {}", token.name, token.role.as_str()));
             let rows: Vec<String> = rows.collect();
-            actions.answer(&match rows.is_empty() {
-                true => "No tokens.".to_owned(),
-                false => rows.join("\n"),
-            });
+            actions.answer(&listed(&rows, "No tokens."));
         }
     }
     store.close().await;

@@ -7,8 +7,9 @@ use reviewer_core::event::{self, SkipReason, Trigger, TriggerRules};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The one file of YAML among the examples that is no workflow.
+/// The files of YAML among the examples that are no workflows.
 const CONFIGURATION: &str = "examples/opencode-reviewer.yml";
+const SERVICE: &str = "examples/service.yml";
 
 /// The one workflow that has other jobs than a review.
 const FIX: &str = "examples/fix.yml";
@@ -16,7 +17,7 @@ const FIX: &str = "examples/fix.yml";
 fn examples() -> Vec<String> {
     let is_workflow = |path: &String| {
         let is_yaml = Path::new(path).extension().is_some_and(|ext| ext == "yml");
-        is_yaml && path != CONFIGURATION && path != FIX
+        is_yaml && ![CONFIGURATION, SERVICE, FIX].contains(&path.as_str())
     };
     let found: Vec<String> = files_below("examples")
         .into_iter()

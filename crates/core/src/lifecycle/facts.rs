@@ -119,4 +119,7 @@ pub struct Facts {
     pub in_merge_queue: bool,
     /// Of the base branch.
     pub settings: Settings,
+    /// GitHub's time of the last change, by which a reconciliation sees that something was missed. RFC 3339.
+    #[serde(default)]
+    pub updated_at: String,
 }

@@ -33,9 +33,10 @@ impl Life<'_> {
         self.state.request = Some(self.emit(Effect::RequestReviewers { logins }));
     }
 
-    /// The state `needsHuman`. People are called once for each reason.
+    /// The state `needsHuman`. People are called once for each reason: an act of a person that leads back to it calls nobody.
     pub(super) fn call_people(&mut self, reason: CallReason, logins: Vec<Login>) {
         self.drop_session();
+        let is_known = matches!(&self.state.phase, Phase::NeedsHuman { reason: known, .. } if *known == reason);
         if matches!(reason, CallReason::Escalated { .. }) {
             for login in &logins {
                 self.request(login);
@@ -47,7 +48,9 @@ impl Life<'_> {
             seen_review: newest_review(&self.state),
             seen_resume: newest_resume(&self.state),
         });
-        self.emit(Effect::Call { reason, logins });
+        if !is_known {
+            self.emit(Effect::Call { reason, logins });
+        }
     }
 
     /// GitHub did not take the request, so a comment asks.

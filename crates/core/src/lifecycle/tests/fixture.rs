@@ -92,6 +92,7 @@ pub(super) fn facts(settings: Settings) -> Facts {
         auto_merge_armed: false,
         in_merge_queue: false,
         settings,
+        updated_at: String::new(),
     }
 }
 

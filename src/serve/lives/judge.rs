@@ -1,0 +1,285 @@
+//! The judgement of a life that has come to rest: its invariants, from the history of inputs and from what GitHub holds.
+
+use super::stage::{AGENTS, KEEPER, LEAD, Stage};
+use reviewer_core::lifecycle::{
+    CallReason, Effect, Input, MergeType, Phase, ReviewerKind, State, Wait, step, wait,
+};
+use reviewer_core::publish::comment::service::call_marker;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The end of a life, in words that are the same for the same end.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct End {
+    pub phase: String,
+    pub generation: u32,
+    pub cycles: u32,
+    pub escalated: Vec<String>,
+    /// The commits of the branch by what they change.
+    pub heads: usize,
+    /// Reviews with their heads, in order.
+    pub reviews: Vec<String>,
+    /// Comments of the service without their marks.
+    pub calls: Vec<String>,
+    pub merged: Option<String>,
+    pub complaints: Vec<String>,
+}
+
+impl Stage {
+    pub(super) async fn judge(&self) -> End {
+        let mut judge = Judge {
+            stage: self,
+            complaints: Vec::new(),
+        };
+        let state = self.state().await;
+        judge.history(&state).await;
+        judge.rest(&state).await;
+        judge.reviews(&state);
+        judge.merge(&state);
+        let violations = self.github.take_violations();
+        for violation in violations {
+            judge.complain(format!("GitHub does not know this request: {violation}"));
+        }
+        let complaints = judge.complaints;
+        let mut end = self.end(&state);
+        end.complaints = complaints;
+        end
+    }
+
+    fn end(&self, state: &State) -> End {
+        let number = self.key.number;
+        let (reviews, calls, merged) = self.github.with(|github| {
+            let reviews = github.reviews.iter();
+            let reviews: Vec<_> = reviews
+                .map(|one| (one.user.clone(), one.state.clone(), one.commit_id.clone()))
+                .collect();
+            let comments = github.issue_comments.iter();
+            let comments = comments.filter(|one| one.user == KEEPER);
+            let calls: Vec<String> = comments.map(|one| one.body.clone()).collect();
+            let pull = &github.pulls[&number];
+            let merged = pull.merged.as_ref().map(|one| one.by.clone());
+            (reviews, calls, merged)
+        });
+        let reviews = reviews.into_iter();
+        let review = |(user, state, commit): (String, String, String)| {
+            format!("{user} {state} at {}", self.ordinal(&commit))
+        };
+        let call = |body: String| {
+            let (words, _) = body.split_once("<!--").unwrap_or((&body, ""));
+            words.lines().nth(2).unwrap_or_default().to_owned()
+        };
+        let heads = self.memory().heads.len();
+        let escalated = state.escalated.iter();
+        let phase = match &state.phase {
+            Phase::NeedsHuman { reason, .. } => format!("needsHuman: {}", reason.sentence()),
+            Phase::Merged { merge_type } => format!("merged: {merge_type:?}"),
+            other => format!("{other:?}"),
+        };
+        End {
+            phase,
+            generation: state.generation,
+            cycles: state.cycles,
+            escalated: escalated.map(|one| one.to.clone()).collect(),
+            heads,
+            reviews: reviews.map(review).collect(),
+            calls: calls.into_iter().map(call).collect(),
+            merged,
+            complaints: Vec::new(),
+        }
+    }
+}
+
+struct Judge<'a> {
+    stage: &'a Stage,
+    complaints: Vec<String>,
+}
+
+impl Judge<'_> {
+    fn complain(&mut self, complaint: impl Into<String>) {
+        self.complaints.push(complaint.into());
+    }
+
+    /// Steps the history again: the same state, no cycle too many, every call once on GitHub.
+    async fn history(&mut self, end: &State) {
+        let service = self.stage.service().expect("the service runs");
+        let key = self.stage.key.to_string();
+        let entries = service.engine.history(&key, u32::MAX).await;
+        let entries = entries.expect("the store answers");
+        let policy = Stage::policy();
+        let mut state = State::default();
+        let mut called: BTreeMap<String, u32> = BTreeMap::new();
+        let mut ended = None;
+        for entry in entries {
+            let input: Input = serde_json::from_str(&entry.input).expect("an input");
+            let next = step(&state, &input, &policy, entry.at);
+            for numbered in &next.effects {
+                match &numbered.effect {
+                    Effect::Call { reason, .. } => {
+                        let id = format!("{key}/{}", numbered.seq);
+                        self.call(&id, reason);
+                        let head = next.state.facts.as_ref().map(|facts| facts.head.clone());
+                        let name = format!("{} {head:?} {reason:?}", next.state.generation);
+                        if *reason != CallReason::Reminder {
+                            *called.entry(name).or_default() += 1;
+                        }
+                    }
+                    Effect::Merge { head, .. } => self.merge_of(&next.state, head.as_str()),
+                    _ => {}
+                }
+            }
+            let facts = next.state.facts.as_ref();
+            let most = facts.map_or(0, |facts| facts.settings.max_fix_cycles);
+            if next.state.cycles > most + next.state.granted {
+                self.complain(format!("{} fix cycles of {most}", next.state.cycles));
+            }
+            if wait(&next.state, &policy) == Wait::Lost {
+                self.complain(format!("{:?} waits for nothing", next.state.phase));
+            }
+            let terminal = |one: &State| match one.phase {
+                Phase::Merged { .. } => Some((one.generation, one.phase.name())),
+                _ => None,
+            };
+            if ended.is_some() && terminal(&next.state) != ended {
+                self.complain("a merged life went on");
+            }
+            ended = terminal(&next.state);
+            state = next.state;
+        }
+        if state != *end {
+            self.complain("the history leads to another state");
+        }
+        for (name, count) in called.into_iter().filter(|one| one.1 > 1) {
+            self.complain(format!("{count} calls: {name}"));
+        }
+    }
+
+    fn call(&mut self, id: &str, reason: &CallReason) {
+        let marker = call_marker(id);
+        let count = self.stage.github.with(|state| {
+            let comments = state.issue_comments.iter();
+            comments.filter(|one| one.body.contains(&marker)).count()
+        });
+        if count != 1 {
+            self.complain(format!("{count} comments for the call {id}: {reason:?}"));
+        }
+    }
+
+    /// Nothing is left to do, and the wait has a name.
+    async fn rest(&mut self, state: &State) {
+        let service = self.stage.service().expect("the service runs");
+        let backlog = service.engine.backlog().await.expect("the store answers");
+        if backlog.effects > 0 {
+            self.complain(format!("{} effects are left", backlog.effects));
+        }
+        match wait(state, &Stage::policy()) {
+            Wait::Ended | Wait::People { .. } => {}
+            other => self.complain(format!("{:?} waits for {other:?}", state.phase)),
+        }
+        let pull = self
+            .stage
+            .github
+            .pull(1, |pull| (pull.state.clone(), pull.merged.is_some()));
+        let is_right = match state.phase {
+            Phase::Merged { .. } => pull.1,
+            Phase::Closed => pull.0 == "closed" && !pull.1,
+            _ => pull.0 == "open",
+        };
+        if !is_right {
+            self.complain(format!("{:?}, and GitHub has {pull:?}", state.phase));
+        }
+        let facts = state.facts.as_ref().map(|facts| facts.head.to_string());
+        if facts.as_deref() != Some(&self.stage.head()) {
+            self.complain("the head is not the one on GitHub");
+        }
+    }
+
+    /// At most one review of an agent for each head and life, and for each session.
+    fn reviews(&mut self, state: &State) {
+        let logins: BTreeSet<&str> = AGENTS.iter().map(|one| one.1).collect();
+        let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+        self.stage.github.with(|github| {
+            let of_agents = github.reviews.iter();
+            for review in of_agents.filter(|one| logins.contains(one.user.as_str())) {
+                let mark = review.body.lines().next().unwrap_or_default();
+                *seen.entry(format!("{} {mark}", review.user)).or_default() += 1;
+                let head = format!("{} {}", review.user, review.commit_id);
+                *seen.entry(head).or_default() += 1;
+            }
+        });
+        for (name, count) in seen {
+            let is_session = name.contains("(session");
+            if count > if is_session { 1 } else { state.generation } {
+                self.complain(format!("{count} reviews: {name}"));
+            }
+        }
+    }
+
+    fn merge(&mut self, state: &State) {
+        let by_service = matches!(
+            state.phase,
+            Phase::Merged {
+                merge_type: MergeType::Auto
+            }
+        );
+        if by_service || state.phase == Phase::Approved {
+            let head = self.stage.head();
+            self.merge_of(state, &head);
+        }
+        let merges = self.stage.github.take_writes();
+        let merges = merges.iter();
+        let merges = merges.filter(|one| matches!(one, super::github::Write::Merge { .. }));
+        if merges.count() > 1 {
+            self.complain("merged twice");
+        }
+    }
+
+    /// Every required reviewer has approved this head or one with the same change, as GitHub holds it.
+    fn merge_of(&mut self, state: &State, head: &str) {
+        let Some(facts) = &state.facts else {
+            return self.complain("merged without facts");
+        };
+        let author = facts.author.as_ref().map(|one| one.as_str().to_owned());
+        let login = |name: &str| {
+            let known = AGENTS.iter().find(|one| one.0 == name);
+            known.map_or(name, |one| one.1).to_owned()
+        };
+        let reviewers = facts.settings.reviewers.iter();
+        let mut required: Vec<(String, bool)> = reviewers
+            .map(|one| (login(&one.name), one.kind == ReviewerKind::Human))
+            .collect();
+        let escalated = state.escalated.iter();
+        required.extend(escalated.map(|one| (login(&one.to), one.to == LEAD)));
+        required.retain(|one| Some(&one.0) != author.as_ref());
+        let approvals: Vec<(String, String)> = self.stage.github.with(|github| {
+            let reviews = github.reviews.iter().filter(|one| one.state == "APPROVED");
+            reviews
+                .map(|one| (one.user.clone(), one.commit_id.clone()))
+                .collect()
+        });
+        let same: Vec<String> = approvals
+            .into_iter()
+            .filter(|one| one.1 == head || self.change(&one.1) == self.change(head))
+            .map(|one| one.0)
+            .collect();
+        if same.is_empty() {
+            self.complain(format!("{head:.7} is approved by nobody"));
+        }
+        for (login, _) in required {
+            if !same.contains(&login) {
+                self.complain(format!("{login} has not approved {head:.7}"));
+            }
+        }
+    }
+
+    /// The change of a commit against the base, by its objects.
+    fn change(&self, commit: &str) -> Option<String> {
+        self.stage.github.with(|state| {
+            let first = state.git.ask(&["rev-list", "--max-parents=0", commit])?;
+            let main = self.stage.memory().mains.iter().rev().find_map(|main| {
+                let base = state.git.merge_base(main, commit)?;
+                (base == *main).then(|| base)
+            });
+            let base = main.unwrap_or_else(|| first.trim().to_owned());
+            state.git.ask(&["diff-tree", "-r", &base, commit])
+        })
+    }
+}

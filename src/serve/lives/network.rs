@@ -1,0 +1,79 @@
+//! The way of webhooks and of sessions' messages to the service: doubled, lost, late, and lost while the service is down.
+
+use super::dice::Dice;
+use super::github::webhooks::Delivery;
+use super::stage::Stage;
+use reviewer_core::session_order::SessionMessage;
+use reviewer_engine::clock::Clock as _;
+use std::sync::Arc;
+
+/// The way of a webhook that nothing disturbs.
+const USUAL_MS: u64 = 50;
+
+impl Stage {
+    /// Sends what GitHub has to tell.
+    pub(super) fn pump(self: &Arc<Self>) {
+        let deliveries = self.hooks.arrange(std::mem::take);
+        for delivery in deliveries {
+            let network = &self.plan.network;
+            let mut dice = self.plan.dice(&format!("delivery {}", delivery.guid));
+            let is_calm = self.is_calm();
+            let is = |of: u64, dice: &mut Dice| of > 0 && !is_calm && dice.one_in(of);
+            if is(network.lost, &mut dice) {
+                let action = delivery.action.as_deref().unwrap_or("");
+                self.tell(format!("lost: {} {action}", delivery.event));
+                continue;
+            }
+            let copies = if is(network.doubled, &mut dice) { 2 } else { 1 };
+            for _ in 0..copies {
+                let late = match network.longest_ms {
+                    0 => USUAL_MS,
+                    _ if is_calm => USUAL_MS,
+                    most => dice.below(most),
+                };
+                self.send(delivery.clone(), late);
+            }
+        }
+    }
+
+    fn send(self: &Arc<Self>, delivery: Delivery, late: u64) {
+        let (stage, hold) = (Arc::clone(self), self.clock.hold());
+        let at = self.clock.now_ms().saturating_add_unsigned(late);
+        tokio::spawn(async move {
+            stage.clock.sleep_until(at).await;
+            stage.arrive(&delivery).await;
+            drop(hold);
+        });
+    }
+
+    async fn arrive(self: &Arc<Self>, delivery: &Delivery) {
+        let mut epoch = self.epoch.subscribe();
+        let Some(service) = self.service() else {
+            return self.tell(format!("nobody listens to {}", delivery.event));
+        };
+        let taken = service.take_webhook(&delivery.guid, &delivery.event, &delivery.body);
+        tokio::select! {
+            biased;
+            _ = epoch.changed() => {}
+            taken = taken => drop(taken.expect("the store takes a webhook")),
+        }
+    }
+
+    /// The callback of a session.
+    pub(super) async fn call_back(self: &Arc<Self>, message: SessionMessage) {
+        let lost = self.plan.network.messages_lost;
+        let mut dice = self.plan.dice(&format!("message {message:?}"));
+        if lost > 0 && !self.is_calm() && dice.one_in(lost) {
+            return self.tell(format!("lost: the message of session {}", message.dispatch));
+        }
+        let mut epoch = self.epoch.subscribe();
+        let Some(service) = self.service() else {
+            return;
+        };
+        tokio::select! {
+            biased;
+            _ = epoch.changed() => {}
+            taken = service.take_message(self.key, message) => taken.expect("the store takes a message"),
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! The stage of a life: GitHub, the service on a store in a file, a virtual clock; and the death and the return of the service.
+
+use super::github::webhooks::Webhooks;
+use super::github::{Change, GitHub, Identity, Protection, Rule};
+use super::plan::{Crash, Plan};
+use super::script::Script;
+use super::watched::Watched;
+use crate::serve::accounts::{Accounts, AgentAccount};
+use crate::serve::reconcile::reconcile;
+use crate::serve::running::Parts;
+use crate::serve::service::Service;
+use crate::serve::sessions::{Children, SessionId};
+use crate::serve::world::SessionSettings;
+use reviewer_core::domain::Login;
+use reviewer_core::lifecycle::{Account, Agent, Policy, PullKey, State};
+use reviewer_engine::Limits;
+use reviewer_engine::clock::Clock as _;
+use reviewer_engine::virtual_clock::VirtualClock;
+use reviewer_github::GitHub as Client;
+use reviewer_system::clock::Clock;
+use secrecy::SecretString;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinHandle;
+
+pub(super) const REPOSITORY: &str = "octo/shop";
+pub(super) const KEEPER: &str = "octo-keeper";
+pub(super) const CODER: &str = "octo-coder";
+pub(super) const DEV: &str = "dev";
+pub(super) const LEAD: &str = "lead";
+/// The agents and their accounts.
+pub(super) const AGENTS: [(&str, &str); 3] = [
+    ("quality", "octo-quality"),
+    ("security", "octo-security"),
+    ("coder", CODER),
+];
+pub(super) const BRANCH: &str = "feature";
+const RIGHTS: &[&str] = &["contents:write", "pull-requests:write", "issues:write"];
+const SETTINGS: &str = ".github/opencode-reviewer.yml";
+const BEGIN_MS: i64 = 1_767_225_600_000;
+
+/// The service that runs now.
+struct Running {
+    service: Arc<Service>,
+    /// The engine's loop, once it runs.
+    turns: Option<JoinHandle<()>>,
+}
+
+/// The memory of everybody but the service.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// The heads of the pull request, in order.
+    pub heads: Vec<String>,
+    /// Dispatches, in the order of their first starts.
+    pub dispatches: Vec<u64>,
+    /// Dispatches by task, agent and head.
+    pub attempts: HashMap<String, Vec<u64>>,
+    pub sessions: HashMap<SessionId, JoinHandle<()>>,
+    /// What happened in the middle of sessions already.
+    pub mids: HashSet<u64>,
+    pub acts: u64,
+    /// The life that is to go on after a close.
+    pub reopens: bool,
+    pub rounds: u64,
+    /// The heads of the base, in order.
+    pub mains: Vec<String>,
+}
+
+pub(super) struct Stage {
+    pub plan: Plan,
+    pub github: GitHub,
+    pub hooks: Webhooks,
+    pub key: PullKey,
+    pub clock: VirtualClock,
+    pub folder: TempDir,
+    client: Arc<Client>,
+    running: Mutex<Option<Running>>,
+    /// Deaths of the service so far.
+    pub epoch: watch::Sender<u64>,
+    pub dies: Notify,
+    dying: Mutex<Option<Crash>>,
+    crashes: Mutex<Vec<Crash>>,
+    effects: AtomicU64,
+    memory: Mutex<Memory>,
+    story: Mutex<Vec<String>>,
+    calm: AtomicBool,
+}
+
+impl Stage {
+    pub(super) fn set(plan: Plan) -> Arc<Self> {
+        let github = GitHub::start(REPOSITORY);
+        prepare(&github, &plan);
+        let hooks = Webhooks::new(&github, "http://127.0.0.1:9/webhook", "hook-secret");
+        let url = github.url();
+        let client = Client::new(
+            &format!("{url}/api/v3"),
+            &format!("{url}/api/graphql"),
+            &SecretString::from(token(KEEPER)),
+            Clock::scaled(0.0001),
+            &[],
+        );
+        let key = PullKey {
+            repository: github.with(|state| state.repository.id),
+            number: 1,
+        };
+        Arc::new(Self {
+            client: Arc::new(client.expect("a client")),
+            hooks,
+            key,
+            clock: VirtualClock::new(BEGIN_MS),
+            folder: TempDir::new().expect("a temporary folder"),
+            running: Mutex::default(),
+            epoch: watch::Sender::new(0),
+            dies: Notify::new(),
+            dying: Mutex::default(),
+            crashes: Mutex::new(plan.crashes.clone()),
+            effects: AtomicU64::new(0),
+            memory: Mutex::default(),
+            story: Mutex::default(),
+            calm: AtomicBool::new(false),
+            plan,
+            github,
+        })
+    }
+
+    pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tell(&self, line: impl AsRef<str>) {
+        let ms = self.clock.now_ms() - BEGIN_MS;
+        let line = format!(
+            "{:>9.3}s {}",
+            f64::from(i32::try_from(ms).unwrap_or(i32::MAX)) / 1e3,
+            line.as_ref()
+        );
+        let mut story = self.story.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::env::var("LIVES_TELL").is_ok() {
+            eprintln!("{line}");
+        }
+        story.push(line);
+    }
+
+    pub(super) fn story(&self) -> String {
+        let story = self.story.lock().unwrap_or_else(PoisonError::into_inner);
+        story.join("\n")
+    }
+
+    pub(super) fn service(&self) -> Option<Arc<Service>> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.as_ref().map(|one| Arc::clone(&one.service))
+    }
+
+    pub(super) fn is_calm(&self) -> bool {
+        self.calm.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn effects(&self) -> u64 {
+        self.effects.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn policy() -> Policy {
+        let agents = AGENTS.map(|(name, login)| Agent {
+            name: name.into(),
+            login: Some(Login::new(login)),
+        });
+        let login = Login::new(KEEPER);
+        Policy::new(agents.to_vec(), Account::Personal { login })
+    }
+
+    pub(super) async fn state(&self) -> State {
+        let Some(service) = self.service() else {
+            return State::default();
+        };
+        let state = service.state(self.key).await.expect("the store answers");
+        state.unwrap_or_default()
+    }
+
+    fn parts(self: &Arc<Self>) -> Parts {
+        let account = |(name, login): (&str, &str)| {
+            let account = AgentAccount {
+                login: Login::new(login),
+                token: SecretString::from(token(login)),
+            };
+            (name.to_owned(), account)
+        };
+        Parts {
+            store: format!("sqlite:{}", self.folder.path().join("store").display()),
+            policy: Self::policy(),
+            limits: Limits {
+                longest_sleep_ms: u64::MAX,
+                purge_every_ms: 1_000_000_000_000,
+                history: 100_000,
+                ..Limits::default()
+            },
+            clock: Arc::new(self.clock.clone()),
+            accounts: Accounts::Personal {
+                agents: AGENTS.map(account).into(),
+                account: Arc::clone(&self.client),
+            },
+            login: Login::new(KEEPER),
+            settings: SessionSettings {
+                url: "http://127.0.0.1:9".into(),
+                inputs: BTreeMap::new(),
+                state_key: SecretString::from("a key that signs states, of 32 bytes"),
+                personas: HashMap::new(),
+                mention: "@opencode-reviewer".into(),
+            },
+            starter: Arc::new(Script(Arc::downgrade(self))),
+            repositories: vec![REPOSITORY.parse().expect("a name")],
+        }
+    }
+
+    pub(super) fn children(&self) -> Children {
+        let (ended, _) = mpsc::unbounded_channel();
+        let folder = self.folder.path();
+        Children::new(folder, "/nowhere".into(), Vec::new(), 1, ended).expect("folders")
+    }
+
+    /// Starts the service on what the store has.
+    pub(super) async fn open(self: &Arc<Self>) {
+        const LONGEST: u32 = 1_000;
+        let mut attempts = 0;
+        let service = loop {
+            match Service::open(self.parts()).await {
+                Ok(service) => break service,
+                // The dead one has not let go of the file yet.
+                Err(_) if attempts < LONGEST => tokio::time::sleep(Duration::from_millis(2)).await,
+                Err(error) => panic!("the service does not open: {error}"),
+            }
+            attempts += 1;
+        };
+        self.end_sessions().await;
+        let world = Arc::new(Watched {
+            stage: Arc::downgrade(self),
+            inner: Arc::clone(&service.world),
+        });
+        let turns = service.engine.run(world, std::future::pending());
+        {
+            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            let service = Arc::clone(&service);
+            *running = Some(Running {
+                service,
+                turns: None,
+            });
+        }
+        service.recover(&self.children()).await.expect("a recovery");
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(running) = running.as_mut() {
+            running.turns = Some(tokio::spawn(turns));
+        }
+        drop(running);
+        self.reconcile().await;
+    }
+
+    /// Ends all sessions, as the kill of their processes does.
+    async fn end_sessions(&self) {
+        let sessions = std::mem::take(&mut self.memory().sessions);
+        for (_, session) in sessions {
+            session.abort();
+            let _aborted = session.await;
+        }
+    }
+
+    /// The end of the service that an effect asked for, and its return.
+    pub(super) async fn restart(self: &Arc<Self>) {
+        let crash = {
+            let mut dying = self.dying.lock().unwrap_or_else(PoisonError::into_inner);
+            dying.take()
+        };
+        let Some(crash) = crash else { return };
+        self.stop().await;
+        if !crash.orphans {
+            self.end_sessions().await;
+        }
+        let back = self.clock.now_ms() + crash.down_ms;
+        self.clock.sleep_until(back).await;
+        self.tell("the service is back");
+        self.open().await;
+    }
+
+    pub(super) async fn stop(&self) {
+        let running = {
+            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            running.take()
+        };
+        self.epoch.send_modify(|deaths| *deaths += 1);
+        if let Some(turns) = running.and_then(|running| running.turns) {
+            turns.abort();
+            let _aborted = turns.await;
+        }
+    }
+
+    /// An effect begins: its number.
+    pub(super) fn count(&self) -> u64 {
+        self.effects.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Never returns if the service dies here.
+    pub(super) async fn survive(&self, effect: u64, after: bool) {
+        let here = {
+            let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_here = |one: &Crash| one.at == effect && one.after == after;
+            let found = crashes.iter().position(is_here);
+            found.map(|index| crashes.remove(index))
+        };
+        let Some(crash) = here else { return };
+        self.tell(format!("the service dies: {crash:?}"));
+        *self.dying.lock().unwrap_or_else(PoisonError::into_inner) = Some(crash);
+        self.dies.notify_one();
+        std::future::pending::<()>().await;
+    }
+
+    pub(super) async fn reconcile(self: &Arc<Self>) {
+        let Some(service) = self.service() else {
+            return;
+        };
+        let round = {
+            let mut memory = self.memory();
+            memory.rounds += 1;
+            memory.rounds.to_string()
+        };
+        match reconcile(&service, &round, false).await {
+            Ok(done) if done.woken > 0 => self.tell("reconciled: woken"),
+            Ok(_) => {}
+            Err(error) => self.tell(format!("not reconciled: {error}")),
+        }
+    }
+
+    /// From now on nothing goes wrong.
+    pub(super) fn calm(&self) {
+        self.calm.store(true, Ordering::Relaxed);
+        self.github.with(|state| state.faults.clear());
+        let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
+        crashes.clear();
+    }
+
+    /// Sleeps, but for deaths of the service.
+    pub(super) async fn rest(self: &Arc<Self>, ms: i64) {
+        let until = self.clock.now_ms() + ms;
+        loop {
+            tokio::select! {
+                biased;
+                () = self.dies.notified() => self.restart().await,
+                () = self.clock.sleep_until(until) => return,
+            }
+        }
+    }
+}
+
+fn token(login: &str) -> String {
+    format!("github_pat_{login}")
+}
+
+pub(super) fn identity(login: &str) -> Identity {
+    Identity::person(login, RIGHTS)
+}
+
+fn prepare(github: &GitHub, plan: &Plan) {
+    let logins = AGENTS.map(|(_, login)| login);
+    for login in logins.into_iter().chain([KEEPER]) {
+        github.token(&token(login), identity(login));
+        github.permit(login, "write");
+    }
+    github.permit(DEV, "write");
+    github.permit(LEAD, "write");
+    let settings = settings(plan);
+    let files = [
+        Change::write(SETTINGS, settings),
+        Change::write("a.txt", "a\n"),
+    ];
+    let base = github.commit("main", &[], &files);
+    github.commit(BRANCH, &[&base], &[Change::write("b.txt", "b\n")]);
+    let story = &plan.story;
+    github.with(|state| {
+        state.repository.auto_merge_allowed = story.arms;
+        state.mergeability_delay = story.mergeability_delay;
+        state.faults = plan
+            .troubles
+            .iter()
+            .map(|one| Rule {
+                method: one.method.clone(),
+                path_prefix: one.path.into(),
+                body_contains: one.word.into(),
+                after: one.after,
+                times: one.times,
+                struck: 0,
+                fault: one.fault.clone(),
+            })
+            .collect();
+    });
+    if story.check_after_ms.is_some() {
+        let protection = Protection {
+            required_checks: vec!["ci".into()],
+            ..Protection::default()
+        };
+        github.protect("main", protection);
+    }
+}
+
+fn settings(plan: &Plan) -> String {
+    let story = &plan.story;
+    let to = if story.escalates_to_person {
+        LEAD
+    } else {
+        "security"
+    };
+    let mut reviewers = vec![format!("{{name: quality, can_escalate: [{to}]}}")];
+    if story.security {
+        reviewers.push("{name: security}".into());
+    }
+    if story.human {
+        reviewers.push(format!("{{name: {LEAD}, type: human}}"));
+    }
+    format!(
+        "lifecycle:\n  enabled: true\n  reviewers: [{}]\n  auto_merge: {}\n  require_human_approval: {}\n  max_fix_cycles: {}\n",
+        reviewers.join(", "),
+        story.auto_merge,
+        story.require_human_approval,
+        story.max_fix_cycles
+    )
+}
