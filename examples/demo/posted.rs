@@ -70,15 +70,11 @@ fn review(json: &Value) -> String {
         words.push_str(" with ");
         words.push_str(&plural(comments.len(), "inline comment"));
     }
-    for comment in comments {
-        let claim = first_line(&comment["body"]);
-        words.push_str(&format!(
-            "\n{:11}{}:{} {claim}",
-            "",
-            text(&comment["path"]),
-            comment["line"]
-        ));
-    }
+    let placed = |comment: &Value| {
+        let (path, claim) = (text(&comment["path"]), first_line(&comment["body"]));
+        format!("\n{:11}{path}:{} {claim}", "", comment["line"])
+    };
+    words.extend(comments.iter().map(placed));
     words
 }
 
