@@ -127,6 +127,7 @@ fuzz:
 # The real binary and the real OpenCode on an example pull request; GitHub and the model are stood in for.
 # A real model: make demo MODEL=provider/name KEY=... [BASE_URL=https://llm.example/v1]; make hands these on as
 # variables of the environment. Three reviewers: make demo REVIEWERS=3. A fix of what they find, and its review: make demo FIX=1.
+# The lifecycle service with its store, from the opened pull request to the merge, as a timeline: make demo SERVE=1.
 demo: $(installed)
 	cargo build --bins --example demo
 	OPENCODE_REVIEWER_BIN="$${CARGO_TARGET_DIR:-target}/debug/opencode-reviewer" cargo run --quiet --example demo

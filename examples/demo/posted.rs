@@ -64,26 +64,17 @@ fn reviewer(state: &State, id: u64) -> String {
 
 fn review(json: &Value) -> String {
     let comments = json["comments"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut words = format!(
-        "reviews {} \"{}\"",
-        text(&json["event"]),
-        first_line(&json["body"])
-    );
+    let (title, event) = (first_line(&json["body"]), text(&json["event"]));
+    let mut words = format!("posts the review \"{title}\" ({event})");
     if !comments.is_empty() {
-        words.push_str(&format!(
-            " with {}",
-            plural(comments.len(), "inline comment")
-        ));
+        words.push_str(" with ");
+        words.push_str(&plural(comments.len(), "inline comment"));
     }
-    for comment in comments {
-        let claim = first_line(&comment["body"]);
-        words.push_str(&format!(
-            "\n{:11}{}:{} {claim}",
-            "",
-            text(&comment["path"]),
-            comment["line"]
-        ));
-    }
+    let placed = |comment: &Value| {
+        let (path, claim) = (text(&comment["path"]), first_line(&comment["body"]));
+        format!("\n{:11}{path}:{} {claim}", "", comment["line"])
+    };
+    words.extend(comments.iter().map(placed));
     words
 }
 

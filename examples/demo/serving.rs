@@ -79,9 +79,10 @@ fn explanation(page: &Page, told: &Value) {
     let words = |value: &Value| {
         let words = value.as_array().into_iter().flatten();
         let words: Vec<&str> = words.filter_map(Value::as_str).collect();
-        match words.is_empty() {
-            true => "nothing".to_owned(),
-            false => words.join("; "),
+        if words.is_empty() {
+            "nothing".to_owned()
+        } else {
+            words.join("; ")
         }
     };
     let of = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -7,7 +7,7 @@ use super::standin::serving::AGENTS;
 use serde_json::Value;
 
 /// Widths of the columns of events and states.
-const EVENT: usize = 46;
+const EVENT: usize = 44;
 const STATES: usize = 24;
 const SERVICE: &str = "the service";
 
@@ -38,7 +38,7 @@ impl Timeline {
     pub fn heading(page: &Page) {
         page.heading("The life of the pull request, as the service tells it");
         let titles = format!(
-            "{:>7}  {:EVENT$}{:STATES$}decided by",
+            "{:>7}  {:EVENT$}  {:STATES$}decided by",
             "after", "event", "state"
         );
         println!("{}", page.paint(DIM, &titles));
@@ -68,9 +68,10 @@ impl Timeline {
         let Some(row) = self.row(&entry["input"], &log_of(entry), is_move) else {
             return;
         };
-        let states = match is_move {
-            true => format!("{before} → {after}"),
-            false => after.clone(),
+        let states = if is_move {
+            format!("{before} → {after}")
+        } else {
+            after.clone()
         };
         let colour = match (is_move, after.as_str()) {
             (false, _) => DIM,
@@ -78,12 +79,13 @@ impl Timeline {
             (true, _) => CYAN,
         };
         let states = page.paint(colour, &format!("{states:STATES$}"));
-        println!(
-            "{}  {:EVENT$}{states}{}",
+        let line = format!(
+            "{}  {:EVENT$}  {states}{}",
             since(begun, at),
             row.event,
             row.by
         );
+        println!("{}", line.trim_end());
         let is_end = after == "merged";
         self.show_posted(page, |one| is_end || (!one.is_merge && row.by == one.by));
     }
@@ -137,7 +139,7 @@ impl Timeline {
             return format!("{agent} fixes it in {pushed}");
         }
         if let Some(why) = result["nothingFixed"]["why"].as_str() {
-            return format!("{agent} fixes nothing: {why}");
+            return format!("{agent}: {why}");
         }
         let decided = match review["decision"].as_str() {
             Some("approved") => "approves",
@@ -149,10 +151,12 @@ impl Timeline {
             .flatten()
             .filter_map(Value::as_str)
             .collect();
-        match called.is_empty() {
-            true => format!("{agent} {decided} {commit}"),
-            false => format!("{agent} {decided} {commit}, calls {}", called.join(", ")),
+        let mut words = format!("{agent} {decided} {commit}");
+        if !called.is_empty() {
+            words.push_str(", calls ");
+            words.push_str(&called.join(", "));
         }
+        words
     }
 }
 
