@@ -4,7 +4,6 @@
 //! Forty seeds run with the other tests. A thousand: `cargo test --lib serve::lives -- --ignored a_thousand`, from `SOAK_FIRST`
 //! on and as many as `SOAK_SEEDS`; one with its story: `SOAK_SEED=123 cargo test --lib serve::lives::one_seed -- --ignored --nocapture`.
 #![expect(
-    clippy::expect_used,
     clippy::disallowed_methods,
     reason = "test code: a failure here is a failure of the test"
 )]
@@ -27,6 +26,7 @@ mod watched;
 
 use judge::End;
 use plan::Plan;
+use reviewer_core::lifecycle::{Wait, wait};
 use reviewer_engine::clock::Clock as _;
 use stage::Stage;
 use std::collections::BTreeMap;
@@ -111,8 +111,7 @@ async fn settle(stage: &Arc<Stage>) {
         stage.rest(LOOK_MS).await;
         stage.reconcile().await;
         stage.rest(LOOK_MS).await;
-        let waits = reviewer_core::lifecycle::wait(&stage.state().await, &Stage::policy());
-        use reviewer_core::lifecycle::Wait;
+        let waits = wait(&stage.state().await, &Stage::policy());
         if matches!(waits, Wait::Ended | Wait::People { .. }) {
             return;
         }

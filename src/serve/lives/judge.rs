@@ -309,7 +309,7 @@ impl Judge<'_> {
             let first = state.git.ask(&["rev-list", "--max-parents=0", commit])?;
             let main = self.stage.memory().mains.iter().rev().find_map(|main| {
                 let base = state.git.merge_base(main, commit)?;
-                (base == *main).then(|| base)
+                (base == *main).then_some(base)
             });
             let base = main.unwrap_or_else(|| first.trim().to_owned());
             state.git.ask(&["diff-tree", "-r", &base, commit])

@@ -177,9 +177,10 @@ impl Stage {
         self.interrupt(*dispatch);
         self.pause(half).await;
         let mut dice = self.plan.dice(&format!("failures of {name}"));
-        let failures = match self.plan.story.fails && dice.one_in(2) {
-            true => 1 + dice.count(4),
-            false => 0,
+        let failures = if self.plan.story.fails && dice.one_in(2) {
+            1 + dice.count(4)
+        } else {
+            0
         };
         if attempt < failures {
             self.tell(format!("{name} fails"));
@@ -241,9 +242,10 @@ impl Stage {
     ) -> Said {
         let mut dice = self.plan.dice(&format!("decision: {name}"));
         let approves = !dice.one_in(self.plan.story.strict);
-        let escalations = match dice.one_in(3) {
-            true => can_escalate.to_vec(),
-            false => Vec::new(),
+        let escalations = if dice.one_in(3) {
+            can_escalate.to_vec()
+        } else {
+            Vec::new()
         };
         let (decision, status) = if approves {
             (ReviewDecision::Approved, "APPROVED")
@@ -252,10 +254,11 @@ impl Stage {
         };
         if !self.has_acted(dispatch) {
             let tags = escalations.iter();
-            let tags: String = tags
-                .map(|one| format!("\n<!-- escalate: {one} -->"))
+            let tags: Vec<String> = tags
+                .map(|one| format!("<!-- escalate: {one} -->"))
                 .collect();
-            let body = format!("Reviewed. {}{tags}", mark(dispatch));
+            let tags = tags.join("\n");
+            let body = format!("Reviewed. {}\n{tags}", mark(dispatch));
             let account = AGENTS.iter().find(|one| one.0 == agent);
             let login = account.map_or(agent, |one| one.1);
             self.tell(format!("{name}: {status} {escalations:?}"));

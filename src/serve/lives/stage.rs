@@ -246,11 +246,12 @@ impl Stage {
             });
         }
         service.recover(&self.children()).await.expect("a recovery");
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(running) = running.as_mut() {
-            running.turns = Some(tokio::spawn(turns));
+        {
+            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(running) = running.as_mut() {
+                running.turns = Some(tokio::spawn(turns));
+            }
         }
-        drop(running);
         self.reconcile().await;
     }
 

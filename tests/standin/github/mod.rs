@@ -2,9 +2,12 @@
 //! own and laid out as on GitHub Enterprise Server, so that the three base addresses differ. Every request is
 //! validated against GitHub's own descriptions, and everything written must be consumed by the test.
 #![expect(
-    clippy::expect_used,
     clippy::disallowed_methods,
     reason = "edge, and test code: a failure here is a failure of the test"
+)]
+#![allow(
+    clippy::expect_used,
+    reason = "test code; inside unit tests clippy allows it by itself"
 )]
 
 pub mod app;
