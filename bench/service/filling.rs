@@ -74,6 +74,7 @@ impl World<Lifecycle> for Drafts {
 
 fn draft(number: u64) -> Result<Facts> {
     Ok(Facts {
+        updated_at: String::new(),
         repo: MANY.1.parse()?,
         number,
         state: PullState::Open,

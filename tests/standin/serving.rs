@@ -34,7 +34,7 @@ lifecycle:
   auto_merge: true
 ";
 /// The longest time that a state is waited for.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A running service on the stand-ins.
 pub struct Serving {
@@ -189,8 +189,8 @@ impl Serving {
         let mut text = read(&self.folder.path().join("service.log"));
         let logs = self.folder.path().join("logs/logs");
         for entry in std::fs::read_dir(logs).into_iter().flatten().flatten() {
-            text.push_str(&format!("\n--- {}\n", entry.path().display()));
-            text.push_str(&read(&entry.path()));
+            let name = entry.path().display().to_string();
+            text.extend(["\n--- ", &name, "\n", &read(&entry.path())]);
         }
         text
     }
