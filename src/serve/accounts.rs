@@ -180,12 +180,14 @@ impl Accounts {
         match self {
             Self::Personal { account, .. } => {
                 for name in named {
-                    let listed = account.open_pulls(name).await?;
-                    places.push(Place {
-                        id: listed.repository,
-                        name: name.clone(),
-                        installation: None,
-                    });
+                    match account.open_pulls(name).await {
+                        Ok(listed) => places.push(Place {
+                            id: listed.repository,
+                            name: name.clone(),
+                            installation: None,
+                        }),
+                        Err(error) => tracing::warn!("{name} cannot be read: {error}"),
+                    }
                 }
             }
             Self::App { app, .. } => {
@@ -193,18 +195,15 @@ impl Accounts {
                     if installation.suspended {
                         continue;
                     }
-                    let grant = Grant {
-                        installation: installation.id,
-                        repositories: Vec::new(),
-                        permissions: vec![("metadata", Access::Read)],
-                    };
-                    let listed = app.github(&grant).await?.installed_repositories().await?;
-                    places.extend(listed.into_iter().map(|one| Place {
-                        id: one.id,
-                        name: one.name,
-                        installation: Some(installation.id),
-                    }));
+                    match installed(app, installation.id).await {
+                        Ok(listed) => places.extend(listed),
+                        Err(error) => tracing::warn!(
+                            "The installation {} cannot be read: {error}",
+                            installation.id
+                        ),
+                    }
                 }
+                places.retain(|place| named.is_empty() || named.contains(&place.name));
             }
         }
         for place in &places {
@@ -212,6 +211,22 @@ impl Accounts {
         }
         Ok(places)
     }
+}
+
+/// The repositories of an installation.
+async fn installed(app: &App, installation: u64) -> Result<Vec<Place>, ApiError> {
+    let grant = Grant {
+        installation,
+        repositories: Vec::new(),
+        permissions: vec![("metadata", Access::Read)],
+    };
+    let listed = app.github(&grant).await?.installed_repositories().await?;
+    let places = listed.into_iter().map(|one| Place {
+        id: one.id,
+        name: one.name,
+        installation: Some(installation),
+    });
+    Ok(places.collect())
 }
 
 async fn grant(

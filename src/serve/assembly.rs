@@ -256,7 +256,6 @@ fn derived_state_key(
 fn policy(config: &ServiceConfig, agents: &Agents, account: Account) -> Policy {
     let is_app = matches!(account, Account::App { .. });
     let known = agents.known.iter();
-    let known = known.filter(|agent| is_app || agents.tokens.contains_key(&agent.name));
     let known = known.map(|agent| Agent {
         name: agent.name.clone(),
         login: agent.login.clone().filter(|_| !is_app),

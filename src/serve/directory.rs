@@ -2,7 +2,7 @@
 //! everything can be looked up again. Nothing is decided by it.
 
 use reviewer_core::domain::{CommitSha, RepoName};
-use reviewer_core::lifecycle::{Facts, PullKey};
+use reviewer_core::lifecycle::{Facts, PullKey, PullState};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -55,7 +55,12 @@ impl Directory {
         found.cloned()
     }
 
+    /// Notes an open pull request, and forgets another one.
     pub(crate) fn note_pull(&self, key: PullKey, facts: &Facts) {
+        if facts.state != PullState::Open {
+            self.inner().pulls.remove(&key);
+            return;
+        }
         let known = Known {
             head: facts.head.clone(),
             base: facts.base.clone(),

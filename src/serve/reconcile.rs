@@ -101,18 +101,9 @@ async fn of_repository(
 async fn vanished(service: &Service, repository: u64, open: &[OpenPull]) -> Vec<PullKey> {
     let open: HashSet<u64> = open.iter().map(|pull| pull.number).collect();
     let mut vanished = Vec::new();
-    for key in service.all().await.unwrap_or_default() {
-        let Some(key) = pull_key(&key) else {
-            continue;
-        };
-        if key.repository != repository || open.contains(&key.number) {
-            continue;
-        }
-        let state = service.state(key).await.ok().flatten();
-        let goes_on = |state: &State| !matches!(state.phase, Phase::Closed | Phase::Merged { .. });
-        if state.as_ref().is_some_and(goes_on) {
-            vanished.push(key);
-        }
+    for key in service.alive().await.unwrap_or_default() {
+        let key = pull_key(&key).filter(|key| key.repository == repository);
+        vanished.extend(key.filter(|key| !open.contains(&key.number)));
     }
     vanished
 }

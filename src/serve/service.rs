@@ -116,8 +116,7 @@ impl Service {
     /// Notes the name of a repository. Returns false for one that is not in scope.
     fn note(&self, repository: &HookRepository, installation: Option<u64>) -> bool {
         let is_known = self.directory.place(repository.id).is_some();
-        let named = self.repositories.contains(&repository.name);
-        if !(is_known || named || self.repositories.is_empty()) {
+        if !(is_known || self.is_in_scope(&repository.name)) {
             return false;
         }
         let known = self.directory.place(repository.id);
@@ -127,6 +126,12 @@ impl Service {
             installation: installation.or(known.and_then(|known| known.installation)),
         });
         true
+    }
+
+    /// True for a repository that the configuration names; with an App that names none, for all.
+    fn is_in_scope(&self, name: &RepoName) -> bool {
+        let all = self.repositories.is_empty() && self.world.accounts.is_app();
+        all || self.repositories.contains(name)
     }
 
     /// Wakes a pull request.
@@ -196,13 +201,13 @@ impl Service {
         key: PullKey,
         message: SessionMessage,
     ) -> Result<(), EngineError> {
-        let dispatch = message.dispatch;
+        let (dispatch, mut usd) = (message.dispatch, 0.0);
         let (name, input) = match message.event {
             SessionEvent::Started { session } => {
                 ("started", Input::SessionStarted { dispatch, session })
             }
             SessionEvent::Finished { result, cost } => {
-                self.add_cost(cost.cost_usd);
+                usd = cost.cost_usd;
                 ("ended", finished(dispatch, result))
             }
             SessionEvent::Failed {
@@ -210,7 +215,7 @@ impl Service {
                 retry_after_ms,
                 cost,
             } => {
-                self.add_cost(cost.cost_usd);
+                usd = cost.cost_usd;
                 let input = Input::SessionFailed {
                     dispatch,
                     error,
@@ -220,9 +225,14 @@ impl Service {
             }
         };
         let delivery = format!("session/{key}/{dispatch}/{name}");
-        self.engine
+        let answer = self
+            .engine
             .deliver(&key.to_string(), &delivery, &input)
             .await?;
+        // The message comes twice: from the session, and out of its file.
+        if !answer.duplicate {
+            self.add_cost(usd);
+        }
         Ok(())
     }
 
@@ -248,8 +258,7 @@ impl Service {
             },
         });
         self.take_message(id.key, message).await?;
-        let tokens = self.world.tokens.lock();
-        tokens.unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.world.forget(&id);
         Ok(())
     }
 
@@ -258,8 +267,7 @@ impl Service {
         if let Some(place) = self.directory.named(name) {
             return Some(place);
         }
-        let in_scope = self.repositories.contains(name) || self.world.accounts.is_app();
-        if !in_scope {
+        if !self.is_in_scope(name) {
             return None;
         }
         let listed = self
@@ -273,7 +281,7 @@ impl Service {
 
     /// Fills the directory from the store, so that checks and pushes wake whom they concern.
     pub(crate) async fn remember(&self) -> Result<(), EngineError> {
-        for listed in self.all().await? {
+        for listed in self.alive().await? {
             let Some(key) = pull_key(&listed) else {
                 continue;
             };
@@ -291,8 +299,8 @@ impl Service {
         Ok(())
     }
 
-    /// The keys of all lives.
-    pub(crate) async fn all(&self) -> Result<Vec<String>, EngineError> {
+    /// The keys of all lives that go on.
+    pub(crate) async fn alive(&self) -> Result<Vec<String>, EngineError> {
         const PAGE: u32 = 500;
         let (mut keys, mut after) = (Vec::new(), String::new());
         loop {
@@ -303,11 +311,15 @@ impl Service {
             };
             let page = self.engine.list(&filter).await?;
             let is_last = page.len() < PAGE as usize;
-            keys.extend(page.into_iter().map(|one| one.key));
+            if let Some(last) = page.last() {
+                after.clone_from(&last.key);
+            }
+            let alive = page.into_iter();
+            let alive = alive.filter(|one| !matches!(one.phase.as_str(), "closed" | "merged"));
+            keys.extend(alive.map(|one| one.key));
             if is_last {
                 return Ok(keys);
             }
-            after = keys.last().cloned().unwrap_or_default();
         }
     }
 

@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "edge: starts sessions")]
 
 use reviewer_core::lifecycle::{Effect, PullKey};
-use reviewer_core::session_order::{RESULT_FILE, SessionMessage, SessionOrder};
+use reviewer_core::session_order::{RESULT_FILE, SessionEvent, SessionMessage, SessionOrder};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -162,6 +162,9 @@ impl Starter for Children {
     }
 
     fn start(&self, launch: Launch) -> io::Result<()> {
+        if self.closing.load(Ordering::Acquire) {
+            return Err(io::Error::other("the service ends"));
+        }
         let end = Arc::new(Notify::new());
         {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -260,6 +263,11 @@ fn uncount(folder: &Path) {
     if let Some(launched) = orphans::read::<Launched>(&file) {
         let starts = launched.starts.saturating_sub(1);
         let _unwritten = write_json(&file, &Launched { starts, ..launched });
+    }
+    let said = orphans::read::<SessionMessage>(&folder.join(RESULT_FILE));
+    if said.is_some_and(|said| !matches!(said.event, SessionEvent::Finished { .. })) {
+        // It was cancelled, and begins again.
+        let _gone = fs::remove_file(folder.join(RESULT_FILE));
     }
 }
 

@@ -10,14 +10,14 @@ use super::sessions::{Launch, SessionId, Starter};
 use reviewer_core::config::Persona;
 use reviewer_core::domain::{CommitSha, Login, PrKey};
 use reviewer_core::lifecycle::{
-    CallReason, Effect, Facts, Input, MergeAnswer, PullKey, State, Task,
+    CallReason, Effect, Facts, Input, MergeAnswer, PullKey, Session, State, Task,
 };
 use reviewer_core::publish::comment::service;
 use reviewer_core::session_order::SessionOrder;
 use reviewer_core::state::signature::Keys;
 use reviewer_engine::tokens::TokenHash;
 use reviewer_engine::{EffectError, EffectId, Engine, World};
-use reviewer_github::{GitHub, MergeRefusal, ReviewRequest};
+use reviewer_github::{GitHub, MergeRefusal, ProbedState, ReviewRequest};
 use reviewer_system::random;
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::{BTreeMap, HashMap};
@@ -79,7 +79,9 @@ impl World<Lifecycle> for ServiceWorld {
             Effect::Compare { from, to } => self.compare(key, from, to).await.map(Some),
             dispatch @ Effect::Dispatch { .. } => self.dispatch(key, dispatch).await,
             Effect::EndSession { dispatch } => {
-                self.starter.end(&SessionId { key, dispatch });
+                let id = SessionId { key, dispatch };
+                self.starter.end(&id);
+                self.forget(&id);
                 Ok(None)
             }
             Effect::RequestReviewers { logins } => self.request(key, &logins).await,
@@ -191,6 +193,11 @@ impl ServiceWorld {
             key,
             dispatch: *dispatch,
         };
+        let state = self.state(key).await?;
+        let is_current = |session: &Session| session.dispatch == *dispatch;
+        if !state.session.as_ref().is_some_and(is_current) || self.is_at_work(&id) {
+            return Ok(None);
+        }
         let place = self.place(key).await?;
         let fixes = matches!(task, Task::Fix { .. });
         let token = self
@@ -222,17 +229,30 @@ impl ServiceWorld {
             .unwrap_or_else(PoisonError::into_inner)
             .insert(id.clone(), hash);
         let launch = Launch {
-            id,
+            id: id.clone(),
             deadline: Duration::from_millis(*deadline_ms),
             arguments,
             order,
             effect: effect.clone(),
         };
-        let started = self.starter.start(launch);
-        started.map_err(|error| {
+        self.starter.start(launch).map_err(|error| {
+            self.forget(&id);
             EffectError::temporary(format!("The session could not be started: {error}."))
         })?;
         Ok(None)
+    }
+
+    /// True if this process has started the session, and it has not ended.
+    fn is_at_work(&self, id: &SessionId) -> bool {
+        let tokens = self.tokens.lock();
+        let tokens = tokens.unwrap_or_else(PoisonError::into_inner);
+        tokens.contains_key(id)
+    }
+
+    /// The token of a session that has ended is worth nothing.
+    pub(crate) fn forget(&self, id: &SessionId) {
+        let tokens = self.tokens.lock();
+        tokens.unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
     fn persona(&self, task: &Task, agent: &str) -> Option<Persona> {
@@ -293,8 +313,17 @@ impl ServiceWorld {
         attempt: u64,
         head: &CommitSha,
     ) -> Result<Input, EffectError> {
-        let (github, probe) = self.read(key).await?;
-        let answer = merging::merge(&github, &probe, head).await?;
+        // The engine would try again later without a look at what has changed meanwhile; the life looks first.
+        let once = |error: EffectError| EffectError::permanent(error.message);
+        let (github, probe) = self.read(key).await.map_err(once)?;
+        let facts = self.facts(key).await.map_err(once)?;
+        let is_other = facts.base != probe.base || facts.updated_at != probe.updated_at;
+        let answer = if is_other && probe.state == ProbedState::Open {
+            // Somebody has spoken, pushed or retargeted since the approval was read.
+            MergeAnswer::Moved
+        } else {
+            merging::merge(&github, &probe, head).await.map_err(once)?
+        };
         Ok(Input::Merge { attempt, answer })
     }
 

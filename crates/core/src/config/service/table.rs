@@ -142,7 +142,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "limits.requests_per_minute_per_address",
         "1200",
-        "requests of one address, webhooks included",
+        "requests of one address; webhooks have no rate",
     ),
     setting("limits.connections", "256", "open connections"),
 ];
