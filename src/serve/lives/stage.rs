@@ -66,6 +66,8 @@ pub(super) struct Memory {
     /// The life that is to go on after a close.
     pub reopens: bool,
     pub rounds: u64,
+    /// Requests that faults of GitHub have struck.
+    pub struck: usize,
     /// The heads of the base, in order.
     pub mains: Vec<String>,
 }
@@ -332,7 +334,7 @@ impl Stage {
     /// From now on nothing goes wrong.
     pub(super) fn calm(&self) {
         self.calm.store(true, Ordering::Relaxed);
-        self.github.with(|state| state.faults.clear());
+        self.memory().struck += self.github.struck().iter().sum::<usize>();
         let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
         crashes.clear();
     }
