@@ -100,11 +100,17 @@ image-test:
 
 # Faults drawn from a thousand seeds, two at a time, every tenth with the real OpenCode; `make test` has the first sixty.
 # Fewer, or others: SOAK_SEEDS=200 SOAK_FIRST=1001 make soak. One, with its plan and its logs: SOAK_SEED=123 make soak.
-# Three hundred seeds of fixes: make soak FIX=1, with the same variables.
+# Three hundred seeds of fixes: make soak FIX=1, with the same variables. A thousand lives of the service in process, then twenty
+# with child processes and a service that is killed: make soak SERVE=1.
 soak: $(installed)
 	cargo build --quiet --examples
+ifdef SERVE
+	cargo test --lib serve::lives::$(if $(SOAK_SEED),one_seed,a_thousand_seeds) -- --ignored --nocapture
+	cargo test --test suite service::twenty_lives -- --ignored --nocapture
+else
 	all=$(if $(FIX),fixing::three_hundred_fixes,a_thousand_seeds); one=$${SOAK_SEED:+$(if $(FIX),fixing::one_fix,one_seed)}; \
 	    cargo test --test suite soak::$${one:-$$all} -- --ignored --nocapture
+endif
 
 # The properties of the tests on inputs that coverage leads to. No sanitiser: it would need a nightly compiler, and there is
 # no unsafe code to watch in what is fuzzed. Compares are not traced, because that takes most of the time, and a byte of an
@@ -121,6 +127,7 @@ fuzz:
 # The real binary and the real OpenCode on an example pull request; GitHub and the model are stood in for.
 # A real model: make demo MODEL=provider/name KEY=... [BASE_URL=https://llm.example/v1]; make hands these on as
 # variables of the environment. Three reviewers: make demo REVIEWERS=3. A fix of what they find, and its review: make demo FIX=1.
+# The lifecycle service with its store, from the opened pull request to the merge, as a timeline: make demo SERVE=1.
 demo: $(installed)
 	cargo build --bins --example demo
 	OPENCODE_REVIEWER_BIN="$${CARGO_TARGET_DIR:-target}/debug/opencode-reviewer" cargo run --quiet --example demo

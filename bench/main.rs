@@ -1,9 +1,10 @@
 //! `make bench`: how rebuilding the threads and work on hostile text scale, what large pull requests take, this action beside
-//! the tools that one would pick instead, what the sandbox costs, and what further reviewers cost. For the latter three the same
-//! scripted review is run in turn, with a model that answers at once, or for several reviewers after a moment. The numbers are
-//! printed and, when all parts were run, written to `RESULTS.md`; they are never judged.
+//! the tools that one would pick instead, what the sandbox costs, what further reviewers cost, and what the service costs. For the
+//! tools, the sandbox and the reviewers the same scripted review is run in turn, with a model that answers at once, or for several
+//! reviewers after a moment. The numbers are printed and, when all parts were run, written to `RESULTS.md`; they are never judged.
 //! `cargo bench --bench review -- rebuild` does the first part only; the others are `scaling`, `large`, `tools`, `tokens`,
-//! `sandbox` and `panel-cost`. `panel` (with `--merges` for examples) measures on published data and is no part of the page.
+//! `sandbox`, `panel-cost` and `service`. `panel` (with `--merges` for examples) measures on published data and is no part of the
+//! page.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -27,6 +28,7 @@ mod sandbox;
 mod scaling;
 #[path = "../examples/demo/script.rs"]
 mod script;
+mod service;
 #[allow(
     unused_imports,
     reason = "each binary that includes the stand-ins uses its own part of them"
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         "tokens",
         "sandbox",
         "panel-cost",
+        "service",
         "panel",
     ];
     let part = std::env::args().find(|argument| parts.contains(&argument.as_str()));
@@ -110,6 +113,9 @@ fn measure_part(part: Option<&str>) -> Result<()> {
     }
     if wanted("panel-cost") {
         tell(&plain("Several reviewers", &panel_cost::run()?));
+    }
+    if wanted("service") {
+        tell(&plain("The service", &service::run()?));
     }
     if part.is_none() {
         std::fs::write(PAGE, page).context("writing RESULTS.md")?;

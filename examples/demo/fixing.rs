@@ -78,7 +78,7 @@ fn script() -> Script {
 }
 
 /// The thread whose code is this now.
-fn thread_about(request: &Request, code: &str) -> Option<String> {
+pub fn thread_about(request: &Request, code: &str) -> Option<String> {
     let prompt = request.last_user();
     let mut asked = None;
     for line in prompt.lines() {

@@ -1,7 +1,8 @@
 //! `make demo`: the real binary and the real OpenCode review an example pull request with planted defects, between a
 //! stand-in for GitHub and a scripted model; then the review is printed as a person would see it. With `MODEL` (and
-//! `KEY`, `BASE_URL`) in the environment a real model takes the scripted one's place. With `FIX=1` what is found is fixed, too. `DEMO_TEXTS` names a folder for the
-//! texts, which `make pictures` renders.
+//! `KEY`, `BASE_URL`) in the environment a real model takes the scripted one's place. With `FIX=1` what is found is fixed, too; with
+//! `SERVE=1` the lifecycle service leads the pull request to its merge. `DEMO_TEXTS` names a folder for the texts, which
+//! `make pictures` renders.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -12,7 +13,9 @@ mod findings;
 mod fixing;
 mod page;
 mod panel;
+mod posted;
 mod script;
+mod serving;
 #[allow(
     unused_imports,
     reason = "each binary that includes the stand-ins uses its own part of them"
@@ -20,6 +23,7 @@ mod script;
 #[path = "../../tests/standin/mod.rs"]
 mod standin;
 mod texts;
+mod timeline;
 
 use findings::{INJECTION, LAYER, PAGE_COUNT, POOR_NAME};
 use page::Page;
@@ -46,7 +50,11 @@ fn demo() -> Result<(), String> {
     let real = RealModel::from_environment()?;
     find_binary()?;
     let page = Page::for_stdout();
-    if std::env::var_os("FIX").is_some_and(|given| !given.is_empty()) {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|given| !given.is_empty());
+    if is_set("SERVE") {
+        return serving::demo(&page);
+    }
+    if is_set("FIX") {
         let put = real
             .as_ref()
             .map(|real| |to: &mut Workflow| real.put_into(to));
@@ -99,6 +107,16 @@ fn judge(world: &World, ran: &Ran, scripted: bool) -> Result<(), String> {
             "the action ended with {code} instead of 0; its log above says why."
         ));
     }
+    judge_world(world)?;
+    if scripted {
+        judge_script(world)
+    } else {
+        Ok(())
+    }
+}
+
+/// No request that GitHub does not know, and no file left behind.
+fn judge_world(world: &World) -> Result<(), String> {
     let violations = world.github.take_violations();
     if !violations.is_empty() {
         return Err(format!(
@@ -110,11 +128,7 @@ fn judge(world: &World, ran: &Ran, scripted: bool) -> Result<(), String> {
     if !left.is_empty() {
         return Err(format!("the run left files behind: {left:?}"));
     }
-    if scripted {
-        judge_script(world)
-    } else {
-        Ok(())
-    }
+    Ok(())
 }
 
 /// The scripted review is known: what it finds stands at the planted lines, and what it keeps to itself nowhere.

@@ -16,11 +16,11 @@ pub struct Page {
     colour: bool,
 }
 
-const BOLD: &str = "1";
-const DIM: &str = "2";
+pub const BOLD: &str = "1";
+pub const DIM: &str = "2";
 const RED: &str = "31";
-const GREEN: &str = "32";
-const CYAN: &str = "36";
+pub const GREEN: &str = "32";
+pub const CYAN: &str = "36";
 
 impl Page {
     pub fn for_stdout() -> Self {
@@ -31,6 +31,12 @@ impl Page {
     }
 
     pub fn opening(&self, world: &World, model: &str) {
+        self.title(world);
+        println!("The action runs, with the model {model}.\n");
+    }
+
+    /// The pull request, and who wants to merge what.
+    pub fn title(&self, world: &World) {
         let (pull, repository) = world.github.with(|state| {
             (
                 state.pulls[&world.pull].clone(),
@@ -40,7 +46,7 @@ impl Page {
         let title = format!("{repository}#{}: {}", pull.number, pull.title);
         println!("{}", self.paint(BOLD, &title));
         println!(
-            "{} wants to merge {} into {}. The action runs, with the model {model}.\n",
+            "{} wants to merge {} into {}.",
             pull.author, pull.head.branch, pull.base.branch
         );
     }
@@ -176,12 +182,12 @@ impl Page {
         println!("{}", self.paint(BOLD, &parts.join(" · ")));
     }
 
-    fn heading(&self, text: &str) {
+    pub fn heading(&self, text: &str) {
         let rule = "─".repeat(text.chars().count());
         println!("\n{}\n{}\n", self.paint(BOLD, text), self.paint(DIM, &rule));
     }
 
-    fn paint(&self, code: &str, text: &str) -> String {
+    pub fn paint(&self, code: &str, text: &str) -> String {
         if self.colour {
             format!("\x1b[{code}m{text}\x1b[0m")
         } else {
@@ -200,7 +206,7 @@ fn annotation(line: &str) -> Option<(&str, &str)> {
 }
 
 /// What a browser shows: HTML comments are for machines.
-fn visible(markdown: &str) -> String {
+pub fn visible(markdown: &str) -> String {
     match Regex::new(r"(?s)<!--.*?-->") {
         Ok(comment) => comment.replace_all(markdown, "").trim_end().to_owned(),
         Err(_) => markdown.to_owned(),

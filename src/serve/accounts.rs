@@ -5,8 +5,8 @@ use reviewer_core::domain::{Login, RepoName};
 use reviewer_engine::EffectError;
 use reviewer_github::{Access, ApiError, App, GitHub, Grant};
 use secrecy::SecretString;
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An agent with its own account.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(crate) enum Accounts {
     },
     App {
         app: Box<App>,
+        /// Deliveries that GitHub was asked to send again.
+        redelivered: Mutex<HashSet<String>>,
     },
 }
 
@@ -34,7 +36,7 @@ impl std::fmt::Debug for Accounts {
             Self::Personal { agents, .. } => {
                 f.debug_tuple("Personal").field(&agents.keys()).finish()
             }
-            Self::App { app } => f.debug_tuple("App").field(app).finish(),
+            Self::App { app, .. } => f.debug_tuple("App").field(app).finish(),
         }
     }
 }
@@ -70,7 +72,7 @@ impl Accounts {
     ) -> Result<Arc<GitHub>, ApiError> {
         match self {
             Self::Personal { account, .. } => Ok(Arc::clone(account)),
-            Self::App { app } => {
+            Self::App { app, .. } => {
                 let grant = grant(app, place, directory, SERVICE.to_vec()).await?;
                 Ok(Arc::new(app.github(&grant).await?))
             }
@@ -94,7 +96,7 @@ impl Accounts {
                         "The agent {agent} has no token; add it by `serve agents add {agent}`."
                     ))
                 }),
-            Self::App { app } => {
+            Self::App { app, .. } => {
                 let contents = if writes_contents {
                     Access::Write
                 } else {
@@ -136,6 +138,38 @@ impl Accounts {
         }
     }
 
+    /// Asks GitHub to send again what did not arrive, each delivery once. Only an App may.
+    pub(crate) async fn redeliver(&self) -> Result<usize, ApiError> {
+        let Self::App { app, redelivered } = self else {
+            return Ok(0);
+        };
+        let mut asked = 0;
+        for delivery in app.failed_deliveries().await? {
+            let is_new = redelivered
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(delivery.guid.clone());
+            if is_new {
+                app.redeliver(&delivery).await?;
+                asked += 1;
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Requests that GitHub still takes of the account. An App has a limit for each installation, which is not told here.
+    pub(crate) async fn rate_left(&self) -> Vec<(String, u64)> {
+        match self {
+            Self::Personal { account, .. } => {
+                let left = account.rate_left().await;
+                left.map(|left| ("account".to_owned(), left))
+                    .into_iter()
+                    .collect()
+            }
+            Self::App { .. } => Vec::new(),
+        }
+    }
+
     /// The repositories in scope: those of the installations, or these.
     pub(crate) async fn list(
         &self,
@@ -154,7 +188,7 @@ impl Accounts {
                     });
                 }
             }
-            Self::App { app } => {
+            Self::App { app, .. } => {
                 for installation in app.installations().await? {
                     if installation.suspended {
                         continue;
@@ -186,16 +220,15 @@ async fn grant(
     directory: &Directory,
     permissions: Vec<(&'static str, Access)>,
 ) -> Result<Grant, ApiError> {
-    let installation = match place.installation {
-        Some(installation) => installation,
-        None => {
-            let found = app.installation_of(&place.name).await?.id;
-            directory.note_place(Place {
-                installation: Some(found),
-                ..place.clone()
-            });
-            found
-        }
+    let installation = if let Some(installation) = place.installation {
+        installation
+    } else {
+        let found = app.installation_of(&place.name).await?.id;
+        directory.note_place(Place {
+            installation: Some(found),
+            ..place.clone()
+        });
+        found
     };
     Ok(Grant {
         installation,

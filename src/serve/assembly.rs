@@ -17,7 +17,7 @@ use reviewer_system::clock::Clock;
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -68,6 +68,8 @@ pub(crate) struct Assembled {
     pub children: Arc<Children>,
     pub ends: mpsc::UnboundedReceiver<Ended>,
     pub webhook_secret: SecretString,
+    /// Everything that no line of the log may show.
+    pub secrets: Vec<SecretString>,
 }
 
 /// Puts a service together from its configuration.
@@ -84,6 +86,9 @@ pub(crate) async fn assemble(
     };
     let settings = settings(config, around, &agents).map_err(one)?;
     let policy = policy(config, &agents, account);
+    let mut hidden: Vec<SecretString> = agents.tokens.values().cloned().collect();
+    hidden.extend([webhook_secret.clone(), settings.state_key.clone()]);
+    hidden.extend(settings.inputs.get("opencode_api_key").cloned());
     let (sender, ends) = mpsc::unbounded_channel();
     let data = &config.sessions.log_directory;
     let environment = environment(config, around);
@@ -111,6 +116,7 @@ pub(crate) async fn assemble(
         children,
         ends,
         webhook_secret,
+        secrets: hidden,
     })
 }
 
@@ -139,7 +145,11 @@ async fn accounts(
             let account = Account::App {
                 login: identity.login,
             };
-            Ok((Accounts::App { app: Box::new(app) }, account))
+            let accounts = Accounts::App {
+                app: Box::new(app),
+                redelivered: Mutex::default(),
+            };
+            Ok((accounts, account))
         }
         Identity::Personal { account } => {
             let with_tokens = agents.known.iter().filter_map(|agent| {

@@ -3,7 +3,7 @@
 use reviewer_core::domain::RepoName;
 use reviewer_core::lifecycle::{Policy, PullKey, State};
 use reviewer_engine::tokens::{ApiToken, TokenHash};
-use reviewer_engine::{Backlog, Entry, Listed};
+use reviewer_engine::{Backlog, Counts, Entry, Listed};
 use secrecy::SecretString;
 use std::future::Future;
 use std::sync::Arc;
@@ -68,6 +68,8 @@ pub(crate) struct Metrics {
     pub cost_usd: f64,
     /// Pull requests by state.
     pub pulls: Vec<(String, u64)>,
+    /// Statements and commits since the start.
+    pub store: Counts,
 }
 
 /// The service behind the HTTP server.

@@ -8,7 +8,6 @@ use reviewer_core::session_order::SessionMessage;
 use reviewer_engine::tokens::{ApiToken, TokenHash};
 use reviewer_engine::{EngineError, Entry, Filter, Listed};
 use secrecy::SecretString;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -84,8 +83,8 @@ impl Backend for Front {
         if !self.service.knows(&id, token) {
             return Err(ReportRefused::Unauthorized);
         }
-        let taken = self.service.take_message(key, message).await;
-        taken.map_err(|error| {
+        let told = self.service.take_message(key, message).await;
+        told.map_err(|error| {
             tracing::error!("the store did not take a message: {error}");
             ReportRefused::Unavailable("The store does not answer; try again.".into())
         })
@@ -122,11 +121,6 @@ impl Backend for Front {
     async fn metrics(&self) -> Metrics {
         let counters = &self.service.counters;
         let engine = &self.service.engine;
-        let all = Filter::default();
-        let mut pulls: BTreeMap<String, u64> = BTreeMap::new();
-        for listed in engine.list(&all).await.unwrap_or_default() {
-            *pulls.entry(listed.phase).or_default() += 1;
-        }
         #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
         let cost_usd = counters.cost.load(Ordering::Relaxed) as f64 / 1e6;
         Metrics {
@@ -134,9 +128,10 @@ impl Backend for Front {
             sessions: self.service.world.starter.count(),
             max_sessions: self.max_sessions,
             dropped: counters.ignored.load(Ordering::Relaxed),
-            rate_left: Vec::new(),
+            rate_left: self.service.world.accounts.rate_left().await,
             cost_usd,
-            pulls: pulls.into_iter().collect(),
+            pulls: engine.phases().await.unwrap_or_default(),
+            store: engine.counts(),
         }
     }
 

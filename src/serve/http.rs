@@ -13,7 +13,7 @@ mod tests;
 mod webhook;
 
 use super::backend::Backend;
-use answer::{error, secured};
+use answer::{Refusal, error, secured};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -35,7 +35,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 /// The time for an answer, the body of the request included.
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_mins(1);
 
 /// Settings of the server.
 #[derive(Debug, Clone)]
@@ -77,7 +77,7 @@ impl<B> Shared<B> {
         &self,
         buckets: &Mutex<Buckets<K>>,
         key: K,
-    ) -> Result<(), Response> {
+    ) -> Result<(), Refusal> {
         let now = self.settings.clock.instant();
         let mut buckets = buckets.lock().unwrap_or_else(PoisonError::into_inner);
         buckets.take(key, now).map_err(|wait| {
@@ -156,18 +156,20 @@ async fn limited<B: Backend>(
     if let Some(Peer(address)) = peer
         && let Err(refusal) = shared.admit(&shared.by_address, address)
     {
-        return refusal;
+        return refusal.into_response();
     }
     let limit = shared.settings.clock.limit(ANSWER);
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(answer) => answer,
-        Err(_) => error(StatusCode::SERVICE_UNAVAILABLE, "the answer took too long"),
+        Err(_) => {
+            error(StatusCode::SERVICE_UNAVAILABLE, "the answer took too long").into_response()
+        }
     }
 }
 
 async fn ready<B: Backend>(State(shared): State<Arc<Shared<B>>>) -> Response {
-    match shared.backend.is_ready() {
-        true => "ready\n".into_response(),
-        false => error(StatusCode::SERVICE_UNAVAILABLE, "the service is starting"),
+    if shared.backend.is_ready() {
+        return "ready\n".into_response();
     }
+    error(StatusCode::SERVICE_UNAVAILABLE, "the service is starting").into_response()
 }

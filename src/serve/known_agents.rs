@@ -66,10 +66,10 @@ pub(crate) fn known_agents(
             }
         }
     }
-    match wrong.is_empty() {
-        true => Ok(known),
-        false => Err(wrong),
+    if wrong.is_empty() {
+        return Ok(known);
     }
+    Err(wrong)
 }
 
 /// Adds what the store has of an agent; the sentence says where it does not agree with service.yml.

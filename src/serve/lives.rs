@@ -8,6 +8,7 @@
     reason = "test code: a failure here is a failure of the test"
 )]
 
+mod attacks;
 mod boundaries;
 #[path = "../../tests/suite/dice.rs"]
 #[allow(dead_code, reason = "lives use a part of the dice")]

@@ -36,6 +36,12 @@ pub(crate) async fn reconcile(
     all: bool,
 ) -> Result<Reconciled, ApiError> {
     let world = &service.world;
+    match world.accounts.redeliver().await {
+        Ok(0) => {}
+        Ok(asked) => tracing::info!("GitHub was asked to send {asked} webhooks again."),
+        // The list of open pull requests finds what they would have told.
+        Err(error) => tracing::warn!("GitHub was not asked to send webhooks again: {error}"),
+    }
     let places = world
         .accounts
         .list(&service.repositories, &service.directory)

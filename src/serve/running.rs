@@ -16,6 +16,7 @@ use reviewer_core::domain::{Login, RepoName};
 use reviewer_core::lifecycle::{Effect, Policy};
 use reviewer_engine::clock::Clock;
 use reviewer_engine::{EffectId, Engine, EngineError, Limits, World as _};
+use reviewer_text::redact::Redactor;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -23,7 +24,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 /// The time between two reconciliations.
-const RECONCILE: Duration = Duration::from_secs(600);
+const RECONCILE: Duration = Duration::from_mins(10);
 
 /// Everything that a service starts with.
 pub(crate) struct Start<'a> {
@@ -51,7 +52,9 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
         children,
         ends,
         webhook_secret,
+        secrets,
     } = assembled;
+    setup.actions.hide(&Arc::new(Redactor::new(&secrets)));
     let policy = Arc::new(parts.policy.clone());
     let service = Service::open(parts).await;
     let service = service.map_err(|error| one(error.to_string()))?;
@@ -63,6 +66,11 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
     })?;
     let recovered = service.recover(&children).await;
     recovered.map_err(|error| one(error.to_string()))?;
+    let settings = HttpSettings {
+        limits: config.limits,
+        webhook_secret,
+        clock: around.clock,
+    };
     let front = Arc::new(Front {
         service: Arc::clone(&service),
         policy,
@@ -70,25 +78,9 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
         ready: AtomicBool::new(true),
     });
     let (end, ended) = watch::channel(false);
-    let until_end = |mut ended: watch::Receiver<bool>| async move {
-        // An error means that nobody can end it any more.
-        let _ended = ended.wait_for(|ended| *ended).await;
-    };
-    let engine = tokio::spawn(
-        service
-            .engine
-            .run(Arc::clone(&service.world), until_end(ended.clone())),
-    );
+    let serving = tokio::spawn(http::serve(listener, front, settings, until(ended.clone())));
     let taking = tokio::spawn(Arc::clone(&service).take_ends(Arc::clone(&children), ends));
-    let reconciling = Arc::clone(&service).reconcile_until(RECONCILE, start.rebuild, ended.clone());
-    let reconciling = tokio::spawn(reconciling);
-    let settings = HttpSettings {
-        limits: config.limits,
-        webhook_secret,
-        clock: around.clock,
-    };
-    let serving = http::serve(listener, front, settings, until_end(ended));
-    let serving = tokio::spawn(serving);
+    let work = tokio::spawn(work(Arc::clone(&service), start.rebuild, ended));
     tracing::info!("The service listens on {}.", config.listen);
     let signal = crate::run::exits::stop_signal().await;
     tracing::info!(
@@ -97,9 +89,23 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
     // Nobody listens any more once all of them have ended.
     let _heard = end.send(true);
     children.end_all().await;
-    let _ended = tokio::join!(engine, reconciling, serving);
+    let _ended = tokio::join!(work, serving);
     taking.abort();
     Ok(())
+}
+
+/// Ends with the service.
+async fn until(mut ended: watch::Receiver<bool>) {
+    // An error means that nobody can end it any more.
+    let _ended = ended.wait_for(|ended| *ended).await;
+}
+
+/// Executes effects and reconciles, until the end.
+async fn work(service: Arc<Service>, rebuild: bool, ended: watch::Receiver<bool>) {
+    let world = Arc::clone(&service.world);
+    let executing = service.engine.run(world, until(ended.clone()));
+    let reconciling = Arc::clone(&service).reconcile_until(RECONCILE, rebuild, ended);
+    tokio::join!(executing, reconciling);
 }
 
 /// The parts that a service is made of.

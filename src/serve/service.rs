@@ -9,7 +9,7 @@ use super::world::{ServiceWorld, pull_key};
 use reviewer_core::domain::{CommitSha, RepoName};
 use reviewer_core::event::webhook::{self, HookRepository, Wakes, Webhook};
 use reviewer_core::lifecycle::{Command, Input, PullKey, SessionResult, State};
-use reviewer_core::session_order::{SessionEvent, SessionMessage, SessionOutcome};
+use reviewer_core::session_order::{SessionCost, SessionEvent, SessionMessage, SessionOutcome};
 use reviewer_engine::clock::Clock;
 use reviewer_engine::tokens::TokenHash;
 use reviewer_engine::{Engine, EngineError, Filter};
@@ -244,7 +244,7 @@ impl Service {
             event: SessionEvent::Failed {
                 error,
                 retry_after_ms: None,
-                cost: Default::default(),
+                cost: SessionCost::default(),
             },
         });
         self.take_message(id.key, message).await?;

@@ -1,5 +1,6 @@
 //! Sessions as child processes of the same binary: started, watched, ended, and found again after a crash. A session's folder
 //! holds what is needed for that, and no secret: the order with its tokens goes to the child's standard input.
+#![expect(clippy::disallowed_methods, reason = "edge: starts sessions")]
 
 use reviewer_core::lifecycle::{Effect, PullKey};
 use reviewer_core::session_order::{RESULT_FILE, SessionMessage, SessionOrder};

@@ -8,6 +8,7 @@
 pub mod github;
 pub mod model;
 pub mod runner;
+pub mod serving;
 pub mod shop;
 pub mod web;
 pub mod world;

@@ -351,6 +351,29 @@ fn told(job: &Job, mut command: Command, tell: impl FnOnce(u32)) -> Ran {
     job.ran(output.status.code(), log, &secrets)
 }
 
+/// A command of the runner without what only a runner gives.
+pub fn outside_runner(usual: &Command, world: &World) -> Command {
+    let kept = [
+        "PATH",
+        "HOME",
+        "TMPDIR",
+        "OPENCODE_BIN",
+        "OPENCODE_REVIEWER_TIME_SCALE",
+    ];
+    let kept = usual
+        .get_envs()
+        .filter(|(name, _)| kept.iter().any(|kept| name == kept));
+    let kept = kept.filter_map(|(name, value)| Some((name, value?)));
+    let mut command = Command::new(usual.get_program());
+    command
+        .args(usual.get_args())
+        .env_clear()
+        .envs(kept)
+        .envs(world.github.environment())
+        .env_remove("GITHUB_REPOSITORY");
+    command
+}
+
 /// The same command, started by a program that takes an argument and then the command.
 pub fn through(program: &Path, argument: impl AsRef<OsStr>, command: &Command) -> Command {
     let variables = command.get_envs();

@@ -5,7 +5,7 @@ use crate::review::{layer_bypassed, lost_page, post};
 use crate::standin::github::GitHub;
 use crate::standin::model::Script;
 use crate::standin::shop;
-use crate::standin::world::{KEY, World, open_folder};
+use crate::standin::world::{KEY, World, open_folder, outside_runner};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -24,29 +24,6 @@ pub fn command(world: &World, arguments: &[&str]) -> Command {
         .env("OPENCODE_API_KEY", KEY)
         .current_dir(world.temporary())
         .stdin(Stdio::null());
-    command
-}
-
-/// A command of the runner without what only a runner gives.
-pub fn outside_runner(usual: &Command, world: &World) -> Command {
-    let kept = [
-        "PATH",
-        "HOME",
-        "TMPDIR",
-        "OPENCODE_BIN",
-        "OPENCODE_REVIEWER_TIME_SCALE",
-    ];
-    let kept = usual
-        .get_envs()
-        .filter(|(name, _)| kept.iter().any(|kept| name == kept));
-    let kept = kept.filter_map(|(name, value)| Some((name, value?)));
-    let mut command = Command::new(usual.get_program());
-    command
-        .args(usual.get_args())
-        .env_clear()
-        .envs(kept)
-        .envs(world.github.environment())
-        .env_remove("GITHUB_REPOSITORY");
     command
 }
 

@@ -1,7 +1,7 @@
 //! `serve agents`, `serve tokens` and `serve check`, with the built binary and the stand-in for GitHub.
 
 use crate::standin::github::{GitHub, Identity};
-use reviewer_core::config::service::EVENTS;
+use reviewer_core::event::webhook::EVENTS;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -243,7 +243,7 @@ fn a_check_names_the_events_that_an_app_is_not_subscribed_to() {
     );
     place
         .github
-        .app(|app| app.events = EVENTS.map(str::to_owned).to_vec());
+        .app(|app| app.events = EVENTS.iter().map(ToString::to_string).collect());
     let told = place.done("check", "");
     assert!(told.contains("subscribed to every event"), "{told}");
     assert!(!told.contains("PRIVATE KEY"), "{told}");

@@ -1,279 +1,33 @@
 //! The lifecycle service as people run it: `serve` with its store, signed webhooks in, reviews, fixes and merges out. Sessions are
 //! child processes.
 
-use crate::fixing::CEIL;
-use crate::standin::github::webhooks::Webhooks;
-use crate::standin::github::{Change, Identity, State, Write};
-use crate::standin::model::{Answer, Call, Request};
-use crate::standin::world::{KEY, World, open_folder};
-use serde_json::{Value, json};
-use std::io::{Read as _, Write as _};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-use tempfile::TempDir;
-
-const SECRET: &str = "the secret of the webhook";
-const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
-
-fn token_of(login: &str) -> String {
-    format!("ghp_{login}_0123456789abcdef0123456789")
-}
-
-/// The settings of the repository.
-const AUTO_MERGE: &str = "\
-lifecycle:
-  reviewers:
-    - {name: quality, can_escalate: [security]}
-  auto_merge: true
-";
-
-/// A running service on the stand-ins.
-struct Serving {
-    world: World,
-    folder: TempDir,
-    url: String,
-    child: Child,
-    hooks: Webhooks,
-    api_token: String,
-    runtime: tokio::runtime::Runtime,
-}
-
-const AGENTS: [(&str, &str); 3] = [
-    ("quality", "quality-agent"),
-    ("security", "security-agent"),
-    ("author", "dev"),
-];
-
-impl Serving {
-    fn on(world: World) -> Self {
-        let rights = ["contents:write", "pull-requests:write", "issues:write"];
-        for (_, login) in AGENTS {
-            let identity = Identity::person(login, &rights);
-            world.github.token(&token_of(login), identity);
-            world.github.permit(login, "write");
-        }
-        let folder = open_folder();
-        let port = std::net::TcpListener::bind(("127.0.0.1", 0))
-            .and_then(|listener| listener.local_addr())
-            .expect("a free port")
-            .port();
-        let url = format!("http://127.0.0.1:{port}");
-        write_config(&world, &folder, port);
-        for (name, login) in AGENTS {
-            let arguments = ["agents", "add", name, "--login", login, "--token-stdin"];
-            told(&world, &folder, &arguments, &token_of(login));
-        }
-        let arguments = ["tokens", "add", "tests", "--role", "operate"];
-        let api_token = told(&world, &folder, &arguments, "");
-        let api_token = api_token.split_whitespace().last().unwrap_or_default();
-        let hooks = Webhooks::new(&world.github, &format!("{url}/webhook"), SECRET);
-        let mut serving = Self {
-            child: command(&world, &folder, &[]).spawn().expect("the service"),
-            api_token: api_token.to_owned(),
-            world,
-            folder,
-            url,
-            hooks,
-            runtime: tokio::runtime::Runtime::new().expect("a runtime"),
-        };
-        serving.wait_until_ready();
-        serving
-    }
-
-    fn wait_until_ready(&mut self) {
-        let url = format!("{}/readyz", self.url);
-        let begun = Instant::now();
-        loop {
-            let ready = self.runtime.block_on(async {
-                let answer = reqwest::get(&url).await;
-                answer.is_ok_and(|answer| answer.status().is_success())
-            });
-            if ready {
-                return;
-            }
-            if let Some(status) = self.child.try_wait().expect("a status") {
-                panic!("the service ended with {status}: {}", self.log());
-            }
-            assert!(
-                begun.elapsed().as_secs() < 60,
-                "never ready: {}",
-                self.log()
-            );
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    /// Everything that the service and its sessions have printed.
-    fn log(&self) -> String {
-        let mut text = read(&self.folder.path().join("service.log"));
-        let logs = self.folder.path().join("logs/logs");
-        for entry in std::fs::read_dir(logs).into_iter().flatten().flatten() {
-            text.push_str(&format!("\n--- {}\n", entry.path().display()));
-            text.push_str(&read(&entry.path()));
-        }
-        text
-    }
-
-    /// The answer of a route about the pull request.
-    fn asks(&self, route: &str) -> Value {
-        let url = format!("{}/pr/octo/shop/{}/{route}", self.url, self.world.pull);
-        self.runtime.block_on(async {
-            let client = reqwest::Client::new();
-            let answer = client.get(url).bearer_auth(&self.api_token).send().await;
-            let answer = answer.expect("an answer");
-            answer.json().await.unwrap_or_default()
-        })
-    }
-
-    fn state(&self) -> String {
-        self.asks("status")["state"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
-    }
-
-    /// Delivers what happens until the pull request is in this state.
-    fn until(&mut self, state: &str) {
-        let begun = Instant::now();
-        loop {
-            self.runtime.block_on(self.hooks.send_all());
-            let now = self.state();
-            if now == state {
-                return;
-            }
-            assert!(
-                begun.elapsed().as_secs() < 180,
-                "{now} instead of {state}: {:#}\n{}",
-                self.asks("history"),
-                self.log()
-            );
-            std::thread::sleep(Duration::from_millis(200));
-        }
-    }
-
-    fn finish(mut self) {
-        let id = i32::try_from(self.child.id()).expect("a process id");
-        let id = nix::unistd::Pid::from_raw(id);
-        nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).expect("the signal");
-        let status = self.child.wait().expect("the end");
-        let log = self.log();
-        assert!(status.success(), "{status}: {log}");
-        for secret in [SECRET, MASTER_KEY, KEY, &self.api_token] {
-            assert!(!log.contains(secret), "{log}");
-        }
-        self.world.finish();
-    }
-}
-
-fn read(path: &std::path::Path) -> String {
-    let mut text = Vec::new();
-    if let Ok(mut file) = std::fs::File::open(path) {
-        let _short = file.read_to_end(&mut text);
-    }
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-fn write_config(world: &World, folder: &TempDir, port: u16) {
-    let environment = world.github.environment();
-    let of = |name: &str| {
-        let found = environment.iter().find(|(key, _)| *key == name);
-        found.map(|(_, value)| value.clone()).unwrap_or_default()
-    };
-    let config = json!({
-        "listen": format!("127.0.0.1:{port}"),
-        "store": "service.db",
-        "github": {
-            "account": "quality",
-            "api_url": of("GITHUB_API_URL"),
-            "graphql_url": of("GITHUB_GRAPHQL_URL"),
-        },
-        "repositories": ["octo/shop"],
-        "webhook_secret_env": "WEBHOOK_SECRET",
-        "master_key_env": "MASTER_KEY",
-        "model": "standin/scripted",
-        "model_base_url": world.model.url(),
-        "model_key_env": "MODEL_KEY",
-        "log_directory": "logs",
-        "internal_hosts": ["127.0.0.1"],
-    });
-    // JSON is YAML.
-    std::fs::write(folder.path().join("service.yml"), config.to_string()).expect("a file");
-}
-
-fn command(world: &World, folder: &TempDir, arguments: &[&str]) -> Command {
-    let usual = world.command(&world.opened(), &[]);
-    let mut command = crate::commands::outside_runner(&usual, world);
-    let log = std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(folder.path().join("service.log"))
-        .expect("a log");
-    let config: PathBuf = folder.path().join("service.yml");
-    command
-        .arg("serve")
-        .args(arguments)
-        .arg("--config")
-        .arg(config)
-        .env("WEBHOOK_SECRET", SECRET)
-        .env("MASTER_KEY", MASTER_KEY)
-        .env("MODEL_KEY", KEY)
-        .stdin(Stdio::null())
-        .stdout(log.try_clone().expect("a log"))
-        .stderr(log);
-    command
-}
-
-/// Runs a command of the service to its end, and returns what it printed.
-fn told(world: &World, folder: &TempDir, arguments: &[&str], input: &str) -> String {
-    let mut command = command(world, folder, arguments);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command");
-    let mut stdin = child.stdin.take().expect("piped");
-    stdin.write_all(input.as_bytes()).expect("the input");
-    drop(stdin);
-    let output = child.wait_with_output().expect("the end");
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {printed}{errors}");
-    printed
-}
+use crate::dice::Dice;
+use crate::fixing::{CEIL, FLOOR};
+use crate::standin::github::{Change, State, Write};
+use crate::standin::serving::{self, Serving};
+use crate::standin::world::World;
+use std::time::Duration;
 
 /// Quality finds the lost page, and calls security once it is fixed; the author's agent fixes.
-fn model() -> impl FnMut(&Request) -> Answer + Send + 'static {
-    let mut usual = crate::fixing::script(9).into_behaviour();
-    move |request| match usual(request) {
-        Answer::Say { text, mut calls } => {
-            let seen = request.raw().to_string();
-            if seen.contains("\"escalate\"") && seen.contains(CEIL) {
-                let submits = |call: &&mut Call| call.name == "submit_pass_results";
-                for call in calls.iter_mut().filter(submits) {
-                    call.arguments["escalate"] = json!(["security"]);
-                }
-            }
-            Answer::Say { text, calls }
-        }
-        other => other,
+fn world() -> World {
+    serving::world(crate::fixing::script(9), CEIL)
+}
+
+/// A service with a pull request that was just opened.
+fn opened(world: World) -> Serving {
+    let serving = Serving::on(world);
+    serving.open();
+    serving
+}
+
+fn until(serving: &mut Serving, state: &str) {
+    if let Err(other) = serving.reach(state, |_| true) {
+        panic!("{other}: {:#}\n{}", serving.asks("history"), serving.log());
     }
 }
 
-fn world() -> World {
-    let settings = Change::write(".github/opencode-reviewer.yml", AUTO_MERGE);
-    World::settled(&[settings], &[], model())
-}
-
-/// Opened, changes requested by quality, fixed by the author's agent, approved by quality and by security, merged.
-fn lives(world: World) {
-    let mut serving = Serving::on(world);
-    let pull = serving.world.pull;
-    serving.world.github.with(|state| {
-        state.announce("pull_request", Some("opened"), pull, "dev");
-    });
-    serving.until("merged");
+/// Changes requested by quality, fixed by the author's agent, approved by quality and by security, merged; each once.
+fn judge(serving: &Serving) {
     let status = serving.asks("status");
     assert_eq!(status["mergeType"], "auto", "{status:#}");
     let outcomes = status["reviewOutcomes"]
@@ -286,31 +40,49 @@ fn lives(world: World) {
             (text("reviewer"), text("decision"))
         })
         .collect();
-    assert_eq!(
-        decided,
-        [
-            ("quality", "changes_requested"),
-            ("quality", "approved"),
-            ("security", "approved")
-        ],
-        "{status:#}"
-    );
+    let expected = [
+        ("quality", "changes_requested"),
+        ("quality", "approved"),
+        ("security", "approved"),
+    ];
+    assert_eq!(decided, expected, "{status:#}");
     let writes = serving.world.github.take_writes();
     let told: Vec<String> = writes.iter().filter_map(told_of).collect();
-    assert_eq!(
-        told,
-        [
-            "REQUEST_CHANGES",
-            "commit by dev",
-            "dismissal",
-            "APPROVE",
-            "APPROVE",
-            "merge by quality-agent"
-        ],
-        "{writes:#?}"
-    );
+    let expected = [
+        "REQUEST_CHANGES",
+        "commit by dev",
+        "dismissal",
+        "APPROVE",
+        "APPROVE",
+        "merge by quality-agent",
+    ];
+    assert_eq!(told, expected, "{writes:#?}\n{}", serving.log());
     let show = |state: &mut State| state.git.must(&["show", "main:src/page.ts"]);
     assert!(serving.world.github.with(show).contains(CEIL));
+}
+
+fn lives(world: World) {
+    let mut serving = opened(world);
+    until(&mut serving, "merged");
+    judge(&serving);
+    serving.finish();
+}
+
+/// The same life with a service that dies at times drawn from a seed.
+fn lives_with_deaths(seed: u64) {
+    let mut dice = Dice::new(seed);
+    // The first draws of small seeds are small.
+    for _ in 0..8 {
+        dice.below(2);
+    }
+    let mut serving = opened(world().quick());
+    println!("seed {seed}");
+    for _ in 0..=dice.below(3) {
+        serving.deliver_for(Duration::from_millis(dice.below(2_500)));
+        serving.dies();
+    }
+    until(&mut serving, "merged");
+    judge(&serving);
     serving.finish();
 }
 
@@ -328,6 +100,67 @@ fn told_of(write: &Write) -> Option<String> {
 #[test]
 fn a_pull_request_lives_from_its_opening_to_its_merge() {
     lives(world().quick());
+}
+
+#[test]
+fn a_service_that_is_killed_goes_on_with_nothing_lost_and_nothing_doubled() {
+    for seed in 1..=2 {
+        lives_with_deaths(seed);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: make soak SERVE=1"]
+fn twenty_lives_with_child_processes() {
+    for seed in 1..=20 {
+        lives_with_deaths(seed);
+    }
+}
+
+#[test]
+fn a_repository_that_is_renamed_keeps_the_lives_of_its_pull_requests() {
+    let mut serving = opened(world().quick());
+    until(&mut serving, "reviewing");
+    serving.world.github.rename("octo/store", "dev");
+    serving.repository = "octo/store".to_owned();
+    until(&mut serving, "merged");
+    judge(&serving);
+    // Whoever takes the old name has no life here.
+    serving.world.github.take_name("octo/shop");
+    serving.repository = "octo/shop".to_owned();
+    assert_eq!(serving.state(), "");
+    serving.finish();
+}
+
+#[test]
+fn an_app_reviews_as_personas_waits_for_the_author_and_merges() {
+    let mut serving = Serving::as_app(world().quick());
+    serving.open();
+    until(&mut serving, "fixing");
+    let status = serving.asks("status");
+    assert!(status["waitsFor"].to_string().contains("dev"), "{status:#}");
+    let writes = serving.world.github.take_writes();
+    let told: Vec<String> = writes.iter().filter_map(told_of).collect();
+    assert_eq!(told, ["COMMENT"], "{writes:#?}");
+    // The author fixes it.
+    let (github, pull) = (&serving.world.github, serving.world.pull);
+    let head = github.pull(pull, |pull| pull.head.sha.clone());
+    let page = github.with(|state| state.git.must(&["show", &format!("{head}:src/page.ts")]));
+    let fixed = Change::write("src/page.ts", page.replace(FLOOR, CEIL));
+    let commit = github.commit("search", &[&head], &[fixed]);
+    github.push(pull, &commit);
+    github.with(|state| state.announce_synchronize(pull, &head));
+    until(&mut serving, "merged");
+    let status = serving.asks("status");
+    assert_eq!(status["mergeType"], "auto", "{status:#}");
+    let writes = serving.world.github.take_writes();
+    let told: Vec<String> = writes.iter().filter_map(told_of).collect();
+    assert_eq!(
+        told,
+        ["COMMENT", "COMMENT", "merge by reviewer[bot]"],
+        "{writes:#?}"
+    );
+    serving.finish();
 }
 
 #[test]

@@ -2,12 +2,11 @@
 
 mod receiver;
 
-use crate::commands::outside_runner;
 use crate::fixing::{CEIL, script};
 use crate::review::{comments, lost_page, post};
 use crate::standin::github::{Change, Fault, GitHub, Identity, Write};
 use crate::standin::model::{Call, Script};
-use crate::standin::world::{KEY, World, open_folder};
+use crate::standin::world::{KEY, World, open_folder, outside_runner};
 use http::Method;
 use receiver::Receiver;
 use reviewer_core::config::Persona;

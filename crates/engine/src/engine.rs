@@ -133,6 +133,11 @@ impl<M: Machine> Engine<M> {
         records::list(&mut self.store.session().await?, filter).await
     }
 
+    /// The number of keys in each phase, in the order of the phases.
+    pub async fn phases(&self) -> Result<Vec<(String, u64)>> {
+        records::phases(&mut self.store.session().await?).await
+    }
+
     /// Statements and commits since the store was opened.
     #[must_use]
     pub fn counts(&self) -> Counts {

@@ -110,6 +110,18 @@ pub(crate) async fn list(session: &mut Session, filter: &Filter) -> Result<Vec<L
     listed.collect()
 }
 
+/// The number of keys in each phase.
+pub(crate) async fn phases(session: &mut Session) -> Result<Vec<(String, u64)>> {
+    let query =
+        sqlx::query("SELECT phase, COUNT(*) AS keys FROM pull GROUP BY phase ORDER BY phase");
+    let rows = session.all(query).await?;
+    let counted = rows.iter().map(|row| {
+        let keys: i64 = row.try_get("keys")?;
+        Ok((row.try_get("phase")?, u64::try_from(keys).unwrap_or(0)))
+    });
+    counted.collect()
+}
+
 pub(crate) async fn purge(session: &mut Session, now: i64, limits: &Limits) -> Result<u64> {
     let inbox = sqlx::query("DELETE FROM inbox WHERE at < $1");
     let oldest = now.saturating_sub(after(0, limits.inbox_ms));

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) type Statement<'q> = Query<'q, Any, AnyArguments>;
 
 /// Statements and durable commits since the store was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// With BEGIN and COMMIT.
     pub statements: u64,

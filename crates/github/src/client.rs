@@ -3,7 +3,7 @@
 //! comment again after a 502, and comments double. What must happen once is sent by `once`, in a file of its own.
 
 use super::dry_run::DryRun;
-use super::error::{self, ApiError, SetupError};
+use super::error::{self, ApiError, SetupError, number};
 use super::etag_cache::EtagCache;
 use super::exchange::{Answer, Call, Class, Endpoint, bearer, http_client, not_understood};
 use super::pace::{BETWEEN_WRITES, Pace};
@@ -45,6 +45,8 @@ pub struct GitHub {
     patience: Mutex<Duration>,
     /// The wait of the last rate limit that outlasted the patience.
     asked_to_wait: Mutex<Option<Duration>>,
+    /// Requests that GitHub still takes, by its last answer.
+    rate_left: Mutex<Option<u64>>,
     etag_cache: EtagCache,
     /// `None`: what is written is sent.
     dry_run: Option<DryRun>,
@@ -70,6 +72,7 @@ impl GitHub {
             pace: Mutex::new(Pace::new(clock.shortened(BETWEEN_WRITES))),
             patience: Mutex::new(PATIENCE),
             asked_to_wait: Mutex::default(),
+            rate_left: Mutex::default(),
             etag_cache: EtagCache::default(),
             dry_run: None,
         })
@@ -87,6 +90,7 @@ impl GitHub {
             pace: Mutex::new(Pace::new(self.clock.shortened(BETWEEN_WRITES))),
             patience: Mutex::new(PATIENCE),
             asked_to_wait: Mutex::default(),
+            rate_left: Mutex::default(),
             etag_cache: EtagCache::default(),
             dry_run: self.dry_run.clone(),
         })
@@ -114,6 +118,11 @@ impl GitHub {
     pub fn with_dry_run(mut self, dry_run: &DryRun) -> Self {
         self.dry_run = Some(dry_run.clone());
         self
+    }
+
+    /// Requests that GitHub still takes, by its last answer.
+    pub async fn rate_left(&self) -> Option<u64> {
+        *self.rate_left.lock().await
     }
 
     /// The time that GitHub asked to wait when a call was given up because of its rate limit.
@@ -235,7 +244,12 @@ impl GitHub {
                 Class::Repeatable | Class::Once => self.write(call).await,
             };
             let error = match sent {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    if let Some(left) = number(&answer.headers, "x-ratelimit-remaining") {
+                        *self.rate_left.lock().await = Some(left);
+                    }
+                    return Ok(answer);
+                }
                 Err(error) => error,
             };
             tries += 1;

@@ -300,7 +300,7 @@ fn wait(headers: &HeaderMap, exhausted: bool, now: u64) -> Duration {
     }
 }
 
-fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
+pub(super) fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 

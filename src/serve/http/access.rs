@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use reviewer_engine::tokens::{Role, TokenHash};
 use secrecy::SecretString;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) async fn authorize<B: Backend>(
 ) -> Response {
     let unauthorized = || {
         count(&shared.counts.unauthorized);
-        answer::unauthorized()
+        answer::unauthorized().into_response()
     };
     let Some(token) = bearer(request.headers()) else {
         return unauthorized();
@@ -45,15 +45,15 @@ pub(super) async fn authorize<B: Backend>(
     let token = match shared.backend.token(&TokenHash::new(&token)).await {
         Ok(Some(token)) => token,
         Ok(None) => return unauthorized(),
-        Err(refusal) => return answer::refused(refusal),
+        Err(refusal) => return answer::refused(refusal).into_response(),
     };
     if let Err(refusal) = shared.admit(&shared.by_token, token.name.clone()) {
-        return refusal;
+        return refusal.into_response();
     }
     if token.role < needed {
         count(&shared.counts.unauthorized);
         let sentence = format!("this needs a token with the role {}", needed.as_str());
-        return answer::error(StatusCode::FORBIDDEN, &sentence);
+        return answer::error(StatusCode::FORBIDDEN, &sentence).into_response();
     }
     request.extensions_mut().insert(Caller(token.name));
     next.run(request).await

@@ -9,7 +9,7 @@ use axum::http::header::{
     WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::time::Duration;
 
@@ -35,36 +35,49 @@ pub(super) async fn secured(request: Request, next: Next) -> Response {
     answer
 }
 
-/// An error in one sentence.
-pub(super) fn error(status: StatusCode, sentence: &str) -> Response {
-    (status, Json(json!({ "error": sentence }))).into_response()
+/// An answer that refuses a request.
+pub(super) struct Refusal(Box<Response>);
+
+impl Refusal {
+    fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.headers_mut().insert(name, value);
+        self
+    }
 }
 
-pub(super) fn not_found() -> Response {
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        *self.0
+    }
+}
+
+/// An error in one sentence.
+pub(super) fn error(status: StatusCode, sentence: &str) -> Refusal {
+    let answer = (status, Json(json!({ "error": sentence }))).into_response();
+    Refusal(Box::new(answer))
+}
+
+pub(super) fn not_found() -> Refusal {
     let sentence = "there is no such pull request here";
     error(StatusCode::NOT_FOUND, sentence)
 }
 
 /// No token, or one that nobody has.
-pub(super) fn unauthorized() -> Response {
+pub(super) fn unauthorized() -> Refusal {
     let sentence = "a token is needed: Authorization: Bearer <token>";
-    let mut answer = error(StatusCode::UNAUTHORIZED, sentence);
     let bearer = HeaderValue::from_static("Bearer");
-    answer.headers_mut().insert(WWW_AUTHENTICATE, bearer);
-    answer
+    error(StatusCode::UNAUTHORIZED, sentence).with(WWW_AUTHENTICATE, bearer)
 }
 
 /// Too many requests; the next one is taken after `wait`.
-pub(super) fn too_many(wait: Duration) -> Response {
+pub(super) fn too_many(wait: Duration) -> Refusal {
     let sentence = "there are too many requests; wait as long as Retry-After says";
-    let mut answer = error(StatusCode::TOO_MANY_REQUESTS, sentence);
     let seconds = HeaderValue::from(wait.as_secs().saturating_add(1));
-    answer.headers_mut().insert(RETRY_AFTER, seconds);
-    answer
+    error(StatusCode::TOO_MANY_REQUESTS, sentence).with(RETRY_AFTER, seconds)
 }
 
 /// The answer to a request that the service refuses.
-pub(super) fn refused(refusal: Refused) -> Response {
+pub(super) fn refused(refusal: Refused) -> Refusal {
     match refusal {
         Refused::NotFound => not_found(),
         Refused::Unavailable(why) => error(StatusCode::SERVICE_UNAVAILABLE, &why),
@@ -73,7 +86,7 @@ pub(super) fn refused(refusal: Refused) -> Response {
 }
 
 /// The answer to a report that the service refuses.
-pub(super) fn report_refused(refusal: ReportRefused) -> Response {
+pub(super) fn report_refused(refusal: ReportRefused) -> Refusal {
     refused(match refusal {
         ReportRefused::Unauthorized => return unauthorized(),
         ReportRefused::NotFound => Refused::NotFound,

@@ -1,11 +1,10 @@
 //! Reads the body of a request within a size, a time and the memory that all bodies share.
 
 use super::Shared;
-use super::answer::error;
+use super::answer::{Refusal, error};
 use axum::body::Body;
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
 use http_body_util::BodyExt as _;
 use std::time::Duration;
 use tokio::sync::SemaphorePermit;
@@ -29,7 +28,7 @@ pub(super) async fn read<'a, B>(
     headers: &HeaderMap,
     body: Body,
     most: usize,
-) -> Result<Held<'a>, Response> {
+) -> Result<Held<'a>, Refusal> {
     let announced = headers
         .get(CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok());
@@ -46,7 +45,7 @@ pub(super) async fn read<'a, B>(
     })
 }
 
-async fn collect<B>(shared: &Shared<B>, mut body: Body, most: usize) -> Result<Held<'_>, Response> {
+async fn collect<B>(shared: &Shared<B>, mut body: Body, most: usize) -> Result<Held<'_>, Refusal> {
     let (mut bytes, mut permits, mut counted) = (Vec::new(), Vec::new(), 0);
     while let Some(frame) = body.frame().await {
         let broken = |_| error(StatusCode::BAD_REQUEST, "the body of the request broke off");
@@ -75,7 +74,7 @@ async fn collect<B>(shared: &Shared<B>, mut body: Body, most: usize) -> Result<H
     })
 }
 
-fn too_large(most: usize) -> Response {
+fn too_large(most: usize) -> Refusal {
     let sentence = format!("the body of the request is larger than {most} bytes");
     error(StatusCode::PAYLOAD_TOO_LARGE, &sentence)
 }

@@ -38,7 +38,7 @@ impl Peer {
                 let [a, b, c, d, ..] = ip.segments();
                 Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
             }
-            v4 => v4,
+            v4 @ IpAddr::V4(_) => v4,
         })
     }
 }

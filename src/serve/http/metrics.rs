@@ -40,6 +40,18 @@ fn page(metrics: &Metrics, counts: &Counts) -> String {
         "state",
         &metrics.pulls,
     );
+    let (statements, commits) = (metrics.store.statements, metrics.store.commits);
+    page.counter(
+        "store_statements_total",
+        "Statements to the store.",
+        statements,
+    );
+    page.counter("store_commits_total", "Durable commits.", commits);
+    add_requests(&mut page, counts);
+    page.0
+}
+
+fn add_requests(page: &mut Page, counts: &Counts) {
     let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     for (name, help, counter) in [
         (
@@ -70,7 +82,6 @@ fn page(metrics: &Metrics, counts: &Counts) -> String {
     ] {
         page.counter(name, help, read(counter));
     }
-    page.0
 }
 
 #[derive(Default)]

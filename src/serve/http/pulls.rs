@@ -1,7 +1,7 @@
 //! The routes below `/pr`: the state of pull requests, orders of operators, reports of sessions.
 
 use super::access::{Caller, bearer};
-use super::answer::{self, refused};
+use super::answer::{self, Refusal, refused};
 use super::webhook::is_word;
 use super::{Shared, body, count};
 use crate::serve::backend::{Backend, PullAt};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Owner, repository and number, as the address has them.
 type At = Path<(String, String, String)>;
 type Queries = Query<HashMap<String, String>>;
-type Answer = Result<Response, Response>;
+type Answer = Result<Response, Refusal>;
 
 const USUAL_ENTRIES: u32 = 100;
 const MOST_ENTRIES: u32 = 1_000;
@@ -28,7 +28,7 @@ const MOST_ENTRIES: u32 = 1_000;
 const LAST_INPUTS: u32 = 3;
 
 /// A pull request that cannot exist is answered like one that does not.
-fn pull((owner, repo, number): &(String, String, String)) -> Result<PullAt, Response> {
+fn pull((owner, repo, number): &(String, String, String)) -> Result<PullAt, Refusal> {
     let repo = format!("{owner}/{repo}").parse().ok();
     let is_plain = number.bytes().all(|byte| byte.is_ascii_digit());
     let number = number.parse().ok().filter(|number| is_plain && *number > 0);
@@ -163,7 +163,7 @@ fn entry(entry: &Entry) -> Value {
     })
 }
 
-fn most(query: &HashMap<String, String>) -> Result<u32, Response> {
+fn most(query: &HashMap<String, String>) -> Result<u32, Refusal> {
     let Some(given) = query.get("most") else {
         return Ok(USUAL_ENTRIES);
     };
@@ -176,7 +176,7 @@ fn most(query: &HashMap<String, String>) -> Result<u32, Response> {
 }
 
 /// The id by which a repeated order is recognised: the caller's, in a space of its own, or a new one.
-fn delivery(headers: &HeaderMap, caller: &str) -> Result<String, Response> {
+fn delivery(headers: &HeaderMap, caller: &str) -> Result<String, Refusal> {
     if let Some(key) = headers.get("idempotency-key") {
         let key = key.to_str().ok().filter(|key| is_word(key));
         return key.map(|key| format!("api/{caller}/{key}")).ok_or_else(|| {

@@ -21,16 +21,14 @@ pub(super) async fn webhook<B: Backend>(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    match take(&shared, &headers, body).await {
-        Ok(answer) | Err(answer) => answer,
-    }
+    take(&shared, &headers, body).await.into_response()
 }
 
 async fn take<B: Backend>(
     shared: &Shared<B>,
     headers: &HeaderMap,
     body: Body,
-) -> Result<Response, Response> {
+) -> Result<Response, answer::Refusal> {
     let unsigned = || {
         count(&shared.counts.unsigned);
         let sentence = "the signature X-Hub-Signature-256 is missing or wrong";

@@ -1,4 +1,8 @@
 //! Sessions that a service left behind when it died: found by their folders, ended, and told or started again.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "edge: reads the folders of sessions and the kernel's list of processes"
+)]
 
 use super::{Children, Ended, LAUNCH_FILE, Launched, PROCESS_FILE, SessionId};
 use nix::sys::signal::{Signal, killpg};

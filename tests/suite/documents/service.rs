@@ -1,7 +1,8 @@
 //! The page about the service and its example, held against the code. Separate, because the service has a configuration of its own.
 
 use super::{quoted, rows, section, text};
-use reviewer_core::config::service::{EVENTS, SETTINGS, ServiceConfig};
+use reviewer_core::config::service::{SETTINGS, ServiceConfig};
+use reviewer_core::event::webhook::EVENTS;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -61,8 +62,8 @@ fn the_manifest_of_the_app_subscribes_to_the_events_that_check_asks_for() {
 
 #[test]
 fn the_page_of_the_service_has_every_route_and_no_other() {
-    let router = text("src/serve/http.rs");
-    let routes = router.split(".route(").skip(1);
+    let source = text("src/serve/http.rs");
+    let routes = source.split(".route(").skip(1);
     let routes = routes.map(|route| {
         let path = route.split('"').nth(1).expect("a path");
         let method = route.split('"').nth(2).expect("a method");

@@ -12,7 +12,7 @@ pub use table::{SETTINGS, Setting};
 
 use super::values;
 use crate::domain::{Login, RepoName};
-use forms::{address, host, model, reachable, repository, store};
+use forms::{address, model, reachable, repository, store};
 use reader::Reader;
 use sections::{agents, github, identity, inputs, limits, sessions};
 use std::collections::BTreeMap;
@@ -21,20 +21,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
-
-/// The events that a GitHub App subscribes to. Those about its own installations come without.
-pub const EVENTS: [&str; 10] = [
-    "check_suite",
-    "issue_comment",
-    "merge_group",
-    "pull_request",
-    "pull_request_review",
-    "pull_request_review_comment",
-    "pull_request_review_thread",
-    "push",
-    "repository",
-    "status",
-];
 
 /// The place of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,8 +102,6 @@ pub struct ServiceConfig {
     pub model_base_url: Option<String>,
     pub model_key: Option<SecretSource>,
     pub state_key: Option<SecretSource>,
-    /// Lower case; names or addresses without a port.
-    pub internal_hosts: Vec<String>,
     /// Further inputs of all sessions.
     pub inputs: BTreeMap<String, String>,
     pub limits: HttpLimits,
@@ -228,7 +212,6 @@ fn read(reader: &mut Reader) -> Option<ServiceConfig> {
         model_base_url: reader.value("model_base_url", values::base_url),
         model_key: reader.secret("model_key"),
         state_key: reader.secret("state_key"),
-        internal_hosts: reader.list("internal_hosts", host),
         inputs: inputs(reader),
         limits: limits(reader),
         identity: Identity::Personal {

@@ -61,7 +61,11 @@ impl CallReason {
             }
             Self::Escalated { by, to } => format!("{by} asks for a review by {to}."),
             Self::NoReviewer => "Nobody but the author is configured to review.".into(),
-            Self::NothingFixed { why } => format!("The fix session has changed nothing: {why}"),
+            Self::NothingFixed { why } => {
+                let first = why.lines().next().unwrap_or_default();
+                let first = first.strip_prefix("Nothing was fixed: ").unwrap_or(first);
+                format!("The fix session has changed nothing: {first}")
+            }
             Self::Dismissed { reviewer } => {
                 format!("The review of {reviewer} was dismissed for this head.")
             }

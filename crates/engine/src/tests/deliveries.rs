@@ -160,4 +160,6 @@ async fn keys_are_listed_by_phase_and_page() {
         ..Filter::default()
     };
     assert_eq!(keys(page).await, ["1/2"]);
+    let phases = engine.phases().await.unwrap();
+    assert_eq!(phases, [("owing".to_owned(), 1), ("solvent".to_owned(), 2)]);
 }

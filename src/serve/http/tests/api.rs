@@ -149,6 +149,8 @@ async fn metrics_are_in_the_format_of_prometheus() {
     for line in [
         "# TYPE opencode_reviewer_queue_length gauge",
         "opencode_reviewer_queue_length 4",
+        "opencode_reviewer_store_statements_total 70",
+        "opencode_reviewer_store_commits_total 10",
         "opencode_reviewer_event_age_seconds 1.5",
         "opencode_reviewer_sessions 1",
         "opencode_reviewer_events_dropped_total 3",

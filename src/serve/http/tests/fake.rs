@@ -9,7 +9,7 @@ use reviewer_core::config::service::HttpLimits;
 use reviewer_core::domain::Login;
 use reviewer_core::lifecycle::{Account, Policy, PullKey, State};
 use reviewer_engine::tokens::{ApiToken, Role, TokenHash};
-use reviewer_engine::{Backlog, Entry, Listed};
+use reviewer_engine::{Backlog, Counts, Entry, Listed};
 use reviewer_system::clock::Clock;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::collections::HashSet;
@@ -146,6 +146,10 @@ impl Backend for Fake {
             rate_left: vec![("octo\"quality".to_owned(), 4_999)],
             cost_usd: 0.25,
             pulls: vec![("pending".to_owned(), 1)],
+            store: Counts {
+                statements: 70,
+                commits: 10,
+            },
         }
     }
 

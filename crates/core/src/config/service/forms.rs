@@ -59,14 +59,3 @@ pub(super) fn login(text: &str) -> Result<Login, InvalidValue> {
         .then(|| Login::new(text))
         .ok_or(InvalidValue::new(expected))
 }
-
-pub(super) fn host(text: &str) -> Result<String, InvalidValue> {
-    let expected = "the name or the address of a host, without scheme, port and path";
-    let bare = text.trim_start_matches('[').trim_end_matches(']');
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-    let is_name = !bare.is_empty() && bare.len() <= 253 && bare.chars().all(is_plain);
-    let is_host = is_name || bare.parse::<IpAddr>().is_ok();
-    is_host
-        .then(|| bare.to_ascii_lowercase())
-        .ok_or(InvalidValue::new(expected))
-}

@@ -130,11 +130,6 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting("state_key_env", "", "environment variable with it"),
     setting(
-        "internal_hosts",
-        "",
-        "hosts that are not public and may be named by a repository's settings or by `model_base_url`",
-    ),
-    setting(
         "inputs",
         "",
         "further inputs of the action for all sessions, by name; no secrets",

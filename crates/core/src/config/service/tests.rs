@@ -239,24 +239,6 @@ fn inputs_of_sessions_are_judged_as_the_action_judges_them() {
 }
 
 #[test]
-fn internal_hosts_are_hosts() {
-    let config = read(&format!(
-        "{APP}internal_hosts: [LLM.internal, 10.0.0.7, '[fd00::1]']\n"
-    ));
-    assert_eq!(
-        config.internal_hosts,
-        ["llm.internal", "10.0.0.7", "fd00::1"]
-    );
-    for host in ["http://llm.internal", "llm.internal:80", "10.0.0.0/8", "*"] {
-        let told = wrong(APP, &format!("internal_hosts: ['{host}']"));
-        assert!(
-            told[0].contains("without scheme, port and path"),
-            "{host}: {told:?}"
-        );
-    }
-}
-
-#[test]
 fn sessions_reach_a_service_that_listens_everywhere_by_loopback() {
     let config = read(&format!("{APP}listen: 0.0.0.0:80\n"));
     assert_eq!(config.public_url, "http://127.0.0.1:80");

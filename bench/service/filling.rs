@@ -1,0 +1,99 @@
+//! A store with many pull requests, made by the engine itself and not by the service: nothing of it is measured.
+
+#[path = "../../src/serve/machine.rs"]
+mod machine;
+
+use anyhow::{Context as _, Result};
+use machine::Lifecycle;
+use reviewer_core::domain::Login;
+use reviewer_core::lifecycle::{
+    Account, Effect, Facts, Input, MergeState, Mergeable, Policy, PullKey, PullState, Settings,
+};
+use reviewer_engine::clock::SystemClock;
+use reviewer_engine::{EffectError, EffectId, Engine, Limits, World};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A repository that only the store knows, by its id and its name.
+pub const MANY: (u64, &str) = (4_711, "octo/many");
+
+/// Puts pull requests `numbers` of `MANY` into a store, all of them drafts.
+pub async fn fill(store: &Path, numbers: std::ops::Range<u64>) -> Result<()> {
+    let login = Login::new("quality-agent");
+    let machine = Lifecycle {
+        policy: Policy::new(Vec::new(), Account::Personal { login }),
+    };
+    let store = store.to_str().context("a path that is text")?;
+    let clock = Arc::new(SystemClock::default());
+    let engine = Arc::new(Engine::open(store, machine, Limits::default(), clock).await?);
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let until_end = async move {
+        let _ended = ended.await;
+    };
+    let running = tokio::spawn(engine.run(Arc::new(Drafts), until_end));
+    for number in numbers {
+        let key = PullKey {
+            repository: MANY.0,
+            number,
+        };
+        let cause = "filling".to_owned();
+        let delivery = format!("filling-{number}");
+        let woken = Input::Woken { cause };
+        engine.deliver(&key.to_string(), &delivery, &woken).await?;
+    }
+    while engine.backlog().await?.effects > 0 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    drop(end);
+    running.await?;
+    Arc::into_inner(engine)
+        .context("an engine in use")?
+        .close()
+        .await;
+    Ok(())
+}
+
+/// A GitHub on which everything is a draft.
+struct Drafts;
+
+impl World<Lifecycle> for Drafts {
+    async fn execute(&self, id: &EffectId, effect: Effect) -> Result<Option<Input>, EffectError> {
+        let Effect::Probe = effect else {
+            return Ok(None);
+        };
+        let number = id.key.rsplit('/').next().and_then(|text| text.parse().ok());
+        let facts = draft(number.unwrap_or_default());
+        let facts = facts.map_err(|error| EffectError::permanent(error.to_string()))?;
+        Ok(Some(Input::Probed {
+            probe: id.seq,
+            facts: Box::new(facts),
+        }))
+    }
+}
+
+fn draft(number: u64) -> Result<Facts> {
+    Ok(Facts {
+        updated_at: String::new(),
+        repo: MANY.1.parse()?,
+        number,
+        state: PullState::Open,
+        draft: true,
+        locked: false,
+        head: format!("{number:040x}").parse()?,
+        head_branch: format!("topic-{number}"),
+        from_fork: false,
+        base: "main".to_owned(),
+        author: Some(Login::new("dev")),
+        labels: Vec::new(),
+        requested: Vec::new(),
+        reviews: Vec::new(),
+        last_push_by: Some(Login::new("dev")),
+        resumes: Vec::new(),
+        mergeable: Mergeable::Mergeable,
+        merge_state: MergeState::Draft,
+        auto_merge_armed: false,
+        in_merge_queue: false,
+        settings: Settings::default(),
+    })
+}
