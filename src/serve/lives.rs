@@ -20,6 +20,7 @@ mod judge;
 mod network;
 mod people;
 mod plan;
+mod repository;
 mod script;
 mod stage;
 mod watched;
