@@ -20,6 +20,7 @@ mod judge;
 mod network;
 mod people;
 mod plan;
+mod repository;
 mod script;
 mod stage;
 mod watched;
@@ -45,6 +46,7 @@ struct Life {
     story: String,
     effects: u64,
     deaths: u64,
+    struck: usize,
 }
 
 /// The outcome of a seed.
@@ -54,6 +56,8 @@ struct Outcome {
     compared: bool,
     effects: u64,
     deaths: u64,
+    struck: usize,
+    lost: usize,
     phase: String,
 }
 
@@ -64,13 +68,14 @@ fn life(plan: Plan) -> Life {
         let stage = Stage::set(plan);
         let end = lead(&stage).await;
         let (story, effects) = (stage.story(), stage.effects());
-        let deaths = *stage.epoch.borrow();
+        let (deaths, struck) = (*stage.epoch.borrow(), stage.memory().struck);
         stage.stop().await;
         Life {
             end,
             story,
             effects,
             deaths,
+            struck,
         }
     })
 }
@@ -144,6 +149,8 @@ fn run(seed: u64) -> Outcome {
         compared: compares,
         effects: disturbed.effects,
         deaths: disturbed.deaths,
+        struck: disturbed.struck,
+        lost: disturbed.story.matches(" lost: ").count(),
         phase: phase.unwrap_or_default().to_owned(),
     }
 }
@@ -176,6 +183,8 @@ struct Tally {
     compared: u64,
     effects: u64,
     deaths: u64,
+    struck: usize,
+    lost: usize,
     ends: BTreeMap<String, u64>,
 }
 
@@ -198,6 +207,8 @@ fn soak(first: u64, count: u64) {
                     tally.compared += u64::from(outcome.compared);
                     tally.effects += outcome.effects;
                     tally.deaths += outcome.deaths;
+                    tally.struck += outcome.struck;
+                    tally.lost += outcome.lost;
                     *tally.ends.entry(outcome.phase).or_default() += 1;
                     outcome.complaints
                 }

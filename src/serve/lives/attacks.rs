@@ -1,7 +1,8 @@
 //! Sessions that speak for others.
 
 use super::plan::Plan;
-use super::stage::{REPOSITORY, Stage};
+use super::repository::REPOSITORY;
+use super::stage::Stage;
 use crate::serve::backend::{Backend as _, PullAt, ReportRefused};
 use crate::serve::front::Front;
 use crate::serve::sessions::SessionId;

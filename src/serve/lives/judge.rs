@@ -1,7 +1,8 @@
 //! The judgement of a life that has come to rest: its invariants, from the history of inputs and from what GitHub holds.
 
 use super::github::Write;
-use super::stage::{AGENTS, KEEPER, LEAD, Stage};
+use super::repository::{AGENTS, KEEPER, LEAD};
+use super::stage::Stage;
 use reviewer_core::lifecycle::{
     CallReason, Effect, Facts, Input, MergeType, Phase, ReviewFact, ReviewerKind, State, Wait,
     step, wait,

@@ -2,7 +2,8 @@
 
 use super::github::Change;
 use super::plan::Mid;
-use super::stage::{BRANCH, CODER, DEV, LEAD, Stage};
+use super::repository::{BRANCH, CODER, DEV, LEAD};
+use super::stage::Stage;
 use reviewer_core::lifecycle::{PendingWait, Phase, State, Wait, wait};
 use reviewer_engine::clock::Clock as _;
 use std::ops::ControlFlow;

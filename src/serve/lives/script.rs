@@ -3,7 +3,8 @@
 
 use super::github::pushing::Wanted;
 use super::plan::Mid;
-use super::stage::{AGENTS, BRANCH, CODER, Stage, identity};
+use super::repository::{AGENTS, BRANCH, CODER, identity};
+use super::stage::Stage;
 use crate::serve::sessions::{Ended, Launch, SessionId, Starter};
 use reviewer_core::domain::ReviewDecision;
 use reviewer_core::lifecycle::{Effect, PullKey, Task};

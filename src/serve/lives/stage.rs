@@ -1,8 +1,9 @@
 //! The stage of a life: GitHub, the service on a store in a file, a virtual clock; and the death and the return of the service.
 
+use super::github::GitHub;
 use super::github::webhooks::Webhooks;
-use super::github::{Change, GitHub, Identity, Protection, Rule};
 use super::plan::{Crash, Plan};
+use super::repository::{AGENTS, KEEPER, REPOSITORY, prepare, token};
 use super::script::Script;
 use super::watched::Watched;
 use crate::serve::accounts::{Accounts, AgentAccount};
@@ -27,20 +28,6 @@ use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
-pub(super) const REPOSITORY: &str = "octo/shop";
-pub(super) const KEEPER: &str = "octo-keeper";
-pub(super) const CODER: &str = "octo-coder";
-pub(super) const DEV: &str = "dev";
-pub(super) const LEAD: &str = "lead";
-/// The agents and their accounts.
-pub(super) const AGENTS: [(&str, &str); 3] = [
-    ("quality", "octo-quality"),
-    ("security", "octo-security"),
-    ("coder", CODER),
-];
-pub(super) const BRANCH: &str = "feature";
-const RIGHTS: &[&str] = &["contents:write", "pull-requests:write", "issues:write"];
-const SETTINGS: &str = ".github/opencode-reviewer.yml";
 const BEGIN_MS: i64 = 1_767_225_600_000;
 
 /// The service that runs now.
@@ -66,6 +53,8 @@ pub(super) struct Memory {
     /// The life that is to go on after a close.
     pub reopens: bool,
     pub rounds: u64,
+    /// Requests that faults of GitHub have struck.
+    pub struck: usize,
     /// The heads of the base, in order.
     pub mains: Vec<String>,
 }
@@ -332,7 +321,7 @@ impl Stage {
     /// From now on nothing goes wrong.
     pub(super) fn calm(&self) {
         self.calm.store(true, Ordering::Relaxed);
-        self.github.with(|state| state.faults.clear());
+        self.memory().struck += self.github.struck().iter().sum::<usize>();
         let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
         crashes.clear();
     }
@@ -348,77 +337,4 @@ impl Stage {
             }
         }
     }
-}
-
-fn token(login: &str) -> String {
-    format!("github_pat_{login}")
-}
-
-pub(super) fn identity(login: &str) -> Identity {
-    Identity::person(login, RIGHTS)
-}
-
-fn prepare(github: &GitHub, plan: &Plan) {
-    let logins = AGENTS.map(|(_, login)| login);
-    for login in logins.into_iter().chain([KEEPER]) {
-        github.token(&token(login), identity(login));
-        github.permit(login, "write");
-    }
-    github.permit(DEV, "write");
-    github.permit(LEAD, "write");
-    let settings = settings(plan);
-    let files = [
-        Change::write(SETTINGS, settings),
-        Change::write("a.txt", "a\n"),
-    ];
-    let base = github.commit("main", &[], &files);
-    github.commit(BRANCH, &[&base], &[Change::write("b.txt", "b\n")]);
-    let story = &plan.story;
-    github.with(|state| {
-        state.repository.auto_merge_allowed = story.arms;
-        state.mergeability_delay = story.mergeability_delay;
-        state.faults = plan
-            .troubles
-            .iter()
-            .map(|one| Rule {
-                method: one.method.clone(),
-                path_prefix: one.path.into(),
-                body_contains: one.word.into(),
-                after: one.after,
-                times: one.times,
-                struck: 0,
-                fault: one.fault.clone(),
-            })
-            .collect();
-    });
-    if story.check_after_ms.is_some() {
-        let protection = Protection {
-            required_checks: vec!["ci".into()],
-            ..Protection::default()
-        };
-        github.protect("main", protection);
-    }
-}
-
-fn settings(plan: &Plan) -> String {
-    let story = &plan.story;
-    let to = if story.escalates_to_person {
-        LEAD
-    } else {
-        "security"
-    };
-    let mut reviewers = vec![format!("{{name: quality, can_escalate: [{to}]}}")];
-    if story.security {
-        reviewers.push("{name: security}".into());
-    }
-    if story.human {
-        reviewers.push(format!("{{name: {LEAD}, type: human}}"));
-    }
-    format!(
-        "lifecycle:\n  enabled: true\n  reviewers: [{}]\n  auto_merge: {}\n  require_human_approval: {}\n  max_fix_cycles: {}\n",
-        reviewers.join(", "),
-        story.auto_merge,
-        story.require_human_approval,
-        story.max_fix_cycles
-    )
 }
