@@ -25,6 +25,9 @@ const CONNECTIONS: usize = 64;
 const WEBHOOKS: u64 = 5_000;
 /// The service executes so many effects at once. When all of them wait for GitHub, it does nothing but accept.
 const AT_ONCE: usize = 16;
+/// Between two events whose statements are counted: the loop of the service serves several at once where it can, and how many is
+/// chance.
+const PAUSE: Duration = Duration::from_millis(50);
 /// A word that only the query of a probe has.
 const PROBE: &str = "isMergeQueueEnabled";
 
@@ -132,6 +135,7 @@ fn per_event(running: &Running, numbers: Range<u64>, name: &str) -> Result<PerEv
         let guid = format!("{name}-{number}");
         let delivery = running.site.delivery(running.site.shop(), number, guid);
         ensure!(running.send(&delivery)? == 1, "nobody was woken");
+        std::thread::sleep(PAUSE);
     }
     let (asked, after) = match is_held {
         true => (1, running.figures()?),
@@ -275,7 +279,7 @@ fn targets(out: &mut String, rows: &[Row], rush: &Rush, flood: &Flood) {
         );
     };
     let commits = rows.iter().map(|row| row.accepted.commits);
-    let commits = commits.fold(float(rush.commits) / float(WEBHOOKS), f64::max);
+    let commits = commits.fold(0.0, f64::max);
     line(
         "commits per accepted webhook, at most",
         format!("{commits:.2}"),
