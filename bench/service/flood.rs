@@ -40,16 +40,15 @@ impl Seen {
     fn of_flood(&self) -> u64 {
         self.with(|list| list.iter().filter(|one| one.is_none()).count() as u64)
     }
+}
 
-    /// Waits until the list has this.
-    fn until(&self, what: &str, is_there: impl Fn() -> bool) -> Result<()> {
-        let begun = Instant::now();
-        while !is_there() {
-            ensure!(begun.elapsed() < Duration::from_mins(5), "never: {what}");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Ok(())
+fn until(what: &str, is_there: impl Fn() -> bool) -> Result<()> {
+    let begun = Instant::now();
+    while !is_there() {
+        ensure!(begun.elapsed() < Duration::from_mins(5), "never: {what}");
+        std::thread::sleep(Duration::from_millis(1));
     }
+    Ok(())
 }
 
 pub fn run() -> Result<Flood> {
@@ -71,15 +70,15 @@ pub fn run() -> Result<Flood> {
     for (others, other) in (1..).zip(OTHER..OTHER + OTHERS) {
         // Spread over the first half of the flood.
         let due = others * PULLS / (2 * OTHERS);
-        seen.until("the flood goes on", || seen.of_flood() >= due)?;
+        until("the flood goes on", || seen.of_flood() >= due)?;
         let delivery = site.delivery(site.shop(), other, format!("other-{other}"));
         ensure!(running.send(&delivery)? == 1, "nobody was woken");
         accepted.push((other, seen.with(|list| list.len())));
         let is_there = || seen.with(|list| list.contains(&Some(other)));
-        seen.until("the probe of another", is_there)?;
+        until("the probe of another", is_there)?;
     }
     ensure!(seen.of_flood() < woken, "the flood was over too early");
-    seen.until("the end of the flood", || seen.of_flood() >= woken)?;
+    until("the end of the flood", || seen.of_flood() >= woken)?;
     let took = begun.elapsed();
     let ahead = accepted.into_iter().map(|(other, at)| {
         seen.with(|list| {

@@ -66,7 +66,7 @@ impl Site {
                 own.draft = true;
             }
         });
-        let template = hooks.arrange(|queue| queue.pop());
+        let template = hooks.arrange(Vec::pop);
         let template = template.context("no delivery of the stand-in")?;
         let port = std::net::TcpListener::bind(("127.0.0.1", 0))?;
         let port = port.local_addr()?.port();
@@ -92,7 +92,9 @@ impl Site {
         site.told(&add, TOKEN)?;
         let told = site.told(&["tokens", "add", "bench", "--role", "read"], "")?;
         let token = told.split_whitespace().last();
-        site.api_token = token.context("no API token")?.to_owned();
+        token
+            .context("no API token")?
+            .clone_into(&mut site.api_token);
         Ok(site)
     }
 
