@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// What the process was started with.
+/// The surroundings of the process: variables, network, clock, binary.
 pub(crate) struct Surroundings {
     /// The variables, which hold secrets where the file says so.
     pub variables: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! What goes wrong with a store, each in one sentence that says what to do. Separate, because every module returns it.
+//! Errors of a store, each in one sentence that says what to do. Separate, because every module returns it.
 
 /// An error of the engine or its store.
 #[derive(Debug, thiserror::Error)]

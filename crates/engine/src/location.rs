@@ -1,4 +1,4 @@
-//! Where a store is: a file or a server, its name without a password, and the lock that keeps a second service out.
+//! The place of a store: a file or a server, its name without a password, and the lock that keeps a second service out.
 
 use crate::dialect::{Dialect, POSTGRES, SQLITE};
 use crate::error::{EngineError, Result};

@@ -68,7 +68,7 @@ impl fmt::Debug for Sealed {
     }
 }
 
-/// What is derived from a master key: its id and the key that seals tokens.
+/// The values derived from a master key: its id and the key that seals tokens.
 pub struct MasterKey {
     id: [u8; ID],
     token_key: SecretBox<[u8; 32]>,

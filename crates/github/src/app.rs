@@ -42,7 +42,7 @@ impl fmt::Debug for App {
     }
 }
 
-/// What a token may do, and where.
+/// The rights of a token, and the repositories that it holds for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Grant {
     pub installation: u64,

@@ -28,7 +28,7 @@ const ENQUEUE: &str = "mutation($pull: ID!, $head: GitObjectID!) {
   enqueuePullRequest(input: { pullRequestId: $pull, expectedHeadOid: $head }) { clientMutationId }
 }";
 
-/// What became of a pull request.
+/// The standing of a pull request after a merge was asked for.
 const STANDING: &str = "query($owner: String!, $name: String!, $number: Int!) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {

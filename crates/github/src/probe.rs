@@ -192,7 +192,7 @@ pub enum Mergeable {
     Mergeable,
 }
 
-/// What stands between a pull request and its merge.
+/// The obstacle between a pull request and its merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MergeState {
     Clean,

@@ -7,7 +7,7 @@ use super::exchange::Call;
 use reviewer_core::domain::{CommitSha, Login, PrKey};
 use serde_json::json;
 
-/// What became of the request to one person.
+/// The result of the request to one person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReviewRequest {
     /// By this call.

@@ -87,7 +87,7 @@ impl Stage {
             .pull(self.key.number, |pull| pull.state == "open")
     }
 
-    /// What happens in the middle of a session.
+    /// Makes happen what the plan has for the middle of a session.
     pub(super) fn happen(self: &Arc<Self>, mid: Mid) {
         if !self.is_open() {
             return;

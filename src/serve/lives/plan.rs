@@ -39,7 +39,7 @@ pub(super) struct Story {
     pub fails: bool,
     /// Sessions may die after they have acted.
     pub vanishes: bool,
-    /// What happens in the middle of the session with this number.
+    /// The event in the middle of the session with this number.
     pub mid: Vec<(u64, Mid)>,
     /// Acts of people, before they leave the pull request alone.
     pub acts: u64,

@@ -71,7 +71,7 @@ impl Starter for Script {
     }
 }
 
-/// What a child process's folder holds for a start after a crash.
+/// Writes what a child process's folder holds for a start after a crash.
 fn note(folder: &Path, launch: &Launch) -> io::Result<()> {
     let file = folder.join("launch.json");
     let before = fs::read(&file).ok();

@@ -47,7 +47,7 @@ pub(super) struct Memory {
     /// Dispatches by task, agent and head.
     pub attempts: HashMap<String, Vec<u64>>,
     pub sessions: HashMap<SessionId, JoinHandle<()>>,
-    /// What happened in the middle of sessions already.
+    /// Events in the middle of sessions that have happened already.
     pub mids: HashSet<u64>,
     pub acts: u64,
     /// The life that is to go on after a close.

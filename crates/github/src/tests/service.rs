@@ -1,4 +1,4 @@
-//! What the service asks of GitHub, where GitHub answers oddly: a name that another repository has, fields that are
+//! Requests of the service that GitHub answers oddly: a name that another repository has, fields that are
 //! missing, refusals in words of every kind.
 
 use super::super::*;
