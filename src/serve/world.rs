@@ -199,31 +199,13 @@ impl ServiceWorld {
             return Ok(None);
         }
         let place = self.place(key).await?;
-        let fixes = matches!(task, Task::Fix { .. });
-        let token = self
-            .accounts
-            .session_token(agent, &place, &self.directory, fixes)
-            .await?;
-        let folder = self.starter.folder(&id).map_err(|error| {
-            EffectError::temporary(format!("The session's folder cannot be made: {error}."))
-        })?;
         let secret = random::hex(32).map_err(|error| EffectError::temporary(error.to_string()))?;
-        let order = SessionOrder {
-            dispatch: *dispatch,
-            callback_url: format!(
-                "{}/pr/{}/{}/session",
-                self.settings.url, place.name, key.number
-            ),
-            callback_token: secret.clone(),
-            head: head.to_string(),
-            folder: folder.display().to_string(),
-            reviewer: self.persona(task, agent),
-            check_runs: self.accounts.is_app(),
-            comments_only: self.accounts.is_app(),
-            inputs: self.inputs(&token),
-        };
+        let secret = SecretString::from(secret);
+        let order = self
+            .order(&id, &place, (task, agent, head), &secret)
+            .await?;
         let arguments = arguments(task, &place, key.number);
-        let hash = TokenHash::new(&SecretString::from(secret));
+        let hash = TokenHash::new(&secret);
         self.tokens
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -240,6 +222,36 @@ impl ServiceWorld {
             EffectError::temporary(format!("The session could not be started: {error}."))
         })?;
         Ok(None)
+    }
+
+    /// The order of a session, with the token by which its messages are believed.
+    async fn order(
+        &self,
+        id: &SessionId,
+        place: &Place,
+        (task, agent, head): (&Task, &str, &CommitSha),
+        secret: &SecretString,
+    ) -> Result<SessionOrder, EffectError> {
+        let fixes = matches!(task, Task::Fix { .. });
+        let token = self
+            .accounts
+            .session_token(agent, place, &self.directory, fixes)
+            .await?;
+        let folder = self.starter.folder(id).map_err(|error| {
+            EffectError::temporary(format!("The session's folder cannot be made: {error}."))
+        })?;
+        let (url, name, number) = (&self.settings.url, &place.name, id.key.number);
+        Ok(SessionOrder {
+            dispatch: id.dispatch,
+            callback_url: format!("{url}/pr/{name}/{number}/session"),
+            callback_token: secret.expose_secret().to_owned(),
+            head: head.to_string(),
+            folder: folder.display().to_string(),
+            reviewer: self.persona(task, agent),
+            check_runs: self.accounts.is_app(),
+            comments_only: self.accounts.is_app(),
+            inputs: self.inputs(&token),
+        })
     }
 
     /// True if this process has started the session, and it has not ended.

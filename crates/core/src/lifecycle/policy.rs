@@ -66,7 +66,8 @@ impl Policy {
             ask_again_ms: 3 * SECOND,
             ask_again: 3,
             merge_again_ms: 10 * MINUTE,
-            merge_refusals: 5,
+            // Checks may take a day.
+            merge_refusals: 144,
             reminder_ms: 24 * 60 * MINUTE,
         }
     }
