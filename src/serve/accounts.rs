@@ -79,7 +79,8 @@ impl Accounts {
         }
     }
 
-    /// The token of a session of this agent, for one repository where it can be limited to one.
+    /// The token of a session of this agent, for one repository where it can be limited to one. An App's is new, because
+    /// a session may last as long as a token does.
     pub(crate) async fn session_token(
         &self,
         agent: &str,
@@ -106,7 +107,7 @@ impl Accounts {
                 permissions.push(("contents", contents));
                 let grant = grant(app, place, directory, permissions).await;
                 let grant = grant.map_err(|error| effect_error(&error))?;
-                app.token(&grant)
+                app.fresh_token(&grant)
                     .await
                     .map_err(|error| effect_error(&error))
             }

@@ -1,8 +1,8 @@
 //! From a probe to the facts of the lifecycle: nothing is decided here but whose signature and whose access counts.
 
 use reviewer_core::config::file::RepositoryFile;
-use reviewer_core::domain::{PrKey, ReviewDecision};
-use reviewer_core::event::{Command, command};
+use reviewer_core::domain::{Login, PrKey, ReviewDecision};
+use reviewer_core::event::{Association, Command, command};
 use reviewer_core::lifecycle::{
     Decision, Facts, MergeState, Mergeable, OrderFact, PersonaDecision, PullState, ReviewFact,
     ReviewState, Settings,
@@ -10,6 +10,7 @@ use reviewer_core::lifecycle::{
 use reviewer_core::state::signature::Keys;
 use reviewer_core::state::statement::{Statement, tagged_names};
 use reviewer_github::{ApiError, FileAt, GitHub, Probe, ProbedReview, ProbedState};
+use std::collections::HashMap;
 
 /// The settings file in the base branch.
 pub(crate) const SETTINGS: &str = ".github/opencode-reviewer.yml";
@@ -119,13 +120,14 @@ pub(crate) fn decision(stated: ReviewDecision) -> Option<Decision> {
     }
 }
 
-/// The comments `fix resume` of people with write access.
+/// The comments `fix resume` of people with write access. GitHub is asked once for each of them.
 async fn resumes(
     github: &GitHub,
     probe: &Probe,
     mention: &str,
 ) -> Result<Vec<OrderFact>, ApiError> {
     let mut orders = Vec::new();
+    let mut known: HashMap<&Login, bool> = HashMap::new();
     for comment in &probe.comments {
         let Some(by) = &comment.author else {
             continue;
@@ -133,8 +135,17 @@ async fn resumes(
         if command(&comment.body, mention) != Some(Command::FixResume) {
             continue;
         }
-        let access = github.permission(&probe.repo, by).await?;
-        if access.may_write() {
+        // Anybody may comment, so strangers cost no request. GitHub shows a member whose membership is private as a
+        // stranger, too, unless the reading account sees it.
+        if comment.association == Association::Other {
+            continue;
+        }
+        let may_write = match known.get(by) {
+            Some(may_write) => *may_write,
+            None => github.permission(&probe.repo, by).await?.may_write(),
+        };
+        known.insert(by, may_write);
+        if may_write {
             orders.push(OrderFact {
                 id: comment.id.0,
                 by: by.clone(),

@@ -18,6 +18,7 @@ mod dice;
 mod github;
 mod judge;
 mod network;
+mod orders;
 mod people;
 mod plan;
 mod repository;

@@ -173,7 +173,8 @@ function makeGraphql(text, { parse, print, visit }) {
     ResolveReviewThreadPayload ResolveReviewThreadInput UnresolveReviewThreadPayload UnresolveReviewThreadInput
     AddPullRequestReviewThreadReplyPayload AddPullRequestReviewThreadReplyInput MinimizeCommentPayload MinimizeCommentInput
     MergeQueue MergeQueueEntry MergeQueueEntryConnection CreateCommitOnBranchPayload AutoMergeRequest TreeEntry GitActor
-    EnablePullRequestAutoMergePayload DisablePullRequestAutoMergePayload EnqueuePullRequestPayload`
+    EnablePullRequestAutoMergePayload DisablePullRequestAutoMergePayload EnqueuePullRequestPayload
+    DequeuePullRequestPayload`
       .split(/\s+/),
   );
   const mutations = [
@@ -185,6 +186,7 @@ function makeGraphql(text, { parse, print, visit }) {
     "enablePullRequestAutoMerge",
     "disablePullRequestAutoMerge",
     "enqueuePullRequest",
+    "dequeuePullRequest",
   ];
   const document = visit(parse(text), { StringValue: (node) => (node.block ? null : undefined) });
   const definitions = new Map(document.definitions.map((definition) => [definition.name?.value, definition]));

@@ -39,5 +39,12 @@ pub enum EngineError {
     Sql(#[from] sqlx::Error),
 }
 
+impl EngineError {
+    /// True if the rows of one key are at fault, so that the store serves the other keys.
+    pub(crate) fn is_of_one_key(&self) -> bool {
+        matches!(self, Self::Unreadable { .. } | Self::RepeatedEffect { .. })
+    }
+}
+
 /// The result of most functions here.
 pub type Result<T> = std::result::Result<T, EngineError>;

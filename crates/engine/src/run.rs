@@ -141,12 +141,17 @@ impl<M: Machine> Engine<M> {
         Ok(Some(next.unwrap_or(NEVER).min(longest)))
     }
 
-    /// Delivers the input of a timer, in the transaction that removes the timer.
+    /// Fires a timer. One whose key cannot go on is set aside, so that the other keys do.
     async fn fire(&self, timer: &Task) -> Result<()> {
-        let input: M::Input = match parse("a timer", &timer.id.key, &timer.work) {
-            Ok(input) => input,
-            Err(error) => return worker::set_aside(self, timer, &error).await,
-        };
+        match self.deliver_timer(timer).await {
+            Err(error) if error.is_of_one_key() => worker::set_aside(self, timer, &error).await,
+            fired => fired,
+        }
+    }
+
+    /// Delivers the input of a timer, in the transaction that removes the timer.
+    async fn deliver_timer(&self, timer: &Task) -> Result<()> {
+        let input: M::Input = parse("a timer", &timer.id.key, &timer.work)?;
         let mut session = self.store.begin().await?;
         if !queue::remove(&mut session, timer).await? {
             return Ok(());

@@ -3,6 +3,7 @@
 mod crashes;
 mod deliveries;
 mod effects;
+mod foreign_rows;
 mod interleavings;
 mod leases;
 mod slow_lane;

@@ -11,9 +11,14 @@ use crate::session::boundary;
 /// The error of an attempt that left none.
 const NO_ANSWER: &str = "the attempt ended without an answer";
 
-/// Executes a task and ends it, or gives it back. Errors of the store leave it to its lease.
+/// Executes a task and ends it, or gives it back. One whose key cannot go on is set aside; errors of the store leave it
+/// to its lease.
 pub(crate) async fn work<M: Machine, W: World<M>>(engine: &Engine<M>, world: &W, task: Task) {
-    if let Err(error) = attempt(engine, world, &task).await {
+    let ended = match attempt(engine, world, &task).await {
+        Err(error) if error.is_of_one_key() => set_aside(engine, &task, &error).await,
+        ended => ended,
+    };
+    if let Err(error) = ended {
         tracing::error!("the effect {} is left to its lease: {error}", task.id);
     }
 }
@@ -23,10 +28,7 @@ async fn attempt<M: Machine, W: World<M>>(
     world: &W,
     task: &Task,
 ) -> Result<()> {
-    let effect = match parse("an effect", &task.id.key, &task.work) {
-        Ok(effect) => effect,
-        Err(error) => return set_aside(engine, task, &error).await,
-    };
+    let effect = parse("an effect", &task.id.key, &task.work)?;
     if task.attempt > i64::from(engine.limits.attempts) {
         let error = match task.error.as_str() {
             "" => NO_ANSWER,
@@ -112,7 +114,7 @@ async fn give_up<M: Machine>(
     done(engine, task, Some(input)).await
 }
 
-/// Keeps a task that this version cannot read for the version that wrote it.
+/// Keeps a task that this version cannot read, or whose state it cannot read, for the version that wrote it.
 pub(crate) async fn set_aside<M: Machine>(
     engine: &Engine<M>,
     task: &Task,

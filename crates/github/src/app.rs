@@ -158,6 +158,11 @@ impl App {
         Ok(token)
     }
 
+    /// A new token of this grant, which lasts as long as GitHub lets one: for work that outlives the margin of a kept one.
+    pub async fn fresh_token(&self, grant: &Grant) -> Result<SecretString, ApiError> {
+        Ok(self.mint(grant).await?.token)
+    }
+
     /// Drops the tokens of an installation: it was removed or suspended, or has other rights or repositories now.
     pub async fn forget(&self, installation: u64) {
         let mut tokens = self.tokens.lock().await;

@@ -28,6 +28,10 @@ const ENQUEUE: &str = "mutation($pull: ID!, $head: GitObjectID!) {
   enqueuePullRequest(input: { pullRequestId: $pull, expectedHeadOid: $head }) { clientMutationId }
 }";
 
+const DEQUEUE: &str = "mutation($pull: ID!) {
+  dequeuePullRequest(input: { id: $pull }) { clientMutationId }
+}";
+
 /// The standing of a pull request after a merge was asked for.
 const STANDING: &str = "query($owner: String!, $name: String!, $number: Int!) {
   repository(owner: $owner, name: $name) {
@@ -42,6 +46,7 @@ const MERGE_NAME: &str = "merge the pull request";
 const ARM_NAME: &str = "enable auto-merge";
 const DISARM_NAME: &str = "disable auto-merge";
 const ENQUEUE_NAME: &str = "add the pull request to the merge queue";
+const DEQUEUE_NAME: &str = "take the pull request out of the merge queue";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MergeMethod {
@@ -150,15 +155,40 @@ impl GitHub {
         self.arrange(key, head, call, armed).await
     }
 
-    /// Takes an auto-merge back. One that is not armed counts as taken back; so does one of a pull request that is
-    /// closed.
+    /// Takes an auto-merge back, and a place in the merge queue. What is neither armed nor queued counts as taken back;
+    /// so does a pull request that is closed.
     pub async fn disable_auto_merge(&self, key: &PrKey, pull: &str) -> Result<(), MergeRefusal> {
+        let disarmed = |now: &Standing| !now.armed;
+        let disarm = (DISARM_NAME, DISARM);
+        self.take_back(key, pull, disarm, disarmed).await?;
+        if self.is_dry_run() {
+            return Ok(());
+        }
+        // GitHub puts an armed pull request into the queue by itself, so the queue is looked at last.
+        let now = self.standing(key).await.map_err(described)?;
+        if now.queued {
+            let dequeue = (DEQUEUE_NAME, DEQUEUE);
+            self.take_back(key, pull, dequeue, |now| !now.queued)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Sends a mutation, by its name and its text, that takes back what shows on the pull request. A refusal counts as
+    /// done if there is nothing to take back.
+    async fn take_back(
+        &self,
+        key: &PrKey,
+        pull: &str,
+        (name, text): (&'static str, &'static str),
+        gone: impl Fn(&Standing) -> bool,
+    ) -> Result<(), MergeRefusal> {
         let variables = json!({ "pull": pull });
         let send = || async {
-            let call = Call::mutation(DISARM_NAME, DISARM, &variables).repeatable();
+            let call = Call::mutation(name, text, &variables).repeatable();
             self.graphql::<wire::Acknowledged>(call).await.map(drop)
         };
-        let look = || async { Ok((!self.standing(key).await?.armed).then_some(())) };
+        let look = || async { Ok(gone(&self.standing(key).await?).then_some(())) };
         match self.once(send, look).await {
             Ok(()) => Ok(()),
             Err(error @ ApiError::GraphQl { .. }) => match look().await {

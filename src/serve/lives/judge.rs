@@ -256,6 +256,7 @@ impl Judge<'_> {
             Write::AutoMergeArmed { head, .. } => Some(format!("armed {}", ordinal(head))),
             Write::AutoMergeDisarmed { .. } => Some("disarmed".to_owned()),
             Write::Enqueued { head, .. } => Some(format!("queued {}", ordinal(head))),
+            Write::Dequeued { .. } => Some("dequeued".to_owned()),
             _ => None,
         };
         let told: Vec<String> = writes.iter().filter_map(told).collect();

@@ -21,15 +21,20 @@ pub fn fields(context: &Context) -> Vec<(&'static str, Node<'_>)> {
             "enqueuePullRequest",
             Node::lazy(|arguments| enqueue(context, arguments)),
         ),
+        (
+            "dequeuePullRequest",
+            Node::lazy(|arguments| dequeue(context, arguments)),
+        ),
     ]
 }
 
-/// The pull request that is meant, for somebody who may merge it.
+/// The pull request that this field of the input means, for somebody who may merge it.
 fn meant(
     context: &Context,
     arguments: &JsonMap,
+    field: &str,
 ) -> Result<u64, apollo_compiler::resolvers::FieldError> {
-    let id = input(arguments, "pullRequestId");
+    let id = input(arguments, field);
     let found = {
         let state = context.state.borrow();
         let mut pulls = state.pulls.values();
@@ -64,14 +69,14 @@ fn shown<'c>(
     done.map_err(|(kind, words)| context.error(kind, words))?;
     let pull = context.state.borrow().pulls[&number].clone();
     let fields = match typename {
-        "EnqueuePullRequestPayload" => Vec::new(),
+        "EnqueuePullRequestPayload" | "DequeuePullRequestPayload" => Vec::new(),
         _ => vec![("pullRequest", pull_request(context, &pull))],
     };
     Ok(payload(context, typename, arguments, fields))
 }
 
 fn enable<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
-    let number = meant(context, arguments)?;
+    let number = meant(context, arguments, "pullRequestId")?;
     let head = expected(arguments);
     let method = input(arguments, "mergeMethod").to_owned();
     let mut state = context.state.borrow_mut();
@@ -87,7 +92,7 @@ fn enable<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
 }
 
 fn disable<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
-    let number = meant(context, arguments)?;
+    let number = meant(context, arguments, "pullRequestId")?;
     let done = context.state.borrow_mut().disarm(&context.identity, number);
     shown(
         context,
@@ -99,7 +104,7 @@ fn disable<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
 }
 
 fn enqueue<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
-    let number = meant(context, arguments)?;
+    let number = meant(context, arguments, "pullRequestId")?;
     let head = expected(arguments);
     let mut state = context.state.borrow_mut();
     let done = state.put_in_queue(&context.identity, number, head.as_deref());
@@ -108,6 +113,20 @@ fn enqueue<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
         context,
         arguments,
         "EnqueuePullRequestPayload",
+        number,
+        done,
+    )
+}
+
+fn dequeue<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
+    let number = meant(context, arguments, "id")?;
+    let mut state = context.state.borrow_mut();
+    let done = state.take_out_of_queue(&context.identity, number);
+    drop(state);
+    shown(
+        context,
+        arguments,
+        "DequeuePullRequestPayload",
         number,
         done,
     )

@@ -4,7 +4,9 @@ use super::GitHub;
 use super::graphql::{Context, Node, connection};
 use super::history_nodes::object_by_oid;
 use super::nodes::{pull_request, text};
-use super::state::{PullRequest, QueueEntry, State};
+use super::pushing::Refusal;
+use super::state::{Identity, PullRequest, QueueEntry, State};
+use super::writes::Write;
 use apollo_compiler::response::JsonMap;
 
 impl GitHub {
@@ -26,11 +28,7 @@ impl GitHub {
 
     /// The queue drops a pull request, as one whose checks failed.
     pub fn dequeue(&self, number: u64) {
-        self.with(|state| {
-            state.queue.retain(|entry| entry.pull != number);
-            let sender = "github-merge-queue[bot]";
-            state.announce("pull_request", Some("dequeued"), number, sender);
-        });
+        self.with(|state| state.dequeue(number, "github-merge-queue[bot]"));
     }
 }
 
@@ -61,6 +59,24 @@ impl State {
         self.queue.push(entry.clone());
         self.announce_group(&entry);
         entry
+    }
+
+    fn dequeue(&mut self, number: u64, sender: &str) {
+        self.queue.retain(|entry| entry.pull != number);
+        self.announce("pull_request", Some("dequeued"), number, sender);
+    }
+
+    /// A person takes a pull request out of the queue.
+    pub fn take_out_of_queue(&mut self, identity: &Identity, number: u64) -> Result<(), Refusal> {
+        if !self.queue.iter().any(|entry| entry.pull == number) {
+            let words = "Pull request is not in the merge queue.";
+            return Err(("UNPROCESSABLE", words.into()));
+        }
+        self.tick();
+        let by = identity.login.clone();
+        self.dequeue(number, &by);
+        self.writes.push(Write::Dequeued { pull: number, by });
+        Ok(())
     }
 }
 

@@ -95,6 +95,10 @@ pub enum Write {
         head: String,
         by: String,
     },
+    Dequeued {
+        pull: u64,
+        by: String,
+    },
     Branch {
         name: String,
         sha: String,

@@ -115,6 +115,20 @@ async fn a_token_is_kept_until_shortly_before_it_ends() {
 }
 
 #[tokio::test]
+async fn a_fresh_token_is_never_one_that_was_kept() {
+    let (github, _, _, app) = registered();
+    let reading = grant(&github, &[("contents", Access::Read)]);
+    let kept = app.token(&reading).await.unwrap();
+    let fresh = app.fresh_token(&reading).await.unwrap();
+    let next = app.fresh_token(&reading).await.unwrap();
+    assert_ne!(kept.expose_secret(), fresh.expose_secret());
+    assert_ne!(fresh.expose_secret(), next.expose_secret());
+    let again = app.token(&reading).await.unwrap();
+    assert_eq!(kept.expose_secret(), again.expose_secret());
+    github.finish();
+}
+
+#[tokio::test]
 async fn what_the_installation_does_not_have_is_refused() {
     let (github, _, _, app) = registered();
     let beyond = grant(&github, &[("administration", Access::Write)]);

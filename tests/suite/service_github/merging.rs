@@ -303,3 +303,42 @@ async fn a_queue_refuses_a_head_that_was_replaced() {
     github.take_writes();
     github.finish();
 }
+
+#[tokio::test]
+async fn a_place_in_the_merge_queue_is_taken_back_too() {
+    let (github, number) = shop();
+    github.with(|state| state.repository.queued_branches.insert("main".into()));
+    let head = head(&github, number);
+    enqueue(&github, number, &head).await.unwrap();
+    let id = node_id(&github, number);
+    let keeper = client(&github, KEEPER);
+    keeper.disable_auto_merge(&key(number), &id).await.unwrap();
+    assert!(!probe(&github, number).await.unwrap().in_merge_queue);
+    keeper.disable_auto_merge(&key(number), &id).await.unwrap();
+    let writes = github.take_writes();
+    assert!(
+        matches!(
+            &writes[..],
+            [Write::Enqueued { .. }, Write::Dequeued { by, .. }] if by == "keeper"
+        ),
+        "{writes:?}"
+    );
+    github.finish();
+}
+
+#[tokio::test]
+async fn a_place_in_the_merge_queue_that_cannot_be_taken_back_is_no_success() {
+    let (github, number) = shop();
+    github.with(|state| state.repository.queued_branches.insert("main".into()));
+    github.enqueue(number);
+    let reads = &["contents:read", "pull-requests:read"];
+    github.token(KEEPER, Identity::person("keeper", reads));
+    let id = node_id(&github, number);
+    let keeper = client(&github, KEEPER);
+    let refused = keeper.disable_auto_merge(&key(number), &id).await;
+    assert!(
+        matches!(refused, Err(MergeRefusal::NotPermitted { .. })),
+        "{refused:?}"
+    );
+    github.finish();
+}
