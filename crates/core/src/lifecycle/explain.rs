@@ -160,6 +160,10 @@ fn merge(state: &State, policy: &Policy) -> Wait {
         }
         Some(Hold::Conflict) => Some((author(state), "a push that resolves the conflicts")),
         Some(Hold::Manual) => Some((Vec::new(), "somebody to merge")),
+        Some(Hold::Own) => Some((
+            super::goal::configured_people(state),
+            "a person to merge, because the service does not merge its own pull request",
+        )),
         None => None,
     };
     if let Some((logins, what)) = what {
