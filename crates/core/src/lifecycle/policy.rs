@@ -33,8 +33,10 @@ pub struct Policy {
     pub fix_deadline_ms: u64,
     /// The time after a session's deadline in which its own end may still arrive.
     pub deadline_grace_ms: u64,
-    /// The wait after a probe that failed.
+    /// The wait after a probe that failed; each further failure doubles it.
     pub probe_again_ms: u64,
+    /// The longest such wait.
+    pub max_probe_again_ms: u64,
     /// The wait while GitHub settles: mergeability, a head that was just pushed.
     pub ask_again_ms: u64,
     /// The number of such waits in a row.
@@ -63,12 +65,20 @@ impl Policy {
             fix_deadline_ms: 60 * MINUTE,
             deadline_grace_ms: MINUTE,
             probe_again_ms: MINUTE,
+            max_probe_again_ms: 6 * 60 * MINUTE,
             ask_again_ms: 3 * SECOND,
             ask_again: 3,
             merge_again_ms: 10 * MINUTE,
             merge_refusals: 5,
             reminder_ms: 24 * 60 * MINUTE,
         }
+    }
+
+    /// The wait after a probe that failed, if so many had failed before it.
+    pub(crate) fn probe_delay_ms(&self, failures: u32) -> u64 {
+        let factor = 2_u64.saturating_pow(failures);
+        let delay = self.probe_again_ms.saturating_mul(factor);
+        delay.min(self.max_probe_again_ms)
     }
 
     pub(crate) fn agent(&self, name: &str) -> Option<&Agent> {

@@ -9,6 +9,7 @@ use crate::domain::{CommitSha, Login};
 impl Life<'_> {
     pub(super) fn woken(&mut self, cause: &str) {
         self.log(format!("woken by {cause}"));
+        self.state.probe_failures = 0;
         self.ask_probe();
     }
 
@@ -17,6 +18,7 @@ impl Life<'_> {
             return self.log(format!("ignored: the answer to probe {probe} is stale"));
         }
         self.state.probe = None;
+        self.state.probe_failures = 0;
         let before = self.state.facts.replace(facts.clone());
         self.state.facts_probe = probe;
         match &facts.state {
@@ -34,7 +36,9 @@ impl Life<'_> {
         self.state.probe_again = false;
         self.state.last_error = Some(error.to_owned());
         self.log(format!("the pull request could not be read: {error}"));
-        let at = self.after(self.policy.probe_again_ms);
+        let delay = self.policy.probe_delay_ms(self.state.probe_failures);
+        self.state.probe_failures = self.state.probe_failures.saturating_add(1);
+        let at = self.after(delay);
         self.ask_at(at);
     }
 

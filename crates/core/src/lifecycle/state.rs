@@ -200,6 +200,8 @@ pub struct State {
     pub probe: Option<u64>,
     /// True if something woke the pull request during it.
     pub probe_again: bool,
+    /// Probes that failed in a row since something woke the pull request.
+    pub probe_failures: u32,
     /// The last facts, and the probe that read them.
     pub facts: Option<Facts>,
     pub facts_probe: u64,
@@ -239,6 +241,7 @@ impl Default for State {
             seq: 0,
             probe: None,
             probe_again: false,
+            probe_failures: 0,
             facts: None,
             facts_probe: 0,
             compared: Vec::new(),

@@ -1,7 +1,7 @@
 //! Holes that an attack on the machine found, one test or more for each.
 
 use super::fixture::*;
-use crate::lifecycle::{Effect, ReviewState, Settings, Wait, wait};
+use crate::lifecycle::{Effect, Input, ReviewState, Settings, Timer, Wait, wait};
 
 /// The service merges what these reviewers have approved.
 fn merging(reviewers: Settings) -> Settings {
@@ -42,4 +42,45 @@ fn the_merging_account_never_merges_its_own_pull_request() {
     play.facts.author = Some(login("author-bot"));
     play.look();
     assert!(merges(&mut play), "another agent's pull request is merged");
+}
+
+/// The probe under way fails; the minutes until the next one.
+fn fail_probe(play: &mut Play) -> i64 {
+    let seq = play.state.probe.expect("a probe");
+    let error = "GitHub is down".into();
+    play.give(Input::EffectFailed { seq, error });
+    let timer = play.state.ask_timer.expect("a timer");
+    (timer.at - play.now) / 60_000
+}
+
+/// The wait is over, and the next probe is asked for.
+fn probe_again(play: &mut Play) {
+    let timer = play.state.ask_timer.expect("a timer");
+    play.now = timer.at;
+    let (seq, timer) = (timer.seq, Timer::AskAgain);
+    play.give(Input::Timer { seq, timer });
+}
+
+#[test]
+fn a_probe_that_fails_again_and_again_waits_twice_as_long_up_to_six_hours() {
+    let mut play = Play::new(two());
+    let wake = |play: &mut Play| {
+        let cause = "a webhook".into();
+        play.give(Input::Woken { cause });
+    };
+    wake(&mut play);
+    let mut waits = Vec::new();
+    for _ in 0..11 {
+        waits.push(fail_probe(&mut play));
+        probe_again(&mut play);
+    }
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360]);
+    fail_probe(&mut play);
+    wake(&mut play);
+    assert_eq!(fail_probe(&mut play), 1, "a wake begins anew");
+    probe_again(&mut play);
+    assert_eq!(fail_probe(&mut play), 2);
+    probe_again(&mut play);
+    play.answer(|_, _| false);
+    assert_eq!(play.state.probe_failures, 0, "so does a success");
 }
