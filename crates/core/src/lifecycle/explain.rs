@@ -138,7 +138,10 @@ fn session(state: &State) -> Wait {
     };
     match session.progress {
         Progress::Running { until } => Wait::Until {
-            what: format!("the session of {}", session.agent),
+            what: match session.id {
+                Some(_) => format!("the session of {}", session.agent),
+                None => format!("the start of the session of {}", session.agent),
+            },
             at: until,
         },
         Progress::Backoff { until } => Wait::Until {

@@ -29,6 +29,9 @@ pub struct Policy {
     pub retry_delays_ms: Vec<u64>,
     /// No `Retry-After` counts for longer.
     pub max_retry_after_ms: u64,
+    /// The time in which a dispatched session has to start. It may wait for a free place for long.
+    pub queue_deadline_ms: u64,
+    /// The time of a session from its start.
     pub review_deadline_ms: u64,
     pub fix_deadline_ms: u64,
     /// The time after a session's deadline in which its own end may still arrive.
@@ -61,6 +64,7 @@ impl Policy {
             fixer: None,
             retry_delays_ms: vec![SECOND, 2 * SECOND, 4 * SECOND],
             max_retry_after_ms: 60 * MINUTE,
+            queue_deadline_ms: 24 * 60 * MINUTE,
             review_deadline_ms: 60 * MINUTE,
             fix_deadline_ms: 60 * MINUTE,
             deadline_grace_ms: MINUTE,

@@ -66,7 +66,7 @@ pub enum Phase {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Progress {
-    /// Dispatched.
+    /// Dispatched. It starts by this time, or ends by it once it has started.
     Running { until: Millis },
     /// It failed; the next attempt waits.
     Backoff { until: Millis },

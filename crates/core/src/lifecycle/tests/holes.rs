@@ -1,7 +1,7 @@
 //! Holes that an attack on the machine found, one test or more for each.
 
 use super::fixture::*;
-use crate::lifecycle::{Effect, Input, ReviewState, Settings, Timer, Wait, wait};
+use crate::lifecycle::{Effect, Input, Progress, ReviewState, Settings, Timer, Wait, wait};
 
 /// The service merges what these reviewers have approved.
 fn merging(reviewers: Settings) -> Settings {
@@ -83,4 +83,56 @@ fn a_probe_that_fails_again_and_again_waits_twice_as_long_up_to_six_hours() {
     probe_again(&mut play);
     play.answer(|_, _| false);
     assert_eq!(play.state.probe_failures, 0, "so does a success");
+}
+
+/// The timers that were set, with their delays in minutes.
+fn timers(play: &mut Play) -> Vec<(Timer, u64)> {
+    let effects = play.effects().into_iter();
+    let timers = effects.filter_map(|effect| match effect {
+        Effect::Wake { after_ms, input } => match *input {
+            Input::Timer { timer, .. } => Some((timer, after_ms / 60_000)),
+            _ => None,
+        },
+        _ => None,
+    });
+    timers.collect()
+}
+
+#[test]
+fn the_deadline_of_a_session_runs_from_its_start_and_not_while_it_waits_for_a_place() {
+    let mut play = Play::new(two());
+    let dispatch = play.dispatch();
+    let queue = Timer::QueueDeadline { dispatch };
+    assert_eq!(timers(&mut play), [(queue.clone(), 24 * 60)]);
+    play.now += 5 * 3_600_000;
+    for id in ["s-1", "s-1", "s-2"] {
+        let session = id.into();
+        play.give(Input::SessionStarted { dispatch, session });
+    }
+    let deadline = Timer::Deadline { dispatch };
+    assert_eq!(timers(&mut play), [(deadline.clone(), 61)], "set once");
+    let until = play.now + 3_600_000;
+    let progress = |play: &Play| play.state.session.as_ref().map(|one| one.progress.clone());
+    assert_eq!(progress(&play), Some(Progress::Running { until }));
+    play.fire(queue);
+    assert_eq!(
+        progress(&play),
+        Some(Progress::Running { until }),
+        "it has started"
+    );
+    play.fire(deadline);
+    assert!(matches!(progress(&play), Some(Progress::Backoff { .. })));
+}
+
+#[test]
+fn a_session_that_never_starts_is_repeated_after_the_time_for_the_queue() {
+    let mut play = Play::new(two());
+    let dispatch = play.dispatch();
+    play.effects();
+    play.fire(Timer::QueueDeadline { dispatch });
+    assert!(play.effects().contains(&Effect::EndSession { dispatch }));
+    play.retry_now();
+    assert!(play.dispatch() > dispatch);
+    let error = play.state.last_error.as_deref();
+    assert_eq!(error, Some("the session did not start in time"));
 }
