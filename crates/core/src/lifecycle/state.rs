@@ -218,6 +218,8 @@ pub struct State {
     pub merging: Merging,
     /// Reviews of agents up to this id do not count: they are of an earlier life or somebody has put them aside.
     pub horizon: u64,
+    /// Approvals of people up to this id do not count: they are of the change towards another base.
+    pub base_horizon: u64,
     /// People whose review was requested for this head.
     pub requested: Vec<Login>,
     /// The number of the last `RequestReviewers`.
@@ -253,6 +255,7 @@ impl Default for State {
             granted: 0,
             merging: Merging::Idle,
             horizon: 0,
+            base_horizon: 0,
             requested: Vec::new(),
             request: None,
             unsettled: 0,

@@ -1,7 +1,10 @@
 //! Holes that an attack on the machine found, one test or more for each.
 
 use super::fixture::*;
-use crate::lifecycle::{Effect, Input, Progress, ReviewState, Settings, Timer, Wait, wait};
+use crate::lifecycle::{
+    Effect, Input, MergeAnswer, Merging, Progress, PullState, ReviewState, Settings, Timer, Wait,
+    wait,
+};
 
 /// The service merges what these reviewers have approved.
 fn merging(reviewers: Settings) -> Settings {
@@ -135,4 +138,100 @@ fn a_session_that_never_starts_is_repeated_after_the_time_for_the_queue() {
     assert!(play.dispatch() > dispatch);
     let error = play.state.last_error.as_deref();
     assert_eq!(error, Some("the session did not start in time"));
+}
+
+/// Quality and ada have approved head 1, and both reviews are on GitHub.
+fn approved_by_both() -> Play {
+    let reviewers = settings(vec![agent("quality", &[]), human("ada", &[])]);
+    let mut play = Play::new(merging(reviewers));
+    play.review("quality-bot", ReviewState::Approved, true);
+    play.approve();
+    play.review("ada", ReviewState::Approved, true);
+    play.look();
+    assert_eq!(play.name(), "approved");
+    play
+}
+
+#[test]
+fn approvals_do_not_survive_a_retarget_of_the_base() {
+    let mut play = approved_by_both();
+    let attempt = play.merge().expect("a merge").0;
+    play.merge_answer(attempt, MergeAnswer::Armed);
+    play.facts.auto_merge_armed = true;
+    play.look();
+    play.facts.base = "release".into();
+    play.effects();
+    play.look_with(|_, _| true);
+    assert_eq!((play.name(), play.agent()), ("reviewing", "quality"));
+    assert!(matches!(play.state.merging, Merging::Disarming { .. }));
+    let effects = play.effects();
+    let is_disarm = |effect: &Effect| matches!(effect, Effect::Disarm { .. });
+    assert!(effects.iter().any(is_disarm));
+    let Merging::Disarming { attempt, .. } = play.state.merging else {
+        panic!("{:?}", play.state.merging);
+    };
+    play.facts.auto_merge_armed = false;
+    play.merge_answer(attempt, MergeAnswer::Disarmed);
+    play.approve();
+    assert_eq!(play.name(), "reviewing", "ada has approved another change");
+    assert_eq!(people(&play).0, ["ada"]);
+    assert!(!merges(&mut play));
+    play.review("ada", ReviewState::Approved, true);
+    play.look();
+    assert!(merges(&mut play));
+}
+
+#[test]
+fn a_retarget_ends_the_session_under_way_and_its_agent_begins_anew() {
+    let mut play = Play::new(two());
+    play.approve();
+    let dispatch = play.dispatch();
+    play.facts.base = "release".into();
+    play.effects();
+    play.look();
+    assert!(play.effects().contains(&Effect::EndSession { dispatch }));
+    assert_eq!(play.agent(), "security");
+    assert!(play.dispatch() > dispatch);
+    play.approve();
+    assert_eq!(play.agent(), "quality", "its approval is of another change");
+}
+
+#[test]
+fn a_comparison_carries_no_approval_across_bases() {
+    let mut play = approved_by_both();
+    play.facts.base = "release".into();
+    play.facts.head = sha(2);
+    play.effects();
+    play.look_with(|_, _| true);
+    assert_eq!((play.name(), play.agent()), ("reviewing", "quality"));
+    let dispatch = play.dispatch();
+    play.facts.head = sha(3);
+    play.look_with(|_, _| true);
+    assert!(play.dispatch() > dispatch, "nor does a later one");
+    let effects = play.effects();
+    let compares = |effect: &Effect| matches!(effect, Effect::Compare { .. });
+    assert!(!effects.iter().any(compares), "{effects:?}");
+}
+
+#[test]
+fn a_retarget_while_closed_counts_after_the_pull_request_is_reopened() {
+    let mut play = approved_by_both();
+    play.facts.state = PullState::Closed;
+    play.look();
+    play.facts.base = "release".into();
+    play.look();
+    play.facts.state = PullState::Open;
+    play.look_with(|_, _| true);
+    assert_eq!((play.name(), play.agent()), ("reviewing", "quality"));
+    play.approve();
+    assert_eq!(people(&play).0, ["ada"]);
+}
+
+#[test]
+fn a_persons_request_for_changes_survives_a_retarget() {
+    let mut play = approved_by_both();
+    play.review("ada", ReviewState::ChangesRequested, true);
+    play.facts.base = "release".into();
+    play.look();
+    assert_eq!(play.name(), "fixing");
 }
