@@ -175,18 +175,27 @@ impl<'a> Approvals<'a> {
         };
         let at_head = |review: &&ReviewFact| review.commit.as_ref() == Some(&self.facts.head);
         if let Some(review) = decisions().filter(at_head).max_by_key(|review| review.id) {
-            return review.state.into();
+            return match review.state {
+                ReviewState::Approved if !self.is_of_base(review) => Standing::Undecided,
+                state => state.into(),
+            };
         }
         let last = decisions().max_by_key(|review| review.id);
         let carries = |review: &&ReviewFact| {
             let commit = review.commit.as_ref();
             review.state == ReviewState::Approved
+                && self.is_of_base(review)
                 && commit.is_some_and(|one| self.is_identical(one))
         };
         match last.filter(carries) {
             Some(_) => Standing::Approved,
             None => Standing::Undecided,
         }
+    }
+
+    /// True for a review of the change towards the present base.
+    fn is_of_base(&self, review: &ReviewFact) -> bool {
+        review.id > self.state.base_horizon
     }
 
     /// The standing of all persons who are configured or may write: one who requests changes outweighs those who approve.
@@ -279,7 +288,8 @@ impl<'a> Approvals<'a> {
                 one.author.as_ref() == Some(login) && one.state != ReviewState::Commented
             });
             let last = own.max_by_key(|one| one.id);
-            let last = last.filter(|one| one.state == ReviewState::Approved);
+            let approves = |one: &&ReviewFact| one.state == ReviewState::Approved;
+            let last = last.filter(approves).filter(|one| self.is_of_base(one));
             last.and_then(|one| one.commit.clone())
         };
         match kind {

@@ -138,7 +138,10 @@ fn session(state: &State) -> Wait {
     };
     match session.progress {
         Progress::Running { until } => Wait::Until {
-            what: format!("the session of {}", session.agent),
+            what: match session.id {
+                Some(_) => format!("the session of {}", session.agent),
+                None => format!("the start of the session of {}", session.agent),
+            },
             at: until,
         },
         Progress::Backoff { until } => Wait::Until {
@@ -160,6 +163,10 @@ fn merge(state: &State, policy: &Policy) -> Wait {
         }
         Some(Hold::Conflict) => Some((author(state), "a push that resolves the conflicts")),
         Some(Hold::Manual) => Some((Vec::new(), "somebody to merge")),
+        Some(Hold::Own) => Some((
+            super::goal::configured_people(state),
+            "a person to merge, because the service does not merge its own pull request",
+        )),
         None => None,
     };
     if let Some((logins, what)) = what {

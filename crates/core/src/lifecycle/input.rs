@@ -57,6 +57,8 @@ pub enum MergeAnswer {
 pub enum Timer {
     /// The session `dispatch` failed and may be repeated.
     Retry { dispatch: u64 },
+    /// The session `dispatch` has not started in its time.
+    QueueDeadline { dispatch: u64 },
     /// The session `dispatch` has had its time.
     Deadline { dispatch: u64 },
     /// Asks for a probe: after one failed, or while GitHub settles or a merge waits.

@@ -19,6 +19,8 @@ pub(super) enum Hold {
     Conflict,
     /// `auto_merge` is off.
     Manual,
+    /// The author is the account that merges, and it never merges a pull request of its own.
+    Own,
 }
 
 pub(super) fn hold(state: &State, policy: &Policy) -> Option<Hold> {
@@ -35,7 +37,12 @@ pub(super) fn hold(state: &State, policy: &Policy) -> Option<Hold> {
     }
     let conflicts =
         facts.mergeable == Mergeable::Conflicting || facts.merge_state == MergeState::Dirty;
-    conflicts.then_some(Hold::Conflict)
+    if conflicts {
+        return Some(Hold::Conflict);
+    }
+    let author = facts.author.as_ref();
+    let is_own = !policy.has_personas() && author == Some(policy.account());
+    is_own.then_some(Hold::Own)
 }
 
 impl Life<'_> {

@@ -123,6 +123,7 @@ impl Life<'_> {
     /// The command `retry`: ends `error` and `needsHuman`, and the wait after a failure.
     pub(super) fn retry_command(&mut self, by: &str) {
         self.log(format!("{by} asks for another attempt"));
+        self.state.probe_failures = 0;
         match &self.state.phase {
             Phase::NeedsHuman { reason, .. } => {
                 let of_fixes = matches!(

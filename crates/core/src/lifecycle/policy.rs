@@ -29,12 +29,17 @@ pub struct Policy {
     pub retry_delays_ms: Vec<u64>,
     /// No `Retry-After` counts for longer.
     pub max_retry_after_ms: u64,
+    /// The time in which a dispatched session has to start. It may wait for a free place for long.
+    pub queue_deadline_ms: u64,
+    /// The time of a session from its start.
     pub review_deadline_ms: u64,
     pub fix_deadline_ms: u64,
     /// The time after a session's deadline in which its own end may still arrive.
     pub deadline_grace_ms: u64,
-    /// The wait after a probe that failed.
+    /// The wait after a probe that failed; each further failure doubles it.
     pub probe_again_ms: u64,
+    /// The longest such wait.
+    pub max_probe_again_ms: u64,
     /// The wait while GitHub settles: mergeability, a head that was just pushed.
     pub ask_again_ms: u64,
     /// The number of such waits in a row.
@@ -59,10 +64,12 @@ impl Policy {
             fixer: None,
             retry_delays_ms: vec![SECOND, 2 * SECOND, 4 * SECOND],
             max_retry_after_ms: 60 * MINUTE,
+            queue_deadline_ms: 24 * 60 * MINUTE,
             review_deadline_ms: 60 * MINUTE,
             fix_deadline_ms: 60 * MINUTE,
             deadline_grace_ms: MINUTE,
             probe_again_ms: MINUTE,
+            max_probe_again_ms: 6 * 60 * MINUTE,
             ask_again_ms: 3 * SECOND,
             ask_again: 3,
             merge_again_ms: 10 * MINUTE,
@@ -70,6 +77,13 @@ impl Policy {
             merge_refusals: 144,
             reminder_ms: 24 * 60 * MINUTE,
         }
+    }
+
+    /// The wait after a probe that failed, if so many had failed before it.
+    pub(crate) fn probe_delay_ms(&self, failures: u32) -> u64 {
+        let factor = 2_u64.saturating_pow(failures);
+        let delay = self.probe_again_ms.saturating_mul(factor);
+        delay.min(self.max_probe_again_ms)
     }
 
     pub(crate) fn agent(&self, name: &str) -> Option<&Agent> {

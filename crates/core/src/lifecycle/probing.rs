@@ -9,6 +9,7 @@ use crate::domain::{CommitSha, Login};
 impl Life<'_> {
     pub(super) fn woken(&mut self, cause: &str) {
         self.log(format!("woken by {cause}"));
+        self.state.probe_failures = 0;
         self.ask_probe();
     }
 
@@ -17,12 +18,20 @@ impl Life<'_> {
             return self.log(format!("ignored: the answer to probe {probe} is stale"));
         }
         self.state.probe = None;
+        self.state.probe_failures = 0;
         let before = self.state.facts.replace(facts.clone());
         self.state.facts_probe = probe;
+        let is_moved = before.as_ref().is_some_and(|one| one.head != facts.head);
+        let is_retargeted = before.is_some_and(|one| one.base != facts.base);
         match &facts.state {
             PullState::Merged { by, .. } => self.merged(by.as_ref()),
-            PullState::Closed => self.closed(),
-            PullState::Open => self.open(before.map(|facts| facts.head)),
+            PullState::Closed => {
+                self.closed();
+                if is_retargeted {
+                    self.put_approvals_aside();
+                }
+            }
+            PullState::Open => self.open(is_moved, is_retargeted),
         }
         if std::mem::take(&mut self.state.probe_again) && !self.is_merged() {
             self.ask_probe();
@@ -34,7 +43,9 @@ impl Life<'_> {
         self.state.probe_again = false;
         self.state.last_error = Some(error.to_owned());
         self.log(format!("the pull request could not be read: {error}"));
-        let at = self.after(self.policy.probe_again_ms);
+        let delay = self.policy.probe_delay_ms(self.state.probe_failures);
+        self.state.probe_failures = self.state.probe_failures.saturating_add(1);
+        let at = self.after(delay);
         self.ask_at(at);
     }
 
@@ -57,21 +68,20 @@ impl Life<'_> {
         matches!(self.state.phase, Phase::Merged { .. })
     }
 
-    fn open(&mut self, before: Option<CommitSha>) {
-        let Some(head) = self.facts().map(|facts| facts.head.clone()) else {
-            return;
-        };
+    fn open(&mut self, is_moved: bool, is_retargeted: bool) {
         let is_new_life = self.state.generation == 0 || self.state.phase == Phase::Closed;
         if is_new_life {
             self.begin_life();
         }
-        let is_moved = before.is_some_and(|before| before != head);
         if is_moved {
             self.moved();
         }
+        if is_retargeted {
+            self.retargeted();
+        }
         self.read_reviews();
         self.retry_disarm();
-        let is_released = self.is_released() || is_moved;
+        let is_released = self.is_released() || is_moved || is_retargeted;
         self.evaluate_from(is_released);
     }
 
@@ -94,6 +104,7 @@ impl Life<'_> {
             facts_probe: old.facts_probe,
             merging,
             horizon: if is_first { 0 } else { newest },
+            base_horizon: old.base_horizon,
             ask_timer: old.ask_timer,
             ..State::default()
         };
@@ -115,10 +126,31 @@ impl Life<'_> {
         if by_person {
             self.forgive();
         }
+        self.look_anew();
+    }
+
+    /// The base is another one, so the same head makes another change: nothing that was approved before counts, and whoever was at
+    /// work begins anew.
+    fn retargeted(&mut self) {
+        self.log("the base is another one");
+        self.look_anew();
+        self.drop_session();
+        self.put_approvals_aside();
+    }
+
+    fn look_anew(&mut self) {
         self.state.first = self.at_work().or(self.state.first.take());
         self.state.compared.clear();
         self.state.requested.clear();
         self.leave_merging();
+    }
+
+    /// All decisions of agents and all approvals of people so far are of another change.
+    fn put_approvals_aside(&mut self) {
+        let newest = newest_review(&self.state);
+        self.state.outcomes.retain(|one| one.by_person);
+        self.state.horizon = newest.max(self.state.horizon);
+        self.state.base_horizon = newest.max(self.state.base_horizon);
     }
 
     /// An act of a person starts the count of fix cycles anew.

@@ -53,11 +53,9 @@ impl Life<'_> {
             None => 0,
         };
         self.drop_session();
-        let deadline_ms = match task {
-            Task::Review { .. } => self.policy.review_deadline_ms,
-            Task::Fix { .. } => self.policy.fix_deadline_ms,
-        };
-        let (agent, until) = (agent.to_owned(), self.after(deadline_ms));
+        let deadline_ms = self.deadline_ms(&task);
+        let wait = self.policy.queue_deadline_ms;
+        let (agent, until) = (agent.to_owned(), self.after(wait));
         let dispatch = self.number(|dispatch| Effect::Dispatch {
             dispatch,
             task: task.clone(),
@@ -65,8 +63,7 @@ impl Life<'_> {
             agent: agent.clone(),
             deadline_ms,
         });
-        let wait = deadline_ms.saturating_add(self.policy.deadline_grace_ms);
-        self.timer(wait, Timer::Deadline { dispatch });
+        self.timer(wait, Timer::QueueDeadline { dispatch });
         self.log(format!("{agent} is dispatched for {}", head.short()));
         self.state.session = Some(Session {
             dispatch,
@@ -78,6 +75,13 @@ impl Life<'_> {
             progress: Progress::Running { until },
         });
         Some(failures)
+    }
+
+    fn deadline_ms(&self, task: &Task) -> u64 {
+        match task {
+            Task::Review { .. } => self.policy.review_deadline_ms,
+            Task::Fix { .. } => self.policy.fix_deadline_ms,
+        }
     }
 
     /// Forgets the session, and ends it if it is at work.
@@ -108,8 +112,24 @@ impl Life<'_> {
     }
 
     pub(super) fn started(&mut self, dispatch: u64, id: &str) {
-        if let Some(session) = self.running(dispatch) {
-            session.id = Some(id.to_owned());
+        let Some(session) = self.running(dispatch) else {
+            return;
+        };
+        let is_first = session.id.replace(id.to_owned()).is_none();
+        let task = session.task.clone();
+        if is_first {
+            self.start_deadline(dispatch, &task);
+        }
+    }
+
+    /// The time of a session runs from its start, not while it waits for a free place.
+    fn start_deadline(&mut self, dispatch: u64, task: &Task) {
+        let deadline_ms = self.deadline_ms(task);
+        let until = self.after(deadline_ms);
+        let wait = deadline_ms.saturating_add(self.policy.deadline_grace_ms);
+        self.timer(wait, Timer::Deadline { dispatch });
+        if let Some(session) = &mut self.state.session {
+            session.progress = Progress::Running { until };
         }
     }
 
@@ -229,11 +249,23 @@ impl Life<'_> {
 
     /// The session has had its time and said nothing.
     pub(super) fn overdue(&mut self, dispatch: u64) {
-        if self.running(dispatch).is_none() {
-            return;
+        if self.running(dispatch).is_some() {
+            self.give_up(dispatch, "the session reached its deadline");
         }
+    }
+
+    /// The session has waited for a free place for too long.
+    pub(super) fn never_started(&mut self, dispatch: u64) {
+        match self.running(dispatch).map(|session| session.id.is_some()) {
+            Some(false) => self.give_up(dispatch, "the session did not start in time"),
+            Some(true) => self.log("ignored: the session has started"),
+            None => {}
+        }
+    }
+
+    fn give_up(&mut self, dispatch: u64, error: &str) {
         self.emit(Effect::EndSession { dispatch });
-        self.failed(dispatch, "the session reached its deadline", None);
+        self.failed(dispatch, error, None);
     }
 
     /// The state `error`. People are told once.

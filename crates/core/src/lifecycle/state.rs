@@ -66,7 +66,7 @@ pub enum Phase {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Progress {
-    /// Dispatched.
+    /// Dispatched. It starts by this time, or ends by it once it has started.
     Running { until: Millis },
     /// It failed; the next attempt waits.
     Backoff { until: Millis },
@@ -200,6 +200,8 @@ pub struct State {
     pub probe: Option<u64>,
     /// True if something woke the pull request during it.
     pub probe_again: bool,
+    /// Probes that failed in a row since something woke the pull request.
+    pub probe_failures: u32,
     /// The last facts, and the probe that read them.
     pub facts: Option<Facts>,
     pub facts_probe: u64,
@@ -216,6 +218,8 @@ pub struct State {
     pub merging: Merging,
     /// Reviews of agents up to this id do not count: they are of an earlier life or somebody has put them aside.
     pub horizon: u64,
+    /// Approvals of people up to this id do not count: they are of the change towards another base.
+    pub base_horizon: u64,
     /// People whose review was requested for this head.
     pub requested: Vec<Login>,
     /// The number of the last `RequestReviewers`.
@@ -239,6 +243,7 @@ impl Default for State {
             seq: 0,
             probe: None,
             probe_again: false,
+            probe_failures: 0,
             facts: None,
             facts_probe: 0,
             compared: Vec::new(),
@@ -250,6 +255,7 @@ impl Default for State {
             granted: 0,
             merging: Merging::Idle,
             horizon: 0,
+            base_horizon: 0,
             requested: Vec::new(),
             request: None,
             unsettled: 0,

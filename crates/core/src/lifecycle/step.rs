@@ -79,6 +79,7 @@ impl Life<'_> {
     fn fired(&mut self, seq: u64, timer: &Timer) {
         match timer {
             Timer::Retry { dispatch } => self.retry(*dispatch),
+            Timer::QueueDeadline { dispatch } => self.never_started(*dispatch),
             Timer::Deadline { dispatch } => self.overdue(*dispatch),
             Timer::AskAgain => self.ask_again(seq),
             Timer::Reminder => self.remind(seq),

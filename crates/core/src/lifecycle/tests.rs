@@ -5,6 +5,7 @@ mod checked;
 mod corrections;
 mod errors;
 mod fixture;
+mod holes;
 mod interleavings;
 mod merges;
 mod people;

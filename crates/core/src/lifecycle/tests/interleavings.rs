@@ -26,14 +26,17 @@ fn worlds() -> impl Strategy<Value = World> {
         Just(settings(vec![human("ada", &[]), agent("security", &[])])),
     ];
     let author = prop_oneof![Just("ann"), Just("author-bot")];
-    (reviewers, author, any::<[bool; 3]>()).prop_map(|(settings, author, flags)| {
-        let [auto_merge, require_human_approval, arms] = flags;
+    (reviewers, author, any::<[bool; 4]>()).prop_map(|(settings, author, flags)| {
+        let [auto_merge, require_human_approval, arms, starts] = flags;
         let settings = Settings {
             auto_merge,
             require_human_approval,
             ..settings
         };
-        World::new(settings, author, arms, large())
+        World {
+            starts,
+            ..World::new(settings, author, arms, large())
+        }
     })
 }
 

@@ -60,6 +60,8 @@ pub(super) struct World {
     pub(super) eager: bool,
     /// Sessions post their reviews under accounts of their own, so that probes show them, too.
     pub(super) posts: bool,
+    /// Sessions tell their start.
+    pub(super) starts: bool,
     /// Something happened since the last wake.
     pub(super) unseen: bool,
     /// Sessions that may not be repeated: generation, head, agent, task.
@@ -115,6 +117,7 @@ impl World {
             arms,
             eager: false,
             posts: true,
+            starts: false,
             unseen: true,
             dispatched: Vec::new(),
             budget,
@@ -152,7 +155,7 @@ impl World {
         for (at, task) in self.tasks.iter().enumerate() {
             let is_deadline = matches!(
                 &task.effect,
-                Effect::Wake { input, .. } if matches!(**input, Input::Timer { timer: Timer::Deadline { .. }, .. })
+                Effect::Wake { input, .. } if matches!(**input, Input::Timer { timer: Timer::Deadline { .. } | Timer::QueueDeadline { .. }, .. })
             );
             if !is_deadline || budget.failures > 0 {
                 actions.push(Action::Execute(at));

@@ -48,7 +48,10 @@ impl World {
                 if !told {
                     self.started.push(dispatch);
                 }
-                None
+                self.starts.then(|| Input::SessionStarted {
+                    dispatch,
+                    session: "s".into(),
+                })
             }
             Effect::Merge { attempt, head } => {
                 let answer = self.merge_asked(&head);

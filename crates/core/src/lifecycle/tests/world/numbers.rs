@@ -67,7 +67,10 @@ fn of_input(input: &mut Input, visit: &mut dyn FnMut(&mut u64)) {
         Input::EffectFailed { seq, .. } => visit(seq),
         Input::Timer { seq, timer } => {
             visit(seq);
-            if let Timer::Retry { dispatch } | Timer::Deadline { dispatch } = timer {
+            if let Timer::Retry { dispatch }
+            | Timer::QueueDeadline { dispatch }
+            | Timer::Deadline { dispatch } = timer
+            {
                 visit(dispatch);
             }
         }
