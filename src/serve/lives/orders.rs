@@ -1,7 +1,7 @@
 //! Orders in comments, and the requests that they cost.
 
 use super::github::{Change, GitHub, Identity};
-use super::stage::{LEAD, REPOSITORY};
+use super::repository::{LEAD, REPOSITORY};
 use crate::serve::facts::{SETTINGS, facts};
 use http::Method;
 use reviewer_core::domain::PrKey;
