@@ -2,7 +2,7 @@
 
 use reviewer_core::config::file::RepositoryFile;
 use reviewer_core::domain::{Login, PrKey, ReviewDecision};
-use reviewer_core::event::{Association, Command, command};
+use reviewer_core::event::{Command, command};
 use reviewer_core::lifecycle::{
     Decision, Facts, MergeState, Mergeable, OrderFact, PersonaDecision, PullState, ReviewFact,
     ReviewState, Settings,
@@ -133,11 +133,6 @@ async fn resumes(
             continue;
         };
         if command(&comment.body, mention) != Some(Command::FixResume) {
-            continue;
-        }
-        // Anybody may comment, so strangers cost no request. GitHub shows a member whose membership is private as a
-        // stranger, too, unless the reading account sees it.
-        if comment.association == Association::Other {
             continue;
         }
         let may_write = match known.get(by) {

@@ -52,10 +52,3 @@ async fn the_access_of_a_person_is_asked_once_for_all_their_orders() {
     assert_eq!(by, [LEAD; 3]);
     assert_eq!(asked, 2);
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn orders_of_strangers_cost_no_request() {
-    let (by, asked) = obeyed(&["stranger", "dev", LEAD, "another"]).await;
-    assert_eq!(by, [LEAD]);
-    assert_eq!(asked, 1);
-}
