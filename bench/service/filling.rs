@@ -83,6 +83,8 @@ fn draft(number: u64) -> Result<Facts> {
         head: format!("{number:040x}").parse()?,
         head_branch: format!("topic-{number}"),
         from_fork: false,
+        author_may_write: true,
+        invitations: Vec::new(),
         base: "main".to_owned(),
         author: Some(Login::new("dev")),
         labels: Vec::new(),

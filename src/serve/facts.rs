@@ -42,6 +42,8 @@ pub(crate) async fn facts(
         head: probe.head.clone(),
         head_branch: probe.head_branch.clone(),
         from_fork: probe.from_fork,
+        author_may_write: true,
+        invitations: Vec::new(),
         base: probe.base.clone(),
         author: probe.author.clone(),
         labels: probe.labels.clone(),

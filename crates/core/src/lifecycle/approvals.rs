@@ -2,8 +2,8 @@
 //! head only if both make an identical change.
 
 use super::{
-    Decision, Escalation, Facts, Outcome, Policy, ReviewFact, ReviewState, Reviewer, ReviewerKind,
-    State,
+    Decision, Escalation, Facts, OrderFact, Outcome, Policy, ReviewFact, ReviewState, Reviewer,
+    ReviewerKind, State,
 };
 use crate::domain::{CommitSha, Login};
 
@@ -214,6 +214,40 @@ impl<'a> Approvals<'a> {
     pub(super) fn has_human_approval(&self) -> bool {
         let mut persons = self.persons();
         persons.any(|one| self.of_person(one) == Standing::Approved)
+    }
+
+    /// True if a person with write access has approved this very head.
+    pub(super) fn has_writers_approval(&self) -> bool {
+        let mut reviews = self.writers_reviews();
+        reviews.any(|review| {
+            let author = review.author.as_ref();
+            author.is_some_and(|author| self.of_person(author) == Standing::Approved)
+        })
+    }
+
+    /// True if a person with write access has decided about this head or has ordered its review.
+    pub(super) fn is_invited(&self) -> bool {
+        let facts = self.facts;
+        let mut orders = facts.resumes.iter().chain(&facts.invitations);
+        let invites = |order: &OrderFact| {
+            order.id > self.state.order_horizon && self.policy.is_person(&order.by)
+        };
+        orders.any(invites) || self.writers_reviews().next().is_some()
+    }
+
+    /// The decisions of people with write access about this head and base.
+    fn writers_reviews(&self) -> impl Iterator<Item = &'a ReviewFact> {
+        let this = *self;
+        let reviews = self.facts.reviews.iter();
+        reviews.filter(move |review| {
+            let decides = matches!(
+                review.state,
+                ReviewState::Approved | ReviewState::ChangesRequested
+            );
+            let is_of_head = review.commit.as_ref() == Some(&this.facts.head);
+            let counts = review.may_write && this.counts(review);
+            decides && is_of_head && counts && this.is_of_base(review)
+        })
     }
 
     /// A person who has requested changes of the head.

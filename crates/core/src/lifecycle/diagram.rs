@@ -65,7 +65,7 @@ pub const TRANSITIONS: &[Edge] = &[
 pub const FROM_OPEN: &[(&str, &str)] = &[
     (
         "pending",
-        "a draft, a head to compare, the command retry, or settings that do not enable the service",
+        "a draft, a head to compare, a stranger's head that nobody has asked to review, the command retry, or settings that do not enable the service",
     ),
     ("error", "wrong settings"),
     ("merged", "merged on GitHub"),

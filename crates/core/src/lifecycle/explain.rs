@@ -57,6 +57,9 @@ fn why(state: &State) -> String {
             PendingWait::Facts => "The facts are being read.".into(),
             PendingWait::Comparison => "The new head is compared with what was approved.".into(),
             PendingWait::Draft => "It is a draft.".into(),
+            PendingWait::Invitation => {
+                "The head is of a fork, and its author has no write access.".into()
+            }
             PendingWait::Disabled => "The repository does not enable the service.".into(),
         },
         Phase::Reviewing { reviewer } => format!("It is the turn of {reviewer}."),
@@ -87,6 +90,10 @@ pub fn wait(state: &State, policy: &Policy) -> Wait {
             PendingWait::Facts => reading(state),
             PendingWait::Comparison => comparison(state),
             PendingWait::Draft => people(author(), "the draft to become ready for review"),
+            PendingWait::Invitation => people(
+                Vec::new(),
+                "a person with write access to review this head or to ask for its review",
+            ),
             PendingWait::Disabled => people(Vec::new(), "settings that enable the service"),
         },
         Phase::Reviewing { reviewer } => match (&state.session, person(state, reviewer)) {
@@ -157,6 +164,10 @@ fn merge(state: &State, policy: &Policy) -> Wait {
         Some(Hold::HumanApproval) => Some((
             super::goal::configured_people(state),
             "an approval by a person",
+        )),
+        Some(Hold::Fork) => Some((
+            Vec::new(),
+            "an approval of this head, which is of a fork, by a person with write access",
         )),
         Some(Hold::Objection(login)) => {
             Some((vec![login], "another review by whoever requests changes"))

@@ -105,6 +105,9 @@ pub struct Facts {
     pub base: String,
     /// `None`: the account was deleted.
     pub author: Option<Login>,
+    /// True if the author may write to the repository.
+    #[serde(default = "yes")]
+    pub author_may_write: bool,
     pub labels: Vec<String>,
     /// The people whose review is requested.
     pub requested: Vec<Login>,
@@ -113,6 +116,9 @@ pub struct Facts {
     pub last_push_by: Option<Login>,
     /// Comments `fix resume` of people with write access.
     pub resumes: Vec<OrderFact>,
+    /// Comments of people with write access that ask the service for a review.
+    #[serde(default)]
+    pub invitations: Vec<OrderFact>,
     pub mergeable: Mergeable,
     pub merge_state: MergeState,
     pub auto_merge_armed: bool,
@@ -122,4 +128,15 @@ pub struct Facts {
     /// GitHub's time of the last change, by which a reconciliation sees that something was missed. RFC 3339.
     #[serde(default)]
     pub updated_at: String,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+impl Facts {
+    /// True for a head that somebody without write access has written.
+    pub(super) fn is_of_stranger(&self) -> bool {
+        self.from_fork && !self.author_may_write
+    }
 }

@@ -47,6 +47,9 @@ pub(super) fn goal(state: &State, policy: &Policy) -> Option<Goal> {
     if facts.draft {
         return Some(Goal::Pending(PendingWait::Draft));
     }
+    if facts.is_of_stranger() && !approvals.is_invited() {
+        return Some(Goal::Pending(PendingWait::Invitation));
+    }
     if is_fixing_elsewhere(state, policy) {
         return Some(Goal::AwaitFix);
     }

@@ -13,6 +13,8 @@ use crate::domain::Login;
 pub(super) enum Hold {
     /// `require_human_approval`, and nobody has approved this head.
     HumanApproval,
+    /// The head is of a fork, and nobody with write access has approved it.
+    Fork,
     /// This person requests changes.
     Objection(Login),
     /// The author has to resolve conflicts.
@@ -31,6 +33,9 @@ pub(super) fn hold(state: &State, policy: &Policy) -> Option<Hold> {
     }
     if !facts.settings.auto_merge {
         return Some(Hold::Manual);
+    }
+    if facts.from_fork && !approvals.has_writers_approval() {
+        return Some(Hold::Fork);
     }
     if let Some(login) = approvals.objector() {
         return Some(Hold::Objection(login));

@@ -23,6 +23,9 @@ impl Life<'_> {
         self.state.facts_probe = probe;
         let is_moved = before.as_ref().is_some_and(|one| one.head != facts.head);
         let is_retargeted = before.is_some_and(|one| one.base != facts.base);
+        if is_moved || is_retargeted {
+            self.state.order_horizon = newest_order(facts).max(self.state.order_horizon);
+        }
         match &facts.state {
             PullState::Merged { by, .. } => self.merged(by.as_ref()),
             PullState::Closed => {
@@ -105,6 +108,7 @@ impl Life<'_> {
             merging,
             horizon: if is_first { 0 } else { newest },
             base_horizon: old.base_horizon,
+            order_horizon: old.order_horizon,
             ask_timer: old.ask_timer,
             ..State::default()
         };
@@ -303,4 +307,10 @@ impl Life<'_> {
 pub(super) fn newest_review(state: &State) -> u64 {
     let reviews = state.facts.iter().flat_map(|facts| &facts.reviews);
     reviews.map(|review| review.id).max().unwrap_or(0)
+}
+
+/// The id of the newest order that the facts hold.
+fn newest_order(facts: &Facts) -> u64 {
+    let orders = facts.resumes.iter().chain(&facts.invitations);
+    orders.map(|order| order.id).max().unwrap_or(0)
 }

@@ -15,6 +15,8 @@ pub enum PendingWait {
     Draft,
     /// The repository's settings do not enable the service.
     Disabled,
+    /// The head is a stranger's, and nobody with write access has asked for its review.
+    Invitation,
 }
 
 /// The way a pull request was merged.
@@ -220,6 +222,8 @@ pub struct State {
     pub horizon: u64,
     /// Approvals of people up to this id do not count: they are of the change towards another base.
     pub base_horizon: u64,
+    /// Orders up to this id were given for an earlier head and invite no review of this one.
+    pub order_horizon: u64,
     /// People whose review was requested for this head.
     pub requested: Vec<Login>,
     /// The number of the last `RequestReviewers`.
@@ -256,6 +260,7 @@ impl Default for State {
             merging: Merging::Idle,
             horizon: 0,
             base_horizon: 0,
+            order_horizon: 0,
             requested: Vec::new(),
             request: None,
             unsettled: 0,

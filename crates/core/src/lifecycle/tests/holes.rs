@@ -2,8 +2,8 @@
 
 use super::fixture::*;
 use crate::lifecycle::{
-    Effect, Input, MergeAnswer, Merging, Progress, PullState, ReviewState, Settings, Timer, Wait,
-    wait,
+    Effect, Input, MergeAnswer, Merging, OrderFact, PendingWait, Phase, Progress, PullState,
+    ReviewState, Settings, Timer, Wait, wait,
 };
 
 /// The service merges what these reviewers have approved.
@@ -234,4 +234,98 @@ fn a_persons_request_for_changes_survives_a_retarget() {
     play.facts.base = "release".into();
     play.look();
     assert_eq!(play.name(), "fixing");
+}
+
+/// A stranger's pull request from a fork.
+fn strange() -> Play {
+    let mut facts = facts(merging(settings(vec![agent("quality", &[])])));
+    facts.from_fork = true;
+    facts.author_may_write = false;
+    Play::with(policy(), facts)
+}
+
+fn waits_for_an_invitation(play: &Play) -> bool {
+    let wait = PendingWait::Invitation;
+    let is_pending = play.state.phase == Phase::Pending { wait };
+    is_pending && play.at_work().is_none() && people(play).0.is_empty()
+}
+
+fn order(id: u64, by: &str) -> OrderFact {
+    OrderFact {
+        id,
+        by: login(by),
+        at: String::new(),
+    }
+}
+
+#[test]
+fn a_strangers_fork_waits_for_the_invitation_of_a_person_with_write_access() {
+    let mut play = strange();
+    assert!(waits_for_an_invitation(&play));
+    play.review("eve", ReviewState::Approved, false);
+    play.review("ann", ReviewState::Approved, true);
+    play.review("ben", ReviewState::Commented, true);
+    play.facts.invitations.push(order(4, "security-bot"));
+    play.look();
+    assert!(waits_for_an_invitation(&play), "none of these may invite");
+    let mut ordered = strange();
+    ordered.facts.invitations.push(order(5, "ben"));
+    ordered.look();
+    assert_eq!(ordered.agent(), "quality");
+    let mut resumed = strange();
+    resumed.resume();
+    assert_eq!(resumed.agent(), "quality");
+    play.review("ben", ReviewState::Approved, true);
+    play.look();
+    assert_eq!(play.agent(), "quality");
+    for (from_fork, author_may_write) in [(true, true), (false, false)] {
+        let mut facts = facts(two());
+        (facts.from_fork, facts.author_may_write) = (from_fork, author_may_write);
+        assert_eq!(Play::with(policy(), facts).agent(), "quality");
+    }
+}
+
+#[test]
+fn an_invitation_is_for_one_head_of_a_strangers_fork() {
+    let mut play = strange();
+    play.facts.invitations.push(order(5, "ben"));
+    play.look();
+    let dispatch = play.dispatch();
+    play.effects();
+    play.push(2, "ann");
+    assert!(waits_for_an_invitation(&play));
+    assert!(play.effects().contains(&Effect::EndSession { dispatch }));
+    play.facts.invitations.push(order(6, "ben"));
+    play.look();
+    assert_eq!(play.agent(), "quality");
+    play.facts.base = "release".into();
+    play.look();
+    assert!(waits_for_an_invitation(&play), "it is another change");
+}
+
+#[test]
+fn a_forks_head_is_merged_only_after_an_approval_of_this_head_by_a_person_with_write_access() {
+    for author_may_write in [false, true] {
+        let mut play = strange();
+        play.facts.author_may_write = author_may_write;
+        play.facts.invitations.push(order(5, "ben"));
+        play.look();
+        play.approve();
+        assert_eq!((play.name(), merges(&mut play)), ("approved", false));
+        assert!(people(&play).1.starts_with("an approval of this head"));
+        play.review("eve", ReviewState::Approved, false);
+        play.look();
+        assert!(!merges(&mut play));
+        play.review("ben", ReviewState::Approved, true);
+        play.look();
+        assert!(merges(&mut play));
+        play.facts.head = sha(2);
+        play.facts.invitations.push(order(6, "ben"));
+        play.look_with(|_, _| true);
+        play.facts.invitations.push(order(7, "ben"));
+        play.look_with(|_, _| true);
+        assert_eq!(play.name(), "approved", "the change is the same");
+        assert!(people(&play).1.starts_with("an approval of this head"));
+        assert!(!merges(&mut play));
+    }
 }
