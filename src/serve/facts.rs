@@ -26,6 +26,7 @@ pub(crate) async fn facts(
         repo: probe.repo.clone(),
         number: probe.number,
     };
+    let orders = orders(github, probe, mention).await?;
     Ok(Facts {
         repo: probe.repo.clone(),
         number: probe.number,
@@ -42,8 +43,8 @@ pub(crate) async fn facts(
         head: probe.head.clone(),
         head_branch: probe.head_branch.clone(),
         from_fork: probe.from_fork,
-        author_may_write: true,
-        invitations: Vec::new(),
+        author_may_write: orders.author_may_write,
+        invitations: orders.invitations,
         base: probe.base.clone(),
         author: probe.author.clone(),
         labels: probe.labels.clone(),
@@ -54,7 +55,7 @@ pub(crate) async fn facts(
             .map(|one| review(one, &pr, keys))
             .collect(),
         last_push_by: probe.last_push_by().cloned(),
-        resumes: resumes(github, probe, mention).await?,
+        resumes: orders.resumes,
         mergeable: mergeable(probe.mergeable),
         merge_state: merge_state(probe.merge_state),
         auto_merge_armed: probe.auto_merge_armed,
@@ -122,34 +123,47 @@ pub(crate) fn decision(stated: ReviewDecision) -> Option<Decision> {
     }
 }
 
-/// The comments `fix resume` of people with write access. GitHub is asked once for each of them.
-async fn resumes(
-    github: &GitHub,
-    probe: &Probe,
-    mention: &str,
-) -> Result<Vec<OrderFact>, ApiError> {
-    let mut orders = Vec::new();
+/// The orders of people with write access.
+#[derive(Default)]
+struct Orders {
+    resumes: Vec<OrderFact>,
+    /// To review, which a stranger's fork waits for.
+    invitations: Vec<OrderFact>,
+    author_may_write: bool,
+}
+
+/// Reads the orders in comments. GitHub is asked once for each person who gave one, and for the author of a fork.
+async fn orders(github: &GitHub, probe: &Probe, mention: &str) -> Result<Orders, ApiError> {
+    let mut orders = Orders::default();
     let mut known: HashMap<&Login, bool> = HashMap::new();
     for comment in &probe.comments {
         let Some(by) = &comment.author else {
             continue;
         };
-        if command(&comment.body, mention) != Some(Command::FixResume) {
-            continue;
-        }
+        let list = match command(&comment.body, mention) {
+            Some(Command::FixResume) => &mut orders.resumes,
+            Some(Command::Review | Command::ReviewFull) if probe.from_fork => {
+                &mut orders.invitations
+            }
+            _ => continue,
+        };
         let may_write = match known.get(by) {
             Some(may_write) => *may_write,
             None => github.permission(&probe.repo, by).await?.may_write(),
         };
         known.insert(by, may_write);
         if may_write {
-            orders.push(OrderFact {
+            list.push(OrderFact {
                 id: comment.id.0,
                 by: by.clone(),
                 at: comment.at.clone(),
             });
         }
     }
+    orders.author_may_write = match probe.author.as_ref().filter(|_| probe.from_fork) {
+        Some(author) => github.permission(&probe.repo, author).await?.may_write(),
+        None => !probe.from_fork,
+    };
     Ok(orders)
 }
 
