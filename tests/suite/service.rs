@@ -164,6 +164,25 @@ fn an_app_reviews_as_personas_waits_for_the_author_and_merges() {
 }
 
 #[test]
+fn settings_that_point_the_model_at_an_internal_address_ask_no_model() {
+    let settings = "model_base_url: http://169.254.169.254/v1\n";
+    let settings = Change::write(".github/opencode-reviewer.yml", settings);
+    let script = crate::fixing::script(9).into_behaviour();
+    let mut serving = opened(World::settled(&[settings], &[], script).quick());
+    until(&mut serving, "error");
+    let status = serving.asks("status");
+    let why = status["lastError"].as_str().unwrap_or_default();
+    assert!(why.contains("model_base_url"), "{status:#}");
+    assert_eq!(serving.world.model.requests().len(), 0);
+    let writes = serving.world.github.take_writes();
+    assert!(
+        !writes.iter().any(|one| told_of(one).is_some()),
+        "{writes:#?}"
+    );
+    serving.finish();
+}
+
+#[test]
 fn the_same_life_with_the_real_opencode() {
     lives(world());
 }
