@@ -6,6 +6,8 @@ use crate::fixing::{CEIL, FLOOR};
 use crate::standin::github::{Change, State, Write};
 use crate::standin::serving::{self, Serving};
 use crate::standin::world::World;
+use std::io::ErrorKind;
+use std::net::TcpListener;
 use std::time::Duration;
 
 /// Quality finds the lost page, and calls security once it is fixed; the author's agent fixes.
@@ -164,21 +166,22 @@ fn an_app_reviews_as_personas_waits_for_the_author_and_merges() {
 }
 
 #[test]
-fn settings_that_point_the_model_at_an_internal_address_ask_no_model() {
-    let settings = "model_base_url: http://169.254.169.254/v1\n";
+fn settings_that_point_the_model_at_an_internal_address_are_refused_and_the_operator_s_model_reviews()
+ {
+    let inside = TcpListener::bind("127.0.0.1:0").expect("an internal address");
+    inside.set_nonblocking(true).expect("no wait");
+    let address = inside.local_addr().expect("its port");
+    let settings = format!("model_base_url: http://{address}/v1\n");
     let settings = Change::write(".github/opencode-reviewer.yml", settings);
     let script = crate::fixing::script(9).into_behaviour();
     let mut serving = opened(World::settled(&[settings], &[], script).quick());
-    until(&mut serving, "error");
-    let status = serving.asks("status");
-    let why = status["lastError"].as_str().unwrap_or_default();
-    assert!(why.contains("model_base_url"), "{status:#}");
-    assert_eq!(serving.world.model.requests().len(), 0);
-    let writes = serving.world.github.take_writes();
-    assert!(
-        !writes.iter().any(|one| told_of(one).is_some()),
-        "{writes:#?}"
-    );
+    until(&mut serving, "approved");
+    let asked = inside.accept().map(|_| ()).expect_err("nobody connects");
+    assert_eq!(asked.kind(), ErrorKind::WouldBlock);
+    let sentence = "model_base_url is set in the workflow only, as an input of the action.";
+    assert!(serving.log().contains(sentence), "{}", serving.log());
+    assert!(!serving.world.model.requests().is_empty());
+    serving.world.github.take_writes();
     serving.finish();
 }
 
