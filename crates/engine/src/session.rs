@@ -1,11 +1,12 @@
 //! A connection for one task of the engine, with or without a transaction. Every statement passes through here, so that
 //! it is counted, and so that tests can end the process before it.
 
+use crate::dialect::Dialect;
 use crate::error::Result;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
-use sqlx::{Any, AnyConnection, AnyPool, Transaction};
+use sqlx::{Any, AnyConnection, AnyPool, AssertSqlSafe, Transaction};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -61,6 +62,7 @@ pub(crate) fn boundary() {
 /// A connection of the pool. Dropped without `commit`, a transaction is rolled back.
 #[derive(Debug)]
 pub(crate) struct Session {
+    pub(crate) dialect: &'static Dialect,
     handle: Handle,
     probe: Arc<Probe>,
 }
@@ -73,8 +75,13 @@ enum Handle {
 }
 
 impl Session {
-    pub(crate) async fn single(pool: &AnyPool, probe: &Arc<Probe>) -> Result<Self> {
+    pub(crate) async fn single(
+        pool: &AnyPool,
+        probe: &Arc<Probe>,
+        dialect: &'static Dialect,
+    ) -> Result<Self> {
         Ok(Self {
+            dialect,
             handle: Handle::Single(pool.acquire().await?),
             probe: Arc::clone(probe),
         })
@@ -83,11 +90,12 @@ impl Session {
     pub(crate) async fn transaction(
         pool: &AnyPool,
         probe: &Arc<Probe>,
-        begin: &'static str,
+        dialect: &'static Dialect,
     ) -> Result<Self> {
         probe.statement();
         Ok(Self {
-            handle: Handle::Transaction(pool.begin_with(begin).await?),
+            dialect,
+            handle: Handle::Transaction(pool.begin_with(dialect.begin).await?),
             probe: Arc::clone(probe),
         })
     }
@@ -112,6 +120,7 @@ impl Session {
     /// Several statements without values.
     pub(crate) async fn script(&mut self, statements: &'static str) -> Result<()> {
         self.probe.statement();
+        let statements = AssertSqlSafe(self.dialect.schema(statements).into_owned());
         sqlx::raw_sql(statements).execute(self.connection()).await?;
         Ok(())
     }
