@@ -3,6 +3,9 @@
 //! recognises them makes it once. The only crate with SQL: SQLite and PostgreSQL, which differ
 //! in `dialect.rs`.
 
+#[cfg(test)]
+extern crate self as reviewer_engine;
+
 pub mod agents;
 pub mod clock;
 mod delivery;
