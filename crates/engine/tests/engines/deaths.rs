@@ -162,32 +162,57 @@ pub(crate) async fn servers<S: Subject>(seeds: Range<u64>) -> u64 {
     for seeds in all.chunks(TOGETHER) {
         let mut dice = Dice::new(seeds[0]);
         let deaths = 1 + dice.below(2);
-        let lives = seeds.iter().map(|seed| under_load(&subject, *seed, deaths));
+        let lives = seeds.iter().map(|seed| Life::start(&subject, *seed));
+        let lives = join_all(lives).await.into_iter().map(Life::under_load);
         let kills = async {
             for _ in 0..deaths {
                 pause(100 + dice.below(1_500)).await;
                 subject.kill_server().await;
             }
         };
-        tokio::join!(join_all(lives), kills);
+        let (lives, ()) = tokio::join!(join_all(lives), kills);
+        let deaths = usize::try_from(deaths).unwrap() + 1;
+        join_all(lives.into_iter().map(|life| life.end(deaths))).await;
     }
     u64::try_from(all.len()).unwrap()
 }
 
-async fn under_load<S: Subject>(subject: &S, seed: u64, deaths: u64) {
-    let mut dice = Dice::new(seed);
-    let plan = Plan::draw(&mut dice, 20);
-    let folder = Arc::new(tempfile::tempdir().unwrap());
-    let store = subject.empty().await;
-    let mut cast = Cast::<S>::start(store.clone(), folder.path()).await;
-    for given in &plan.order {
-        cast.deliver(given).await;
-        pause(dice.below(100)).await;
+/// A service that goes on while its server dies.
+struct Life<S: Subject> {
+    dice: Dice,
+    plan: Plan,
+    folder: Arc<TempDir>,
+    cast: Cast<S>,
+}
+
+impl<S: Subject> Life<S> {
+    async fn start(subject: &S, seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let plan = Plan::draw(&mut dice, 20);
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let cast = Cast::<S>::start(subject.empty().await, folder.path()).await;
+        Self {
+            dice,
+            plan,
+            folder,
+            cast,
+        }
     }
-    cast.deliver_rest(&plan.inputs).await;
-    cast.end().await;
-    let deaths = usize::try_from(deaths).unwrap() + 1;
-    aftermath::<S>(store, folder, &plan.inputs, deaths).await;
+
+    async fn under_load(mut self) -> Self {
+        for given in &self.plan.order {
+            self.cast.deliver(given).await;
+            pause(self.dice.below(100)).await;
+        }
+        self.cast.deliver_rest(&self.plan.inputs).await;
+        self
+    }
+
+    async fn end(self, deaths: usize) {
+        let store = self.cast.store.clone();
+        self.cast.end().await;
+        aftermath::<S>(store, self.folder, &self.plan.inputs, deaths).await;
+    }
 }
 
 /// A worker that is frozen while it executes an effect loses its lease to another one. When it goes on, its outcome does not
