@@ -91,13 +91,7 @@ impl Server {
         sqlx::Connection::close(connection).await.unwrap();
     }
 
-    /// Kills the server with all its processes, as a crash of the machine would, and starts it again.
-    pub(crate) async fn kill(&self) {
-        self.down();
-        self.up().await;
-    }
-
-    /// Kills the server.
+    /// Kills the server. Its processes end, too.
     pub(crate) fn down(&self) {
         let file = self.data().join("postmaster.pid");
         let text = fs::read_to_string(file).unwrap();

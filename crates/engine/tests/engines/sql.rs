@@ -68,7 +68,8 @@ impl Subject for Postgres {
     }
 
     async fn kill_server(&self) {
-        self.0.kill().await;
+        self.0.down();
+        self.0.up().await;
     }
 }
 
