@@ -1,9 +1,5 @@
 //! Everything in which the two databases differ. All other statements are the same for both.
 
-use crate::clock::Clock;
-use crate::error::Result;
-use crate::session::Session;
-use sqlx::Row;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -19,7 +15,7 @@ pub(crate) struct Dialect {
     /// Executed on each new connection.
     pub(crate) pragmas: &'static str,
     /// Asks the database for the time in milliseconds: several machines share it. Without it, the injected clock counts.
-    time: Option<&'static str>,
+    pub(crate) time: Option<&'static str>,
     /// Creates or locks the row of a key. `now` is the time at which the lock was there: $2, or the database's time.
     pub(crate) lock_key: &'static str,
     /// Returns a row if the table `meta` exists. To create it where it exists would need a right.
@@ -71,17 +67,6 @@ pub(crate) static POSTGRES: Dialect = Dialect {
 };
 
 impl Dialect {
-    /// The time by which `due` is judged.
-    pub(crate) async fn now(&self, session: &mut Session, clock: &dyn Clock) -> Result<i64> {
-        let Some(question) = self.time else {
-            return Ok(clock.now_ms());
-        };
-        match session.optional(sqlx::query(question)).await? {
-            Some(row) => Ok(row.try_get("now")?),
-            None => Ok(clock.now_ms()),
-        }
-    }
-
     /// Statements of the schema with the types of this database.
     pub(crate) fn schema(&self, statements: &'static str) -> Cow<'static, str> {
         match self.text {

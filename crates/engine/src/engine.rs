@@ -191,7 +191,7 @@ impl<M: Machine> Engine<M> {
     }
 
     pub(crate) async fn now(&self, session: &mut crate::session::Session) -> Result<i64> {
-        self.store.dialect().now(session, &*self.clock).await
+        session.now(&*self.clock).await
     }
 }
 

@@ -1,6 +1,7 @@
 //! Errors of a store, each in one sentence that says what to do. Separate, because every module returns it.
 
 use std::error::Error as _;
+use std::io;
 
 /// An error of the engine or its store.
 #[derive(Debug, thiserror::Error)]
@@ -86,9 +87,11 @@ impl EngineError {
             return matches!(self, Self::Unreachable { .. }).then_some(Trouble::Lost);
         };
         match error {
-            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::BeginFailed => {
-                Some(Trouble::Lost)
-            }
+            // The driver calls it a protocol error if a server that is starting or ending answers nothing but its refusal.
+            sqlx::Error::Io(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::BeginFailed
+            | sqlx::Error::Protocol(_) => Some(Trouble::Lost),
             sqlx::Error::Database(error) => match error.code().as_deref()? {
                 // Serialization failure, deadlock.
                 "40001" | "40P01" => Some(Trouble::Conflict),
@@ -106,7 +109,13 @@ pub(crate) fn of_server(store: &str, error: sqlx::Error) -> EngineError {
     let (store, why) = (store.to_owned(), said(&error));
     match &error {
         sqlx::Error::Configuration(_) => EngineError::UnknownStore { store },
-        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => EngineError::Unreachable { store, why },
+        // A certificate that was refused.
+        sqlx::Error::Io(io) if io.kind() == io::ErrorKind::InvalidData => {
+            EngineError::NoTls { store, why }
+        }
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Protocol(_) => {
+            EngineError::Unreachable { store, why }
+        }
         sqlx::Error::Tls(_) => EngineError::NoTls { store, why },
         sqlx::Error::Database(database) => match database.code().as_deref() {
             Some("28P01" | "28000") => EngineError::Refused { store, why },
@@ -134,3 +143,22 @@ fn said(error: &sqlx::Error) -> String {
 
 /// The result of most functions here.
 pub type Result<T> = std::result::Result<T, EngineError>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_certificate_is_a_matter_of_tls() {
+        let certificate = io::Error::new(io::ErrorKind::InvalidData, "UnknownIssuer");
+        let error = of_server("postgres://host/db", sqlx::Error::Io(certificate));
+        let text = error.to_string();
+        assert!(
+            text.contains("as expected (UnknownIssuer); set sslmode"),
+            "{text}"
+        );
+        let reset = io::Error::from(io::ErrorKind::ConnectionReset);
+        let error = EngineError::Sql(sqlx::Error::Io(reset));
+        assert_eq!(error.trouble(), Some(Trouble::Lost));
+    }
+}

@@ -50,6 +50,13 @@ impl Location {
     /// `postgres://…`, `sqlite:<file>`, or a path.
     pub(crate) fn parse(store: &str) -> Result<Self> {
         if store.starts_with("postgres://") || store.starts_with("postgresql://") {
+            // The driver panics on it, because two crates of cryptography are in the program.
+            if store.to_lowercase().contains("mode=verify-ca") {
+                return Err(EngineError::NoTls {
+                    store: without_password(store),
+                    why: "sslmode=verify-ca is not supported, verify-full is".to_owned(),
+                });
+            }
             return Ok(Self {
                 name: without_password(store),
                 url: store.into(),

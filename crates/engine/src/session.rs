@@ -1,12 +1,13 @@
 //! A connection for one task of the engine, with or without a transaction. Every statement passes through here, so that
 //! it is counted, and so that tests can end the process before it.
 
+use crate::clock::Clock;
 use crate::dialect::Dialect;
 use crate::error::Result;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
-use sqlx::{Any, AnyConnection, AnyPool, AssertSqlSafe, Transaction};
+use sqlx::{Any, AnyConnection, AnyPool, AssertSqlSafe, Row, Transaction};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -104,6 +105,17 @@ impl Session {
         match &mut self.handle {
             Handle::Single(connection) => connection,
             Handle::Transaction(transaction) => transaction,
+        }
+    }
+
+    /// The time by which `due` is judged.
+    pub(crate) async fn now(&mut self, clock: &dyn Clock) -> Result<i64> {
+        let Some(question) = self.dialect.time else {
+            return Ok(clock.now_ms());
+        };
+        match self.optional(sqlx::query(question)).await? {
+            Some(row) => Ok(row.try_get("now")?),
+            None => Ok(clock.now_ms()),
         }
     }
 

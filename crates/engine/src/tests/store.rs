@@ -97,6 +97,8 @@ async fn an_unknown_store_is_refused_without_its_password() {
         );
         assert!(!error.to_string().contains("secret"), "{error}");
     }
+    let error = refused("postgres://me:secret@host/db?sslmode=verify-ca").await;
+    assert!(matches!(error, EngineError::NoTls { .. }), "{error:?}");
     let location = Location::parse("postgres://me:secret@host/db?password=secret&sslmode=require");
     let location = location.unwrap();
     assert_eq!(
