@@ -7,11 +7,22 @@ use crate::tests::toy::{
 use crate::{Backlog, EffectError, EffectId, Engine, Limits, World};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Waits until a condition holds. Nothing here takes minutes.
+async fn until(what: &str, holds: impl AsyncFn() -> bool) {
+    for _ in 0..6_000 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("waited for {what}");
+}
 
 async fn settled(engine: &ToyEngine) {
-    while engine.backlog().await.unwrap() != Backlog::default() {
-        tokio::task::yield_now().await;
-    }
+    let done = async || engine.backlog().await.unwrap() == Backlog::default();
+    until("the end of all effects", done).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -70,13 +81,12 @@ async fn a_worker_that_cannot_renew_its_lease_stops_when_it_has_passed() {
     deliver(&engine, "1/7", "a", say("hello")).await;
     let world = Arc::new(Endless::default());
     let running = Running::start(&engine, &world);
-    while world.begun.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
+    until("the effect", async || {
+        world.begun.load(Ordering::SeqCst) > 0
+    })
+    .await;
     server.down();
-    while world.dropped.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
+    until("its end", async || world.dropped.load(Ordering::SeqCst) > 0).await;
     assert_eq!(world.begun.load(Ordering::SeqCst), 1);
     server.up().await;
     settled(&engine).await;
@@ -118,9 +128,8 @@ async fn the_servers_clock_counts_however_wrong_the_machines_are() {
         deliver(&engine, "1/7", "b", say("hello")).await;
         let running = Running::start(&engine, &Arc::new(Mouth::default()));
         let before = engine.counts().statements;
-        while state(&engine, "1/7").await.seen.len() < 4 {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
+        let seen = async || state(&engine, "1/7").await.seen.len() == 4;
+        until("the timer and the effect", seen).await;
         running.stop_with(&engine).await;
         let asked = engine.counts().statements - before;
         assert!(asked < 400, "the loop did not sleep: {asked} statements");

@@ -164,6 +164,33 @@ async fn processes_that_lease_at_the_same_time_share_the_effects_in_their_order(
     assert!(taken.values().all(|seqs| *seqs == [1, 2, 3]), "{taken:?}");
 }
 
+/// The planner is free to choose. Here it is led to join the rows one by one with what is to be leased.
+#[tokio::test]
+#[ignore = "make engine-test installs the server"]
+async fn a_lease_statement_takes_no_more_than_it_may_whatever_the_planner_chooses() {
+    let server = shared().await;
+    let engine = open(&server.empty().await, limits()).await;
+    for n in 0..30 {
+        deliver(&engine, &format!("1/{n}"), &format!("d{n}"), say("x")).await;
+    }
+    let mut session = engine.store.session().await.unwrap();
+    session
+        .script(
+            "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_hashagg = off; SET enable_sort = off;
+             SET enable_material = off; SET enable_memoize = off; SET enable_indexscan = off; SET enable_bitmapscan = off;
+             SET enable_indexonlyscan = off",
+        )
+        .await
+        .unwrap();
+    let mut all = 0;
+    for _ in 0..6 {
+        let taken = take(&engine, &mut session, 4).await.len();
+        assert!(taken <= 4, "{taken} taken");
+        all += taken;
+    }
+    assert_eq!(all, 24);
+}
+
 #[tokio::test]
 #[ignore = "make engine-test installs the server"]
 async fn a_heartbeat_that_comes_after_the_task_was_given_back_does_not_lease_it_again() {
