@@ -5,6 +5,7 @@
     reason = "tests start a server of their own"
 )]
 
+mod logged;
 mod migrating;
 mod outages;
 mod races;
