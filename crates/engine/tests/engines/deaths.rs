@@ -230,16 +230,19 @@ pub(crate) async fn fences<S: Subject>(subject: &S) {
     let given = |key: &str, id: &str| Given {
         key: key.to_owned(),
         id: id.to_owned(),
-        input: say(&format!("{SLEEP}400")),
+        input: say(&format!("{SLEEP}1200")),
     };
     let mut first = start("first").await;
     first.deliver(&given("1/1", "a")).await;
+    first.deliver(&given("1/1", "next")).await;
     until("the first worker", || wrote(true, "first", "1/1")).await;
     signal(&first.pid(), "STOP");
     let second = start("second").await;
-    until("the second worker", || wrote(false, "second", "1/1")).await;
-    second.kill().await;
+    until("the second worker", || wrote(true, "second", "1/1")).await;
+    // Its effect ends at once now, while the other worker is at it: the next one of the key must not begin.
     signal(&first.pid(), "CONT");
+    until("its end", || wrote(false, "second", "1/1")).await;
+    second.kill().await;
     first.deliver(&given("1/2", "b")).await;
     until("the first worker again", || wrote(false, "first", "1/2")).await;
     first.kill().await;
@@ -248,8 +251,7 @@ pub(crate) async fn fences<S: Subject>(subject: &S) {
     let working = stage.work();
     stage.settled().await;
     stage.stop(working).await;
-    stage
-        .judge(&[given("1/1", "a"), given("1/2", "b")], 4)
-        .await;
+    let inputs = [given("1/1", "a"), given("1/1", "next"), given("1/2", "b")];
+    stage.judge(&inputs, 4).await;
     stage.close().await;
 }
