@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test lint deny advisories locked image image-test soak fuzz demo bench eval panel schema docs providers mutants coverage pictures
+.PHONY: check fmt clippy test engine-test lint deny advisories locked image image-test soak fuzz demo bench eval panel schema docs providers mutants coverage pictures
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -19,6 +19,19 @@ clippy:
 test: $(installed)
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} \
 	    RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(node -p 'os.availableParallelism() + 2')} cargo test --workspace
+
+# One suite over all engines of the service, with their real servers, which are installed here at the versions of tests/engines
+# and listen on loopback. Prints a table, engine by check; `make test` has its row of SQLite. Processes and servers are killed
+# with twelve seeds; three hundred, or others: make engine-test SEEDS=300 FIRST=1. One check: make engine-test CHECK=timers.
+SEEDS = 12
+FIRST = 1
+engine-test: tests/engines/node_modules/.package-lock.json
+	cargo test -p reviewer-engine --lib postgres -- --ignored
+	ENGINES=sqlite,postgres SEEDS=$(SEEDS) FIRST=$(FIRST) cargo test -p reviewer-engine --test engines -- $(CHECK)
+
+tests/engines/node_modules/.package-lock.json: tests/engines/package.json tests/engines/package-lock.json
+	npm ci --prefix tests/engines --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 # What no compiler sees: action.yml, the workflows to copy and our own, judged by zizmor, GitHub's schemas, GitHub's language
 # service and actionlint; the example of a configuration by our schema; the image's recipe by hadolint, scripts by shellcheck.

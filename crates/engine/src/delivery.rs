@@ -13,6 +13,7 @@ pub(crate) struct Delivery<'a, I> {
     /// Unique among the deliveries of the last days.
     pub(crate) id: String,
     pub(crate) input: &'a I,
+    /// The time at which the transaction began. The input is stepped when the row of the key is locked.
     pub(crate) now: i64,
 }
 
@@ -45,38 +46,50 @@ pub(crate) async fn apply<M: Machine>(
     if new.await? == 0 {
         return Ok(None);
     }
-    let (version, state) = lock::<M>(session, key, *now).await?;
-    let step = machine.step(&state, input, *now);
-    let n = version + 1;
+    let locked = lock::<M>(session, key, *now).await?;
+    let now = locked.now;
+    let step = machine.step(&locked.state, input, now);
+    let n = locked.version + 1;
     let phase = machine.phase(&step.state);
     let update = sqlx::query(
         "UPDATE pull SET version = $2, state = $3, phase = $4, changed = $5 WHERE key = $1",
     );
     let update = update.bind(*key).bind(n).bind(json(key, &step.state)?);
-    session.execute(update.bind(&phase).bind(*now)).await?;
-    record::<M>(session, delivery, n, &step, &phase).await?;
+    session.execute(update.bind(&phase).bind(now)).await?;
+    let delivery = Delivery {
+        id: id.clone(),
+        now,
+        ..*delivery
+    };
+    record::<M>(session, &delivery, n, &step, &phase).await?;
     for planned in &step.planned {
-        plan(session, key, *now, planned).await?;
+        plan(session, key, now, planned).await?;
     }
     Ok(Some(step.state))
 }
 
-/// Creates or locks the row of a key; its version and state.
-async fn lock<M: Machine>(session: &mut Session, key: &str, now: i64) -> Result<(i64, M::State)> {
-    let upsert = sqlx::query(
-        "INSERT INTO pull (key, version, state, phase, changed) VALUES ($1, 0, '', '', $2)
-         ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING version, state",
-    );
+/// The locked row of a key.
+struct Locked<S> {
+    version: i64,
+    state: S,
+    /// Inputs of a key are stepped in the order of their locks, so its times follow each other.
+    now: i64,
+}
+
+/// Creates or locks the row of a key.
+async fn lock<M: Machine>(session: &mut Session, key: &str, now: i64) -> Result<Locked<M::State>> {
+    let upsert = sqlx::query(session.dialect.lock_key);
     let row = session.optional(upsert.bind(key).bind(now)).await?;
-    let Some(row) = row else {
-        return Ok((0, M::State::default()));
-    };
-    let version: i64 = row.try_get("version")?;
+    let row = row.ok_or(sqlx::Error::RowNotFound)?;
     let text: String = row.try_get("state")?;
-    if text.is_empty() {
-        return Ok((version, M::State::default()));
-    }
-    Ok((version, parse("the state", key, &text)?))
+    Ok(Locked {
+        version: row.try_get("version")?,
+        state: match text.as_str() {
+            "" => M::State::default(),
+            text => parse("the state", key, text)?,
+        },
+        now: row.try_get("now")?,
+    })
 }
 
 async fn record<M: Machine>(

@@ -7,6 +7,7 @@ use crate::limits::Limits;
 use crate::machine::Machine;
 use crate::queue::{self, Backlog, lease_statement};
 use crate::records;
+use crate::retry::Retry;
 use crate::session::Counts;
 use crate::store::Store;
 use std::fmt;
@@ -15,6 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
 pub use crate::records::{Entry, Filter, Listed, Status};
+
+/// The sender of a delivery waits for so long while the server of the store does not answer.
+const DELIVERY_BUDGET_MS: u64 = 8_000;
 
 /// A machine whose states are kept in a store.
 pub struct Engine<M: Machine> {
@@ -46,7 +50,7 @@ impl<M: Machine> fmt::Debug for Engine<M> {
 }
 
 impl<M: Machine> Engine<M> {
-    /// Opens the store `sqlite:<file>` or a path, and brings it to the schema of this version.
+    /// Opens the store `sqlite:<file>`, a path, or `postgres://…`, and brings it to the schema of this version.
     pub async fn open(
         store: &str,
         machine: M,
@@ -72,7 +76,7 @@ impl<M: Machine> Engine<M> {
     }
 
     /// Steps one input from outside. It is durable, with everything that follows from it, when this returns. A delivery
-    /// with an id of the last days is a duplicate.
+    /// with an id of the last days is a duplicate. So is one that was committed when its connection was lost.
     pub async fn deliver(
         &self,
         key: &str,
@@ -80,6 +84,21 @@ impl<M: Machine> Engine<M> {
         input: &M::Input,
     ) -> Result<Answer<M::State>> {
         let _hold = self.clock.hold();
+        let mut retry = Retry::new(&self.store, &*self.clock, DELIVERY_BUDGET_MS);
+        loop {
+            match self.deliver_once(key, delivery, input).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => retry.after(error).await?,
+            }
+        }
+    }
+
+    async fn deliver_once(
+        &self,
+        key: &str,
+        delivery: &str,
+        input: &M::Input,
+    ) -> Result<Answer<M::State>> {
         let mut session = self.store.begin().await?;
         let now = self.now(&mut session).await?;
         let id = outside(delivery);
@@ -172,7 +191,7 @@ impl<M: Machine> Engine<M> {
     }
 
     pub(crate) async fn now(&self, session: &mut crate::session::Session) -> Result<i64> {
-        self.store.dialect().now(session, &*self.clock).await
+        session.now(&*self.clock).await
     }
 }
 

@@ -1,6 +1,10 @@
 //! A durable state machine per key. An input is stepped in one transaction with everything that follows from it: the new
 //! state, its effects, its timers, its history. Effects are executed at least once, with ids that never change; a world that
-//! recognises them makes it once. The only crate with SQL: SQLite today, written so that PostgreSQL differs in `dialect.rs`.
+//! recognises them makes it once. The only crate with SQL: SQLite and PostgreSQL, which differ
+//! in `dialect.rs`.
+
+#[cfg(test)]
+extern crate self as reviewer_engine;
 
 pub mod agents;
 pub mod clock;
@@ -15,6 +19,7 @@ mod machine;
 mod migrations;
 mod queue;
 mod records;
+mod retry;
 mod run;
 pub mod sealed;
 mod session;

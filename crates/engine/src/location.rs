@@ -1,8 +1,9 @@
 //! The place of a store: a file or a server, its name without a password, and the lock that keeps a second service out.
 
 use crate::dialect::{Dialect, POSTGRES, SQLITE};
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Result, of_server};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use secrecy::SecretString;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,13 +17,16 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_');
 
+/// The sign in the place of a password.
+const HIDDEN: &str = "***";
+
 /// The place of a store.
 #[derive(Debug, Clone)]
 pub(crate) struct Location {
     /// The name for messages, without a password.
     pub(crate) name: String,
-    /// The address for the driver.
-    pub(crate) url: String,
+    /// The address for the driver, with a password.
+    pub(crate) url: SecretString,
     pub(crate) dialect: &'static Dialect,
     file: Option<PathBuf>,
 }
@@ -46,9 +50,16 @@ impl Location {
     /// `postgres://…`, `sqlite:<file>`, or a path.
     pub(crate) fn parse(store: &str) -> Result<Self> {
         if store.starts_with("postgres://") || store.starts_with("postgresql://") {
+            // The driver panics on it, because two crates of cryptography are in the program.
+            if store.to_lowercase().contains("mode=verify-ca") {
+                return Err(EngineError::NoTls {
+                    store: without_password(store),
+                    why: "sslmode=verify-ca is not supported, verify-full is".to_owned(),
+                });
+            }
             return Ok(Self {
                 name: without_password(store),
-                url: store.to_owned(),
+                url: store.into(),
                 dialect: &POSTGRES,
                 file: None,
             });
@@ -62,7 +73,7 @@ impl Location {
         }
         Ok(Self {
             name: path.to_owned(),
-            url: format!("sqlite://{}?mode=rwc", utf8_percent_encode(path, ESCAPED)),
+            url: format!("sqlite://{}?mode=rwc", utf8_percent_encode(path, ESCAPED)).into(),
             dialect: &SQLITE,
             file: Some(PathBuf::from(path)),
         })
@@ -98,15 +109,10 @@ impl Location {
         }
     }
 
-    /// The sentence for an error of the driver while the store is opened.
+    /// The sentence for an error of the driver.
     pub(crate) fn explain(&self, error: sqlx::Error) -> EngineError {
-        if matches!(error, sqlx::Error::Configuration(_)) {
-            return EngineError::UnknownStore {
-                store: self.name.clone(),
-            };
-        }
-        if self.file.is_none() {
-            return EngineError::Sql(error);
+        if self.file.is_none() || matches!(error, sqlx::Error::Configuration(_)) {
+            return of_server(&self.name, error);
         }
         let code = match &error {
             sqlx::Error::Database(error) => error.code().and_then(|code| code.parse::<u32>().ok()),
@@ -144,13 +150,20 @@ fn private() -> OpenOptions {
 }
 
 fn without_password(store: &str) -> String {
-    match Url::parse(store) {
-        Ok(mut url) if url.password().is_some() => {
-            let _hidden = url.set_password(Some("***"));
-            url.to_string()
-        }
-        Ok(url) => url.to_string(),
-        // Whatever this is, it may hold one.
-        Err(_) => "(unreadable address)".to_owned(),
+    // Whatever this is, it may hold one.
+    let Ok(mut url) = Url::parse(store) else {
+        return "(unreadable address)".to_owned();
+    };
+    if url.password().is_some() {
+        let _hidden = url.set_password(Some(HIDDEN));
     }
+    if url.query().is_some() {
+        let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let shown = pairs.iter().map(|(key, value)| match key.as_str() {
+            "password" => (key, HIDDEN),
+            _ => (key, value.as_str()),
+        });
+        url.query_pairs_mut().clear().extend_pairs(shown);
+    }
+    url.to_string()
 }

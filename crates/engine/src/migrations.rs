@@ -9,8 +9,10 @@ pub(crate) const MIGRATIONS: &[&str] = &[include_str!("../migrations/1.sql")];
 
 /// The version of the schema of a store; 0 for an empty one.
 pub(crate) async fn version(session: &mut Session) -> Result<i64> {
-    let create = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)";
-    session.script(create).await?;
+    let found = sqlx::query(session.dialect.has_meta);
+    if session.optional(found).await?.is_none() {
+        return Ok(0);
+    }
     let query = sqlx::query("SELECT value FROM meta WHERE name = 'schema'");
     let Some(row) = session.optional(query).await? else {
         return Ok(0);
@@ -23,12 +25,29 @@ pub(crate) async fn version(session: &mut Session) -> Result<i64> {
     })
 }
 
+/// Creates the table that holds the version, and that processes lock while they migrate. Another one may be faster.
+pub(crate) async fn create_meta(session: &mut Session) -> Result<()> {
+    let create = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)";
+    match session.script(create).await {
+        Err(EngineError::Sql(sqlx::Error::Database(error)))
+            // The name is taken: of the table, or of its type in PostgreSQL's own tables.
+            if matches!(error.code().as_deref(), Some("42P07" | "42710" | "23505")) =>
+        {
+            Ok(())
+        }
+        created => created,
+    }
+}
+
 /// Executes the migrations that a store of version `from` lacks. The caller commits all of them, or none.
 pub(crate) async fn migrate(
     session: &mut Session,
     from: i64,
     migrations: &[&'static str],
 ) -> Result<()> {
+    if session.dialect.single_process {
+        create_meta(session).await?;
+    }
     let done = usize::try_from(from).unwrap_or(0);
     for statements in migrations.iter().skip(done) {
         session.script(statements).await?;

@@ -44,13 +44,22 @@ impl Task {
 
 /// The statement that leases tasks: of each key the effect with the lowest number, so that a key has one at a time.
 /// A slow effect counts as fast while a fast one of its key waits behind it.
+///
+/// Several processes on PostgreSQL execute it at once, each with a snapshot of its own (READ COMMITTED). It holds there, too:
+/// - A row that another process leased since the snapshot is skipped while it is locked. Afterwards its condition is judged
+///   again on the new row: `due` is in the future, or the row is gone.
+/// - The next effect of a key is chosen only by a snapshot without the effect before it, so only after the commit that
+///   ended that one. An effect with a lower number never appears later: the row in `pull` orders the steps of a key.
+/// - A subquery in `IN (…)` may be executed once per row, and then takes more rows than `LIMIT` allows. One in `WITH` that
+///   locks rows is executed once.
 pub(crate) fn lease_statement(skip_locked: &str) -> String {
     format!(
-        "UPDATE task SET due = $1, attempt = attempt + 1, owner = $2 WHERE id IN (
+        "WITH chosen AS (
             SELECT t.id FROM task t WHERE t.due <= $3 AND t.timer = 0
                AND NOT EXISTS (SELECT 1 FROM task e WHERE e.key = t.key AND e.timer = 0 AND e.seq < t.seq)
                AND (SELECT MIN(f.lane) FROM task f WHERE f.key = t.key AND f.timer = 0) = $4
             ORDER BY t.due, t.created, t.id LIMIT $5 {skip_locked})
+         UPDATE task SET due = $1, attempt = attempt + 1, owner = $2 WHERE id IN (SELECT id FROM chosen)
          RETURNING key, seq, work, attempt, error"
     )
 }
@@ -85,9 +94,10 @@ impl Lease<'_> {
     }
 }
 
-/// Lengthens a lease. False: it was lost.
+/// Lengthens a lease. False: it was lost, or the task was given back, and this comes late.
 pub(crate) async fn heartbeat(session: &mut Session, task: &Task, until: i64) -> Result<bool> {
-    let query = sqlx::query("UPDATE task SET due = $3 WHERE id = $1 AND attempt = $2");
+    let query =
+        sqlx::query("UPDATE task SET due = $3 WHERE id = $1 AND attempt = $2 AND owner <> ''");
     let query = query.bind(task.id.to_string()).bind(task.attempt);
     Ok(session.execute(query.bind(until)).await? == 1)
 }
@@ -110,6 +120,8 @@ pub(crate) async fn postpone(
         "UPDATE task SET due = $3, error = $4, owner = '' WHERE id = $1 AND attempt = $2",
     );
     let query = query.bind(task.id.to_string()).bind(task.attempt);
+    // PostgreSQL's texts hold every character but this one.
+    let error = error.replace('\0', "\u{fffd}");
     Ok(session.execute(query.bind(due).bind(error)).await? == 1)
 }
 

@@ -3,11 +3,12 @@
 use crate::clock::{Hold, NEVER};
 use crate::delivery::{Delivery, apply, caused_by, parse};
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Result, Trouble};
 use crate::lanes::Lanes;
 use crate::limits::after;
 use crate::machine::{Lane, Machine, World};
 use crate::queue::{self, Lease, Task};
+use crate::retry::Retry;
 use crate::worker;
 use futures_util::FutureExt;
 use std::future::Future;
@@ -18,6 +19,8 @@ use tokio::task::JoinSet;
 
 /// Timers that are fired before effects get their turn.
 const TIMERS_AT_ONCE: i64 = 64;
+/// The loop repeats the transaction of a timer for so long. Then its next turn does.
+const TIMER_BUDGET_MS: u64 = 1_000;
 /// The wait after an error of the store.
 const PAUSE_AFTER_ERROR_MS: u64 = 1_000;
 
@@ -74,7 +77,11 @@ impl<M: Machine> Engine<M> {
                 // There may be more to do at once.
                 Ok(None) => self.clock.now_ms(),
                 Err(error) => {
-                    tracing::error!("the engine could not go on: {error}");
+                    match self.store.trouble(&error) {
+                        Some(Trouble::Lost) => self.store.lost(&error),
+                        Some(Trouble::Conflict) => tracing::debug!("the turn is repeated: {error}"),
+                        None => tracing::error!("the engine could not go on: {error}"),
+                    }
                     after(self.clock.now_ms(), PAUSE_AFTER_ERROR_MS)
                 }
             };
@@ -109,7 +116,7 @@ impl<M: Machine> Engine<M> {
         turn.running.shutdown().await;
     }
 
-    /// Does what is due. The time to wait for, or `None` if there may be more at once.
+    /// Does what is due. The time to wait for on this machine's clock, or `None` if there may be more at once.
     async fn advance<W: World<M>>(
         self: &Arc<Self>,
         world: &Arc<W>,
@@ -138,14 +145,27 @@ impl<M: Machine> Engine<M> {
             u64::MAX => NEVER,
             ms => after(now, ms),
         };
-        Ok(Some(next.unwrap_or(NEVER).min(longest)))
+        let next = next.unwrap_or(NEVER).min(longest);
+        if next == NEVER {
+            return Ok(Some(NEVER));
+        }
+        // `now` is the time of the store. This machine's clock may show another one.
+        Ok(Some(
+            self.clock.now_ms().saturating_add(next.saturating_sub(now)),
+        ))
     }
 
     /// Fires a timer. One whose key cannot go on is set aside, so that the other keys do.
     async fn fire(&self, timer: &Task) -> Result<()> {
-        match self.deliver_timer(timer).await {
-            Err(error) if error.is_of_one_key() => worker::set_aside(self, timer, &error).await,
-            fired => fired,
+        let mut retry = Retry::new(&self.store, &*self.clock, TIMER_BUDGET_MS);
+        loop {
+            match self.deliver_timer(timer).await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.is_of_one_key() => {
+                    return worker::set_aside(self, timer, &error).await;
+                }
+                Err(error) => retry.after(error).await?,
+            }
         }
     }
 

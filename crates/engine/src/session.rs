@@ -1,11 +1,13 @@
 //! A connection for one task of the engine, with or without a transaction. Every statement passes through here, so that
 //! it is counted, and so that tests can end the process before it.
 
+use crate::clock::Clock;
+use crate::dialect::Dialect;
 use crate::error::Result;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
-use sqlx::{Any, AnyConnection, AnyPool, Transaction};
+use sqlx::{Any, AnyConnection, AnyPool, AssertSqlSafe, Row, Transaction};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -61,6 +63,7 @@ pub(crate) fn boundary() {
 /// A connection of the pool. Dropped without `commit`, a transaction is rolled back.
 #[derive(Debug)]
 pub(crate) struct Session {
+    pub(crate) dialect: &'static Dialect,
     handle: Handle,
     probe: Arc<Probe>,
 }
@@ -73,8 +76,13 @@ enum Handle {
 }
 
 impl Session {
-    pub(crate) async fn single(pool: &AnyPool, probe: &Arc<Probe>) -> Result<Self> {
+    pub(crate) async fn single(
+        pool: &AnyPool,
+        probe: &Arc<Probe>,
+        dialect: &'static Dialect,
+    ) -> Result<Self> {
         Ok(Self {
+            dialect,
             handle: Handle::Single(pool.acquire().await?),
             probe: Arc::clone(probe),
         })
@@ -83,11 +91,12 @@ impl Session {
     pub(crate) async fn transaction(
         pool: &AnyPool,
         probe: &Arc<Probe>,
-        begin: &'static str,
+        dialect: &'static Dialect,
     ) -> Result<Self> {
         probe.statement();
         Ok(Self {
-            handle: Handle::Transaction(pool.begin_with(begin).await?),
+            dialect,
+            handle: Handle::Transaction(pool.begin_with(dialect.begin).await?),
             probe: Arc::clone(probe),
         })
     }
@@ -96,6 +105,17 @@ impl Session {
         match &mut self.handle {
             Handle::Single(connection) => connection,
             Handle::Transaction(transaction) => transaction,
+        }
+    }
+
+    /// The time by which `due` is judged.
+    pub(crate) async fn now(&mut self, clock: &dyn Clock) -> Result<i64> {
+        let Some(question) = self.dialect.time else {
+            return Ok(clock.now_ms());
+        };
+        match self.optional(sqlx::query(question)).await? {
+            Some(row) => Ok(row.try_get("now")?),
+            None => Ok(clock.now_ms()),
         }
     }
 
@@ -112,6 +132,7 @@ impl Session {
     /// Several statements without values.
     pub(crate) async fn script(&mut self, statements: &'static str) -> Result<()> {
         self.probe.statement();
+        let statements = AssertSqlSafe(self.dialect.schema(statements).into_owned());
         sqlx::raw_sql(statements).execute(self.connection()).await?;
         Ok(())
     }

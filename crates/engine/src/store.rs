@@ -1,13 +1,15 @@
 //! An open store: its connections, at the schema of this version.
 
 use crate::dialect::Dialect;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Result, Trouble};
 use crate::location::{Location, ServiceLock};
 use crate::migrations::{self, MIGRATIONS, latest};
 use crate::session::{Counts, Probe, Session};
+use secrecy::ExposeSecret;
 use sqlx::any::AnyPoolOptions;
 use sqlx::{AnyConnection, AnyPool, Connection};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The tables of the service. A command opens it beside a running service, to change agents and tokens.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub struct Store {
     location: Location,
     probe: Arc<Probe>,
     service: Option<ServiceLock>,
+    /// The server did not answer, and has not answered since.
+    outage: AtomicBool,
 }
 
 impl Store {
@@ -46,26 +50,38 @@ impl Store {
             location,
             probe: Arc::default(),
             service: lock,
+            outage: AtomicBool::new(false),
         };
         match store.migrate(migrations).await {
-            Err(EngineError::Sql(error)) => Err(store.location.explain(error)),
-            Err(error) => Err(error),
+            Err(error) => Err(store.explain(error)),
             Ok(()) => Ok(store),
         }
     }
 
     async fn migrate(&self, migrations: &[&'static str]) -> Result<()> {
+        let known = latest(migrations);
+        if self.dialect().single_process {
+            let session = self.begin().await?;
+            return self.migrate_in(session, migrations).await;
+        }
+        // Whoever needs no migration needs no right to create tables, and waits for nobody.
+        let found = migrations::version(&mut self.session().await?).await?;
+        if !self.lacks(found, known)? {
+            return Ok(());
+        }
+        if found == 0 {
+            migrations::create_meta(&mut self.session().await?).await?;
+        }
         let mut session = self.begin().await?;
+        session.script(self.dialect().lock_schema).await?;
+        self.migrate_in(session, migrations).await
+    }
+
+    /// Migrates in a transaction that keeps others from doing so.
+    async fn migrate_in(&self, mut session: Session, migrations: &[&'static str]) -> Result<()> {
         let found = migrations::version(&mut session).await?;
         let known = latest(migrations);
-        if found > known {
-            return Err(EngineError::Newer {
-                store: self.location.name.clone(),
-                found,
-                known,
-            });
-        }
-        if found == known {
+        if !self.lacks(found, known)? {
             return session.commit().await;
         }
         // A command does not change the tables below a running service.
@@ -77,14 +93,30 @@ impl Store {
         session.commit().await
     }
 
+    /// True if a store of version `found` has to be migrated.
+    fn lacks(&self, found: i64, known: i64) -> Result<bool> {
+        if found > known {
+            return Err(EngineError::Newer {
+                store: self.location.name.clone(),
+                found,
+                known,
+            });
+        }
+        Ok(found < known)
+    }
+
     /// A transaction that writes.
     pub(crate) async fn begin(&self) -> Result<Session> {
-        Session::transaction(&self.pool, &self.probe, self.dialect().begin).await
+        let session = Session::transaction(&self.pool, &self.probe, self.dialect()).await?;
+        self.answered();
+        Ok(session)
     }
 
     /// A connection without a transaction.
     pub(crate) async fn session(&self) -> Result<Session> {
-        Session::single(&self.pool, &self.probe).await
+        let session = Session::single(&self.pool, &self.probe, self.dialect()).await?;
+        self.answered();
+        Ok(session)
     }
 
     pub(crate) fn dialect(&self) -> &'static Dialect {
@@ -95,6 +127,41 @@ impl Store {
         self.probe.counts()
     }
 
+    /// The trouble behind an error, if another attempt may succeed. A file has none that is worth another attempt.
+    pub(crate) fn trouble(&self, error: &EngineError) -> Option<Trouble> {
+        if self.dialect().single_process {
+            return None;
+        }
+        error.trouble()
+    }
+
+    /// The sentence for an error that nobody repairs by another attempt.
+    pub(crate) fn explain(&self, error: EngineError) -> EngineError {
+        match error {
+            EngineError::Sql(error) => self.location.explain(error),
+            error => error,
+        }
+    }
+
+    /// Says once per outage that the server does not answer.
+    pub(crate) fn lost(&self, error: &EngineError) {
+        if !self.outage.swap(true, Ordering::Relaxed) {
+            let name = &self.location.name;
+            tracing::warn!(
+                "the server of the store {name} does not answer, and is tried again: {error}"
+            );
+        }
+    }
+
+    fn answered(&self) {
+        if self.outage.swap(false, Ordering::Relaxed) {
+            tracing::info!(
+                "the server of the store {} answers again",
+                self.location.name
+            );
+        }
+    }
+
     /// Waits until all connections are closed.
     pub async fn close(self) {
         self.pool.close().await;
@@ -102,20 +169,27 @@ impl Store {
 }
 
 async fn pool(location: &Location) -> sqlx::Result<AnyPool> {
-    let dialect = location.dialect;
+    let (dialect, url) = (location.dialect, location.url.expose_secret());
     // A pool repeats what fails on a new connection until its time is over, and then does not say what failed.
-    let mut trial = AnyConnection::connect(&location.url).await?;
-    prepare(&mut trial, dialect).await?;
-    trial.close().await?;
+    let trial = async {
+        let mut trial = AnyConnection::connect(url).await?;
+        prepare(&mut trial, dialect).await?;
+        trial.close().await
+    };
+    match tokio::time::timeout(dialect.patience, trial).await {
+        Ok(tried) => tried?,
+        Err(_) => return Err(sqlx::Error::PoolTimedOut),
+    }
     AnyPoolOptions::new()
         .max_connections(dialect.connections)
+        .acquire_timeout(dialect.patience)
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(!dialect.single_process)
         .after_connect(move |connection, _| {
             Box::pin(async move { prepare(connection, dialect).await })
         })
-        .connect(&location.url)
+        .connect(url)
         .await
 }
 

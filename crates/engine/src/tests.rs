@@ -1,4 +1,4 @@
-//! The engine with a toy machine, on real SQLite files.
+//! The engine with a toy machine, on real SQLite files, and where it matters on a real PostgreSQL server.
 
 mod crashes;
 mod deliveries;
@@ -6,6 +6,7 @@ mod effects;
 mod foreign_rows;
 mod interleavings;
 mod leases;
+mod postgres;
 mod slow_lane;
 mod speed;
 mod store;

@@ -6,8 +6,12 @@ use crate::error::{EngineError, Result};
 use crate::limits::after;
 use crate::machine::{EffectError, Machine, World};
 use crate::queue::{self, Task};
+use crate::retry::Retry;
 use crate::session::boundary;
+use std::time::Duration;
 
+/// A heartbeat may take so long at least, however short the lease is.
+const LEAST_PATIENCE: Duration = Duration::from_secs(1);
 /// The error of an attempt that left none.
 const NO_ANSWER: &str = "the attempt ended without an answer";
 
@@ -51,17 +55,31 @@ async fn attempt<M: Machine, W: World<M>>(
     }
 }
 
-/// Lengthens the lease again and again. Ends when it is lost.
+/// Lengthens the lease again and again. Ends when it is lost, or when it has passed without a heartbeat: then another worker
+/// may have it.
 async fn lost_lease<M: Machine>(engine: &Engine<M>, task: &Task) {
     let _hold = engine.clock.hold();
     let lease = engine.limits.lease_ms;
+    let patience = Duration::from_millis(lease).max(LEAST_PATIENCE);
+    let mut passed = after(engine.clock.now_ms(), lease);
     loop {
-        let pause = after(engine.clock.now_ms(), (lease / 3).max(1));
-        engine.clock.sleep_until(pause).await;
-        match beat(engine, task, lease).await {
-            Ok(true) => {}
+        let asked = engine.clock.now_ms();
+        engine
+            .clock
+            .sleep_until(after(asked, (lease / 3).max(1)))
+            .await;
+        let begun = engine.clock.now_ms();
+        // A server that vanished from the network leaves the question without an answer.
+        let beat = tokio::time::timeout(patience, beat(engine, task, lease)).await;
+        match beat.unwrap_or(Err(sqlx::Error::PoolTimedOut.into())) {
+            Ok(true) => passed = after(begun, lease),
             Ok(false) => return,
-            Err(error) => tracing::warn!("no heartbeat of the effect {}: {error}", task.id),
+            Err(error) => {
+                tracing::warn!("no heartbeat of the effect {}: {error}", task.id);
+                if engine.clock.now_ms() >= passed {
+                    return;
+                }
+            }
         }
     }
 }
@@ -72,14 +90,28 @@ async fn beat<M: Machine>(engine: &Engine<M>, task: &Task, lease: u64) -> Result
     queue::heartbeat(&mut session, task, until).await
 }
 
-/// Removes the task and delivers its input, both or neither.
+/// Removes the task and delivers its input, both or neither. Attempts end with the lease.
 async fn done<M: Machine>(engine: &Engine<M>, task: &Task, input: Option<M::Input>) -> Result<()> {
+    let mut retry = Retry::new(&engine.store, &*engine.clock, engine.limits.lease_ms);
+    loop {
+        match done_once(engine, task, input.as_ref()).await {
+            Ok(()) => return Ok(()),
+            Err(error) => retry.after(error).await?,
+        }
+    }
+}
+
+async fn done_once<M: Machine>(
+    engine: &Engine<M>,
+    task: &Task,
+    input: Option<&M::Input>,
+) -> Result<()> {
     let mut session = engine.store.begin().await?;
     if !queue::remove(&mut session, task).await? {
         tracing::warn!("the outcome of the effect {} came too late", task.id);
         return Ok(());
     }
-    if let Some(input) = &input {
+    if let Some(input) = input {
         let delivery = Delivery {
             key: &task.id.key,
             id: caused_by(&task.id.to_string()),
@@ -98,10 +130,28 @@ async fn failed<M: Machine>(engine: &Engine<M>, task: &Task, error: &EffectError
     }
     let wait = error.retry_after_ms;
     let wait = wait.unwrap_or_else(|| engine.limits.backoff(task.attempt));
-    let mut session = engine.store.session().await?;
-    let due = after(engine.now(&mut session).await?, wait);
-    queue::postpone(&mut session, task, due, &error.message).await?;
-    Ok(())
+    postpone(engine, task, wait, &error.message).await
+}
+
+/// Gives a task back for so long.
+async fn postpone<M: Machine>(
+    engine: &Engine<M>,
+    task: &Task,
+    wait: u64,
+    error: &str,
+) -> Result<()> {
+    let mut retry = Retry::new(&engine.store, &*engine.clock, engine.limits.lease_ms);
+    loop {
+        let postponed = async {
+            let mut session = engine.store.session().await?;
+            let due = after(engine.now(&mut session).await?, wait);
+            queue::postpone(&mut session, task, due, error).await
+        };
+        match postponed.await {
+            Ok(_) => return Ok(()),
+            Err(error) => retry.after(error).await?,
+        }
+    }
 }
 
 async fn give_up<M: Machine>(
@@ -121,9 +171,6 @@ pub(crate) async fn set_aside<M: Machine>(
     error: &EngineError,
 ) -> Result<()> {
     tracing::error!("{error}");
-    let mut session = engine.store.session().await?;
     let wait = engine.limits.longest_backoff_ms;
-    let due = after(engine.now(&mut session).await?, wait);
-    queue::postpone(&mut session, task, due, &error.to_string()).await?;
-    Ok(())
+    postpone(engine, task, wait, &error.to_string()).await
 }

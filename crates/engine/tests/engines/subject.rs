@@ -1,0 +1,71 @@
+//! The two traits by which the suite uses an engine. Another engine takes part by implementing them, and by a line in
+//! `main.rs`.
+
+use crate::diary::Diary;
+use crate::toy::{Input, Sum};
+use reviewer_engine::Limits;
+use std::future::Future;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// An engine under test: its servers, and the stores on them.
+pub(crate) trait Subject: Sized + Send + Sync + 'static {
+    /// The name in the table, and in the arguments of child processes.
+    const NAME: &'static str;
+    /// Several processes can use a store at the same time.
+    const SHARED: bool;
+    /// The engine has a server that can be killed.
+    const SERVER: bool;
+    type Node: Node;
+
+    /// Starts what it needs. The error says what is missing.
+    fn start() -> impl Future<Output = Result<Self, String>> + Send;
+
+    /// The address of a new, empty store.
+    fn empty(&self) -> impl Future<Output = String> + Send;
+
+    /// Opens a store. Child processes do so with nothing but its address.
+    fn open(store: &str, limits: Limits) -> impl Future<Output = Self::Node> + Send;
+
+    /// Kills the server with SIGKILL, and starts it again.
+    fn kill_server(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// A process that uses a store, or a part of one.
+pub(crate) trait Node: Sized + Send + Sync + 'static {
+    /// Delivers an input; true for a duplicate. It is durable when this returns.
+    fn deliver(
+        &self,
+        key: &str,
+        id: &str,
+        input: &Input,
+    ) -> impl Future<Output = Result<bool, String>> + Send;
+
+    /// The number of inputs that a key has seen, and its state.
+    fn state(&self, key: &str) -> impl Future<Output = Result<Option<(i64, Sum)>, String>> + Send;
+
+    /// The number of effects and timers of all keys that are not done.
+    fn waiting(&self) -> impl Future<Output = Result<i64, String>> + Send;
+
+    /// Starts to execute effects and timers.
+    fn work(&self, world: Arc<Diary>) -> Work;
+
+    /// Lets the store go.
+    fn close(self) -> impl Future<Output = ()> + Send;
+}
+
+/// The execution of effects and timers by a node.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) stop: oneshot::Sender<()>,
+    pub(crate) task: JoinHandle<()>,
+}
+
+impl Work {
+    /// Lets what runs finish.
+    pub(crate) async fn stop(self) {
+        let _gone = self.stop.send(());
+        self.task.await.unwrap();
+    }
+}

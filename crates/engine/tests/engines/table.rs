@@ -1,0 +1,141 @@
+//! The table of the suite: a row per engine, a column per check.
+
+use crate::subject::Subject;
+use crate::{checks, deaths};
+use futures_util::FutureExt;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+use std::time::Instant;
+
+const CHECKS: &[&str] = &[
+    "sequences",
+    "dedupe",
+    "one writer",
+    "order",
+    "timers",
+    "long effects",
+    "fences",
+    "kill processes",
+    "kill server",
+];
+
+/// The choice of engines, checks and seeds.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    engines: Vec<String>,
+    check: String,
+    first: u64,
+    seeds: u64,
+}
+
+impl Choice {
+    /// From the environment, and the part of a check's name from the arguments.
+    pub(crate) fn read(arguments: &[String]) -> Self {
+        let number = |name: &str, without: u64| {
+            let text = std::env::var(name).unwrap_or_default();
+            text.parse().unwrap_or(without)
+        };
+        let engines = std::env::var("ENGINES").unwrap_or_else(|_| "sqlite".to_owned());
+        let check = arguments.iter().find(|argument| !argument.starts_with('-'));
+        Self {
+            engines: engines.split(',').map(str::to_owned).collect(),
+            check: check.cloned().unwrap_or_default(),
+            first: number("FIRST", 1),
+            seeds: number("SEEDS", 3),
+        }
+    }
+
+    fn seeds(&self) -> std::ops::Range<u64> {
+        self.first..self.first + self.seeds
+    }
+}
+
+/// The cells so far.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    rows: Vec<(&'static str, Vec<String>)>,
+    failed: bool,
+}
+
+impl Table {
+    /// Makes all checks with an engine, if it was chosen.
+    pub(crate) async fn add<S: Subject>(&mut self, choice: &Choice) {
+        if !choice.engines.iter().any(|engine| engine == S::NAME) {
+            return;
+        }
+        let subject = match S::start().await {
+            Ok(subject) => subject,
+            Err(missing) => {
+                println!("{}: {missing}", S::NAME);
+                self.failed = true;
+                return;
+            }
+        };
+        let mut row = Vec::new();
+        for name in CHECKS {
+            let cell = if name.contains(&choice.check) {
+                self.cell(&subject, name, choice).await
+            } else {
+                String::new()
+            };
+            row.push(cell);
+        }
+        self.rows.push((S::NAME, row));
+    }
+
+    async fn cell<S: Subject>(&mut self, subject: &S, name: &str, choice: &Choice) -> String {
+        let begun = Instant::now();
+        let done = AssertUnwindSafe(check(subject, name, choice)).catch_unwind();
+        let cell = match done.await {
+            Ok(Some(0)) => format!("ok {:.1} s", begun.elapsed().as_secs_f64()),
+            Ok(Some(seeds)) => {
+                format!("ok {seeds} seeds {:.1} s", begun.elapsed().as_secs_f64())
+            }
+            Ok(None) => "-".to_owned(),
+            Err(_) => {
+                self.failed = true;
+                "FAILED".to_owned()
+            }
+        };
+        println!("{} | {name} | {cell}", S::NAME);
+        cell
+    }
+
+    pub(crate) fn print(&self) {
+        println!("\n| engine | {} |", CHECKS.join(" | "));
+        println!("| --- |{}", " --- |".repeat(CHECKS.len()));
+        for (name, row) in &self.rows {
+            println!("| {name} | {} |", row.join(" | "));
+        }
+    }
+
+    pub(crate) fn code(&self) -> ExitCode {
+        ExitCode::from(u8::from(self.failed))
+    }
+}
+
+/// Makes a check. The number of its seeds, or `None` where it has no meaning.
+async fn check<S: Subject>(subject: &S, name: &str, choice: &Choice) -> Option<u64> {
+    match name {
+        "sequences" => return Some(seeded(choice, |seed| checks::sequences(subject, seed)).await),
+        "dedupe" => checks::dedupe(subject).await,
+        "one writer" => checks::one_writer(subject).await,
+        "order" => checks::order(subject).await,
+        "timers" => checks::timers(subject).await,
+        "long effects" => checks::long_effects(subject).await,
+        "fences" if S::SHARED => deaths::fences(subject).await,
+        "kill processes" => {
+            return Some(seeded(choice, |seed| deaths::processes(subject, seed)).await);
+        }
+        "kill server" if S::SERVER => return Some(deaths::servers::<S>(choice.seeds()).await),
+        _ => return None,
+    }
+    Some(0)
+}
+
+/// Makes a check with all seeds, several at the same time.
+async fn seeded<F: Future<Output = ()>>(choice: &Choice, one: impl Fn(u64) -> F) -> u64 {
+    deaths::together(choice.seeds(), one).await;
+    choice.seeds
+}
