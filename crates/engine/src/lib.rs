@@ -1,6 +1,7 @@
 //! A durable state machine per key. An input is stepped in one transaction with everything that follows from it: the new
 //! state, its effects, its timers, its history. Effects are executed at least once, with ids that never change; a world that
-//! recognises them makes it once. The only crate with SQL: SQLite today, written so that PostgreSQL differs in `dialect.rs`.
+//! recognises them makes it once. The only crate with SQL: SQLite today, written so that PostgreSQL differs in `dialect.rs`. With the feature `restate` the
+//! states can be in a Restate server instead; `facade.rs` is what users of the engine see of both.
 
 pub mod agents;
 pub mod clock;
@@ -8,6 +9,7 @@ mod delivery;
 mod dialect;
 mod engine;
 mod error;
+mod facade;
 mod lanes;
 mod limits;
 mod location;
@@ -15,6 +17,8 @@ mod machine;
 mod migrations;
 mod queue;
 mod records;
+#[cfg(feature = "restate")]
+mod restate;
 mod run;
 pub mod sealed;
 mod session;
@@ -25,10 +29,12 @@ pub mod tokens;
 pub mod virtual_clock;
 mod worker;
 
-pub use engine::{Answer, Engine, Entry, Filter, Listed, Status};
+pub use engine::{Answer, Entry, Filter, Listed, Status};
 pub use error::{EngineError, Result};
+pub use facade::{Engine, Store};
 pub use limits::Limits;
 pub use machine::{EffectError, EffectId, Lane, Machine, Planned, Step, World};
 pub use queue::Backlog;
+#[cfg(feature = "restate")]
+pub use restate::RestateError;
 pub use session::Counts;
-pub use store::Store;

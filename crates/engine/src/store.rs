@@ -10,12 +10,12 @@ use sqlx::{AnyConnection, AnyPool, Connection};
 use std::sync::Arc;
 
 /// The tables of the service. A command opens it beside a running service, to change agents and tokens.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Store {
     pool: AnyPool,
     location: Location,
     probe: Arc<Probe>,
-    service: Option<ServiceLock>,
+    service: Option<Arc<ServiceLock>>,
 }
 
 impl Store {
@@ -45,7 +45,7 @@ impl Store {
             pool,
             location,
             probe: Arc::default(),
-            service: lock,
+            service: lock.map(Arc::new),
         };
         match store.migrate(migrations).await {
             Err(EngineError::Sql(error)) => Err(store.location.explain(error)),

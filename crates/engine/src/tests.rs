@@ -6,6 +6,8 @@ mod effects;
 mod foreign_rows;
 mod interleavings;
 mod leases;
+#[cfg(feature = "restate")]
+mod restate;
 mod slow_lane;
 mod speed;
 mod store;

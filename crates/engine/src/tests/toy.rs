@@ -1,10 +1,10 @@
 //! A machine that adds numbers and has sentences said, the world that says them, and a folder for their store.
 
 use crate::clock::{Clock, SystemClock};
+use crate::engine::Engine;
+use crate::store::Store;
 use crate::virtual_clock::VirtualClock;
-use crate::{
-    Answer, EffectError, EffectId, Engine, Lane, Limits, Machine, Planned, Step, Store, World,
-};
+use crate::{Answer, EffectError, EffectId, Lane, Limits, Machine, Planned, Step, World};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,289 @@
+//! The handlers that a Restate server calls: one virtual object per key for its state, one for its effects, one registry.
+//!
+//! Effects are a virtual object, too, and not a stateless service: calls of one key then wait for each other, in the order in
+//! which they were sent, which is that of their numbers. So the effects of a key are executed one at a time and in order, as
+//! on the other engines, while those of different keys run beside each other. An effect ends by calling `deliver` and waiting
+//! for it, so the next one of the key starts after the answer was stepped.
+//!
+//! What a handler decides is decided inside `run` and so kept in its journal: a call that is repeated, by this version or a
+//! later one, applies what was decided. Only the order of the commands below must not change while calls are under way; a
+//! handler that needs another order gets another name.
+
+use super::office::{Attempt, Office};
+use super::steps::Steps;
+use super::wire::{Change, Delivery, Kept, Order, Outcome, Record, Row, Stepped, Taken, Work};
+use crate::delivery::caused_by;
+use crate::error::EngineError;
+use restate_sdk::context::RequestTarget;
+use restate_sdk::prelude::*;
+use serde_json::Value;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The names of the objects at the server. A server has one service of ours: who registers last is called.
+pub(super) const PULL: &str = "opencode-reviewer.pull";
+pub(super) const EFFECTS: &str = "opencode-reviewer.effects";
+pub(super) const REGISTRY: &str = "opencode-reviewer.registry";
+/// The state's own key within the object.
+const KEPT: &str = "kept";
+/// The phase, the version and the time, in lines, for lists.
+pub(super) const LISTED: &str = "listed";
+const UNPROCESSABLE: u16 = 422;
+
+fn history_key(n: i64) -> String {
+    format!("history/{n}")
+}
+
+/// The state of one key.
+#[derive(Debug)]
+pub(super) struct Pull {
+    pub(super) steps: Arc<dyn Steps>,
+}
+
+#[restate_sdk::object(name = "opencode-reviewer.pull", client_visibility = "pub(super)")]
+impl Pull {
+    /// Steps one input, and sends what follows from it.
+    #[handler]
+    async fn deliver(
+        &self,
+        ctx: ObjectContext<'_>,
+        delivery: Json<Delivery>,
+    ) -> HandlerResult<Json<Taken>> {
+        let Json(delivery) = delivery;
+        let kept = ctx.get::<Json<Kept>>(KEPT).await?.map(Json::into_inner);
+        let caller = delivery.caller.clone();
+        let (steps, key) = (Arc::clone(&self.steps), ctx.key().to_owned());
+        let step = move || async move {
+            match steps.step(&key, kept.as_ref(), &delivery) {
+                Ok(stepped) => Ok(Json(stepped)),
+                Err(error @ EngineError::RepeatedEffect { .. }) => {
+                    tracing::error!("{error}");
+                    let told = error.to_string();
+                    Err(TerminalError::new_with_code(UNPROCESSABLE, told).into())
+                }
+                // It waits in the server for a version that can read it.
+                Err(error) => {
+                    tracing::error!("{error}");
+                    Err(HandlerError::from(error))
+                }
+            }
+        };
+        let Json(stepped) = ctx.run(step).name("step").await?;
+        let state = match caller.is_empty() {
+            true => Value::Null,
+            false => stepped.kept.state.clone(),
+        };
+        self.write(&ctx, stepped);
+        Ok(Json(Taken { caller, state }))
+    }
+
+    /// The state, beside whoever writes.
+    #[handler]
+    async fn status(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<Json<Option<Kept>>> {
+        let kept = ctx.get::<Json<Kept>>(KEPT).await?;
+        Ok(Json(kept.map(Json::into_inner)))
+    }
+
+    /// The last inputs, the oldest first.
+    #[handler]
+    async fn history(
+        &self,
+        ctx: SharedObjectContext<'_>,
+        most: Json<u32>,
+    ) -> HandlerResult<Json<Vec<Record>>> {
+        let Some(Json(kept)) = ctx.get::<Json<Kept>>(KEPT).await? else {
+            return Ok(Json(Vec::new()));
+        };
+        let first = (kept.version - i64::from(most.0) + 1).max(kept.first);
+        let mut records = Vec::new();
+        for n in first..=kept.version {
+            let key = history_key(n);
+            if let Some(Json(record)) = ctx.get::<Json<Record>>(&key).await? {
+                records.push(record);
+            }
+        }
+        Ok(Json(records))
+    }
+}
+
+impl Pull {
+    fn write(&self, ctx: &ObjectContext<'_>, stepped: Stepped) {
+        let Stepped {
+            kept,
+            record,
+            drop_from,
+            work,
+        } = stepped;
+        let listed = format!("{}\n{}\n{}", kept.phase, kept.version, kept.changed);
+        for n in drop_from..kept.first {
+            ctx.clear(&history_key(n));
+        }
+        ctx.set(&history_key(record.n), Json(record));
+        ctx.set(LISTED, listed);
+        ctx.set(KEPT, Json(kept));
+        for work in work {
+            self.send(ctx, work);
+        }
+    }
+
+    /// Sends without waiting: the server has it with the commit of the call.
+    fn send(&self, ctx: &ObjectContext<'_>, work: Work) {
+        let key = ctx.key();
+        match work {
+            Work::Effect(order) => {
+                let id = format!("{key}/{}", order.seq);
+                let target = RequestTarget::object(EFFECTS, key, "execute");
+                let request = ctx.request::<Json<Order>, ()>(target, Json(order));
+                drop(request.idempotency_key(id).send());
+            }
+            Work::Timer {
+                seq,
+                after_ms,
+                input,
+            } => {
+                let id = caused_by(&format!("{key}/{seq}"));
+                let delivery = Delivery {
+                    id: id.clone(),
+                    input,
+                    caller: String::new(),
+                };
+                let target = RequestTarget::object(PULL, key, "deliver");
+                let request = ctx.request::<Json<Delivery>, ()>(target, Json(delivery));
+                let wait = Duration::from_millis(after_ms);
+                drop(request.idempotency_key(id).send_after(wait));
+            }
+        }
+    }
+}
+
+/// The effects of one key.
+#[derive(Debug)]
+pub(super) struct Effects {
+    pub(super) office: Arc<Office>,
+}
+
+#[restate_sdk::object(name = "opencode-reviewer.effects", client_visibility = "pub(super)")]
+impl Effects {
+    /// Executes one effect, as often as it takes, and delivers its answer.
+    #[handler(ingress_private = true)]
+    async fn execute(&self, ctx: ObjectContext<'_>, order: Json<Order>) -> HandlerResult<()> {
+        let mut attempt = Attempt {
+            key: ctx.key().to_owned(),
+            order: Arc::new(order.into_inner()),
+            number: 1,
+        };
+        let input = loop {
+            match self.attempt(&ctx, attempt.clone()).await? {
+                Outcome::Ended { input } => break input,
+                Outcome::Again { wait_ms, error } => {
+                    tracing::debug!("an effect of {} failed: {error}", attempt.key);
+                    ctx.sleep(Duration::from_millis(wait_ms)).await?;
+                }
+            }
+            attempt.number += 1;
+        };
+        let Some(input) = input else { return Ok(()) };
+        let Attempt { key, order, .. } = attempt;
+        let id = caused_by(&format!("{key}/{}", order.seq));
+        let delivery = Delivery {
+            id: id.clone(),
+            input,
+            caller: String::new(),
+        };
+        let target = RequestTarget::object(PULL, key, "deliver");
+        let request = ctx.request::<Json<Delivery>, Json<Taken>>(target, Json(delivery));
+        request.idempotency_key(id).call().await?;
+        Ok(())
+    }
+}
+
+impl Effects {
+    /// Two entries of the journal: who began the attempt, and what came of it. If the second is made by another process than
+    /// the first, the attempt ended in a crash, and counts.
+    async fn attempt(
+        &self,
+        ctx: &ObjectContext<'_>,
+        attempt: Attempt,
+    ) -> Result<Outcome, HandlerError> {
+        let place = Arc::new(Mutex::new(None));
+        let (office, entered) = (Arc::clone(&self.office), Arc::clone(&place));
+        let begun = attempt.clone();
+        let begin = move || async move {
+            let place = office.enter(&begun.key, &begun.order).await?;
+            *entered.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+            Ok(office.process.clone())
+        };
+        let starter = ctx.run(begin).name("begin").await?;
+        let office = Arc::clone(&self.office);
+        let act = move || async move {
+            let place = place.lock().unwrap_or_else(PoisonError::into_inner).take();
+            Ok(Json(office.attempt(&attempt, &starter, place).await?))
+        };
+        let Json(outcome) = ctx.run(act).name("attempt").await?;
+        Ok(outcome)
+    }
+}
+
+/// Agents and API tokens, all in one object.
+#[derive(Debug)]
+pub(super) struct Registry;
+
+#[restate_sdk::object(name = "opencode-reviewer.registry", client_visibility = "pub(super)")]
+impl Registry {
+    /// Adds a row. False: there is one with this key.
+    #[handler]
+    async fn add(&self, ctx: ObjectContext<'_>, row: Json<Row>) -> HandlerResult<Json<bool>> {
+        let Json(row) = row;
+        let is_new = ctx.get::<Json<Value>>(&row.key).await?.is_none();
+        if is_new {
+            ctx.set(&row.key, Json(row.fields));
+        }
+        Ok(Json(is_new))
+    }
+
+    /// Changes one field of a row. False: there is none with this key.
+    #[handler]
+    async fn change(
+        &self,
+        ctx: ObjectContext<'_>,
+        change: Json<Change>,
+    ) -> HandlerResult<Json<bool>> {
+        let Json(Change { key, field, value }) = change;
+        let Some(Json(mut fields)) = ctx.get::<Json<Value>>(&key).await? else {
+            return Ok(Json(false));
+        };
+        if let Some(place) = fields.get_mut(&field) {
+            *place = value;
+        }
+        ctx.set(&key, Json(fields));
+        Ok(Json(true))
+    }
+
+    /// Removes a row. False: there is none with this key.
+    #[handler]
+    async fn remove(&self, ctx: ObjectContext<'_>, key: Json<String>) -> HandlerResult<Json<bool>> {
+        let Json(key) = key;
+        let is_there = ctx.get::<Json<Value>>(&key).await?.is_some();
+        ctx.clear(&key);
+        Ok(Json(is_there))
+    }
+
+    /// The rows of a table, in the order of their keys.
+    #[handler]
+    async fn rows(
+        &self,
+        ctx: SharedObjectContext<'_>,
+        table: Json<String>,
+    ) -> HandlerResult<Json<Vec<Value>>> {
+        let mut keys = ctx.get_keys().await?;
+        keys.retain(|key| key.starts_with(&table.0));
+        keys.sort();
+        let mut rows = Vec::new();
+        for key in &keys {
+            if let Some(Json(row)) = ctx.get::<Json<Value>>(key).await? {
+                rows.push(row);
+            }
+        }
+        Ok(Json(rows))
+    }
+}

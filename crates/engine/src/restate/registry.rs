@@ -1,0 +1,224 @@
+//! Agents and API tokens in an object of the server, shared by all processes. As in the tables: tokens are sealed or hashes.
+
+use super::address::Address;
+use super::client::{Call, Client};
+use super::endpoint::{Bound, Endpoint};
+use super::error::RestateError;
+use super::objects::REGISTRY;
+use super::registration::{Handlers, is_registered, register};
+use super::wire::{AgentRow, Change, Row, TokenRow};
+use crate::agents::Agent;
+use crate::error::{EngineError, Result};
+use crate::limits::Limits;
+use crate::sealed::Sealed;
+use crate::tokens::{ApiToken, Role, TokenHash};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::io;
+
+const AGENTS: &str = "agent/";
+const TOKENS: &str = "token/";
+/// The only key of the object.
+const ALL: &str = "all";
+
+/// The agents and tokens of a store in Restate.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    client: Client,
+    /// Answers the server where no service does.
+    endpoint: Option<Endpoint>,
+}
+
+impl Registry {
+    /// For a command beside a running service, or before there is one. If the address of the service is free, the command
+    /// answers for it, so that agents can be added before the first start and while the service is down.
+    pub(crate) async fn open(store: &str) -> Result<Self> {
+        let client = Client::new(Address::parse(store)?)?;
+        let bound = match Bound::new(&client.address).await {
+            // A service is there.
+            Err(RestateError::NotListening { .. }) => None,
+            bound => bound?,
+        };
+        let Some(bound) = bound else {
+            return Ok(Self::of(client));
+        };
+        let handlers = Handlers {
+            service: None,
+            limits: &Limits::default(),
+            identity: client.address.identity.as_deref(),
+        };
+        let endpoint = bound.serve(handlers.build()?);
+        // To register it anew would hide the other handlers.
+        if !is_registered(&client, REGISTRY).await? {
+            register(&client, &client.address.advertise).await?;
+        }
+        Ok(Self {
+            endpoint: Some(endpoint),
+            client,
+        })
+    }
+
+    /// Beside an engine, which answers the server.
+    pub(super) fn of(client: Client) -> Self {
+        Self {
+            client,
+            endpoint: None,
+        }
+    }
+
+    pub(crate) async fn close(self) {
+        if let Some(endpoint) = self.endpoint {
+            endpoint.close().await;
+        }
+    }
+
+    pub(crate) async fn add_agent(&self, agent: &Agent) -> Result<()> {
+        let row = AgentRow {
+            name: agent.name.clone(),
+            login: agent.login.clone(),
+            sealed: agent.token.as_ref().map(Sealed::encode),
+            persona: agent.persona.clone(),
+            created: agent.created,
+        };
+        self.add("an agent", AGENTS, &agent.name, &row).await
+    }
+
+    pub(crate) async fn agents(&self) -> Result<Vec<Agent>> {
+        let rows: Vec<AgentRow> = self.rows(AGENTS).await?;
+        let agents = rows.into_iter().map(|row| {
+            let sealed = row.sealed.as_deref();
+            let token = sealed.map(|text| Sealed::decode(&row.name, text));
+            Ok(Agent {
+                token: token.transpose()?,
+                name: row.name,
+                login: row.login,
+                persona: row.persona,
+                created: row.created,
+            })
+        });
+        agents.collect()
+    }
+
+    pub(crate) async fn remove_agent(&self, name: &str) -> Result<bool> {
+        self.change("remove", &format!("{AGENTS}{name}")).await
+    }
+
+    pub(crate) async fn rotate_agent(&self, name: &str, token: &Sealed) -> Result<bool> {
+        let change = Change {
+            key: format!("{AGENTS}{name}"),
+            field: "sealed".to_owned(),
+            value: json!(token.encode()),
+        };
+        self.change("change", &change).await
+    }
+
+    pub(crate) async fn add_token(&self, token: &ApiToken) -> Result<()> {
+        let row = TokenRow {
+            name: token.name.clone(),
+            hash: token.hash.as_str().to_owned(),
+            role: token.role.as_str().to_owned(),
+            created: token.created,
+        };
+        self.add("a token", TOKENS, &token.name, &row).await
+    }
+
+    pub(crate) async fn tokens(&self) -> Result<Vec<ApiToken>> {
+        let rows: Vec<TokenRow> = self.rows(TOKENS).await?;
+        let tokens = rows.into_iter().map(|row| {
+            let role = Role::parse(&row.role).ok_or_else(|| EngineError::Unreadable {
+                what: "the role",
+                key: row.name.clone(),
+                why: format!("{} is no role", row.role),
+            })?;
+            Ok(ApiToken {
+                hash: TokenHash::from_text(row.hash),
+                role,
+                created: row.created,
+                name: row.name,
+            })
+        });
+        tokens.collect()
+    }
+
+    pub(crate) async fn token(&self, hash: &TokenHash) -> Result<Option<ApiToken>> {
+        let mut tokens = self.tokens().await?.into_iter();
+        Ok(tokens.find(|token| token.hash == *hash))
+    }
+
+    pub(crate) async fn remove_token(&self, name: &str) -> Result<bool> {
+        self.change("remove", &format!("{TOKENS}{name}")).await
+    }
+
+    pub(crate) async fn rotate_token(&self, name: &str, hash: &TokenHash) -> Result<bool> {
+        let change = Change {
+            key: format!("{TOKENS}{name}"),
+            field: "hash".to_owned(),
+            value: json!(hash.as_str()),
+        };
+        self.change("change", &change).await
+    }
+
+    async fn add(
+        &self,
+        what: &'static str,
+        table: &str,
+        name: &str,
+        fields: &(impl Serialize + Sync),
+    ) -> Result<()> {
+        let fields = serde_json::to_value(fields).map_err(|error| EngineError::Unreadable {
+            what,
+            key: name.to_owned(),
+            why: error.to_string(),
+        })?;
+        let key = format!("{table}{name}");
+        match self.change("add", &Row { key, fields }).await? {
+            true => Ok(()),
+            false => Err(EngineError::Exists {
+                what,
+                name: name.to_owned(),
+            }),
+        }
+    }
+
+    /// A change is made once, however often it is sent.
+    async fn change(&self, handler: &str, body: &(impl Serialize + Sync)) -> Result<bool> {
+        let id = random()?;
+        self.call(handler, Some(&id), body).await
+    }
+
+    async fn rows<T: DeserializeOwned>(&self, table: &str) -> Result<Vec<T>> {
+        let rows: Vec<Value> = self.call("rows", None, &table).await?;
+        let rows = rows.into_iter().map(|row| {
+            serde_json::from_value(row).map_err(|error| EngineError::Unreadable {
+                what: "a row",
+                key: table.to_owned(),
+                why: error.to_string(),
+            })
+        });
+        rows.collect()
+    }
+
+    async fn call<A: DeserializeOwned>(
+        &self,
+        handler: &str,
+        idempotency: Option<&str>,
+        body: &(impl Serialize + Sync),
+    ) -> Result<A> {
+        let call = Call {
+            what: "for agents and tokens",
+            service: REGISTRY,
+            key: ALL,
+            handler,
+            idempotency,
+            body,
+        };
+        Ok(self.client.call(&call).await?)
+    }
+}
+
+/// A name that nobody else gives.
+pub(super) fn random() -> Result<String> {
+    let random: io::Result<String> = reviewer_system::random::hex(16).map_err(io::Error::other);
+    random.map_err(|error| EngineError::NoRandomness(error.to_string()))
+}
