@@ -148,7 +148,9 @@ impl<M: Machine> Restate<M> {
             input: json(key, input)?,
             caller: registry::random()?,
         };
-        let taken: Taken = self.pull(key, "deliver", Some(&id), &delivery).await?;
+        let taken: Taken = self
+            .pull(key, "deliver", Some(&id), Some(&delivery))
+            .await?;
         if taken.caller == delivery.caller {
             self.accepted.fetch_add(1, Ordering::Relaxed);
             return Ok(Answer {
@@ -164,7 +166,7 @@ impl<M: Machine> Restate<M> {
     }
 
     pub(crate) async fn status(&self, key: &str) -> Result<Option<Status<M::State>>> {
-        let kept: Option<Kept> = self.pull(key, "status", None, &()).await?;
+        let kept: Option<Kept> = self.pull(key, "status", None, None::<&()>).await?;
         let Some(kept) = kept else { return Ok(None) };
         Ok(Some(Status {
             state: steps::parse("the state", key, kept.state)?,
@@ -175,7 +177,7 @@ impl<M: Machine> Restate<M> {
     }
 
     pub(crate) async fn history(&self, key: &str, most: u32) -> Result<Vec<Entry>> {
-        let records: Vec<Record> = self.pull(key, "history", None, &most).await?;
+        let records: Vec<Record> = self.pull(key, "history", None, Some(&most)).await?;
         let entries = records.into_iter().map(|record| Entry {
             n: record.n,
             at: record.at,
@@ -271,7 +273,7 @@ impl<M: Machine> Restate<M> {
         key: &str,
         handler: &str,
         idempotency: Option<&str>,
-        body: &(impl Serialize + Sync),
+        body: Option<&(impl Serialize + Sync)>,
     ) -> Result<A> {
         let call = Call {
             what: match handler {

@@ -36,7 +36,8 @@ pub(crate) struct Call<'a, T> {
     pub(crate) key: &'a str,
     pub(crate) handler: &'a str,
     pub(crate) idempotency: Option<&'a str>,
-    pub(crate) body: &'a T,
+    /// A handler without an input takes no body.
+    pub(crate) body: Option<&'a T>,
 }
 
 impl Client {
@@ -77,7 +78,11 @@ impl Client {
             self.address.ingress, call.service, call.handler
         );
         let request = || {
-            let request = self.http.post(&path).json(call.body);
+            let request = self.http.post(&path);
+            let request = match call.body {
+                Some(body) => request.json(body),
+                None => request,
+            };
             match call.idempotency {
                 Some(key) => request.header("idempotency-key", header(key)),
                 None => request,

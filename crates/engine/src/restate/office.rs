@@ -135,7 +135,7 @@ impl Office {
             key,
             handler: "status",
             idempotency: None,
-            body: &(),
+            body: None::<&()>,
         };
         let kept = self.client.with_patience(ASK_EVERY).call(&call).await;
         let kept: Option<Kept> = kept.unwrap_or_default();

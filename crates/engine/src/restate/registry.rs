@@ -211,7 +211,7 @@ impl Registry {
             key: ALL,
             handler,
             idempotency,
-            body,
+            body: Some(body),
         };
         Ok(self.client.call(&call).await?)
     }
