@@ -74,10 +74,16 @@ impl Address {
 #[derive(Default)]
 struct Parts {
     admin: Option<String>,
-    /// `Some(None)`: no endpoint.
-    listen: Option<Option<SocketAddr>>,
+    listen: Option<Listen>,
     advertise: Option<String>,
     identity: Option<String>,
+}
+
+/// `listen=`: an address, or none.
+#[derive(Clone, Copy)]
+enum Listen {
+    At(SocketAddr),
+    Nowhere,
 }
 
 impl Parts {
@@ -89,14 +95,17 @@ impl Parts {
             "identity" => self.identity.replace(value.to_owned()).is_some(),
             _ => return Err(format!("it has the unknown part {name}")),
         };
-        match twice {
-            true => Err(format!("it has the part {name} twice")),
-            false => Ok(()),
+        if twice {
+            return Err(format!("it has the part {name} twice"));
         }
+        Ok(())
     }
 
     fn finish(self, host: &str, port: u16) -> Result<Address, String> {
-        let listen = self.listen.unwrap_or(Some(LISTEN));
+        let listen = match self.listen.unwrap_or(Listen::At(LISTEN)) {
+            Listen::At(address) => Some(address),
+            Listen::Nowhere => None,
+        };
         let advertise = match (self.advertise, listen) {
             (Some(advertise), _) => advertise,
             (None, Some(listen)) if listen.ip().is_unspecified() || listen.port() == 0 => {
@@ -129,11 +138,11 @@ fn http(name: &str, value: &str) -> Result<String, String> {
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
-fn listen(value: &str) -> Result<Option<SocketAddr>, String> {
+fn listen(value: &str) -> Result<Listen, String> {
     if value == "none" {
-        return Ok(None);
+        return Ok(Listen::Nowhere);
     }
-    let address = value.parse().map(Some);
+    let address = value.parse().map(Listen::At);
     address.map_err(|_| format!("listen={value} is no address, for example {LISTEN}, or none"))
 }
 

@@ -10,10 +10,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The time after which a call that got no answer is given up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const ONE_REQUEST: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -88,15 +88,12 @@ impl Client {
                 None => request,
             }
         };
-        match self.send(call.what, &request, &self.address.ingress).await {
-            Err(RestateError::Refused { why, .. }) if why == NOT_FOUND => {
-                Err(RestateError::NotRegistered {
-                    address: self.address.ingress.clone(),
-                    service: call.service.to_owned(),
-                })
-            }
-            other => other,
-        }
+        let target = Target {
+            what: call.what,
+            address: &self.address.ingress,
+            service: call.service,
+        };
+        self.send(&target, &request).await
     }
 
     /// Makes a request to the admin interface.
@@ -116,62 +113,79 @@ impl Client {
                 None => request,
             }
         };
-        self.send(what, &request, &self.address.admin).await
+        let target = Target {
+            what,
+            address: &self.address.admin,
+            service: &path,
+        };
+        self.send(&target, &request).await
     }
 
     /// Sends a request until there is an answer that another one would only repeat.
     async fn send<A: DeserializeOwned>(
         &self,
-        what: &'static str,
+        target: &Target<'_>,
         request: &(dyn Fn() -> RequestBuilder + Sync),
-        address: &str,
     ) -> Result<A> {
-        let until = Instant::now() + self.patience;
-        loop {
-            self.requests.fetch_add(1, Ordering::Relaxed);
-            let attempt = attempt(request()).await;
-            let why = match attempt {
-                Ok(body) => {
-                    return serde_json::from_slice(&body).map_err(|error| RestateError::Refused {
-                        address: address.to_owned(),
-                        what,
-                        why: format!("its answer cannot be read: {error}"),
-                    });
+        let mut last = Failed::Now("it is silent".to_owned());
+        let trying = async {
+            loop {
+                self.requests.fetch_add(1, Ordering::Relaxed);
+                match attempt(request()).await {
+                    Err(failed) if !matches!(failed, Failed::For(_)) => last = failed,
+                    other => return other,
                 }
-                Err(Failed::For(why)) => {
-                    return Err(RestateError::Refused {
-                        address: address.to_owned(),
-                        what,
-                        why,
-                    });
-                }
-                Err(Failed::Now(why)) => why,
-            };
-            if Instant::now() + PAUSE >= until {
-                return Err(match why == NOT_FOUND {
-                    true => RestateError::Refused {
-                        address: address.to_owned(),
-                        what,
-                        why,
-                    },
-                    false => RestateError::NoAnswer {
-                        address: address.to_owned(),
-                        what,
-                        why,
-                    },
-                });
+                tokio::time::sleep(PAUSE).await;
             }
-            tokio::time::sleep(PAUSE).await;
+        };
+        let tried = tokio::time::timeout(self.patience, trying).await;
+        let body = tried.unwrap_or(Err(last));
+        let body = body.map_err(|failed| target.error(failed))?;
+        serde_json::from_slice(&body)
+            .map_err(|error| target.refused(format!("its answer cannot be read: {error}")))
+    }
+}
+
+/// The receiver of a request, for messages.
+struct Target<'a> {
+    what: &'static str,
+    address: &'a str,
+    service: &'a str,
+}
+
+impl Target<'_> {
+    fn error(&self, failed: Failed) -> RestateError {
+        match failed {
+            Failed::Now(why) => RestateError::NoAnswer {
+                address: self.address.to_owned(),
+                what: self.what,
+                why,
+            },
+            Failed::Missing => RestateError::NotRegistered {
+                address: self.address.to_owned(),
+                service: self.service.to_owned(),
+            },
+            Failed::For(why) => self.refused(why),
+        }
+    }
+
+    fn refused(&self, why: String) -> RestateError {
+        RestateError::Refused {
+            address: self.address.to_owned(),
+            what: self.what,
+            why,
         }
     }
 }
 
-/// The reason for which a service is not there yet.
-const NOT_FOUND: &str = "not found";
+/// Our own endpoint's answer to a server that does not sign, as the server tells it.
+const UNSIGNED: &str = "401 Unauthorized";
 
 enum Failed {
     /// A later attempt can succeed.
     Now(String),
+    /// The service is not registered, or not yet.
+    Missing,
     For(String),
 }
 
@@ -181,21 +195,19 @@ async fn attempt(request: RequestBuilder) -> std::result::Result<Vec<u8>, Failed
     let status = response.status();
     let body = response.bytes().await.map_err(now)?;
     if status.is_success() {
-        return Ok(match body.is_empty() {
-            true => b"null".to_vec(),
-            false => body.to_vec(),
-        });
+        let body = if body.is_empty() { b"null" } else { &body[..] };
+        return Ok(body.to_vec());
     }
     if status == StatusCode::NOT_FOUND {
-        return Err(Failed::Now(NOT_FOUND.to_owned()));
+        return Err(Failed::Missing);
     }
     let told = serde_json::from_slice(&body).map(|trouble: Trouble| trouble.message);
     let told = format!("{status}: {}", told.unwrap_or_default());
     let is_passing = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
-    Err(match is_passing {
-        true => Failed::Now(told),
-        false => Failed::For(told),
-    })
+    if is_passing && !told.contains(UNSIGNED) {
+        return Err(Failed::Now(told));
+    }
+    Err(Failed::For(told))
 }
 
 /// An id as the value of a header. What a header cannot hold is escaped, so that different ids stay different.
@@ -203,10 +215,10 @@ fn header(id: &str) -> String {
     let plain = id
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && byte != b'%');
-    match plain {
-        true => id.to_owned(),
-        false => utf8_percent_encode(id, NON_ALPHANUMERIC).to_string(),
+    if plain {
+        return id.to_owned();
     }
+    utf8_percent_encode(id, NON_ALPHANUMERIC).to_string()
 }
 
 /// An error with its causes, without the address, which can be long.

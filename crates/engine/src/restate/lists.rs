@@ -7,6 +7,8 @@ use super::registration::query;
 use crate::queue::Backlog;
 use crate::records::{Filter, Listed};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
 
 type Result<T> = std::result::Result<T, RestateError>;
 
@@ -30,33 +32,50 @@ struct BacklogRow {
 }
 
 pub(super) async fn list(client: &Client, filter: &Filter) -> Result<Vec<Listed>> {
-    let mut question = format!(
+    let of_phase = filter.phase.as_ref().map(|phase| {
+        let end = literal(&format!(",{}]", json!(phase)));
+        format!("AND ends_with(value_utf8, {end})")
+    });
+    let question = format!(
         "SELECT service_key, value_utf8 FROM state
-         WHERE service_name = {} AND key = '{LISTED}' AND service_key > {}",
+         WHERE service_name = {} AND key = '{LISTED}' AND service_key > {} {}
+         ORDER BY service_key LIMIT {}",
         literal(PULL),
-        literal(&filter.after)
+        literal(&filter.after),
+        of_phase.unwrap_or_default(),
+        match filter.most {
+            0 => i64::MAX,
+            most => i64::from(most),
+        }
     );
-    if let Some(phase) = &filter.phase {
-        question.push_str(" AND split_part(value_utf8, chr(10), 1) = ");
-        question.push_str(&literal(phase));
-    }
-    question.push_str(" ORDER BY service_key");
-    if filter.most > 0 {
-        question.push_str(&format!(" LIMIT {}", filter.most));
-    }
     let rows: Vec<ListedRow> = query(client, &question).await?;
-    Ok(rows.into_iter().map(listed).collect())
+    let listed = rows.into_iter().map(|row| {
+        let (version, changed, phase) = read(client, &row.value_utf8)?;
+        Ok(Listed {
+            key: row.service_key,
+            version,
+            phase,
+            changed,
+        })
+    });
+    listed.collect()
 }
 
 /// The number of keys in each phase.
 pub(super) async fn phases(client: &Client) -> Result<Vec<(String, u64)>> {
     let question = format!(
-        "SELECT split_part(value_utf8, chr(10), 1) AS phase, COUNT(*) AS keys FROM state
-         WHERE service_name = {} AND key = '{LISTED}' GROUP BY phase ORDER BY phase",
+        "SELECT regexp_replace(value_utf8, '^.[-0-9]+,[-0-9]+,', '[') AS phase, COUNT(*) AS keys
+         FROM state WHERE service_name = {} AND key = '{LISTED}' GROUP BY phase",
         literal(PULL)
     );
     let rows: Vec<PhaseRow> = query(client, &question).await?;
-    Ok(rows.into_iter().map(|row| (row.phase, row.keys)).collect())
+    let phases = rows.into_iter().map(|row| {
+        let (phase,) = read(client, &row.phase)?;
+        Ok((phase, row.keys))
+    });
+    let mut phases = phases.collect::<Result<Vec<_>>>()?;
+    phases.sort();
+    Ok(phases)
 }
 
 pub(super) async fn backlog(client: &Client) -> Result<Backlog> {
@@ -78,16 +97,12 @@ pub(super) async fn backlog(client: &Client) -> Result<Backlog> {
     }))
 }
 
-fn listed(row: ListedRow) -> Listed {
-    let mut lines = row.value_utf8.split('\n');
-    let phase = lines.next().unwrap_or_default().to_owned();
-    let mut number = || lines.next().and_then(|line| line.parse().ok());
-    Listed {
-        key: row.service_key,
-        phase,
-        version: number().unwrap_or(0),
-        changed: number().unwrap_or(0),
-    }
+fn read<T: DeserializeOwned>(client: &Client, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| RestateError::Refused {
+        address: client.address.admin.clone(),
+        what: "a list",
+        why: format!("{text} cannot be read: {error}"),
+    })
 }
 
 /// A text within a question.

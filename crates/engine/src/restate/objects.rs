@@ -26,7 +26,7 @@ pub(super) const EFFECTS: &str = "opencode-reviewer.effects";
 pub(super) const REGISTRY: &str = "opencode-reviewer.registry";
 /// The state's own key within the object.
 const KEPT: &str = "kept";
-/// The phase, the version and the time, in lines, for lists.
+/// Version, time and phase as a JSON array, for lists. The phase is its last element, which questions rely on.
 pub(super) const LISTED: &str = "listed";
 const UNPROCESSABLE: u16 = 422;
 
@@ -69,11 +69,12 @@ impl Pull {
             }
         };
         let Json(stepped) = ctx.run(step).name("step").await?;
-        let state = match caller.is_empty() {
-            true => Value::Null,
-            false => stepped.kept.state.clone(),
+        let state = if caller.is_empty() {
+            Value::Null
+        } else {
+            stepped.kept.state.clone()
         };
-        self.write(&ctx, stepped);
+        write(&ctx, stepped);
         Ok(Json(Taken { caller, state }))
     }
 
@@ -106,52 +107,50 @@ impl Pull {
     }
 }
 
-impl Pull {
-    fn write(&self, ctx: &ObjectContext<'_>, stepped: Stepped) {
-        let Stepped {
-            kept,
-            record,
-            drop_from,
-            work,
-        } = stepped;
-        let listed = format!("{}\n{}\n{}", kept.phase, kept.version, kept.changed);
-        for n in drop_from..kept.first {
-            ctx.clear(&history_key(n));
-        }
-        ctx.set(&history_key(record.n), Json(record));
-        ctx.set(LISTED, listed);
-        ctx.set(KEPT, Json(kept));
-        for work in work {
-            self.send(ctx, work);
-        }
+fn write(ctx: &ObjectContext<'_>, stepped: Stepped) {
+    let Stepped {
+        kept,
+        record,
+        drop_from,
+        work,
+    } = stepped;
+    let listed = (kept.version, kept.changed, kept.phase.clone());
+    for n in drop_from..kept.first {
+        ctx.clear(&history_key(n));
     }
+    ctx.set(&history_key(record.n), Json(record));
+    ctx.set(LISTED, Json(listed));
+    ctx.set(KEPT, Json(kept));
+    for work in work {
+        send(ctx, work);
+    }
+}
 
-    /// Sends without waiting: the server has it with the commit of the call.
-    fn send(&self, ctx: &ObjectContext<'_>, work: Work) {
-        let key = ctx.key();
-        match work {
-            Work::Effect(order) => {
-                let id = format!("{key}/{}", order.seq);
-                let target = RequestTarget::object(EFFECTS, key, "execute");
-                let request = ctx.request::<Json<Order>, ()>(target, Json(order));
-                drop(request.idempotency_key(id).send());
-            }
-            Work::Timer {
-                seq,
-                after_ms,
+/// Sends without waiting: the server has it with the commit of the call.
+fn send(ctx: &ObjectContext<'_>, work: Work) {
+    let key = ctx.key();
+    match work {
+        Work::Effect(order) => {
+            let id = format!("{key}/{}", order.seq);
+            let target = RequestTarget::object(EFFECTS, key, "execute");
+            let request = ctx.request::<Json<Order>, ()>(target, Json(order));
+            drop(request.idempotency_key(id).send());
+        }
+        Work::Timer {
+            seq,
+            after_ms,
+            input,
+        } => {
+            let id = caused_by(&format!("{key}/{seq}"));
+            let delivery = Delivery {
+                id: id.clone(),
                 input,
-            } => {
-                let id = caused_by(&format!("{key}/{seq}"));
-                let delivery = Delivery {
-                    id: id.clone(),
-                    input,
-                    caller: String::new(),
-                };
-                let target = RequestTarget::object(PULL, key, "deliver");
-                let request = ctx.request::<Json<Delivery>, ()>(target, Json(delivery));
-                let wait = Duration::from_millis(after_ms);
-                drop(request.idempotency_key(id).send_after(wait));
-            }
+                caller: String::new(),
+            };
+            let target = RequestTarget::object(PULL, key, "deliver");
+            let request = ctx.request::<Json<Delivery>, ()>(target, Json(delivery));
+            let wait = Duration::from_millis(after_ms);
+            drop(request.idempotency_key(id).send_after(wait));
         }
     }
 }
@@ -207,9 +206,9 @@ impl Effects {
     ) -> Result<Outcome, HandlerError> {
         let place = Arc::new(Mutex::new(None));
         let (office, entered) = (Arc::clone(&self.office), Arc::clone(&place));
-        let begun = attempt.clone();
+        let copy = attempt.clone();
         let begin = move || async move {
-            let place = office.enter(&begun.key, &begun.order).await?;
+            let place = office.enter(&copy.key, &copy.order).await?;
             *entered.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
             Ok(office.process.clone())
         };

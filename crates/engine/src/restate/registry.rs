@@ -172,13 +172,13 @@ impl Registry {
             why: error.to_string(),
         })?;
         let key = format!("{table}{name}");
-        match self.change("add", &Row { key, fields }).await? {
-            true => Ok(()),
-            false => Err(EngineError::Exists {
-                what,
-                name: name.to_owned(),
-            }),
+        if self.change("add", &Row { key, fields }).await? {
+            return Ok(());
         }
+        Err(EngineError::Exists {
+            what,
+            name: name.to_owned(),
+        })
     }
 
     /// A change is made once, however often it is sent.
