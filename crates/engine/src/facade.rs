@@ -14,17 +14,16 @@ use crate::sealed::Sealed;
 use crate::session::Counts;
 use crate::store::Store as SqlStore;
 use crate::tokens::{ApiToken, TokenHash};
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
 /// A machine whose states are kept in a store.
-#[derive(Debug)]
 pub struct Engine<M: Machine> {
     driver: Driver<M>,
     store: Store,
 }
 
-#[derive(Debug)]
 enum Driver<M: Machine> {
     Sql(Arc<SqlEngine<M>>),
     #[cfg(feature = "restate")]
@@ -40,6 +39,12 @@ macro_rules! each {
             Driver::Restate($one) => $call,
         }
     };
+}
+
+impl<M: Machine> fmt::Debug for Engine<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        each!(&self.driver, one => one.fmt(f))
+    }
 }
 
 impl<M: Machine> Engine<M> {
@@ -190,7 +195,7 @@ impl Store {
     pub async fn open(store: &str) -> Result<Self> {
         #[cfg(feature = "restate")]
         if Address::is_meant(store) {
-            return Ok(Self(Rows::Restate(Registry::open(store).await?)));
+            return Ok(Self(Rows::Restate(Registry::open(store)?)));
         }
         Ok(Self(Rows::Sql(SqlStore::open(store).await?)))
     }
@@ -239,6 +244,10 @@ impl Store {
     }
 
     pub async fn close(self) {
-        rows!(self.0, one => one.close().await);
+        match self.0 {
+            Rows::Sql(sql) => sql.close().await,
+            #[cfg(feature = "restate")]
+            Rows::Restate(_) => {}
+        }
     }
 }

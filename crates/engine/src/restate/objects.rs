@@ -223,7 +223,7 @@ impl Effects {
     }
 }
 
-/// Agents and API tokens, all in one object.
+/// Agents and API tokens, all in one object. They are read by the server's SQL, so that a service can start with them.
 #[derive(Debug)]
 pub(super) struct Registry;
 
@@ -265,24 +265,5 @@ impl Registry {
         let is_there = ctx.get::<Json<Value>>(&key).await?.is_some();
         ctx.clear(&key);
         Ok(Json(is_there))
-    }
-
-    /// The rows of a table, in the order of their keys.
-    #[handler]
-    async fn rows(
-        &self,
-        ctx: SharedObjectContext<'_>,
-        table: Json<String>,
-    ) -> HandlerResult<Json<Vec<Value>>> {
-        let mut keys = ctx.get_keys().await?;
-        keys.retain(|key| key.starts_with(&table.0));
-        keys.sort();
-        let mut rows = Vec::new();
-        for key in &keys {
-            if let Some(Json(row)) = ctx.get::<Json<Value>>(key).await? {
-                rows.push(row);
-            }
-        }
-        Ok(Json(rows))
     }
 }

@@ -5,8 +5,8 @@ use super::client::{Call, Client};
 use super::endpoint::{Bound, Endpoint};
 use super::error::RestateError;
 use super::objects::REGISTRY;
-use super::registration::{Handlers, is_registered, register};
-use super::wire::{AgentRow, Change, Row, TokenRow};
+use super::registration::{Handlers, is_registered, query, register};
+use super::wire::{AgentRow, Change, Row, StateRow, TokenRow};
 use crate::agents::Agent;
 use crate::error::{EngineError, Result};
 use crate::limits::Limits;
@@ -14,7 +14,7 @@ use crate::sealed::Sealed;
 use crate::tokens::{ApiToken, Role, TokenHash};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io;
 
 const AGENTS: &str = "agent/";
@@ -23,54 +23,19 @@ const TOKENS: &str = "token/";
 const ALL: &str = "all";
 
 /// The agents and tokens of a store in Restate.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Registry {
     client: Client,
-    /// Answers the server where no service does.
-    endpoint: Option<Endpoint>,
 }
 
 impl Registry {
-    /// For a command beside a running service, or before there is one. If the address of the service is free, the command
-    /// answers for it, so that agents can be added before the first start and while the service is down.
-    pub(crate) async fn open(store: &str) -> Result<Self> {
-        let client = Client::new(Address::parse(store)?)?;
-        let bound = match Bound::new(&client.address).await {
-            // A service is there.
-            Err(RestateError::NotListening { .. }) => None,
-            bound => bound?,
-        };
-        let Some(bound) = bound else {
-            return Ok(Self::of(client));
-        };
-        let handlers = Handlers {
-            service: None,
-            limits: &Limits::default(),
-            identity: client.address.identity.as_deref(),
-        };
-        let endpoint = bound.serve(handlers.build()?);
-        // To register it anew would hide the other handlers.
-        if !is_registered(&client, REGISTRY).await? {
-            register(&client, &client.address.advertise).await?;
-        }
-        Ok(Self {
-            endpoint: Some(endpoint),
-            client,
-        })
+    /// For a command or a service that is about to start. Reads need no process that answers.
+    pub(crate) fn open(store: &str) -> Result<Self> {
+        Ok(Self::of(Client::new(Address::parse(store)?)?))
     }
 
-    /// Beside an engine, which answers the server.
     pub(super) fn of(client: Client) -> Self {
-        Self {
-            client,
-            endpoint: None,
-        }
-    }
-
-    pub(crate) async fn close(self) {
-        if let Some(endpoint) = self.endpoint {
-            endpoint.close().await;
-        }
+        Self { client }
     }
 
     pub(crate) async fn add_agent(&self, agent: &Agent) -> Result<()> {
@@ -184,36 +149,59 @@ impl Registry {
     /// A change is made once, however often it is sent.
     async fn change(&self, handler: &str, body: &(impl Serialize + Sync)) -> Result<bool> {
         let id = random()?;
-        self.call(handler, Some(&id), body).await
+        let call = Call {
+            what: "a change of agents or tokens",
+            service: REGISTRY,
+            key: ALL,
+            handler,
+            idempotency: Some(&id),
+            body: Some(body),
+        };
+        let endpoint = self.answer().await?;
+        let changed = self.client.call(&call).await;
+        if let Some(endpoint) = endpoint {
+            endpoint.close().await;
+        }
+        Ok(changed?)
     }
 
+    /// Answers the server for this change where no service does: if the address is free, the service is down, or was never
+    /// started. So agents can be added before the first start.
+    async fn answer(&self) -> Result<Option<Endpoint>> {
+        let client = &self.client;
+        let bound = match Bound::new(&client.address).await {
+            Err(RestateError::NotListening { .. }) => None,
+            bound => bound?,
+        };
+        let Some(bound) = bound else { return Ok(None) };
+        let handlers = Handlers {
+            service: None,
+            limits: &Limits::default(),
+            identity: client.address.identity.as_deref(),
+        };
+        let endpoint = bound.serve(handlers.build()?);
+        // To register it anew would hide the handlers of the service.
+        if !is_registered(client, REGISTRY).await? {
+            register(client, &client.address.advertise).await?;
+        }
+        Ok(Some(endpoint))
+    }
+
+    /// The rows of a table, in the order of their names, by the server's SQL.
     async fn rows<T: DeserializeOwned>(&self, table: &str) -> Result<Vec<T>> {
-        let rows: Vec<Value> = self.call("rows", None, &table).await?;
+        let question = format!(
+            "SELECT key, value_utf8 FROM state
+             WHERE service_name = '{REGISTRY}' AND starts_with(key, '{table}') ORDER BY key"
+        );
+        let rows: Vec<StateRow> = query(&self.client, &question).await?;
         let rows = rows.into_iter().map(|row| {
-            serde_json::from_value(row).map_err(|error| EngineError::Unreadable {
-                what: "a row",
-                key: table.to_owned(),
+            serde_json::from_str(&row.value_utf8).map_err(|error| EngineError::Unreadable {
+                what: "the row",
+                key: row.key,
                 why: error.to_string(),
             })
         });
         rows.collect()
-    }
-
-    async fn call<A: DeserializeOwned>(
-        &self,
-        handler: &str,
-        idempotency: Option<&str>,
-        body: &(impl Serialize + Sync),
-    ) -> Result<A> {
-        let call = Call {
-            what: "for agents and tokens",
-            service: REGISTRY,
-            key: ALL,
-            handler,
-            idempotency,
-            body: Some(body),
-        };
-        Ok(self.client.call(&call).await?)
     }
 }
 

@@ -127,6 +127,13 @@ pub(crate) struct TokenRow {
     pub(crate) created: i64,
 }
 
+/// A value in the state of an object, as SQL shows it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct StateRow {
+    pub(crate) key: String,
+    pub(crate) value_utf8: String,
+}
+
 /// The server's answer to a question in SQL.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Rows<T> {

@@ -110,6 +110,67 @@ async fn a_version_at_another_address_takes_over_and_the_earlier_one_is_removed(
     close(engine, running).await;
 }
 
+/// An earlier version, which reads no `Add`.
+#[derive(Debug)]
+struct Earlier;
+
+impl Machine for Earlier {
+    type State = Sum;
+    type Input = Said;
+    type Effect = Words;
+
+    fn step(&self, state: &Sum, input: &Said, now: i64) -> Step<Self> {
+        let Said::Said(text) = input;
+        let Step { state, log, .. } = Toy.step(state, &Input::Said(text.clone()), now);
+        Step {
+            state,
+            planned: Vec::new(),
+            log,
+        }
+    }
+
+    fn failed(&self, _: u64, _: &Words, error: &str) -> Said {
+        Said::Said(error.to_owned())
+    }
+
+    fn phase(&self, state: &Sum) -> String {
+        Toy.phase(state)
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+enum Said {
+    Said(String),
+}
+
+#[tokio::test]
+async fn an_input_of_a_later_version_waits_for_it_and_other_keys_go_on() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let store = server.store(free_port());
+    let engine = open(&store, Toy, limits()).await;
+    let running = Running::start(&engine, &Arc::new(Mouth::default()));
+    let later = Input::Later {
+        after_ms: 1_000,
+        add: 5,
+    };
+    deliver(&engine, "1/7", "a", later).await;
+    close(engine, running).await;
+
+    let engine = open(&store, Earlier, limits()).await;
+    until("the timer is tried", async || server.retries().await > 0).await;
+    let hello = || Said::Said("hello".to_owned());
+    deliver(&engine, "1/8", "b", hello()).await;
+    assert_eq!(state(&engine, "1/8").await.seen, ["said hello"]);
+    assert_eq!(state(&engine, "1/7").await.seen, ["later"]);
+    Arc::into_inner(engine).unwrap().close().await;
+
+    let engine = open(&store, Toy, limits()).await;
+    seen(&engine, "1/7", 2).await;
+    assert_eq!(state(&engine, "1/7").await.total, 5);
+}
+
 /// A machine with a defect: it gives the same number again and again.
 #[derive(Debug)]
 struct Repeats;

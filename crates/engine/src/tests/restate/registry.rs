@@ -80,6 +80,27 @@ async fn api_tokens_are_found_by_their_hash() {
 }
 
 #[tokio::test]
+async fn a_service_at_another_address_starts_with_the_agents_that_there_are() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let before = Store::open(&server.store(free_port())).await.unwrap();
+    assert!(before.agents().await.unwrap().is_empty());
+    before.add_agent(&agent("quality")).await.unwrap();
+    let name = server.store(free_port());
+    let store = Store::open(&name).await.unwrap();
+    assert_eq!(
+        store.agents().await.unwrap(),
+        before.agents().await.unwrap()
+    );
+    let engine = open(&name, Toy, limits()).await;
+    engine.store().add_agent(&agent("product")).await.unwrap();
+    let names = store.agents().await.unwrap().into_iter();
+    let names: Vec<String> = names.map(|agent| agent.name).collect();
+    assert_eq!(names, ["product", "quality"]);
+}
+
+#[tokio::test]
 async fn commands_work_before_beside_and_after_a_service() {
     let Some(server) = Server::start() else {
         return;

@@ -88,6 +88,18 @@ impl Server {
         told["deployments"].as_array().unwrap().len()
     }
 
+    /// The failed attempts of calls that go on.
+    pub(super) async fn retries(&self) -> u64 {
+        let question = "SELECT COUNT(*) AS calls FROM sys_invocation WHERE last_failure <> ''";
+        let asked = reqwest::Client::new()
+            .post(format!("http://127.0.0.1:{}/query", self.admin))
+            .header("accept", "application/json")
+            .json(&serde_json::json!({ "query": question }))
+            .send();
+        let told: serde_json::Value = asked.await.unwrap().json().await.unwrap();
+        told["rows"][0]["calls"].as_u64().unwrap()
+    }
+
     pub(super) fn kill(&self) {
         let mut child = self.child.lock().unwrap();
         child.kill().unwrap();
