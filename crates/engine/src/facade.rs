@@ -14,6 +14,8 @@ use crate::sealed::Sealed;
 use crate::session::Counts;
 use crate::store::Store as SqlStore;
 use crate::tokens::{ApiToken, TokenHash};
+#[cfg(feature = "restate")]
+use futures_util::future::Either;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -27,7 +29,7 @@ pub struct Engine<M: Machine> {
 enum Driver<M: Machine> {
     Sql(Arc<SqlEngine<M>>),
     #[cfg(feature = "restate")]
-    Restate(Box<Restate<M>>),
+    Restate(Arc<Restate<M>>),
 }
 
 /// Calls a method of the driver that there is.
@@ -60,7 +62,7 @@ impl<M: Machine> Engine<M> {
             let restate = Restate::open(store, machine, limits, clock).await?;
             return Ok(Self {
                 store: Store(Rows::Restate(restate.registry())),
-                driver: Driver::Restate(Box::new(restate)),
+                driver: Driver::Restate(Arc::new(restate)),
             });
         }
         let sql = SqlEngine::open(store, machine, limits, clock).await?;
@@ -135,22 +137,17 @@ impl<M: Machine> Engine<M> {
         world: Arc<W>,
         shutdown: S,
     ) -> impl Future<Output = ()> + Send + use<M, W, S> {
-        // The clock is held from the call on, so the driver's future is made here.
-        let sql = match &self.driver {
-            Driver::Sql(sql) => Ok(sql.run(world, shutdown)),
-            #[cfg(feature = "restate")]
-            Driver::Restate(_) => Err((world, shutdown)),
-        };
-        let engine = Arc::clone(self);
-        async move {
-            match (sql, &engine.driver) {
-                #[cfg(feature = "restate")]
-                (Err((world, shutdown)), Driver::Restate(restate)) => {
-                    restate.run(world, shutdown).await;
-                }
-                (Ok(running), _) => running.await,
-                #[cfg(feature = "restate")]
-                (Err(_), Driver::Sql(_)) => {}
+        #[cfg(not(feature = "restate"))]
+        {
+            let Driver::Sql(sql) = &self.driver;
+            sql.run(world, shutdown)
+        }
+        #[cfg(feature = "restate")]
+        match &self.driver {
+            Driver::Sql(sql) => Either::Left(sql.run(world, shutdown)),
+            Driver::Restate(restate) => {
+                let restate = Arc::clone(restate);
+                Either::Right(async move { restate.run(world, shutdown).await })
             }
         }
     }

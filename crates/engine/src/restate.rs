@@ -262,8 +262,9 @@ impl<M: Machine> Restate<M> {
         }
     }
 
-    pub(crate) async fn close(self) {
-        if let Some(endpoint) = self.endpoint {
+    /// Answers the server no more. It calls another process, or this one's successor.
+    pub(crate) async fn close(&self) {
+        if let Some(endpoint) = &self.endpoint {
             endpoint.close().await;
         }
     }

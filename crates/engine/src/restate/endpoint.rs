@@ -10,7 +10,8 @@ use restate_sdk::hyper::HyperEndpoint;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinSet};
 
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
@@ -23,7 +24,10 @@ pub(super) struct Bound {
 
 /// The serving process's end of all calls. Dropped, it answers no more, and the server calls again.
 #[derive(Debug)]
-pub(super) struct Endpoint(JoinHandle<()>);
+pub(super) struct Endpoint {
+    accepting: AbortHandle,
+    ended: watch::Receiver<()>,
+}
 
 impl Bound {
     /// Binds the address of a store. None: the store names none, because this process only sends.
@@ -43,22 +47,30 @@ impl Bound {
     /// Answers the server from now on.
     pub(super) fn serve(self, handlers: Handlers) -> Endpoint {
         let handlers = HyperEndpoint::new(handlers);
-        Endpoint(tokio::spawn(accept(self.listener, handlers)))
+        let (alive, ended) = watch::channel(());
+        let accepting = tokio::spawn(async move {
+            accept(self.listener, handlers).await;
+            drop(alive);
+        });
+        Endpoint {
+            accepting: accepting.abort_handle(),
+            ended,
+        }
     }
 }
 
 impl Endpoint {
     /// Ends all calls, and waits until the address is free.
-    pub(super) async fn close(mut self) {
-        self.0.abort();
-        // An error tells that it was ended, which is meant.
-        let _ended = (&mut self.0).await;
+    pub(super) async fn close(&self) {
+        self.accepting.abort();
+        // The error tells that the task and its listener are gone.
+        let _gone = self.ended.clone().changed().await;
     }
 }
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        self.0.abort();
+        self.accepting.abort();
     }
 }
 
