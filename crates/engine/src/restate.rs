@@ -38,7 +38,7 @@ use crate::queue::Backlog;
 use crate::records::{Entry, Filter, Listed, Status};
 use crate::session::Counts;
 use client::{Call, Client};
-use endpoint::{Bound, Endpoint};
+use endpoint::{Bound, Endpoint, Others};
 use objects::{Effects, PULL, Pull};
 use office::Office;
 use registration::{Handlers, drain, register};
@@ -110,7 +110,7 @@ impl<M: Machine> Restate<M> {
             accepted: AtomicU64::new(0),
             client,
         };
-        if let Some(bound) = Bound::new(&engine.client.address).await? {
+        if let Some(bound) = Bound::new(&engine.client.address, Others::Workers)? {
             engine.listen(bound, stepper).await?;
         }
         Ok(engine)

@@ -7,12 +7,15 @@ use hyper::server::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use restate_sdk::endpoint::Endpoint as Handlers;
 use restate_sdk::hyper::HyperEndpoint;
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
+/// Connections that wait to be accepted.
+const WAITING: u32 = 1_024;
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
 /// A bound address that nobody serves yet.
@@ -29,17 +32,25 @@ pub(super) struct Endpoint {
     ended: watch::Receiver<()>,
 }
 
+/// Who else may listen on the address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Others {
+    /// Workers of the same service on this machine: whoever is there answers.
+    Workers,
+    Nobody,
+}
+
 impl Bound {
     /// Binds the address of a store. None: the store names none, because this process only sends.
-    pub(super) async fn new(address: &Address) -> Result<Option<Self>, RestateError> {
+    pub(super) fn new(address: &Address, others: Others) -> Result<Option<Self>, RestateError> {
         let Some(listen) = address.listen else {
             return Ok(None);
         };
-        let cannot = |error: std::io::Error| RestateError::NotListening {
+        let cannot = |error: io::Error| RestateError::NotListening {
             address: listen.to_string(),
             why: error.to_string(),
         };
-        let listener = TcpListener::bind(listen).await.map_err(cannot)?;
+        let listener = bind(listen, others).map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
         Ok(Some(Self { listener, address }))
     }
@@ -72,6 +83,18 @@ impl Drop for Endpoint {
     fn drop(&mut self) {
         self.accepting.abort();
     }
+}
+
+fn bind(address: SocketAddr, others: Others) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // Connections of a process that ended do not keep the address from the next one.
+    socket.set_reuseaddr(true)?;
+    socket.set_reuseport(others == Others::Workers)?;
+    socket.bind(address)?;
+    socket.listen(WAITING)
 }
 
 /// The connections end with this task.

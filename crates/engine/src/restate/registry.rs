@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::client::{Call, Client};
-use super::endpoint::{Bound, Endpoint};
+use super::endpoint::{Bound, Endpoint, Others};
 use super::error::RestateError;
 use super::objects::REGISTRY;
 use super::registration::{Handlers, is_registered, query, register};
@@ -169,7 +169,7 @@ impl Registry {
     /// started. So agents can be added before the first start.
     async fn answer(&self) -> Result<Option<Endpoint>> {
         let client = &self.client;
-        let bound = match Bound::new(&client.address).await {
+        let bound = match Bound::new(&client.address, Others::Nobody) {
             Err(RestateError::NotListening { .. }) => None,
             bound => bound?,
         };

@@ -106,6 +106,36 @@ async fn an_effect_that_kills_its_worker_is_given_up() {
 }
 
 #[tokio::test]
+async fn a_worker_takes_over_from_one_that_is_killed_beside_it() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let (folder, store) = (tempfile::tempdir().unwrap(), server.store(free_port()));
+    let diary = folder.path().join("diary");
+    let front = open(&server.store_without_endpoint(), Toy, limits()).await;
+    let child = worker(&store, &diary);
+    deliver(&front, "1/1", "a", say("fatal")).await;
+    until("the effect has begun", async || !lines(&diary).is_empty()).await;
+
+    let engine = open(&store, Toy, limits()).await;
+    let world = Arc::new(Diary {
+        file: diary.clone(),
+        hangs: false,
+    });
+    let running = Running::start(&engine, &world);
+    for n in 2..10 {
+        deliver(&front, &format!("1/{n}"), "a", say("hello")).await;
+    }
+    kill(child);
+    for n in 1..10 {
+        let key = format!("1/{n}");
+        seen(&front, &key, 2).await;
+        assert_eq!(state(&front, &key).await.total, 1);
+    }
+    close(engine, running).await;
+}
+
+#[tokio::test]
 async fn nothing_is_lost_when_the_server_is_killed() {
     let Some(server) = Server::start() else {
         return;
