@@ -2,7 +2,7 @@
 //!
 //! Effects are a virtual object, too, and not a stateless service: calls of one key then wait for each other, in the order in
 //! which they were sent, which is that of their numbers. So the effects of a key are executed one at a time and in order, as
-//! on the other engines, while those of different keys run beside each other. An effect ends by calling `deliver` and waiting
+//! on the other engines, while those of different keys run beside each other. An effect ends by calling `answer` and waiting
 //! for it, so the next one of the key starts after the answer was stepped.
 //!
 //! What a handler decides is decided inside `run` and so kept in its journal: a call that is repeated, by this version or a
@@ -42,40 +42,24 @@ pub(super) struct Pull {
 
 #[restate_sdk::object(name = "opencode-reviewer.pull", client_visibility = "pub(super)")]
 impl Pull {
-    /// Steps one input, and sends what follows from it.
+    /// Steps one input from outside.
     #[handler]
     async fn deliver(
         &self,
         ctx: ObjectContext<'_>,
         delivery: Json<Delivery>,
     ) -> HandlerResult<Json<Taken>> {
-        let Json(delivery) = delivery;
-        let kept = ctx.get::<Json<Kept>>(KEPT).await?.map(Json::into_inner);
-        let caller = delivery.caller.clone();
-        let (steps, key) = (Arc::clone(&self.steps), ctx.key().to_owned());
-        let step = move || async move {
-            match steps.step(&key, kept.as_ref(), &delivery) {
-                Ok(stepped) => Ok(Json(stepped)),
-                Err(error @ EngineError::RepeatedEffect { .. }) => {
-                    tracing::error!("{error}");
-                    let told = error.to_string();
-                    Err(TerminalError::new_with_code(UNPROCESSABLE, told).into())
-                }
-                // It waits in the server for a version that can read it.
-                Err(error) => {
-                    tracing::error!("{error}");
-                    Err(HandlerError::from(error))
-                }
-            }
-        };
-        let Json(stepped) = ctx.run(step).name("step").await?;
-        let state = if caller.is_empty() {
-            Value::Null
-        } else {
-            stepped.kept.state.clone()
-        };
-        write(&ctx, stepped);
+        let caller = delivery.0.caller.clone();
+        let state = step(&self.steps, &ctx, delivery.0).await?;
         Ok(Json(Taken { caller, state }))
+    }
+
+    /// Steps the answer of an effect, or the input of a timer. Apart from `deliver`, so that nobody outside can anticipate
+    /// one, and because the server need not know it for days: it sends each once.
+    #[handler(ingress_private = true)]
+    async fn answer(&self, ctx: ObjectContext<'_>, delivery: Json<Delivery>) -> HandlerResult<()> {
+        step(&self.steps, &ctx, delivery.0).await?;
+        Ok(())
     }
 
     /// The state, beside whoever writes.
@@ -105,6 +89,35 @@ impl Pull {
         }
         Ok(Json(records))
     }
+}
+
+/// Steps one input, and sends what follows from it; the state.
+async fn step(
+    steps: &Arc<dyn Steps>,
+    ctx: &ObjectContext<'_>,
+    delivery: Delivery,
+) -> Result<Value, HandlerError> {
+    let kept = ctx.get::<Json<Kept>>(KEPT).await?.map(Json::into_inner);
+    let (steps, key) = (Arc::clone(steps), ctx.key().to_owned());
+    let decide = move || async move {
+        match steps.step(&key, kept.as_ref(), &delivery) {
+            Ok(stepped) => Ok(Json(stepped)),
+            Err(error @ EngineError::RepeatedEffect { .. }) => {
+                tracing::error!("{error}");
+                let told = error.to_string();
+                Err(TerminalError::new_with_code(UNPROCESSABLE, told).into())
+            }
+            // It waits in the server for a version that can read it.
+            Err(error) => {
+                tracing::error!("{error}");
+                Err(HandlerError::from(error))
+            }
+        }
+    };
+    let Json(stepped) = ctx.run(decide).name("step").await?;
+    let state = stepped.kept.state.clone();
+    write(ctx, stepped);
+    Ok(state)
 }
 
 fn write(ctx: &ObjectContext<'_>, stepped: Stepped) {
@@ -147,7 +160,7 @@ fn send(ctx: &ObjectContext<'_>, work: Work) {
                 input,
                 caller: String::new(),
             };
-            let target = RequestTarget::object(PULL, key, "deliver");
+            let target = RequestTarget::object(PULL, key, "answer");
             let request = ctx.request::<Json<Delivery>, ()>(target, Json(delivery));
             let wait = Duration::from_millis(after_ms);
             drop(request.idempotency_key(id).send_after(wait));
@@ -189,8 +202,8 @@ impl Effects {
             input,
             caller: String::new(),
         };
-        let target = RequestTarget::object(PULL, key, "deliver");
-        let request = ctx.request::<Json<Delivery>, Json<Taken>>(target, Json(delivery));
+        let target = RequestTarget::object(PULL, key, "answer");
+        let request = ctx.request::<Json<Delivery>, ()>(target, Json(delivery));
         request.idempotency_key(id).call().await?;
         Ok(())
     }

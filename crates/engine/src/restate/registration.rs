@@ -20,8 +20,8 @@ const ATTEMPTS: u64 = 1_000_000_000;
 /// The server ends a call that is silent for so long. An effect is short, but GitHub may make it wait.
 const SILENCE: Duration = Duration::from_mins(1);
 const ABORT: Duration = Duration::from_mins(10);
-/// The numbers of effects never repeat, so nobody sends one twice after the server's own repeats.
-const EFFECTS_KNOWN: Duration = Duration::from_hours(1);
+/// Numbers of effects never repeat, and the server sends each call of ours once, so this only has to outlast a repeat.
+const OURS_KNOWN: Duration = Duration::from_hours(1);
 
 /// The handlers of a process.
 pub(super) struct Handlers<'a> {
@@ -47,11 +47,13 @@ impl Handlers<'_> {
             let known = Duration::from_millis(self.limits.inbox_ms);
             // The history is read as a whole, and nothing else is.
             let history = HandlerOptions::new().enable_lazy_state(false);
+            let answer = HandlerOptions::new().idempotency_retention(OURS_KNOWN);
             let of_pull = options()
                 .idempotency_retention(known)
                 .enable_lazy_state(true)
+                .handler("answer", answer)
                 .handler("history", history);
-            let of_effects = options().idempotency_retention(EFFECTS_KNOWN);
+            let of_effects = options().idempotency_retention(OURS_KNOWN);
             builder = builder
                 .bind(pull.into_service_definition().options(of_pull))
                 .bind(effects.into_service_definition().options(of_effects));

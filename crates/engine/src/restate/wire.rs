@@ -10,7 +10,7 @@ pub(crate) struct Delivery {
     /// With `event:` or `effect:` before it, as in the history.
     pub(crate) id: String,
     pub(crate) input: Value,
-    /// Names the call. The answer of another call with the same id names that one, and so tells that this is a duplicate.
+    /// Names the call from outside. The answer of another call with the same id names that one, and so tells that this is a duplicate.
     #[serde(default)]
     pub(crate) caller: String,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Delivery {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Taken {
     pub(crate) caller: String,
-    /// Null where nobody reads it.
+    /// The state after it.
     pub(crate) state: Value,
 }
 
