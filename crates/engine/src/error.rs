@@ -37,7 +37,7 @@ pub enum EngineError {
     NoRandomness(String),
     #[cfg(feature = "restate")]
     #[error(transparent)]
-    Restate(#[from] crate::restate::RestateError),
+    Restate(#[from] crate::restate_error::RestateError),
     #[error("the store failed: {0}")]
     Sql(#[from] sqlx::Error),
 }

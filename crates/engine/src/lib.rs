@@ -19,6 +19,8 @@ mod queue;
 mod records;
 #[cfg(feature = "restate")]
 mod restate;
+#[cfg(feature = "restate")]
+mod restate_error;
 mod run;
 pub mod sealed;
 mod session;
@@ -36,5 +38,5 @@ pub use limits::Limits;
 pub use machine::{EffectError, EffectId, Lane, Machine, Planned, Step, World};
 pub use queue::Backlog;
 #[cfg(feature = "restate")]
-pub use restate::RestateError;
+pub use restate_error::RestateError;
 pub use session::Counts;

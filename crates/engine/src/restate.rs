@@ -18,7 +18,6 @@
 mod address;
 mod client;
 mod endpoint;
-mod error;
 mod gate;
 mod lists;
 mod objects;
@@ -39,7 +38,7 @@ use crate::records::{Entry, Filter, Listed, Status};
 use crate::session::Counts;
 use client::{Call, Client};
 use endpoint::{Bound, Endpoint, Others};
-use objects::{Effects, PULL, Pull};
+use objects::{Effects, Pull};
 use office::Office;
 use registration::{Handlers, drain, register};
 use serde::Serialize;
@@ -51,10 +50,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use steps::{Acting, Stepper, json};
-use wire::{Delivery, Kept, Record, Taken};
+use wire::{Delivery, Kept, PULL, Record, Taken};
 
 pub(crate) use address::Address;
-pub use error::RestateError;
 pub(crate) use registry::Registry;
 
 /// A machine whose states are kept by a Restate server.

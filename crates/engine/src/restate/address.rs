@@ -1,6 +1,6 @@
 //! The store as an address of Restate: where the server takes calls, where it is administered, and where it calls us.
 
-use super::error::RestateError;
+use crate::restate_error::RestateError;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use url::{Host, Url};
 

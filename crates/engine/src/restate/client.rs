@@ -2,8 +2,8 @@
 //! repeated, because it only reads or has an idempotency key, so a server that restarts costs time and nothing else.
 
 use super::address::Address;
-use super::error::RestateError;
 use super::wire::Trouble;
+use crate::restate_error::RestateError;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Client as Http, Method, RequestBuilder, StatusCode};
 use serde::Serialize;

@@ -2,7 +2,7 @@
 //! cannot be accepted, and goes on answering after its end.
 
 use super::address::Address;
-use super::error::RestateError;
+use crate::restate_error::RestateError;
 use hyper::server::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use restate_sdk::endpoint::Endpoint as Handlers;
@@ -32,7 +32,7 @@ pub(super) struct Endpoint {
     ended: watch::Receiver<()>,
 }
 
-/// Who else may listen on the address.
+/// The others that may listen on the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Others {
     /// Workers of the same service on this machine: whoever is there answers.

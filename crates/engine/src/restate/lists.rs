@@ -1,11 +1,11 @@
 //! Lists over all keys, by the server's SQL over the states and calls that it keeps. No index of ours that could differ.
 
 use super::client::Client;
-use super::error::RestateError;
-use super::objects::{EFFECTS, LISTED, PULL};
 use super::registration::query;
+use super::wire::{EFFECTS, LISTED, PULL};
 use crate::queue::Backlog;
 use crate::records::{Filter, Listed};
+use crate::restate_error::RestateError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;

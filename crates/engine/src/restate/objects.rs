@@ -5,13 +5,16 @@
 //! on the other engines, while those of different keys run beside each other. An effect ends by calling `answer` and waiting
 //! for it, so the next one of the key starts after the answer was stepped.
 //!
-//! What a handler decides is decided inside `run` and so kept in its journal: a call that is repeated, by this version or a
+//! Handlers decide inside `run`, which keeps the decision in the journal: a call that is repeated, by this version or a
 //! later one, applies what was decided. Only the order of the commands below must not change while calls are under way; a
 //! handler that needs another order gets another name.
 
 use super::office::{Attempt, Office};
 use super::steps::Steps;
-use super::wire::{Change, Delivery, Kept, Order, Outcome, Record, Row, Stepped, Taken, Work};
+use super::wire::{
+    Change, Delivery, EFFECTS, Kept, LISTED, Order, Outcome, PULL, Record, Row, Stepped, Taken,
+    Work,
+};
 use crate::delivery::caused_by;
 use crate::error::EngineError;
 use restate_sdk::context::RequestTarget;
@@ -20,14 +23,8 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The names of the objects at the server. A server has one service of ours: who registers last is called.
-pub(super) const PULL: &str = "opencode-reviewer.pull";
-pub(super) const EFFECTS: &str = "opencode-reviewer.effects";
-pub(super) const REGISTRY: &str = "opencode-reviewer.registry";
 /// The state's own key within the object.
 const KEPT: &str = "kept";
-/// Version, time and phase as a JSON array, for lists. The phase is its last element, which questions rely on.
-pub(super) const LISTED: &str = "listed";
 const UNPROCESSABLE: u16 = 422;
 
 fn history_key(n: i64) -> String {

@@ -3,9 +3,8 @@
 
 use super::client::{Call, Client};
 use super::gate::{Gate, Place};
-use super::objects::PULL;
 use super::steps::{Acted, Acts, NO_ANSWER, Steps};
-use super::wire::{Kept, Order, Outcome};
+use super::wire::{Kept, Order, Outcome, PULL};
 use crate::error::EngineError;
 use crate::limits::Limits;
 use crate::machine::{EffectError, EffectId, Lane};
@@ -15,7 +14,7 @@ use tokio::sync::watch;
 
 /// An effect that waits for so long gives its connection back to the server, which sends it again.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often a slow effect asks whether a fast one of its key waits behind it.
+/// The time after which a slow effect asks again whether a fast one of its key waits behind it.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// The reason why an effect was not tried; the server calls again.

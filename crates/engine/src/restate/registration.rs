@@ -2,10 +2,10 @@
 //! no call is bound to them.
 
 use super::client::Client;
-use super::error::RestateError;
-use super::objects::{Effects, PULL, Pull, Registry};
-use super::wire::{Deployment, Deployments, Registered, Rows};
+use super::objects::{Effects, Pull, Registry};
+use super::wire::{Deployment, Deployments, PULL, Registered, Rows};
 use crate::limits::Limits;
+use crate::restate_error::RestateError;
 use reqwest::Method;
 use restate_sdk::endpoint::{Builder, Endpoint, HandlerOptions, ServiceOptions};
 use restate_sdk::prelude::IntoServiceDefinition as _;

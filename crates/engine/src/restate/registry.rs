@@ -3,13 +3,12 @@
 use super::address::Address;
 use super::client::{Call, Client};
 use super::endpoint::{Bound, Endpoint, Others};
-use super::error::RestateError;
-use super::objects::REGISTRY;
 use super::registration::{Handlers, is_registered, query, register};
-use super::wire::{AgentRow, Change, Row, StateRow, TokenRow};
+use super::wire::{AgentRow, Change, REGISTRY, Row, StateRow, TokenRow};
 use crate::agents::Agent;
 use crate::error::{EngineError, Result};
 use crate::limits::Limits;
+use crate::restate_error::RestateError;
 use crate::sealed::Sealed;
 use crate::tokens::{ApiToken, Role, TokenHash};
 use serde::Serialize;

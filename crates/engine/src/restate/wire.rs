@@ -4,6 +4,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// The names of the objects at the server. A server has one service of ours: who registers last is called.
+pub(crate) const PULL: &str = "opencode-reviewer.pull";
+pub(crate) const EFFECTS: &str = "opencode-reviewer.effects";
+pub(crate) const REGISTRY: &str = "opencode-reviewer.registry";
+/// Version, time and phase as a JSON array, for lists. The phase is its last element, which questions rely on.
+pub(crate) const LISTED: &str = "listed";
+
 /// An input on its way to a pull request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Delivery {

@@ -2,7 +2,7 @@
 
 use super::server::{Running, Server, close, deliver, free_port, limits, open, seen, state, until};
 use super::worlds::Gated;
-use crate::restate::RestateError;
+use crate::restate_error::RestateError;
 use crate::tests::toy::{Input, Mouth, Sum, Toy, Words, answer, say};
 use crate::{EffectError, EffectId, Engine, EngineError, Machine, Planned, Step, World};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Errors of the Restate driver, each in one sentence that says what to do. Separate, so that the other driver has none.
+//! Errors of the Restate driver, each in one sentence that says what to do. Beside the driver, because `error.rs` names them
+//! and the driver names `error.rs`.
 
 /// An error between this process and a Restate server.
 #[derive(Debug, thiserror::Error)]
