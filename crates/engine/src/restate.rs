@@ -43,6 +43,7 @@ use office::Office;
 use registration::{Handlers, drain, register};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -50,10 +51,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use steps::{Acting, Stepper, json};
-use wire::{Delivery, Kept, PULL, Record, Taken};
+use wire::{Delivery, Kept, PULL, Page, Record, Taken};
 
 pub(crate) use address::Address;
 pub(crate) use registry::Registry;
+
+/// Inputs that are read with one call.
+const PAGE: i64 = 100;
 
 /// A machine whose states are kept by a Restate server.
 pub(crate) struct Restate<M: Machine> {
@@ -175,16 +179,21 @@ impl<M: Machine> Restate<M> {
     }
 
     pub(crate) async fn history(&self, key: &str, most: u32) -> Result<Vec<Entry>> {
-        let records: Vec<Record> = self.pull(key, "history", None, Some(&most)).await?;
-        let entries = records.into_iter().map(|record| Entry {
-            n: record.n,
-            at: record.at,
-            delivery: record.delivery,
-            input: record.input.to_string(),
-            log: record.log,
-            phase: record.phase,
-        });
-        Ok(entries.collect())
+        let mut entries = VecDeque::new();
+        let (mut last, mut left) = (i64::MAX, i64::from(most));
+        while left > 0 {
+            let page = Page {
+                last,
+                most: left.min(PAGE),
+            };
+            let records: Vec<Record> = self.pull(key, "history", None, Some(&page)).await?;
+            let Some(first) = records.first() else { break };
+            last = first.n - 1;
+            left -= page.most;
+            let page = records.into_iter().rev().map(entry);
+            page.for_each(|entry| entries.push_front(entry));
+        }
+        Ok(entries.into())
     }
 
     pub(crate) async fn replay(&self, key: &str) -> Result<Option<M::State>> {
@@ -286,5 +295,16 @@ impl<M: Machine> Restate<M> {
             body,
         };
         Ok(self.client.call(&call).await?)
+    }
+}
+
+fn entry(record: Record) -> Entry {
+    Entry {
+        n: record.n,
+        at: record.at,
+        delivery: record.delivery,
+        input: record.input.to_string(),
+        log: record.log,
+        phase: record.phase,
     }
 }

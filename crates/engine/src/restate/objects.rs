@@ -12,8 +12,8 @@
 use super::office::{Attempt, Office};
 use super::steps::Steps;
 use super::wire::{
-    Change, Delivery, EFFECTS, Kept, LISTED, Order, Outcome, PULL, Record, Row, Stepped, Taken,
-    Work,
+    Change, Delivery, EFFECTS, Kept, LISTED, Order, Outcome, PULL, Page, Record, Row, Stepped,
+    Taken, Work,
 };
 use crate::delivery::caused_by;
 use crate::error::EngineError;
@@ -66,19 +66,20 @@ impl Pull {
         Ok(Json(kept.map(Json::into_inner)))
     }
 
-    /// The last inputs, the oldest first.
+    /// One page of inputs, the oldest first. A page, because the server bounds the size of an answer.
     #[handler]
     async fn history(
         &self,
         ctx: SharedObjectContext<'_>,
-        most: Json<u32>,
+        page: Json<Page>,
     ) -> HandlerResult<Json<Vec<Record>>> {
         let Some(Json(kept)) = ctx.get::<Json<Kept>>(KEPT).await? else {
             return Ok(Json(Vec::new()));
         };
-        let first = (kept.version - i64::from(most.0) + 1).max(kept.first);
+        let last = page.0.last.min(kept.version);
+        let first = last.saturating_sub(page.0.most).saturating_add(1);
         let mut records = Vec::new();
-        for n in first..=kept.version {
+        for n in first.max(kept.first)..=last {
             let key = history_key(n);
             if let Some(Json(record)) = ctx.get::<Json<Record>>(&key).await? {
                 records.push(record);

@@ -45,14 +45,11 @@ impl Handlers<'_> {
         builder = builder.bind(Registry.into_service_definition().options(registry));
         if let Some((pull, effects)) = self.service {
             let known = Duration::from_millis(self.limits.inbox_ms);
-            // The history is read as a whole, and nothing else is.
-            let history = HandlerOptions::new().enable_lazy_state(false);
             let answer = HandlerOptions::new().idempotency_retention(OURS_KNOWN);
             let of_pull = options()
                 .idempotency_retention(known)
                 .enable_lazy_state(true)
-                .handler("answer", answer)
-                .handler("history", history);
+                .handler("answer", answer);
             let of_effects = options().idempotency_retention(OURS_KNOWN);
             builder = builder
                 .bind(pull.into_service_definition().options(of_pull))

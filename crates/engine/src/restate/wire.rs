@@ -57,6 +57,14 @@ pub(crate) struct Record {
     pub(crate) phase: String,
 }
 
+/// A request for inputs of a history.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Page {
+    /// The number of the last input.
+    pub(crate) last: i64,
+    pub(crate) most: i64,
+}
+
 /// The result of a step. It is journaled, so that another version that repeats the call applies what was decided.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Stepped {

@@ -113,6 +113,26 @@ async fn a_history_has_a_bound() {
 }
 
 #[tokio::test]
+async fn a_long_history_is_read_in_pages() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let engine = server.open().await;
+    for n in 0..230 {
+        deliver(&engine, "1/7", &format!("d{n}"), Input::Add(n)).await;
+    }
+    let numbers = async |most: u32| {
+        let history = engine.history("1/7", most).await.unwrap();
+        history.iter().map(|entry| entry.n).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(u32::MAX).await, (1..=230).collect::<Vec<_>>());
+    assert_eq!(numbers(150).await, (81..=230).collect::<Vec<_>>());
+    assert!(numbers(0).await.is_empty());
+    let replayed = engine.replay("1/7").await.unwrap();
+    assert_eq!(replayed, Some(state(&engine, "1/7").await));
+}
+
+#[tokio::test]
 async fn a_process_without_an_endpoint_sends_to_another_one() {
     let Some(server) = Server::start() else {
         return;
