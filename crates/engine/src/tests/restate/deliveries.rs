@@ -33,6 +33,14 @@ async fn nobody_outside_can_take_the_place_of_an_outcome() {
     deliver(&engine, "1/7", "strange \u{e9}\n%41/..", say("hello")).await;
     seen(&engine, "1/7", 4).await;
     assert_eq!(state(&engine, "1/7").await.total, 1);
+    let delivery = serde_json::json!({ "id": "effect:1/7/9", "input": { "Add": 9 } });
+    let deliver = server.post("opencode-reviewer.pull/1%2F7/deliver", &delivery);
+    assert_eq!(deliver.await, 200);
+    for private in ["pull/1%2F7/answer", "effects/1%2F7/execute"] {
+        let path = format!("opencode-reviewer.{private}");
+        assert_eq!(server.post(&path, &delivery).await, 400, "{private}");
+    }
+    assert_eq!(state(&engine, "1/7").await.total, 10);
     close(engine, running).await;
 }
 

@@ -11,6 +11,7 @@ use std::future::Future;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -86,6 +87,13 @@ impl Server {
         let asked = reqwest::get(format!("http://127.0.0.1:{}/deployments", self.admin));
         let told: serde_json::Value = asked.await.unwrap().json().await.unwrap();
         told["deployments"].as_array().unwrap().len()
+    }
+
+    /// Calls a handler as a stranger would; the status of the answer.
+    pub(super) async fn post(&self, path: &str, body: &serde_json::Value) -> u16 {
+        let client = reqwest::Client::new();
+        let request = client.post(format!("http://127.0.0.1:{}/{path}", self.ingress));
+        request.json(body).send().await.unwrap().status().as_u16()
     }
 
     /// The failed attempts of calls that go on.
@@ -165,8 +173,14 @@ pub(super) fn free_port() -> u16 {
 }
 
 fn free_ports<const N: usize>() -> [u16; N] {
-    let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port())
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Below the ports that connections get, so that none takes one while nobody listens on it.
+    let first = u16::try_from(std::process::id() % 10_000).unwrap() + 20_000;
+    let mut free = std::iter::from_fn(|| {
+        let port = first + NEXT.fetch_add(1, Ordering::Relaxed) % 2_000;
+        Some((TcpListener::bind(("127.0.0.1", port)), port))
+    });
+    [(); N].map(|()| free.find(|(bound, _)| bound.is_ok()).unwrap().1)
 }
 
 pub(super) fn limits() -> Limits {
