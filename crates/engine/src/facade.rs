@@ -244,7 +244,7 @@ impl Store {
         match self.0 {
             Rows::Sql(sql) => sql.close().await,
             #[cfg(feature = "restate")]
-            Rows::Restate(_) => {}
+            Rows::Restate(registry) => registry.close().await,
         }
     }
 }

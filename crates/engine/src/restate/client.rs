@@ -12,8 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The time after which a call that got no answer is given up.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The time after which a call that got no answer is given up. The server needs one minute to notice a dead connection to a
+/// process that answers it.
+const PATIENCE: Duration = Duration::from_secs(90);
 const ONE_REQUEST: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(200);
 

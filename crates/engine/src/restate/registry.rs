@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::io;
+use tokio::sync::Mutex;
 
 const AGENTS: &str = "agent/";
 const TOKENS: &str = "token/";
@@ -22,9 +23,11 @@ const TOKENS: &str = "token/";
 const ALL: &str = "all";
 
 /// The agents and tokens of a store in Restate.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Registry {
     client: Client,
+    /// Answers the server from the first change on, where no service does.
+    endpoint: Mutex<Option<Endpoint>>,
 }
 
 impl Registry {
@@ -34,7 +37,16 @@ impl Registry {
     }
 
     pub(super) fn of(client: Client) -> Self {
-        Self { client }
+        Self {
+            client,
+            endpoint: Mutex::default(),
+        }
+    }
+
+    pub(crate) async fn close(self) {
+        if let Some(endpoint) = self.endpoint.into_inner() {
+            endpoint.close().await;
+        }
     }
 
     pub(crate) async fn add_agent(&self, agent: &Agent) -> Result<()> {
@@ -156,34 +168,34 @@ impl Registry {
             idempotency: Some(&id),
             body: Some(body),
         };
-        let endpoint = self.answer().await?;
-        let changed = self.client.call(&call).await;
-        if let Some(endpoint) = endpoint {
-            endpoint.close().await;
-        }
-        Ok(changed?)
+        self.answer().await?;
+        Ok(self.client.call(&call).await?)
     }
 
-    /// Answers the server for this change where no service does: if the address is free, the service is down, or was never
+    /// Answers the server where no service does: if the address is free, the service is down, or was never
     /// started. So agents can be added before the first start.
-    async fn answer(&self) -> Result<Option<Endpoint>> {
+    async fn answer(&self) -> Result<()> {
         let client = &self.client;
+        let mut endpoint = self.endpoint.lock().await;
+        if endpoint.is_some() {
+            return Ok(());
+        }
         let bound = match Bound::new(&client.address, Others::Nobody) {
             Err(RestateError::NotListening { .. }) => None,
             bound => bound?,
         };
-        let Some(bound) = bound else { return Ok(None) };
+        let Some(bound) = bound else { return Ok(()) };
         let handlers = Handlers {
             service: None,
             limits: &Limits::default(),
             identity: client.address.identity.as_deref(),
         };
-        let endpoint = bound.serve(handlers.build()?);
+        *endpoint = Some(bound.serve(handlers.build()?));
         // To register it anew would hide the handlers of the service.
         if !is_registered(client, REGISTRY).await? {
             register(client, &client.address.advertise).await?;
         }
-        Ok(Some(endpoint))
+        Ok(())
     }
 
     /// The rows of a table, in the order of their names, by the server's SQL.

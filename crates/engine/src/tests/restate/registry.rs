@@ -87,12 +87,10 @@ async fn a_service_at_another_address_starts_with_the_agents_that_there_are() {
     let before = Store::open(&server.store(free_port())).await.unwrap();
     assert!(before.agents().await.unwrap().is_empty());
     before.add_agent(&agent("quality")).await.unwrap();
+    before.close().await;
     let name = server.store(free_port());
     let store = Store::open(&name).await.unwrap();
-    assert_eq!(
-        store.agents().await.unwrap(),
-        before.agents().await.unwrap()
-    );
+    assert_eq!(store.agents().await.unwrap().len(), 1);
     let engine = open(&name, Toy, limits()).await;
     engine.store().add_agent(&agent("product")).await.unwrap();
     let names = store.agents().await.unwrap().into_iter();
