@@ -62,6 +62,9 @@ pub enum EngineError {
     Exists { what: &'static str, name: String },
     #[error("the system gives no random numbers: {0}")]
     NoRandomness(String),
+    #[cfg(feature = "restate")]
+    #[error(transparent)]
+    Restate(#[from] crate::restate_error::RestateError),
     #[error("the store failed: {0}")]
     Sql(#[from] sqlx::Error),
 }

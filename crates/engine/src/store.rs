@@ -12,14 +12,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The tables of the service. A command opens it beside a running service, to change agents and tokens.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Store {
     pool: AnyPool,
     location: Location,
     probe: Arc<Probe>,
-    service: Option<ServiceLock>,
+    service: Option<Arc<ServiceLock>>,
     /// The server did not answer, and has not answered since.
-    outage: AtomicBool,
+    outage: Arc<AtomicBool>,
 }
 
 impl Store {
@@ -49,8 +49,8 @@ impl Store {
             pool,
             location,
             probe: Arc::default(),
-            service: lock,
-            outage: AtomicBool::new(false),
+            service: lock.map(Arc::new),
+            outage: Arc::default(),
         };
         match store.migrate(migrations).await {
             Err(error) => Err(store.explain(error)),

@@ -7,6 +7,8 @@ mod foreign_rows;
 mod interleavings;
 mod leases;
 mod postgres;
+#[cfg(feature = "restate")]
+mod restate;
 mod slow_lane;
 mod speed;
 mod store;

@@ -51,6 +51,16 @@ impl TokenHash {
     pub fn new(token: &SecretString) -> Self {
         Self(HEXLOWER.encode(&Sha256::digest(token.expose_secret().as_bytes())))
     }
+
+    #[cfg(feature = "restate")]
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    #[cfg(feature = "restate")]
+    pub(crate) fn from_text(text: String) -> Self {
+        Self(text)
+    }
 }
 
 impl Store {

@@ -15,8 +15,10 @@ mod rows;
 mod server;
 
 use super::toy::{Toy, ToyEngine};
+use crate::Limits;
 use crate::clock::SystemClock;
-use crate::{Engine, Limits, Store};
+use crate::engine::Engine;
+use crate::store::Store;
 use server::Server;
 use std::sync::{Arc, Weak};
 use tokio::sync::Mutex;

@@ -1,13 +1,15 @@
 #![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 
 use super::toy::{Input, Place, Toy, close, deliver, limits, say, settle, state};
+use crate::EngineError;
 use crate::agents::Agent;
 use crate::clock::SystemClock;
+use crate::engine::Engine;
 use crate::location::Location;
 use crate::migrations::MIGRATIONS;
 use crate::sealed::{KeyRing, MasterKey};
+use crate::store::Store;
 use crate::tokens::{ApiToken, Role, TokenHash};
-use crate::{Engine, EngineError, Store};
 use secrecy::{ExposeSecret, SecretString};
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;

@@ -4,8 +4,10 @@
 mod machine;
 
 use crate::clock::{Clock, SystemClock};
+use crate::engine::Engine;
+use crate::store::Store;
 use crate::virtual_clock::VirtualClock;
-use crate::{Answer, EffectError, EffectId, Engine, Limits, Store, World};
+use crate::{Answer, EffectError, EffectId, Limits, World};
 pub(super) use machine::{Input, Sum, Toy, Words, answer, say};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

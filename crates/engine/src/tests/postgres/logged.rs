@@ -2,8 +2,9 @@
 
 use super::open;
 use super::server::Server;
+use crate::Limits;
+use crate::engine::Engine;
 use crate::tests::toy::{Input, Mouth, Running, deliver, limits, state};
-use crate::{Engine, Limits};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,8 +1,9 @@
 use super::{open, shared};
+use crate::EngineError;
 use crate::location::Location;
 use crate::migrations::MIGRATIONS;
+use crate::store::Store;
 use crate::tests::toy::{deliver, limits, say, state};
-use crate::{EngineError, Store};
 use futures_util::future::join_all;
 use sqlx::Row;
 

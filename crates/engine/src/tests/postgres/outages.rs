@@ -1,10 +1,11 @@
 use super::server::Server;
 use super::{open, shared};
 use crate::clock::{Clock, Sleep, SystemClock};
+use crate::engine::Engine;
 use crate::tests::toy::{
     Input, Mouth, Running, Toy, ToyEngine, Words, deliver, limits, say, state,
 };
-use crate::{Backlog, EffectError, EffectId, Engine, Limits, World};
+use crate::{Backlog, EffectError, EffectId, Limits, World};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

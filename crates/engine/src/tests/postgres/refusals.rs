@@ -1,5 +1,5 @@
 use super::{open, shared};
-use crate::Store;
+use crate::store::Store;
 use crate::tests::toy::{Input, deliver, limits};
 
 async fn refused(store: &str) -> String {

@@ -1,8 +1,9 @@
 use super::{open, shared};
 use crate::agents::Agent;
+use crate::store::Store;
 use crate::tests::toy::{Input, deliver, limits};
 use crate::tokens::{ApiToken, Role, TokenHash};
-use crate::{Backlog, Filter, Limits, Store};
+use crate::{Backlog, Filter, Limits};
 use secrecy::SecretString;
 
 #[tokio::test]

@@ -1,0 +1,250 @@
+//! The engine and the store as their users see them: one type each, with a driver for SQL or for Restate below. Separate,
+//! because a store is named at run time, and neither driver knows the other.
+
+use crate::agents::Agent;
+use crate::clock::Clock;
+use crate::engine::{Answer, Engine as SqlEngine, Entry, Filter, Listed, Status};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::machine::{Machine, World};
+use crate::queue::Backlog;
+#[cfg(feature = "restate")]
+use crate::restate::{Address, Registry, Restate};
+use crate::sealed::Sealed;
+use crate::session::Counts;
+use crate::store::Store as SqlStore;
+use crate::tokens::{ApiToken, TokenHash};
+#[cfg(feature = "restate")]
+use futures_util::future::Either;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+/// A machine whose states are kept in a store.
+pub struct Engine<M: Machine> {
+    driver: Driver<M>,
+    store: Store,
+}
+
+enum Driver<M: Machine> {
+    Sql(Arc<SqlEngine<M>>),
+    #[cfg(feature = "restate")]
+    Restate(Arc<Restate<M>>),
+}
+
+/// Calls a method of the driver that there is.
+macro_rules! each {
+    ($driver:expr, $one:ident => $call:expr) => {
+        match $driver {
+            Driver::Sql($one) => $call,
+            #[cfg(feature = "restate")]
+            Driver::Restate($one) => $call,
+        }
+    };
+}
+
+impl<M: Machine> fmt::Debug for Engine<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        each!(&self.driver, one => one.fmt(f))
+    }
+}
+
+impl<M: Machine> Engine<M> {
+    /// Opens a store by its name: `sqlite:<file>` or a path, or `restate://<host>:<port>` where this build has the driver.
+    pub async fn open(
+        store: &str,
+        machine: M,
+        limits: Limits,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
+        #[cfg(feature = "restate")]
+        if Address::is_meant(store) {
+            let restate = Restate::open(store, machine, limits, clock).await?;
+            return Ok(Self {
+                store: Store(Rows::Restate(restate.registry())),
+                driver: Driver::Restate(Arc::new(restate)),
+            });
+        }
+        let sql = SqlEngine::open(store, machine, limits, clock).await?;
+        Ok(Self {
+            store: Store(Rows::Sql(sql.store().clone())),
+            driver: Driver::Sql(Arc::new(sql)),
+        })
+    }
+
+    /// Steps one input from outside. It is durable, with everything that follows from it, when this returns. A delivery
+    /// with an id of the last days is a duplicate.
+    pub async fn deliver(
+        &self,
+        key: &str,
+        delivery: &str,
+        input: &M::Input,
+    ) -> Result<Answer<M::State>> {
+        each!(&self.driver, one => one.deliver(key, delivery, input).await)
+    }
+
+    /// The state of a key, if it has one.
+    pub async fn status(&self, key: &str) -> Result<Option<Status<M::State>>> {
+        each!(&self.driver, one => one.status(key).await)
+    }
+
+    /// The last `most` inputs of a key, the oldest first.
+    pub async fn history(&self, key: &str, most: u32) -> Result<Vec<Entry>> {
+        each!(&self.driver, one => one.history(key, most).await)
+    }
+
+    /// The state of a key, computed again from its history; `None` if its first inputs were purged, or never came.
+    pub async fn replay(&self, key: &str) -> Result<Option<M::State>> {
+        each!(&self.driver, one => one.replay(key).await)
+    }
+
+    /// Keys with their phases, in the order of the keys.
+    pub async fn list(&self, filter: &Filter) -> Result<Vec<Listed>> {
+        each!(&self.driver, one => one.list(filter).await)
+    }
+
+    /// The number of keys in each phase, in the order of the phases.
+    pub async fn phases(&self) -> Result<Vec<(String, u64)>> {
+        each!(&self.driver, one => one.phases().await)
+    }
+
+    /// Statements and commits since the store was opened; on Restate requests and deliveries.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        each!(&self.driver, one => one.counts())
+    }
+
+    /// Work that waits.
+    pub async fn backlog(&self) -> Result<Backlog> {
+        each!(&self.driver, one => one.backlog().await)
+    }
+
+    /// Removes what is old; the number of rows. A server that does so by itself has none to remove.
+    pub async fn purge(&self) -> Result<u64> {
+        each!(&self.driver, one => one.purge().await)
+    }
+
+    /// The agents and API tokens.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Executes effects and timers until `shutdown` ends. Then nothing new starts; effects that run have the grace of the
+    /// limits to finish, and are otherwise left to the next process.
+    pub fn run<W: World<M>, S: Future<Output = ()> + Send>(
+        self: &Arc<Self>,
+        world: Arc<W>,
+        shutdown: S,
+    ) -> impl Future<Output = ()> + Send + use<M, W, S> {
+        #[cfg(not(feature = "restate"))]
+        {
+            let Driver::Sql(sql) = &self.driver;
+            sql.run(world, shutdown)
+        }
+        #[cfg(feature = "restate")]
+        match &self.driver {
+            Driver::Sql(sql) => Either::Left(sql.run(world, shutdown)),
+            Driver::Restate(restate) => {
+                let restate = Arc::clone(restate);
+                Either::Right(async move { restate.run(world, shutdown).await })
+            }
+        }
+    }
+
+    /// Closes the store. Nobody uses the engine any more.
+    pub async fn close(self) {
+        match self.driver {
+            Driver::Sql(sql) => match Arc::try_unwrap(sql) {
+                Ok(sql) => sql.close().await,
+                Err(_shared) => self.store.close().await,
+            },
+            #[cfg(feature = "restate")]
+            Driver::Restate(restate) => restate.close().await,
+        }
+    }
+}
+
+/// The agents and API tokens of a service. A command opens it beside a running service.
+#[derive(Debug)]
+pub struct Store(Rows);
+
+#[derive(Debug)]
+enum Rows {
+    Sql(SqlStore),
+    #[cfg(feature = "restate")]
+    Restate(Registry),
+}
+
+/// Calls a method of the rows that there are.
+macro_rules! rows {
+    ($store:expr, $one:ident => $call:expr) => {
+        match $store {
+            Rows::Sql($one) => $call,
+            #[cfg(feature = "restate")]
+            Rows::Restate($one) => $call,
+        }
+    };
+}
+
+impl Store {
+    /// Opens a store for its rows, also while a service uses it.
+    pub async fn open(store: &str) -> Result<Self> {
+        #[cfg(feature = "restate")]
+        if Address::is_meant(store) {
+            return Ok(Self(Rows::Restate(Registry::open(store)?)));
+        }
+        Ok(Self(Rows::Sql(SqlStore::open(store).await?)))
+    }
+
+    pub async fn add_agent(&self, agent: &Agent) -> Result<()> {
+        rows!(&self.0, one => one.add_agent(agent).await)
+    }
+
+    /// All agents, in the order of their names.
+    pub async fn agents(&self) -> Result<Vec<Agent>> {
+        rows!(&self.0, one => one.agents().await)
+    }
+
+    /// Removes an agent. False: there is none of this name.
+    pub async fn remove_agent(&self, name: &str) -> Result<bool> {
+        rows!(&self.0, one => one.remove_agent(name).await)
+    }
+
+    /// Gives an agent another token, or the same one sealed anew. False: there is none of this name.
+    pub async fn rotate_agent(&self, name: &str, token: &Sealed) -> Result<bool> {
+        rows!(&self.0, one => one.rotate_agent(name, token).await)
+    }
+
+    pub async fn add_token(&self, token: &ApiToken) -> Result<()> {
+        rows!(&self.0, one => one.add_token(token).await)
+    }
+
+    /// All tokens, in the order of their names.
+    pub async fn tokens(&self) -> Result<Vec<ApiToken>> {
+        rows!(&self.0, one => one.tokens().await)
+    }
+
+    /// The token with this hash. The hash tells nothing about the token, so the time of the search tells nothing either.
+    pub async fn token(&self, hash: &TokenHash) -> Result<Option<ApiToken>> {
+        rows!(&self.0, one => one.token(hash).await)
+    }
+
+    /// Removes a token. False: there is none of this name.
+    pub async fn remove_token(&self, name: &str) -> Result<bool> {
+        rows!(&self.0, one => one.remove_token(name).await)
+    }
+
+    /// Puts another token in the place of one. False: there is none of this name.
+    pub async fn rotate_token(&self, name: &str, hash: &TokenHash) -> Result<bool> {
+        rows!(&self.0, one => one.rotate_token(name, hash).await)
+    }
+
+    pub async fn close(self) {
+        match self.0 {
+            Rows::Sql(sql) => sql.close().await,
+            #[cfg(feature = "restate")]
+            Rows::Restate(registry) => registry.close().await,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Lists over all keys, by the server's SQL over the states and calls that it keeps. No index of ours that could differ.
+
+use super::client::Client;
+use super::registration::query;
+use super::wire::{EFFECTS, LISTED, PULL};
+use crate::queue::Backlog;
+use crate::records::{Filter, Listed};
+use crate::restate_error::RestateError;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+type Result<T> = std::result::Result<T, RestateError>;
+
+#[derive(Deserialize)]
+struct ListedRow {
+    service_key: String,
+    value_utf8: String,
+}
+
+#[derive(Deserialize)]
+struct PhaseRow {
+    phase: String,
+    keys: u64,
+}
+
+#[derive(Deserialize)]
+struct BacklogRow {
+    effects: i64,
+    timers: i64,
+    oldest_ms: Option<i64>,
+}
+
+pub(super) async fn list(client: &Client, filter: &Filter) -> Result<Vec<Listed>> {
+    let of_phase = filter.phase.as_ref().map(|phase| {
+        let end = literal(&format!(",{}]", json!(phase)));
+        format!("AND ends_with(value_utf8, {end})")
+    });
+    let question = format!(
+        "SELECT service_key, value_utf8 FROM state
+         WHERE service_name = {} AND key = '{LISTED}' AND service_key > {} {}
+         ORDER BY service_key LIMIT {}",
+        literal(PULL),
+        literal(&filter.after),
+        of_phase.unwrap_or_default(),
+        match filter.most {
+            0 => i64::MAX,
+            most => i64::from(most),
+        }
+    );
+    let rows: Vec<ListedRow> = query(client, &question).await?;
+    let listed = rows.into_iter().map(|row| {
+        let (version, changed, phase) = read(client, &row.value_utf8)?;
+        Ok(Listed {
+            key: row.service_key,
+            version,
+            phase,
+            changed,
+        })
+    });
+    listed.collect()
+}
+
+/// The number of keys in each phase.
+pub(super) async fn phases(client: &Client) -> Result<Vec<(String, u64)>> {
+    let question = format!(
+        "SELECT regexp_replace(value_utf8, '^.[-0-9]+,[-0-9]+,', '[') AS phase, COUNT(*) AS keys
+         FROM state WHERE service_name = {} AND key = '{LISTED}' GROUP BY phase",
+        literal(PULL)
+    );
+    let rows: Vec<PhaseRow> = query(client, &question).await?;
+    let phases = rows.into_iter().map(|row| {
+        let (phase,) = read(client, &row.phase)?;
+        Ok((phase, row.keys))
+    });
+    let mut phases = phases.collect::<Result<Vec<_>>>()?;
+    phases.sort();
+    Ok(phases)
+}
+
+pub(super) async fn backlog(client: &Client) -> Result<Backlog> {
+    let question = format!(
+        "SELECT COUNT(CASE WHEN target_service_name = {effects} THEN 1 END) AS effects,
+                COUNT(CASE WHEN target_service_name = {pull} AND status = 'scheduled' THEN 1 END) AS timers,
+                CAST((to_unixtime(now()) - to_unixtime(MIN(CASE WHEN target_service_name = {effects}
+                      THEN created_at END))) * 1000 AS BIGINT) AS oldest_ms
+         FROM sys_invocation
+         WHERE target_service_name IN ({effects}, {pull}) AND status <> 'completed'",
+        effects = literal(EFFECTS),
+        pull = literal(PULL),
+    );
+    let rows: Vec<BacklogRow> = query(client, &question).await?;
+    Ok(rows.first().map_or_else(Backlog::default, |row| Backlog {
+        effects: row.effects,
+        timers: row.timers,
+        oldest_ms: row.oldest_ms.unwrap_or(0).max(0),
+    }))
+}
+
+fn read<T: DeserializeOwned>(client: &Client, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| RestateError::Refused {
+        address: client.address.admin.clone(),
+        what: "a list",
+        why: format!("{text} cannot be read: {error}"),
+    })
+}
+
+/// A text within a question.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}

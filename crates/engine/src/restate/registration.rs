@@ -1,0 +1,149 @@
+//! Makes the server call this process: registers the endpoint as the newest deployment, and removes those before it as soon as
+//! no call is bound to them.
+
+use super::client::Client;
+use super::objects::{Effects, Pull, Registry};
+use super::wire::{Deployment, Deployments, PULL, Registered, Rows};
+use crate::limits::Limits;
+use crate::restate_error::RestateError;
+use reqwest::Method;
+use restate_sdk::endpoint::{Builder, Endpoint, HandlerOptions, ServiceOptions};
+use restate_sdk::prelude::IntoServiceDefinition as _;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The server calls again after so long at most, for instance when a process is back.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The server's own number is 70, and then a call waits for a person. Ours wait for a process.
+const ATTEMPTS: u64 = 1_000_000_000;
+/// The server ends a call that is silent for so long. An effect is short, but GitHub may make it wait.
+const SILENCE: Duration = Duration::from_mins(1);
+const ABORT: Duration = Duration::from_mins(10);
+/// Numbers of effects never repeat, and the server sends each call of ours once, so this only has to outlast a repeat.
+const OURS_KNOWN: Duration = Duration::from_hours(1);
+
+/// The handlers of a process.
+pub(super) struct Handlers<'a> {
+    /// Those of a service; a command has none.
+    pub(super) service: Option<(Pull, Effects)>,
+    pub(super) limits: &'a Limits,
+    pub(super) identity: Option<&'a str>,
+}
+
+impl Handlers<'_> {
+    pub(super) fn build(self) -> Result<Endpoint, RestateError> {
+        let mut builder = Builder::new();
+        if let Some(key) = self.identity {
+            let with_key = builder.identity_key(key);
+            builder = with_key.map_err(|error| RestateError::BadAddress {
+                store: "restate://…".to_owned(),
+                why: format!("identity={key} is no key of a Restate server ({error})"),
+            })?;
+        }
+        let registry = options();
+        builder = builder.bind(Registry.into_service_definition().options(registry));
+        if let Some((pull, effects)) = self.service {
+            let known = Duration::from_millis(self.limits.inbox_ms);
+            let answer = HandlerOptions::new().idempotency_retention(OURS_KNOWN);
+            let of_pull = options()
+                .idempotency_retention(known)
+                .enable_lazy_state(true)
+                .handler("answer", answer);
+            let of_effects = options().idempotency_retention(OURS_KNOWN);
+            builder = builder
+                .bind(pull.into_service_definition().options(of_pull))
+                .bind(effects.into_service_definition().options(of_effects));
+        }
+        Ok(builder.build())
+    }
+}
+
+fn options() -> ServiceOptions {
+    ServiceOptions::new()
+        .journal_retention(Duration::ZERO)
+        .inactivity_timeout(SILENCE)
+        .abort_timeout(ABORT)
+        .retry_policy_initial_interval(FIRST_PAUSE)
+        .retry_policy_exponentiation_factor(2.0)
+        .retry_policy_max_interval(LONGEST_PAUSE)
+        .retry_policy_max_attempts(ATTEMPTS)
+        .retry_policy_pause_on_max_attempts()
+}
+
+/// Registers the endpoint at this address; the id of the deployment. Other code at the same address takes its place, and
+/// goes on with the calls that are under way. A server that is just starting is healthy before it takes registrations, so
+/// this is repeated.
+pub(super) async fn register(client: &Client, advertise: &str) -> Result<String, RestateError> {
+    let body = json!({ "uri": advertise, "force": true });
+    let what = "to a registration";
+    let registered: Registered = client
+        .admin(what, Method::POST, "/deployments", Some(&body))
+        .await?;
+    Ok(registered.id)
+}
+
+/// True if the server knows a service of this name.
+pub(super) async fn is_registered(client: &Client, service: &str) -> Result<bool, RestateError> {
+    let all = deployments(client).await?;
+    let mut services = all.iter().flat_map(|one| &one.services);
+    Ok(services.any(|one| one.name == service))
+}
+
+/// Removes deployments of ours before `current` that no call is bound to.
+pub(super) async fn drain(client: &Client, current: &str) -> Result<(), RestateError> {
+    for old in deployments(client).await? {
+        let mut services = old.services.iter();
+        if old.id == current || !services.any(|one| one.name == PULL) {
+            continue;
+        }
+        let question = format!(
+            "SELECT COUNT(*) AS calls FROM sys_invocation
+             WHERE pinned_deployment_id = '{}' AND status <> 'completed'",
+            old.id
+        );
+        let counted: Vec<Calls> = query(client, &question).await?;
+        let calls = counted.first().map_or(0, |counted| counted.calls);
+        if calls > 0 {
+            tracing::warn!(
+                "{calls} calls of an earlier version go on at {}; keep that process until they have ended",
+                old.uri
+            );
+            continue;
+        }
+        let path = format!("/deployments/{}?force=true", old.id);
+        let removed = client.admin("to a removal", Method::DELETE, &path, None::<&()>);
+        let _nothing: Value = removed.await?;
+        tracing::info!(
+            "the earlier version at {} was removed from the Restate server",
+            old.uri
+        );
+    }
+    Ok(())
+}
+
+/// The answer to a question in SQL about what the server knows.
+pub(super) async fn query<T: serde::de::DeserializeOwned>(
+    client: &Client,
+    question: &str,
+) -> Result<Vec<T>, RestateError> {
+    let body = json!({ "query": question });
+    let what = "to a question";
+    let rows: Rows<T> = client
+        .admin(what, Method::POST, "/query", Some(&body))
+        .await?;
+    Ok(rows.rows)
+}
+
+async fn deployments(client: &Client) -> Result<Vec<Deployment>, RestateError> {
+    let what = "for its deployments";
+    let all: Deployments = client
+        .admin(what, Method::GET, "/deployments", None::<&()>)
+        .await?;
+    Ok(all.deployments)
+}
+
+#[derive(serde::Deserialize)]
+struct Calls {
+    calls: i64,
+}

@@ -1,0 +1,188 @@
+//! Everything that Restate keeps or carries for us, as JSON: calls, journals, states, and its own answers. Frozen, because a
+//! call that waits in the server can be one of an earlier version. States, inputs and effects are the machine's own JSON.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The names of the objects at the server. A server has one service of ours: who registers last is called.
+pub(crate) const PULL: &str = "opencode-reviewer.pull";
+pub(crate) const EFFECTS: &str = "opencode-reviewer.effects";
+pub(crate) const REGISTRY: &str = "opencode-reviewer.registry";
+/// Version, time and phase as a JSON array, for lists. The phase is its last element, which questions rely on.
+pub(crate) const LISTED: &str = "listed";
+
+/// An input on its way to a pull request.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Delivery {
+    /// With `event:` or `effect:` before it, as in the history.
+    pub(crate) id: String,
+    pub(crate) input: Value,
+    /// Names the call from outside. The answer of another call with the same id names that one, and so tells that this is a duplicate.
+    #[serde(default)]
+    pub(crate) caller: String,
+}
+
+/// The answer to a delivery.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Taken {
+    pub(crate) caller: String,
+    /// The state after it.
+    pub(crate) state: Value,
+}
+
+/// The state of a pull request, and what belongs to it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    /// The number of inputs that led to the state.
+    pub(crate) version: i64,
+    pub(crate) state: Value,
+    pub(crate) phase: String,
+    pub(crate) changed: i64,
+    /// The highest number of an effect or a timer.
+    pub(crate) last: Option<u64>,
+    /// The highest number of a fast effect.
+    pub(crate) last_fast: Option<u64>,
+    /// The first input that the history still has.
+    pub(crate) first: i64,
+}
+
+/// One input of a history.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) n: i64,
+    pub(crate) at: i64,
+    pub(crate) delivery: String,
+    pub(crate) input: Value,
+    pub(crate) log: Vec<String>,
+    pub(crate) phase: String,
+}
+
+/// A request for inputs of a history.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Page {
+    /// The number of the last input.
+    pub(crate) last: i64,
+    pub(crate) most: i64,
+}
+
+/// The result of a step. It is journaled, so that another version that repeats the call applies what was decided.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Stepped {
+    pub(crate) kept: Kept,
+    pub(crate) record: Record,
+    /// Inputs from here to `kept.first` leave the history.
+    pub(crate) drop_from: i64,
+    /// In the order of their numbers.
+    pub(crate) work: Vec<Work>,
+}
+
+/// Something that a step wants done.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Work {
+    Effect(Order),
+    Timer {
+        seq: u64,
+        after_ms: u64,
+        input: Value,
+    },
+}
+
+/// An effect on its way to the world.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Order {
+    pub(crate) seq: u64,
+    pub(crate) slow: bool,
+    pub(crate) effect: Value,
+}
+
+/// The result of an attempt to execute an effect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// Nothing is left to do but to deliver this.
+    Ended { input: Option<Value> },
+    /// The attempt failed, and another one follows.
+    Again { wait_ms: u64, error: String },
+}
+
+/// An agent or a token in the registry.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Row {
+    /// The table and the name: `agent/quality`.
+    pub(crate) key: String,
+    /// One text for each field.
+    pub(crate) fields: Value,
+}
+
+/// A new value of one field of a row.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Change {
+    pub(crate) key: String,
+    pub(crate) field: String,
+    pub(crate) value: Value,
+}
+
+/// An agent as a row.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct AgentRow {
+    pub(crate) name: String,
+    pub(crate) login: Option<String>,
+    pub(crate) sealed: Option<String>,
+    pub(crate) persona: String,
+    pub(crate) created: i64,
+}
+
+/// A token of the HTTP API as a row.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct TokenRow {
+    pub(crate) name: String,
+    pub(crate) hash: String,
+    pub(crate) role: String,
+    pub(crate) created: i64,
+}
+
+/// A value in the state of an object, as SQL shows it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct StateRow {
+    pub(crate) key: String,
+    pub(crate) value_utf8: String,
+}
+
+/// The server's answer to a question in SQL.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Rows<T> {
+    pub(crate) rows: Vec<T>,
+}
+
+/// The server's account of an error.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Trouble {
+    pub(crate) message: String,
+}
+
+/// The server's answer to a registration.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Registered {
+    pub(crate) id: String,
+}
+
+/// The deployments that the server knows.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Deployments {
+    pub(crate) deployments: Vec<Deployment>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Deployment {
+    pub(crate) id: String,
+    #[serde(default)]
+    pub(crate) uri: String,
+    #[serde(default)]
+    pub(crate) services: Vec<Service>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Service {
+    pub(crate) name: String,
+}
