@@ -19,7 +19,7 @@ use reviewer_core::fix::gate::Gate;
 use reviewer_core::fix::issue::{Issue, IssueId};
 use reviewer_core::fix::memory;
 use reviewer_core::fix::outcome::{
-    CommitDocument, FixPayload, FixResult, Outcome as IssueOutcome, Settled,
+    self, CommitDocument, FixPayload, FixResult, Outcome as IssueOutcome, Settled,
 };
 use reviewer_core::fix::report::{Delivery, FixReport, KeptIssue, KeptOutcome};
 use reviewer_core::fix::reverts::{self, LineMarks};
@@ -164,9 +164,12 @@ impl Cycle<'_> {
         let fixed = bench.finish().await;
         let mut fixed = fixed.ok_or_else(|| Failure::new("the fix session is gone"))?;
         let mut edits = session::file_edits(&fixed.edits.changed_files());
+        if let Some(why) = &ended {
+            outcome::tell_end(&mut fixed.settled, why);
+        }
         if !checked.failure.is_empty() {
-            let why = "the project's checks fail because of it";
-            reject_all(&mut fixed.settled, why);
+            let why = checks_fail(ended.as_deref());
+            outcome::undo_all(&mut fixed.settled, &why);
             edits.clear();
         }
         let report = self.kept(&fixed.settled, |issue| reverts::marks(&fixed.edits, issue));
@@ -312,7 +315,7 @@ impl Cycle<'_> {
             .count();
         match delivered {
             Delivered::Nothing => {
-                let why = refused.or_else(|| made.ended.clone());
+                let why = refused.or_else(|| made.why_not());
                 let why = why.unwrap_or_else(|| "the fixer changed nothing".into());
                 let why_alone = why.strip_prefix(NOTHING).unwrap_or(&why);
                 let note = format!("{NOTHING}{why_alone}");
@@ -380,13 +383,22 @@ async fn is_head(job: &Job<'_>, commit: &CommitSha) -> bool {
 impl Made {
     /// Nothing was delivered, so nothing is fixed.
     fn undeliver(&mut self, why: &str) {
-        reject_all(&mut self.settled, why);
+        outcome::undo_all(&mut self.settled, why);
         for kept in &mut self.report.outcomes {
             if kept.outcome == KeptOutcome::Fixed {
                 // It may be tried again: it was not the fixer who failed.
                 kept.outcome = KeptOutcome::Deferred;
             }
         }
+    }
+
+    /// The reason why nothing was changed, if it was not the fixer's judgement.
+    fn why_not(&self) -> Option<String> {
+        let undone = self.settled.iter().find_map(|one| match &one.outcome {
+            IssueOutcome::Undone { reason } => Some(reason.clone()),
+            _ => None,
+        });
+        self.ended.clone().or(undone)
     }
 
     fn tell_delivery(&mut self, delivered: &Delivered) {
@@ -401,10 +413,8 @@ impl Made {
     }
 }
 
-fn reject_all(settled: &mut [Settled], why: &str) {
-    for one in settled.iter_mut().filter(|one| one.outcome.is_fixed()) {
-        one.outcome = IssueOutcome::Rejected {
-            reason: why.to_owned(),
-        };
-    }
+/// The reason why a fix that the project's checks refuse is not delivered.
+fn checks_fail(ended: Option<&str>) -> String {
+    let why = "the project's checks fail because of it";
+    ended.map_or_else(|| why.to_owned(), |ended| format!("{why}, and {ended}"))
 }

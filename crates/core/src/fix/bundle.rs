@@ -89,6 +89,8 @@ pub enum BundleWord {
     Fixed,
     Rejected,
     Deferred,
+    // Not judged, so a later fix tries it again.
+    Undone,
 }
 
 impl BundleOutcome {
@@ -98,6 +100,7 @@ impl BundleOutcome {
             Outcome::Fixed { description } => (BundleWord::Fixed, description),
             Outcome::Rejected { reason } => (BundleWord::Rejected, reason),
             Outcome::Deferred { reason } => (BundleWord::Deferred, reason),
+            Outcome::Undone { reason } => (BundleWord::Undone, reason),
         };
         Self {
             id: settled.issue.id.to_string(),
@@ -114,6 +117,7 @@ impl BundleOutcome {
             BundleWord::Fixed => Outcome::Fixed { description: text },
             BundleWord::Rejected => Outcome::Rejected { reason: text },
             BundleWord::Deferred => Outcome::Deferred { reason: text },
+            BundleWord::Undone => Outcome::Undone { reason: text },
         }
     }
 }

@@ -190,7 +190,7 @@ impl From<&Outcome> for KeptOutcome {
         match outcome {
             Outcome::Fixed { .. } => Self::Fixed,
             Outcome::Rejected { .. } => Self::Rejected,
-            Outcome::Deferred { .. } => Self::Deferred,
+            Outcome::Deferred { .. } | Outcome::Undone { .. } => Self::Deferred,
         }
     }
 }

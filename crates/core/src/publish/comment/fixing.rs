@@ -292,6 +292,7 @@ fn outcomes(settled: &[Settled]) -> String {
             Outcome::Fixed { description } => ("✅", description.clone()),
             Outcome::Rejected { reason } => ("❌", format!("Rejected: {reason}")),
             Outcome::Deferred { reason } => ("💤", format!("Deferred: {reason}")),
+            Outcome::Undone { reason } => ("❌", format!("Not fixed: {reason}")),
         };
         let _ = write!(
             table,
