@@ -246,7 +246,8 @@ fn run(seed: u64) -> Outcome {
         state.rest(8);
         struck
     });
-    let mut complaints = story.judge_disturbed(&disturbed);
+    let wrong = story.judge_disturbed(&disturbed);
+    let mut complaints = Vec::from_iter(wrong);
     let mut made = match story.commits().as_slice() {
         [] => story.why_not(&disturbed),
         _ => "at once".to_owned(),
