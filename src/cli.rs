@@ -100,7 +100,7 @@ For `review` the check on the pull request is the gate, so there blocking findin
 
 const OF_FIX: &str = "\
 Exit codes:
-  0  the fix is delivered, or its bundle is written
+  0  the fix is delivered, now or before, or its bundle is written
   1  nothing was fixed; the last sentence says why
   2  something is incomplete or failed
   130, 143  interrupted";

@@ -94,7 +94,7 @@ pub(crate) async fn run_fix(setup: &Setup, event: &Event, aim: Aim<'_>) -> u8 {
         .any(|one| one.event == Step::FixCompleted);
     match last.code {
         code @ 2.. => code,
-        _ => u8::from(!fixed),
+        _ => u8::from(!fixed && last.fixing.pushed.is_none()),
     }
 }
 
@@ -166,6 +166,9 @@ async fn perform(
     rounds.wait = job.github.asked_to_wait().await;
     job.host.end_sessions();
     let mut fixing = Fixing::default();
+    if let Ok(Ended::Published(commit)) = &ended {
+        fixing.pushed = Some(commit.clone());
+    }
     if let Ok(Ended::Concluded(outcome)) = &mut ended {
         let around = (&unfinished.check, &unfinished.dry_run);
         let told = outcome.report.notes.len();
@@ -200,7 +203,7 @@ async fn review(
     unfinished: &Unfinished,
 ) -> Result<Ended, Failure> {
     let pull = pull_request::to_review(&job.github, &job.pr).await?;
-    if let Some(reason) = fixing::of_other_head(job, &pull) {
+    if let Some(reason) = fixing::of_other_head(job, &pull).await? {
         return Ok(Ended::Skipped(reason));
     }
     if let Some(why) = job.order().and_then(|order| order.stale(&pull.head_sha)) {
@@ -289,6 +292,9 @@ async fn act(
     fixing::catch_up(job, &facts).await?;
     if let Some(reason) = fixing::stop_as_asked(job, &facts).await? {
         return Ok(Ended::Skipped(reason));
+    }
+    if let Some(commit) = fixing::published(job, &facts) {
+        return Ok(Ended::Published(commit));
     }
     unfinished.judgements.withdraw_stale(job, &facts).await;
     let (pull, viewer) = (facts.pull.clone(), facts.viewer.clone());

@@ -5,7 +5,7 @@ use super::draft::Draft;
 use super::outcome::Outcome;
 use crate::actions::{self, LogRedactor};
 use crate::host::{Failure, Setup};
-use reviewer_core::domain::{Conclusion, Verdict};
+use reviewer_core::domain::{CommitSha, Conclusion, Verdict};
 use reviewer_core::publish::comment::{self, gate};
 use reviewer_core::report::summary::Page;
 use reviewer_core::report::terminal::Code;
@@ -20,6 +20,8 @@ use tokio::signal::unix::{SignalKind, signal};
 pub enum Ended {
     /// Nothing was to be done, and that is right.
     Skipped(String),
+    /// An earlier run made this commit of the fix that was to be published.
+    Published(CommitSha),
     /// It reached a verdict.
     Concluded(Box<Outcome>),
 }
@@ -34,6 +36,7 @@ pub(crate) async fn ended(
     match ended {
         Ok(Ended::Concluded(outcome)) => concluded(setup, check, *outcome).await,
         Ok(Ended::Skipped(reason)) => skipped(setup, &reason),
+        Ok(Ended::Published(commit)) => skipped(setup, &comment::fixing::published(&commit)),
         Err(Failure(sentences)) => {
             check.fail(&sentences).await;
             broken(setup, draft, &sentences)

@@ -14,6 +14,7 @@ mod verifying;
 pub(crate) use catch_up::catch_up;
 pub(crate) use orders::stop_as_asked;
 
+use crate::gather::Facts;
 use crate::host::{Aim, Failure, Job};
 use crate::run::outcome::Outcome;
 use crate::run::{CheckRun, replies};
@@ -22,16 +23,16 @@ use ground::Ground;
 use orders::Asked;
 use reviewer_core::config::{FixDelivery, FixMode};
 use reviewer_core::domain::{CommitSha, Verdict};
+use reviewer_core::fix::bundle::Bundle;
 use reviewer_core::fix::memory::Memory;
 use reviewer_core::fix::preflight::{self, NotFixed};
 use reviewer_core::fix::report;
 use reviewer_core::fix::rounds::{self, Mode, Next, OpenWork, Situation};
 use reviewer_core::fix::selection::Selection;
 use reviewer_core::panel::consensus::{Consensus, Priority, Ruling};
-use reviewer_core::panel::review_state::ReviewState;
 use reviewer_core::publish::comment;
 use reviewer_core::report::events::{EventKind, EventReport};
-use reviewer_github::{DryRun, PullRequest, PullState};
+use reviewer_github::{CommitInfo, DryRun, PullRequest, PullState};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -46,6 +47,8 @@ pub(crate) struct Fixing {
     pub pushed: Option<CommitSha>,
     /// The reason why fixing broke off.
     pub failed: Option<String>,
+    /// True if somebody who asked was told that nothing is fixed.
+    pub refused: bool,
 }
 
 /// The end of rounds.
@@ -100,9 +103,8 @@ pub(crate) fn is_asked(job: &Job<'_>) -> bool {
 impl Fixing {
     /// True if a fix that was wanted was not delivered.
     pub(crate) fn has_failed(&self) -> bool {
-        self.events
-            .iter()
-            .any(|one| one.event == EventKind::FixFailed)
+        let failed = |one: &EventReport| one.event == EventKind::FixFailed;
+        self.refused || self.events.iter().any(failed)
     }
 
     fn event(&mut self, job: &Job<'_>, kind: EventKind, details: serde_json::Value) {
@@ -123,19 +125,41 @@ fn time(job: &Job<'_>) -> chrono::DateTime<chrono::Utc> {
     job.host.setup.clock.now().into()
 }
 
-/// The sentence that ends the publication of a fix whose head is not the head any more.
-pub(crate) fn of_other_head(job: &Job<'_>, pull: &PullRequest) -> Option<String> {
+/// The sentence that ends the publication of a fix whose head is not the head any more, unless the fix itself moved it.
+pub(crate) async fn of_other_head(
+    job: &Job<'_>,
+    pull: &PullRequest,
+) -> Result<Option<String>, Failure> {
+    let Aim::Publish(bundle) = job.aim else {
+        return Ok(None);
+    };
+    if bundle.head() == Some(pull.head_sha.clone()) {
+        return Ok(None);
+    }
+    let commits = job.github.commits(&job.pr).await.map_err(Failure::new)?;
+    let why = format!(
+        "Nothing was fixed: the bundle is a fix of {:.7}, and the head is {} by now; ask for a fix again.",
+        bundle.head,
+        pull.head_sha.short()
+    );
+    Ok(landed(bundle, &commits).is_none().then_some(why))
+}
+
+/// The commit that an earlier run made of the bundle which this one is to publish.
+pub(crate) fn published(job: &Job<'_>, facts: &Facts) -> Option<CommitSha> {
     let Aim::Publish(bundle) = job.aim else {
         return None;
     };
-    let is_other = bundle.head() != Some(pull.head_sha.clone());
-    is_other.then(|| {
-        format!(
-            "Nothing was fixed: the bundle is a fix of {:.7}, and the head is {} by now; ask for a fix again.",
-            bundle.head,
-            pull.head_sha.short()
-        )
-    })
+    landed(bundle, &facts.commits)
+}
+
+fn landed(bundle: &Bundle, commits: &[CommitInfo]) -> Option<CommitSha> {
+    let mut commits = commits.iter();
+    let found = commits.find(|commit| {
+        let mut parents = commit.parents.iter();
+        parents.any(|parent| parent.as_str() == bundle.head) && bundle.is_of(&commit.message)
+    });
+    found.map(|commit| commit.sha.clone())
 }
 
 /// Fixes in a host of its own, with what is left of the run's budget.
@@ -243,7 +267,7 @@ impl Step<'_> {
             let round = round::Round {
                 ground,
                 selection: &self.selection,
-                consensus: consensus(outcome),
+                consensus: consensus(job, ground, outcome),
                 granted: self.granted,
             };
             round.tell(job, &self.next).await?;
@@ -287,6 +311,7 @@ fn next(
     let open = open.filter(|thread| Priority::from(thread.assessment.score) <= Priority::P2);
     let head = ground.head();
     let of_head = facts.commits.iter().find(|commit| commit.sha == *head);
+    let asks = asked.is_some_and(|asked| asked.command().is_some());
     let situation = Situation {
         memory,
         mode: match job.host.config.fix.mode {
@@ -304,8 +329,8 @@ fn next(
         open: OpenWork {
             findings: open.count(),
             conversations: facts.open_conversations().count(),
-            consensus: consensus(outcome),
-            fixable: selection.needed() + usize::from(asked.is_some()) * selection.optional(),
+            consensus: consensus(job, ground, outcome),
+            fixable: selection.needed() + usize::from(asks) * selection.optional(),
         },
         command: asked
             .and_then(Asked::command)
@@ -314,13 +339,13 @@ fn next(
     (rounds::next(&situation), situation.granted())
 }
 
-/// The consensus of the review; from its open findings alone where the run came to none.
-fn consensus(outcome: &Outcome) -> Consensus {
+/// The consensus of the review; from its open findings and the reviews of people where the run came to none.
+fn consensus(job: &Job<'_>, ground: &Ground, outcome: &Outcome) -> Consensus {
     let reached = outcome.report.consensus.as_ref();
     reached.map_or_else(
         || {
             let standing = outcome.standing.iter().copied().map(Priority::from);
-            Ruling::decide(standing, [], ReviewState::default()).consensus()
+            Ruling::decide(standing, [], ground::people(job, &ground.facts)).consensus()
         },
         |reached| reached.consensus,
     )
@@ -385,6 +410,7 @@ async fn refuse(
     fixing: &mut Fixing,
 ) {
     fixing.end = Some(LoopEnd::Unfinished);
+    fixing.refused = asked.is_some();
     outcome.report.notes.push(why.to_owned());
     if let Some(asked) = asked {
         answer(job, asked, outcome, why).await;

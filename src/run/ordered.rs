@@ -5,6 +5,7 @@ use super::{Round, Rounds, in_rounds};
 use crate::host::{Aim, Failure, Setup};
 use reviewer_core::domain::ReviewDecision;
 use reviewer_core::event::Event;
+use reviewer_core::publish::comment;
 use reviewer_core::session_order::{SessionCost, SessionEvent, SessionOutcome};
 
 /// The end of a round in a few words.
@@ -39,6 +40,7 @@ impl Told {
                 })
             }
             Ok(Ended::Skipped(reason)) => Self::Skipped(reason.clone()),
+            Ok(Ended::Published(commit)) => Self::Skipped(comment::fixing::published(commit)),
             Err(Failure(sentences)) => Self::Failed(sentences.join(" ")),
         }
     }

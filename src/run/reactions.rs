@@ -20,7 +20,7 @@ pub(crate) async fn ended(job: &Job<'_>, ended: &Result<Ended, Failure>) {
         Ok(Ended::Concluded(outcome)) => {
             outcome.verdict != Verdict::Incomplete && outcome.unanswered.is_empty()
         }
-        Ok(Ended::Skipped(_)) => true,
+        Ok(Ended::Skipped(_) | Ended::Published(_)) => true,
         Err(Failure(_)) => false,
     };
     react(job, last(well)).await;

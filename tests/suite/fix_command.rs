@@ -8,7 +8,8 @@ use crate::standin::world::{Ran, Workflow, World, open_folder};
 use http::Method;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const STATE_KEY: &str = "a state key of twenty characters or more";
 /// A token that only reads, as the job that fixes has it.
@@ -19,9 +20,15 @@ fn signed(mut workflow: Workflow) -> Workflow {
     workflow
 }
 
+/// The commit of a fix, and its report: path and a word of the body.
+const COMMIT: (&str, &str) = ("/graphql", "Review-Finding: ");
+const REPORT: (&str, &str) = ("/repos/octo/shop/issues/1/comments", "rmcoc:fix");
+
 /// A reviewed pull request, and the jobs of `examples/fix.yml`.
 struct Jobs {
     world: World,
+    /// The tokens of the review.
+    tokens: u64,
     folder: PathBuf,
     _kept: tempfile::TempDir,
 }
@@ -41,15 +48,53 @@ impl Jobs {
         world.github.token(GitHub::TOKEN, token(&all));
         world.github.token(READS, token(&reads));
         let kept = open_folder();
-        let jobs = Self {
+        let ran = world.run(&signed(world.opened()));
+        ran.ended(0, "findings");
+        world.github.take_writes();
+        Self {
             world,
+            tokens: ran.outputs["tokens"].parse().expect("a number"),
             folder: kept.path().to_owned(),
             _kept: kept,
+        }
+    }
+
+    /// The next request of this kind is answered like this.
+    fn strikes(&self, (path, word): (&str, &str), fault: Fault) {
+        let rule = Rule {
+            method: Method::POST,
+            path_prefix: path.into(),
+            body_contains: word.into(),
+            after: 0,
+            times: 1,
+            struck: 0,
+            fault,
         };
-        let ran = jobs.world.run(&signed(jobs.world.opened()));
-        ran.ended(0, "findings");
-        jobs.world.github.take_writes();
-        jobs
+        self.world.github.with(|state| state.faults.push(rule));
+    }
+
+    /// The third job, killed once the fault has struck; hours later nobody can be at work any more.
+    fn publishes_until_struck(&self, workflow: &Workflow) {
+        let mut workflow = workflow.clone();
+        workflow.inputs.remove("opencode_api_key");
+        let (number, file) = (self.world.pull.to_string(), self.file("fix.json"));
+        let arguments = ["fix", "--pr", &number, "--publish", file.to_str().unwrap()];
+        let mut command = self.world.command(&workflow, &arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the binary starts");
+        let struck = |state: &mut State| state.faults.iter().any(|rule| rule.struck > 0);
+        while !self.world.github.with(struck) {
+            let ended = child.try_wait().expect("a process");
+            assert!(ended.is_none(), "it ended before the step");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        child.kill().expect("the signal");
+        child.wait().expect("the end");
+        self.world.github.with(State::clear_faults);
+        self.world.github.with(|state| state.rest(8));
+        for folder in self.world.left_over() {
+            let _gone = std::fs::remove_dir_all(folder);
+        }
     }
 
     /// The event of a comment of somebody.
@@ -155,11 +200,103 @@ fn a_fix_in_two_jobs_is_made_by_a_token_that_reads_and_published_without_a_model
     let ran = jobs.world.run(&signed(jobs.world.opened()));
     ran.ended(0, "clean");
     jobs.world.github.take_writes();
-    // The head has moved, so the same bundle again does nothing.
+    // The same bundle again does nothing, and says that it is done.
+    let ran = jobs.publishes(&event, &jobs.file("fix.json"));
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    let done = format!("The fix is published already, in {:.7}.", commit);
+    assert!(ran.log.contains(&done), "{}", ran.log);
+    assert_eq!((jobs.head(), jobs.told().len()), (commit, 0));
+    jobs.world.finish();
+}
+
+#[test]
+fn a_bundle_of_a_head_that_somebody_moved_is_not_published() {
+    let jobs = Jobs::new();
+    let event = jobs.says("writer", "fix");
+    assert_eq!(jobs.fixes(&event).code, Some(0));
+    let (github, pull) = (&jobs.world.github, jobs.world.pull);
+    let file = Change::write("src/more.ts", "export {};\n");
+    let pushed = github.commit("search", &[&jobs.head()], &[file]);
+    github.push(pull, &pushed);
     let ran = jobs.publishes(&event, &jobs.file("fix.json"));
     assert_eq!(ran.code, Some(1), "{}", ran.log);
     assert!(ran.log.contains("and the head is"), "{}", ran.log);
-    assert_eq!((jobs.head(), jobs.told().len()), (commit, 0));
+    assert_eq!((jobs.head(), jobs.told().len()), (pushed, 0));
+    jobs.world.finish();
+}
+
+#[test]
+fn a_bundle_whose_report_is_refused_is_published_and_told_when_the_job_runs_again() {
+    let jobs = Jobs::new();
+    let event = jobs.says("writer", "fix");
+    assert_eq!(jobs.fixes(&event).code, Some(0));
+    let refused = serde_json::json!({ "message": "Resource not accessible" });
+    jobs.strikes(REPORT, Fault::Status(403, refused));
+    let ran = jobs.publishes(&event, &jobs.file("fix.json"));
+    // The next job reviews the new head.
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    let commit = jobs.head();
+    assert!(jobs.shows(&commit, "src/page.ts").contains(CEIL));
+    assert_eq!(jobs.told().len(), 0);
+    for told in [1, 0] {
+        let ran = jobs.publishes(&event, &jobs.file("fix.json"));
+        assert_eq!(ran.code, Some(0), "{}", ran.log);
+        assert_eq!((jobs.head(), jobs.told().len()), (commit.clone(), told));
+    }
+    jobs.world.finish();
+}
+
+#[test]
+fn a_publication_that_is_cut_off_at_any_step_is_made_and_told_once() {
+    for (step, fault) in [
+        (COMMIT, Fault::Hang),
+        (COMMIT, Fault::ApplyThenHang),
+        (REPORT, Fault::Hang),
+        (REPORT, Fault::ApplyThenHang),
+    ] {
+        println!("at {} {fault:?}", step.1);
+        let jobs = Jobs::new();
+        let before = jobs.head();
+        let event = jobs.says("writer", "fix");
+        assert_eq!(jobs.fixes(&event).code, Some(0));
+        jobs.strikes(step, fault);
+        jobs.publishes_until_struck(&event);
+        let ran = jobs.publishes(&event, &jobs.file("fix.json"));
+        assert_eq!(ran.code, Some(0), "{}", ran.log);
+        let writes = jobs.world.github.take_writes();
+        let commits = writes
+            .iter()
+            .filter(|one| matches!(one, Write::Commit { .. }));
+        assert_eq!(commits.count(), 1, "{}", ran.log);
+        let told = writes
+            .iter()
+            .filter(|one| matches!(one, Write::IssueComment { .. }));
+        assert_eq!(told.count(), 1, "{}", ran.log);
+        let commit = jobs.head();
+        assert_ne!(commit, before);
+        assert!(jobs.shows(&commit, "src/page.ts").contains(CEIL));
+        jobs.world.finish();
+    }
+}
+
+#[test]
+fn the_cost_of_a_fix_in_two_jobs_counts_for_the_day() {
+    let jobs = Jobs::new();
+    let event = jobs.says("writer", "fix");
+    let ran = jobs.fixes(&event);
+    let tokens: u64 = ran.outputs["tokens"].parse().expect("a number");
+    assert!(tokens > 0, "{}", ran.log);
+    let ran = jobs.publishes(&event, &jobs.file("fix.json"));
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    // The review and the fix have used up the day.
+    let mut next = signed(jobs.world.opened());
+    let day = (jobs.tokens + tokens).to_string();
+    next.inputs.insert("max_tokens_per_day".into(), day);
+    let asked = jobs.world.model.requests().len();
+    let ran = jobs.world.run(&next);
+    ran.ended(2, "incomplete");
+    assert_eq!(jobs.world.model.requests().len(), asked, "{}", ran.log);
+    jobs.world.github.take_writes();
     jobs.world.finish();
 }
 
@@ -188,7 +325,7 @@ fn a_bundle_whose_answers_are_lost_is_published_and_told_once() {
     assert_eq!(jobs.world.github.with(struck), 2, "{}", ran.log);
     let commit = jobs.head();
     let again = jobs.publishes(&event, &jobs.file("fix.json"));
-    assert_eq!(again.code, Some(1), "{}", again.log);
+    assert_eq!(again.code, Some(0), "{}", again.log);
     assert_eq!((jobs.head(), jobs.told().len()), (commit, 1));
     jobs.world.finish();
 }
@@ -363,6 +500,25 @@ fn the_two_halves_of_a_fix_are_two_commands() {
     let ran = printed(&mut command(&world, &arguments));
     assert_eq!(ran.code, Some(2), "{}", ran.out);
     assert!(ran.err.contains("cannot be used with"), "{}", ran.err);
+    world.finish();
+}
+
+#[test]
+fn a_loop_that_does_not_fit_names_the_command_that_continues_it() {
+    let world = World::shop(script(7)).quick();
+    let with_key = format!("state_key={STATE_KEY}");
+    let arguments = ["loop", "--repo", "octo/shop", "--pr", "1"];
+    let inputs = ["--input", &with_key, "--input", "max_tokens=1"];
+    let ran = printed(&mut in_shell(
+        &world,
+        &[&arguments[..], &inputs[..]].concat(),
+    ));
+    assert_eq!(ran.code, Some(2), "{}\n{}", ran.out, ran.err);
+    let continues = "`opencode-reviewer loop --repo octo/shop --pr 1` goes on.";
+    // The terminal wraps lines.
+    let words: Vec<&str> = ran.out.split_whitespace().collect();
+    assert!(words.join(" ").contains(continues), "{}", ran.out);
+    world.github.take_writes();
     world.finish();
 }
 

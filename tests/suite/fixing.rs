@@ -2,6 +2,7 @@
 
 mod cut_off;
 mod delivery;
+mod failures;
 mod obstacles;
 mod orders;
 mod people;

@@ -126,7 +126,7 @@ fn what_a_fix_breaks_goes_back_to_the_fixer_and_the_corrected_tree_is_pushed() {
     );
     assert!(told.contains("- `make test` passed"), "{told}");
     assert!(
-        told.contains("- `make lint` fails, and failed before the fix"),
+        told.contains("- `make lint` failed with exit code 2, and failed before the fix"),
         "{told}"
     );
     assert!(told.contains("not proved"), "{told}");
@@ -170,10 +170,21 @@ fn a_fix_that_stays_broken_is_not_pushed() {
         "{told}"
     );
     assert!(
-        told.contains("- `make test` fails because of the fix"),
+        told.contains("- `make test` failed with exit code 2, because of the fix"),
         "{told}"
     );
     assert_eq!(story.head(), story.before);
+    // It was not the fixer's judgement, so it is tried again.
+    let able = Script::new().fix(|request| edit(&request.issues()[0].0, FLOOR, CEIL));
+    story.world.model.becomes(able.into_behaviour());
+    let ran = story.asks("1");
+    let told = story.told();
+    assert!(
+        told.contains("### Fixed 1 of 1 finding"),
+        "{told}\n{}",
+        ran.log
+    );
+    assert!(story.page().contains(CEIL));
 }
 
 #[test]
@@ -251,7 +262,7 @@ fn commands_that_do_not_exist_or_never_end_are_told_in_a_sentence() {
         (
             "[[make, forever]]",
             "0.02",
-            "- `make forever` fails, and failed before the fix",
+            "- `make forever` did not end within the 1 min that all commands have, and failed before the fix",
         ),
     ] {
         let script = Script::new().fix(|request| {

@@ -5,7 +5,7 @@ use crate::standin::world::open_folder;
 use opencode_reviewer::verify::Verifier;
 use reviewer_core::config::FixSettings;
 use reviewer_core::domain::CommitSha;
-use reviewer_core::verification::{CommandResult, Standing, Verification};
+use reviewer_core::verification::{CommandResult, Ending, Standing, Verification};
 use reviewer_repo::git::{FileEdit, Repository};
 use reviewer_text::redact::Redactor;
 use std::fs;
@@ -137,8 +137,8 @@ async fn what_failed_before_does_not_count_and_what_breaks_is_told() {
     let [before, breaks, missing] = &verified.standings[..] else {
         panic!("{verified:?}");
     };
-    assert_eq!(*before, Standing::FailedBefore);
-    assert_eq!(*breaks, Standing::Broken);
+    assert_eq!(*before, Standing::FailedBefore(Ending::Exit(1)));
+    assert_eq!(*breaks, Standing::Broken(Ending::Exit(1)));
     assert!(matches!(missing, Standing::NotRun(_)), "{missing:?}");
     let told: Vec<String> = verified.broken().map(CommandResult::sentence).collect();
     assert_eq!(told, ["`./run` failed with exit code 1."]);

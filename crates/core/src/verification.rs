@@ -86,9 +86,9 @@ pub struct CommandRun {
 pub enum Standing {
     Passed,
     /// It does not count against the fix.
-    FailedBefore,
+    FailedBefore(Ending),
     /// The fix has to be corrected.
-    Broken,
+    Broken(Ending),
     NotRun(String),
 }
 
@@ -122,8 +122,10 @@ pub fn standings(baseline: &CommandRun, fixed: &CommandRun) -> Vec<Standing> {
         .map(|result| match &result.outcome {
             CommandOutcome::Passed => Standing::Passed,
             CommandOutcome::NotRun(why) => Standing::NotRun(why.clone()),
-            CommandOutcome::Failed(_) if before(&result.command) => Standing::FailedBefore,
-            CommandOutcome::Failed(_) => Standing::Broken,
+            CommandOutcome::Failed(ending) if before(&result.command) => {
+                Standing::FailedBefore(ending.clone())
+            }
+            CommandOutcome::Failed(ending) => Standing::Broken(ending.clone()),
         })
         .collect()
 }
@@ -196,14 +198,14 @@ impl Verification {
     /// The commands that the fix breaks: what the model is told.
     pub fn broken(&self) -> impl Iterator<Item = &CommandResult> {
         let both = self.fixed.results.iter().zip(&self.standings);
-        both.filter(|(_, standing)| **standing == Standing::Broken)
+        both.filter(|(_, standing)| matches!(standing, Standing::Broken(_)))
             .map(|(result, _)| result)
     }
 
     /// True if at least one command passed, and none is broken by the fix or was not run.
     #[must_use]
     pub fn has_passed(&self) -> bool {
-        let fits = |one: &Standing| matches!(one, Standing::Passed | Standing::FailedBefore);
+        let fits = |one: &Standing| matches!(one, Standing::Passed | Standing::FailedBefore(_));
         self.standings.contains(&Standing::Passed) && self.standings.iter().all(fits)
     }
 }

@@ -4,8 +4,9 @@ use super::ground::Ground;
 use super::orders::Asked;
 use super::{Fixing, LoopEnd, answer, now, post};
 use crate::gather::Memory as Discussion;
-use crate::host::{Failure, Job};
+use crate::host::{Aim, Failure, Job};
 use crate::run::outcome::Outcome;
+use reviewer_core::event::EventKind as Trigger;
 use reviewer_core::fix::issue::Issue;
 use reviewer_core::fix::report::FixReport;
 use reviewer_core::fix::rounds::Next;
@@ -51,6 +52,7 @@ pub(super) async fn conclude(
         call_people(job, ground, &why, outcome, steps).await?;
     }
     steps.end = Some(end);
+    steps.refused = end == LoopEnd::Unfinished && asked.is_some_and(|asked| !asked.resumes);
     // The call for people is an answer, and so is the order to resume.
     if let Some(asked) = asked.filter(|asked| end != LoopEnd::NeedsPeople && !asked.resumes) {
         answer(job, asked, outcome, &note).await;
@@ -68,7 +70,7 @@ pub(super) async fn does_not_fit(
     why: &str,
     steps: &mut Fixing,
 ) {
-    let command = format!("{} fix", job.host.config.mention);
+    let command = command(job);
     let note = fixing::does_not_fit(why, &command);
     let details = json!({ "why": why, "continue": command });
     steps.event(job, EventKind::FixFailed, details);
@@ -77,6 +79,22 @@ pub(super) async fn does_not_fit(
         answer(job, asked, outcome, &note).await;
     }
     outcome.report.notes.push(note);
+}
+
+/// The command that continues, where this one was given: in a comment, or at a shell.
+fn command(job: &Job<'_>) -> String {
+    let word = match job.aim {
+        _ if job.event.kind != Trigger::Manual => {
+            return format!("{} fix", job.host.config.mention);
+        }
+        Aim::Loop => "loop",
+        Aim::Review | Aim::Fix | Aim::PatchOut(_) | Aim::Publish(_) => "fix",
+    };
+    let pr = &job.pr;
+    format!(
+        "opencode-reviewer {word} --repo {} --pr {}",
+        pr.repo, pr.number
+    )
 }
 
 /// Calls people, once: a label, and a comment that mentions them. The comment comes last: it is what later runs know it by.

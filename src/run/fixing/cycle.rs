@@ -19,14 +19,14 @@ use reviewer_core::fix::gate::Gate;
 use reviewer_core::fix::issue::{Issue, IssueId};
 use reviewer_core::fix::memory;
 use reviewer_core::fix::outcome::{
-    CommitDocument, FixPayload, FixResult, Outcome as IssueOutcome, Settled,
+    self, CommitDocument, FixPayload, FixResult, Outcome as IssueOutcome, Settled,
 };
 use reviewer_core::fix::report::{Delivery, FixReport, KeptIssue, KeptOutcome};
 use reviewer_core::fix::reverts::{self, LineMarks};
 use reviewer_core::fix::selection::Selection;
 use reviewer_core::publish::comment::fixing::{self, Delivered, FixTold, Verified};
 use reviewer_core::report::events::EventKind;
-use reviewer_core::state::spending::Account;
+use reviewer_core::state::spending::{Account, Spent};
 use reviewer_repo::git::FileEdit;
 use serde_json::json;
 use std::sync::Arc;
@@ -66,6 +66,13 @@ struct Made {
     ended: Option<String>,
 }
 
+/// The reason why a fix was not delivered.
+struct Refused {
+    why: String,
+    /// True if the pull request could not be looked at.
+    unread: bool,
+}
+
 impl Cycle<'_> {
     pub(super) async fn run(
         &self,
@@ -74,7 +81,7 @@ impl Cycle<'_> {
         fixing: &mut Fixing,
     ) -> Result<(), Failure> {
         let job = self.job;
-        self.created(self.selection.issues.len(), outcome, fixing);
+        self.created(outcome, fixing);
         if self.delivers_by_push() {
             delivery::warn(job, self.ground).await;
         }
@@ -97,16 +104,31 @@ impl Cycle<'_> {
         let delivered = self.deliver(&made).await;
         let (delivered, refused) = match delivered {
             Ok(delivered) => (delivered, None),
-            Err(why) => (Delivered::Nothing, Some(why)),
+            Err(refused) => (Delivered::Nothing, Some(refused)),
         };
-        if let Some(why) = &refused {
-            made.undeliver(why);
+        if let Some(refused) = &refused {
+            made.undeliver(&refused.why);
+            made.report.void = refused.unread || self.has_moved().await;
         }
         made.tell_delivery(&delivered);
         outcome.record.fix = serde_json::to_value(&made.report).ok();
-        self.report(&made, &delivered).await?;
-        self.note(&made, &delivered, refused, outcome, fixing).await;
+        let result = self.result(&made);
+        let told = self.report(&made, &delivered, &result).await;
+        let refused = refused.map(|refused| refused.why);
+        let around = (&delivered, refused, result);
+        self.note(&made, around, outcome, fixing).await;
+        if let Err(Failure(why)) = told {
+            // A commit is not undone for want of its report, and its head has to be reviewed.
+            let warning = fixing::untold(&why.join(" "), &delivered);
+            outcome.report.warnings.push(warning);
+        }
         Ok(())
+    }
+
+    /// True if the pull request is at another head by now.
+    async fn has_moved(&self) -> bool {
+        let pull = self.job.github.pull_request(&self.job.pr).await;
+        pull.is_ok_and(|pull| pull.head_sha != *self.ground.head())
     }
 
     /// Enters the cost of the session in the report and in the account of the pull request.
@@ -115,14 +137,36 @@ impl Cycle<'_> {
         outcome.report.cost_usd += used.told.cost;
         outcome.report.tokens += used.tokens().number;
         let spent = job.spent(used.told.cost, used.tokens().number);
-        let account = Account::from_records([&outcome.record]).plus(spent);
-        let record = std::mem::take(&mut outcome.record);
-        outcome.record = account.entered_in(record, job.today);
+        self.enter(spent, outcome);
     }
 
-    fn created(&self, issues: usize, outcome: &Outcome, fixing: &mut Fixing) {
-        let details = json!({ "cycle": self.number, "issues": issues, "review": outcome.title() });
+    fn enter(&self, spent: Spent, outcome: &mut Outcome) {
+        let account = Account::from_records([&outcome.record]).plus(spent);
+        let record = std::mem::take(&mut outcome.record);
+        outcome.record = account.entered_in(record, self.job.today);
+    }
+
+    fn created(&self, outcome: &Outcome, fixing: &mut Fixing) {
+        let payload = self.payload();
+        let issues = payload.issues_to_fix.len() + payload.optional_issues.len();
+        let (cycle, review) = (self.number, outcome.title());
+        let details =
+            json!({ "cycle": cycle, "issues": issues, "review": review, "payload": payload });
         fixing.event(self.job, EventKind::FixCreated, details);
+    }
+
+    /// The task, as other tools read it.
+    fn payload(&self) -> FixPayload {
+        FixPayload::new(self.job.pr.number, self.number, &self.selection.issues)
+    }
+
+    /// The work, as other tools read it.
+    fn result(&self, made: &Made) -> FixResult {
+        let commit = made.report.commit.clone().map(|sha| CommitDocument {
+            sha,
+            message: delivery::message(&made.settled, &made.review_url, &made.gate).0,
+        });
+        FixResult::new(self.job.pr.number, &made.settled, commit)
     }
 
     fn delivers_by_push(&self) -> bool {
@@ -164,9 +208,12 @@ impl Cycle<'_> {
         let fixed = bench.finish().await;
         let mut fixed = fixed.ok_or_else(|| Failure::new("the fix session is gone"))?;
         let mut edits = session::file_edits(&fixed.edits.changed_files());
+        if let Some(why) = &ended {
+            outcome::tell_end(&mut fixed.settled, why);
+        }
         if !checked.failure.is_empty() {
-            let why = "the project's checks fail because of it";
-            reject_all(&mut fixed.settled, why);
+            let why = checks_fail(ended.as_deref());
+            outcome::undo_all(&mut fixed.settled, &why);
             edits.clear();
         }
         let report = self.kept(&fixed.settled, |issue| reverts::marks(&fixed.edits, issue));
@@ -238,14 +285,22 @@ impl Cycle<'_> {
         .fitted()
     }
 
-    async fn deliver(&self, made: &Made) -> Result<Delivered, String> {
+    async fn deliver(&self, made: &Made) -> Result<Delivered, Refused> {
         if made.edits.is_empty() {
             return Ok(Delivered::Nothing);
         }
-        let (job, ground) = (self.job, self.ground);
-        if let Some(why) = orders::called_off(job).await? {
-            return Err(why.to_string());
+        let refused = |why, unread| Refused { why, unread };
+        match orders::called_off(self.job).await {
+            Ok(None) => {}
+            Ok(Some(reason)) => return Err(refused(reason.to_string(), false)),
+            Err(why) => return Err(refused(why, true)),
         }
+        let committed = self.commit(made).await;
+        committed.map_err(|why| refused(why, false))
+    }
+
+    async fn commit(&self, made: &Made) -> Result<Delivered, String> {
+        let (job, ground) = (self.job, self.ground);
         let repository = &ground.facts.change.repository;
         let tree = repository.tree_with(ground.head(), &made.edits).await;
         let tree = tree.map_err(|error| format!("The fix cannot be committed: {error:#}."))?;
@@ -269,17 +324,14 @@ impl Cycle<'_> {
     }
 
     /// Posts the report of the fix.
-    async fn report(&self, made: &Made, delivered: &Delivered) -> Result<(), Failure> {
+    async fn report(
+        &self,
+        made: &Made,
+        delivered: &Delivered,
+        result: &FixResult,
+    ) -> Result<(), Failure> {
         let job = self.job;
-        let number = job.pr.number;
-        let commit = made.report.commit.clone().map(|sha| CommitDocument {
-            sha,
-            message: delivery::message(&made.settled, &made.review_url, &made.gate).0,
-        });
-        let documents = json!({
-            "payload": FixPayload::new(number, self.number, &self.selection.issues),
-            "result": FixResult::new(number, &made.settled, commit),
-        });
+        let documents = json!({ "payload": self.payload(), "result": result });
         let told = FixTold {
             report: &made.report,
             settled: &made.settled,
@@ -299,20 +351,15 @@ impl Cycle<'_> {
     async fn note(
         &self,
         made: &Made,
-        delivered: &Delivered,
-        refused: Option<String>,
+        (delivered, refused, result): (&Delivered, Option<String>, FixResult),
         outcome: &mut Outcome,
         fixing: &mut Fixing,
     ) {
         let (job, cycle) = (self.job, self.number);
-        let fixed = made
-            .settled
-            .iter()
-            .filter(|one| one.outcome.is_fixed())
-            .count();
+        let fixed = result.summary.fixed;
         match delivered {
             Delivered::Nothing => {
-                let why = refused.or_else(|| made.ended.clone());
+                let why = refused.or_else(|| made.why_not());
                 let why = why.unwrap_or_else(|| "the fixer changed nothing".into());
                 let why_alone = why.strip_prefix(NOTHING).unwrap_or(&why);
                 let note = format!("{NOTHING}{why_alone}");
@@ -320,7 +367,7 @@ impl Cycle<'_> {
                 fixing.event(
                     job,
                     EventKind::FixFailed,
-                    json!({ "cycle": cycle, "why": why }),
+                    json!({ "cycle": cycle, "why": why, "result": result }),
                 );
                 fixing.end = Some(LoopEnd::Unfinished);
             }
@@ -329,7 +376,9 @@ impl Cycle<'_> {
                 starts_workflows,
                 ..
             } => {
-                let details = json!({ "cycle": cycle, "fixed": fixed, "commit": commit.as_str() });
+                let sha = commit.as_str();
+                let details =
+                    json!({ "cycle": cycle, "fixed": fixed, "commit": sha, "result": result });
                 fixing.event(job, EventKind::FixCompleted, details);
                 fixing.pushed = Some(commit.clone());
                 let goes_on = match job.aim {
@@ -348,14 +397,16 @@ impl Cycle<'_> {
                 }
             }
             Delivered::Stacked { commit, .. } => {
-                let details = json!({ "cycle": cycle, "fixed": fixed, "commit": commit.as_str() });
+                let commit = commit.as_str();
+                let details =
+                    json!({ "cycle": cycle, "fixed": fixed, "commit": commit, "result": result });
                 fixing.event(job, EventKind::FixCompleted, details);
             }
             Delivered::Patch => {
                 fixing.event(
                     job,
                     EventKind::FixCompleted,
-                    json!({ "cycle": cycle, "fixed": fixed }),
+                    json!({ "cycle": cycle, "fixed": fixed, "result": result }),
                 );
             }
         }
@@ -380,13 +431,22 @@ async fn is_head(job: &Job<'_>, commit: &CommitSha) -> bool {
 impl Made {
     /// Nothing was delivered, so nothing is fixed.
     fn undeliver(&mut self, why: &str) {
-        reject_all(&mut self.settled, why);
+        outcome::undo_all(&mut self.settled, why);
         for kept in &mut self.report.outcomes {
             if kept.outcome == KeptOutcome::Fixed {
                 // It may be tried again: it was not the fixer who failed.
                 kept.outcome = KeptOutcome::Deferred;
             }
         }
+    }
+
+    /// The reason why nothing was changed, if it was not the fixer's judgement.
+    fn why_not(&self) -> Option<String> {
+        let undone = self.settled.iter().find_map(|one| match &one.outcome {
+            IssueOutcome::Undone { reason } => Some(reason.clone()),
+            _ => None,
+        });
+        self.ended.clone().or(undone)
     }
 
     fn tell_delivery(&mut self, delivered: &Delivered) {
@@ -401,10 +461,8 @@ impl Made {
     }
 }
 
-fn reject_all(settled: &mut [Settled], why: &str) {
-    for one in settled.iter_mut().filter(|one| one.outcome.is_fixed()) {
-        one.outcome = IssueOutcome::Rejected {
-            reason: why.to_owned(),
-        };
-    }
+/// The reason why a fix that the project's checks refuse is not delivered.
+fn checks_fail(ended: Option<&str>) -> String {
+    let why = "the project's checks fail because of it";
+    ended.map_or_else(|| why.to_owned(), |ended| format!("{why}, and {ended}"))
 }

@@ -256,14 +256,19 @@ pub(super) fn told_in<'a>(
     })
 }
 
-/// The words of people who request changes now.
-async fn requests(job: &Job<'_>, facts: &Facts) -> Result<Vec<ChangeRequest>, Failure> {
+/// The people who request changes now.
+pub(super) fn people(job: &Job<'_>, facts: &Facts) -> ReviewState {
     let machines = Machines {
         own: &facts.viewer,
         agents: &job.host.config.trusted_bots,
     };
     let given = facts.reviews.iter().map(crate::run::given_review);
-    let state = ReviewState::read(given, machines);
+    ReviewState::read(given, machines)
+}
+
+/// The words of people who request changes now.
+async fn requests(job: &Job<'_>, facts: &Facts) -> Result<Vec<ChangeRequest>, Failure> {
+    let state = people(job, facts);
     let (memory, author) = (Discussion::from_job(job), facts.pull.author.as_ref());
     let mut requests = Vec::new();
     for requester in state.changes_requested_by() {

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::standin::github::{Fault, Rule, State};
+use crate::standin::model::Answer;
 use crate::standin::world::Job;
 use http::Method;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 const COMMENTS: &str = "/repos/octo/shop/issues/1/comments";
@@ -20,10 +22,11 @@ struct Step {
     after: usize,
 }
 
+/// The commit itself: the question if the token may commit names no finding.
 const COMMIT: Step = Step {
     method: Method::POST,
     path: "/graphql",
-    word: "createCommitOnBranch",
+    word: "Review-Finding: ",
     after: 0,
 };
 
@@ -62,6 +65,11 @@ fn cut_off(story: &Story, workflow: &Workflow, signal: Signal) {
     }
     // The request is carried out, where it is.
     std::thread::sleep(Duration::from_millis(300));
+    end(story, &mut child, signal);
+}
+
+/// Ends a run, and takes away what it cannot take away itself.
+fn end(story: &Story, child: &mut Child, signal: Signal) {
     let id = Pid::from_raw(i32::try_from(child.id()).expect("a process id"));
     kill(id, signal).expect("the signal");
     child.wait().expect("the end");
@@ -115,6 +123,30 @@ fn a_fix_that_is_cut_off_at_any_step_is_made_and_told_once() {
 }
 
 #[test]
+fn a_fix_whose_session_is_cut_off_is_made_and_told_once() {
+    for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+        let story = reviewed(Story::new(one_finding()));
+        let (began, begins) = std::sync::mpsc::channel();
+        // The fixer never answers.
+        story.world.model.becomes(move |_| {
+            let _gone = began.send(());
+            Answer::Stall
+        });
+        let asked = story.says("writer", "fix");
+        let mut child = story.world.start(&asked);
+        begins.recv().expect("the fixer is asked");
+        end(&story, &mut child, signal);
+        let able = fixer(reviewer(Vec::new()));
+        story.world.model.becomes(able.into_behaviour());
+        story.run(asked.clone()).ended(0, "clean");
+        told_once(&story);
+        story.run(asked);
+        story.seen().is_silent();
+        story.finish();
+    }
+}
+
+#[test]
 fn a_pull_request_with_a_fix_that_is_cut_off_is_opened_and_told_once() {
     let opening = || Step {
         method: Method::POST,
@@ -122,7 +154,15 @@ fn a_pull_request_with_a_fix_that_is_cut_off_is_opened_and_told_once() {
         word: "",
         after: 0,
     };
+    let branch = || Step {
+        method: Method::POST,
+        path: "/repos/octo/shop/git/refs",
+        word: "",
+        after: 0,
+    };
     for (step, fault) in [
+        (branch(), Fault::Hang),
+        (branch(), Fault::ApplyThenHang),
         (COMMIT, Fault::Hang),
         (COMMIT, Fault::ApplyThenHang),
         (opening(), Fault::Hang),

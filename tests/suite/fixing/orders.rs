@@ -154,6 +154,48 @@ fn changes_that_a_writer_requests_are_fixed_and_those_of_a_stranger_are_not() {
 }
 
 #[test]
+fn a_review_that_requests_changes_by_its_text_alone_is_fixed_on_request() {
+    let story = Story::new(reviewer(Vec::new()).fixes(obedient));
+    story.review().ended(0, "clean");
+    story.seen();
+    let (github, pull) = (&story.world.github, story.world.pull);
+    github.review(pull, "writer", "CHANGES_REQUESTED", "Round up the pages.");
+    story.asks("writer", "fix");
+    let seen = story.seen();
+    assert_eq!(seen.commits, 1, "{seen:#?}");
+    assert!(story.file(LOST_PAGE.file).contains(LOST_PAGE.new));
+    story.finish();
+}
+
+#[test]
+fn a_slight_finding_is_fixed_on_request_and_not_by_itself() {
+    for in_thread in [false, true] {
+        let story = Story::new(fixer(reviewer(vec![vec![NAME.raised(4)]])))
+            .with("problem_score_threshold", "3");
+        story.review();
+        assert_eq!(story.seen().commits, 0);
+        if in_thread {
+            let root = story.world.github.comments()[0].id;
+            story.asks_in(root, "writer", "fix");
+        } else {
+            story.asks("writer", "fix");
+        }
+        let seen = story.seen();
+        assert_eq!(seen.commits, 1, "{in_thread}: {seen:#?}");
+        assert!(story.file(NAME.file).contains(NAME.new));
+        story.finish();
+    }
+    let story = Story::new(fixer(reviewer(vec![vec![NAME.raised(4)]])))
+        .with("problem_score_threshold", "3")
+        .with("fix", "auto");
+    story.review();
+    assert_eq!(story.seen().commits, 0);
+    story.asks("writer", "fix resume");
+    assert_eq!(story.seen().commits, 0);
+    story.finish();
+}
+
+#[test]
 fn the_same_request_twice_is_served_once() {
     let story = reviewed(Story::new(one_finding()));
     let asked = story.says("writer", "fix");
@@ -201,6 +243,21 @@ fn whoever_asks_for_a_fix_sees_its_end_and_not_that_of_the_review_before() {
     signs(&story);
     story.asks("writer", "fix");
     assert_eq!(signs(&story), ["eyes", "commit", "rocket"]);
+    story.finish();
+    // A refusal is no success, and an order to go on is none of a fix.
+    let label = |pull: &mut crate::standin::github::state::PullRequest| {
+        pull.labels.push("no-fix".into());
+    };
+    let story = Story::new(one_finding());
+    story.review();
+    signs(&story);
+    story.asks("writer", "fix resume");
+    assert_eq!(signs(&story), ["eyes", "rocket"]);
+    story.asks("dev", "fix");
+    assert_eq!(signs(&story), ["eyes", "confused"]);
+    story.world.github.pull(story.world.pull, label);
+    story.asks("writer", "fix");
+    assert_eq!(signs(&story), ["eyes", "confused"]);
     story.finish();
     // The fixer does nothing.
     let story = Story::new(reviewer(vec![vec![LOST_PAGE.raised(7)]]));

@@ -1,7 +1,10 @@
 //! Rounds: reviews and fixes in turns, in one run or over several, and every way in which they end.
 
 use super::*;
-use crate::standin::github::{Change, Protection};
+use crate::standin::github::{Act, Change, Fault, Protection, Rule};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 /// Two defects, the second of which is seen only after the first is fixed.
 fn two_rounds() -> Script {
@@ -88,6 +91,49 @@ fn rounds_in_one_run_end_when_the_consensus_approves() {
         "the fixes are confirmed in the threads"
     );
     stays_marked(&seen);
+    story.finish();
+}
+
+#[test]
+fn a_push_that_starts_no_workflow_is_announced_before_it() {
+    let story = reviewed(Story::new(one_finding()));
+    let rules = Protection {
+        required_checks: vec!["build".into()],
+        ..Protection::default()
+    };
+    story.world.github.protect("main", rules);
+    let said = Arc::new((Mutex::new(false), Condvar::new()));
+    let before = Arc::new(AtomicBool::new(false));
+    let (announced, noted) = (Arc::clone(&said), Arc::clone(&before));
+    // The commit waits for the line, and without it for as long as somebody reads.
+    let look = Act::new(move |_| {
+        let (said, changed) = &*announced;
+        let said = said.lock().expect("a lock");
+        let patience = Duration::from_secs(20);
+        let waited = changed.wait_timeout_while(said, patience, |said| !*said);
+        let (said, _) = waited.expect("a lock");
+        noted.store(*said, Ordering::Relaxed);
+    });
+    let rule = Rule {
+        method: http::Method::POST,
+        path_prefix: "/graphql".into(),
+        body_contains: "Review-Finding: ".into(),
+        after: 0,
+        times: 1,
+        struck: 0,
+        fault: Fault::Meanwhile(look),
+    };
+    story.world.github.with(|state| state.faults.push(rule));
+    let asked = story.prepared(story.says("writer", "fix"));
+    let ran = story.world.watch(&asked, &["action"], |line| {
+        if line.contains("Required checks that will wait: `build`.") {
+            *said.0.lock().expect("a lock") = true;
+            said.1.notify_all();
+        }
+    });
+    ran.ended(0, "clean");
+    assert_eq!(story.seen().commits, 1);
+    assert!(before.load(Ordering::Relaxed), "{}", ran.log);
     story.finish();
 }
 

@@ -11,6 +11,8 @@ use crate::watch::signal;
 use faults::Kind;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -68,8 +70,9 @@ impl Story {
 
 /// The requests at which something happens: method, path and a word of the body, and the least number of them in a run.
 const PLACES: [(&str, &str, &str, usize); 11] = [
+    // The question if the token may commit, and the commit.
     ("POST", "/graphql", "createCommitOnBranch", 2),
-    ("POST", "/graphql", "createCommitOnBranch", 2),
+    ("POST", "/graphql", "Review-Finding: ", 1),
     ("POST", "/repos/octo/shop/issues/1/comments", "rmcoc:fix", 1),
     ("POST", "/repos/octo/shop/issues/1/comments", "rmcoc:fix", 1),
     ("PATCH", "/repos/octo/shop/check-runs/", "", 3),
@@ -208,10 +211,14 @@ impl Ground {
 
 struct Outcome {
     plan: Plan,
+    /// How often each strike struck.
+    struck: Vec<usize>,
     disturbed: Ran,
     after: Vec<Ran>,
     /// The report that nothing was fixed, where GitHub kept the commit from being made.
     refused: Option<String>,
+    /// The run that made the commit, and why no earlier one did.
+    made: String,
     complaints: Vec<String>,
 }
 
@@ -233,32 +240,50 @@ fn run(seed: u64) -> Outcome {
     let rules: Vec<Rule> = plan.strikes.iter().map(|one| ground.rule(one)).collect();
     github.with(|state| state.faults.extend(rules));
     let disturbed = run_both(&story, &ground, &asked);
-    github.with(|state| {
+    let struck = github.with(|state| {
+        let struck = state.faults.iter().map(|rule| rule.struck).collect();
         state.faults.clear();
         state.rest(8);
+        struck
     });
-    // The event once more, and what a push starts.
-    let again = with_run(story.says_again(&asked), "4713");
-    let mut after = vec![story.world.run(&again)];
-    after.push(story.world.run(&with_run(story.pushed(&head), "4714")));
+    let wrong = story.judge_disturbed(&disturbed);
+    let mut complaints = Vec::from_iter(wrong);
+    let mut made = match story.commits().as_slice() {
+        [] => story.why_not(&disturbed),
+        _ => "at once".to_owned(),
+    };
+    let mut after = Vec::new();
+    // Of a person's push there is an event; of the fix's there is none, because the workflow's own token made it.
+    if story.has(&ground.next_head) {
+        after.push(story.world.run(&with_run(story.pushed(&head), "4713")));
+    }
+    // The event once more.
+    let again = with_run(story.says_again(&asked), "4714");
+    after.push(story.world.run(&again));
     let refused = story.refused();
-    let mut complaints = Vec::new();
-    if refused.is_some() {
-        let moved = story.head() != head;
-        complaints.extend(story.judge_refusal(moved));
-        let head = story.head();
+    if let Some(report) = &refused {
+        complaints.extend(story.judge_refusal(&head, report));
+        made = format!("after a second request: {}", reason(report));
         let anew = with_run(story.says("writer", "fix"), "4715");
         after.push(story.world.run(&anew));
-        after.push(story.world.run(&with_run(story.pushed(&head), "4716")));
     }
     complaints.extend(story.judge());
+    complaints.extend(after.last().and_then(|ran| story.judge_end(ran)));
     Outcome {
         plan,
+        struck,
         disturbed,
         after,
         refused,
+        made,
         complaints,
     }
+}
+
+/// The reason that a report gives for the finding that it did not fix.
+fn reason(report: &str) -> &str {
+    let reason = report.split("Not fixed: ").nth(1).unwrap_or("no reason");
+    reason.split(" |").next().unwrap_or(reason)
 }
 
 fn with_run(mut workflow: Workflow, run: &str) -> Workflow {
@@ -273,7 +298,7 @@ fn hurried(workflow: Workflow, run: &str) -> Workflow {
     let mut workflow = with_run(workflow, run);
     workflow
         .variables
-        .insert("OPENCODE_REVIEWER_LIMIT_SCALE".into(), "0.005".into());
+        .insert("OPENCODE_REVIEWER_LIMIT_SCALE".into(), "0.02".into());
     workflow
 }
 
@@ -295,6 +320,13 @@ fn run_both(story: &Story, ground: &Ground, asked: &Workflow) -> Ran {
         beside.join().expect("the second run");
         ran
     })
+}
+
+/// The conclusions of the checks on a commit, the oldest first.
+fn ends(state: &State, head: &str) -> Vec<String> {
+    let runs = state.check_runs.iter();
+    let of_head = runs.filter(|run| run.head_sha == head);
+    of_head.filter_map(|run| run.conclusion.clone()).collect()
 }
 
 const NOTHING: &str = "### Nothing was fixed of 1 finding";
@@ -329,18 +361,55 @@ impl Story {
         found.filter(|_| self.commits().is_empty())
     }
 
-    /// A commit may be missing only if somebody pushed, or if the answer to it, or to the last look before it, was lost or
-    /// replaced; and that is told once.
-    fn judge_refusal(&self, moved: bool) -> Vec<String> {
+    /// True if this commit is on the branch.
+    fn has(&self, commit: &str) -> bool {
+        let range = format!("main..{}", self.head());
+        let log = self
+            .world
+            .github
+            .with(|state| state.git.must(&["log", "--format=%H", &range]));
+        log.lines().any(|line| line == commit)
+    }
+
+    /// The reason why a run made no commit, as it told people or the log.
+    fn why_not(&self, ran: &Ran) -> String {
+        let comments = self.comments();
+        let mut told = comments.iter().rev();
+        if let Some(report) = told.find(|body| body.contains(NOTHING)) {
+            return format!("by the event again: {}", reason(report));
+        }
+        let answered = comments.iter().rev().find_map(|body| {
+            let from = body.find("Nothing was fixed: ")?;
+            body[from..].lines().next().map(str::to_owned)
+        });
+        let ended = match ran.code {
+            None => "it was killed".to_owned(),
+            Some(code) => format!("exit code {code}"),
+        };
+        format!("by the event again: {}", answered.unwrap_or(ended))
+    }
+
+    /// A commit may be missing only if GitHub's answer to it was lost or replaced, or if somebody pushed; the report gives that
+    /// very reason, once.
+    fn judge_refusal(&self, head: &str, report: &str) -> Vec<String> {
         let mut complaints = Vec::new();
         let struck = self.world.github.with(|state| state.struck.clone());
-        let is_about_it = |(path, body): &(String, String)| {
+        let is_the_commit = |(_, body): &(String, String)| {
             body.contains("createCommitOnBranch")
-                || path.starts_with("/repos/octo/shop/pulls/1")
-                || path.starts_with("/repos/octo/shop/issues/1/comments")
+                && body.contains("Review-Finding: ")
+                && body.contains(head)
         };
-        if !moved && !struck.iter().any(is_about_it) {
-            complaints.push("no fault kept the commit from being made".to_owned());
+        let reason = reason(report);
+        let refused = [
+            "GitHub",
+            "The token may not",
+            "The branch search is protected",
+        ];
+        let by_answer = refused.iter().any(|begin| reason.starts_with(begin))
+            && struck.iter().any(is_the_commit);
+        let moved = reason.starts_with("The branch search is not at") && self.head() != head;
+        if !by_answer && !moved {
+            complaints.push(format!("nothing excuses the missing commit: {reason}"));
         }
         let told = self.comments();
         let told = told.iter().filter(|body| body.contains(NOTHING)).count();
@@ -348,6 +417,33 @@ impl Story {
             complaints.push(format!("{told} reports that nothing was fixed"));
         }
         complaints
+    }
+
+    /// A run that ends well after its commit has reviewed it, unless no check run could be written.
+    fn judge_disturbed(&self, ran: &Ran) -> Option<String> {
+        let (head, commits) = (self.head(), self.commits());
+        let (ends, no_checks) = self.world.github.with(|state| {
+            let mut struck = state.struck.iter();
+            let no_checks = struck.any(|(path, _)| path.contains("/check-runs"));
+            (ends(state, &head), no_checks)
+        });
+        let is_open = commits.contains(&head) && ran.code == Some(0) && ends.is_empty();
+        (is_open && !no_checks).then(|| "the fixed head has no concluded check".to_owned())
+    }
+
+    /// In the end the head is reviewed, and its check says so.
+    fn judge_end(&self, ran: &Ran) -> Option<String> {
+        let head = self.head();
+        let ends = self.world.github.with(|state| ends(state, &head));
+        let last = ends.last().map(String::as_str);
+        let is_well = (ran.code, ran.status(), last) == (Some(0), "clean", Some("success"));
+        (!is_well).then(|| {
+            format!(
+                "the last run ended with {:?} {}, its check with {ends:?}",
+                ran.code,
+                ran.status()
+            )
+        })
     }
 
     /// One commit of a fix on the branch, one report of it, and the code as the fix has it.
@@ -376,8 +472,10 @@ impl Outcome {
     fn story(&self) -> String {
         let after: Vec<&str> = self.after.iter().map(|ran| ran.log.as_str()).collect();
         format!(
-            "{:#?}\nrefused: {:?}\n--- disturbed run: {:?}\n{}\n--- after\n{}\n{:#?}",
+            "{:#?}\nstruck: {:?}\nmade: {}\nrefused: {:?}\n--- disturbed run: {:?}\n{}\n--- after\n{}\n{:#?}",
             self.plan,
+            self.struck,
+            self.made,
             self.refused,
             self.disturbed.code,
             self.disturbed.log,
@@ -387,7 +485,64 @@ impl Outcome {
     }
 }
 
+/// What many seeds have come to.
+#[derive(Debug, Default)]
+struct Tally {
+    seeds: usize,
+    /// Of each kind of fault: how many were planned, and how many struck.
+    faults: BTreeMap<Kind, (usize, usize)>,
+    /// The seeds by when the commit was made, and why not before.
+    made: BTreeMap<String, Vec<u64>>,
+    /// The seeds without a commit in the disturbed run, though nothing struck it: they show nothing.
+    idle: Vec<u64>,
+    failed: Vec<u64>,
+}
+
+impl Tally {
+    fn count(&mut self, seed: u64, outcome: &Outcome) {
+        self.seeds += 1;
+        for (strike, struck) in outcome.plan.strikes.iter().zip(&outcome.struck) {
+            let (planned, striking) = self.faults.entry(strike.kind).or_default();
+            *planned += 1;
+            *striking += usize::from(*struck > 0);
+        }
+        self.made
+            .entry(outcome.made.clone())
+            .or_default()
+            .push(seed);
+        if outcome.made != "at once" && outcome.struck.iter().all(|struck| *struck == 0) {
+            self.idle.push(seed);
+        }
+        if !outcome.complaints.is_empty() {
+            self.failed.push(seed);
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:<24} {:>8} {:>8}", "fault", "planned", "struck")?;
+        for (kind, (planned, struck)) in &self.faults {
+            writeln!(f, "{:<24} {planned:>8} {struck:>8}", format!("{kind:?}"))?;
+        }
+        for (made, seeds) in &self.made {
+            writeln!(f, "{:>4} fixes {made}: {seeds:?}", seeds.len())?;
+        }
+        let Self {
+            seeds,
+            idle,
+            failed,
+            ..
+        } = self;
+        write!(
+            f,
+            "{seeds} seeds of fixes; late though nothing struck: {idle:?}; failed: {failed:?}"
+        )
+    }
+}
+
 fn soak(seeds: impl Iterator<Item = u64>) {
+    let mut tally = Tally::default();
     for seed in seeds {
         let outcome = run(seed);
         assert!(
@@ -395,7 +550,9 @@ fn soak(seeds: impl Iterator<Item = u64>) {
             "seed {seed}: {}",
             outcome.story()
         );
+        tally.count(seed, &outcome);
     }
+    println!("{tally}");
 }
 
 #[test]
@@ -424,21 +581,14 @@ fn three_hundred_fixes() {
         given("SOAK_FIRST").unwrap_or(1),
         given("SOAK_SEEDS").unwrap_or(300),
     );
-    let (mut failed, mut refused) = (Vec::new(), Vec::new());
+    let mut tally = Tally::default();
     for seed in first..first + count {
         let outcome = run(seed);
-        if let Some(report) = &outcome.refused {
-            println!(
-                "seed {seed}, the commit was refused: {:?}\n{report}",
-                outcome.plan
-            );
-            refused.push(seed);
-        }
         if !outcome.complaints.is_empty() {
             println!("seed {seed}: {}", outcome.story());
-            failed.push(seed);
         }
+        tally.count(seed, &outcome);
     }
-    println!("{count} seeds of fixes from {first} on; refused: {refused:?}; failed: {failed:?}");
-    assert!(failed.is_empty(), "{failed:?}");
+    println!("{tally}");
+    assert!(tally.failed.is_empty(), "{:?}", tally.failed);
 }

@@ -3,6 +3,7 @@
 
 use super::issue::IssueId;
 use super::outcome::{Outcome, Settled};
+use super::report;
 use super::reverts::LineMarks;
 use crate::domain::{CommitSha, PrKey};
 use crate::state::signature::{Keys, SignatureCheck, Signed};
@@ -48,6 +49,10 @@ pub struct Bundle {
     pub checks: Vec<String>,
     /// Issues that the prompt had no room for.
     pub beyond: Vec<String>,
+    /// The cost of the session, in millionths of a dollar.
+    pub cost_micros: u64,
+    /// The tokens of the session.
+    pub tokens: u64,
     /// The name of the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kid: Option<String>,
@@ -89,6 +94,8 @@ pub enum BundleWord {
     Fixed,
     Rejected,
     Deferred,
+    // Not judged, so a later fix tries it again.
+    Undone,
 }
 
 impl BundleOutcome {
@@ -98,6 +105,7 @@ impl BundleOutcome {
             Outcome::Fixed { description } => (BundleWord::Fixed, description),
             Outcome::Rejected { reason } => (BundleWord::Rejected, reason),
             Outcome::Deferred { reason } => (BundleWord::Deferred, reason),
+            Outcome::Undone { reason } => (BundleWord::Undone, reason),
         };
         Self {
             id: settled.issue.id.to_string(),
@@ -114,6 +122,7 @@ impl BundleOutcome {
             BundleWord::Fixed => Outcome::Fixed { description: text },
             BundleWord::Rejected => Outcome::Rejected { reason: text },
             BundleWord::Deferred => Outcome::Deferred { reason: text },
+            BundleWord::Undone => Outcome::Undone { reason: text },
         }
     }
 }
@@ -187,6 +196,8 @@ impl Bundle {
             outcomes: Vec::new(),
             checks: Vec::new(),
             beyond: Vec::new(),
+            cost_micros: 0,
+            tokens: 0,
             kid: None,
             sig: None,
         }
@@ -241,10 +252,33 @@ impl Bundle {
         Ok(bundle)
     }
 
+    /// The cost of the session, in dollars.
+    #[must_use]
+    pub fn cost_usd(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "no session costs billions")]
+        let micros = self.cost_micros as f64;
+        micros / 1e6
+    }
+
+    /// The name of the session in the account, which is the same however often the bundle is published.
+    #[must_use]
+    pub fn receipt(&self) -> String {
+        let sig = self.sig.as_deref().unwrap_or_default();
+        format!("fix-{}", &sig[..sig.floor_char_boundary(16)])
+    }
+
     /// The commit that was fixed.
     #[must_use]
     pub fn head(&self) -> Option<CommitSha> {
         self.head.parse().ok()
+    }
+
+    /// True if the trailers of a commit name the findings that the bundle calls fixed, and no others.
+    #[must_use]
+    pub fn is_of(&self, message: &str) -> bool {
+        let fixed = self.outcomes.iter();
+        let fixed = fixed.filter(|one| one.outcome == BundleWord::Fixed);
+        report::names_all(message, fixed.map(|one| one.id.as_str()))
     }
 
     fn check(&self) -> Result<(), NotBundle> {

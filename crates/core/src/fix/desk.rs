@@ -264,7 +264,7 @@ impl FixDesk {
         self.effects.extend(effects);
         for dependent in dependents {
             let reason = format!("its edits build on those for {issue}, which were undone");
-            self.said.insert(dependent, Outcome::Rejected { reason });
+            self.said.insert(dependent, Outcome::Undone { reason });
         }
     }
 

@@ -98,7 +98,7 @@ impl Memory {
     #[must_use]
     pub fn serves(&self, comment: CommentId) -> bool {
         let mut cycles = self.cycles.iter();
-        cycles.any(|cycle| cycle.command == Some(comment.0))
+        cycles.any(|cycle| cycle.command == Some(comment.0) && !cycle.void)
     }
 
     /// True if a comment tells the round of this head.

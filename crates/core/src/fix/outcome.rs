@@ -24,6 +24,10 @@ pub enum Outcome {
     Deferred {
         reason: String,
     },
+    /// Not done, and not by a judgement of the fixer: a later fix tries it again.
+    Undone {
+        reason: String,
+    },
 }
 
 impl Outcome {
@@ -48,8 +52,11 @@ pub fn settle(issues: &[Issue], said: &BTreeMap<IssueId, Outcome>) -> Vec<Settle
             Some(Outcome::Rejected { reason } | Outcome::Deferred { reason }) => {
                 not_done(issue, reason)
             }
-            Some(fixed @ Outcome::Fixed { .. }) => fixed.clone(),
-            None => not_done(issue, UNMENTIONED),
+            Some(outcome @ (Outcome::Fixed { .. } | Outcome::Undone { .. })) => outcome.clone(),
+            None if issue.optional => not_done(issue, UNMENTIONED),
+            None => Outcome::Undone {
+                reason: UNMENTIONED.to_owned(),
+            },
         };
         Settled {
             issue: issue.clone(),
@@ -57,6 +64,26 @@ pub fn settle(issues: &[Issue], said: &BTreeMap<IssueId, Outcome>) -> Vec<Settle
         }
     });
     settled.collect()
+}
+
+/// Takes back every fix, because the edits were not delivered. Nobody judged the issues, so they may be tried again.
+pub fn undo_all(settled: &mut [Settled], why: &str) {
+    for one in settled.iter_mut().filter(|one| one.outcome.is_fixed()) {
+        one.outcome = Outcome::Undone {
+            reason: why.to_owned(),
+        };
+    }
+}
+
+/// Gives the issues about which nothing was said the reason why the session ended before.
+pub fn tell_end(settled: &mut [Settled], why: &str) {
+    for one in settled {
+        if let Outcome::Undone { reason } | Outcome::Deferred { reason } = &mut one.outcome
+            && reason == UNMENTIONED
+        {
+            why.clone_into(reason);
+        }
+    }
 }
 
 fn not_done(issue: &Issue, reason: &str) -> Outcome {
@@ -243,10 +270,18 @@ impl FixResult {
                     finding_id,
                     reason: reason.clone(),
                 }),
-                Outcome::Deferred { reason } => result.deferred_issues.push(RejectedIssue {
-                    finding_id,
-                    reason: reason.clone(),
-                }),
+                Outcome::Undone { reason } if !issue.optional => {
+                    result.rejected_issues.push(RejectedIssue {
+                        finding_id,
+                        reason: reason.clone(),
+                    });
+                }
+                Outcome::Deferred { reason } | Outcome::Undone { reason } => {
+                    result.deferred_issues.push(RejectedIssue {
+                        finding_id,
+                        reason: reason.clone(),
+                    });
+                }
             }
         }
         result.summary = Summary {

@@ -154,6 +154,10 @@ pub struct FixReport {
     pub commit: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
+    /// True if the head moved before the fix could be delivered, or could not be looked at: the cycle is not counted, and its
+    /// command is not served.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub void: bool,
     /// The comment that asked for this cycle; none where it was due by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<u64>,
@@ -190,7 +194,7 @@ impl From<&Outcome> for KeptOutcome {
         match outcome {
             Outcome::Fixed { .. } => Self::Fixed,
             Outcome::Rejected { .. } => Self::Rejected,
-            Outcome::Deferred { .. } => Self::Deferred,
+            Outcome::Deferred { .. } | Outcome::Undone { .. } => Self::Deferred,
         }
     }
 }
@@ -206,13 +210,9 @@ impl FixReport {
     /// with such a line.
     #[must_use]
     pub fn is_of(&self, message: &str) -> bool {
-        let lines = message.lines();
-        let named = lines.filter_map(|line| line.strip_prefix("Review-Finding: "));
-        let named: BTreeSet<&str> = named.collect();
         let fixed = self.outcomes.iter();
         let fixed = fixed.filter(|kept| kept.outcome == KeptOutcome::Fixed);
-        let fixed: BTreeSet<&str> = fixed.map(|kept| kept.id.as_str()).collect();
-        !named.is_empty() && named == fixed
+        names_all(message, fixed.map(|kept| kept.id.as_str()))
     }
 
     /// True if it is the report of a round: what the review of its head left open, and nothing that was done about it.
@@ -228,6 +228,14 @@ impl FixReport {
         let outcomes = self.was_pushed().then_some(&self.outcomes);
         outcomes.into_iter().flatten().filter(fixed)
     }
+}
+
+/// True if the trailers of a commit name these findings, and no others.
+pub(super) fn names_all<'a>(message: &str, findings: impl Iterator<Item = &'a str>) -> bool {
+    let lines = message.lines();
+    let named = lines.filter_map(|line| line.strip_prefix("Review-Finding: "));
+    let named: BTreeSet<&str> = named.collect();
+    !named.is_empty() && named == findings.collect()
 }
 
 /// The name of the line in a comment.

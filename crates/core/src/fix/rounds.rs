@@ -3,7 +3,7 @@
 //!
 //! 1. fixing was stopped or reverted, and not resumed: stopped
 //! 2. the head is not reviewed: review
-//! 3. nothing of ours or of people is open, and the consensus approves: converged
+//! 3. nothing of ours or of people is open, the consensus approves, and nothing is left that may be fixed: converged
 //! 4. nothing is left that may be fixed: manual intervention
 //! 5. somebody asked for this fix, and it was not made yet: fix
 //! 6. this head was tried before, a person committed on top of a fix, the head is ours and no report tells of it, or fixes are
@@ -49,14 +49,15 @@ pub struct OpenWork {
     /// Unresolved conversations of people.
     pub conversations: usize,
     pub consensus: Consensus,
-    /// The issues that may be fixed, optional ones left out.
+    /// The issues that may be fixed; optional ones only where somebody asks for a fix.
     pub fixable: usize,
 }
 
 impl OpenWork {
     #[must_use]
     pub fn is_converged(&self) -> bool {
-        self.findings == 0 && self.conversations == 0 && self.consensus == Consensus::Approve
+        let approved = self.consensus == Consensus::Approve && self.fixable == 0;
+        self.findings == 0 && self.conversations == 0 && approved
     }
 }
 
@@ -169,13 +170,14 @@ impl Situation<'_> {
         self.memory.serves(CommentId(command.order.comment))
     }
 
-    /// The cycles that were made without a command; of ordered ones, those in a row.
+    /// The cycles that were made without a command, and that the pull request did not outrun; of ordered ones, those in a row.
     fn used(&self) -> u32 {
         if self.mode == Mode::Ordered {
             return self.in_a_row();
         }
         let cycles = self.memory.cycles().iter();
-        let used = cycles.filter(|cycle| cycle.command.is_none()).count();
+        let used = cycles.filter(|cycle| cycle.command.is_none() && !cycle.void);
+        let used = used.count();
         u32::try_from(used).unwrap_or(u32::MAX)
     }
 

@@ -20,7 +20,11 @@ fn what_fails_on_the_head_does_not_count_against_the_fix() {
     let baseline = run(&[("lint", FAILED), ("build", PASSED), ("test all", PASSED)]);
     let fixed = run(&[("lint", FAILED), ("build", PASSED), ("test all", FAILED)]);
     let verified = Verification::new("t".into(), baseline.clone(), fixed, None);
-    let expected = [Standing::FailedBefore, Standing::Passed, Standing::Broken];
+    let expected = [
+        Standing::FailedBefore(Ending::Exit(1)),
+        Standing::Passed,
+        Standing::Broken(Ending::Exit(1)),
+    ];
     assert_eq!(verified.standings, expected);
     let broken: Vec<String> = verified.broken().map(CommandResult::sentence).collect();
     assert_eq!(broken, ["`test all` failed with exit code 1."]);

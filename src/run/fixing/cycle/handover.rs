@@ -16,6 +16,7 @@ use reviewer_core::fix::outcome::Settled;
 use reviewer_core::fix::reverts::LineMarks;
 use reviewer_core::publish::comment::fixing::{self, Verified};
 use reviewer_core::report::events::EventKind;
+use reviewer_core::state::spending::Spent;
 use reviewer_repo::git::TreeId;
 use reviewer_text::count::plural;
 use reviewer_text::hidden::visible;
@@ -44,8 +45,10 @@ impl Cycle<'_> {
         outcome: &mut Outcome,
         fixing: &mut Fixing,
     ) -> Result<(), Failure> {
-        self.created(self.selection.issues.len(), outcome, fixing);
-        let made = self.make().await?;
+        self.created(outcome, fixing);
+        let made = self.make().await;
+        self.enter_cost(outcome);
+        let made = made?;
         let repository = &self.ground.facts.change.repository;
         let head = self.ground.head();
         let base = repository.tree_with(head, &[]).await?;
@@ -77,7 +80,8 @@ impl Cycle<'_> {
             format!("{shown} holds a fix of {count}. `fix --publish` makes a commit of it.")
         };
         outcome.report.notes.push(told);
-        let details = json!({ "cycle": self.number, "fixed": fixed });
+        let result = self.result(&made);
+        let details = json!({ "cycle": self.number, "fixed": fixed, "result": result });
         fixing.event(self.job, EventKind::FixCompleted, details);
         Ok(())
     }
@@ -89,6 +93,7 @@ impl Cycle<'_> {
             let marks = kept.map(|kept| kept.marks.clone());
             BundleOutcome::new(one, marks.unwrap_or_default())
         });
+        let used = self.job.host.session().usage.used();
         Bundle {
             base_tree: base.to_string(),
             tree: tree.to_string(),
@@ -98,6 +103,8 @@ impl Cycle<'_> {
             outcomes: outcomes.collect(),
             checks: fixing::check_lines(&made.verified),
             beyond: made.beyond.clone(),
+            cost_micros: micros(used.told.cost),
+            tokens: used.tokens().number,
             ..Bundle::new(&self.job.pr, self.ground.head())
         }
     }
@@ -119,7 +126,13 @@ impl Cycle<'_> {
         check: &CheckRun,
         fixing: &mut Fixing,
     ) -> Result<(), Failure> {
-        self.created(bundle.outcomes.len(), outcome, fixing);
+        self.created(outcome, fixing);
+        // The job that spent it could write no account.
+        let spent = Spent {
+            run: bundle.receipt(),
+            ..self.job.spent(bundle.cost_usd(), bundle.tokens)
+        };
+        self.enter(spent, outcome);
         let made = self.unpacked(bundle).await?;
         if self.delivers_by_push() && !made.edits.is_empty() {
             delivery::warn(self.job, self.ground).await;
@@ -220,6 +233,17 @@ impl Cycle<'_> {
         }
         Ok((changed, ground))
     }
+}
+
+/// Dollars as millionths, which JSON keeps exactly.
+fn micros(usd: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a cast saturates, and no cost is negative"
+    )]
+    let micros = (usd * 1e6).round() as u64;
+    micros
 }
 
 /// The patch for people and their tools, beside a bundle.

@@ -70,6 +70,7 @@ fn told(outcome: &Outcome) -> (&str, &str) {
         Outcome::Fixed { description } => ("fixed", description),
         Outcome::Rejected { reason } => ("rejected", reason),
         Outcome::Deferred { reason } => ("deferred", reason),
+        Outcome::Undone { reason } => ("undone", reason),
     }
 }
 
@@ -314,9 +315,9 @@ fn what_is_not_submitted_is_undone_with_what_builds_on_it() {
     fixed(&mut desk, "z").unwrap();
     let result = desk.finish();
     let expected = [
-        ("rejected", "the fixer said nothing about it"),
+        ("undone", "the fixer said nothing about it"),
         (
-            "rejected",
+            "undone",
             "its edits build on those for x, which were undone",
         ),
         ("fixed", "Rounds up."),
@@ -337,7 +338,7 @@ fn a_later_edit_opens_an_issue_again() {
     fixed(&mut desk, "x").unwrap();
     edit(&mut desk, "x", "start = 0", "start = 1").unwrap();
     assert_eq!(desk.open().count(), 2);
-    assert_eq!(outcomes(&desk.finish())[0].0, "rejected");
+    assert_eq!(outcomes(&desk.finish())[0].0, "undone");
 }
 
 /// A call of the model.

@@ -185,6 +185,32 @@ fn converged_is_nothing_open_of_ours_or_of_people_and_a_consensus_that_approves(
 }
 
 #[test]
+fn an_approved_change_is_fixed_for_whoever_asks_where_something_may_be_fixed() {
+    let mut case = Case::new(vec![], 'a').asked(5, 7);
+    case.open = OpenWork {
+        findings: 0,
+        conversations: 0,
+        consensus: Consensus::Approve,
+        fixable: 1,
+    };
+    assert_eq!(case.next(), fix(1, Some(7)));
+}
+
+#[test]
+fn a_void_cycle_is_not_counted_and_serves_no_command() {
+    let void = |command| FixReport {
+        void: true,
+        command,
+        ..cycle(1, 'a', None)
+    };
+    let pushed = cycle(2, 'b', Some('c'));
+    let case = Case::new(vec![void(None), pushed.clone()], 'c');
+    assert_eq!(case.next(), fix(3, None), "one of two is left");
+    let asked = Case::new(vec![void(Some(7)), pushed], 'c').asked(5, 7);
+    assert_eq!(asked.next(), fix(3, Some(7)));
+}
+
+#[test]
 fn at_the_cap_people_are_called_once() {
     let cycles = vec![cycle(1, 'a', Some('b')), cycle(2, 'b', Some('c'))];
     assert_eq!(Case::new(cycles[..1].to_vec(), 'b').next(), fix(2, None));

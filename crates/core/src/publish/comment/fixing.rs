@@ -201,6 +201,22 @@ pub fn does_not_fit(why: &str, command: &str) -> String {
     format!("Nothing was fixed: {why}. `{command}` goes on.")
 }
 
+/// The sentence about the report of a fix that could not be posted.
+#[must_use]
+pub fn untold(why: &str, delivered: &Delivered) -> String {
+    let then = match delivered {
+        Delivered::Pushed { .. } | Delivered::Stacked { .. } => "; the next run posts it",
+        Delivered::Patch | Delivered::Nothing => "",
+    };
+    format!("The report of the fix could not be posted{then}: {why}")
+}
+
+/// The sentence about a fix that was published before.
+#[must_use]
+pub fn published(commit: &CommitSha) -> String {
+    format!("The fix is published already, in {}.", commit.short())
+}
+
 /// The sentence about a fix that failed.
 #[must_use]
 pub fn failed(why: &str) -> String {
@@ -292,6 +308,7 @@ fn outcomes(settled: &[Settled]) -> String {
             Outcome::Fixed { description } => ("✅", description.clone()),
             Outcome::Rejected { reason } => ("❌", format!("Rejected: {reason}")),
             Outcome::Deferred { reason } => ("💤", format!("Deferred: {reason}")),
+            Outcome::Undone { reason } => ("❌", format!("Not fixed: {reason}")),
         };
         let _ = write!(
             table,
@@ -353,8 +370,8 @@ pub fn check_lines(verified: &Verified) -> Vec<String> {
     for (command, standing) in &verified.commands {
         let told = match standing {
             Standing::Passed => "passed".to_owned(),
-            Standing::FailedBefore => "fails, and failed before the fix".to_owned(),
-            Standing::Broken => "fails because of the fix".to_owned(),
+            Standing::FailedBefore(ending) => format!("{ending}, and failed before the fix"),
+            Standing::Broken(ending) => format!("{ending}, because of the fix"),
             Standing::NotRun(why) => format!("not run: {why}"),
         };
         lines.push(format!("{} {told}", code(command)));
@@ -465,7 +482,7 @@ pub fn belated(
     let fixed = fixed.filter(|kept| kept.outcome == KeptOutcome::Fixed);
     let waits = url.map(waits_in).map(|words| format!("\n\n{words}"));
     let text = format!(
-        "### Fixed {} in {} (cycle {} of {})\n\nThe run that pushed it ended before it could say so.{}",
+        "### Fixed {} in {} (cycle {} of {})\n\nThe run that pushed it could not say so.{}",
         plural(fixed.count(), "finding"),
         commit.short(),
         report.cycle,
