@@ -292,6 +292,22 @@ impl CheckRun {
         Ok(overtaken || !waited.is_zero())
     }
 
+    /// True if a run that began before this one on `head` still works on another head.
+    pub(crate) async fn is_held_elsewhere(
+        &self,
+        job: &Job<'_>,
+        head: &CommitSha,
+        other: &CommitSha,
+    ) -> bool {
+        let Some(own) = self.slot().as_ref().map(|open| open.id) else {
+            return false;
+        };
+        let mut ours = leased(job, other, &checks(job, other).await);
+        let here = checks(job, head).await;
+        ours.extend(here.into_iter().filter(|check| check.id == own));
+        lease::holder(&leases(&ours), own, longest(job)).is_some()
+    }
+
     pub fn is_open(&self) -> bool {
         self.slot().is_some()
     }

@@ -100,6 +100,12 @@ async fn open_stacked(
     Ok(opened.html_url)
 }
 
+/// True if a run that was cut off can have left the fix on a branch of its own.
+pub(super) fn may_be_stacked(job: &Job<'_>, facts: &Facts, report: &FixReport) -> bool {
+    let is_stacked = job.host.config.fix.delivery == FixDelivery::PullRequest;
+    is_stacked && !facts.pull.from_fork && report.delivery.is_none()
+}
+
 /// The commit that a run left for a pull request onto the branch before it was cut off, and the address of that pull request,
 /// which is opened now if it was not.
 pub(super) async fn stacked(
@@ -107,8 +113,7 @@ pub(super) async fn stacked(
     facts: &Facts,
     report: &FixReport,
 ) -> Result<Option<(CommitSha, String)>, Failure> {
-    let is_stacked = job.host.config.fix.delivery == FixDelivery::PullRequest;
-    if !is_stacked || facts.pull.from_fork || report.delivery.is_some() {
+    if !may_be_stacked(job, facts, report) {
         return Ok(None);
     }
     let branch = stacked_branch(job.pr.number, report.cycle, &report.head);

@@ -247,6 +247,12 @@ pub fn reverted(report: &FixReport, mention: &str, at: (&PrKey, &Keys)) -> Strin
     closed(&text, report, at)
 }
 
+/// The warning about what an earlier run left to tell and this one could not post.
+#[must_use]
+pub fn could_not_tell(why: &str) -> String {
+    format!("A fix or a revert of earlier is not told yet: {why}")
+}
+
 /// Said before a push that starts no workflow.
 #[must_use]
 pub fn push_starts_nothing(waiting: &[String]) -> String {
