@@ -53,13 +53,13 @@ async fn tell_fixes(job: &Job<'_>, facts: &Facts, check: &CheckRun) -> Result<()
         let body = if let Some(commit) = landed(facts, &report) {
             let report = pushed(report.clone(), commit);
             fixing::belated(&report, &commit.sha, None, place)
-        } else if let Some((commit, url)) = delivery::stacked(job, facts, &report).await? {
+        } else if let Some((commit, waits)) = delivery::stacked(job, facts, &report).await? {
             let report = FixReport {
                 commit: Some(commit.to_string()),
                 delivery: Some(Delivery::PullRequest),
                 ..report.clone()
             };
-            fixing::belated(&report, &commit, Some(&url), place)
+            fixing::belated(&report, &commit, Some(&waits), place)
         } else {
             continue;
         };
