@@ -312,8 +312,9 @@ impl CheckRun {
         self.slot().is_some()
     }
 
-    /// Writes down what is about to be posted. Whatever ends the run from here on, the next one finds it.
-    pub(crate) async fn write_undelivered(&self, record: &Record) {
+    /// Writes down what is about to be posted. Whatever ends the run from here on, the next one finds it. Without a check of its
+    /// own there is no place for it.
+    pub(crate) async fn write_undelivered(&self, record: &Record) -> Result<(), ApiError> {
         let noted = self.slot().as_mut().map(|open| {
             // Whatever an earlier run concluded, this one has not yet.
             let record = Record {
@@ -323,7 +324,7 @@ impl CheckRun {
             open.undelivered = Some(record::render(&record, &open.bill.pr, &open.bill.keys));
             open.clone()
         });
-        let Some(open) = noted else { return };
+        let Some(open) = noted else { return Ok(()) };
         let (title, summary) = comment::check_in_progress();
         let output = CheckOutput {
             title: title.into(),
@@ -336,9 +337,7 @@ impl CheckRun {
                     .join("\n"),
             ),
         };
-        if let Err(error) = open.github.note(&open.repo, open.id, &output).await {
-            tracing::debug!("the check run does not hold what is about to be posted: {error}");
-        }
+        open.github.note(&open.repo, open.id, &output).await
     }
 
     /// Returns the other checks on the head, and the diff that the check is about, just before it is concluded. A
