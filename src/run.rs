@@ -289,7 +289,6 @@ async fn act(
         ControlFlow::Continue(facts) => facts,
         ControlFlow::Break(reason) => return Ok(Ended::Skipped(reason)),
     };
-    fixing::catch_up(job, &facts).await?;
     if let Some(reason) = fixing::stop_as_asked(job, &facts).await? {
         return Ok(Ended::Skipped(reason));
     }
@@ -348,10 +347,12 @@ async fn follow(
         return Ok(Ended::Skipped(reason));
     }
     check.open(job, &facts).await;
-    if agenda.waits && check.wait_for_turn(job, &facts.pull.head_sha).await? {
+    let waits = agenda.waits || fixing::owes_word(job, &facts).await;
+    if waits && check.wait_for_turn(job, &facts.pull.head_sha).await? {
         facts = facts.again(job).await?;
         agenda = self::agenda(job, &facts);
     }
+    fixing::catch_up(job, &mut facts, check).await;
     let mut outcome = match (&agenda.task, running) {
         (Task::Conclude(record), _) => {
             Outcome::new(job, &facts, &agenda, Record::clone(record), None, around)

@@ -16,6 +16,7 @@ use reviewer_text::redact::Redactor;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::time::Instant;
 
 /// Everything that the fixes of one head are verified with.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +31,8 @@ pub struct Verifier<'a> {
     pub scratch: &'a Path,
     pub redactor: &'a Redactor,
     pub require_sandbox: bool,
+    /// The end of the run, which ends the commands, too.
+    pub last: Instant,
     /// The user that the sidecar had.
     pub sidecar_user: Option<u32>,
 }
@@ -90,13 +93,14 @@ impl Verifier<'_> {
         std::fs::create_dir(&tree).with_context(|| tree.display().to_string())?;
         let caps = ExportCaps::default();
         let export = export::write(self.repository, self.head, edits, &tree, &caps).await?;
+        let left = self.last.saturating_duration_since(Instant::now());
         let spec = CheckSpec {
             launcher: self.launcher.to_owned(),
             commands: self.settings.verify.clone(),
             folder: folder.path().to_owned(),
             read: self.settings.verify_read.clone(),
             execute: self.settings.verify_exec.clone(),
-            timeout: self.settings.timeout,
+            timeout: self.settings.timeout.min(left),
             require_sandbox: self.require_sandbox,
             quota: Quota::BUILD,
             other_than: self.sidecar_user,

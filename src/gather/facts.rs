@@ -30,6 +30,7 @@ use reviewer_github::{ApiError, ChangedFile, CommitInfo, IssueComment, PullReque
 use reviewer_repo::git::Repository;
 use sha2::{Digest, Sha256};
 use std::path::Path;
+use std::time::Duration;
 
 /// The pull request as the run found it.
 pub(crate) struct Facts {
@@ -81,17 +82,36 @@ impl Facts {
         snapshot: &Path,
     ) -> Result<Self, Failure> {
         let pull = &frame.pull;
-        let merge_base = job
-            .github
-            .merge_base(&job.pr.repo, &pull.base_sha, &pull.head_sha)
-            .await
-            .map_err(Failure::new)?;
+        let merge_base = merge_base(job, pull).await?;
         let (discussion, change) = tokio::join!(
             Discussion::read(job, pull),
             change(job, pull, &merge_base, snapshot)
         );
         let (discussion, change) = both(discussion, change)?;
         Self::complete(job, frame, merge_base, change, discussion).await
+    }
+
+    /// The same; `None` if the discussion cannot be read in this time. The code may take longer: it grows with the repository.
+    pub(crate) async fn gather_within(
+        job: &Job<'_>,
+        frame: Frame,
+        snapshot: &Path,
+        most: Duration,
+    ) -> Result<Option<Self>, Failure> {
+        let pull = &frame.pull;
+        let merge_base = merge_base(job, pull).await?;
+        let read = async {
+            let read = tokio::time::timeout(most, Discussion::read(job, pull)).await;
+            read.map_or(Ok(None), |read| read.map(Some))
+        };
+        let (discussion, change) =
+            tokio::join!(read, change(job, pull, &merge_base, snapshot));
+        let (discussion, change) = both(discussion, change)?;
+        let Some(discussion) = discussion else {
+            return Ok(None);
+        };
+        let facts = Self::complete(job, frame, merge_base, change, discussion).await?;
+        Ok(Some(facts))
     }
 
     /// The discussion once more, after another run has worked on this head.
@@ -427,6 +447,13 @@ pub(crate) async fn head_records(
         Err(error) if error.is_permission() || error.is_not_found() => Ok(Vec::new()),
         Err(error) => Err(error),
     }
+}
+
+async fn merge_base(job: &Job<'_>, pull: &PullRequest) -> Result<CommitSha, Failure> {
+    job.github
+        .merge_base(&job.pr.repo, &pull.base_sha, &pull.head_sha)
+        .await
+        .map_err(Failure::new)
 }
 
 /// The commits are fetched where the workspace does not have them.

@@ -292,12 +292,29 @@ impl CheckRun {
         Ok(overtaken || !waited.is_zero())
     }
 
+    /// True if a run that began before this one on `head` still works on another head.
+    pub(crate) async fn is_held_elsewhere(
+        &self,
+        job: &Job<'_>,
+        head: &CommitSha,
+        other: &CommitSha,
+    ) -> bool {
+        let Some(own) = self.slot().as_ref().map(|open| open.id) else {
+            return false;
+        };
+        let mut ours = leased(job, other, &checks(job, other).await);
+        let here = checks(job, head).await;
+        ours.extend(here.into_iter().filter(|check| check.id == own));
+        lease::holder(&leases(&ours), own, longest(job)).is_some()
+    }
+
     pub fn is_open(&self) -> bool {
         self.slot().is_some()
     }
 
-    /// Writes down what is about to be posted. Whatever ends the run from here on, the next one finds it.
-    pub(crate) async fn write_undelivered(&self, record: &Record) {
+    /// Writes down what is about to be posted. Whatever ends the run from here on, the next one finds it. Without a check of its
+    /// own there is no place for it.
+    pub(crate) async fn write_undelivered(&self, record: &Record) -> Result<(), ApiError> {
         let noted = self.slot().as_mut().map(|open| {
             // Whatever an earlier run concluded, this one has not yet.
             let record = Record {
@@ -307,7 +324,7 @@ impl CheckRun {
             open.undelivered = Some(record::render(&record, &open.bill.pr, &open.bill.keys));
             open.clone()
         });
-        let Some(open) = noted else { return };
+        let Some(open) = noted else { return Ok(()) };
         let (title, summary) = comment::check_in_progress();
         let output = CheckOutput {
             title: title.into(),
@@ -320,9 +337,7 @@ impl CheckRun {
                     .join("\n"),
             ),
         };
-        if let Err(error) = open.github.note(&open.repo, open.id, &output).await {
-            tracing::debug!("the check run does not hold what is about to be posted: {error}");
-        }
+        open.github.note(&open.repo, open.id, &output).await
     }
 
     /// Returns the other checks on the head, and the diff that the check is about, just before it is concluded. A

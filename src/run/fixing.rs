@@ -11,7 +11,7 @@ mod round;
 mod session;
 mod verifying;
 
-pub(crate) use catch_up::catch_up;
+pub(crate) use catch_up::{catch_up, owes_word};
 pub(crate) use orders::stop_as_asked;
 
 use crate::gather::Facts;
@@ -321,10 +321,8 @@ fn next(
         },
         max_cycles: job.host.config.fix.max_cycles,
         head,
-        head_is_ours: of_head.is_some_and(|commit| {
-            let author = commit.author.as_ref();
-            author == Some(&facts.viewer) && commit.message.contains("\nReview-Finding: ")
-        }),
+        // By whatever account it was pushed: with a `push_token`, it is another one.
+        head_is_ours: of_head.is_some_and(|commit| commit.message.contains("\nReview-Finding: ")),
         reviewed: !matches!(outcome.verdict, Verdict::Incomplete | Verdict::Error),
         open: OpenWork {
             findings: open.count(),

@@ -173,7 +173,9 @@ async fn write_undelivered(
     if !agenda.backlog.enter_in(&mut pending, &unposted) || !staged.replies.is_empty() {
         pending.passes.clear();
     }
-    check.write_undelivered(&pending).await;
+    if let Err(error) = check.write_undelivered(&pending).await {
+        tracing::debug!("the check run does not hold what is about to be posted: {error}");
+    }
 }
 
 /// From the first finding on, the report says what there is.

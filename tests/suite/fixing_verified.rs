@@ -1,6 +1,7 @@
 //! Fixes that the project's own checks judge: what breaks goes back to the fixer, what failed before does not count, and the tree
 //! that was verified is the tree that is pushed.
 
+use crate::standin::github::state::HeadRepository;
 use crate::standin::github::{Change, GitHub, Identity, Write, events};
 use crate::standin::model::{Call, Script};
 use crate::standin::world::{Ran, World};
@@ -273,7 +274,70 @@ fn commands_that_do_not_exist_or_never_end_are_told_in_a_sentence() {
         let ran = story.asks(scale);
         let told = story.told();
         assert!(told.contains(sentence), "{told}\n{}", ran.log);
+        // What could not be run, or failed before, does not count against the fix.
+        assert!(told.contains("### Fixed 1 of 1 finding"), "{told}");
+        assert!(story.page().contains(CEIL), "{}", story.page());
     }
+}
+
+#[test]
+fn what_the_checks_write_is_not_pushed_and_the_verified_tree_is() {
+    if !has_make() {
+        return;
+    }
+    // The checks rewrite the file of the fix, another one, and add a third.
+    let make = "test:\n\tgrep -q Math.ceil src/page.ts\n\techo evil >> src/page.ts\n\techo evil > src/orders.ts\n\techo evil > src/new.ts\n";
+    let script = Script::new().fix(|request| edit(&request.issues()[0].0.clone(), FLOOR, CEIL));
+    let story = Story::new(
+        "[[make, test]]",
+        &[Change::write("Makefile", make)],
+        script,
+    );
+    let before = story.page();
+    let ran = story.asks("1");
+    let told = story.told();
+    assert!(
+        told.contains("### Fixed 1 of 1 finding"),
+        "{told}\n{}",
+        ran.log
+    );
+    assert!(told.contains("- `make test` passed"), "{told}");
+    assert_eq!(story.page(), before.replace(FLOOR, CEIL));
+    let (first, head) = (story.before.clone(), story.head());
+    let names = story
+        .world
+        .github
+        .with(|state| state.git.must(&["diff", "--name-only", &first, &head]));
+    assert_eq!(names, "src/page.ts");
+}
+
+#[test]
+fn a_fix_for_a_fork_runs_nothing() {
+    if !has_make() {
+        return;
+    }
+    let script = Script::new().fix(|request| edit(&request.issues()[0].0.clone(), FLOOR, CEIL));
+    let story = Story::new("[[make, forever]]", &[], script);
+    story.world.github.pull(story.world.pull, |pull| {
+        pull.author = "stranger".into();
+        pull.head.repository = Some(HeadRepository {
+            full_name: "stranger/shop".into(),
+            id: 777,
+            fork: true,
+        });
+    });
+    let ran = story.asks("1");
+    let told = story.told();
+    assert!(
+        told.contains("### A patch for 1 of 1 finding"),
+        "{told}\n{}",
+        ran.log
+    );
+    assert!(
+        !told.contains("Verification") && !told.contains("forever"),
+        "{told}"
+    );
+    assert_eq!(story.head(), story.before);
 }
 
 #[test]

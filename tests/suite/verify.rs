@@ -11,6 +11,7 @@ use reviewer_text::redact::Redactor;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The test of the project: every file of `tests/` has to be accepted by the program.
@@ -54,6 +55,16 @@ impl Project {
     }
 
     async fn verify(&self, commands: &[&[&str]], edits: &[FileEdit]) -> Verification {
+        let last = Instant::now() + Duration::from_hours(1);
+        self.verify_until(last, commands, edits).await
+    }
+
+    async fn verify_until(
+        &self,
+        last: Instant,
+        commands: &[&[&str]],
+        edits: &[FileEdit],
+    ) -> Verification {
         let path = vec![("PATH".to_owned(), std::env::var("PATH").unwrap())];
         let workspace = Some(self.work.path());
         let repository = Repository::open(self.own.path(), workspace, &path).unwrap();
@@ -71,6 +82,7 @@ impl Project {
             scratch: self.scratch.path(),
             redactor: &redactor,
             require_sandbox: false,
+            last,
             sidecar_user: None,
         };
         let baseline = verifier.baseline().await.unwrap();
@@ -109,6 +121,18 @@ async fn a_test_that_fails_without_the_fix_proves_it() {
     assert!(verified.has_passed(), "{verified:?}");
     assert_eq!(verified.witness.to_string(), "proved by `./run`");
     assert_eq!(verified.fixed.left_out, ["link"]);
+}
+
+#[tokio::test]
+async fn nothing_is_run_beyond_the_end_of_the_run() {
+    let project = Project::new();
+    let edits = [edit("program.sh", FIXED)];
+    let verified = project
+        .verify_until(Instant::now(), &[&["./run"]], &edits)
+        .await;
+    let standings: Vec<&Standing> = verified.standings.iter().collect();
+    let why = "the time of the run was over".to_owned();
+    assert_eq!(standings, [&Standing::NotRun(why)], "{verified:?}");
 }
 
 #[tokio::test]

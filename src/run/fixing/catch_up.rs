@@ -6,40 +6,88 @@ use super::orders::{self, Asked};
 use super::{delivery, post};
 use crate::gather::Facts;
 use crate::host::{Failure, Job};
+use crate::run::CheckRun;
+use reviewer_core::domain::CommitSha;
 use reviewer_core::fix::report::{Delivery, FixReport};
+use reviewer_core::fix::reverts::Reverts;
 use reviewer_core::publish::comment::fixing;
 
-/// Tells the fixes and the reverts that no comment tells yet. Best done by every run, because whichever comes next sees them
-/// first, and a force-push can hide them from the one after it.
-pub(crate) async fn catch_up(job: &Job<'_>, facts: &Facts) -> Result<(), Failure> {
+/// True if there may be something to tell. Then a run waits for its turn, whatever else it does: two that read the same would
+/// both tell it.
+pub(crate) async fn owes_word(job: &Job<'_>, facts: &Facts) -> bool {
+    let told: Vec<FixReport> = told(job, facts).collect();
+    let mut untold = facts.fix_reports().filter(|report| !is_told(&told, report));
+    let owes = untold.any(|report| {
+        landed(facts, &report).is_some() || delivery::may_be_stacked(job, facts, &report)
+    });
+    owes || !unnoted_reverts(job, facts).await.unwrap_or_default().is_empty()
+}
+
+/// Tells the fixes and the reverts that no comment tells yet. Done by every run that has a turn, because whichever comes next
+/// sees them first, and a force-push can hide them from the one after it. What cannot be posted is a warning of the run, and
+/// stays for the next one.
+pub(crate) async fn catch_up(job: &Job<'_>, facts: &mut Facts, check: &CheckRun) {
+    let fixes = Box::pin(tell_fixes(job, facts, check)).await;
+    let reverts = Box::pin(tell_reverts(job, facts)).await;
+    for Failure(sentences) in [fixes, reverts].into_iter().filter_map(Result::err) {
+        facts
+            .warnings
+            .push(fixing::could_not_tell(&sentences.join(" ")));
+    }
+}
+
+async fn tell_fixes(job: &Job<'_>, facts: &Facts, check: &CheckRun) -> Result<(), Failure> {
     let mut told: Vec<FixReport> = told(job, facts).collect();
     for report in facts.fix_reports() {
         // Several records can hold it.
         if is_told(&told, &report) {
             continue;
         }
+        let stacked = delivery::may_be_stacked(job, facts, &report);
+        let has_landed = landed(facts, &report).is_some();
+        // A run that still works tells its fix itself.
+        if (has_landed || stacked) && is_at_work(job, facts, check, &report).await {
+            continue;
+        }
         let place = (&job.pr, &job.keys);
         let body = if let Some(commit) = landed(facts, &report) {
             let report = pushed(report.clone(), commit);
             fixing::belated(&report, &commit.sha, None, place)
-        } else if let Some((commit, url)) = delivery::stacked(job, facts, &report).await? {
+        } else if let Some((commit, waits)) = delivery::stacked(job, facts, &report).await? {
             let report = FixReport {
                 commit: Some(commit.to_string()),
                 delivery: Some(Delivery::PullRequest),
                 ..report.clone()
             };
-            fixing::belated(&report, &commit, Some(&url), place)
+            fixing::belated(&report, &commit, Some(&waits), place)
         } else {
             continue;
         };
         post(job, &body).await?;
         told.push(report);
     }
-    // A run that may fix looks for reverts itself, and names them in its events.
-    if Asked::from_job(job).is_none() && !job.host.in_rounds() {
-        let memory = memory_of(job, facts);
-        let reverts = reverts(facts, &memory).await?;
-        orders::note_reverts(job, facts, &reverts).await?;
-    }
     Ok(())
+}
+
+/// True if the run that made a fix still works: its push started this one.
+async fn is_at_work(job: &Job<'_>, facts: &Facts, check: &CheckRun, report: &FixReport) -> bool {
+    let own = &facts.pull.head_sha;
+    match report.head.parse::<CommitSha>() {
+        // On the same head, its turn has passed.
+        Ok(head) if head != *own => check.is_held_elsewhere(job, own, &head).await,
+        _ => false,
+    }
+}
+
+/// Signs the reverts on the pull request. A run that may fix looks for them itself, and names them in its events.
+async fn tell_reverts(job: &Job<'_>, facts: &Facts) -> Result<(), Failure> {
+    let reverts = unnoted_reverts(job, facts).await?;
+    orders::note_reverts(job, facts, &reverts).await.map(drop)
+}
+
+async fn unnoted_reverts(job: &Job<'_>, facts: &Facts) -> Result<Reverts, Failure> {
+    if Asked::from_job(job).is_some() || job.host.in_rounds() {
+        return Ok(Reverts::default());
+    }
+    reverts(facts, &memory_of(job, facts)).await
 }

@@ -100,8 +100,10 @@ impl Cycle<'_> {
     ) -> Result<(), Failure> {
         // Signed, before anything is pushed: a run that is cut off here is made good by the next one.
         outcome.record.fix = serde_json::to_value(&made.report).ok();
-        check.write_undelivered(&outcome.record).await;
-        let delivered = self.deliver(&made).await;
+        let delivered = match check.write_undelivered(&outcome.record).await {
+            Ok(()) => self.deliver(&made).await,
+            Err(error) => Err(fixing::not_written(&error.to_string())),
+        };
         let (delivered, refused) = match delivered {
             Ok(delivered) => (delivered, None),
             Err(refused) => (Delivered::Nothing, Some(refused)),

@@ -5,11 +5,11 @@ use super::ground::Ground;
 use crate::gather::Facts;
 use crate::host::{Failure, Job, Setup};
 use reviewer_core::config::FixDelivery;
-use reviewer_core::domain::CommitSha;
+use reviewer_core::domain::{CommitSha, Login};
 use reviewer_core::fix::gate::Gate;
 use reviewer_core::fix::outcome::Settled;
 use reviewer_core::fix::report::{FixReport, KeptOutcome};
-use reviewer_core::publish::comment::fixing::{self, Delivered};
+use reviewer_core::publish::comment::fixing::{self, Delivered, Waits};
 use reviewer_github::{
     ApiError, CommitError, Committed, FileAddition, NewCommit, NewPull, PullRequest,
 };
@@ -85,14 +85,14 @@ fn stacked_branch(number: u64, cycle: u32, head: &str) -> String {
 async fn open_stacked(
     job: &Job<'_>,
     pull: &PullRequest,
-    branch: String,
+    branch: &str,
     (headline, body): (&str, &str),
 ) -> Result<String, ApiError> {
     let number = job.pr.number;
     let marker = fixing::MARKER;
     let new = NewPull {
         title: headline.to_owned(),
-        head: branch,
+        head: branch.to_owned(),
         base: pull.head_ref.clone(),
         body: format!("{marker}\n\nFixes findings of #{number}.\n\n{body}"),
     };
@@ -100,15 +100,31 @@ async fn open_stacked(
     Ok(opened.html_url)
 }
 
-/// The commit that a run left for a pull request onto the branch before it was cut off, and the address of that pull request,
-/// which is opened now if it was not.
+/// The place where a fix waits: what was committed stays, even if GitHub opens no pull request with it.
+fn waits(opened: Result<String, ApiError>, branch: String) -> Waits {
+    opened.map_or_else(
+        |error| Waits::Branch {
+            branch,
+            why: error.to_string(),
+        },
+        Waits::Pull,
+    )
+}
+
+/// True if a run that was cut off can have left the fix on a branch of its own.
+pub(super) fn may_be_stacked(job: &Job<'_>, facts: &Facts, report: &FixReport) -> bool {
+    let is_stacked = job.host.config.fix.delivery == FixDelivery::PullRequest;
+    is_stacked && !facts.pull.from_fork && report.delivery.is_none()
+}
+
+/// The commit that a run left for a pull request onto the branch before it was cut off, and where it waits: that pull request is
+/// opened now if it was not.
 pub(super) async fn stacked(
     job: &Job<'_>,
     facts: &Facts,
     report: &FixReport,
-) -> Result<Option<(CommitSha, String)>, Failure> {
-    let is_stacked = job.host.config.fix.delivery == FixDelivery::PullRequest;
-    if !is_stacked || facts.pull.from_fork || report.delivery.is_some() {
+) -> Result<Option<(CommitSha, Waits)>, Failure> {
+    if !may_be_stacked(job, facts, report) {
         return Ok(None);
     }
     let branch = stacked_branch(job.pr.number, report.cycle, &report.head);
@@ -120,8 +136,8 @@ pub(super) async fn stacked(
     let fixed = report.outcomes.iter();
     let fixed = fixed.filter(|kept| kept.outcome == KeptOutcome::Fixed);
     let headline = format!("Fix {}", plural(fixed.count(), "review finding"));
-    let url = open_stacked(job, &facts.pull, branch, (&headline, "")).await;
-    Ok(Some((commit, url.map_err(Failure::new)?)))
+    let opened = open_stacked(job, &facts.pull, &branch, (&headline, "")).await;
+    Ok(Some((commit, waits(opened, branch))))
 }
 
 impl Commit<'_> {
@@ -143,7 +159,7 @@ impl Commit<'_> {
             FixDelivery::Push => {
                 let commit = self.commit(job, ground, &pull.head_ref, (&headline, &body));
                 let commit = commit.await?;
-                let starts_workflows = starts_workflows(job);
+                let starts_workflows = starts_workflows(job, ground);
                 let waiting = if starts_workflows {
                     Vec::new()
                 } else {
@@ -166,9 +182,9 @@ impl Commit<'_> {
                 let commit = self
                     .commit(job, ground, &branch, (&headline, &body))
                     .await?;
-                let opened = open_stacked(job, pull, branch, (&headline, &body)).await;
-                let url = opened.map_err(|error| error.to_string())?;
-                Ok(Delivered::Stacked { commit, url })
+                let opened = open_stacked(job, pull, &branch, (&headline, &body)).await;
+                let waits = waits(opened, branch);
+                Ok(Delivered::Stacked { commit, waits })
             }
         }
     }
@@ -238,9 +254,13 @@ pub(super) fn set_patch_file(setup: &Setup, name: &str) {
     }
 }
 
-/// True if the push starts workflows: not with the workflow's own token.
-pub(super) fn starts_workflows(job: &Job<'_>) -> bool {
-    job.host.config.fix.push_token.is_some() || !job.host.setup.actions.is_runner()
+/// The account of a workflow's own token.
+const WORKFLOW: &str = "github-actions[bot]";
+
+/// True if the push starts workflows: with every token but a workflow's own.
+pub(super) fn starts_workflows(job: &Job<'_>, ground: &Ground) -> bool {
+    let viewer = &ground.facts.viewer;
+    job.host.config.fix.push_token.is_some() || *viewer != Login::new(WORKFLOW)
 }
 
 /// The required checks of the base branch that nothing starts on the new head; the reviewer's own is among the run's duties.
@@ -254,7 +274,7 @@ async fn waiting(job: &Job<'_>, ground: &Ground) -> Vec<String> {
 
 /// Tells before the push what it will not start.
 pub(super) async fn warn(job: &Job<'_>, ground: &Ground) {
-    if !starts_workflows(job) {
+    if !starts_workflows(job, ground) {
         let waiting = waiting(job, ground).await;
         job.host
             .setup

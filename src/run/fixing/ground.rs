@@ -5,7 +5,7 @@ use crate::gather::excerpts::Excerpts;
 use crate::gather::{Facts, Frame, Memory as Discussion};
 use crate::host::{Failure, Job};
 use reviewer_core::authority::Action;
-use reviewer_core::domain::{CommentId, CommitSha, Thread};
+use reviewer_core::domain::{CommentId, CommitSha, Login, Thread};
 use reviewer_core::fix::brief::ShownIssue;
 use reviewer_core::fix::issue::{ChangeRequest, Issue, IssueId, Source};
 use reviewer_core::fix::memory::Memory;
@@ -40,8 +40,8 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    /// Reads the pull request anew: the review before it has posted, and minutes have passed. `None` if that takes too long: what
-    /// is fixed must be everything that is open.
+    /// Reads the pull request anew: the review before it has posted, and minutes have passed. `None` if the comments take too
+    /// long: what is fixed must be everything that is open.
     pub(super) async fn gather(
         job: &Job<'_>,
         pull: PullRequest,
@@ -52,16 +52,14 @@ impl Ground {
             scope: SpendScope::Everything,
             obstacle: None,
         };
-        let read = async {
-            let facts = Facts::gather(job, frame, snapshot).await?;
-            let requests = requests(job, &facts).await?;
-            Ok::<_, Failure>((facts, requests))
-        };
         let most = job.host.setup.clock.limit(MOST_READING);
-        let Ok(read) = tokio::time::timeout(most, read).await else {
+        let Some(facts) = Facts::gather_within(job, frame, snapshot, most).await? else {
             return Ok(None);
         };
-        let (facts, requests) = read?;
+        let Ok(requests) = tokio::time::timeout(most, requests(job, &facts)).await else {
+            return Ok(None);
+        };
+        let requests = requests?;
         let memory = memory_of(job, &facts);
         let reverts = reverts(&facts, &memory).await?;
         Ok(Some(Self {
@@ -114,27 +112,22 @@ impl Ground {
                 let mut excerpts = excerpts.code.iter();
                 excerpts.find(|one| one.thread == thread.id)
             });
-            let replies = thread.map(|thread| {
-                let replies = thread.replies.iter();
-                let said = replies.map(|reply| {
-                    let who = reply.author.as_ref();
-                    let who = who.map_or("a deleted account", |login| login.as_str());
-                    (format!("{who} ({})", reply.standing), reply.body.clone())
-                });
-                said.collect()
-            });
+            let replies = match thread {
+                Some(thread) => replies_of(thread),
+                None => self.replies_to(issue),
+            };
             shown.push(match excerpt {
                 Some(excerpt) => ShownIssue {
                     issue,
                     then: excerpt.then.clone(),
                     now: excerpt.now.clone(),
-                    replies: replies.unwrap_or_default(),
+                    replies,
                 },
                 None => ShownIssue {
                     issue,
                     then: None,
                     now: self.lines_now(issue).await?,
-                    replies: replies.unwrap_or_default(),
+                    replies,
                 },
             });
         }
@@ -146,6 +139,18 @@ impl Ground {
             Source::Finding { thread, .. } => self.facts.thread(*thread),
             Source::Person { .. } => None,
         }
+    }
+
+    /// The replies of people to a person's comment, each with who wrote it.
+    fn replies_to(&self, issue: &Issue) -> Vec<(String, String)> {
+        let mut open = self.facts.open_conversations();
+        let found = open.find(|open| IssueId::Comment(open.root) == issue.id);
+        let words = found.map(|open| open.words.as_slice()).unwrap_or_default();
+        let replies = words.iter().skip(1).map(|words| {
+            let who = format!("{} ({})", words.author, words.person.standing());
+            (who, words.body.clone())
+        });
+        replies.collect()
     }
 
     /// The lines of the head around an issue.
@@ -199,6 +204,16 @@ impl Ground {
     }
 }
 
+/// The replies in a thread of the reviewer, each with who wrote it.
+fn replies_of(thread: &Thread) -> Vec<(String, String)> {
+    let replies = thread.replies.iter().map(|reply| {
+        let who = reply.author.as_ref();
+        let who = who.map_or("a deleted account", |login| login.as_str());
+        (format!("{who} ({})", reply.standing), reply.body.clone())
+    });
+    replies.collect()
+}
+
 /// The memory of fixing: the signed reports in comments, and those that only the records of check runs hold, where one is written
 /// before its push. One that was neither delivered nor told is of a run that was cut off: it did nothing.
 pub(super) fn memory_of(job: &Job<'_>, facts: &Facts) -> Memory {
@@ -240,13 +255,20 @@ pub(super) fn told<'a>(job: &'a Job<'_>, facts: &'a Facts) -> impl Iterator<Item
     told_in(job, &facts.conversation)
 }
 
-/// The same of comments that were read otherwise.
+/// The same of comments that were read otherwise. Anybody can copy a signed report, and then it says the same at a later time;
+/// the first comment with it counts. An account tells nothing: the reviewer's can change.
 pub(super) fn told_in<'a>(
     job: &'a Job<'_>,
     comments: &'a [IssueComment],
 ) -> impl Iterator<Item = FixReport> + 'a {
-    comments.iter().filter_map(|comment| {
+    let mut oldest: Vec<&IssueComment> = comments.iter().collect();
+    oldest.sort_by_key(|comment| comment.id);
+    let mut known = BTreeSet::new();
+    oldest.into_iter().filter_map(move |comment| {
         let report = report::read(&comment.body, &job.pr, &job.keys)?;
+        if !known.insert(serde_json::to_string(&report).ok()?) {
+            return None;
+        }
         let at = comment.created_at.clone();
         Some(FixReport {
             escalated_at: report.escalated_at.map(|_| at.clone()),
@@ -274,10 +296,7 @@ async fn requests(job: &Job<'_>, facts: &Facts) -> Result<Vec<ChangeRequest>, Fa
     for requester in state.changes_requested_by() {
         let login = &requester.login;
         let person = memory.person(login, author, Action::Fix).await?;
-        let by = |review: &&Review| {
-            review.author.as_ref() == Some(login) && review.state == "CHANGES_REQUESTED"
-        };
-        if let Some(review) = facts.reviews.iter().rev().find(by) {
+        for review in standing_requests(&facts.reviews, login) {
             requests.push(ChangeRequest {
                 id: IssueId::Review(review.id),
                 author: login.clone(),
@@ -310,6 +329,21 @@ async fn requests(job: &Job<'_>, facts: &Facts) -> Result<Vec<ChangeRequest>, Fa
         }
     }
     Ok(requests)
+}
+
+/// The reviews in which a person requests changes and that no later judgement of theirs took back.
+fn standing_requests<'a>(
+    reviews: &'a [Review],
+    login: &Login,
+) -> impl Iterator<Item = &'a Review> {
+    let theirs = reviews
+        .iter()
+        .filter(|review| review.author.as_ref() == Some(login));
+    let theirs: Vec<&Review> = theirs.collect();
+    let ended = |review: &&Review| matches!(review.state.as_str(), "APPROVED" | "DISMISSED");
+    let first = theirs.iter().rposition(ended).map_or(0, |last| last + 1);
+    let standing = theirs.into_iter().skip(first);
+    standing.filter(|review| review.state == "CHANGES_REQUESTED")
 }
 
 /// Looks for fixes that somebody took back. A head that a fix made shows none.

@@ -272,6 +272,101 @@ fn at_once(story: &Story, first: Workflow, second: Workflow) {
 }
 
 #[test]
+fn two_runs_at_once_tell_the_fix_of_a_killed_one_once() {
+    let story = Story::new(one_finding());
+    story.review();
+    story.seen();
+    let asked = story.says("writer", "fix");
+    COMMIT.hangs(&story, Fault::ApplyThenHang);
+    cut_off(&story, &asked, Signal::SIGKILL);
+    at_once(&story, story.world.opened(), story.world.opened());
+    told_once(&story);
+    story.finish();
+}
+
+#[test]
+fn two_runs_at_once_tell_a_revert_once() {
+    let story = Story::new(one_finding());
+    story.review();
+    story.asks("writer", "fix");
+    let fix = story.head();
+    story.seen();
+    let message = format!("No\n\nThis reverts commit {fix}.");
+    let push = story.pushes(&fix, &message, &[LOST_PAGE.unfixed()]);
+    at_once(&story, push.clone(), push);
+    let seen = story.seen();
+    let told = seen.told.iter().filter(|one| one.contains("was reverted."));
+    assert_eq!(told.count(), 1, "{:#?}", seen.told);
+    story.finish();
+}
+
+#[test]
+fn the_run_that_a_push_starts_leaves_the_report_to_the_run_that_pushed() {
+    let story = Story::new(one_finding()).with_app();
+    story.review();
+    story.seen();
+    let asked = story.prepared(story.says("writer", "fix"));
+    comment(0).hangs(&story, Fault::Hang);
+    let mut pushing = story.world.start(&asked);
+    let began = Instant::now();
+    let struck = |state: &mut State| state.faults.iter().any(|rule| rule.struck > 0);
+    while !story.world.github.with(struck) {
+        assert!(began.elapsed().as_secs() < 120, "it never came so far");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(story.seen().commits, 1);
+    let beside = Job::new();
+    let mut started = story.prepared(story.started());
+    let number = "4712".to_owned();
+    started.variables.insert("GITHUB_RUN_ID".into(), number);
+    let ran = story.world.run_beside(&beside, &started);
+    let told = story.seen().told;
+    assert!(told.is_empty(), "{told:#?}\n{}", ran.log);
+    // It is ended before it can report, and the next run does.
+    let id = Pid::from_raw(i32::try_from(pushing.id()).expect("a process id"));
+    kill(id, Signal::SIGTERM).expect("the signal");
+    pushing.wait().expect("the end");
+    story.world.github.with(State::clear_faults);
+    for reports in [1, 0] {
+        story.review();
+        let told = story.seen().told;
+        let fixed = told.iter().filter(|body| body.contains("### Fixed 1"));
+        assert_eq!(fixed.count(), reports, "{told:#?}");
+    }
+    story.finish();
+}
+
+#[test]
+fn what_cannot_be_told_fails_no_review() {
+    let story = Story::new(one_finding());
+    story.review();
+    story.seen();
+    let asked = story.says("writer", "fix");
+    COMMIT.hangs(&story, Fault::ApplyThenHang);
+    cut_off(&story, &asked, Signal::SIGKILL);
+    let locked = serde_json::json!({ "message": "Unable to create comment because issue is locked." });
+    let rule = |state: &mut State| {
+        state.faults.push(Rule {
+            method: Method::POST,
+            path_prefix: COMMENTS.into(),
+            body_contains: String::new(),
+            after: 0,
+            times: usize::MAX,
+            struck: 0,
+            fault: Fault::Status(403, locked),
+        });
+    };
+    story.world.github.with(rule);
+    let ran = story.review();
+    ran.ended(0, "clean");
+    notes(&ran, "A fix or a revert of earlier is not told yet: ");
+    story.world.github.with(State::clear_faults);
+    story.review();
+    told_once(&story);
+    story.finish();
+}
+
+#[test]
 fn two_runs_at_once_make_one_commit_and_one_report() {
     let story = Story::new(one_finding()).with("fix", "auto");
     at_once(&story, story.world.opened(), story.world.opened());

@@ -108,3 +108,58 @@ fn a_fork_gets_a_patch() {
     leaves_a_patch(&story, &ran, &before);
     story.finish();
 }
+
+#[test]
+fn a_fix_whose_pull_request_may_not_be_opened_names_its_branch() {
+    // As repositories are by default: Actions may not open pull requests.
+    let story = reviewed(Story::new(one_finding()).with("fix_delivery", "pull_request"));
+    let before = story.head();
+    let ran = story.asks("writer", "fix");
+    assert_eq!(steps(&ran), ["fix_created", "fix_completed"], "{}", ran.log);
+    assert_eq!(story.head(), before, "the branch stays as it is");
+    let seen = story.seen();
+    assert_eq!(
+        (seen.commits, seen.branches, seen.pulls),
+        (1, 1, 0),
+        "{seen:#?}"
+    );
+    assert_eq!(seen.told.len(), 1, "{seen:#?}");
+    let (told, branch) = (
+        &seen.told[0],
+        format!("opencode-reviewer/fix-1-1-{}", &before[..7]),
+    );
+    let fixed = story
+        .world
+        .github
+        .with(|state| state.git.commit_of(&branch))
+        .expect("the branch");
+    assert!(
+        story
+            .file_at(&fixed, LOST_PAGE.file)
+            .contains(LOST_PAGE.new)
+    );
+    let headline = format!("### Fixed 1 of 1 finding in {}", &fixed[..7]);
+    assert!(told.contains(&headline), "{told}");
+    let waits =
+        format!("The fix waits on the branch `{branch}`; open a pull request with it, or delete it.");
+    assert!(told.contains(&waits), "{told}");
+    assert!(told.contains("None could be opened: "), "{told}");
+    story.finish();
+}
+
+#[test]
+fn a_push_with_the_token_of_an_app_leaves_the_review_to_its_event() {
+    let story = Story::new(one_finding());
+    let app = Identity::app("reviewer", &CONTENTS);
+    story.world.github.token(GitHub::TOKEN, app);
+    let story = reviewed(story);
+    let ran = story.asks("writer", "fix");
+    assert_eq!(steps(&ran), ["fix_created", "fix_completed"], "{}", ran.log);
+    assert!(!ran.log.contains("starts no workflow"), "{}", ran.log);
+    let seen = story.seen();
+    assert_eq!((seen.commits, seen.told.len()), (1, 1), "{seen:#?}");
+    let next = "The next review says whether the findings are fixed.";
+    assert!(seen.told[0].contains(next), "{}", seen.told[0]);
+    story.run(story.started()).ended(0, "clean");
+    story.finish();
+}

@@ -214,3 +214,72 @@ fn a_label_that_is_set_while_the_fixer_works_keeps_the_fix_away() {
     assert_eq!(steps(&ran), ["fix_created", "fix_failed"]);
     story.finish();
 }
+
+#[test]
+fn a_repository_that_takes_long_to_read_keeps_no_fix_away() {
+    let story = reviewed(Story::new(one_finding()));
+    let mut asked = story.says("writer", "fix");
+    // The comments have three seconds now. Every comparison of commits takes longer.
+    let folder = crate::standin::world::open_folder();
+    let slow = "#!/bin/sh\nPATH=${PATH#*:}\ncase \" $* \" in *\" diff\"*) sleep 4;; esac\nexec git \"$@\"\n";
+    let file = folder.path().join("git");
+    std::fs::write(&file, slow).expect("a program");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&file, mode).expect("a program");
+    let usual = std::env::var("PATH").expect("a search path");
+    let path = format!("{}:{usual}", folder.path().display());
+    asked.variables.insert("PATH".into(), path);
+    let scale = "OPENCODE_REVIEWER_LIMIT_SCALE";
+    asked.variables.insert(scale.into(), "0.1".into());
+    story.run(asked);
+    let seen = story.seen();
+    assert_eq!(seen.commits, 1, "{seen:#?}");
+    story.finish();
+}
+
+#[test]
+fn a_fix_whose_outcome_cannot_be_written_down_is_not_pushed() {
+    let story = reviewed(Story::new(one_finding()));
+    let rule = |state: &mut crate::standin::github::State| {
+        state.faults.push(crate::standin::github::Rule {
+            method: http::Method::PATCH,
+            path_prefix: "/repos/octo/shop/check-runs/".into(),
+            body_contains: "Review in progress".into(),
+            after: 0,
+            times: usize::MAX,
+            struck: 0,
+            fault: Fault::Status(502, Value::Null),
+        });
+    };
+    story.world.github.with(rule);
+    let asked = story.says("writer", "fix");
+    let ran = story.run(asked);
+    assert_eq!(steps(&ran), ["fix_created", "fix_failed"], "{}", ran.log);
+    let why = "A fix is pushed only after its outcome is in the check run; ask again.";
+    story.seen().only_says(why);
+    story.world.github.with(crate::standin::github::State::clear_faults);
+    story.asks("writer", "fix");
+    assert_eq!(story.seen().commits, 1);
+    story.finish();
+}
+
+#[test]
+fn a_queued_pull_request_is_not_taken_out_of_the_queue_by_a_fix() {
+    let story = reviewed(Story::new(one_finding()));
+    let pull = story.world.pull;
+    story.world.github.with(|state| state.enqueue(pull));
+    story.asks("writer", "fix");
+    let why = "Nothing was fixed: the pull request is in a merge queue, and a commit would take it out.";
+    story.seen().only_says(why);
+    story.finish();
+}
+
+#[test]
+fn a_merged_pull_request_is_not_fixed() {
+    let story = reviewed(Story::new(one_finding()));
+    story.world.github.merge(story.world.pull, "writer");
+    let ran = story.asks("writer", "fix");
+    println!("{}", ran.log);
+    assert_eq!(story.seen().commits, 0);
+    story.finish();
+}

@@ -267,3 +267,35 @@ fn whoever_asks_for_a_fix_sees_its_end_and_not_that_of_the_review_before() {
     assert_eq!(signs(&story), ["eyes", "confused"]);
     story.finish();
 }
+
+#[test]
+fn the_fixer_sees_what_people_replied_and_all_that_one_of_them_requests() {
+    let story = Story::new(reviewer(Vec::new()).fixes(obedient));
+    let (github, pull) = (&story.world.github, story.world.pull);
+    github.review(pull, "writer", "CHANGES_REQUESTED", "Round up the pages.");
+    let place = (EMPTY_CART.file, u64::from(EMPTY_CART.line));
+    let remark = github.remark(pull, "writer", place, "Think of empty carts.");
+    github.reply(remark, "dev", "They have cost us an afternoon.");
+    github.review(pull, "writer", "CHANGES_REQUESTED", "And one thing more.");
+    story.review();
+    story.seen();
+    story.asks("writer", "fix");
+    let seen = story.seen();
+    assert_eq!(seen.commits, 1, "{:#?}", seen.told);
+    assert!(
+        seen.headlines()[0].starts_with("### Fixed 2 of 3 findings in "),
+        "{:#?}",
+        seen.told
+    );
+    let requests = story.world.model.requests();
+    let shown = |words: &str| {
+        let mut fixes = requests
+            .iter()
+            .map(Value::to_string)
+            .filter(|one| one.contains("Fix the issues below"));
+        fixes.any(|one| one.contains(words))
+    };
+    assert!(shown("They have cost us an afternoon."));
+    assert!(shown("reply by dev (author of the pull request)"));
+    story.finish();
+}

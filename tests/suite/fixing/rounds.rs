@@ -331,3 +331,46 @@ fn the_limits_of_a_day_count_each_round_of_a_run_once() {
         story.finish();
     }
 }
+
+#[test]
+fn a_copy_of_the_call_for_people_by_somebody_else_is_no_call() {
+    let story = Story::new(never_content())
+        .with("fix", "auto")
+        .with("max_fix_cycles", "1");
+    story.review();
+    let seen = story.seen();
+    let calls = |told: &[String]| -> Vec<String> {
+        let calls = told
+            .iter()
+            .filter(|body| body.contains("exceeded max fix cycles"));
+        calls.cloned().collect()
+    };
+    let first = calls(&seen.told);
+    assert_eq!(first.len(), 1, "{:#?}", seen.told);
+    let resume = story.says("writer", "fix resume");
+    let (github, pull) = (&story.world.github, story.world.pull);
+    github.comment(pull, "stranger", &first[0]);
+    story.run(resume);
+    let seen = story.seen();
+    assert_eq!(seen.commits, 1, "{:#?}", seen.told);
+    assert_eq!(calls(&seen.told).len(), 1, "{:#?}", seen.told);
+    story.finish();
+}
+
+#[test]
+fn a_fix_that_nothing_tells_of_any_more_begins_no_rounds() {
+    let story = Story::new(never_content()).with("fix", "auto").with_app();
+    story.review();
+    assert_eq!(story.seen().commits, 1);
+    let push = story.started();
+    // Somebody removed the comments, and the records are lost.
+    story.world.github.with(|state| {
+        state.issue_comments.clear();
+        state.check_runs.clear();
+    });
+    let ran = story.run(push);
+    notes(&ran, "the head is a commit of the reviewer that no report tells of");
+    let seen = story.seen();
+    assert_eq!((seen.commits, seen.told.len()), (0, 0), "{seen:#?}");
+    story.finish();
+}

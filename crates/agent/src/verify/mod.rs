@@ -128,6 +128,9 @@ impl Bench<'_> {
     async fn run(&self, command: &[String]) -> Result<Ran> {
         if Instant::now() >= self.deadline {
             let minutes = self.minutes();
+            if minutes == 0 {
+                return Ok(Ran::Not("the time of the run was over".into()));
+            }
             return Ok(Ran::Not(format!(
                 "the {minutes} min that all commands have were over"
             )));

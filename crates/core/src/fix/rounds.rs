@@ -68,7 +68,7 @@ pub struct Situation<'a> {
     pub mode: Mode,
     pub max_cycles: u32,
     pub head: &'a CommitSha,
-    /// The head's commit is of the reviewer's account.
+    /// The head's commit has the trailer of a fix.
     pub head_is_ours: bool,
     /// The head was reviewed.
     pub reviewed: bool,

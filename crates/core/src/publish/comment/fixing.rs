@@ -42,12 +42,21 @@ pub enum Delivered {
     },
     Stacked {
         commit: CommitSha,
-        url: String,
+        waits: Waits,
     },
     /// A file of the run.
     Patch,
     /// Nothing was changed.
     Nothing,
+}
+
+/// The place where a fix beside the branch waits for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Waits {
+    /// A pull request onto the branch, by its address.
+    Pull(String),
+    /// Only a branch, and the reason why no pull request could be opened.
+    Branch { branch: String, why: String },
 }
 
 /// The checks of a fix.
@@ -263,6 +272,18 @@ pub fn reverted(report: &FixReport, mention: &str, at: (&PrKey, &Keys)) -> Strin
     closed(&text, report, at)
 }
 
+/// The reason why a fix is not pushed whose outcome could not be written down before: a run that is cut off would lose it.
+#[must_use]
+pub fn not_written(why: &str) -> String {
+    format!("{why} A fix is pushed only after its outcome is in the check run; ask again.")
+}
+
+/// The warning about what an earlier run left to tell and this one could not post.
+#[must_use]
+pub fn could_not_tell(why: &str) -> String {
+    format!("A fix or a revert of earlier is not told yet: {why}")
+}
+
 /// Said before a push that starts no workflow.
 #[must_use]
 pub fn push_starts_nothing(waiting: &[String]) -> String {
@@ -344,9 +365,7 @@ fn delivery(delivered: &Delivered) -> Vec<String> {
         Delivered::Pushed { .. } => {
             vec!["The next review says whether the findings are fixed.".into()]
         }
-        Delivered::Stacked { url, .. } => {
-            vec![waits_in(url)]
-        }
+        Delivered::Stacked { waits, .. } => vec![waits_in(waits)],
         Delivered::Patch => vec![
             "Nothing was pushed; the patch is the file that the output `patch_file` names.".into(),
         ],
@@ -470,17 +489,18 @@ fn closed(text: &str, report: &FixReport, (pr, keys): (&PrKey, &Keys)) -> String
     format!("{MARKER}\n{text}\n\n{block}")
 }
 
-/// The report of a fix that an earlier run pushed and could not tell any more. `url`: of the pull request that it waits in.
+/// The report of a fix that an earlier run pushed and could not tell any more. `waits`: where it waits, if not
+/// on the branch itself.
 #[must_use]
 pub fn belated(
     report: &FixReport,
     commit: &CommitSha,
-    url: Option<&str>,
+    waits: Option<&Waits>,
     at: (&PrKey, &Keys),
 ) -> String {
     let fixed = report.outcomes.iter();
     let fixed = fixed.filter(|kept| kept.outcome == KeptOutcome::Fixed);
-    let waits = url.map(waits_in).map(|words| format!("\n\n{words}"));
+    let waits = waits.map(waits_in).map(|words| format!("\n\n{words}"));
     let text = format!(
         "### Fixed {} in {} (cycle {} of {})\n\nThe run that pushed it could not say so.{}",
         plural(fixed.count(), "finding"),
@@ -492,8 +512,15 @@ pub fn belated(
     closed(&text, report, at)
 }
 
-fn waits_in(url: &str) -> String {
-    format!("The fix waits in a pull request onto this branch: {url}")
+fn waits_in(waits: &Waits) -> String {
+    match waits {
+        Waits::Pull(url) => format!("The fix waits in a pull request onto this branch: {url}"),
+        Waits::Branch { branch, why } => format!(
+            "The fix waits on the branch {}; open a pull request with it, or delete it. None could be opened: {}",
+            code(branch),
+            told_cell(why)
+        ),
+    }
 }
 
 /// The longest line of a commit message.
