@@ -2,6 +2,7 @@
 
 use super::directory::{Directory, Place};
 use reviewer_core::domain::{Login, RepoName};
+use reviewer_core::lifecycle::PullKey;
 use reviewer_engine::EffectError;
 use reviewer_github::{Access, ApiError, App, GitHub, Grant};
 use secrecy::SecretString;
@@ -74,7 +75,7 @@ impl Accounts {
             Self::Personal { account, .. } => Ok(Arc::clone(account)),
             Self::App { app, .. } => {
                 let grant = grant(app, place, directory, SERVICE.to_vec()).await?;
-                Ok(Arc::new(app.github(&grant).await?))
+                app.github(&grant).await
             }
         }
     }
@@ -114,11 +115,16 @@ impl Accounts {
         }
     }
 
-    /// The repository of this id, by the name that GitHub has for it now.
+    /// The repository of this id, which a life has, by the name that GitHub has for it now.
     pub(crate) async fn find(&self, id: u64, directory: &Directory) -> Result<Place, ApiError> {
         if let Some(place) = directory.place(id) {
             return Ok(place);
         }
+        directory.follow(id);
+        let gone = |hint| ApiError::NotFound {
+            call: "find the repository of a pull request",
+            hint,
+        };
         match self {
             Self::Personal { account, .. } => {
                 let place = Place {
@@ -126,17 +132,62 @@ impl Accounts {
                     name: account.repository_name(id).await?,
                     installation: None,
                 };
-                directory.note_place(place.clone());
-                Ok(place)
+                let is_in_scope = directory.note_place(place.clone());
+                let gone = gone("it has another owner now, whom service.yml does not name");
+                is_in_scope.then_some(place).ok_or(gone)
             }
             Self::App { .. } => {
                 self.list(&[], directory).await?;
-                directory.place(id).ok_or(ApiError::NotFound {
-                    call: "find the repository of a pull request",
-                    hint: "the App is not installed there any more",
-                })
+                let gone = gone(
+                    "the App is not installed there any more, or service.yml does not name it",
+                );
+                directory.place(id).ok_or(gone)
             }
         }
+    }
+
+    /// Looks up a name that nobody knows yet: one request where there is no such repository in scope.
+    pub(crate) async fn look_up(
+        &self,
+        name: &RepoName,
+        directory: &Directory,
+    ) -> Result<(), ApiError> {
+        let found = match self {
+            Self::Personal { account, .. } => {
+                let found = account.repository_called(name).await;
+                found.map(|found| {
+                    vec![Place {
+                        id: found.id,
+                        name: found.name,
+                        installation: None,
+                    }]
+                })
+            }
+            Self::App { app, .. } => match app.installation_of(name).await {
+                Ok(installation) => installed(app, installation.id).await,
+                Err(error) => Err(error),
+            },
+        };
+        match found {
+            Ok(places) => {
+                for place in places {
+                    directory.note_place(place);
+                }
+            }
+            Err(ApiError::NotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// The repository of a pull request.
+    pub(crate) async fn place(
+        &self,
+        key: PullKey,
+        directory: &Directory,
+    ) -> Result<Place, EffectError> {
+        let found = self.find(key.repository, directory).await;
+        found.map_err(|error| effect_error(&error))
     }
 
     /// Asks GitHub to send again what did not arrive, each delivery once. Only an App may.
@@ -158,7 +209,7 @@ impl Accounts {
         Ok(asked)
     }
 
-    /// Requests that GitHub still takes of the account. An App has a limit for each installation, which is not told here.
+    /// Requests that GitHub still takes: of the account, or of each installation that was used in the last hour.
     pub(crate) async fn rate_left(&self) -> Vec<(String, u64)> {
         match self {
             Self::Personal { account, .. } => {
@@ -167,7 +218,18 @@ impl Accounts {
                     .into_iter()
                     .collect()
             }
-            Self::App { .. } => Vec::new(),
+            Self::App { app, .. } => {
+                let left = app.rate_left().await.into_iter();
+                left.map(|(installation, left)| (format!("installation {installation}"), left))
+                    .collect()
+            }
+        }
+    }
+
+    /// The rights or the repositories of an installation are others now.
+    pub(crate) async fn forget(&self, installation: u64) {
+        if let Self::App { app, .. } = self {
+            app.forget(installation).await;
         }
     }
 
@@ -181,12 +243,16 @@ impl Accounts {
         match self {
             Self::Personal { account, .. } => {
                 for name in named {
-                    match account.open_pulls(name).await {
-                        Ok(listed) => places.push(Place {
-                            id: listed.repository,
-                            name: name.clone(),
-                            installation: None,
-                        }),
+                    match account.repository_called(name).await {
+                        Ok(found) => {
+                            // GitHub follows the name that it had.
+                            directory.follow(found.id);
+                            places.push(Place {
+                                id: found.id,
+                                name: found.name,
+                                installation: None,
+                            });
+                        }
                         Err(error) => tracing::warn!("{name} cannot be read: {error}"),
                     }
                 }
@@ -204,12 +270,18 @@ impl Accounts {
                         ),
                     }
                 }
-                places.retain(|place| named.is_empty() || named.contains(&place.name));
             }
         }
-        for place in &places {
-            directory.note_place(place.clone());
-        }
+        places.retain(|place| {
+            let is_in_scope = directory.note_place(place.clone());
+            if !(is_in_scope || self.is_app()) {
+                tracing::warn!(
+                    "A repository of service.yml is {} now, which service.yml does not name; it is not served any more.",
+                    place.name
+                );
+            }
+            is_in_scope
+        });
         Ok(places)
     }
 }

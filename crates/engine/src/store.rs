@@ -6,7 +6,7 @@ use crate::location::{Location, ServiceLock};
 use crate::migrations::{self, MIGRATIONS, latest};
 use crate::session::{Counts, Probe, Session};
 use sqlx::any::AnyPoolOptions;
-use sqlx::{AnyConnection, AnyPool, Connection};
+use sqlx::{AnyConnection, AnyPool, Connection, Row as _};
 use std::sync::Arc;
 
 /// The tables of the service. A command opens it beside a running service, to change agents and tokens.
@@ -75,6 +75,21 @@ impl Store {
         };
         migrations::migrate(&mut session, found, migrations).await?;
         session.commit().await
+    }
+
+    /// The random name of this store. The numbers of effects begin anew in another one.
+    pub async fn id(&self) -> Result<String> {
+        let random = reviewer_system::random::hex(6);
+        let random = random.map_err(|error| EngineError::NoRandomness(error.to_string()))?;
+        let mut session = self.session().await?;
+        let insert = sqlx::query(
+            "INSERT INTO meta (name, value) VALUES ('store', $1) ON CONFLICT (name) DO NOTHING",
+        );
+        session.execute(insert.bind(random)).await?;
+        let query = sqlx::query("SELECT value FROM meta WHERE name = 'store'");
+        let row = session.optional(query).await?;
+        let row = row.ok_or(sqlx::Error::RowNotFound)?;
+        Ok(row.try_get("value")?)
     }
 
     /// A transaction that writes.

@@ -108,8 +108,12 @@ pub const SETTINGS: &[Setting] = &[
         "2",
         "sessions at the same time; each needs about 0.7 GB",
     ),
-    setting("review_minutes", "60", "deadline of a review session"),
-    setting("fix_minutes", "60", "deadline of a fix session"),
+    setting(
+        "review_minutes",
+        "50",
+        "deadline of a review session; with an App at most 50, because its tokens last an hour",
+    ),
+    setting("fix_minutes", "50", "deadline of a fix session; the same"),
     setting(
         "log_directory",
         "./opencode-reviewer-logs",
