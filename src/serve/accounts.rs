@@ -4,7 +4,7 @@ use super::directory::{Directory, Place};
 use reviewer_core::domain::{Login, RepoName};
 use reviewer_core::lifecycle::PullKey;
 use reviewer_engine::EffectError;
-use reviewer_github::{Access, ApiError, App, GitHub, Grant};
+use reviewer_github::{Access, ApiError, App, FailedDelivery, GitHub, Grant};
 use secrecy::SecretString;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ pub(crate) enum Accounts {
     App {
         app: Box<App>,
         /// Deliveries that GitHub was asked to send again.
-        redelivered: Mutex<HashSet<String>>,
+        redelivered: Mutex<Redelivered>,
     },
 }
 
@@ -39,6 +39,31 @@ impl std::fmt::Debug for Accounts {
             }
             Self::App { app, .. } => f.debug_tuple("App").field(app).finish(),
         }
+    }
+}
+
+/// A delivery that fails again is asked for so often.
+const MOST_REDELIVERIES: u32 = 5;
+
+/// By the ids of deliveries: the failed attempt for which GitHub was asked last, and how often it was asked.
+#[derive(Debug, Default)]
+pub(crate) struct Redelivered(HashMap<String, (u64, u32)>);
+
+impl Redelivered {
+    /// The deliveries to ask for, of all that failed: those with an attempt that nobody has asked for yet.
+    fn due(&mut self, failed: Vec<FailedDelivery>) -> Vec<FailedDelivery> {
+        let listed: HashSet<&str> = failed.iter().map(|one| one.guid.as_str()).collect();
+        self.0.retain(|guid, _| listed.contains(guid.as_str()));
+        let is_due = |one: &FailedDelivery| {
+            let (attempt, asked) = self.0.entry(one.guid.clone()).or_default();
+            let is_new = *asked == 0 || *attempt != one.id;
+            if !is_new || *asked >= MOST_REDELIVERIES {
+                return false;
+            }
+            (*attempt, *asked) = (one.id, *asked + 1);
+            true
+        };
+        failed.into_iter().filter(is_due).collect()
     }
 }
 
@@ -190,23 +215,20 @@ impl Accounts {
         found.map_err(|error| effect_error(&error))
     }
 
-    /// Asks GitHub to send again what did not arrive, each delivery once. Only an App may.
+    /// Asks GitHub to send again what did not arrive. Only an App may.
     pub(crate) async fn redeliver(&self) -> Result<usize, ApiError> {
         let Self::App { app, redelivered } = self else {
             return Ok(0);
         };
-        let mut asked = 0;
-        for delivery in app.failed_deliveries().await? {
-            let is_new = redelivered
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(delivery.guid.clone());
-            if is_new {
-                app.redeliver(&delivery).await?;
-                asked += 1;
-            }
+        let failed = app.failed_deliveries().await?;
+        let due = {
+            let mut redelivered = redelivered.lock().unwrap_or_else(PoisonError::into_inner);
+            redelivered.due(failed)
+        };
+        for delivery in &due {
+            app.redeliver(delivery).await?;
         }
-        Ok(asked)
+        Ok(due.len())
     }
 
     /// Requests that GitHub still takes: of the account, or of each installation that was used in the last hour.
@@ -337,5 +359,32 @@ pub(crate) fn effect_error(error: &ApiError) -> EffectError {
         | ApiError::NotFound { .. }
         | ApiError::Unprocessable { .. } => EffectError::permanent(error.to_string()),
         _ => EffectError::temporary(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redelivery_that_fails_is_asked_for_again_but_not_for_ever() {
+        let failed = |guid: &str, id: u64| FailedDelivery {
+            id,
+            guid: guid.into(),
+            event: "push".into(),
+            action: None,
+            at: String::new(),
+        };
+        let mut redelivered = Redelivered::default();
+        let mut asked = |failed: Vec<FailedDelivery>| redelivered.due(failed).len();
+        assert_eq!(asked(vec![failed("a", 1), failed("b", 2)]), 2);
+        // GitHub has not tried yet.
+        assert_eq!(asked(vec![failed("a", 1), failed("b", 2)]), 0);
+        assert_eq!(asked(vec![failed("a", 3)]), 1);
+        for attempt in 4..=6 {
+            assert_eq!(asked(vec![failed("a", attempt)]), 1);
+        }
+        assert_eq!(asked(vec![failed("a", 7)]), 0);
+        assert_eq!(redelivered.0.len(), 1);
     }
 }

@@ -19,7 +19,7 @@ use reviewer_engine::{EffectId, Engine, EngineError, Limits, World as _};
 use reviewer_text::redact::Redactor;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, watch};
 
@@ -210,7 +210,10 @@ impl Service {
                     said: said.clone(),
                 };
                 match self.take_end(ended).await {
-                    Ok(()) => break children.clear(&id),
+                    Ok(()) => {
+                        children.clear(&id);
+                        break children.remove_old_logs(self.wall_clock());
+                    }
                     Err(error) => {
                         tracing::error!("the end of a session is not in the store yet: {error}");
                         tokio::time::sleep(AGAIN).await;
@@ -218,6 +221,11 @@ impl Service {
                 }
             }
         }
+    }
+
+    fn wall_clock(&self) -> SystemTime {
+        let ms = u64::try_from(self.clock.now_ms()).unwrap_or_default();
+        UNIX_EPOCH + Duration::from_millis(ms)
     }
 
     /// Reconciles at once and then again and again, until the end.

@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 use tokio::sync::{Notify, Semaphore, mpsc};
@@ -116,6 +116,8 @@ pub(crate) struct Children {
     pub closing: Arc<AtomicBool>,
 }
 
+/// Logs of sessions are kept for so long.
+const LOG_LIFE: Duration = Duration::from_hours(30 * 24);
 /// The time between the request to end and the kill.
 const GRACE: Duration = Duration::from_secs(8);
 
@@ -267,6 +269,18 @@ impl Children {
     /// The end of a session is in the store: its folder is not needed any more.
     pub(crate) fn clear(&self, id: &SessionId) {
         let _gone = fs::remove_dir_all(self.folder.join(id.name(&self.store)));
+    }
+
+    /// Removes logs that nobody has written to for a month.
+    pub(crate) fn remove_old_logs(&self, now: SystemTime) {
+        let entries = fs::read_dir(&self.logs).into_iter().flatten().flatten();
+        for entry in entries {
+            let changed = entry.metadata().and_then(|data| data.modified());
+            let age = changed.ok().and_then(|at| now.duration_since(at).ok());
+            if age.is_some_and(|age| age > LOG_LIFE) {
+                let _gone = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// Ends every session for the end of the service, and waits for it.

@@ -273,3 +273,17 @@ async fn a_session_of_a_store_that_was_lost_is_ended_and_its_number_is_free() {
     is_gone(&file).await;
     assert!(!folder.exists());
 }
+
+#[test]
+fn logs_are_kept_for_thirty_days() {
+    let place = Place::new();
+    let log = place.children.logs.join("store-1-7-1.log");
+    fs::write(&log, "told\n").expect("a file");
+    let written = fs::metadata(&log).and_then(|data| data.modified());
+    let written = written.expect("a time");
+    let day = Duration::from_hours(24);
+    place.children.remove_old_logs(written + 29 * day);
+    assert!(log.exists());
+    place.children.remove_old_logs(written + 31 * day);
+    assert!(!log.exists());
+}

@@ -54,7 +54,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "github.account",
         "",
-        "without an App: the agent whose token reads, requests reviewers, sets labels and merges",
+        "without an App: the agent whose token reads, calls people, requests reviewers and merges",
     ),
     setting(
         "github.api_url",
@@ -117,7 +117,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "log_directory",
         "./opencode-reviewer-logs",
-        "folder for the logs of sessions",
+        "folder with the logs of sessions, below `logs`, kept for 30 days, and their scratch, below `sessions`",
     ),
     setting("model", "", "model that reviews, as provider/name"),
     setting(
