@@ -1,6 +1,7 @@
 //! What the lifecycle service costs: statements and commits per event, memory and webhooks a second with growing stores, and
 //! the order of probes in a flood. Counts decide; the machine's own speed is only printed.
 
+mod configuration;
 mod filling;
 mod flood;
 mod report;

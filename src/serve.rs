@@ -12,6 +12,7 @@ pub(crate) mod known_agents;
 mod lives;
 mod machine;
 mod merging;
+mod orders;
 mod reconcile;
 mod running;
 pub(crate) mod secrets;

@@ -1,7 +1,7 @@
 //! The figures of the service as a table: what is aimed at first, then every number.
 
+use super::configuration::SHOP;
 use super::flood::Flood;
-use super::site::SHOP;
 use super::{CONNECTIONS, Row, Rush, WEBHOOKS, float};
 use std::fmt::Write as _;
 

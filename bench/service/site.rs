@@ -4,6 +4,7 @@ use super::super::standin::github::Identity;
 use super::super::standin::github::webhooks::{Delivery, Webhooks};
 use super::super::standin::model::Script;
 use super::super::standin::world::{KEY, World, open_folder};
+use super::configuration::{Address, SHOP, configuration};
 use anyhow::{Context as _, Result, bail, ensure};
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -18,8 +19,6 @@ const SECRET: &str = "the secret of the webhook";
 const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 const TOKEN: &str = "ghp_quality_0123456789abcdef0123456789";
 const LOGIN: &str = "quality-agent";
-/// The repository of the stand-in.
-pub const SHOP: &str = "octo/shop";
 /// No wait here is longer.
 const LONGEST: Duration = Duration::from_mins(10);
 
@@ -120,24 +119,12 @@ impl Site {
             let found = environment.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| value.clone()).unwrap_or_default()
         };
-        let config = json!({
-            "listen": format!("127.0.0.1:{port}"),
-            "store": self.store(),
-            "github": {
-                "account": "quality",
-                "api_url": of("GITHUB_API_URL"),
-                "graphql_url": of("GITHUB_GRAPHQL_URL"),
-            },
-            "repositories": [SHOP],
-            "webhook_secret_env": "WEBHOOK_SECRET",
-            "master_key_env": "MASTER_KEY",
-            "model": "standin/scripted",
-            "model_base_url": self.world.model.url(),
-            "model_key_env": "MODEL_KEY",
-            "log_directory": "logs",
-            "internal_hosts": ["127.0.0.1"],
-            // Everything here comes from one address.
-            "limits": { "requests_per_minute": 1_000_000, "requests_per_minute_per_address": 1_000_000 },
+        let config = configuration(&Address {
+            port,
+            store: &self.store(),
+            api_url: &of("GITHUB_API_URL"),
+            graphql_url: &of("GITHUB_GRAPHQL_URL"),
+            model_url: &self.world.model.url(),
         });
         // JSON is YAML.
         std::fs::write(self.folder.path().join("service.yml"), config.to_string())?;

@@ -2,8 +2,9 @@
 
 use super::directory::{Directory, Place};
 use reviewer_core::domain::{Login, RepoName};
+use reviewer_core::lifecycle::PullKey;
 use reviewer_engine::EffectError;
-use reviewer_github::{Access, ApiError, App, GitHub, Grant};
+use reviewer_github::{Access, ApiError, App, FailedDelivery, GitHub, Grant};
 use secrecy::SecretString;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +27,7 @@ pub(crate) enum Accounts {
     App {
         app: Box<App>,
         /// Deliveries that GitHub was asked to send again.
-        redelivered: Mutex<HashSet<String>>,
+        redelivered: Mutex<Redelivered>,
     },
 }
 
@@ -38,6 +39,31 @@ impl std::fmt::Debug for Accounts {
             }
             Self::App { app, .. } => f.debug_tuple("App").field(app).finish(),
         }
+    }
+}
+
+/// A delivery that fails again is asked for so often.
+const MOST_REDELIVERIES: u32 = 5;
+
+/// By the ids of deliveries: the failed attempt for which GitHub was asked last, and how often it was asked.
+#[derive(Debug, Default)]
+pub(crate) struct Redelivered(HashMap<String, (u64, u32)>);
+
+impl Redelivered {
+    /// The deliveries to ask for, of all that failed: those with an attempt that nobody has asked for yet.
+    fn due(&mut self, failed: Vec<FailedDelivery>) -> Vec<FailedDelivery> {
+        let listed: HashSet<&str> = failed.iter().map(|one| one.guid.as_str()).collect();
+        self.0.retain(|guid, _| listed.contains(guid.as_str()));
+        let is_due = |one: &FailedDelivery| {
+            let (attempt, asked) = self.0.entry(one.guid.clone()).or_default();
+            let is_new = *asked == 0 || *attempt != one.id;
+            if !is_new || *asked >= MOST_REDELIVERIES {
+                return false;
+            }
+            (*attempt, *asked) = (one.id, *asked + 1);
+            true
+        };
+        failed.into_iter().filter(is_due).collect()
     }
 }
 
@@ -74,7 +100,7 @@ impl Accounts {
             Self::Personal { account, .. } => Ok(Arc::clone(account)),
             Self::App { app, .. } => {
                 let grant = grant(app, place, directory, SERVICE.to_vec()).await?;
-                Ok(Arc::new(app.github(&grant).await?))
+                app.github(&grant).await
             }
         }
     }
@@ -114,11 +140,16 @@ impl Accounts {
         }
     }
 
-    /// The repository of this id, by the name that GitHub has for it now.
+    /// The repository of this id, which a life has, by the name that GitHub has for it now.
     pub(crate) async fn find(&self, id: u64, directory: &Directory) -> Result<Place, ApiError> {
         if let Some(place) = directory.place(id) {
             return Ok(place);
         }
+        directory.follow(id);
+        let gone = |hint| ApiError::NotFound {
+            call: "find the repository of a pull request",
+            hint,
+        };
         match self {
             Self::Personal { account, .. } => {
                 let place = Place {
@@ -126,39 +157,81 @@ impl Accounts {
                     name: account.repository_name(id).await?,
                     installation: None,
                 };
-                directory.note_place(place.clone());
-                Ok(place)
+                let is_in_scope = directory.note_place(place.clone());
+                let gone = gone("it has another owner now, whom service.yml does not name");
+                is_in_scope.then_some(place).ok_or(gone)
             }
             Self::App { .. } => {
                 self.list(&[], directory).await?;
-                directory.place(id).ok_or(ApiError::NotFound {
-                    call: "find the repository of a pull request",
-                    hint: "the App is not installed there any more",
-                })
+                let gone = gone(
+                    "the App is not installed there any more, or service.yml does not name it",
+                );
+                directory.place(id).ok_or(gone)
             }
         }
     }
 
-    /// Asks GitHub to send again what did not arrive, each delivery once. Only an App may.
+    /// Looks up a name that nobody knows yet: one request where there is no such repository in scope.
+    pub(crate) async fn look_up(
+        &self,
+        name: &RepoName,
+        directory: &Directory,
+    ) -> Result<(), ApiError> {
+        let found = match self {
+            Self::Personal { account, .. } => {
+                let found = account.repository_called(name).await;
+                found.map(|found| {
+                    vec![Place {
+                        id: found.id,
+                        name: found.name,
+                        installation: None,
+                    }]
+                })
+            }
+            Self::App { app, .. } => match app.installation_of(name).await {
+                Ok(installation) => installed(app, installation.id).await,
+                Err(error) => Err(error),
+            },
+        };
+        match found {
+            Ok(places) => {
+                for place in places {
+                    directory.note_place(place);
+                }
+            }
+            Err(ApiError::NotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// The repository of a pull request.
+    pub(crate) async fn place(
+        &self,
+        key: PullKey,
+        directory: &Directory,
+    ) -> Result<Place, EffectError> {
+        let found = self.find(key.repository, directory).await;
+        found.map_err(|error| effect_error(&error))
+    }
+
+    /// Asks GitHub to send again what did not arrive. Only an App may.
     pub(crate) async fn redeliver(&self) -> Result<usize, ApiError> {
         let Self::App { app, redelivered } = self else {
             return Ok(0);
         };
-        let mut asked = 0;
-        for delivery in app.failed_deliveries().await? {
-            let is_new = redelivered
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(delivery.guid.clone());
-            if is_new {
-                app.redeliver(&delivery).await?;
-                asked += 1;
-            }
+        let failed = app.failed_deliveries().await?;
+        let due = {
+            let mut redelivered = redelivered.lock().unwrap_or_else(PoisonError::into_inner);
+            redelivered.due(failed)
+        };
+        for delivery in &due {
+            app.redeliver(delivery).await?;
         }
-        Ok(asked)
+        Ok(due.len())
     }
 
-    /// Requests that GitHub still takes of the account. An App has a limit for each installation, which is not told here.
+    /// Requests that GitHub still takes: of the account, or of each installation that was used in the last hour.
     pub(crate) async fn rate_left(&self) -> Vec<(String, u64)> {
         match self {
             Self::Personal { account, .. } => {
@@ -167,7 +240,18 @@ impl Accounts {
                     .into_iter()
                     .collect()
             }
-            Self::App { .. } => Vec::new(),
+            Self::App { app, .. } => {
+                let left = app.rate_left().await.into_iter();
+                left.map(|(installation, left)| (format!("installation {installation}"), left))
+                    .collect()
+            }
+        }
+    }
+
+    /// The rights or the repositories of an installation are others now.
+    pub(crate) async fn forget(&self, installation: u64) {
+        if let Self::App { app, .. } = self {
+            app.forget(installation).await;
         }
     }
 
@@ -181,12 +265,16 @@ impl Accounts {
         match self {
             Self::Personal { account, .. } => {
                 for name in named {
-                    match account.open_pulls(name).await {
-                        Ok(listed) => places.push(Place {
-                            id: listed.repository,
-                            name: name.clone(),
-                            installation: None,
-                        }),
+                    match account.repository_called(name).await {
+                        Ok(found) => {
+                            // GitHub follows the name that it had.
+                            directory.follow(found.id);
+                            places.push(Place {
+                                id: found.id,
+                                name: found.name,
+                                installation: None,
+                            });
+                        }
                         Err(error) => tracing::warn!("{name} cannot be read: {error}"),
                     }
                 }
@@ -204,12 +292,18 @@ impl Accounts {
                         ),
                     }
                 }
-                places.retain(|place| named.is_empty() || named.contains(&place.name));
             }
         }
-        for place in &places {
-            directory.note_place(place.clone());
-        }
+        places.retain(|place| {
+            let is_in_scope = directory.note_place(place.clone());
+            if !(is_in_scope || self.is_app()) {
+                tracing::warn!(
+                    "A repository of service.yml is {} now, which service.yml does not name; it is not served any more.",
+                    place.name
+                );
+            }
+            is_in_scope
+        });
         Ok(places)
     }
 }
@@ -265,5 +359,32 @@ pub(crate) fn effect_error(error: &ApiError) -> EffectError {
         | ApiError::NotFound { .. }
         | ApiError::Unprocessable { .. } => EffectError::permanent(error.to_string()),
         _ => EffectError::temporary(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redelivery_that_fails_is_asked_for_again_but_not_for_ever() {
+        let failed = |guid: &str, id: u64| FailedDelivery {
+            id,
+            guid: guid.into(),
+            event: "push".into(),
+            action: None,
+            at: String::new(),
+        };
+        let mut redelivered = Redelivered::default();
+        let mut asked = |failed: Vec<FailedDelivery>| redelivered.due(failed).len();
+        assert_eq!(asked(vec![failed("a", 1), failed("b", 2)]), 2);
+        // GitHub has not tried yet.
+        assert_eq!(asked(vec![failed("a", 1), failed("b", 2)]), 0);
+        assert_eq!(asked(vec![failed("a", 3)]), 1);
+        for attempt in 4..=6 {
+            assert_eq!(asked(vec![failed("a", attempt)]), 1);
+        }
+        assert_eq!(asked(vec![failed("a", 7)]), 0);
+        assert_eq!(redelivered.0.len(), 1);
     }
 }

@@ -14,7 +14,7 @@ use reviewer_engine::clock::SystemClock;
 use reviewer_engine::{EngineError, Limits, Store};
 use reviewer_github::{App, GitHub};
 use reviewer_system::clock::Clock;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -36,12 +36,14 @@ pub(crate) struct Surroundings {
 struct Agents {
     known: Vec<KnownAgent>,
     tokens: HashMap<String, SecretString>,
+    /// The name of the store that they are from.
+    store: String,
 }
 
 async fn agents(config: &ServiceConfig, around: &Surroundings) -> Result<Agents, Vec<String>> {
     let told = |error: EngineError| vec![error.to_string()];
     let store = Store::open(&config.store).await.map_err(told)?;
-    let stored = store.agents().await;
+    let (stored, id) = (store.agents().await, store.id().await);
     store.close().await;
     let known = known_agents(config, &stored.map_err(told)?)?;
     let ring = secrets::key_ring(config, &around.variables).map_err(|why| vec![why])?;
@@ -56,7 +58,12 @@ async fn agents(config: &ServiceConfig, around: &Surroundings) -> Result<Agents,
         }
     }
     if wrong.is_empty() {
-        Ok(Agents { known, tokens })
+        let store = id.map_err(told)?;
+        Ok(Agents {
+            known,
+            tokens,
+            store,
+        })
     } else {
         Err(wrong)
     }
@@ -87,13 +94,15 @@ pub(crate) async fn assemble(
     let settings = settings(config, around, &agents).map_err(one)?;
     let policy = policy(config, &agents, account);
     let mut hidden: Vec<SecretString> = agents.tokens.values().cloned().collect();
-    hidden.extend([webhook_secret.clone(), settings.state_key.clone()]);
+    hidden.push(webhook_secret.clone());
+    hidden.extend(settings.state_keys.iter().cloned());
     hidden.extend(settings.inputs.get("opencode_api_key").cloned());
     let (sender, ends) = mpsc::unbounded_channel();
     let data = &config.sessions.log_directory;
     let environment = environment(config, around);
     let (program, most) = (around.program.clone(), config.sessions.most);
-    let children = Children::new(data, program, environment, most, sender);
+    let store = agents.store.clone();
+    let children = Children::new(data, program, environment, store, most, sender);
     let unusable = |error| {
         vec![format!(
             "The folder {} cannot be used: {error}.",
@@ -210,14 +219,11 @@ fn settings(
     if !logins.is_empty() {
         inputs.insert("trusted_bots".into(), logins.join(", ").into());
     }
-    let state_key = match &config.state_key {
-        Some(source) => secrets::read(source, &around.variables)?,
-        None => derived_state_key(config, around)?,
-    };
+    let state_keys = secrets::state_keys(config, &around.variables)?;
     Ok(SessionSettings {
         url: config.public_url.clone(),
         inputs,
-        state_key,
+        state_keys,
         personas: agents
             .known
             .iter()
@@ -237,20 +243,6 @@ fn mention(config: &ServiceConfig) -> String {
         inputs.set("mention", given);
     }
     inputs.mention()
-}
-
-/// The key by which sessions sign, where none is given: from the master key, or from the secret of the webhook.
-fn derived_state_key(
-    config: &ServiceConfig,
-    around: &Surroundings,
-) -> Result<SecretString, String> {
-    use sha2::{Digest as _, Sha256};
-    let source = config.master_key.as_ref().unwrap_or(&config.webhook_secret);
-    let source = secrets::read(source, &around.variables)?;
-    let mut hash = Sha256::new();
-    hash.update(b"opencode-reviewer state key\0");
-    hash.update(source.expose_secret().as_bytes());
-    Ok(data_encoding::HEXLOWER.encode(&hash.finalize()).into())
 }
 
 fn policy(config: &ServiceConfig, agents: &Agents, account: Account) -> Policy {
@@ -283,7 +275,9 @@ fn environment(config: &ServiceConfig, around: &Surroundings) -> Vec<(String, St
             || name.starts_with("SSL_CERT_")
             || name.to_ascii_lowercase().ends_with("_proxy")
     };
-    let kept = around.variables.iter().filter(|(name, _)| is_kept(name));
+    let secrets = config.secret_variables();
+    let kept = around.variables.iter();
+    let kept = kept.filter(|(name, _)| is_kept(name) && !secrets.contains(&name.as_str()));
     let mut environment: Vec<(String, String)> = kept.cloned().collect();
     environment.push(("GITHUB_API_URL".into(), config.api_url.clone()));
     environment.push(("GITHUB_GRAPHQL_URL".into(), config.graphql_url.clone()));
@@ -297,5 +291,28 @@ fn server_url(api: &str) -> String {
     match api {
         "https://api.github.com" => "https://github.com".to_owned(),
         other => other.trim_end_matches("/api/v3").to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_of_the_service_is_in_no_environment_of_a_session() {
+        let config = ServiceConfig::parse(
+            "github: { account: quality }\nrepositories: [octo/shop]\nmodel: a/b\nwebhook_secret_env: OPENCODE_REVIEWER_HOOK\nmaster_key_env: OPENCODE_REVIEWER_KEY\n",
+        );
+        let names = ["OPENCODE_REVIEWER_HOOK", "OPENCODE_REVIEWER_KEY", "PATH"];
+        let around = Surroundings {
+            variables: names.map(|name| (name.into(), "value".into())).to_vec(),
+            network: Vec::new(),
+            clock: Clock::scaled(1.0),
+            program: PathBuf::new(),
+        };
+        let given = environment(&config.expect("a configuration"), &around);
+        let kept: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
+        let kept = kept.into_iter().filter(|name| names.contains(name));
+        assert_eq!(kept.collect::<Vec<_>>(), ["PATH"]);
     }
 }

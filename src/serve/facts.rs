@@ -46,6 +46,7 @@ pub(crate) async fn facts(
         author_may_write: orders.author_may_write,
         invitations: orders.invitations,
         base: probe.base.clone(),
+        base_head: probe.base_head.clone(),
         author: probe.author.clone(),
         labels: probe.labels.clone(),
         requested: probe.requested.clone(),

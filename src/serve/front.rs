@@ -26,7 +26,11 @@ fn unavailable(error: &EngineError) -> Refused {
 
 impl Front {
     async fn key(&self, at: &PullAt) -> Result<PullKey, Refused> {
-        let place = self.service.find(&at.repo).await.ok_or(Refused::NotFound)?;
+        let found = self.service.find(&at.repo).await.map_err(|error| {
+            tracing::warn!("{} could not be looked up: {error}", at.repo);
+            Refused::Unavailable("GitHub does not answer; try again.".into())
+        });
+        let place = found?.ok_or(Refused::NotFound)?;
         Ok(PullKey {
             repository: place.id,
             number: at.number,

@@ -51,8 +51,9 @@ struct Shared<B> {
     settings: HttpSettings,
     by_address: Mutex<Buckets<IpAddr>>,
     by_token: Mutex<Buckets<String>>,
-    /// KiB of bodies that may be in memory at once.
-    bodies: Semaphore,
+    /// KiB of bodies that may be in memory at once: of their beginnings, and of what follows.
+    beginnings: Semaphore,
+    rests: Semaphore,
     counts: Counts,
 }
 
@@ -105,7 +106,8 @@ fn router<B: Backend>(backend: Arc<B>, settings: HttpSettings) -> Router {
         backend,
         by_address: Mutex::new(Buckets::new(limits.requests_per_minute_per_address)),
         by_token: Mutex::new(Buckets::new(limits.requests_per_minute)),
-        bodies: Semaphore::new(body::KIB_AT_ONCE),
+        beginnings: Semaphore::new(body::KIB_OF_BEGINNINGS),
+        rests: Semaphore::new(body::KIB_OF_RESTS),
         counts: Counts::default(),
         settings,
     });

@@ -13,6 +13,7 @@ mod boundaries;
 #[path = "../../tests/suite/dice.rs"]
 #[allow(dead_code, reason = "lives use a part of the dice")]
 mod dice;
+mod edges;
 #[path = "../../tests/standin/github/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "lives use a part of the stand-in")]
 mod github;

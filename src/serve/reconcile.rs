@@ -2,11 +2,12 @@
 //! finds what they would have told.
 
 use super::directory::Place;
+use super::machine::FLOOD;
 use super::service::Service;
 use super::world::pull_key;
 use reviewer_core::lifecycle::{Facts, Phase, PullKey, State};
 use reviewer_github::{ApiError, OpenPull};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The result of a reconciliation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,10 +16,18 @@ pub(crate) struct Reconciled {
     pub woken: usize,
 }
 
-/// True if GitHub shows something else than the state knows.
-fn differs(state: Option<&State>, pull: &OpenPull) -> bool {
+/// The difference between what the store knows and what GitHub shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Difference {
+    /// Of the pull request itself.
+    Own,
+    /// Only the base branch has moved, and with it settings or conflicts may be others.
+    Base,
+}
+
+fn difference(state: Option<&State>, pull: &OpenPull) -> Option<Difference> {
     let Some(state) = state else {
-        return true;
+        return Some(Difference::Own);
     };
     let ended = matches!(state.phase, Phase::Closed | Phase::Merged { .. });
     let changed = |facts: &Facts| {
@@ -26,7 +35,13 @@ fn differs(state: Option<&State>, pull: &OpenPull) -> bool {
         // A review, a comment, a draft that became ready.
         is_moved || facts.updated_at != pull.updated_at
     };
-    ended || state.facts.as_ref().is_none_or(changed)
+    if ended || state.facts.as_ref().is_none_or(changed) {
+        return Some(Difference::Own);
+    }
+    let is_moved = |facts: &Facts| facts.base_head != pull.base_head;
+    // A probe under way reads the base, too. One that waits behind a flood is not asked again.
+    let is_unseen = state.probe.is_none() && state.facts.as_ref().is_some_and(is_moved);
+    is_unseen.then_some(Difference::Base)
 }
 
 /// Wakes what differs; everything that is open, if `all`. `round` makes the deliveries of this one different from others.
@@ -47,8 +62,14 @@ pub(crate) async fn reconcile(
         .list(&service.repositories, &service.directory)
         .await?;
     let mut total = Reconciled::default();
+    let alive = service.alive().await.unwrap_or_default();
+    let mut lives: HashMap<u64, Vec<PullKey>> = HashMap::new();
+    for key in alive.iter().filter_map(|key| pull_key(key)) {
+        lives.entry(key.repository).or_default().push(key);
+    }
     for place in places {
-        match of_repository(service, &place, round, all).await {
+        let lives = lives.remove(&place.id).unwrap_or_default();
+        match of_repository(service, &place, (round, all), lives).await {
             Ok(one) => {
                 total.listed += one.listed;
                 total.woken += one.woken;
@@ -62,8 +83,8 @@ pub(crate) async fn reconcile(
 async fn of_repository(
     service: &Service,
     place: &Place,
-    round: &str,
-    all: bool,
+    (round, all): (&str, bool),
+    lives: Vec<PullKey>,
 ) -> Result<Reconciled, ApiError> {
     let github = service
         .world
@@ -71,39 +92,36 @@ async fn of_repository(
         .github(place, &service.directory)
         .await?;
     let open = github.open_pulls(&place.name).await?;
-    let mut due: Vec<PullKey> = Vec::new();
+    let mut due: Vec<(PullKey, String)> = Vec::new();
+    let usual = || "reconciliation".to_owned();
     for pull in &open.pulls {
         let key = PullKey {
             repository: open.repository,
             number: pull.number,
         };
         let state = service.state(key).await.ok().flatten();
-        if all || differs(state.as_ref(), pull) {
-            due.push(key);
+        match difference(state.as_ref(), pull) {
+            Some(Difference::Base) if !all => due.push((key, format!("{FLOOD}{}", pull.base))),
+            None if !all => {}
+            _ => due.push((key, usual())),
         }
     }
-    due.extend(vanished(service, open.repository, &open.pulls).await);
+    // Lives that go on, of pull requests that are not open any more.
+    let listed: HashSet<u64> = open.pulls.iter().map(|pull| pull.number).collect();
+    let vanished = lives
+        .into_iter()
+        .filter(|key| !listed.contains(&key.number));
+    due.extend(vanished.map(|key| (key, usual())));
     let mut reconciled = Reconciled {
         listed: open.pulls.len(),
         woken: 0,
     };
-    for key in due {
+    for (key, cause) in due {
         let delivery = format!("reconcile/{round}/{key}");
-        match service.wake(key, &delivery, "reconciliation").await {
+        match service.wake(key, &delivery, &cause).await {
             Ok(accepted) => reconciled.woken += accepted.woken,
             Err(error) => tracing::warn!("{key} was not woken: {error}"),
         }
     }
     Ok(reconciled)
-}
-
-/// Lives that go on here, of pull requests that are not open any more.
-async fn vanished(service: &Service, repository: u64, open: &[OpenPull]) -> Vec<PullKey> {
-    let open: HashSet<u64> = open.iter().map(|pull| pull.number).collect();
-    let mut vanished = Vec::new();
-    for key in service.alive().await.unwrap_or_default() {
-        let key = pull_key(&key).filter(|key| key.repository == repository);
-        vanished.extend(key.filter(|key| !open.contains(&key.number)));
-    }
-    vanished
 }

@@ -9,7 +9,7 @@ use super::machine::Lifecycle;
 use super::reconcile::reconcile;
 use super::service::{Counters, Service};
 use super::sessions::{Children, Ended, Left, SessionId, Starter};
-use super::world::{ServiceWorld, SessionSettings};
+use super::world::{ServiceWorld, SessionSettings, is_running};
 use crate::host::{Failure, Setup};
 use reviewer_core::config::service::ServiceConfig;
 use reviewer_core::domain::{Login, RepoName};
@@ -19,9 +19,9 @@ use reviewer_engine::{EffectId, Engine, EngineError, Limits, World as _};
 use reviewer_text::redact::Redactor;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 /// The time between two reconciliations.
 const RECONCILE: Duration = Duration::from_mins(10);
@@ -130,13 +130,15 @@ impl Service {
         };
         let clock = Arc::clone(&parts.clock);
         let engine = Engine::open(&parts.store, machine, parts.limits, parts.clock).await?;
-        let (engine, directory) = (Arc::new(engine), Arc::new(Directory::default()));
+        let directory = Arc::new(Directory::new(parts.repositories.clone()));
+        let engine = Arc::new(engine);
         let world = ServiceWorld {
-            accounts: parts.accounts,
+            accounts: Arc::new(parts.accounts),
             login: parts.login,
             directory: Arc::clone(&directory),
             starter: parts.starter,
-            settings: parts.settings,
+            settings: Arc::new(parts.settings),
+            store: engine.store().id().await?,
             engine: OnceLock::from(Arc::downgrade(&engine)),
             tokens: Mutex::default(),
         };
@@ -147,6 +149,7 @@ impl Service {
             repositories: parts.repositories,
             clock,
             counters: Counters::default(),
+            reconciles: Notify::new(),
         });
         service.remember().await?;
         Ok(service)
@@ -174,11 +177,7 @@ impl Service {
         effect: Effect,
     ) -> Result<(), EngineError> {
         let state = self.state(id.key).await?.unwrap_or_default();
-        let is_current = state
-            .session
-            .as_ref()
-            .is_some_and(|session| session.dispatch == id.dispatch);
-        if !is_current {
+        if !is_running(&state, id.dispatch) {
             children.clear(id);
             return Ok(());
         }
@@ -211,7 +210,10 @@ impl Service {
                     said: said.clone(),
                 };
                 match self.take_end(ended).await {
-                    Ok(()) => break children.clear(&id),
+                    Ok(()) => {
+                        children.clear(&id);
+                        break children.remove_old_logs(self.wall_clock());
+                    }
                     Err(error) => {
                         tracing::error!("the end of a session is not in the store yet: {error}");
                         tokio::time::sleep(AGAIN).await;
@@ -219,6 +221,11 @@ impl Service {
                 }
             }
         }
+    }
+
+    fn wall_clock(&self) -> SystemTime {
+        let ms = u64::try_from(self.clock.now_ms()).unwrap_or_default();
+        UNIX_EPOCH + Duration::from_millis(ms)
     }
 
     /// Reconciles at once and then again and again, until the end.
@@ -246,6 +253,7 @@ impl Service {
             round += 1;
             tokio::select! {
                 () = tokio::time::sleep(every) => {}
+                () = self.reconciles.notified() => {}
                 _ = ends.wait_for(|ended| *ended) => return,
             }
         }

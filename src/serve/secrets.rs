@@ -4,9 +4,10 @@
     reason = "edge: reads the files of secrets"
 )]
 
-use reviewer_core::config::service::{SecretSource, ServiceConfig};
+use reviewer_core::config::service::{self, SecretSource, ServiceConfig};
 use reviewer_engine::sealed::{KeyRing, MasterKey};
 use secrecy::{ExposeSecret as _, SecretString};
+use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
 /// Reads a secret, without the white space around it. `Err`: one sentence, without the secret.
@@ -43,6 +44,31 @@ pub(crate) fn read_file(path: &Path) -> Result<SecretString, String> {
     }
 }
 
+/// The keys that sign states, the first one, and that are accepted, all of them. Without own ones they are made of the master key and
+/// the earlier ones, or of the webhook's secret.
+pub(crate) fn state_keys(
+    config: &ServiceConfig,
+    vars: &[(String, String)],
+) -> Result<Vec<SecretString>, String> {
+    if let Some(source) = &config.state_key {
+        let keys = service::state_keys(read(source, vars)?.expose_secret());
+        return keys.map_err(|problem| format!("The state key {problem}"));
+    }
+    let source = config.master_key.as_ref().unwrap_or(&config.webhook_secret);
+    let mut keys = vec![derived(&read(source, vars)?)];
+    for path in &config.earlier_master_keys {
+        keys.push(derived(&read_file(path)?));
+    }
+    Ok(keys)
+}
+
+fn derived(source: &SecretString) -> SecretString {
+    let mut hash = Sha256::new();
+    hash.update(b"opencode-reviewer state key\0");
+    hash.update(source.expose_secret().as_bytes());
+    data_encoding::HEXLOWER.encode(&hash.finalize()).into()
+}
+
 /// The keys that seal and open tokens; `None`: the configuration names no master key.
 pub(crate) fn key_ring(
     config: &ServiceConfig,
@@ -62,4 +88,55 @@ pub(crate) fn key_ring(
         current,
         earlier.collect::<Result<_, _>>()?,
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str = "github: { account: quality }\nrepositories: [octo/shop]\nwebhook_secret_env: A\nmodel: a/b\n";
+
+    fn keys(lines: &str, vars: &[(&str, &str)]) -> Result<Vec<String>, String> {
+        let config = ServiceConfig::parse(&format!("{CONFIG}{lines}\n"));
+        let config = config.unwrap_or_else(|wrong| panic!("{wrong:?}"));
+        let vars: Vec<(String, String)> = vars
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let keys = state_keys(&config, &vars)?;
+        Ok(keys
+            .iter()
+            .map(|key| key.expose_secret().to_owned())
+            .collect())
+    }
+
+    #[test]
+    fn after_a_new_master_key_states_that_the_earlier_one_signed_still_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (old, new) = ("a".repeat(64), "b".repeat(64));
+        let file = folder.path().join("old");
+        std::fs::write(&file, format!("{old}\n")).expect("a file");
+        let before = keys("master_key_env: KEY", &[("KEY", &old)]).expect("keys");
+        let rotated = format!(
+            "master_key_env: KEY\nearlier_master_key_files: [{}]",
+            file.display()
+        );
+        let after = keys(&rotated, &[("KEY", &new)]).expect("keys");
+        assert_eq!((before.len(), after.len()), (1, 2));
+        assert_ne!(after[0], before[0]);
+        assert_eq!(after[1], before[0]);
+    }
+
+    #[test]
+    fn several_state_keys_are_several_for_the_service_as_for_its_sessions() {
+        let lines = "master_key_env: KEY\nstate_key_env: STATE";
+        let (one, two) = ("x".repeat(20), "y".repeat(20));
+        let both = format!("{one}, {two}");
+        assert_eq!(keys(lines, &[("STATE", &both)]), Ok(vec![one, two]));
+        let problem = keys(lines, &[("STATE", "too short")]).expect_err("a mistake");
+        assert_eq!(
+            problem,
+            "The state key has a value that cannot be used; expected one or several keys by comma or newline, each of at least 20 characters."
+        );
+    }
 }

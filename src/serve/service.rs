@@ -13,9 +13,11 @@ use reviewer_core::session_order::{SessionCost, SessionEvent, SessionMessage, Se
 use reviewer_engine::clock::Clock;
 use reviewer_engine::tokens::TokenHash;
 use reviewer_engine::{Engine, EngineError, Filter};
+use reviewer_github::ApiError;
 use secrecy::SecretString;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
+use tokio::sync::Notify;
 
 /// The running service.
 pub(crate) struct Service {
@@ -26,6 +28,8 @@ pub(crate) struct Service {
     pub repositories: Vec<RepoName>,
     pub clock: Arc<dyn Clock>,
     pub counters: Counters,
+    /// Asks for a reconciliation before its time.
+    pub reconciles: Notify,
 }
 
 /// Figures for the metrics.
@@ -88,10 +92,16 @@ impl Service {
                 });
             }
             Wakes::Renamed { repository } => {
-                self.note(&repository, installation);
+                if !self.note(&repository, installation) {
+                    return Ok(self.ignored());
+                }
                 Vec::new()
             }
-            Wakes::Installation { .. } | Wakes::Nothing(_) => return Ok(self.ignored()),
+            Wakes::Installation { active } => {
+                self.reinstalled(installation, active).await;
+                Vec::new()
+            }
+            Wakes::Nothing(_) => return Ok(self.ignored()),
         };
         let mut woken = 0;
         for key in keys {
@@ -105,6 +115,16 @@ impl Service {
         })
     }
 
+    /// An installation has other rights or repositories now: its tokens are made anew, and what is new there is looked for at once.
+    async fn reinstalled(&self, installation: Option<u64>, active: bool) {
+        if let Some(installation) = installation {
+            self.world.accounts.forget(installation).await;
+        }
+        if active {
+            self.reconciles.notify_one();
+        }
+    }
+
     fn ignored(&self) -> Accepted {
         self.counters.ignored.fetch_add(1, Ordering::Relaxed);
         Accepted {
@@ -115,23 +135,12 @@ impl Service {
 
     /// Notes the name of a repository. Returns false for one that is not in scope.
     fn note(&self, repository: &HookRepository, installation: Option<u64>) -> bool {
-        let is_known = self.directory.place(repository.id).is_some();
-        if !(is_known || self.is_in_scope(&repository.name)) {
-            return false;
-        }
         let known = self.directory.place(repository.id);
         self.directory.note_place(Place {
             id: repository.id,
             name: repository.name.clone(),
             installation: installation.or(known.and_then(|known| known.installation)),
-        });
-        true
-    }
-
-    /// True for a repository that the configuration names; with an App that names none, for all.
-    fn is_in_scope(&self, name: &RepoName) -> bool {
-        let all = self.repositories.is_empty() && self.world.accounts.is_app();
-        all || self.repositories.contains(name)
+        })
     }
 
     /// Wakes a pull request.
@@ -157,7 +166,7 @@ impl Service {
         })
     }
 
-    /// Wakes many, after the answer. What is lost in a crash, the next reconciliation finds.
+    /// Wakes many, after the answer. What is lost in a crash, the next reconciliation finds: the base has another end then.
     fn flood(self: &Arc<Self>, keys: Vec<PullKey>, delivery: String, branch: String) {
         let service = Arc::clone(self);
         tokio::spawn(async move {
@@ -263,20 +272,16 @@ impl Service {
     }
 
     /// The repository of this name, asked of GitHub where nobody knows it yet.
-    pub(crate) async fn find(&self, name: &RepoName) -> Option<Place> {
+    pub(crate) async fn find(&self, name: &RepoName) -> Result<Option<Place>, ApiError> {
         if let Some(place) = self.directory.named(name) {
-            return Some(place);
+            return Ok(Some(place));
         }
-        if !self.is_in_scope(name) {
-            return None;
+        if !self.directory.is_in_scope(name) {
+            return Ok(None);
         }
-        let listed = self
-            .world
-            .accounts
-            .list(&self.repositories, &self.directory)
-            .await;
-        listed.ok()?;
-        self.directory.named(name)
+        let accounts = &self.world.accounts;
+        accounts.look_up(name, &self.directory).await?;
+        Ok(self.directory.named(name))
     }
 
     /// Fills the directory from the store, so that checks and pushes wake whom they concern.
@@ -286,6 +291,8 @@ impl Service {
                 continue;
             };
             if let Some(facts) = self.state(key).await?.and_then(|state| state.facts) {
+                // The life is there because the repository was in scope.
+                self.directory.follow(key.repository);
                 self.directory.note_pull(key, &facts);
                 if self.directory.place(key.repository).is_none() {
                     self.directory.note_place(Place {

@@ -3,22 +3,28 @@
 #![expect(clippy::disallowed_methods, reason = "edge: starts sessions")]
 
 use reviewer_core::lifecycle::{Effect, PullKey};
-use reviewer_core::session_order::{RESULT_FILE, SessionEvent, SessionMessage, SessionOrder};
+use reviewer_core::session_order::{
+    RESULT_FILE, SessionCost, SessionEvent, SessionMessage, SessionOrder,
+};
+use reviewer_engine::EffectError;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 use tokio::sync::{Notify, Semaphore, mpsc};
 
 mod orphans;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use orphans::Left;
 
@@ -30,9 +36,10 @@ pub(crate) struct SessionId {
 }
 
 impl SessionId {
-    fn name(&self) -> String {
+    /// The name of its folder and its log, in which the store counts the dispatches.
+    fn name(&self, store: &str) -> String {
         let PullKey { repository, number } = self.key;
-        format!("{repository}-{number}-{}", self.dispatch)
+        format!("{store}-{repository}-{number}-{}", self.dispatch)
     }
 }
 
@@ -41,11 +48,20 @@ pub(crate) struct Launch {
     pub id: SessionId,
     /// The effect that it comes from, for a start after a crash.
     pub effect: Effect,
+    /// Made when its turn has come.
+    pub order: PendingOrder,
+    pub deadline: Duration,
+}
+
+/// The order of a session that starts now.
+pub(crate) struct Ordered {
     /// Arguments of the binary.
     pub arguments: Vec<String>,
     pub order: SessionOrder,
-    pub deadline: Duration,
 }
+
+pub(crate) type PendingOrder =
+    Pin<Box<dyn Future<Output = Result<Ordered, EffectError>> + Send + 'static>>;
 
 /// The end of a session, as far as anybody saw it.
 #[derive(Debug)]
@@ -89,6 +105,8 @@ pub(crate) struct Children {
     /// The logs of all sessions.
     pub logs: PathBuf,
     pub program: PathBuf,
+    /// The name of the store, whose numbers sessions have.
+    pub store: String,
     /// The whole environment of a child.
     pub environment: Vec<(String, String)>,
     pub slots: Arc<Semaphore>,
@@ -98,6 +116,8 @@ pub(crate) struct Children {
     pub closing: Arc<AtomicBool>,
 }
 
+/// Logs of sessions are kept for so long.
+const LOG_LIFE: Duration = Duration::from_hours(30 * 24);
 /// The time between the request to end and the kill.
 const GRACE: Duration = Duration::from_secs(8);
 
@@ -106,6 +126,7 @@ impl Children {
         data: &Path,
         program: PathBuf,
         environment: Vec<(String, String)>,
+        store: String,
         most: usize,
         ended: mpsc::UnboundedSender<Ended>,
     ) -> io::Result<Self> {
@@ -117,6 +138,7 @@ impl Children {
             folder,
             logs,
             program,
+            store,
             environment,
             slots: Arc::new(Semaphore::new(most)),
             ended,
@@ -130,10 +152,12 @@ impl Children {
             .create(true)
             .append(true)
             .mode(0o600)
-            .open(self.logs.join(format!("{}.log", launch.id.name())))?;
+            .open(
+                self.logs
+                    .join(format!("{}.log", launch.id.name(&self.store))),
+            )?;
         let mut command = Command::new(&self.program);
         command
-            .args(&launch.arguments)
             .env_clear()
             .envs(self.environment.iter().cloned())
             .env("TMPDIR", folder)
@@ -156,18 +180,19 @@ fn private_folder(path: &Path) -> io::Result<()> {
 
 impl Starter for Children {
     fn folder(&self, id: &SessionId) -> io::Result<PathBuf> {
-        let folder = self.folder.join(id.name());
+        let folder = self.folder.join(id.name(&self.store));
         private_folder(&folder)?;
         Ok(folder)
     }
 
     fn start(&self, launch: Launch) -> io::Result<()> {
-        if self.closing.load(Ordering::Acquire) {
-            return Err(io::Error::other("the service ends"));
-        }
         let end = Arc::new(Notify::new());
         {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            // Below the lock, so that whoever ends all of them finds this one, or it is refused.
+            if self.closing.load(Ordering::Acquire) {
+                return Err(io::Error::other("the service ends"));
+            }
             if running.contains_key(&launch.id) {
                 return Ok(());
             }
@@ -188,7 +213,7 @@ impl Starter for Children {
             let said = tokio::select! {
                 () = end.notified() => None,
                 slot = slots.acquire_owned() => {
-                    let said = run(command, launch, &folder, &end).await;
+                    let said = take_turn(command, launch, &folder, &end).await;
                     drop(slot);
                     said
                 }
@@ -227,9 +252,11 @@ impl Children {
         let launched = Launched {
             id: launch.id.clone(),
             effect: launch.effect.clone(),
-            starts: known.map_or(0, |known| known.starts) + 1,
+            starts: known.map_or(0, |known| known.starts),
         };
         write_json(&file, &launched)?;
+        // An earlier process, which is gone.
+        let _none = fs::remove_file(folder.join(PROCESS_FILE));
         let command = self.command(launch, &folder)?;
         Ok((folder, command))
     }
@@ -241,7 +268,19 @@ impl Children {
 
     /// The end of a session is in the store: its folder is not needed any more.
     pub(crate) fn clear(&self, id: &SessionId) {
-        let _gone = fs::remove_dir_all(self.folder.join(id.name()));
+        let _gone = fs::remove_dir_all(self.folder.join(id.name(&self.store)));
+    }
+
+    /// Removes logs that nobody has written to for a month.
+    pub(crate) fn remove_old_logs(&self, now: SystemTime) {
+        let entries = fs::read_dir(&self.logs).into_iter().flatten().flatten();
+        for entry in entries {
+            let changed = entry.metadata().and_then(|data| data.modified());
+            let age = changed.ok().and_then(|at| now.duration_since(at).ok());
+            if age.is_some_and(|age| age > LOG_LIFE) {
+                let _gone = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// Ends every session for the end of the service, and waits for it.
@@ -257,12 +296,19 @@ impl Children {
     }
 }
 
-/// A start that ended with the service, as it should, does not count.
-fn uncount(folder: &Path) {
+/// Changes the number of starts.
+fn recount(folder: &Path, change: impl FnOnce(u32) -> u32) {
     let file = folder.join(LAUNCH_FILE);
     if let Some(launched) = orphans::read::<Launched>(&file) {
-        let starts = launched.starts.saturating_sub(1);
+        let starts = change(launched.starts);
         let _unwritten = write_json(&file, &Launched { starts, ..launched });
+    }
+}
+
+/// A start that ended with the service, as it should, does not count.
+fn uncount(folder: &Path) {
+    if folder.join(PROCESS_FILE).exists() {
+        recount(folder, |starts| starts.saturating_sub(1));
     }
     let said = orphans::read::<SessionMessage>(&folder.join(RESULT_FILE));
     if said.is_some_and(|said| !matches!(said.event, SessionEvent::Finished { .. })) {
@@ -271,23 +317,61 @@ fn uncount(folder: &Path) {
     }
 }
 
+/// Writes a file whole: after a crash it has its old content or its new one.
 fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let new = path.with_extension("new");
     let mut file = fs::OpenOptions::new()
         .create(true)
         .write(true)
         .truncate(true)
         .mode(0o600)
-        .open(path)?;
+        .open(&new)?;
     file.write_all(&serde_json::to_vec(value)?)?;
-    file.sync_all()
+    file.sync_all()?;
+    fs::rename(new, path)
+}
+
+/// Orders a session whose turn has come, and runs it to its end. Returns its last message, or why there is none; nothing if somebody
+/// ended it.
+async fn take_turn(
+    mut command: Command,
+    launch: Launch,
+    folder: &Path,
+    end: &Notify,
+) -> Option<Result<SessionMessage, String>> {
+    let Launch {
+        id,
+        order,
+        deadline,
+        ..
+    } = launch;
+    let ordered = tokio::select! {
+        () = end.notified() => return None,
+        ordered = order => ordered,
+    };
+    match ordered {
+        Ok(ordered) => {
+            command.args(&ordered.arguments);
+            recount(folder, |starts| starts + 1);
+            run(command, &ordered.order, deadline, (folder, end)).await
+        }
+        Err(error) => Some(Ok(SessionMessage {
+            dispatch: id.dispatch,
+            event: SessionEvent::Failed {
+                error: error.message,
+                retry_after_ms: error.retry_after_ms,
+                cost: SessionCost::default(),
+            },
+        })),
+    }
 }
 
 /// Runs a session to its end. Returns its last message, or why there is none; nothing if somebody ended it.
 async fn run(
     mut command: Command,
-    launch: Launch,
-    folder: &Path,
-    end: &Notify,
+    order: &SessionOrder,
+    deadline: Duration,
+    (folder, end): (&Path, &Notify),
 ) -> Option<Result<SessionMessage, String>> {
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -299,12 +383,12 @@ async fn run(
     }
     if let Some(mut input) = child.stdin.take() {
         // A child that is gone says so by its exit.
-        let _gone = input.write_all(launch.order.render().as_bytes()).await;
+        let _gone = input.write_all(order.render().as_bytes()).await;
     }
     let ended = tokio::select! {
         status = child.wait() => Ok(status),
         () = end.notified() => Err(None),
-        () = tokio::time::sleep(launch.deadline) => Err(Some("The session has had its time and was ended.".to_owned())),
+        () = tokio::time::sleep(deadline) => Err(Some("The session has had its time and was ended.".to_owned())),
     };
     stop(&mut child, process.as_ref()).await;
     let why = match ended {
@@ -314,7 +398,7 @@ async fn run(
         Err(None) => return None,
     };
     let said = orphans::read::<SessionMessage>(&folder.join(RESULT_FILE));
-    let said = said.filter(|one| one.dispatch == launch.id.dispatch);
+    let said = said.filter(|one| one.dispatch == order.dispatch);
     Some(said.ok_or(why))
 }
 

@@ -6,20 +6,19 @@ use super::directory::{Directory, Place};
 use super::facts::{self, SETTINGS};
 use super::machine::Lifecycle;
 use super::merging;
+use super::orders::{Orders, Wanted};
 use super::sessions::{Launch, SessionId, Starter};
-use reviewer_core::config::Persona;
 use reviewer_core::domain::{CommitSha, Login, PrKey};
 use reviewer_core::lifecycle::{
-    CallReason, Effect, Facts, Input, MergeAnswer, PullKey, Session, State, Task,
+    CallReason, Effect, Facts, Input, MergeAnswer, Progress, PullKey, Session, State,
 };
 use reviewer_core::publish::comment::service;
-use reviewer_core::session_order::SessionOrder;
 use reviewer_core::state::signature::Keys;
 use reviewer_engine::tokens::TokenHash;
 use reviewer_engine::{EffectError, EffectId, Engine, World};
 use reviewer_github::{GitHub, MergeRefusal, ProbedState, ReviewRequest};
 use reviewer_system::random;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -31,7 +30,8 @@ pub(crate) struct SessionSettings {
     pub url: String,
     /// The inputs of the model and its limits, keys among them.
     pub inputs: BTreeMap<String, SecretString>,
-    pub state_key: SecretString,
+    /// Sessions sign with the first one; all of them are accepted.
+    pub state_keys: Vec<SecretString>,
     /// The texts of personas by the agents' names; `None`: a built-in one.
     pub personas: HashMap<String, Option<String>>,
     pub mention: String,
@@ -39,12 +39,14 @@ pub(crate) struct SessionSettings {
 
 /// The outside of the lifecycle.
 pub(crate) struct ServiceWorld {
-    pub accounts: Accounts,
+    pub accounts: Arc<Accounts>,
     /// The account that comments, requests reviewers and merges.
     pub login: Login,
     pub directory: Arc<Directory>,
     pub starter: Arc<dyn Starter>,
-    pub settings: SessionSettings,
+    pub settings: Arc<SessionSettings>,
+    /// The name of the store: numbers of effects are unique within one.
+    pub store: String,
     /// Set once the engine is open.
     pub engine: OnceLock<Weak<Engine<Lifecycle>>>,
     /// The tokens of sessions, by which their messages are believed.
@@ -68,6 +70,14 @@ pub(crate) fn pull_key(key: &str) -> Option<PullKey> {
         repository: repository.parse().ok()?,
         number: number.parse().ok()?,
     })
+}
+
+/// True if the life waits for the session of this dispatch, and has not heard of its end.
+pub(crate) fn is_running(state: &State, dispatch: u64) -> bool {
+    let is_meant = |session: &Session| {
+        session.dispatch == dispatch && matches!(session.progress, Progress::Running { .. })
+    };
+    state.session.as_ref().is_some_and(is_meant)
 }
 
 impl World<Lifecycle> for ServiceWorld {
@@ -96,8 +106,7 @@ impl World<Lifecycle> for ServiceWorld {
 
 impl ServiceWorld {
     async fn place(&self, key: PullKey) -> Result<Place, EffectError> {
-        let found = self.accounts.find(key.repository, &self.directory).await;
-        found.map_err(|error| effect_error(&error))
+        self.accounts.place(key, &self.directory).await
     }
 
     async fn github(&self, place: &Place) -> Result<Arc<GitHub>, EffectError> {
@@ -107,8 +116,7 @@ impl ServiceWorld {
 
     /// The keys by which sessions sign what they post in a repository.
     pub(crate) fn keys(&self, place: &Place) -> Keys {
-        let own = std::slice::from_ref(&self.settings.state_key);
-        Keys::derive(own, None, &place.name.to_string())
+        Keys::derive(&self.settings.state_keys, None, &place.name.to_string())
     }
 
     async fn state(&self, key: PullKey) -> Result<State, EffectError> {
@@ -140,10 +148,15 @@ impl ServiceWorld {
         let probe = github.probe(key.repository, &pr, SETTINGS).await;
         let probe = probe.map_err(|error| effect_error(&error))?;
         if probe.repo != place.name {
-            self.directory.note_place(Place {
+            let moved = Place {
                 name: probe.repo.clone(),
                 ..place
-            });
+            };
+            if !self.directory.note_place(moved) {
+                let name = &probe.repo;
+                let why = format!("The repository is {name} now, which service.yml does not name.");
+                return Err(EffectError::permanent(why));
+            }
         }
         Ok((github, probe))
     }
@@ -194,27 +207,31 @@ impl ServiceWorld {
             dispatch: *dispatch,
         };
         let state = self.state(key).await?;
-        let is_current = |session: &Session| session.dispatch == *dispatch;
-        if !state.session.as_ref().is_some_and(is_current) || self.is_at_work(&id) {
+        if !is_running(&state, *dispatch) || self.is_at_work(&id) {
             return Ok(None);
         }
-        let place = self.place(key).await?;
         let secret = random::hex(32).map_err(|error| EffectError::temporary(error.to_string()))?;
         let secret = SecretString::from(secret);
-        let order = self
-            .order(&id, &place, (task, agent, head), &secret)
-            .await?;
-        let arguments = arguments(task, &place, key.number);
+        let folder = self.starter.folder(&id).map_err(|error| {
+            EffectError::temporary(format!("The session's folder cannot be made: {error}."))
+        })?;
         let hash = TokenHash::new(&secret);
         self.tokens
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(id.clone(), hash);
+        let wanted = Wanted {
+            id: id.clone(),
+            task: task.clone(),
+            agent: agent.clone(),
+            head: head.clone(),
+            folder,
+            secret,
+        };
         let launch = Launch {
             id: id.clone(),
             deadline: Duration::from_millis(*deadline_ms),
-            arguments,
-            order,
+            order: Box::pin(self.orders().order(wanted)),
             effect: effect.clone(),
         };
         self.starter.start(launch).map_err(|error| {
@@ -224,34 +241,12 @@ impl ServiceWorld {
         Ok(None)
     }
 
-    /// The order of a session, with the token by which its messages are believed.
-    async fn order(
-        &self,
-        id: &SessionId,
-        place: &Place,
-        (task, agent, head): (&Task, &str, &CommitSha),
-        secret: &SecretString,
-    ) -> Result<SessionOrder, EffectError> {
-        let fixes = matches!(task, Task::Fix { .. });
-        let token = self
-            .accounts
-            .session_token(agent, place, &self.directory, fixes)
-            .await?;
-        let folder = self.starter.folder(id).map_err(|error| {
-            EffectError::temporary(format!("The session's folder cannot be made: {error}."))
-        })?;
-        let (url, name, number) = (&self.settings.url, &place.name, id.key.number);
-        Ok(SessionOrder {
-            dispatch: id.dispatch,
-            callback_url: format!("{url}/pr/{name}/{number}/session"),
-            callback_token: secret.expose_secret().to_owned(),
-            head: head.to_string(),
-            folder: folder.display().to_string(),
-            reviewer: self.persona(task, agent),
-            check_runs: self.accounts.is_app(),
-            comments_only: self.accounts.is_app(),
-            inputs: self.inputs(&token),
-        })
+    fn orders(&self) -> Orders {
+        Orders {
+            accounts: Arc::clone(&self.accounts),
+            directory: Arc::clone(&self.directory),
+            settings: Arc::clone(&self.settings),
+        }
     }
 
     /// True if this process has started the session, and it has not ended.
@@ -265,31 +260,6 @@ impl ServiceWorld {
     pub(crate) fn forget(&self, id: &SessionId) {
         let tokens = self.tokens.lock();
         tokens.unwrap_or_else(PoisonError::into_inner).remove(id);
-    }
-
-    fn persona(&self, task: &Task, agent: &str) -> Option<Persona> {
-        let Task::Review { can_escalate } = task else {
-            return None;
-        };
-        Some(Persona {
-            name: agent.to_owned(),
-            text: self.settings.personas.get(agent).cloned().flatten(),
-            can_escalate: can_escalate.clone(),
-        })
-    }
-
-    fn inputs(&self, token: &SecretString) -> BTreeMap<String, String> {
-        let settings = &self.settings;
-        let given = settings.inputs.iter();
-        let given = given.map(|(name, value)| (name.clone(), value.expose_secret().to_owned()));
-        let own = [
-            ("github_token", token.expose_secret()),
-            ("state_key", settings.state_key.expose_secret()),
-            ("review_event", "decide"),
-            ("mention", settings.mention.as_str()),
-        ];
-        let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        given.chain(own).collect()
     }
 
     async fn request(&self, key: PullKey, logins: &[Login]) -> Answered {
@@ -369,7 +339,7 @@ impl ServiceWorld {
             repo: place.name.clone(),
             number: key.number,
         };
-        let marker = service::call_marker(&id.to_string());
+        let marker = service::call_marker(&format!("{}/{id}", self.store));
         let comments = github.issue_comments(&pr).await;
         let comments = comments.map_err(|error| effect_error(&error))?;
         let is_own = |author: Option<&Login>| author == Some(&self.login);
@@ -381,16 +351,4 @@ impl ServiceWorld {
         let posted = github.comment(&pr, &body).await;
         posted.map(|_| None).map_err(|error| effect_error(&error))
     }
-}
-
-fn arguments(task: &Task, place: &Place, number: u64) -> Vec<String> {
-    let number = number.to_string();
-    let repo = place.name.to_string();
-    let command = match task {
-        Task::Review { .. } => "review",
-        Task::Fix { .. } => "fix",
-    };
-    [command, "--repo", &repo, "--pr", &number, "--session"]
-        .map(str::to_owned)
-        .to_vec()
 }

@@ -1,6 +1,6 @@
 //! The lifecycle service on the stand-ins: `serve` with its store, its agents and a token, signed webhooks in.
 
-use super::github::webhooks::Webhooks;
+use super::github::webhooks::{Delivery, Webhooks};
 use super::github::{Change, Identity};
 use super::model::{Answer, Call, Script};
 use super::world::{KEY, World, open_folder, outside_runner};
@@ -107,10 +107,7 @@ impl Serving {
         let folder = open_folder();
         let account = json!({ "account": "quality" });
         let port = write_config(&world, &folder, account, &["octo/shop"]);
-        for (name, login) in AGENTS {
-            let arguments = ["agents", "add", name, "--login", login, "--token-stdin"];
-            told(&world, &folder, &arguments, &token_of(login));
-        }
+        add_agents(&world, &folder);
         Self::start(world, folder, port)
     }
 
@@ -134,13 +131,11 @@ impl Serving {
     /// Starts the service with a token for its API.
     fn start(world: World, folder: TempDir, port: u16) -> Self {
         let url = format!("http://127.0.0.1:{port}");
-        let arguments = ["tokens", "add", "tests", "--role", "operate"];
-        let api_token = told(&world, &folder, &arguments, "");
-        let api_token = api_token.split_whitespace().last().unwrap_or_default();
+        let api_token = add_token(&world, &folder);
         let hooks = Webhooks::new(&world.github, &format!("{url}/webhook"), SECRET);
         let mut serving = Self {
             service: Service(command(&world, &folder, &[]).spawn().expect("the service")),
-            api_token: api_token.to_owned(),
+            api_token,
             world,
             folder,
             url,
@@ -255,6 +250,39 @@ impl Serving {
         self.wait_until_ready();
     }
 
+    /// The service dies with its store, and is started to rebuild it.
+    pub fn loses_its_store(&mut self) {
+        self.service.signal(Signal::SIGKILL);
+        for name in ["service.db", "service.db-wal", "service.db-shm"] {
+            // The journal is not always there.
+            let _none = std::fs::remove_file(self.folder.path().join(name));
+        }
+        add_agents(&self.world, &self.folder);
+        self.api_token = add_token(&self.world, &self.folder);
+        let started = command(&self.world, &self.folder, &["--rebuild"]).spawn();
+        self.service = Service(started.expect("the service"));
+        self.wait_until_ready();
+    }
+
+    /// Delivers everything that waits, and returns it.
+    pub fn deliver(&self) -> Vec<Delivery> {
+        let deliveries = self.hooks.pending();
+        self.runtime.block_on(self.hooks.send_all());
+        deliveries
+    }
+
+    /// Delivers again what was delivered before. Returns the statuses of the answers.
+    pub fn replay(&self, deliveries: &[Delivery]) -> Vec<u16> {
+        let sent = deliveries.iter().map(|one| self.hooks.send(one));
+        self.runtime.block_on(async {
+            let mut statuses = Vec::new();
+            for answer in sent {
+                statuses.push(answer.await);
+            }
+            statuses
+        })
+    }
+
     pub fn stop(&mut self) -> ExitStatus {
         self.service.stop()
     }
@@ -277,6 +305,21 @@ fn read(path: &std::path::Path) -> String {
         let _short = file.read_to_end(&mut text);
     }
     String::from_utf8_lossy(&text).into_owned()
+}
+
+fn add_agents(world: &World, folder: &TempDir) {
+    for (name, login) in AGENTS {
+        let arguments = ["agents", "add", name, "--login", login, "--token-stdin"];
+        told(world, folder, &arguments, &token_of(login));
+    }
+}
+
+/// Adds a token of the API.
+fn add_token(world: &World, folder: &TempDir) -> String {
+    let arguments = ["tokens", "add", "tests", "--role", "operate"];
+    let printed = told(world, folder, &arguments, "");
+    let token = printed.split_whitespace().last();
+    token.unwrap_or_default().to_owned()
 }
 
 /// Writes service.yml. Returns the port that it names.

@@ -48,6 +48,11 @@ fn judge(serving: &Serving) {
         ("security", "approved"),
     ];
     assert_eq!(decided, expected, "{status:#}");
+    judge_writes(serving);
+}
+
+/// Each act once.
+fn judge_writes(serving: &Serving) {
     let writes = serving.world.github.take_writes();
     let told: Vec<String> = writes.iter().filter_map(told_of).collect();
     let expected = [
@@ -117,6 +122,39 @@ fn twenty_lives_with_child_processes() {
     for seed in 1..=20 {
         lives_with_deaths(seed);
     }
+}
+
+#[test]
+fn a_service_that_has_lost_its_store_rebuilds_the_life_and_repeats_nothing() {
+    let mut serving = opened(world().quick());
+    // Quality has asked for a change, and the author's agent is at it or done.
+    until(&mut serving, "fixing");
+    serving.loses_its_store();
+    until(&mut serving, "merged");
+    judge_writes(&serving);
+    serving.finish();
+}
+
+#[test]
+fn a_webhook_that_is_delivered_twice_counts_once() {
+    let mut serving = opened(world().quick());
+    let delivered = serving.deliver();
+    assert!(!delivered.is_empty());
+    until(&mut serving, "merged");
+    let inputs = |serving: &Serving| -> Vec<String> {
+        let history = serving.asks("history?most=1000");
+        let entries = history["entries"].as_array().expect("a history").iter();
+        let ids = entries.map(|entry| entry["delivery"].as_str().unwrap_or_default().to_owned());
+        ids.filter(|id| delivered.iter().any(|one| id.contains(&one.guid)))
+            .collect()
+    };
+    let before = inputs(&serving);
+    assert!(!before.is_empty());
+    let statuses = serving.replay(&delivered);
+    assert!(statuses.iter().all(|status| *status == 202), "{statuses:?}");
+    assert_eq!(inputs(&serving), before);
+    judge(&serving);
+    serving.finish();
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::migrations::{self, MIGRATIONS, latest};
 use crate::session::{Counts, Probe, Session};
 use secrecy::ExposeSecret;
 use sqlx::any::AnyPoolOptions;
-use sqlx::{AnyConnection, AnyPool, Connection};
+use sqlx::{AnyConnection, AnyPool, Connection, Row as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -103,6 +103,21 @@ impl Store {
             });
         }
         Ok(found < known)
+    }
+
+    /// The random name of this store. The numbers of effects begin anew in another one.
+    pub async fn id(&self) -> Result<String> {
+        let random = reviewer_system::random::hex(6);
+        let random = random.map_err(|error| EngineError::NoRandomness(error.to_string()))?;
+        let mut session = self.session().await?;
+        let insert = sqlx::query(
+            "INSERT INTO meta (name, value) VALUES ('store', $1) ON CONFLICT (name) DO NOTHING",
+        );
+        session.execute(insert.bind(random)).await?;
+        let query = sqlx::query("SELECT value FROM meta WHERE name = 'store'");
+        let row = session.optional(query).await?;
+        let row = row.ok_or(sqlx::Error::RowNotFound)?;
+        Ok(row.try_get("value")?)
     }
 
     /// A transaction that writes.

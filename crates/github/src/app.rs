@@ -12,7 +12,7 @@ use reviewer_core::domain::{Login, RepoName};
 use reviewer_system::clock::Clock;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -61,6 +61,8 @@ pub enum Access {
 struct Kept {
     token: SecretString,
     until: SystemTime,
+    /// Kept with the token, because it paces its writes and knows what GitHub still takes.
+    client: Option<Arc<GitHub>>,
 }
 
 /// An account on which the app is installed.
@@ -136,12 +138,35 @@ impl App {
         Ok(found.into_iter().map(domain_installation).collect())
     }
 
-    /// A client with a token of this grant, and no more rights than that.
-    pub async fn github(&self, grant: &Grant) -> Result<GitHub, ApiError> {
+    /// The client with a token of this grant, and no more rights than that: the same one as long as its token lasts.
+    pub async fn github(&self, grant: &Grant) -> Result<Arc<GitHub>, ApiError> {
         let token = self.token(grant).await?;
-        let client = self.client().await?;
+        let app = self.client().await?;
+        let mut tokens = self.tokens.lock().await;
+        let kept = tokens.get_mut(grant);
+        let kept = kept.filter(|kept| kept.token.expose_secret() == token.expose_secret());
+        if let Some(client) = kept.as_ref().and_then(|kept| kept.client.as_ref()) {
+            return Ok(Arc::clone(client));
+        }
         let unusable = |problem: SetupError| not_understood(MINT, &problem);
-        client.with_token(&token).map_err(unusable)
+        let client = Arc::new(app.with_token(&token).map_err(unusable)?);
+        if let Some(kept) = kept {
+            kept.client = Some(Arc::clone(&client));
+        }
+        Ok(client)
+    }
+
+    /// Requests that GitHub still takes of each installation, by the least that a client was told in its last answer.
+    pub async fn rate_left(&self) -> Vec<(u64, u64)> {
+        let mut least = BTreeMap::<u64, u64>::new();
+        for (grant, kept) in self.tokens.lock().await.iter() {
+            let Some(client) = &kept.client else { continue };
+            if let Some(left) = client.rate_left().await {
+                let known = least.entry(grant.installation).or_insert(left);
+                *known = left.min(*known);
+            }
+        }
+        least.into_iter().collect()
     }
 
     /// A token of this grant: one that is kept, or a new one.
@@ -192,6 +217,7 @@ impl App {
         Ok(Kept {
             token: SecretString::from(wire.token),
             until: UNIX_EPOCH + Duration::from_secs(seconds),
+            client: None,
         })
     }
 

@@ -15,9 +15,13 @@ const OPEN_PULLS: &str = "query($owner: String!, $name: String!, $after: String)
     databaseId
     pullRequests(states: OPEN, first: 100, after: $after, orderBy: { field: CREATED_AT, direction: ASC }) {
       pageInfo { hasNextPage endCursor }
-      nodes { number headRefOid baseRefName updatedAt }
+      nodes { number headRefOid baseRefName updatedAt baseRef { target { oid } } }
     }
   }
+}";
+
+const NAMED: &str = "query($owner: String!, $name: String!) {
+  repository(owner: $owner, name: $name) { databaseId nameWithOwner }
 }";
 
 /// The open pull requests of a repository.
@@ -34,11 +38,13 @@ pub struct OpenPull {
     pub number: u64,
     pub head: CommitSha,
     pub base: String,
+    /// The commit at the end of the base branch now; `None`: there is no such branch any more.
+    pub base_head: Option<CommitSha>,
     /// RFC 3339; changes with everything that happens on the pull request.
     pub updated_at: String,
 }
 
-/// A repository that an installation of an app may use.
+/// A repository with the name that it has now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstalledRepository {
     pub id: u64,
@@ -65,6 +71,7 @@ impl GitHub {
                     number: pull.number,
                     head: commit_sha(name, &pull.head_ref_oid)?,
                     base: pull.base_ref_name,
+                    base_head: pull.base_ref.as_ref().and_then(wire::ProbeBase::head),
                     updated_at: pull.updated_at,
                 });
             }
@@ -79,6 +86,24 @@ impl GitHub {
             }
         }
         Err(endless(name))
+    }
+
+    /// Finds a repository by its name or by one that it had, with the name that it has now.
+    pub async fn repository_called(
+        &self,
+        repo: &RepoName,
+    ) -> Result<InstalledRepository, ApiError> {
+        let name = "look up the repository by its name";
+        let hint = "there is no such repository, or the token may not see it";
+        let missing = || ApiError::NotFound { call: name, hint };
+        let variables = json!({"owner": repo.owner(), "name": repo.name()});
+        let data: wire::NamedData = self.graphql(Call::query(name, NAMED, &variables)).await?;
+        let found = data.repository.ok_or_else(missing)?;
+        let full_name = found.name_with_owner.parse();
+        Ok(InstalledRepository {
+            id: found.database_id.ok_or_else(missing)?,
+            name: full_name.map_err(|problem| not_understood(name, &problem))?,
+        })
     }
 
     /// Lists the repositories that the installation of this token may use.

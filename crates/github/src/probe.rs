@@ -45,7 +45,7 @@ const PROBE: &str = concat!(
       autoMergeRequest { enabledBy { __typename login } }
       mergedBy { __typename login }
       mergeCommit { oid }
-      baseRef { target { ... on Commit { file(path: $settings) { object { ... on Blob { text isTruncated } } } } } }
+      baseRef { target { oid ... on Commit { file(path: $settings) { object { ... on Blob { text isTruncated } } } } } }
       labels(first: 100) { nodes { name } }
       reviewRequests(first: 100) {
         nodes { requestedReviewer { __typename ... on User { login } ... on Bot { login } ... on Mannequin { login } } }
@@ -94,6 +94,8 @@ pub struct Probe {
     pub head: CommitSha,
     pub head_branch: String,
     pub base: String,
+    /// The commit at the end of the base branch.
+    pub base_head: Option<CommitSha>,
     /// `None` where the account was deleted.
     pub author: Option<Login>,
     pub labels: Vec<String>,

@@ -41,11 +41,11 @@ pub(super) async fn check(place: &Place<'_>) -> Result<(), Failure> {
     let named = [
         ("webhook secret", Some(&config.webhook_secret)),
         ("model key", config.model_key.as_ref()),
-        ("state key", config.state_key.as_ref()),
     ];
     for (name, source) in named {
         source_check(&mut lines, name, source);
     }
+    state_keys(&mut lines);
     let keys = lines.take(secrets::key_ring(config, place.vars)).flatten();
     if let Some(store) = opened(&mut lines).await {
         let agents = agents(&mut lines, &store).await;
@@ -77,6 +77,17 @@ fn source_check(lines: &mut Lines<'_>, name: &str, source: Option<&SecretSource>
         .is_some()
     {
         lines.ok(&format!("The {name} can be read."));
+    }
+}
+
+fn state_keys(lines: &mut Lines<'_>) {
+    let place = lines.place;
+    if place.config.state_key.is_some()
+        && lines
+            .take(secrets::state_keys(&place.config, place.vars))
+            .is_some()
+    {
+        lines.ok("The state key can be read.");
     }
 }
 

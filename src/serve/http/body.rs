@@ -11,8 +11,12 @@ use tokio::sync::SemaphorePermit;
 
 /// The largest body of a request that is no webhook.
 pub(super) const SMALL: usize = 1024 * 1024;
-/// Memory for the bodies of all requests together, in KiB.
-pub(super) const KIB_AT_ONCE: usize = 128 * 1024;
+/// Memory for the bodies of all requests together, in KiB: for the beginning of each, and for the rest of large ones. So large bodies
+/// of nobody knows whom do not keep small ones away, and GitHub's are small: each of the usual 256 connections has its beginning.
+pub(super) const KIB_OF_BEGINNINGS: usize = 64 * 1024;
+pub(super) const KIB_OF_RESTS: usize = 64 * 1024;
+/// The beginning of a body, in KiB.
+const BEGINNING: usize = 256;
 const KIB: usize = 1024;
 const TIME: Duration = Duration::from_secs(30);
 
@@ -58,13 +62,16 @@ async fn collect<B>(shared: &Shared<B>, mut body: Body, most: usize) -> Result<H
         bytes.extend_from_slice(&data);
         let needed = bytes.len().div_ceil(KIB);
         if needed > counted {
-            let more = u32::try_from(needed - counted).unwrap_or(u32::MAX);
-            let permit = shared.bodies.try_acquire_many(more);
-            let busy = |_| {
-                let sentence = "too many large requests at once; send it again later";
-                error(StatusCode::SERVICE_UNAVAILABLE, sentence)
-            };
-            permits.push(permit.map_err(busy)?);
+            let begun = counted.min(BEGINNING)..needed.min(BEGINNING);
+            let rest = counted.max(BEGINNING)..needed.max(BEGINNING);
+            for (memory, more) in [(&shared.beginnings, begun), (&shared.rests, rest)] {
+                let more = u32::try_from(more.len()).unwrap_or(u32::MAX);
+                let busy = |_| {
+                    let sentence = "too many large requests at once; send it again later";
+                    error(StatusCode::SERVICE_UNAVAILABLE, sentence)
+                };
+                permits.push(memory.try_acquire_many(more).map_err(busy)?);
+            }
             counted = needed;
         }
     }

@@ -177,7 +177,8 @@ impl Judge<'_> {
     }
 
     fn call(&mut self, id: &str, reason: &CallReason) {
-        let marker = call_marker(id);
+        let service = self.stage.service().expect("the service runs");
+        let marker = call_marker(&format!("{}/{id}", service.world.store));
         let count = self.stage.github.with(|state| {
             let comments = state.issue_comments.iter();
             comments.filter(|one| one.body.contains(&marker)).count()

@@ -16,7 +16,7 @@ pub(super) const AGENTS: [(&str, &str); 3] = [
 ];
 pub(super) const BRANCH: &str = "feature";
 const RIGHTS: &[&str] = &["contents:write", "pull-requests:write", "issues:write"];
-const SETTINGS: &str = ".github/opencode-reviewer.yml";
+pub(super) const SETTINGS: &str = ".github/opencode-reviewer.yml";
 
 pub(super) fn token(login: &str) -> String {
     format!("github_pat_{login}")

@@ -7,7 +7,7 @@ use super::repository::{AGENTS, BRANCH, CODER, identity};
 use super::stage::Stage;
 use crate::serve::sessions::{Ended, Launch, SessionId, Starter};
 use reviewer_core::domain::ReviewDecision;
-use reviewer_core::lifecycle::{Effect, PullKey, Task};
+use reviewer_core::lifecycle::{Effect, Task};
 use reviewer_core::session_order::{
     RESULT_FILE, SessionCost, SessionEvent, SessionMessage, SessionOutcome,
 };
@@ -42,7 +42,7 @@ impl Starter for Script {
         let hold = stage.clock.hold();
         let player = Arc::clone(&stage);
         let session = tokio::spawn(async move {
-            player.play(&launch, &folder).await;
+            player.play(launch, &folder).await;
             drop(hold);
         });
         memory.sessions.insert(id, session);
@@ -63,11 +63,7 @@ impl Starter for Script {
     }
 
     fn folder(&self, id: &SessionId) -> io::Result<PathBuf> {
-        let PullKey { repository, number } = id.key;
-        let name = format!("{repository}-{number}-{}", id.dispatch);
-        let folder = self.stage()?.folder.path().join("sessions").join(name);
-        fs::create_dir_all(&folder)?;
-        Ok(folder)
+        self.stage()?.children().folder(id)
     }
 }
 
@@ -102,8 +98,11 @@ fn failed(error: impl Into<String>) -> Said {
 }
 
 impl Stage {
-    async fn play(self: &Arc<Self>, launch: &Launch, folder: &Path) {
-        let id = launch.id.clone();
+    async fn play(self: &Arc<Self>, launch: Launch, folder: &Path) {
+        let Launch {
+            id, effect, order, ..
+        } = launch;
+        let ordered = order.await.expect("an order");
         let message = |event| SessionMessage {
             dispatch: id.dispatch,
             event,
@@ -111,7 +110,7 @@ impl Stage {
         let session = format!("run-{}", id.dispatch);
         self.call_back(message(SessionEvent::Started { session }))
             .await;
-        let said = self.work(launch).await;
+        let said = self.work(&effect, &ordered.order.head).await;
         let said = match said {
             Said::Message(event) => {
                 let message = message(event);
@@ -143,14 +142,14 @@ impl Stage {
         self.clock.sleep_until(until).await;
     }
 
-    async fn work(self: &Arc<Self>, launch: &Launch) -> Said {
+    async fn work(self: &Arc<Self>, effect: &Effect, ordered: &str) -> Said {
         let Effect::Dispatch {
             dispatch,
             task,
             head,
             agent,
             ..
-        } = &launch.effect
+        } = effect
         else {
             return failed("no task");
         };
@@ -161,8 +160,7 @@ impl Stage {
         };
         let current = self.head();
         if current != head && !self.has_acted(*dispatch) {
-            let words = launch.order.head.clone();
-            return failed(format!("The session was ordered for {words:.7}."));
+            return failed(format!("The session was ordered for {ordered:.7}."));
         }
         let attempt = {
             let mut memory = self.memory();

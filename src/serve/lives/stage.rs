@@ -166,7 +166,7 @@ impl Stage {
         state.unwrap_or_default()
     }
 
-    fn parts(self: &Arc<Self>) -> Parts {
+    pub(super) fn parts(self: &Arc<Self>) -> Parts {
         let account = |(name, login): (&str, &str)| {
             let account = AgentAccount {
                 login: Login::new(login),
@@ -192,7 +192,7 @@ impl Stage {
             settings: SessionSettings {
                 url: "http://127.0.0.1:9".into(),
                 inputs: BTreeMap::new(),
-                state_key: SecretString::from("a key that signs states, of 32 bytes"),
+                state_keys: vec!["a key that signs states, of 32 bytes".into()],
                 personas: HashMap::new(),
                 mention: "@opencode-reviewer".into(),
             },
@@ -204,7 +204,15 @@ impl Stage {
     pub(super) fn children(&self) -> Children {
         let (ended, _) = mpsc::unbounded_channel();
         let folder = self.folder.path();
-        Children::new(folder, "/nowhere".into(), Vec::new(), 1, ended).expect("folders")
+        Children::new(
+            folder,
+            "/nowhere".into(),
+            Vec::new(),
+            "life".into(),
+            1,
+            ended,
+        )
+        .expect("folders")
     }
 
     /// Starts the service on what the store has.

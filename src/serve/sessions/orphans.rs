@@ -60,7 +60,7 @@ pub(crate) enum Left {
 }
 
 /// A session is started so often, whatever ends the service.
-const MOST_STARTS: u32 = 3;
+pub(super) const MOST_STARTS: u32 = 3;
 
 impl Children {
     /// Ends what a dead service left at work, and returns it.
@@ -69,17 +69,22 @@ impl Children {
             return Vec::new();
         };
         let folders = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        folders.filter_map(|folder| left_in(&folder)).collect()
+        folders
+            .filter_map(|folder| left_in(&folder, &self.store))
+            .collect()
     }
 }
 
-fn left_in(folder: &Path) -> Option<Left> {
+fn left_in(folder: &Path, store: &str) -> Option<Left> {
     if let Some(process) = read::<Process>(&folder.join(PROCESS_FILE))
         && process.is_there()
     {
         process.signal(Signal::SIGKILL);
     }
-    let Some(launched) = read::<Launched>(&folder.join(LAUNCH_FILE)) else {
+    let launched = read::<Launched>(&folder.join(LAUNCH_FILE));
+    // Numbers of another store, which was lost, mean something else in this one.
+    let own = |one: &Launched| folder.file_name() == Some(one.id.name(store).as_ref());
+    let Some(launched) = launched.filter(own) else {
         let _gone = fs::remove_dir_all(folder);
         return None;
     };

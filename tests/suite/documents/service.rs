@@ -5,6 +5,24 @@ use reviewer_core::config::service::{SETTINGS, ServiceConfig};
 use reviewer_core::event::webhook::EVENTS;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::path::Path;
+
+#[path = "../../../bench/service/configuration.rs"]
+mod benchmark;
+
+#[test]
+fn the_service_that_the_benchmark_measures_takes_its_configuration() {
+    let given = benchmark::configuration(&benchmark::Address {
+        port: 8787,
+        store: Path::new("service.db"),
+        api_url: "http://127.0.0.1:1/api/v3",
+        graphql_url: "http://127.0.0.1:1/api/graphql",
+        model_url: "http://127.0.0.1:2/v1",
+    });
+    let config = ServiceConfig::parse(&given.to_string());
+    let config = config.unwrap_or_else(|wrong| panic!("{wrong:#?}"));
+    assert_eq!(config.repositories[0].to_string(), benchmark::SHOP);
+}
 
 #[test]
 fn the_example_of_the_service_can_be_read_and_has_an_agent_for_each_role() {

@@ -188,3 +188,19 @@ async fn a_token_of_a_renamed_repository_stays_and_of_a_reused_name_sees_nothing
     assert!(matches!(error, ApiError::Unauthorized { .. }), "{error}");
     github.finish();
 }
+
+#[tokio::test]
+async fn a_client_is_kept_with_its_token_and_tells_what_github_still_takes() {
+    let (github, number, _, app) = registered();
+    let reading = grant(&github, &[("pull_requests", Access::Read)]);
+    assert!(app.rate_left().await.is_empty());
+    let first = app.github(&reading).await.unwrap();
+    first.pull_request(&key(number)).await.unwrap();
+    let again = app.github(&reading).await.unwrap();
+    assert!(std::sync::Arc::ptr_eq(&first, &again));
+    let left = first.rate_left().await.expect("GitHub tells it");
+    assert_eq!(app.rate_left().await, [(reading.installation, left)]);
+    app.forget(reading.installation).await;
+    assert!(app.rate_left().await.is_empty());
+    github.finish();
+}

@@ -14,12 +14,15 @@ use super::values;
 use crate::domain::{Login, RepoName};
 use forms::{address, model, reachable, repository, store};
 use reader::Reader;
+use secrecy::SecretString;
 use sections::{agents, github, identity, inputs, limits, sessions};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The longest session of an App, whose token has to outlive it.
+const MOST_OF_APP: Duration = Duration::from_mins(50);
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
 
 /// The place of a secret.
@@ -126,6 +129,18 @@ impl ServiceConfig {
         matches!(self.identity, Identity::App { .. })
     }
 
+    /// The environment variables that hold secrets.
+    #[must_use]
+    pub fn secret_variables(&self) -> Vec<&str> {
+        let further = [&self.master_key, &self.model_key, &self.state_key];
+        let sources = further.into_iter().flatten().chain([&self.webhook_secret]);
+        let variables = sources.filter_map(|source| match source {
+            SecretSource::Variable(name) => Some(name.as_str()),
+            SecretSource::File(_) => None,
+        });
+        variables.collect()
+    }
+
     /// The same with relative paths below the folder of the file.
     #[must_use]
     pub fn below(mut self, folder: &Path) -> Self {
@@ -156,6 +171,11 @@ impl ServiceConfig {
         self.store = folder.join(store).to_string_lossy().into_owned();
         self
     }
+}
+
+/// Reads one state key or several, as the input `state_key` does. `Err` continues "The state key …", without the keys.
+pub fn state_keys(text: &str) -> Result<Vec<SecretString>, String> {
+    values::state_keys(text).map_err(|refusal| refusal.sentence(text, true))
 }
 
 /// Complains about settings that every service needs.
@@ -234,6 +254,18 @@ fn agree(reader: &mut Reader, config: &ServiceConfig) {
                 reader.complain(format!(
                     "The agent {} has a login, but agents of a GitHub App have no account of their own; leave it out.",
                     agent.name
+                ));
+            }
+            let sessions = &config.sessions;
+            let limits = [
+                ("review_minutes", sessions.review),
+                ("fix_minutes", sessions.fix),
+            ];
+            for (name, limit) in limits.into_iter().filter(|(_, limit)| *limit > MOST_OF_APP) {
+                reader.complain(format!(
+                    "{name} is {}, but the tokens of a GitHub App last an hour; give at most {}.",
+                    limit.as_secs() / 60,
+                    MOST_OF_APP.as_secs() / 60
                 ));
             }
         }

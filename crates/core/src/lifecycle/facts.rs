@@ -103,6 +103,9 @@ pub struct Facts {
     pub head_branch: String,
     pub from_fork: bool,
     pub base: String,
+    /// The end of the base branch, by which a reconciliation sees that it has moved.
+    #[serde(default)]
+    pub base_head: Option<CommitSha>,
     /// `None`: the account was deleted.
     pub author: Option<Login>,
     /// True if the author may write to the repository.

@@ -48,6 +48,7 @@ pub(super) fn probe(
         head,
         head_branch: pull.head_ref_name,
         base: pull.base_ref_name,
+        base_head: pull.base_ref.as_ref().and_then(wire::ProbeBase::head),
         author: pull.author.as_ref().map(login),
         labels: labels.map(|label| label.name).collect(),
         requested: requests.filter_map(request).collect(),

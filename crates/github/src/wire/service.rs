@@ -2,6 +2,7 @@
 //! installations of an app and their tokens, deliveries of webhooks.
 
 use super::{Actor, Connection, Nodes, Oid, PageInfo, User, number_of};
+use reviewer_core::domain::CommitSha;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -78,8 +79,16 @@ pub(crate) struct ProbeBase {
     pub target: Option<ProbeTarget>,
 }
 
+impl ProbeBase {
+    /// The commit at the end of the branch.
+    pub fn head(&self) -> Option<CommitSha> {
+        self.target.as_ref()?.oid.as_ref()?.parse().ok()
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub(crate) struct ProbeTarget {
+    pub oid: Option<String>,
     pub file: Option<ProbeEntry>,
 }
 
@@ -213,6 +222,18 @@ pub(crate) struct Merged {
 }
 
 #[derive(Debug, Deserialize)]
+pub(crate) struct NamedData {
+    pub repository: Option<NamedRepository>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NamedRepository {
+    pub database_id: Option<u64>,
+    pub name_with_owner: String,
+}
+
+#[derive(Debug, Deserialize)]
 pub(crate) struct OpenPullsData {
     pub repository: Option<OpenPullsRepository>,
 }
@@ -237,6 +258,7 @@ pub(crate) struct OpenPull {
     pub number: u64,
     pub head_ref_oid: String,
     pub base_ref_name: String,
+    pub base_ref: Option<ProbeBase>,
     pub updated_at: String,
 }
 

@@ -123,8 +123,8 @@ pub(super) fn sessions(reader: &mut Reader) -> SessionLimits {
     let most = reader.whole("max_sessions", 2, 64);
     SessionLimits {
         most: usize::try_from(most).unwrap_or(2),
-        review: minutes(reader.whole("review_minutes", 60, 360)),
-        fix: minutes(reader.whole("fix_minutes", 60, 360)),
+        review: minutes(reader.whole("review_minutes", 50, 360)),
+        fix: minutes(reader.whole("fix_minutes", 50, 360)),
         log_directory: reader
             .path("log_directory")
             .unwrap_or_else(|| PathBuf::from("./opencode-reviewer-logs")),

@@ -54,7 +54,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "github.account",
         "",
-        "without an App: the agent whose token reads, requests reviewers, sets labels and merges",
+        "without an App: the agent whose token reads, calls people, requests reviewers and merges",
     ),
     setting(
         "github.api_url",
@@ -108,12 +108,16 @@ pub const SETTINGS: &[Setting] = &[
         "2",
         "sessions at the same time; each needs about 0.7 GB",
     ),
-    setting("review_minutes", "60", "deadline of a review session"),
-    setting("fix_minutes", "60", "deadline of a fix session"),
+    setting(
+        "review_minutes",
+        "50",
+        "deadline of a review session; with an App at most 50, because its tokens last an hour",
+    ),
+    setting("fix_minutes", "50", "deadline of a fix session; the same"),
     setting(
         "log_directory",
         "./opencode-reviewer-logs",
-        "folder for the logs of sessions",
+        "folder with the logs of sessions, below `logs`, kept for 30 days, and their scratch, below `sessions`",
     ),
     setting("model", "", "model that reviews, as provider/name"),
     setting(

@@ -262,3 +262,15 @@ fn relative_paths_are_below_the_folder_of_the_file() {
     };
     assert_eq!(private_key_file, Path::new("/etc/reviewer/app.pem"));
 }
+
+#[test]
+fn a_session_of_an_app_does_not_outlive_its_token() {
+    let told = wrong(APP, "review_minutes: 51\nfix_minutes: 360");
+    let expected = [
+        "review_minutes is 51, but the tokens of a GitHub App last an hour; give at most 50.",
+        "fix_minutes is 360, but the tokens of a GitHub App last an hour; give at most 50.",
+    ];
+    assert_eq!(told, expected);
+    let personal = read(&format!("{PERSONAL}review_minutes: 360\n"));
+    assert_eq!(personal.sessions.review.as_secs(), 360 * 60);
+}

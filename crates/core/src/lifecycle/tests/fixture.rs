@@ -81,6 +81,7 @@ pub(super) fn facts(settings: Settings) -> Facts {
         head_branch: "topic".into(),
         from_fork: false,
         base: "main".into(),
+        base_head: None,
         author: Some(login("ann")),
         author_may_write: true,
         labels: Vec::new(),

@@ -1,0 +1,153 @@
+//! The edges of the service on the stage: what it misses while it is down, what leaves its scope, and a GitHub that does not answer.
+
+use super::github::{Change, Fault, Rule};
+use super::plan::Plan;
+use super::repository::{DEV, LEAD, SETTINGS};
+use super::stage::Stage;
+use super::{LOOK_MS, MINUTE_MS};
+use crate::serve::backend::{Backend as _, PullAt, Refused};
+use crate::serve::front::Front;
+use crate::serve::service::Service;
+use crate::serve::world::is_running;
+use http::Method;
+use reviewer_core::lifecycle::{PendingWait, Phase, Progress, Session, State, Task};
+use reviewer_engine::clock::Clock as _;
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+const DISABLED: &str = "lifecycle:\n  enabled: false\n";
+const ENABLED: &str = "lifecycle:\n  enabled: true\n";
+
+/// Somebody changes the settings in the base branch, and no webhook tells of it.
+fn set_silently(stage: &Stage, settings: &str) {
+    stage.github.with(|state| {
+        let before = state.git.commit_of("refs/heads/main").expect("the base");
+        state.tick();
+        let at = state.epoch_seconds();
+        let changes = [Change::write(SETTINGS, settings)];
+        state
+            .git
+            .commit("main", &[&before], "Settings", at, &changes);
+    });
+}
+
+#[tokio::test]
+async fn settings_that_are_corrected_while_the_service_is_down_are_seen_at_its_start() {
+    let stage = Stage::set(Plan::of(1).undisturbed());
+    let _hold = stage.clock.hold();
+    set_silently(&stage, DISABLED);
+    stage.open().await;
+    stage.begin();
+    stage.rest(MINUTE_MS).await;
+    let wait = PendingWait::Disabled;
+    assert_eq!(stage.state().await.phase, Phase::Pending { wait });
+    stage.stop().await;
+    set_silently(&stage, ENABLED);
+    stage.open().await;
+    stage.rest(MINUTE_MS).await;
+    let phase = stage.state().await.phase;
+    assert!(matches!(phase, Phase::Reviewing { .. }), "{phase:?}");
+    // Behind everything else, because such a push concerns all pull requests.
+    let service = stage.service().expect("a service");
+    let history = service.engine.history(&stage.key.to_string(), 100).await;
+    let history = history.expect("a history");
+    let is_of_base = |input: &str| input.contains("push to main");
+    assert!(history.iter().any(|entry| is_of_base(&entry.input)));
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_repository_that_another_owner_has_is_not_served_any_more() {
+    let stage = Stage::set(Plan::of(1).undisturbed());
+    let _hold = stage.clock.hold();
+    stage.open().await;
+    stage.begin();
+    stage.rest(10_000).await;
+    let phase = stage.state().await.phase;
+    assert!(matches!(phase, Phase::Reviewing { .. }), "{phase:?}");
+    stage.github.rename("eve/shop", DEV);
+    stage.pump();
+    stage.rest(LOOK_MS).await;
+    let writes = stage.github.take_writes();
+    stage.github.review(stage.key.number, LEAD, "APPROVED", "");
+    stage.pump();
+    stage.rest(LOOK_MS).await;
+    let state = stage.state().await;
+    let why = state.last_error.unwrap_or_default();
+    assert!(why.contains("service.yml does not name"), "{why}");
+    let service = stage.service().expect("a service");
+    let found = service.find(&"eve/shop".parse().expect("a name")).await;
+    assert_eq!(found.ok(), Some(None));
+    let after = stage.github.take_writes();
+    assert_eq!(after.len(), 0, "{writes:#?} and then {after:#?}");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_github_does_not_tell_about_is_not_called_unknown() {
+    let stage = Stage::set(Plan::of(1).undisturbed());
+    let service = Service::open(stage.parts()).await.expect("a service");
+    let front = Front {
+        policy: Arc::new(Stage::policy()),
+        service,
+        max_sessions: 2,
+        ready: AtomicBool::new(true),
+    };
+    let at = |name: &str| PullAt {
+        repo: name.parse().expect("a name"),
+        number: 1,
+    };
+    stage.github.with(|state| {
+        state.faults.push(Rule {
+            method: Method::POST,
+            path_prefix: "/graphql".into(),
+            body_contains: String::new(),
+            after: 0,
+            times: 1_000,
+            struck: 0,
+            fault: Fault::Status(502, json!({})),
+        });
+    });
+    let answer = front.state(&at("octo/shop")).await;
+    assert!(matches!(answer, Err(Refused::Unavailable(_))), "{answer:?}");
+    let elsewhere = front.state(&at("octo/other")).await;
+    assert_eq!(elsewhere.err(), Some(Refused::NotFound));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_an_installation_gets_is_looked_at_at_once() {
+    let stage = Stage::set(Plan::of(1).undisturbed());
+    let service = Service::open(stage.parts()).await.expect("a service");
+    let body = json!({ "action": "added", "installation": { "id": 7 } });
+    let body = body.to_string();
+    let event = "installation_repositories";
+    let taken = service.take_webhook("one", event, body.as_bytes()).await;
+    taken.expect("the store answers");
+    let asked = service.reconciles.notified();
+    let asked = tokio::time::timeout(Duration::from_secs(5), asked).await;
+    assert!(asked.is_ok());
+}
+
+#[test]
+fn a_session_whose_failure_is_known_is_not_started_again() {
+    let with = |progress: Progress| State {
+        session: Some(Session {
+            dispatch: 4,
+            task: Task::Review {
+                can_escalate: Vec::new(),
+            },
+            agent: "quality".into(),
+            head: "a".repeat(40).parse().expect("a commit"),
+            id: None,
+            failures: 1,
+            progress,
+        }),
+        ..State::default()
+    };
+    let running = with(Progress::Running { until: 1 });
+    assert!(is_running(&running, 4) && !is_running(&running, 3));
+    assert!(!is_running(&with(Progress::Backoff { until: 1 }), 4));
+    assert!(!is_running(&with(Progress::Due), 4));
+}

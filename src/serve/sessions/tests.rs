@@ -1,0 +1,289 @@
+//! Sessions as real processes: a shell in the place of the binary.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "test code: a failure here is a failure of the test"
+)]
+
+use super::*;
+use reviewer_core::lifecycle::Task;
+use std::future;
+use tempfile::TempDir;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+const STORE: &str = "store";
+const LONG: Duration = Duration::from_mins(10);
+
+struct Place {
+    folder: TempDir,
+    children: Children,
+    ends: UnboundedReceiver<Ended>,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (children, ends) = children(folder.path(), STORE);
+        Self {
+            folder,
+            children,
+            ends,
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    async fn end(&mut self) -> Ended {
+        self.ends.recv().await.expect("an end")
+    }
+
+    /// The folder of a session, whether it is there or not.
+    fn of(&self, id: &SessionId) -> PathBuf {
+        self.children.folder.join(id.name(STORE))
+    }
+}
+
+fn children(data: &Path, store: &str) -> (Children, UnboundedReceiver<Ended>) {
+    let (sender, ends) = mpsc::unbounded_channel();
+    let environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
+    let children = Children::new(data, "/bin/sh".into(), environment, store.into(), 1, sender);
+    (children.expect("folders"), ends)
+}
+
+fn id(dispatch: u64) -> SessionId {
+    let (repository, number) = (1, 7);
+    SessionId {
+        key: PullKey { repository, number },
+        dispatch,
+    }
+}
+
+fn ordered(id: &SessionId, script: &str) -> Ordered {
+    Ordered {
+        arguments: vec!["-c".into(), script.into()],
+        order: SessionOrder {
+            dispatch: id.dispatch,
+            callback_url: "http://127.0.0.1:9/".into(),
+            callback_token: "t".into(),
+            head: "b".repeat(40),
+            folder: "f".into(),
+            reviewer: None,
+            check_runs: false,
+            comments_only: false,
+            inputs: std::collections::BTreeMap::new(),
+        },
+    }
+}
+
+fn launch(dispatch: u64, script: &str) -> Launch {
+    let id = id(dispatch);
+    let order = ordered(&id, script);
+    Launch {
+        effect: Effect::Dispatch {
+            dispatch,
+            task: Task::Review {
+                can_escalate: Vec::new(),
+            },
+            head: "b".repeat(40).parse().expect("a commit"),
+            agent: "quality".into(),
+            deadline_ms: 1,
+        },
+        order: Box::pin(future::ready(Ok(order))),
+        deadline: LONG,
+        id,
+    }
+}
+
+/// A process that has started another one, and tells its number in a file.
+fn with_grandchild(file: &Path) -> String {
+    let file = file.display();
+    format!("sleep 600 & echo $! > {file}.new; mv {file}.new {file}; wait")
+}
+
+async fn appears(file: &Path) {
+    while !file.exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Waits until the process is no more, but for its entry where nobody waits for it.
+async fn is_gone(file: &Path) {
+    let process = fs::read_to_string(file).expect("a number");
+    let stat = format!("/proc/{}/stat", process.trim());
+    while fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_order_of_a_session_is_made_when_its_turn_has_come() {
+    let mut place = Place::new();
+    let (go, done) = (place.path("go"), place.path("done"));
+    let script = format!(
+        "while [ ! -e {} ]; do sleep 0.02; done; touch {}",
+        go.display(),
+        done.display()
+    );
+    place.children.start(launch(1, &script)).expect("a start");
+    // It runs, so the second one has to wait.
+    appears(&place.of(&id(1)).join(PROCESS_FILE)).await;
+    let is_first_done = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&is_first_done);
+    let order = async move {
+        seen.store(done.exists(), Ordering::Release);
+        Ok(ordered(&id(2), "true"))
+    };
+    let second = Launch {
+        order: Box::pin(order),
+        ..launch(2, "")
+    };
+    place.children.start(second).expect("a start");
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    fs::write(go, "").expect("a file");
+    assert_eq!(place.end().await.id, id(1));
+    assert_eq!(place.end().await.id, id(2));
+    assert!(is_first_done.load(Ordering::Acquire));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_that_cannot_be_made_is_a_failure_with_its_wait() {
+    let mut place = Place::new();
+    let error = EffectError {
+        retry_after_ms: Some(5_000),
+        ..EffectError::temporary("GitHub asks to wait.")
+    };
+    let refused = Launch {
+        order: Box::pin(future::ready(Err(error))),
+        ..launch(3, "")
+    };
+    place.children.start(refused).expect("a start");
+    let said = place.end().await.said.expect("a message");
+    let SessionEvent::Failed {
+        error,
+        retry_after_ms,
+        ..
+    } = said.event
+    else {
+        panic!("{said:?}");
+    };
+    assert_eq!(
+        (error.as_str(), retry_after_ms),
+        ("GitHub asks to wait.", Some(5_000))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_its_deadline_a_session_ends_with_all_its_processes_and_its_log_is_kept() {
+    let mut place = Place::new();
+    let file = place.path("grandchild");
+    let script = format!("echo it begins; {}", with_grandchild(&file));
+    let launch = Launch {
+        deadline: Duration::from_millis(1_500),
+        ..launch(4, &script)
+    };
+    place.children.start(launch).expect("a start");
+    let ended = place.end().await;
+    let why = "The session has had its time and was ended.";
+    assert_eq!(ended.said, Err(why.to_owned()));
+    is_gone(&file).await;
+    place.children.clear(&id(4));
+    assert!(!place.of(&id(4)).exists());
+    let log = place.children.logs.join("store-1-7-4.log");
+    assert_eq!(fs::read_to_string(log).expect("a log"), "it begins\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_the_life_ends_is_gone_with_its_processes_and_tells_nothing() {
+    let mut place = Place::new();
+    let file = place.path("grandchild");
+    let script = with_grandchild(&file);
+    place.children.start(launch(5, &script)).expect("a start");
+    appears(&file).await;
+    place.children.end(&id(5));
+    is_gone(&file).await;
+    while place.of(&id(5)).exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // The next one gets its place, and its end is the first that is told.
+    place.children.start(launch(6, "exit 3")).expect("a start");
+    let ended = place.end().await;
+    assert_eq!(ended.id, id(6));
+    let why = ended.said.expect_err("no result");
+    assert!(why.contains("exit status: 3"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_orphan_is_ended_and_begins_again_but_not_for_ever() {
+    let place = Place::new();
+    for start in 1..=orphans::MOST_STARTS {
+        let file = place.path(&format!("grandchild-{start}"));
+        // The service before, whose process does not wait for the end of its child.
+        let (before, _ends) = children(place.folder.path(), STORE);
+        before
+            .start(launch(7, &with_grandchild(&file)))
+            .expect("a start");
+        appears(&file).await;
+        appears(&place.of(&id(7)).join(PROCESS_FILE)).await;
+        let left = place.children.left_over();
+        is_gone(&file).await;
+        match (&left[..], start) {
+            ([Left::Again { id: again, .. }], 1 | 2) => assert_eq!(*again, id(7)),
+            ([Left::Ended(ended)], 3) => assert_eq!(
+                ended.said,
+                Err("The service ended 3 times during the session.".to_owned())
+            ),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_only_waits_for_its_turn_was_not_started() {
+    let (place, mut taken) = (Place::new(), Vec::new());
+    for _ in 0..5 {
+        let (before, _ends) = children(place.folder.path(), STORE);
+        taken.push(Arc::clone(&before.slots).acquire_owned().await);
+        before.start(launch(8, "true")).expect("a start");
+        let left = place.children.left_over();
+        assert!(matches!(&left[..], [Left::Again { .. }]), "{left:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_of_a_store_that_was_lost_is_ended_and_its_number_is_free() {
+    let place = Place::new();
+    let file = place.path("grandchild");
+    let (before, _ends) = children(place.folder.path(), "lost");
+    before
+        .start(launch(9, &with_grandchild(&file)))
+        .expect("a start");
+    appears(&file).await;
+    let folder = before.folder.join(id(9).name("lost"));
+    appears(&folder.join(PROCESS_FILE)).await;
+    let said = SessionMessage {
+        dispatch: 9,
+        event: SessionEvent::Started {
+            session: "old".into(),
+        },
+    };
+    write_json(&folder.join(RESULT_FILE), &said).expect("a file");
+    let left = place.children.left_over();
+    assert!(left.is_empty(), "{left:?}");
+    is_gone(&file).await;
+    assert!(!folder.exists());
+}
+
+#[test]
+fn logs_are_kept_for_thirty_days() {
+    let place = Place::new();
+    let log = place.children.logs.join("store-1-7-1.log");
+    fs::write(&log, "told\n").expect("a file");
+    let written = fs::metadata(&log).and_then(|data| data.modified());
+    let written = written.expect("a time");
+    let day = Duration::from_hours(24);
+    place.children.remove_old_logs(written + 29 * day);
+    assert!(log.exists());
+    place.children.remove_old_logs(written + 31 * day);
+    assert!(!log.exists());
+}
