@@ -197,6 +197,11 @@ impl Store {
         Ok(Self(Rows::Sql(SqlStore::open(store).await?)))
     }
 
+    /// The random name of this store. The numbers of effects begin anew in another one.
+    pub async fn id(&self) -> Result<String> {
+        rows!(&self.0, one => one.id().await)
+    }
+
     pub async fn add_agent(&self, agent: &Agent) -> Result<()> {
         rows!(&self.0, one => one.add_agent(agent).await)
     }

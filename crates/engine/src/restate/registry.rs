@@ -4,7 +4,7 @@ use super::address::Address;
 use super::client::{Call, Client};
 use super::endpoint::{Bound, Endpoint, Others};
 use super::registration::{Handlers, is_registered, query, register};
-use super::wire::{AgentRow, Change, REGISTRY, Row, StateRow, TokenRow};
+use super::wire::{AgentRow, Change, REGISTRY, Row, StateRow, StoreRow, TokenRow};
 use crate::agents::Agent;
 use crate::error::{EngineError, Result};
 use crate::limits::Limits;
@@ -19,6 +19,7 @@ use tokio::sync::Mutex;
 
 const AGENTS: &str = "agent/";
 const TOKENS: &str = "token/";
+const STORE: &str = "store/";
 /// The only key of the object.
 const ALL: &str = "all";
 
@@ -47,6 +48,30 @@ impl Registry {
         if let Some(endpoint) = self.endpoint.into_inner() {
             endpoint.close().await;
         }
+    }
+
+    /// The random name of this store. The numbers of effects begin anew in another one.
+    pub(crate) async fn id(&self) -> Result<String> {
+        if let Some(known) = self.rows::<StoreRow>(STORE).await?.pop() {
+            return Ok(known.id);
+        }
+        let id = random()?;
+        let row = Row {
+            key: format!("{STORE}id"),
+            fields: json!(StoreRow { id: id.clone() }),
+        };
+        if self.change("add", &row).await? {
+            return Ok(id);
+        }
+        // Another process was first.
+        let known = self.rows::<StoreRow>(STORE).await?.pop();
+        known
+            .map(|row| row.id)
+            .ok_or_else(|| EngineError::Unreadable {
+                what: "the store's name",
+                key: STORE.to_owned(),
+                why: "it is not there".to_owned(),
+            })
     }
 
     pub(crate) async fn add_agent(&self, agent: &Agent) -> Result<()> {

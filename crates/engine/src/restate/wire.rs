@@ -133,6 +133,12 @@ pub(crate) struct AgentRow {
     pub(crate) created: i64,
 }
 
+/// The store itself as a row.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StoreRow {
+    pub(crate) id: String,
+}
+
 /// A token of the HTTP API as a row.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct TokenRow {

@@ -37,6 +37,8 @@ async fn agents_are_kept_with_sealed_tokens() {
         ..quality.clone()
     };
     assert!(store.agents().await.unwrap().is_empty());
+    let id = store.id().await.unwrap();
+    assert_eq!(store.id().await.unwrap(), id);
     store.add_agent(&quality).await.unwrap();
     store.add_agent(&product).await.unwrap();
     let error = store.add_agent(&quality).await.unwrap_err();
