@@ -6,6 +6,9 @@ use reviewer_engine::{Lane, Machine, Planned, Step};
 /// The beginning of the cause of a wake that comes in floods: somebody pushed to a base branch.
 pub(crate) const FLOOD: &str = "push to ";
 
+/// The cause of a wake by a reconciliation, which comes in floods after a start without a store.
+pub(crate) const RECONCILIATION: &str = "reconciliation";
+
 /// The lifecycle of pull requests, under one policy.
 #[derive(Debug)]
 pub(crate) struct Lifecycle {
@@ -19,10 +22,15 @@ impl Machine for Lifecycle {
 
     fn step(&self, state: &State, input: &Input, now: i64) -> Step<Self> {
         let transition = lifecycle::step(state, input, &self.policy, now);
-        let lane = match input {
-            Input::Woken { cause } if cause.starts_with(FLOOD) => Lane::Slow,
-            _ => Lane::Fast,
+        let is_of_flood = matches!(input, Input::Woken { cause } if cause.starts_with(FLOOD) || cause == RECONCILIATION);
+        let lane = if is_of_flood {
+            Lane::Slow
+        } else {
+            Lane::Fast
         };
+        // What wakes this pull request alone does not wait behind the flood for a probe that is asked for already.
+        let is_awaited = matches!(input, Input::Woken { .. } | Input::Command { .. });
+        let hurries = is_awaited && !is_of_flood && state.probe.is_some();
         let planned = transition.effects.into_iter().map(|numbered| {
             let seq = numbered.seq;
             match numbered.effect {
@@ -36,6 +44,7 @@ impl Machine for Lifecycle {
         });
         Step {
             planned: planned.collect(),
+            hurries,
             state: transition.state,
             log: transition.log.into_iter().map(|line| line.0).collect(),
         }

@@ -2,6 +2,7 @@
 //! finds what they would have told.
 
 use super::directory::Place;
+use super::machine::RECONCILIATION;
 use super::service::Service;
 use super::world::pull_key;
 use reviewer_core::lifecycle::{Facts, Phase, PullKey, State};
@@ -89,7 +90,7 @@ async fn of_repository(
     };
     for key in due {
         let delivery = format!("reconcile/{round}/{key}");
-        match service.wake(key, &delivery, "reconciliation").await {
+        match service.wake(key, &delivery, RECONCILIATION).await {
             Ok(accepted) => reconciled.woken += accepted.woken,
             Err(error) => tracing::warn!("{key} was not woken: {error}"),
         }
@@ -97,13 +98,20 @@ async fn of_repository(
     Ok(reconciled)
 }
 
-/// Lives that go on here, of pull requests that are not open any more.
+/// Lives that go on here, of pull requests that are not open any more. One that was never read may not exist: its own timer asks
+/// again, ever more rarely.
 async fn vanished(service: &Service, repository: u64, open: &[OpenPull]) -> Vec<PullKey> {
     let open: HashSet<u64> = open.iter().map(|pull| pull.number).collect();
     let mut vanished = Vec::new();
     for key in service.alive().await.unwrap_or_default() {
         let key = pull_key(&key).filter(|key| key.repository == repository);
-        vanished.extend(key.filter(|key| !open.contains(&key.number)));
+        let Some(key) = key.filter(|key| !open.contains(&key.number)) else {
+            continue;
+        };
+        let state = service.state(key).await.ok().flatten();
+        if state.is_some_and(|state| state.facts.is_some()) {
+            vanished.push(key);
+        }
     }
     vanished
 }
