@@ -273,14 +273,19 @@ impl Life<'_> {
         self.drop_session();
         self.state.last_error = Some(message.clone());
         let phase = Phase::Error {
-            message,
+            message: message.clone(),
             of_settings,
         };
         if self.state.phase != phase {
             self.enter(phase);
             let author = self.facts().and_then(|facts| facts.author.clone());
+            let reason = if of_settings {
+                CallReason::WrongSettings { message }
+            } else {
+                CallReason::Failed
+            };
             self.emit(Effect::Call {
-                reason: CallReason::Failed,
+                reason,
                 logins: author.into_iter().collect(),
             });
         }
