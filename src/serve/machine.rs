@@ -2,6 +2,8 @@
 
 use reviewer_core::lifecycle::{self, Effect, Input, Policy, State};
 use reviewer_engine::{Lane, Machine, Planned, Step};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The beginning of the cause of a wake that comes in floods: somebody pushed to a base branch.
 pub(crate) const FLOOD: &str = "push to ";
@@ -13,6 +15,8 @@ pub(crate) const RECONCILIATION: &str = "reconciliation";
 #[derive(Debug)]
 pub(crate) struct Lifecycle {
     pub policy: Policy,
+    /// Effects that were given up, for the metrics.
+    pub given_up: Arc<AtomicU64>,
 }
 
 impl Machine for Lifecycle {
@@ -23,11 +27,7 @@ impl Machine for Lifecycle {
     fn step(&self, state: &State, input: &Input, now: i64) -> Step<Self> {
         let transition = lifecycle::step(state, input, &self.policy, now);
         let is_of_flood = matches!(input, Input::Woken { cause } if cause.starts_with(FLOOD) || cause == RECONCILIATION);
-        let lane = if is_of_flood {
-            Lane::Slow
-        } else {
-            Lane::Fast
-        };
+        let lane = if is_of_flood { Lane::Slow } else { Lane::Fast };
         // What wakes this pull request alone does not wait behind the flood for a probe that is asked for already.
         let is_awaited = matches!(input, Input::Woken { .. } | Input::Command { .. });
         let hurries = is_awaited && !is_of_flood && state.probe.is_some();
@@ -51,6 +51,7 @@ impl Machine for Lifecycle {
     }
 
     fn failed(&self, seq: u64, _effect: &Effect, error: &str) -> Input {
+        self.given_up.fetch_add(1, Ordering::Relaxed);
         Input::EffectFailed {
             seq,
             error: error.to_owned(),

@@ -33,7 +33,10 @@ pub(crate) struct Service {
 pub(crate) struct Counters {
     pub webhooks: AtomicU64,
     pub duplicates: AtomicU64,
+    /// Webhooks that concern no pull request in scope.
     pub ignored: AtomicU64,
+    /// Effects that were given up.
+    pub given_up: Arc<AtomicU64>,
     /// In millionths of a dollar.
     pub cost: AtomicU64,
 }
