@@ -249,7 +249,8 @@ impl ServiceWorld {
             folder: folder.display().to_string(),
             reviewer: self.persona(task, agent),
             check_runs: self.accounts.is_app(),
-            comments_only: self.accounts.is_app(),
+            shared_account: self.accounts.is_app(),
+            is_last: matches!(task, Task::Review { is_last: true, .. }),
             inputs: self.inputs(&token),
         })
     }
@@ -268,7 +269,7 @@ impl ServiceWorld {
     }
 
     fn persona(&self, task: &Task, agent: &str) -> Option<Persona> {
-        let Task::Review { can_escalate } = task else {
+        let Task::Review { can_escalate, .. } = task else {
             return None;
         };
         Some(Persona {

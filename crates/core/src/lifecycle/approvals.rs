@@ -218,6 +218,15 @@ impl<'a> Approvals<'a> {
         }
     }
 
+    /// True if no other agent's approval of the head is missing.
+    pub(super) fn is_last_agent(&self, name: &str) -> bool {
+        let seats = self.configured();
+        let mut others = seats
+            .iter()
+            .filter(|one| one.kind == SeatKind::Agent && one.name != name);
+        others.all(|seat| self.standing(seat) == Standing::Approved)
+    }
+
     /// True if a person has approved the head.
     pub(super) fn has_human_approval(&self) -> bool {
         let mut persons = self.persons();

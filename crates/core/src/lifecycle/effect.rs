@@ -11,6 +11,10 @@ pub enum Task {
     Review {
         #[serde(default)]
         can_escalate: Vec<String>,
+        /// True if every other agent whose approval the head needs has given it. Where agents share an account, its approval on
+        /// GitHub is that of the last one.
+        #[serde(default)]
+        is_last: bool,
     },
     /// Fixes what the reviewer has asked for.
     Fix { asked_by: String },

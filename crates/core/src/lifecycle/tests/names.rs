@@ -62,8 +62,11 @@ fn the_default_offers_no_agent_that_the_service_does_not_have() {
             Effect::Dispatch { task, .. } => Some(task),
             _ => None,
         });
-    let can_escalate = Vec::new();
-    assert_eq!(tasks.collect::<Vec<_>>(), [Task::Review { can_escalate }]);
+    let task = Task::Review {
+        can_escalate: Vec::new(),
+        is_last: true,
+    };
+    assert_eq!(tasks.collect::<Vec<_>>(), [task]);
     play.reviewed(Decision::Approved, &["security"]);
     assert_eq!(play.name(), "approved");
     let effects = play.effects();

@@ -2,7 +2,7 @@
 
 use super::fixture::*;
 use crate::lifecycle::{
-    CallReason, Decision, Effect, OrderFact, PersonaDecision, ReviewState, Wait, wait,
+    CallReason, Decision, Effect, OrderFact, PersonaDecision, ReviewState, Task, Wait, wait,
 };
 
 fn order(play: &mut Play, id: u64, by: &str) {
@@ -150,4 +150,38 @@ fn a_dismissal_concerns_the_persona_of_the_review_only() {
         play.reason(),
         "The review of security was dismissed for this head."
     );
+}
+
+/// True where the dispatch says that the agent is the last one.
+fn is_last(play: &mut Play) -> Option<bool> {
+    let effects = play.effects();
+    let mut effects = effects.iter().rev();
+    effects.find_map(|effect| match effect {
+        Effect::Dispatch {
+            task: Task::Review { is_last, .. },
+            ..
+        } => Some(*is_last),
+        _ => None,
+    })
+}
+
+#[test]
+fn the_last_agent_is_the_one_whose_approval_alone_is_missing() {
+    let three = vec![
+        agent("quality", &["security"]),
+        agent("author", &[]),
+        human("ada", &[]),
+    ];
+    let mut play = Play::new(settings(three));
+    assert_eq!(is_last(&mut play), Some(false));
+    play.reviewed(Decision::Approved, &["security"]);
+    assert_eq!((play.agent(), is_last(&mut play)), ("author", Some(false)));
+    play.approve();
+    play.review("ada", ReviewState::Approved, true);
+    play.look();
+    assert_eq!((play.agent(), is_last(&mut play)), ("security", Some(true)));
+    play.request_changes();
+    play.push(2, "ann");
+    assert_eq!(play.agent(), "security");
+    assert_eq!(is_last(&mut play), Some(false), "others have not seen it");
 }
