@@ -23,6 +23,7 @@ pub async fn fill(store: &Path, numbers: std::ops::Range<u64>) -> Result<()> {
     let login = Login::new("quality-agent");
     let machine = Lifecycle {
         policy: Policy::new(Vec::new(), Account::Personal { login }),
+        given_up: Arc::default(),
     };
     let store = store.to_str().context("a path that is text")?;
     let clock = Arc::new(SystemClock::default());

@@ -122,7 +122,7 @@ impl Judgements {
             consensus: None,
             reviewed: false,
             own_pull_request: is_own(facts),
-            comments_only: comments_only(job),
+            withholds_approval: withholds_approval(job, escalations),
         };
         let stated = stated(job, grounds.decision(), escalations);
         let outdated = grounds.outdated_approvals(&own, diff(facts));
@@ -348,9 +348,10 @@ fn own_reviews(job: &Job<'_>, reviews: &[Review], viewer: &Login) -> OwnReviews 
     }
 }
 
-/// True if a service wants no judgement of this account on GitHub.
-fn comments_only(job: &Job<'_>) -> bool {
-    job.order().is_some_and(|order| order.comments_only)
+/// True if a service wants no approval of this account on GitHub.
+fn withholds_approval(job: &Job<'_>, escalations: &[String]) -> bool {
+    let order = job.order();
+    order.is_some_and(|order| order.withholds_approval(escalations))
 }
 
 /// The decision that a review states, of a reviewer with a name of its own.
@@ -412,7 +413,7 @@ fn grounds(job: &Job<'_>, facts: &Facts, outcome: &Outcome, ruling: &Ruling) -> 
         consensus: complete.then(|| ruling.consensus()),
         reviewed: record.is_finished() && record.accepted.is_none(),
         own_pull_request: is_own(facts),
-        comments_only: comments_only(job),
+        withholds_approval: withholds_approval(job, &record.escalations),
     }
 }
 

@@ -60,7 +60,9 @@ pub(crate) struct Metrics {
     pub backlog: Backlog,
     pub sessions: usize,
     pub max_sessions: usize,
-    /// Events that were shed or given up since the start.
+    /// Webhooks since the start that concern no pull request in scope.
+    pub ignored: u64,
+    /// Effects that were given up since the start.
     pub dropped: u64,
     /// Requests that GitHub still takes, by account.
     pub rate_left: Vec<(String, u64)>,

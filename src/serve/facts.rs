@@ -83,7 +83,7 @@ fn settings(file: &FileAt) -> Settings {
 fn review(review: &ProbedReview, pr: &PrKey, keys: &Keys) -> ReviewFact {
     let author = review.author.as_ref();
     // A block that somebody else has edited says nothing, whatever its signature.
-    let untouched = review.own && (!review.edited || review.edited_by == review.author);
+    let untouched = !review.edited || review.edited_by == review.author;
     let statement = untouched
         .then(|| Statement::read(&review.body, pr, keys))
         .flatten()
@@ -128,7 +128,7 @@ pub(crate) fn decision(stated: ReviewDecision) -> Option<Decision> {
 #[derive(Default)]
 struct Orders {
     resumes: Vec<OrderFact>,
-    /// To review, which a stranger's fork waits for.
+    /// To review: a stranger's fork, or a head again that an agent wants changed.
     invitations: Vec<OrderFact>,
     author_may_write: bool,
 }
@@ -143,9 +143,7 @@ async fn orders(github: &GitHub, probe: &Probe, mention: &str) -> Result<Orders,
         };
         let list = match command(&comment.body, mention) {
             Some(Command::FixResume) => &mut orders.resumes,
-            Some(Command::Review | Command::ReviewFull) if probe.from_fork => {
-                &mut orders.invitations
-            }
+            Some(Command::Review | Command::ReviewFull) => &mut orders.invitations,
             _ => continue,
         };
         let may_write = match known.get(by) {

@@ -100,7 +100,8 @@ pub(crate) async fn serve<B: Backend>(
     connections::serve(listener, router, connections, clock, shutdown).await;
 }
 
-fn router<B: Backend>(backend: Arc<B>, settings: HttpSettings) -> Router {
+/// The routes, each with its limits and its access.
+pub(crate) fn router<B: Backend>(backend: Arc<B>, settings: HttpSettings) -> Router {
     let limits = settings.limits;
     let shared = Arc::new(Shared {
         backend,

@@ -53,7 +53,8 @@ impl Orders {
             folder: wanted.folder.display().to_string(),
             reviewer: self.persona(task, &wanted.agent),
             check_runs: self.accounts.is_app(),
-            comments_only: self.accounts.is_app(),
+            shared_account: self.accounts.is_app(),
+            is_last: matches!(task, Task::Review { is_last: true, .. }),
             inputs: self.inputs(&token),
         };
         let command = if fixes { "fix" } else { "review" };
@@ -66,7 +67,7 @@ impl Orders {
     }
 
     fn persona(&self, task: &Task, agent: &str) -> Option<Persona> {
-        let Task::Review { can_escalate } = task else {
+        let Task::Review { can_escalate, .. } = task else {
             return None;
         };
         Some(Persona {

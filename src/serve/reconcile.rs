@@ -2,7 +2,7 @@
 //! finds what they would have told.
 
 use super::directory::Place;
-use super::machine::FLOOD;
+use super::machine::{FLOOD, RECONCILIATION};
 use super::service::Service;
 use super::world::pull_key;
 use reviewer_core::lifecycle::{Facts, Phase, PullKey, State};
@@ -93,7 +93,7 @@ async fn of_repository(
         .await?;
     let open = github.open_pulls(&place.name).await?;
     let mut due: Vec<(PullKey, String)> = Vec::new();
-    let usual = || "reconciliation".to_owned();
+    let usual = || RECONCILIATION.to_owned();
     for pull in &open.pulls {
         let key = PullKey {
             repository: open.repository,
@@ -108,10 +108,12 @@ async fn of_repository(
     }
     // Lives that go on, of pull requests that are not open any more.
     let listed: HashSet<u64> = open.pulls.iter().map(|pull| pull.number).collect();
-    let vanished = lives
-        .into_iter()
-        .filter(|key| !listed.contains(&key.number));
-    due.extend(vanished.map(|key| (key, usual())));
+    for key in lives {
+        // One that was never read may not exist: its own timer asks again, ever more rarely.
+        if !listed.contains(&key.number) && service.has_facts(key).await {
+            due.push((key, usual()));
+        }
+    }
     let mut reconciled = Reconciled {
         listed: open.pulls.len(),
         woken: 0,

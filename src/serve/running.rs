@@ -17,7 +17,7 @@ use reviewer_core::lifecycle::{Effect, Policy};
 use reviewer_engine::clock::Clock;
 use reviewer_engine::{EffectId, Engine, EngineError, Limits, World as _};
 use reviewer_text::redact::Redactor;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
@@ -78,7 +78,12 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
         ready: AtomicBool::new(true),
     });
     let (end, ended) = watch::channel(false);
-    let serving = tokio::spawn(http::serve(listener, front, settings, until(ended.clone())));
+    let serving = tokio::spawn(http::serve(
+        listener,
+        Arc::clone(&front),
+        settings,
+        until(ended.clone()),
+    ));
     let taking = tokio::spawn(Arc::clone(&service).take_ends(Arc::clone(&children), ends));
     let work = tokio::spawn(work(Arc::clone(&service), start.rebuild, ended));
     tracing::info!("The service listens on {}.", config.listen);
@@ -86,6 +91,7 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
     tracing::info!(
         "The service ends on signal {signal}; its sessions begin again with the next start."
     );
+    front.ready.store(false, Ordering::Release);
     // Nobody listens any more once all of them have ended.
     let _heard = end.send(true);
     children.end_all().await;
@@ -125,8 +131,10 @@ pub(crate) struct Parts {
 impl Service {
     /// Opens the store and puts the parts together. Nothing runs yet.
     pub(crate) async fn open(parts: Parts) -> Result<Arc<Self>, EngineError> {
+        let counters = Counters::default();
         let machine = Lifecycle {
             policy: parts.policy,
+            given_up: Arc::clone(&counters.given_up),
         };
         let clock = Arc::clone(&parts.clock);
         let engine = Engine::open(&parts.store, machine, parts.limits, parts.clock).await?;
@@ -148,7 +156,7 @@ impl Service {
             directory,
             repositories: parts.repositories,
             clock,
-            counters: Counters::default(),
+            counters,
             reconciles: Notify::new(),
         });
         service.remember().await?;

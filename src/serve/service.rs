@@ -37,7 +37,10 @@ pub(crate) struct Service {
 pub(crate) struct Counters {
     pub webhooks: AtomicU64,
     pub duplicates: AtomicU64,
+    /// Webhooks that concern no pull request in scope.
     pub ignored: AtomicU64,
+    /// Effects that were given up.
+    pub given_up: Arc<AtomicU64>,
     /// In millionths of a dollar.
     pub cost: AtomicU64,
 }
@@ -328,6 +331,12 @@ impl Service {
                 return Ok(keys);
             }
         }
+    }
+
+    /// True if the pull request was read from GitHub.
+    pub(crate) async fn has_facts(&self, key: PullKey) -> bool {
+        let state = self.state(key).await.ok().flatten();
+        state.is_some_and(|state| state.facts.is_some())
     }
 
     pub(crate) async fn state(&self, key: PullKey) -> Result<Option<State>, EngineError> {

@@ -347,7 +347,7 @@ impl ServiceWorld {
         if own.any(|one| one.body.contains(&marker)) {
             return Ok(None);
         }
-        let body = service::call(&marker, reason, logins);
+        let body = service::call(&marker, reason, logins, &self.settings.mention);
         let posted = github.comment(&pr, &body).await;
         posted.map(|_| None).map_err(|error| effect_error(&error))
     }

@@ -288,11 +288,7 @@ fn what_the_checks_write_is_not_pushed_and_the_verified_tree_is() {
     // The checks rewrite the file of the fix, another one, and add a third.
     let make = "test:\n\tgrep -q Math.ceil src/page.ts\n\techo evil >> src/page.ts\n\techo evil > src/orders.ts\n\techo evil > src/new.ts\n";
     let script = Script::new().fix(|request| edit(&request.issues()[0].0.clone(), FLOOR, CEIL));
-    let story = Story::new(
-        "[[make, test]]",
-        &[Change::write("Makefile", make)],
-        script,
-    );
+    let story = Story::new("[[make, test]]", &[Change::write("Makefile", make)], script);
     let before = story.page();
     let ran = story.asks("1");
     let told = story.told();

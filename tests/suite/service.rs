@@ -181,7 +181,7 @@ fn an_app_reviews_as_personas_waits_for_the_author_and_merges() {
     assert!(status["waitsFor"].to_string().contains("dev"), "{status:#}");
     let writes = serving.world.github.take_writes();
     let told: Vec<String> = writes.iter().filter_map(told_of).collect();
-    assert_eq!(told, ["COMMENT"], "{writes:#?}");
+    assert_eq!(told, ["REQUEST_CHANGES"], "{writes:#?}");
     // The author fixes it.
     let (github, pull) = (&serving.world.github, serving.world.pull);
     let head = github.pull(pull, |pull| pull.head.sha.clone());
@@ -197,7 +197,39 @@ fn an_app_reviews_as_personas_waits_for_the_author_and_merges() {
     let told: Vec<String> = writes.iter().filter_map(told_of).collect();
     assert_eq!(
         told,
-        ["COMMENT", "COMMENT", "merge by reviewer[bot]"],
+        ["dismissal", "COMMENT", "APPROVE", "merge by reviewer[bot]"],
+        "{writes:#?}"
+    );
+    serving.finish();
+}
+
+#[test]
+fn a_person_overrules_a_finding_and_the_agent_looks_at_the_same_head_again() {
+    let mut serving = Serving::as_app(world().quick());
+    serving.open();
+    until(&mut serving, "fixing");
+    let (github, pull) = (&serving.world.github, serving.world.pull);
+    let head = github.pull(pull, |pull| pull.head.sha.clone());
+    github.permit("lead", "write");
+    let root = github.threads()[0].root;
+    github.resolve_thread(root, "lead");
+    github.comment(pull, "lead", "@review-my-code-bot review");
+    until(&mut serving, "merged");
+    let now = serving
+        .world
+        .github
+        .pull(pull, |pull| pull.head.sha.clone());
+    assert_eq!(now, head);
+    let writes = serving.world.github.take_writes();
+    let told: Vec<String> = writes.iter().filter_map(told_of).collect();
+    assert_eq!(
+        told,
+        [
+            "REQUEST_CHANGES",
+            "dismissal",
+            "APPROVE",
+            "merge by reviewer[bot]"
+        ],
         "{writes:#?}"
     );
     serving.finish();

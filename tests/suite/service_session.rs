@@ -84,7 +84,8 @@ impl Service {
             folder: self.folder.path().display().to_string(),
             reviewer: reviewer.into(),
             check_runs: false,
-            comments_only: false,
+            shared_account: false,
+            is_last: false,
             inputs: inputs
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into(),
@@ -313,16 +314,17 @@ fn the_account_of_the_author_or_of_several_reviewers_comments_and_states_its_dec
     );
     assert_eq!(result(&ended.file)["decision"], "approved");
 
-    // In place of an app's account: two reviewers, each with a statement of its own.
-    for (name, decision) in [("quality", "approved"), ("security", "approved")] {
+    // As personas of an app: the account approves once the last of them does, and calls nobody.
+    for (name, is_last, event) in [("quality", false, "COMMENT"), ("security", true, "APPROVE")] {
         let order = SessionOrder {
-            comments_only: true,
+            shared_account: true,
+            is_last,
             ..service.order("security-agent", Persona::named(name))
         };
         let ended = service.reviews(&order);
-        assert_eq!(result(&ended.file)["decision"], decision, "{}", ended.log);
+        assert_eq!(result(&ended.file)["decision"], "approved", "{}", ended.log);
         let review = service.review();
-        assert_eq!(review["event"], "COMMENT");
+        assert_eq!(review["event"], event);
         assert_eq!(service.statement(&review).reviewer, name);
     }
     service.finish();

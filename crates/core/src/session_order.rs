@@ -33,9 +33,13 @@ pub struct SessionOrder {
     /// True if the account may write check runs: gate, lease and record are there then. Personal tokens may not.
     #[serde(default)]
     pub check_runs: bool,
-    /// True if the review only comments on GitHub: its account is that of several reviewers. Its decision is in its block.
+    /// True if the review's account is that of several reviewers: an approval on GitHub is of all of them. The decision of each is
+    /// in the block of its review.
     #[serde(default)]
-    pub comments_only: bool,
+    pub shared_account: bool,
+    /// True if all others have approved the head, so that the approval of this one is the account's.
+    #[serde(default)]
+    pub is_last: bool,
     /// Inputs of the action, secrets among them.
     #[serde(default)]
     pub inputs: BTreeMap<String, String>,
@@ -67,6 +71,13 @@ impl SessionOrder {
     pub fn head(&self) -> Result<CommitSha, String> {
         let wrong = |_| "The order of the session names no commit.".to_owned();
         self.head.parse().map_err(wrong)
+    }
+
+    /// True if the review approves nothing on GitHub, whatever its decision is: the account's approval would speak for reviewers who
+    /// have not approved, or who are called only now.
+    #[must_use]
+    pub fn withholds_approval(&self, escalations: &[String]) -> bool {
+        self.shared_account && !(self.is_last && escalations.is_empty())
     }
 
     /// The sentence that ends a session about another head.
@@ -171,7 +182,8 @@ mod tests {
             folder: "/sessions/7".into(),
             reviewer: Some(Persona::named("quality")),
             check_runs: false,
-            comments_only: false,
+            shared_account: false,
+            is_last: false,
             inputs: BTreeMap::from([("github_token".to_owned(), "ghp_agent".to_owned())]),
         }
     }
@@ -186,7 +198,9 @@ mod tests {
             "dispatch": 1, "callback_url": "http://x", "callback_token": "t", "head": "b".repeat(40), "folder": "f",
         });
         let read = SessionOrder::parse(short.to_string().as_bytes()).unwrap();
-        assert!(!read.check_runs && !read.comments_only && read.reviewer.is_none());
+        assert!(
+            !read.check_runs && !read.shared_account && !read.is_last && read.reviewer.is_none()
+        );
     }
 
     #[test]
@@ -215,6 +229,23 @@ mod tests {
             !shown.contains("ghp_agent") && !shown.contains("token-of"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn a_shared_account_approves_once_the_last_reviewer_approves_and_calls_nobody() {
+        let withholds = |shared_account, is_last, called: &[String]| {
+            let order = SessionOrder {
+                shared_account,
+                is_last,
+                ..order()
+            };
+            order.withholds_approval(called)
+        };
+        let called = ["security".to_owned()];
+        assert!(!withholds(false, false, &called));
+        assert!(withholds(true, false, &[]));
+        assert!(withholds(true, true, &called));
+        assert!(!withholds(true, true, &[]));
     }
 
     #[test]

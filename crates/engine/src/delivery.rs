@@ -1,7 +1,7 @@
 //! One input, stepped and written: state, effects, timers and history in the transaction of the caller.
 
 use crate::error::{EngineError, Result};
-use crate::machine::{EffectId, Machine, Planned, Step};
+use crate::machine::{EffectId, Lane, Machine, Planned, Step};
 use crate::session::Session;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -62,6 +62,11 @@ pub(crate) async fn apply<M: Machine>(
         ..*delivery
     };
     record::<M>(session, &delivery, n, &step, &phase).await?;
+    if step.hurries {
+        let hurry = sqlx::query("UPDATE task SET lane = $2 WHERE key = $1 AND timer = 0");
+        let hurry = hurry.bind(*key).bind(Lane::Fast.number());
+        session.execute(hurry).await?;
+    }
     for planned in &step.planned {
         plan(session, key, now, planned).await?;
     }

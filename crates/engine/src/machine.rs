@@ -38,6 +38,8 @@ pub trait World<M: Machine>: Send + Sync + 'static {
 pub struct Step<M: Machine + ?Sized> {
     pub state: M::State,
     pub planned: Vec<Planned<M::Effect, M::Input>>,
+    /// True if the key's slow effects that wait become fast.
+    pub hurries: bool,
     /// Lines for the history.
     pub log: Vec<String>,
 }

@@ -20,7 +20,10 @@ pub(crate) async fn owes_word(job: &Job<'_>, facts: &Facts) -> bool {
     let owes = untold.any(|report| {
         landed(facts, &report).is_some() || delivery::may_be_stacked(job, facts, &report)
     });
-    owes || !unnoted_reverts(job, facts).await.unwrap_or_default().is_empty()
+    owes || !unnoted_reverts(job, facts)
+        .await
+        .unwrap_or_default()
+        .is_empty()
 }
 
 /// Tells the fixes and the reverts that no comment tells yet. Done by every run that has a turn, because whichever comes next

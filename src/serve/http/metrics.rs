@@ -29,7 +29,9 @@ fn page(metrics: &Metrics, counts: &Counts) -> String {
     page.gauge("event_age_seconds", help, age.as_secs_f64());
     page.gauge("sessions", "Sessions under way.", metrics.sessions);
     page.gauge("sessions_max", "Sessions at most.", metrics.max_sessions);
-    let help = "Events that were shed or given up.";
+    let help = "Webhooks that concern no pull request in scope.";
+    page.counter("webhooks_ignored_total", help, metrics.ignored);
+    let help = "Effects that were given up.";
     page.counter("events_dropped_total", help, metrics.dropped);
     page.counter("cost_usd_total", "Cost of all sessions.", metrics.cost_usd);
     let help = "Requests that GitHub still takes.";

@@ -53,3 +53,25 @@ async fn the_token_of_a_session_speaks_for_that_session_only() {
     assert_eq!(answer, Err(ReportRefused::Unauthorized));
     stage.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_that_does_not_exist_is_asked_for_ever_more_rarely() {
+    const HOUR_MS: i64 = 60 * 60_000;
+    let stage = Stage::set(Plan::of(1).undisturbed());
+    stage.open().await;
+    let service = stage.service().expect("a service");
+    let mut key = stage.key;
+    key.number = 99_999;
+    let woken = service.wake(key, "an event", "an event of the API").await;
+    woken.expect("the store takes a wake");
+    for _ in 0..6 * 24 {
+        stage.rest(HOUR_MS / 6).await;
+        stage.reconcile().await;
+    }
+    let history = service.engine.history(&key.to_string(), 1_000).await;
+    let history = history.expect("the store answers").into_iter();
+    let failed = history.filter(|entry| entry.input.contains("effectFailed"));
+    let failed = failed.count();
+    assert!((6..=14).contains(&failed), "{failed} probes in a day");
+    stage.stop().await;
+}

@@ -34,6 +34,7 @@ impl Stage {
         let mut judge = Judge {
             stage: self,
             complaints: Vec::new(),
+            asked: BTreeMap::new(),
         };
         let state = self.state().await;
         judge.history(&state).await;
@@ -109,6 +110,8 @@ fn acts_of_people(state: &State) -> usize {
 struct Judge<'a> {
     stage: &'a Stage,
     complaints: Vec<String>,
+    /// Requests for reviews, merges and their ends that the life has asked for, by what they are.
+    asked: BTreeMap<String, usize>,
 }
 
 impl Judge<'_> {
@@ -138,7 +141,7 @@ impl Judge<'_> {
                         self.call(&id, reason);
                         let head = next.state.facts.as_ref().map(|facts| facts.head.clone());
                         let name = format!("{} {head:?} {reason:?}", next.state.generation);
-                        if *reason != CallReason::Reminder {
+                        if !matches!(reason, CallReason::StillWaiting { .. }) {
                             *called.entry(format!("{name} {acts}")).or_default() += 1;
                         }
                         let is_known = |phase: &Phase| matches!(phase, Phase::NeedsHuman { reason: known, .. } if known == reason);
@@ -146,7 +149,19 @@ impl Judge<'_> {
                             self.complain(format!("called again: {name}"));
                         }
                     }
-                    Effect::Merge { head, .. } => self.merge_of(&next.state, head.as_str()),
+                    Effect::Merge { head, .. } => {
+                        let head = head.as_str();
+                        *self.asked.entry(format!("merge {head}")).or_default() += 1;
+                        self.merge_of(&next.state, head);
+                    }
+                    Effect::RequestReviewers { logins } => {
+                        for login in logins {
+                            *self.asked.entry(format!("request {login}")).or_default() += 1;
+                        }
+                    }
+                    Effect::Disarm { .. } => {
+                        *self.asked.entry("disarm".to_owned()).or_default() += 1;
+                    }
                     _ => {}
                 }
             }
@@ -250,6 +265,7 @@ impl Judge<'_> {
             self.merge_of(state, &head);
         }
         let writes = self.stage.github.take_writes();
+        self.doubled(&writes);
         let ordinal = |head: &str| self.stage.ordinal(head);
         let told = |write: &Write| match write {
             Write::ReviewRequest { logins, .. } => Some(format!("asked {logins:?}")),
@@ -266,6 +282,38 @@ impl Judge<'_> {
             self.complain("merged twice");
         }
         told
+    }
+
+    /// What an effect does is on GitHub once at most, however often the effect was begun.
+    fn doubled(&mut self, writes: &[Write]) {
+        let mut done: BTreeMap<String, usize> = BTreeMap::new();
+        for write in writes {
+            let names = match write {
+                Write::ReviewRequest { logins, .. } => {
+                    let logins = logins.iter();
+                    logins.map(|login| format!("request {login}")).collect()
+                }
+                Write::Merge { head, by, .. } if by == KEEPER => vec![format!("merge {head}")],
+                Write::AutoMergeArmed { head, .. } | Write::Enqueued { head, .. } => {
+                    vec![format!("merge {head}")]
+                }
+                Write::AutoMergeDisarmed { .. } | Write::Dequeued { .. } => {
+                    vec!["disarm".to_owned()]
+                }
+                _ => Vec::new(),
+            };
+            for name in names {
+                *done.entry(name).or_default() += 1;
+            }
+        }
+        for (name, count) in done {
+            let asked = self.asked.get(&name).copied().unwrap_or_default();
+            if count > asked {
+                self.complain(format!(
+                    "{name}: done {count} times, asked for {asked} times"
+                ));
+            }
+        }
     }
 
     /// Every required reviewer has approved this head or one with the same change, as GitHub holds it.

@@ -3,9 +3,41 @@
 use super::dice::Dice;
 use super::github::webhooks::Delivery;
 use super::stage::Stage;
+use crate::serve::front::Front;
+use crate::serve::http::{self, HttpSettings};
+use crate::serve::service::Service;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use hyper::service::Service as _;
+use hyper_util::service::TowerToHyperService;
+use reviewer_core::config::service::HttpLimits;
 use reviewer_core::session_order::SessionMessage;
 use reviewer_engine::clock::Clock as _;
+use reviewer_system::clock::Clock;
+use secrecy::SecretString;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+const SECRET: &str = "the secret of the webhook";
+
+fn http_settings() -> HttpSettings {
+    HttpSettings {
+        limits: HttpLimits::default(),
+        webhook_secret: SecretString::from(SECRET),
+        clock: Clock::scaled(1.0),
+    }
+}
+
+/// A delivery as GitHub sends it, signed.
+fn request(delivery: &Delivery) -> Request<Body> {
+    let request = Request::post("/webhook")
+        .header("X-Hub-Signature-256", delivery.signature(SECRET))
+        .header("X-GitHub-Delivery", &delivery.guid)
+        .header("X-GitHub-Event", &delivery.event)
+        .header("Content-Type", "application/json");
+    let request = request.body(Body::from(delivery.body.clone()));
+    request.expect("a request")
+}
 
 /// The way of a webhook that nothing disturbs.
 const USUAL_MS: u64 = 50;
@@ -51,12 +83,25 @@ impl Stage {
         let Some(service) = self.service() else {
             return self.tell(format!("nobody listens to {}", delivery.event));
         };
-        let taken = service.take_webhook(&delivery.guid, &delivery.event, &delivery.body);
+        let door = http::router(self.front(service), http_settings());
+        let taken = TowerToHyperService::new(door).call(request(delivery));
         tokio::select! {
             biased;
             _ = epoch.changed() => {}
-            taken = taken => drop(taken.expect("the store takes a webhook")),
+            taken = taken => {
+                let status = taken.expect("an answer").status();
+                assert_eq!(status, StatusCode::ACCEPTED, "{}", delivery.event);
+            }
         }
+    }
+
+    fn front(&self, service: Arc<Service>) -> Arc<Front> {
+        Arc::new(Front {
+            service,
+            policy: Arc::new(Self::policy()),
+            max_sessions: 1,
+            ready: AtomicBool::new(true),
+        })
     }
 
     /// The callback of a session.

@@ -15,6 +15,10 @@ const TOKEN: &str = "github_pat_0rd3r5";
 
 /// The people whose orders count after these comments, and the requests for people's access that this took.
 async fn obeyed(comments: &[&str]) -> (Vec<String>, usize) {
+    ordered(ORDER, comments).await
+}
+
+async fn ordered(words: &str, comments: &[&str]) -> (Vec<String>, usize) {
     let github = GitHub::start(REPOSITORY);
     github.permit(LEAD, "write");
     github.permit("former", "write");
@@ -23,7 +27,7 @@ async fn obeyed(comments: &[&str]) -> (Vec<String>, usize) {
     github.commit("feature", &[&base], &[Change::write("b.txt", "b\n")]);
     let number = github.open_pull("dev", "feature", "main");
     for login in comments {
-        github.comment(number, login, ORDER);
+        github.comment(number, login, words);
     }
     // The association stays on the comments.
     github.permit("former", "read");
@@ -40,8 +44,9 @@ async fn obeyed(comments: &[&str]) -> (Vec<String>, usize) {
     let probe = client.probe(id, &pr, SETTINGS).await.expect("a probe");
     let keys = Keys::derive(&[], None, REPOSITORY);
     let facts = facts(&client, &probe, &keys, "@opencode-reviewer").await;
-    let orders = facts.expect("facts").resumes;
-    let by = orders.iter().map(|order| order.by.to_string()).collect();
+    let facts = facts.expect("facts");
+    let orders = facts.resumes.iter().chain(&facts.invitations);
+    let by = orders.map(|order| order.by.to_string()).collect();
     let asked = github.count(&Method::GET, &format!("/repos/{REPOSITORY}/collaborators"));
     (by, asked)
 }
@@ -51,4 +56,10 @@ async fn the_access_of_a_person_is_asked_once_for_all_their_orders() {
     let (by, asked) = obeyed(&[LEAD, "former", LEAD, "former", LEAD]).await;
     assert_eq!(by, [LEAD; 3]);
     assert_eq!(asked, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_to_review_counts_for_pull_requests_of_the_repository_too() {
+    let (by, _) = ordered("@opencode-reviewer review", &[LEAD, "former"]).await;
+    assert_eq!(by, [LEAD]);
 }

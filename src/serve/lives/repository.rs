@@ -71,9 +71,9 @@ pub(super) fn prepare(github: &GitHub, plan: &Plan) {
 fn settings(plan: &Plan) -> String {
     let story = &plan.story;
     let to = if story.escalates_to_person {
-        LEAD
+        format!("{{name: {LEAD}, type: human}}")
     } else {
-        "security"
+        "security".to_owned()
     };
     let mut reviewers = vec![format!("{{name: quality, can_escalate: [{to}]}}")];
     if story.security {

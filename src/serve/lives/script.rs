@@ -186,7 +186,7 @@ impl Stage {
             return failed("The model did not answer.");
         }
         let said = match task {
-            Task::Review { can_escalate } => {
+            Task::Review { can_escalate, .. } => {
                 self.post_review(*dispatch, agent, head, &name, can_escalate)
             }
             Task::Fix { .. } => self.push_fix(*dispatch, head, &name),

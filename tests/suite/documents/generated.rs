@@ -131,7 +131,7 @@ fn settings() -> String {
          | `fix` | how a fix is verified, and what it may touch: `verify` (a list of commands, each a list of texts; no shell), `allow` \
          (globs), `verify_read` and `verify_exec` (absolute paths of caches and toolchains), `timeout_minutes` (1 to 60; 10 unless given) |\n\
          | `lifecycle` | the service: `enabled`, `reviewers` (agents by name, people with `type: human`, each with \
-         `can_escalate`), `auto_merge`, `require_human_approval`, `max_fix_cycles` (0 to 10; 2 unless given); a mistake here stops the \
+         `can_escalate`, a list of the same form), `auto_merge`, `require_human_approval`, `max_fix_cycles` (0 to 10; 2 unless given); a mistake here stops the \
          service for the repository until it is corrected |\n",
     );
     table

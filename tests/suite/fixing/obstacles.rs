@@ -257,7 +257,10 @@ fn a_fix_whose_outcome_cannot_be_written_down_is_not_pushed() {
     assert_eq!(steps(&ran), ["fix_created", "fix_failed"], "{}", ran.log);
     let why = "A fix is pushed only after its outcome is in the check run; ask again.";
     story.seen().only_says(why);
-    story.world.github.with(crate::standin::github::State::clear_faults);
+    story
+        .world
+        .github
+        .with(crate::standin::github::State::clear_faults);
     story.asks("writer", "fix");
     assert_eq!(story.seen().commits, 1);
     story.finish();
@@ -269,7 +272,8 @@ fn a_queued_pull_request_is_not_taken_out_of_the_queue_by_a_fix() {
     let pull = story.world.pull;
     story.world.github.with(|state| state.enqueue(pull));
     story.asks("writer", "fix");
-    let why = "Nothing was fixed: the pull request is in a merge queue, and a commit would take it out.";
+    let why =
+        "Nothing was fixed: the pull request is in a merge queue, and a commit would take it out.";
     story.seen().only_says(why);
     story.finish();
 }

@@ -369,7 +369,10 @@ fn a_fix_that_nothing_tells_of_any_more_begins_no_rounds() {
         state.check_runs.clear();
     });
     let ran = story.run(push);
-    notes(&ran, "the head is a commit of the reviewer that no report tells of");
+    notes(
+        &ran,
+        "the head is a commit of the reviewer that no report tells of",
+    );
     let seen = story.seen();
     assert_eq!((seen.commits, seen.told.len()), (0, 0), "{seen:#?}");
     story.finish();

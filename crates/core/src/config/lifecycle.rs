@@ -27,6 +27,9 @@ pub struct Reviewer {
     /// The names that this reviewer may add as reviewers.
     #[serde(default)]
     pub can_escalate: Vec<String>,
+    /// Those of them who are people, and not agents.
+    #[serde(default)]
+    pub people: Vec<String>,
 }
 
 /// The settings of a repository for the service.
@@ -44,6 +47,28 @@ pub struct Settings {
     pub error: Option<String>,
 }
 
+impl Settings {
+    /// True where the file names no reviewers of its own: the agents that the default names may be missing in the service.
+    #[must_use]
+    pub fn has_default_reviewers(&self) -> bool {
+        self.reviewers == Self::default().reviewers
+    }
+
+    /// True for a name that the settings say is a person's: a reviewer, or somebody whom a reviewer may add.
+    #[must_use]
+    pub fn is_person(&self, name: &str) -> bool {
+        self.reviewers.iter().any(|one| {
+            let is_reviewer =
+                one.kind == ReviewerKind::Human && one.name.eq_ignore_ascii_case(name);
+            is_reviewer
+                || one
+                    .people
+                    .iter()
+                    .any(|person| person.eq_ignore_ascii_case(name))
+        })
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -52,6 +77,7 @@ impl Default for Settings {
                 name: "quality".into(),
                 kind: ReviewerKind::Agent,
                 can_escalate: vec!["security".into()],
+                people: Vec::new(),
             }],
             auto_merge: false,
             require_human_approval: false,

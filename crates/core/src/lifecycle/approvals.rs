@@ -13,9 +13,9 @@ pub(super) enum SeatKind {
     Agent,
     /// A configured person.
     Person(Login),
-    /// A person whom a reviewer asked for. Another person may stand in.
+    /// A person whom a reviewer asked for; `None` where the settings do not name that person any more. Another person may stand in.
     Escalated {
-        login: Login,
+        login: Option<Login>,
         by: String,
     },
     /// Nobody else can review, so it is up to any person with write access.
@@ -91,7 +91,9 @@ impl<'a> Approvals<'a> {
             SeatKind::Agent
         } else {
             SeatKind::Escalated {
-                login: Login::new(&name),
+                login: self
+                    .is_configured(&Login::new(&name))
+                    .then(|| Login::new(&name)),
                 by: escalation.by.clone(),
             }
         };
@@ -115,10 +117,13 @@ impl<'a> Approvals<'a> {
         match &seat.kind {
             SeatKind::Agent => self.of_agent(&seat.name),
             SeatKind::Person(login) => self.of_person(login),
-            SeatKind::Escalated { login, .. } => match self.of_person(login) {
-                Standing::Undecided => self.of_anybody(),
-                decided => decided,
-            },
+            SeatKind::Escalated { login, .. } => {
+                let own = login.as_ref().map(|login| self.of_person(login));
+                match own.unwrap_or(Standing::Undecided) {
+                    Standing::Undecided => self.of_anybody(),
+                    decided => decided,
+                }
+            }
             SeatKind::Anybody => self.of_anybody(),
         }
     }
@@ -150,10 +155,13 @@ impl<'a> Approvals<'a> {
     /// True if the agent's last decision about a commit was dismissed.
     fn is_dismissed(&self, name: &str, commit: &CommitSha) -> bool {
         let login = self.policy.login_of(name);
+        let is_app = self.policy.has_personas();
         let of_agent = |review: &&ReviewFact| {
+            // Personas share an account, and a comment can hold a decision.
+            let is_stated = review.personas.iter().any(|one| one.agent == name);
             review.id > self.state.horizon
                 && review.commit.as_ref() == Some(commit)
-                && review.state != ReviewState::Commented
+                && (is_stated || (!is_app && review.state != ReviewState::Commented))
                 && login.is_some()
                 && review.author.as_ref() == login
         };
@@ -208,6 +216,15 @@ impl<'a> Approvals<'a> {
         } else {
             Standing::Undecided
         }
+    }
+
+    /// True if no other agent's approval of the head is missing.
+    pub(super) fn is_last_agent(&self, name: &str) -> bool {
+        let seats = self.configured();
+        let mut others = seats
+            .iter()
+            .filter(|one| one.kind == SeatKind::Agent && one.name != name);
+        others.all(|seat| self.standing(seat) == Standing::Approved)
     }
 
     /// True if a person has approved the head.
@@ -278,12 +295,17 @@ impl<'a> Approvals<'a> {
         is_person && is_other && (review.may_write || self.is_configured(author))
     }
 
-    /// True for a person whom the settings name as a reviewer, or to whom a reviewer has escalated.
+    /// True for a person whom the settings name as a reviewer, or to whom a reviewer has escalated. An agent's name is no login:
+    /// whoever has an account of that name is a stranger.
     fn is_configured(&self, login: &Login) -> bool {
-        let mut reviewers = self.facts.settings.reviewers.iter();
+        let settings = &self.facts.settings;
+        let mut reviewers = settings.reviewers.iter();
         let mut escalated = self.state.escalated.iter();
         reviewers.any(|one| one.kind == ReviewerKind::Human && Login::new(&one.name) == *login)
-            || escalated.any(|one| Login::new(&one.to) == *login)
+            || escalated.any(|one| {
+                let is_agent = self.policy.agent(&one.to).is_some();
+                Login::new(&one.to) == *login && !is_agent && settings.is_person(&one.to)
+            })
     }
 
     fn is_identical(&self, commit: &CommitSha) -> bool {
@@ -335,7 +357,7 @@ impl<'a> Approvals<'a> {
             }
             SeatKind::Person(login) => of_person(login).into_iter().collect(),
             SeatKind::Escalated { login, .. } => {
-                let others = self.persons().chain([login]);
+                let others = self.persons().chain(login);
                 others.filter_map(of_person).collect()
             }
             SeatKind::Anybody => self.persons().filter_map(of_person).collect(),

@@ -36,12 +36,16 @@ pub const TRANSITIONS: &[Edge] = &[
         "an escalation to a person, or a dismissed review",
     ),
     edge("reviewing", "error", FAILED),
-    edge("fixing", "reviewing", "a new head"),
+    edge(
+        "fixing",
+        "reviewing",
+        "a new head, or an order to review this one again",
+    ),
     edge("fixing", "approved", "whoever requested changes approves"),
     edge(
         "fixing",
         "needsHuman",
-        "fix cycles are used up, or nothing was fixed",
+        "fix cycles are used up, nothing was fixed, or the author can fix nothing",
     ),
     edge("fixing", "error", FAILED),
     edge("approved", "reviewing", "another required reviewer"),

@@ -11,6 +11,10 @@ pub enum Task {
     Review {
         #[serde(default)]
         can_escalate: Vec<String>,
+        /// True if every other agent whose approval the head needs has given it. Where agents share an account, its approval on
+        /// GitHub is that of the last one.
+        #[serde(default)]
+        is_last: bool,
     },
     /// Fixes what the reviewer has asked for.
     Fix { asked_by: String },
@@ -35,6 +39,10 @@ pub enum CallReason {
     NothingFixed {
         why: String,
     },
+    /// The author is neither a person nor an agent who could answer the request for changes.
+    NoFixer {
+        asked_by: String,
+    },
     /// Somebody has dismissed the agent's review of this head.
     Dismissed {
         reviewer: String,
@@ -42,12 +50,18 @@ pub enum CallReason {
     MergeRefused {
         why: String,
     },
-    /// A session failed for good, or the settings are wrong.
+    /// A session failed for good.
     Failed,
+    WrongSettings {
+        message: String,
+    },
     /// GitHub did not take the request for a review.
     NotRequested,
-    /// People have been waited for, for long.
+    /// People have been waited for, for long. Effects of earlier versions; `StillWaiting` says for what.
     Reminder,
+    StillWaiting {
+        what: String,
+    },
 }
 
 impl CallReason {
@@ -66,13 +80,50 @@ impl CallReason {
                 let first = first.strip_prefix("Nothing was fixed: ").unwrap_or(first);
                 format!("The fix session has changed nothing: {first}")
             }
+            Self::NoFixer { asked_by } => {
+                format!("{asked_by} requests changes, and the author is nobody who could answer.")
+            }
             Self::Dismissed { reviewer } => {
                 format!("The review of {reviewer} was dismissed for this head.")
             }
             Self::MergeRefused { why } => format!("The merge does not succeed: {why}"),
             Self::Failed => "The service has failed and does not go on by itself.".into(),
+            Self::WrongSettings { message } => message.clone(),
             Self::NotRequested => "GitHub did not take the request for a review.".into(),
-            Self::Reminder => "The pull request still waits.".into(),
+            Self::Reminder | Self::StillWaiting { .. } => "The pull request still waits.".into(),
+        }
+    }
+
+    /// The acts that lead on. `mention` is how a comment addresses the service; without it, its commands are named alone.
+    #[must_use]
+    pub fn needed(&self, mention: Option<&str>) -> String {
+        let comment = |words: &str| match mention {
+            Some(mention) => format!("the comment `{mention} {words}`"),
+            None => format!("`{words}`"),
+        };
+        match self {
+            Self::CapReached { .. } | Self::NothingFixed { .. } => format!(
+                "a review of this head, a push, {} or the command retry",
+                comment("fix resume")
+            ),
+            Self::NoFixer { .. } => format!(
+                "a push, or {} once the findings are closed",
+                comment("review")
+            ),
+            Self::Escalated { to, .. } => {
+                format!("a review of this head by {to} or by another person with write access")
+            }
+            Self::NoReviewer => "a review of this head by a person with write access".into(),
+            Self::Dismissed { .. } => format!(
+                "a review of this head by a person, a push, {} or the command retry",
+                comment("review")
+            ),
+            Self::MergeRefused { .. } => "somebody to merge, a push, or the command retry".into(),
+            Self::Failed => "a push, or the command retry".into(),
+            Self::WrongSettings { .. } => "a correction of the settings in the base branch".into(),
+            Self::NotRequested => "a review of this head".into(),
+            Self::Reminder => "an answer".into(),
+            Self::StillWaiting { what } => what.clone(),
         }
     }
 }

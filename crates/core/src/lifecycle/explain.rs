@@ -4,8 +4,7 @@ use super::diagram::moves;
 use super::merging::{Hold, hold};
 use super::status::{StatusWait, waits_for};
 use super::{
-    CallReason, MergeType, Merging, Millis, PendingWait, Phase, Policy, Progress, ReviewerKind,
-    State,
+    MergeType, Merging, Millis, PendingWait, Phase, Policy, Progress, ReviewerKind, State,
 };
 use crate::domain::Login;
 use serde::Serialize;
@@ -104,10 +103,13 @@ pub fn wait(state: &State, policy: &Policy) -> Wait {
         Phase::Fixing { .. } => match &state.session {
             Some(_) => session(state),
             None if has_agent(state, policy) => reading(state),
-            None => people(author(), "a push that answers the review"),
+            None => people(
+                author(),
+                "a push that answers the review, or `review` by somebody with write access once the findings are closed",
+            ),
         },
         Phase::Approved => merge(state, policy),
-        Phase::NeedsHuman { logins, reason, .. } => people(logins.clone(), needed(reason)),
+        Phase::NeedsHuman { logins, reason, .. } => people(logins.clone(), &reason.needed(None)),
         Phase::Error { of_settings, .. } => match of_settings {
             true => people(Vec::new(), "a correction of the settings file"),
             false => people(author(), "the command retry, or a push"),
@@ -207,16 +209,6 @@ fn merge(state: &State, policy: &Policy) -> Wait {
         Merging::Armed { .. } => until("the requirements of GitHub's auto-merge"),
         Merging::Unsettled { .. } => until("GitHub to know whether it can be merged"),
         Merging::Refused { .. } => until("the next attempt to merge"),
-    }
-}
-
-fn needed(reason: &CallReason) -> &'static str {
-    match reason {
-        CallReason::CapReached { .. } | CallReason::NothingFixed { .. } => {
-            "a review of this head, a push, `fix resume` or the command retry"
-        }
-        CallReason::MergeRefused { .. } => "somebody to merge, or the command retry",
-        _ => "a review of this head by a person, a push, or the command retry",
     }
 }
 

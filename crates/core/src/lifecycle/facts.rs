@@ -51,7 +51,8 @@ pub struct ReviewFact {
     /// The names in its tags `<!-- escalate: name -->`.
     #[serde(default)]
     pub escalations: Vec<String>,
-    /// Decisions of personas, where the App wrote the review and its block's signature is right.
+    /// Decisions of agents that the review's block states, where its signature is right. They count in a review of the agent's own
+    /// account.
     #[serde(default)]
     pub personas: Vec<PersonaDecision>,
     /// True if the author may write to the repository.

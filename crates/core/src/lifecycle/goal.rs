@@ -1,7 +1,7 @@
 //! The goal that follows from facts and state: one value, computed anew after every probe and every comparison.
 
 use super::approvals::{Approvals, Seat, SeatKind, Standing};
-use super::{CallReason, PendingWait, Policy, Progress, ReviewerKind, State, Task};
+use super::{CallReason, PendingWait, Policy, Progress, ReviewerKind, Settings, State, Task};
 use crate::domain::Login;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,8 +91,9 @@ pub(super) fn outer(state: &State, policy: &Policy) -> Option<Goal> {
 
 /// A sentence about a configured reviewer whom the service cannot ask.
 fn unknown(state: &State, policy: &Policy) -> Option<String> {
-    let reviewers = &state.facts.as_ref()?.settings.reviewers;
-    reviewers.iter().find_map(|one| match one.kind {
+    let settings = &state.facts.as_ref()?.settings;
+    let reviewers = &settings.reviewers;
+    let reviewer = reviewers.iter().find_map(|one| match one.kind {
         ReviewerKind::Agent if policy.agent(&one.name).is_none() => {
             let known: Vec<&str> = policy
                 .agents
@@ -110,7 +111,36 @@ fn unknown(state: &State, policy: &Policy) -> Option<String> {
             one.name
         )),
         _ => None,
+    });
+    let is_written = !settings.has_default_reviewers();
+    reviewer.or_else(|| is_written.then(|| unknown_escalation(settings, policy))?)
+}
+
+/// A sentence about a name of `can_escalate` that is neither an agent nor a person.
+fn unknown_escalation(settings: &Settings, policy: &Policy) -> Option<String> {
+    settings.reviewers.iter().find_map(|one| {
+        let mut names = one.can_escalate.iter();
+        let name = names.find(|name| !can_be_added(settings, policy, name))?;
+        let is_own = policy.is_own(&Login::new(name)) || policy.agent(name).is_some();
+        Some(if is_own {
+            format!(
+                "{} may escalate to the person {name}, which is an agent or an account of this service; expected type: agent.",
+                one.name
+            )
+        } else {
+            format!(
+                "{} may escalate to {name}, which is no agent of this service; a person needs type: human.",
+                one.name
+            )
+        })
     })
+}
+
+/// True for an agent of the service, and for a person whom the settings call one.
+pub(super) fn can_be_added(settings: &Settings, policy: &Policy, name: &str) -> bool {
+    let is_agent = policy.agent(name).is_some();
+    let is_person = settings.is_person(name);
+    is_agent != is_person && !(is_person && policy.is_own(&Login::new(name)))
 }
 
 /// True while a fix session runs on an earlier head and nobody but the service seems to have pushed since: its end tells whether
@@ -132,7 +162,14 @@ fn fix(state: &State, policy: &Policy, seat: &Seat) -> Goal {
     let asked_by = seat.name.clone();
     let author = state.facts.as_ref().and_then(|facts| facts.author.as_ref());
     let Some(agent) = author.and_then(|author| policy.author_agent(author)) else {
-        return Goal::AwaitPush { asked_by };
+        // Otherwise a bot of somebody else, a deleted account, or the App without a fixer.
+        if author.is_some_and(|author| policy.is_person(author)) {
+            return Goal::AwaitPush { asked_by };
+        }
+        return Goal::NeedsHuman {
+            reason: CallReason::NoFixer { asked_by },
+            logins: configured_people(state),
+        };
     };
     let is_begun = state.session.as_ref().is_some_and(|session| {
         let head = state.facts.as_ref().map(|facts| &facts.head);
@@ -168,17 +205,16 @@ fn review(state: &State, seat: &Seat) -> Goal {
         },
         SeatKind::Escalated { login, by } => {
             let author = state.facts.as_ref().and_then(|facts| facts.author.as_ref());
-            let is_author = author == Some(login);
             Goal::NeedsHuman {
                 reason: CallReason::Escalated {
                     by: by.clone(),
                     to: seat.name.clone(),
                 },
-                logins: if is_author {
-                    Vec::new()
-                } else {
-                    vec![login.clone()]
-                },
+                logins: login
+                    .clone()
+                    .into_iter()
+                    .filter(|login| author != Some(login))
+                    .collect(),
             }
         }
         SeatKind::Anybody => Goal::NeedsHuman {

@@ -6,7 +6,8 @@ use super::life::Life;
 use super::probing::newest_review;
 use super::state::Reminder;
 use super::{
-    CallReason, Effect, Outcome, PendingWait, Phase, Progress, ReviewFact, ReviewState, State,
+    CallReason, Decision, Effect, Outcome, PendingWait, Phase, Progress, ReviewFact, ReviewState,
+    State,
 };
 use crate::domain::Login;
 
@@ -69,8 +70,8 @@ impl Life<'_> {
             return self.log("ignored: the reminder is stale");
         }
         self.state.reminder = Reminder::Sent;
-        if let Wait::People { logins, .. } = wait(&self.state, self.policy) {
-            let reason = CallReason::Reminder;
+        if let Wait::People { logins, what } = wait(&self.state, self.policy) {
+            let reason = CallReason::StillWaiting { what };
             self.emit(Effect::Call { reason, logins });
         }
         self.ask_probe();
@@ -135,6 +136,10 @@ impl Life<'_> {
                 self.load();
             }
             Phase::Error { .. } => self.load(),
+            Phase::Fixing { .. } if self.state.session.is_none() => {
+                self.look_again();
+                self.load();
+            }
             _ => {
                 if let Some(session) = &mut self.state.session
                     && matches!(session.progress, Progress::Backoff { .. })
@@ -166,9 +171,45 @@ impl Life<'_> {
                 self.state.outcomes.retain(is_other);
                 self.state.horizon = newest_review(&self.state);
             }
+            CallReason::NoFixer { .. } => self.look_again(),
             CallReason::MergeRefused { .. } => self.leave_merging(),
             _ => {}
         }
+    }
+
+    /// True if a person with write access has ordered a review of a head that agents have decided about. People overrule agents
+    /// this way: they close or dismiss the findings, and the agent looks at what is left.
+    pub(super) fn is_review_ordered(&mut self) -> bool {
+        let orders = self.facts().into_iter().flat_map(|one| &one.invitations);
+        let orders = orders.filter(|order| self.policy.is_person(&order.by));
+        let newest = orders.map(|order| order.id).max().unwrap_or(0);
+        if newest <= self.state.ordered {
+            return false;
+        }
+        self.state.ordered = newest;
+        let waits = match self.state.phase {
+            Phase::Fixing { .. } => !self.is_pushed(),
+            Phase::NeedsHuman { .. } => true,
+            _ => false,
+        };
+        if waits {
+            self.log("a person orders a review");
+            self.clear_way();
+            self.look_again();
+        }
+        waits
+    }
+
+    /// Puts the requests for changes of agents about this head aside, so that they look anew.
+    fn look_again(&mut self) {
+        let head = self.facts().map(|facts| facts.head.clone());
+        let stays = |one: &Outcome| {
+            one.by_person
+                || one.decision == Decision::Approved
+                || Some(&one.commit) != head.as_ref()
+        };
+        self.state.outcomes.retain(stays);
+        self.state.horizon = newest_review(&self.state).max(self.state.horizon);
     }
 }
 

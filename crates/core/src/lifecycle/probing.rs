@@ -24,7 +24,12 @@ impl Life<'_> {
         let is_moved = before.as_ref().is_some_and(|one| one.head != facts.head);
         let is_retargeted = before.is_some_and(|one| one.base != facts.base);
         if is_moved || is_retargeted {
-            self.state.order_horizon = newest_order(facts).max(self.state.order_horizon);
+            let newest = newest_order(facts);
+            if newest > self.state.order_horizon && facts.is_of_stranger() {
+                // An order and a push that one probe shows have no order in time.
+                self.log("orders to review that came with the push do not count for the new head");
+            }
+            self.state.order_horizon = newest.max(self.state.order_horizon);
         }
         match &facts.state {
             PullState::Merged { by, .. } => self.merged(by.as_ref()),
@@ -84,7 +89,8 @@ impl Life<'_> {
         }
         self.read_reviews();
         self.retry_disarm();
-        let is_released = self.is_released() || is_moved || is_retargeted;
+        let is_ordered = self.is_review_ordered();
+        let is_released = self.is_released() || is_ordered || is_moved || is_retargeted;
         self.evaluate_from(is_released);
     }
 
@@ -250,7 +256,10 @@ impl Life<'_> {
             self.state.merging,
             Merging::Asked { .. } | Merging::Armed { .. }
         );
-        let by_service = by.map_or(merging, |by| self.policy.is_own(by));
+        // GitHub's merge queue merges as a bot of GitHub's own.
+        let by_service = by.map_or(merging, |by| {
+            self.policy.is_own(by) || (merging && by.is_bot())
+        });
         let merge_type = match self.state.phase {
             _ if by_service => MergeType::Auto,
             Phase::Approved => MergeType::Approved,

@@ -1,6 +1,7 @@
 //! Reviews on GitHub as decisions: of agents whose callback is lost or whose life is rebuilt, of configured people, and the
 //! escalations in all of them.
 
+use super::goal::can_be_added;
 use super::life::Life;
 use super::{Decision, Escalation, Outcome, Progress, ReviewFact, ReviewState, ReviewerKind};
 use crate::domain::{CommitSha, Login};
@@ -62,14 +63,20 @@ impl Life<'_> {
         })
     }
 
-    /// The decisions in a review. Comments are none, but for the blocks of personas.
+    /// The decisions in a review. Comments are none, but for what an agent has signed: findings that do not block are posted as a
+    /// comment, and ask for changes as in the session's own message.
     fn decisions(&self, review: &ReviewFact) -> Vec<Read> {
         let Some(author) = &review.author else {
             return Vec::new();
         };
-        if self.policy.has_personas() && author == self.policy.account() {
+        let is_comment = review.state == ReviewState::Commented;
+        let is_app = self.policy.has_personas() && author == self.policy.account();
+        if is_app || is_comment {
             let known = review.personas.iter();
-            let known = known.filter(|one| self.policy.agent(&one.agent).is_some());
+            let known = known.filter(|one| {
+                let is_agent = self.policy.agent(&one.agent).is_some();
+                is_agent && self.policy.login_of(&one.agent) == Some(author)
+            });
             let read = known.map(|one| Read {
                 reviewer: one.agent.clone(),
                 by_person: false,
@@ -129,13 +136,14 @@ impl Life<'_> {
         }
     }
 
-    /// The names that a configured reviewer may add.
+    /// The names that a configured reviewer may add: agents that the service has, and people.
     pub(super) fn can_escalate(&self, name: &str) -> Vec<String> {
-        let reviewers = self.facts().into_iter();
-        let mut reviewers = reviewers.flat_map(|facts| &facts.settings.reviewers);
-        let found = reviewers.find(|one| one.name == name);
-        found
-            .map(|one| one.can_escalate.clone())
-            .unwrap_or_default()
+        let Some(settings) = self.facts().map(|facts| &facts.settings) else {
+            return Vec::new();
+        };
+        let found = settings.reviewers.iter().find(|one| one.name == name);
+        let mut names = found.map_or_else(Vec::new, |one| one.can_escalate.clone());
+        names.retain(|name| can_be_added(settings, self.policy, name));
+        names
     }
 }

@@ -1,5 +1,6 @@
 //! Sessions: dispatched, ended, failed, repeated. At most one is under way, and only its own number counts.
 
+use super::approvals::Approvals;
 use super::life::Life;
 use super::{
     CallReason, Decision, Effect, Outcome, Phase, Progress, Session, SessionResult, Task, Timer,
@@ -14,7 +15,13 @@ impl Life<'_> {
     pub(super) fn review(&mut self, agent: &str) {
         let reviewer = agent.to_owned();
         let can_escalate = self.can_escalate(agent);
-        self.keep_or_dispatch(agent, Task::Review { can_escalate });
+        let approvals = Approvals::new(&self.state, self.policy);
+        let is_last = approvals.is_some_and(|one| one.is_last_agent(agent));
+        let task = Task::Review {
+            can_escalate,
+            is_last,
+        };
+        self.keep_or_dispatch(agent, task);
         self.enter(Phase::Reviewing { reviewer });
     }
 
@@ -273,14 +280,19 @@ impl Life<'_> {
         self.drop_session();
         self.state.last_error = Some(message.clone());
         let phase = Phase::Error {
-            message,
+            message: message.clone(),
             of_settings,
         };
         if self.state.phase != phase {
             self.enter(phase);
             let author = self.facts().and_then(|facts| facts.author.clone());
+            let reason = if of_settings {
+                CallReason::WrongSettings { message }
+            } else {
+                CallReason::Failed
+            };
             self.emit(Effect::Call {
-                reason: CallReason::Failed,
+                reason,
                 logins: author.into_iter().collect(),
             });
         }

@@ -224,6 +224,8 @@ pub struct State {
     pub base_horizon: u64,
     /// Orders up to this id were given for an earlier head and invite no review of this one.
     pub order_horizon: u64,
+    /// Orders to review up to this id are answered, or came while no agent's request for changes stood.
+    pub ordered: u64,
     /// People whose review was requested for this head.
     pub requested: Vec<Login>,
     /// The number of the last `RequestReviewers`.
@@ -261,6 +263,7 @@ impl Default for State {
             horizon: 0,
             base_horizon: 0,
             order_horizon: 0,
+            ordered: 0,
             requested: Vec::new(),
             request: None,
             unsettled: 0,

@@ -92,7 +92,7 @@ fn index(state: &State, seats: &[Seat]) -> usize {
         Phase::Reviewing { reviewer } => reviewer,
         Phase::Fixing { asked_by } => asked_by,
         Phase::NeedsHuman { reason, .. } => match reason {
-            CallReason::CapReached { asked_by, .. } => asked_by,
+            CallReason::CapReached { asked_by, .. } | CallReason::NoFixer { asked_by } => asked_by,
             CallReason::Dismissed { reviewer } => reviewer,
             CallReason::Escalated { to, .. } => to,
             _ => return 0,

@@ -8,6 +8,8 @@ mod fixture;
 mod holes;
 mod interleavings;
 mod merges;
+mod names;
+mod overruling;
 mod people;
 mod reviews;
 mod search;

@@ -16,8 +16,8 @@ pub struct Grounds {
     pub reviewed: bool,
     /// True if the reviewer's own account opened the pull request: GitHub takes no judgement then.
     pub own_pull_request: bool,
-    /// True if whoever started the run wants no judgement on GitHub: several reviewers share the account.
-    pub comments_only: bool,
+    /// True if an approval by this account would speak for others, too: several reviewers share it, and not all have approved.
+    pub withholds_approval: bool,
 }
 
 impl Grounds {
@@ -25,17 +25,19 @@ impl Grounds {
     #[must_use]
     pub fn event(&self) -> ReviewEvent {
         match self.verdict {
-            _ if self.own_pull_request || self.comments_only => ReviewEvent::Comment,
+            _ if self.own_pull_request => ReviewEvent::Comment,
             Verdict::Blocking => ReviewEvent::RequestChanges,
-            Verdict::Clean if self.reviewed && self.consensus == Some(Consensus::Approve) => {
-                ReviewEvent::Approve
-            }
+            Verdict::Clean if self.approves() && !self.withholds_approval => ReviewEvent::Approve,
             Verdict::Clean
             | Verdict::Findings
             | Verdict::Incomplete
             | Verdict::Skipped
             | Verdict::Error => ReviewEvent::Comment,
         }
+    }
+
+    fn approves(self) -> bool {
+        self.reviewed && self.consensus == Some(Consensus::Approve)
     }
 
     /// The decision of the reviewer, whatever it can say on GitHub.
@@ -46,7 +48,7 @@ impl Grounds {
             Verdict::Clean | Verdict::Findings | Verdict::Blocking => {
                 let free = Self {
                     own_pull_request: false,
-                    comments_only: false,
+                    withholds_approval: false,
                     ..*self
                 };
                 ReviewDecision::from_event(free.event())
@@ -164,7 +166,7 @@ mod tests {
         consensus: Some(Consensus::Approve),
         reviewed: true,
         own_pull_request: false,
-        comments_only: false,
+        withholds_approval: false,
     };
 
     #[test]
@@ -217,18 +219,22 @@ mod tests {
             (Verdict::Error, Incomplete),
         ];
         for (verdict, decision) in decisions {
-            for (own_pull_request, comments_only) in [(false, false), (true, false), (false, true)]
+            for (own_pull_request, withholds_approval) in
+                [(false, false), (true, false), (false, true)]
             {
                 let grounds = Grounds {
                     verdict,
                     own_pull_request,
-                    comments_only,
+                    withholds_approval,
                     ..CLEAN
                 };
                 assert_eq!(grounds.decision(), decision, "{verdict}");
-                if own_pull_request || comments_only {
-                    assert_eq!(grounds.event(), ReviewEvent::Comment, "{verdict}");
-                }
+                let event = match decision {
+                    ChangesRequested if !own_pull_request => ReviewEvent::RequestChanges,
+                    Approved if !own_pull_request && !withholds_approval => ReviewEvent::Approve,
+                    _ => ReviewEvent::Comment,
+                };
+                assert_eq!(grounds.event(), event, "{verdict}");
             }
         }
     }

@@ -72,12 +72,15 @@ impl OwnReviews {
         Self(ours.collect())
     }
 
-    /// Those of one reviewer, where several with names of their own share the account.
+    /// Those of one reviewer, where several with names of their own share the account, after the approvals of others: an approval is
+    /// the account's and ends when one of them does not hold it up. A request for changes is its reviewer's alone.
     #[must_use]
     pub fn of_reviewer(&self, name: &str) -> Self {
-        let other = |one: &&OwnReview| one.reviewer.as_deref().is_some_and(|own| own != name);
-        let own = self.0.iter().filter(|one| !other(one));
-        Self(own.cloned().collect())
+        let is_own = |one: &&OwnReview| one.reviewer.as_deref().is_none_or(|own| own == name);
+        let (own, others): (Vec<&OwnReview>, Vec<&OwnReview>) = self.0.iter().partition(is_own);
+        let approvals = others.into_iter();
+        let approvals = approvals.filter(|one| one.judgement == Judgement::Approved);
+        Self(approvals.chain(own).cloned().collect())
     }
 
     /// True if the last of them about the diff states this decision and these calls, and nobody dismissed it.
@@ -207,6 +210,32 @@ mod tests {
         ]);
         assert_eq!(ids(own.approvals()), [2, 4]);
         assert_eq!(ids(own.stale_approvals(on(&b))), [2]);
+    }
+
+    #[test]
+    fn of_other_reviewers_of_the_account_approvals_count_and_requests_are_theirs() {
+        let b = head('b');
+        let by = |reviewer: &str, event: &str| {
+            format!(
+                "<!-- rmcoc:1 {{\"kind\":\"manifest\",\"head\":\"{b}\",\"event\":\"{event}\",\"reviewer\":\"{reviewer}\",\"decision\":\"approved\"}} -->"
+            )
+        };
+        let (own, asks, approves) = (
+            by("quality", "comment"),
+            by("security", "request_changes"),
+            by("security", "approve"),
+        );
+        let account = read(&[
+            ("bot[bot]", "COMMENTED", &own),
+            ("bot[bot]", "CHANGES_REQUESTED", &asks),
+            ("bot[bot]", "APPROVED", &approves),
+        ]);
+        let quality = account.of_reviewer("quality");
+        assert_eq!(ids(quality.requests()), Vec::<u64>::new());
+        assert_eq!(ids(quality.approvals()), [3]);
+        // Its own statement is still its last one.
+        assert!(quality.states(ReviewDecision::Approved, &[], on(&b)));
+        assert_eq!(ids(account.of_reviewer("security").requests()), [2]);
     }
 
     #[test]

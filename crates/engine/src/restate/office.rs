@@ -111,7 +111,7 @@ impl Office {
         place.map_err(|_| NotNow::NoPlace)
     }
 
-    /// A slow effect counts as fast while a fast one of its key waits behind it.
+    /// A slow effect counts as fast while a fast one of its key waits behind it, and once it is hurried.
     async fn place(&self, key: &str, order: &Order) -> Place {
         if !order.slow {
             return self.gate.enter(Lane::Fast).await;
@@ -121,13 +121,13 @@ impl Office {
             if let Ok(place) = slow.await {
                 return place;
             }
-            if self.has_fast_behind(key, order.seq).await {
+            if self.is_hurried(key, order.seq).await {
                 return self.gate.enter(Lane::Fast).await;
             }
         }
     }
 
-    async fn has_fast_behind(&self, key: &str, seq: u64) -> bool {
+    async fn is_hurried(&self, key: &str, seq: u64) -> bool {
         let call = Call {
             what: "for a state",
             service: PULL,
@@ -139,7 +139,7 @@ impl Office {
         let kept = self.client.with_patience(ASK_EVERY).call(&call).await;
         let kept: Option<Kept> = kept.unwrap_or_default();
         kept.and_then(|kept| kept.last_fast)
-            .is_some_and(|last| last > seq)
+            .is_some_and(|last| last >= seq)
     }
 
     /// Makes an attempt that the process `starter` began, and decides what follows.

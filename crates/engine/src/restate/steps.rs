@@ -5,7 +5,7 @@ use super::wire::{Delivery, Kept, Order, Record, Stepped, Work};
 use crate::clock::Clock;
 use crate::error::{EngineError, Result};
 use crate::limits::Limits;
-use crate::machine::{EffectError, EffectId, Lane, Machine, Planned, World};
+use crate::machine::{EffectError, EffectId, Lane, Machine, Planned, Step, World};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -59,7 +59,7 @@ impl<M: Machine> Steps for Stepper<M> {
         let now = self.clock.now_ms();
         let mut step = self.machine.step(&state, &input, now);
         step.planned.sort_by_key(Planned::seq);
-        let (last, last_fast) = numbers(key, kept, &step.planned)?;
+        let (last, last_fast) = numbers(key, kept, &step)?;
         let work = step.planned.iter().map(|planned| work(key, planned));
         let n = kept.map_or(0, |kept| kept.version) + 1;
         let drop_from = kept.map_or(1, |kept| kept.first);
@@ -119,15 +119,18 @@ impl<M: Machine, W: World<M>> Acts for Acting<M, W> {
     }
 }
 
-/// The highest numbers of all that was planned, and of fast effects. Numbers grow: a send with one that there was would be
+/// The highest numbers of all that was planned, and of what is fast. Numbers grow: a send with one that there was would be
 /// dropped without a word.
-fn numbers<E, I>(
+fn numbers<M: Machine>(
     key: &str,
     kept: Option<&Kept>,
-    planned: &[Planned<E, I>],
+    step: &Step<M>,
 ) -> Result<(Option<u64>, Option<u64>)> {
     let (mut last, mut last_fast) = kept.map_or((None, None), |kept| (kept.last, kept.last_fast));
-    for planned in planned {
+    if step.hurries {
+        last_fast = last;
+    }
+    for planned in &step.planned {
         let seq = planned.seq();
         if last.is_some_and(|last| seq <= last) {
             return Err(EngineError::RepeatedEffect {

@@ -40,7 +40,7 @@ pub(crate) struct Kept {
     pub(crate) changed: i64,
     /// The highest number of an effect or a timer.
     pub(crate) last: Option<u64>,
-    /// The highest number of a fast effect.
+    /// The highest number of a fast effect, or of one that was hurried.
     pub(crate) last_fast: Option<u64>,
     /// The first input that the history still has.
     pub(crate) first: i64,

@@ -55,3 +55,24 @@ async fn a_fast_effect_does_not_wait_behind_the_slow_lane_for_its_own_key() {
     // The slow one of its own key, at most one of another key for each of the two.
     assert!(place <= 3, "{texts:?}");
 }
+
+#[tokio::test]
+async fn an_input_that_hurries_makes_the_waiting_effect_of_its_key_fast() {
+    let place = Place::new();
+    let limits = Limits {
+        at_once: 1,
+        ..limits()
+    };
+    let engine = place.open_with(limits).await;
+    for n in 0..6 {
+        let key = format!("1/{n}");
+        deliver(&engine, &key, &format!("s{n}"), slow(&format!("slow {n}"))).await;
+    }
+    deliver(&engine, "1/5", "a", Input::Add(1)).await;
+    let mouth = place.mouth();
+    settle(engine, &mouth, &place.clock).await;
+    let texts = mouth.texts();
+    let place = texts.iter().position(|text| text == "slow 5").unwrap();
+    assert!(place <= 1, "{texts:?}");
+    assert_eq!(texts.len(), 6);
+}

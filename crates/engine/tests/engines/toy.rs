@@ -72,6 +72,7 @@ impl Machine for Toy {
             log: vec![word(input)],
             state,
             planned,
+            hurries: matches!(input, Input::Add(_)),
         }
     }
 

@@ -154,6 +154,7 @@ async fn metrics_are_in_the_format_of_prometheus() {
         "opencode_reviewer_event_age_seconds 1.5",
         "opencode_reviewer_sessions 1",
         "opencode_reviewer_events_dropped_total 3",
+        "opencode_reviewer_webhooks_ignored_total 5",
         "opencode_reviewer_cost_usd_total 0.25",
         r#"opencode_reviewer_github_rate_left{account="octo\"quality"} 4999"#,
         r#"opencode_reviewer_pull_requests{state="pending"} 1"#,

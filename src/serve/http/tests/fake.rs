@@ -142,6 +142,7 @@ impl Backend for Fake {
             },
             sessions: 1,
             max_sessions: 2,
+            ignored: 5,
             dropped: 3,
             rate_left: vec![("octo\"quality".to_owned(), 4_999)],
             cost_usd: 0.25,

@@ -15,6 +15,7 @@ pub(super) const KEYS: &[&str] = &[
     "max_fix_cycles",
 ];
 pub(super) const OF_REVIEWER: &[&str] = &["name", "type", "can_escalate"];
+const OF_ESCALATED: &[&str] = &["name", "type"];
 /// The name of an agent or the login of a person.
 pub(super) const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$";
 
@@ -135,6 +136,7 @@ fn reviewer(item: &Spanned<Node>) -> Result<Reviewer, Wrong> {
         name: String::new(),
         kind: ReviewerKind::Agent,
         can_escalate: Vec::new(),
+        people: Vec::new(),
     };
     match &item.value {
         Node::Text(_) => reviewer.name = name(item)?,
@@ -143,7 +145,7 @@ fn reviewer(item: &Spanned<Node>) -> Result<Reviewer, Wrong> {
                 match key.value.as_str() {
                     "name" => reviewer.name = name(value)?,
                     "type" => reviewer.kind = kind(value)?,
-                    "can_escalate" => reviewer.can_escalate = names(value)?,
+                    "can_escalate" => can_escalate(&mut reviewer, value)?,
                     other => {
                         let sentence = unknown(other, OF_REVIEWER.iter().copied());
                         return Err((key.referenced.line(), sentence));
@@ -167,15 +169,46 @@ fn kind(value: &Spanned<Node>) -> Result<ReviewerKind, Wrong> {
     }
 }
 
-fn names(value: &Spanned<Node>) -> Result<Vec<String>, Wrong> {
-    match &value.value {
-        Node::List(items) if items.len() <= MOST_REVIEWERS => items.iter().map(name).collect(),
-        Node::Text(_) => Ok(vec![name(value)?]),
-        _ => Err((
-            value.referenced.line(),
-            format!("can_escalate takes a list of at most {MOST_REVIEWERS} names."),
-        )),
+/// The names that a reviewer may add: a name alone is an agent's, or that of a person among the reviewers.
+fn can_escalate(reviewer: &mut Reviewer, value: &Spanned<Node>) -> Result<(), Wrong> {
+    let items = match &value.value {
+        Node::List(items) if items.len() <= MOST_REVIEWERS => items.as_slice(),
+        Node::Text(_) => std::slice::from_ref(value),
+        _ => {
+            let sentence = format!("can_escalate takes a list of at most {MOST_REVIEWERS} names.");
+            return Err((value.referenced.line(), sentence));
+        }
+    };
+    for item in items {
+        let (name, kind) = escalated(item)?;
+        if kind == ReviewerKind::Human {
+            reviewer.people.push(name.clone());
+        }
+        reviewer.can_escalate.push(name);
     }
+    Ok(())
+}
+
+fn escalated(item: &Spanned<Node>) -> Result<(String, ReviewerKind), Wrong> {
+    let Node::Map(entries) = &item.value else {
+        return Ok((name(item)?, ReviewerKind::Agent));
+    };
+    let (mut named, mut is) = (None, ReviewerKind::Agent);
+    for (key, value) in entries {
+        match key.value.as_str() {
+            "name" => named = Some(name(value)?),
+            "type" => is = kind(value)?,
+            other => {
+                let sentence = unknown(other, OF_ESCALATED.iter().copied());
+                return Err((key.referenced.line(), sentence));
+            }
+        }
+    }
+    let lacking = || {
+        let sentence = "An entry of can_escalate needs a name.".to_owned();
+        (item.referenced.line(), sentence)
+    };
+    Ok((named.ok_or_else(lacking)?, is))
 }
 
 /// The name of an agent or the login of a person.

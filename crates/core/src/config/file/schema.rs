@@ -95,15 +95,26 @@ fn of_fixes() -> Value {
 fn of_the_service() -> Value {
     let flag = |help: &str| Shape::Flag.described(help);
     let name = json!({ "type": "string", "pattern": NAME });
-    let names = json!({ "type": "array", "maxItems": MOST_REVIEWERS, "items": name });
+    let kind = json!({ "description": "agent unless given.", "enum": ["agent", "human"] });
+    let escalated = json!({
+        "type": "object",
+        "properties": { "name": name, "type": kind },
+        "required": ["name"],
+        "additionalProperties": false,
+    });
+    let escalated = json!({ "anyOf": [name, escalated] });
+    let names = json!({ "type": "array", "maxItems": MOST_REVIEWERS, "items": escalated });
     let (least, most) = FIX_CYCLES.into_inner();
     let cycles = Shape::Whole(least.into(), Some(most.into()));
     let reviewer = json!({
         "type": "object",
         "properties": {
             "name": { "description": "The agent's name, or the person's login.", "type": "string", "pattern": NAME },
-            "type": { "description": "agent unless given.", "enum": ["agent", "human"] },
-            "can_escalate": { "description": "Agents and people whom this reviewer may add.", "anyOf": [name, names] },
+            "type": kind,
+            "can_escalate": {
+                "description": "Agents and people whom this reviewer may add: an agent by its name alone, a person who is no reviewer with type: human.",
+                "anyOf": [name, names],
+            },
         },
         "required": ["name"],
         "additionalProperties": false,

@@ -50,7 +50,7 @@ fix:
   timeout_minutes: 25
 lifecycle:
   reviewers:
-    - {name: quality, can_escalate: [security, ada]}
+    - {name: quality, can_escalate: [security, {name: bob, type: human}, ada]}
     - product
     - {name: ada, type: human, can_escalate: security}
   auto_merge: true
@@ -257,6 +257,9 @@ fn schema_and_reader_agree() {
         "lifecycle: {reviewers: [{type: human}]}\n",
         "lifecycle: {reviewers: [{name: ada, type: person}]}\n",
         "lifecycle: {reviewers: [{name: ada, escalate: [b]}]}\n",
+        "lifecycle: {reviewers: [{name: quality, can_escalate: [{type: human}]}]}\n",
+        "lifecycle: {reviewers: [{name: quality, can_escalate: [{name: ada, type: x}]}]}\n",
+        "lifecycle: {reviewers: [{name: quality, can_escalate: [{name: ada, of: x}]}]}\n",
         "lifecycle: {auto_merge: maybe}\n",
         "lifecycle: {max_fix_cycles: 11}\n",
     ];
@@ -279,11 +282,18 @@ fn the_service_takes_its_reviewers_from_the_file() {
         .map(|one| (one.name.as_str(), one.kind, one.can_escalate.join(" ")))
         .collect();
     let expected = [
-        ("quality", ReviewerKind::Agent, "security ada".to_owned()),
+        (
+            "quality",
+            ReviewerKind::Agent,
+            "security bob ada".to_owned(),
+        ),
         ("product", ReviewerKind::Agent, String::new()),
         ("ada", ReviewerKind::Human, "security".to_owned()),
     ];
     assert_eq!(named, expected);
+    assert_eq!(settings.reviewers[0].people, ["bob"]);
+    let people = ["security", "bob", "ada", "product"].map(|name| settings.is_person(name));
+    assert_eq!(people, [false, true, true, false]);
     assert!(settings.enabled && settings.auto_merge && settings.require_human_approval);
     assert_eq!(settings.max_fix_cycles, 3);
 }

@@ -125,7 +125,7 @@ fn correction_4_an_escalation_is_added_once() {
 fn correction_4_the_tag_of_a_configured_person_counts_and_of_others_does_not() {
     let both = settings(vec![
         human("ada", &["security"]),
-        agent("quality", &["ben"]),
+        calling("quality", &["ben"]),
     ]);
     let mut play = Play::new(both);
     assert_eq!((play.name(), play.at_work()), ("reviewing", None));

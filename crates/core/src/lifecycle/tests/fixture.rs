@@ -47,6 +47,15 @@ pub(super) fn agent(name: &str, can_escalate: &[&str]) -> Reviewer {
         name: name.into(),
         kind: ReviewerKind::Agent,
         can_escalate: can_escalate.iter().map(ToString::to_string).collect(),
+        people: Vec::new(),
+    }
+}
+
+/// An agent that may escalate to people.
+pub(super) fn calling(name: &str, people: &[&str]) -> Reviewer {
+    Reviewer {
+        people: people.iter().map(ToString::to_string).collect(),
+        ..agent(name, people)
     }
 }
 

@@ -224,3 +224,23 @@ fn require_human_approval_waits_for_a_persons_approval_of_this_head() {
     play.look();
     assert!(play.merge().is_some());
 }
+
+#[test]
+fn a_merge_by_githubs_queue_is_the_services_where_it_queued_it() {
+    for (queued, merge_type) in [(true, MergeType::Auto), (false, MergeType::Approved)] {
+        let mut reviewers = settings(vec![agent("quality", &[])]);
+        reviewers.auto_merge = queued;
+        let mut play = Play::new(reviewers);
+        play.approve();
+        if let Some((attempt, _)) = play.merge() {
+            play.facts.in_merge_queue = true;
+            play.merge_answer(attempt, MergeAnswer::Queued);
+        }
+        play.facts.state = PullState::Merged {
+            by: Some(login("github-merge-queue[bot]")),
+            sha: None,
+        };
+        play.look();
+        assert_eq!(play.state.phase, Phase::Merged { merge_type });
+    }
+}

@@ -95,7 +95,7 @@ fn without_another_reviewer_than_the_author_a_person_has_to_approve() {
 
 #[test]
 fn an_escalation_to_a_person_needs_that_person_or_one_who_may_write() {
-    let one = || Play::new(settings(vec![agent("quality", &["ada"])]));
+    let one = || Play::new(settings(vec![calling("quality", &["ada"])]));
     for (by, may_write, state) in [
         ("ada", false, "approved"),
         ("ben", true, "approved"),

@@ -184,3 +184,36 @@ fn people_review_close_and_reopen() {
     };
     search("people", &world);
 }
+
+/// Two reviewers, pushes, repeated and reordered inputs and a crash between any two steps, all in one world.
+fn together(name: &str, pushes: u8, eager: bool) {
+    let budget = Budget {
+        pushes,
+        repeats: 1,
+        crashes: 1,
+        ..Budget::default()
+    };
+    let world = World {
+        posts: false,
+        eager,
+        ..small(two(), budget)
+    };
+    search(name, &world);
+}
+
+#[test]
+fn two_reviewers_meet_a_repeated_input_and_a_crash() {
+    together("two reviewers, a repeat, a crash", 0, true);
+}
+
+#[test]
+#[ignore = "takes minutes: make soak SERVE=1"]
+fn two_reviewers_meet_a_push_a_repeated_input_and_a_crash() {
+    together("two reviewers, a push, a repeat, a crash", 1, true);
+}
+
+#[test]
+#[ignore = "takes long: make soak SERVE=1"]
+fn two_reviewers_meet_three_pushes_a_repeated_input_and_a_crash() {
+    together("two reviewers, three pushes, a repeat, a crash", 3, true);
+}

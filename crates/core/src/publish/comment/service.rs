@@ -15,16 +15,64 @@ const MOST_REASON: usize = 500;
 
 /// A comment that people are needed, and who.
 #[must_use]
-pub fn call(marker: &str, reason: &CallReason, logins: &[Login]) -> String {
+pub fn call(marker: &str, reason: &CallReason, logins: &[Login], mention: &str) -> String {
     let names: Vec<String> = logins.iter().map(|login| format!("@{login}")).collect();
     let asked = if names.is_empty() {
         "A person is needed here.".to_owned()
     } else {
         format!("{}: a person is needed here.", names.join(", "))
     };
+    let needed = reason.needed(Some(mention));
     // Words of others may stand in it.
     let reason = cell(&reason.sentence(), MOST_REASON);
-    format!(
-        "### Waiting for a person\n\n{asked} {reason}\n\nA review of this commit, a push, or the comment `fix resume` goes on.\n\n{marker}"
-    )
+    format!("### Waiting for a person\n\n{asked} {reason}\n\nTo go on: {needed}.\n\n{marker}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(reason: &CallReason) -> String {
+        call("<!-- m -->", reason, &[Login::new("ada")], "@my-bot")
+    }
+
+    #[test]
+    fn a_call_names_the_acts_that_lead_on_from_its_reason() {
+        let (why, asked_by) = (String::from("no."), String::from("quality"));
+        let cases = [
+            (
+                CallReason::NothingFixed { why: why.clone() },
+                "To go on: a review of this head, a push, the comment `@my-bot fix resume` or the command retry.",
+            ),
+            (
+                CallReason::NoFixer { asked_by },
+                "To go on: a push, or the comment `@my-bot review` once the findings are closed.",
+            ),
+            (
+                CallReason::MergeRefused { why },
+                "To go on: somebody to merge, a push, or the command retry.",
+            ),
+            (
+                CallReason::Failed,
+                "To go on: a push, or the command retry.",
+            ),
+            (
+                CallReason::StillWaiting {
+                    what: "somebody to merge".into(),
+                },
+                "To go on: somebody to merge.",
+            ),
+        ];
+        for (reason, needed) in cases {
+            let comment = told(&reason);
+            assert!(
+                comment.contains("@ada: a person is needed here."),
+                "{comment}"
+            );
+            assert!(comment.contains(needed), "{comment}");
+            let resumes = comment.contains("fix resume");
+            let may = matches!(reason, CallReason::NothingFixed { .. });
+            assert_eq!(resumes, may, "{comment}");
+        }
+    }
 }
