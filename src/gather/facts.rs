@@ -104,8 +104,7 @@ impl Facts {
             let read = tokio::time::timeout(most, Discussion::read(job, pull)).await;
             read.map_or(Ok(None), |read| read.map(Some))
         };
-        let (discussion, change) =
-            tokio::join!(read, change(job, pull, &merge_base, snapshot));
+        let (discussion, change) = tokio::join!(read, change(job, pull, &merge_base, snapshot));
         let (discussion, change) = both(discussion, change)?;
         let Some(discussion) = discussion else {
             return Ok(None);

@@ -327,10 +327,7 @@ async fn requests(job: &Job<'_>, facts: &Facts) -> Result<Vec<ChangeRequest>, Fa
 }
 
 /// The reviews in which a person requests changes and that no later judgement of theirs took back.
-fn standing_requests<'a>(
-    reviews: &'a [Review],
-    login: &Login,
-) -> impl Iterator<Item = &'a Review> {
+fn standing_requests<'a>(reviews: &'a [Review], login: &Login) -> impl Iterator<Item = &'a Review> {
     let theirs = reviews
         .iter()
         .filter(|review| review.author.as_ref() == Some(login));

@@ -338,7 +338,10 @@ fn f7_orders_in_a_specification_and_in_a_stranger_s_reply_open_nothing() {
     let deleted = fixed.answers.iter().find(|(name, ..)| name == "fix_delete");
     let (_, _, told) = deleted.expect("the reply is read, and obeyed");
     assert!(told.contains("src/db.ts"), "{}", fixed.log());
-    assert!(told.contains("is not changed by the pull request, and no issue names it"), "{told}");
+    assert!(
+        told.contains("is not changed by the pull request, and no issue names it"),
+        "{told}"
+    );
     fixed.only_the_honest_edit();
 }
 

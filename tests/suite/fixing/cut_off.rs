@@ -305,7 +305,8 @@ fn what_cannot_be_told_fails_no_review() {
     let asked = story.says("writer", "fix");
     COMMIT.hangs(&story, Fault::ApplyThenHang);
     cut_off(&story, &asked, Signal::SIGKILL);
-    let locked = serde_json::json!({ "message": "Unable to create comment because issue is locked." });
+    let locked =
+        serde_json::json!({ "message": "Unable to create comment because issue is locked." });
     let rule = |state: &mut State| {
         state.faults.push(Rule {
             method: Method::POST,

@@ -140,8 +140,9 @@ fn a_fix_whose_pull_request_may_not_be_opened_names_its_branch() {
     );
     let headline = format!("### Fixed 1 of 1 finding in {}", &fixed[..7]);
     assert!(told.contains(&headline), "{told}");
-    let waits =
-        format!("The fix waits on the branch `{branch}`; open a pull request with it, or delete it.");
+    let waits = format!(
+        "The fix waits on the branch `{branch}`; open a pull request with it, or delete it."
+    );
     assert!(told.contains(&waits), "{told}");
     assert!(told.contains("None could be opened: "), "{told}");
     story.finish();
