@@ -349,6 +349,15 @@ fn consensus(job: &Job<'_>, ground: &Ground, outcome: &Outcome) -> Consensus {
     )
 }
 
+/// The sentence about the checks of others that failed on a commit of a fix. What cannot be read is not told.
+async fn failed_checks(job: &Job<'_>, commit: &CommitSha) -> Option<String> {
+    let checks = job.github.all_checks(&job.pr.repo, commit).await;
+    let checks = checks
+        .inspect_err(|error| tracing::debug!("the checks of the fix are not known: {error}"))
+        .unwrap_or_default();
+    comment::fixing::checks_failed(commit, &reviewer_core::fix::failed_checks(&checks))
+}
+
 /// The reason why nothing may be fixed, before the model is asked.
 async fn told_before(
     job: &Job<'_>,
@@ -381,6 +390,10 @@ async fn told_before(
         has_branch: branch.is_some(),
         pushes,
         from_fork: pull.from_fork,
+        protected: pushes
+            && config.delivery == FixDelivery::Push
+            && !delivery::starts_workflows(job, ground)
+            && takes_no_push(job, &pull.head_ref).await,
         may_push: !pushes || branch.is_none() || may_push(job, &pull.head_ref).await,
         can_sign: job.keys.can_sign(),
         read_all: true,
@@ -391,6 +404,13 @@ async fn told_before(
         },
     };
     Ok(preflight::preflight(&facts).err())
+}
+
+/// True if the rules of a branch take changes by pull requests only. A workflow's own token cannot be exempt from them, as an app
+/// can.
+async fn takes_no_push(job: &Job<'_>, branch: &str) -> bool {
+    let rules = job.github.branch_rules(&job.pr.repo, branch).await;
+    rules.is_ok_and(|rules| rules.needs_pull_request)
 }
 
 /// True unless GitHub says that the token may not push; what it does not say, its refusal of the commit will.

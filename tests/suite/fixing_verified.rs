@@ -4,7 +4,7 @@
 use crate::standin::github::state::HeadRepository;
 use crate::standin::github::{Change, GitHub, Identity, Write, events};
 use crate::standin::model::{Call, Script};
-use crate::standin::world::{Ran, World};
+use crate::standin::world::{Ran, Workflow, World, open_folder};
 use serde_json::{Value, json};
 
 const SETTINGS: &str = ".github/opencode-reviewer.yml";
@@ -305,6 +305,37 @@ fn what_the_checks_write_is_not_pushed_and_the_verified_tree_is() {
         .github
         .with(|state| state.git.must(&["diff", "--name-only", &first, &head]));
     assert_eq!(names, "src/page.ts");
+}
+
+#[test]
+fn a_fix_that_is_handed_over_is_verified_before() {
+    if !has_make() {
+        return;
+    }
+    let script = Script::new().fix(|request| edit(&request.issues()[0].0.clone(), FLOOR, CEIL));
+    let story = Story::new("[[make, test]]", &[], script);
+    let key = |mut workflow: Workflow| {
+        let key = "a state key of twenty characters or more";
+        workflow.inputs.insert("state_key".into(), key.into());
+        workflow
+    };
+    story.world.run(&key(story.world.opened()));
+    story.world.github.take_writes();
+    let (github, pull) = (&story.world.github, story.world.pull);
+    let asked = github.comment(pull, "writer", "@review-my-code-bot fix");
+    let payload = events::comment_event("issue_comment", github, pull, asked.id);
+    let asked = key(story.world.workflow("issue_comment", payload));
+    let folder = open_folder();
+    let file = folder.path().join("fix.json");
+    let shown = file.to_str().expect("a path");
+    let ran = story
+        .world
+        .spawn(&asked, &["fix", "--pr", "1", "--patch-out", shown]);
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    let bundle = std::fs::read(&file).expect("a bundle");
+    let bundle: Value = serde_json::from_slice(&bundle).expect("JSON");
+    assert_eq!(bundle["checks"][0], "`make test` passed", "{bundle:#}");
+    assert_eq!(story.head(), story.before, "nothing is pushed");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::client::GitHub;
 use super::error::{ApiError, may};
 use super::exchange::{Call, encoded};
 use super::wire;
-use reviewer_core::domain::{CheckRunInfo, CommitSha, Conclusion, PrKey, RepoName};
+use reviewer_core::domain::{CheckRunInfo, CommitSha, Conclusion, NamedCheck, PrKey, RepoName};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -122,6 +122,25 @@ impl GitHub {
             .pages("list the check runs", route, all, |run| run.id)
             .await?;
         Ok(runs.into_iter().map(domain_check_run).collect())
+    }
+
+    /// The newest run of each check on a commit, whatever its name.
+    pub async fn all_checks(
+        &self,
+        repo: &RepoName,
+        sha: &CommitSha,
+    ) -> Result<Vec<NamedCheck>, ApiError> {
+        let route = format!("/repos/{repo}/commits/{sha}/check-runs?filter=latest&per_page=100");
+        let all = |page: wire::NamedChecks| page.check_runs;
+        let runs = self
+            .pages("list the checks of a commit", route, all, |run| run.id)
+            .await?;
+        let check = |run: wire::NamedCheck| NamedCheck {
+            name: run.name,
+            conclusion: run.conclusion,
+            details_url: run.details_url,
+        };
+        Ok(runs.into_iter().map(check).collect())
     }
 
     /// Returns the texts of the check runs of that name on these commits, on the last ten of the pull request, and on

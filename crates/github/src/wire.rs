@@ -184,6 +184,22 @@ pub(crate) struct CheckRun {
 }
 
 #[derive(Debug, Deserialize)]
+pub(crate) struct NamedChecks {
+    #[serde(default)]
+    pub check_runs: Vec<NamedCheck>,
+}
+
+/// A check run of any app.
+#[derive(Debug, Deserialize)]
+pub(crate) struct NamedCheck {
+    pub id: u64,
+    #[serde(default)]
+    pub name: String,
+    pub conclusion: Option<String>,
+    pub details_url: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
 pub(crate) struct CheckRunOutput {
     pub text: Option<String>,
 }

@@ -3,7 +3,7 @@
 
 use super::ground::{is_told, landed, memory_of, pushed, reverts, told};
 use super::orders::{self, Asked};
-use super::{delivery, post};
+use super::{delivery, failed_checks, post};
 use crate::gather::Facts;
 use crate::host::{Failure, Job};
 use crate::run::CheckRun;
@@ -26,10 +26,15 @@ pub(crate) async fn owes_word(job: &Job<'_>, facts: &Facts) -> bool {
         .is_empty()
 }
 
-/// Tells the fixes and the reverts that no comment tells yet. Done by every run that has a turn, because whichever comes next
+/// Tells the fixes and the reverts that no comment tells yet, and the checks of others that failed on a fix. Done by every run that has a turn, because whichever comes next
 /// sees them first, and a force-push can hide them from the one after it. What cannot be posted is a warning of the run, and
 /// stays for the next one.
 pub(crate) async fn catch_up(job: &Job<'_>, facts: &mut Facts, check: &CheckRun) {
+    let head = &facts.pull.head_sha;
+    if memory_of(job, facts).made(head) {
+        let failed = failed_checks(job, head).await;
+        facts.warnings.extend(failed);
+    }
     let fixes = Box::pin(tell_fixes(job, facts, check)).await;
     let reverts = Box::pin(tell_reverts(job, facts)).await;
     for Failure(sentences) in [fixes, reverts].into_iter().filter_map(Result::err) {

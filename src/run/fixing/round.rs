@@ -1,7 +1,7 @@
 //! The report of a round: what the review of a head left open, and what follows on it. One comment for each head of the rounds.
 
 use super::ground::Ground;
-use super::{now, post};
+use super::{failed_checks, now, post};
 use crate::host::{Failure, Job};
 use reviewer_core::fix::issue::Issue;
 use reviewer_core::fix::report::FixReport;
@@ -47,6 +47,13 @@ impl Round<'_> {
             .iter()
             .map(|(issue, note)| (*issue, note.as_deref()))
             .collect();
+        let failed = if is_ours {
+            failed_checks(job, head).await
+        } else {
+            None
+        };
+        let follows = [Some(follows), failed].into_iter().flatten();
+        let follows = follows.collect::<Vec<_>>().join("\n\n");
         let body = fixing::round_report(
             (review, of),
             self.consensus.name(),

@@ -23,17 +23,22 @@ fn a_token_that_may_not_push_is_told_to_whoever_asks() {
 
 #[test]
 fn a_protected_branch_takes_no_fix() {
-    let story = reviewed(Story::new(one_finding()));
-    let rules = Protection {
-        needs_pull_request: true,
-        ..Protection::default()
-    };
-    story.world.github.protect("search", rules);
-    story.asks("writer", "fix");
-    story
-        .seen()
-        .only_says("Set fix_delivery to pull_request or patch.");
-    story.finish();
+    for ruleset in [true, false] {
+        let story = reviewed(Story::new(one_finding()));
+        let rules = Protection {
+            ruleset,
+            needs_pull_request: true,
+            ..Protection::default()
+        };
+        story.world.github.protect("search", rules);
+        story.asks("writer", "fix");
+        story
+            .seen()
+            .only_says("Set fix_delivery to pull_request or patch.");
+        // Whoever may only read sees the rules of rulesets, and then no model is asked.
+        assert_eq!(answered(&story, "Fix the issues below"), !ruleset);
+        story.finish();
+    }
 }
 
 #[test]
@@ -52,14 +57,22 @@ fn closed_and_locked_pull_requests_are_not_fixed() {
     let story = reviewed(Story::new(one_finding()));
     let pull = story.world.pull;
     story.world.github.pull(pull, |pull| pull.locked = true);
-    story.asks("writer", "fix");
-    assert_eq!(story.seen().commits, 0);
+    let ran = story.asks("writer", "fix");
+    assert!(ran.log.contains("locked"), "{}", ran.log);
+    story.seen().is_silent();
     story.world.github.pull(pull, |pull| {
         pull.locked = false;
         pull.state = "closed".into();
     });
-    story.asks("writer", "fix");
-    assert_eq!(story.seen().commits, 0);
+    let ran = story.asks("writer", "fix");
+    ran.ended(0, "skipped");
+    assert!(
+        ran.log
+            .contains("The pull request is closed; it is reviewed"),
+        "{}",
+        ran.log
+    );
+    story.seen().is_silent();
     story.finish();
 }
 
@@ -283,7 +296,12 @@ fn a_merged_pull_request_is_not_fixed() {
     let story = reviewed(Story::new(one_finding()));
     story.world.github.merge(story.world.pull, "writer");
     let ran = story.asks("writer", "fix");
-    println!("{}", ran.log);
-    assert_eq!(story.seen().commits, 0);
+    ran.ended(0, "skipped");
+    assert!(
+        ran.log.contains("The pull request is merged already."),
+        "{}",
+        ran.log
+    );
+    story.seen().is_silent();
     story.finish();
 }

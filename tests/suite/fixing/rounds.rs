@@ -377,3 +377,33 @@ fn a_fix_that_nothing_tells_of_any_more_begins_no_rounds() {
     assert_eq!((seen.commits, seen.told.len()), (0, 0), "{seen:#?}");
     story.finish();
 }
+
+#[test]
+fn checks_that_fail_on_a_fix_are_named_by_the_next_run() {
+    for mode in ["auto", "on_request"] {
+        let story = Story::new(one_finding()).with("fix", mode).with_app();
+        story.review();
+        if mode == "on_request" {
+            story.asks("writer", "fix");
+        }
+        let head = story.head();
+        assert_eq!(story.seen().commits, 1);
+        story.world.github.with(|state| {
+            state.conclude("build", &head, "failure");
+            state.conclude("lint", &head, "success");
+        });
+        let happenings = story.world.github.take_happenings();
+        let mut pushes = happenings
+            .iter()
+            .filter(|one| one.starts && one.action == Some("synchronize"));
+        let push = pushes.next().expect("the push starts a workflow");
+        let payload = events::happened_event(&story.world.github, push);
+        let ran = story.run(story.world.workflow("pull_request", payload));
+        let sentence = format!("Checks failed on the fix {}: `build`.", &head[..7]);
+        notes(&ran, &sentence);
+        let told = story.seen().told;
+        let rounds = told.iter().filter(|body| body.contains(&sentence));
+        assert_eq!(rounds.count(), usize::from(mode == "auto"), "{told:#?}");
+        story.finish();
+    }
+}

@@ -36,3 +36,13 @@ pub struct CheckRunInfo {
     pub started_at: Option<String>,
     pub completed_at: Option<String>,
 }
+
+/// A check run of any name on a commit, as far as others are told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedCheck {
+    pub name: String,
+    /// `None` until it is completed.
+    pub conclusion: Option<String>,
+    /// The page of its run.
+    pub details_url: Option<String>,
+}

@@ -28,6 +28,8 @@ pub struct Facts<'a> {
     /// The fix is to be pushed.
     pub pushes: bool,
     pub from_fork: bool,
+    /// The branch takes no push of this token.
+    pub protected: bool,
     /// The token may write contents.
     pub may_push: bool,
     /// Reports can be signed.
@@ -65,6 +67,10 @@ pub enum NotFixed {
     HeadMoved,
     #[error("Nothing was fixed: the branch of the pull request is gone.")]
     NoBranch,
+    #[error(
+        "Nothing was fixed: the branch takes changes by pull requests only. Set fix_delivery to pull_request or patch."
+    )]
+    Protected,
     #[error(
         "Nothing was fixed: the token may not push. Give the job `contents: write`, or set input fix_delivery to patch."
     )]
@@ -107,6 +113,7 @@ pub fn preflight(facts: &Facts<'_>) -> Result<(), NotFixed> {
         (facts.head_moved, NotFixed::HeadMoved),
         (pushes && !facts.has_branch, NotFixed::NoBranch),
         (pushes && !facts.may_push, NotFixed::NoPermission),
+        (pushes && facts.protected, NotFixed::Protected),
         (!facts.can_sign, NotFixed::NoKey),
         (!facts.read_all, NotFixed::NotRead),
         (facts.issues == 0, NotFixed::NothingToFix),
@@ -135,6 +142,7 @@ mod tests {
             has_branch: true,
             pushes: true,
             from_fork: false,
+            protected: false,
             may_push: true,
             can_sign: true,
             read_all: true,
@@ -147,7 +155,7 @@ mod tests {
     #[test]
     fn every_obstacle_has_its_sentence() {
         assert_eq!(preflight(&ready()), Ok(()));
-        let obstacles: [(Obstacle, NotFixed); 11] = [
+        let obstacles: [(Obstacle, NotFixed); 12] = [
             (|facts| facts.off = true, NotFixed::Off),
             (|facts| facts.merged = true, NotFixed::Merged),
             (|facts| facts.closed = true, NotFixed::Closed),
@@ -156,6 +164,7 @@ mod tests {
             (|facts| facts.head_moved = true, NotFixed::HeadMoved),
             (|facts| facts.has_branch = false, NotFixed::NoBranch),
             (|facts| facts.may_push = false, NotFixed::NoPermission),
+            (|facts| facts.protected = true, NotFixed::Protected),
             (|facts| facts.can_sign = false, NotFixed::NoKey),
             (|facts| facts.read_all = false, NotFixed::NotRead),
             (|facts| facts.issues = 0, NotFixed::NothingToFix),

@@ -90,12 +90,11 @@ impl Reverts {
     pub fn find(memory: &Memory, messages: &[&str], file: impl Fn(&str) -> Option<String>) -> Self {
         let said: BTreeSet<CommitSha> = messages.iter().flat_map(|one| reverted_by(one)).collect();
         let is_undone = |kept: &KeptIssue| {
-            let now = |path: &str| hashes(&file(path).unwrap_or_default());
-            !kept.marks.is_empty()
-                && kept
-                    .marks
-                    .iter()
-                    .all(|marks| marks.is_undone(&now(&marks.file)))
+            // A file that is gone can have been renamed, with the fix in it.
+            let is_undone = |marks: &LineMarks| {
+                file(&marks.file).is_some_and(|text| marks.is_undone(&hashes(&text)))
+            };
+            !kept.marks.is_empty() && kept.marks.iter().all(is_undone)
         };
         let mut reverts = Self::default();
         for (commit, outcomes) in memory.commits() {
@@ -213,6 +212,26 @@ mod tests {
         }
         let gone = Reverts::find(&cycle().0, &[], |_| None);
         assert!(gone.is_empty(), "a deleted file brings nothing back");
+    }
+
+    #[test]
+    fn a_file_that_was_renamed_takes_back_no_fix_that_only_adds() {
+        let added = LineMarks::new("a.rs", "one();\n", "one();\nchecked();\n");
+        assert!(added.removed.is_empty());
+        let issue = issue("x", "a.rs");
+        let report = FixReport {
+            cycle: 1,
+            head: "a".repeat(40),
+            commit: Some("c".repeat(40)),
+            delivery: Some(Delivery::Push),
+            outcomes: vec![KeptIssue::new(&issue, KeptOutcome::Fixed, vec![added])],
+            ..FixReport::default()
+        };
+        let memory = Memory::new([report]);
+        let found = |text: Option<&str>| Reverts::find(&memory, &[], |_| text.map(str::to_owned));
+        assert!(found(None).is_empty());
+        assert!(found(Some("one();\nchecked();\n")).is_empty());
+        assert_eq!(found(Some("one();\n")).findings, ["x"]);
     }
 
     #[test]

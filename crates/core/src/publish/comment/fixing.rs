@@ -272,6 +272,14 @@ pub fn reverted(report: &FixReport, mention: &str, at: (&PrKey, &Keys)) -> Strin
     closed(&text, report, at)
 }
 
+/// The sentence about checks of others that failed on a commit of a fix; `None` where none did.
+#[must_use]
+pub fn checks_failed(commit: &CommitSha, names: &[String]) -> Option<String> {
+    let shown: Vec<String> = names.iter().map(|name| code(name)).collect();
+    let (commit, names) = (commit.short(), shown.join(", "));
+    (!shown.is_empty()).then(|| format!("Checks failed on the fix {commit}: {names}."))
+}
+
 /// The reason why a fix is not pushed whose outcome could not be written down before: a run that is cut off would lose it.
 #[must_use]
 pub fn not_written(why: &str) -> String {

@@ -1,0 +1,64 @@
+//! The checks of others that failed on a commit of a fix: the repository's own CI, where the push started it.
+
+use crate::domain::NamedCheck;
+use crate::state::check_mark::CHECK_NAME;
+use std::collections::BTreeSet;
+
+/// The most checks that are named.
+const MOST: usize = 20;
+
+/// The names of the checks that ended and failed. The reviewer's own, and the jobs of the workflow runs that made it, are none: they
+/// judge the findings, and not the fix.
+#[must_use]
+pub fn failed_checks(checks: &[NamedCheck]) -> Vec<String> {
+    let (ours, others): (Vec<&NamedCheck>, Vec<&NamedCheck>) =
+        checks.iter().partition(|check| check.name == CHECK_NAME);
+    let is_own_job = |check: &NamedCheck| {
+        let url = check.details_url.as_deref().unwrap_or_default();
+        let mut runs = ours.iter().filter_map(|one| one.details_url.as_deref());
+        runs.any(|run| {
+            let rest = url.strip_prefix(run);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    let has_failed = |check: &NamedCheck| {
+        let conclusion = check.conclusion.as_deref().unwrap_or_default();
+        matches!(conclusion, "failure" | "timed_out" | "startup_failure")
+    };
+    let failed = others
+        .into_iter()
+        .filter(|check| has_failed(check) && !is_own_job(check));
+    let names: BTreeSet<String> = failed.map(|check| check.name.clone()).collect();
+    names.into_iter().take(MOST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, conclusion: Option<&str>, url: &str) -> NamedCheck {
+        NamedCheck {
+            name: name.into(),
+            conclusion: conclusion.map(str::to_owned),
+            details_url: (!url.is_empty()).then(|| url.to_owned()),
+        }
+    }
+
+    #[test]
+    fn only_checks_of_others_that_ended_and_failed_are_named() {
+        let run = "https://github.test/o/r/actions/runs/47";
+        let checks = [
+            check(CHECK_NAME, Some("failure"), run),
+            check("review", Some("failure"), &format!("{run}/job/9")),
+            check("build", Some("failure"), &format!("{run}11/job/9")),
+            check("deploy", Some("timed_out"), ""),
+            check("build", Some("failure"), ""),
+            check("lint", Some("success"), ""),
+            check("docs", Some("skipped"), ""),
+            check("old", Some("cancelled"), ""),
+            check("slow", None, ""),
+        ];
+        assert_eq!(failed_checks(&checks), ["build", "deploy"]);
+        assert_eq!(failed_checks(&[]), [""; 0]);
+    }
+}
