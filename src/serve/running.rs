@@ -58,12 +58,7 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
     let policy = Arc::new(parts.policy.clone());
     let service = Service::open(parts).await;
     let service = service.map_err(|error| one(error.to_string()))?;
-    let listener = TcpListener::bind(config.listen).await.map_err(|error| {
-        one(format!(
-            "The service cannot listen on {}: {error}; change listen in service.yml.",
-            config.listen
-        ))
-    })?;
+    let listener = listener(config).await.map_err(one)?;
     let recovered = service.recover(&children).await;
     recovered.map_err(|error| one(error.to_string()))?;
     let settings = HttpSettings {
@@ -98,6 +93,15 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
     let _ended = tokio::join!(work, serving);
     taking.abort();
     Ok(())
+}
+
+async fn listener(config: &ServiceConfig) -> Result<TcpListener, String> {
+    TcpListener::bind(config.listen).await.map_err(|error| {
+        format!(
+            "The service cannot listen on {}: {error}; change listen in service.yml.",
+            config.listen
+        )
+    })
 }
 
 /// Ends with the service.

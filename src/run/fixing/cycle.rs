@@ -69,8 +69,8 @@ struct Made {
 /// The reason why a fix was not delivered.
 struct Refused {
     why: String,
-    /// True if the pull request could not be looked at.
-    unread: bool,
+    /// True if GitHub did not answer, so that the fix counts as not tried.
+    unanswered: bool,
 }
 
 impl Cycle<'_> {
@@ -102,7 +102,10 @@ impl Cycle<'_> {
         outcome.record.fix = serde_json::to_value(&made.report).ok();
         let delivered = match check.write_undelivered(&outcome.record).await {
             Ok(()) => self.deliver(&made).await,
-            Err(error) => Err(fixing::not_written(&error.to_string())),
+            Err(error) => Err(Refused {
+                why: fixing::not_written(&error.to_string()),
+                unanswered: true,
+            }),
         };
         let (delivered, refused) = match delivered {
             Ok(delivered) => (delivered, None),
@@ -110,7 +113,7 @@ impl Cycle<'_> {
         };
         if let Some(refused) = &refused {
             made.undeliver(&refused.why);
-            made.report.void = refused.unread || self.has_moved().await;
+            made.report.void = refused.unanswered || self.has_moved().await;
         }
         made.tell_delivery(&delivered);
         outcome.record.fix = serde_json::to_value(&made.report).ok();
@@ -291,7 +294,7 @@ impl Cycle<'_> {
         if made.edits.is_empty() {
             return Ok(Delivered::Nothing);
         }
-        let refused = |why, unread| Refused { why, unread };
+        let refused = |why, unanswered| Refused { why, unanswered };
         match orders::called_off(self.job).await {
             Ok(None) => {}
             Ok(Some(reason)) => return Err(refused(reason.to_string(), false)),
