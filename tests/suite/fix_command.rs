@@ -203,7 +203,7 @@ fn a_fix_in_two_jobs_is_made_by_a_token_that_reads_and_published_without_a_model
     // The same bundle again does nothing, and says that it is done.
     let ran = jobs.publishes(&event, &jobs.file("fix.json"));
     assert_eq!(ran.code, Some(0), "{}", ran.log);
-    let done = format!("The fix is published already, in {:.7}.", commit);
+    let done = format!("The fix is published already, in {commit:.7}.");
     assert!(ran.log.contains(&done), "{}", ran.log);
     assert_eq!((jobs.head(), jobs.told().len()), (commit, 0));
     jobs.world.finish();
