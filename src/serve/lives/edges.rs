@@ -74,8 +74,7 @@ async fn a_repository_that_another_owner_has_is_not_served_any_more() {
     stage.github.review(stage.key.number, LEAD, "APPROVED", "");
     stage.pump();
     stage.rest(LOOK_MS).await;
-    let state = stage.state().await;
-    let why = state.last_error.unwrap_or_default();
+    let why = stage.state().await.last_error.unwrap_or_default();
     assert!(why.contains("service.yml does not name"), "{why}");
     let service = stage.service().expect("a service");
     let found = service.find(&"eve/shop".parse().expect("a name")).await;
