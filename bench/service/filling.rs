@@ -87,6 +87,7 @@ fn draft(number: u64) -> Result<Facts> {
         author_may_write: true,
         invitations: Vec::new(),
         base: "main".to_owned(),
+        base_head: None,
         author: Some(Login::new("dev")),
         labels: Vec::new(),
         requested: Vec::new(),

@@ -73,6 +73,19 @@ fn count(counter: &AtomicU64) {
 }
 
 impl<B> Shared<B> {
+    fn new(backend: Arc<B>, settings: HttpSettings) -> Self {
+        let limits = settings.limits;
+        Self {
+            backend,
+            by_address: Mutex::new(Buckets::new(limits.requests_per_minute_per_address)),
+            by_token: Mutex::new(Buckets::new(limits.requests_per_minute)),
+            beginnings: Semaphore::new(body::KIB_OF_BEGINNINGS),
+            rests: Semaphore::new(body::KIB_OF_RESTS),
+            counts: Counts::default(),
+            settings,
+        }
+    }
+
     /// Takes one request from a bucket, or answers how long to wait.
     fn admit<K: std::hash::Hash + Eq>(
         &self,
@@ -102,16 +115,7 @@ pub(crate) async fn serve<B: Backend>(
 
 /// The routes, each with its limits and its access.
 pub(crate) fn router<B: Backend>(backend: Arc<B>, settings: HttpSettings) -> Router {
-    let limits = settings.limits;
-    let shared = Arc::new(Shared {
-        backend,
-        by_address: Mutex::new(Buckets::new(limits.requests_per_minute_per_address)),
-        by_token: Mutex::new(Buckets::new(limits.requests_per_minute)),
-        beginnings: Semaphore::new(body::KIB_OF_BEGINNINGS),
-        rests: Semaphore::new(body::KIB_OF_RESTS),
-        counts: Counts::default(),
-        settings,
-    });
+    let shared = Arc::new(Shared::new(backend, settings));
     let needs = |role| from_fn_with_state((Arc::clone(&shared), role), access::authorize::<B>);
     let read = Router::new()
         .route("/pr", get(pulls::list::<B>))

@@ -10,7 +10,7 @@ use reviewer_core::domain::CommitSha;
 use reviewer_core::lifecycle::Task;
 use reviewer_core::session_order::SessionOrder;
 use reviewer_engine::EffectError;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::{ExposeSecret, SecretString};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl Orders {
         let keys: Vec<&str> = settings
             .state_keys
             .iter()
-            .map(|key| key.expose_secret())
+            .map(ExposeSecret::expose_secret)
             .collect();
         let own = [
             ("github_token", token.expose_secret()),

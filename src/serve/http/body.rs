@@ -85,3 +85,47 @@ fn too_large(most: usize) -> Refusal {
     let sentence = format!("the body of the request is larger than {most} bytes");
     error(StatusCode::PAYLOAD_TOO_LARGE, &sentence)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serve::http::HttpSettings;
+    use crate::serve::http::webhook::LARGEST;
+    use axum::body::Bytes;
+    use futures_util::{StreamExt as _, future, poll, stream};
+    use reviewer_core::config::service::HttpLimits;
+    use reviewer_system::clock::Clock;
+    use std::convert::Infallible;
+    use std::sync::Arc;
+
+    /// A body of which so much has come, and the rest does not.
+    fn begun(size: usize) -> Body {
+        let come = Ok::<_, Infallible>(Bytes::from(vec![b' '; size]));
+        let come = stream::once(future::ready(come));
+        Body::from_stream(come.chain(stream::pending()))
+    }
+
+    #[tokio::test]
+    async fn large_bodies_of_nobody_knows_whom_do_not_keep_small_ones_away() {
+        let settings = HttpSettings {
+            limits: HttpLimits::default(),
+            webhook_secret: "secret".into(),
+            clock: Clock::scaled(1.0),
+        };
+        let (shared, headers) = (Shared::new(Arc::new(()), settings), HeaderMap::new());
+        let mut held = Vec::new();
+        // Each takes what it can, to the last KiB.
+        for size in [LARGEST, 1024 * KIB, 4 * KIB, KIB] {
+            for _ in 0..5 {
+                let mut reading = Box::pin(read(&shared, &headers, begun(size), LARGEST));
+                if poll!(&mut reading).is_pending() {
+                    held.push(reading);
+                }
+            }
+        }
+        assert!(held.len() > 5, "{}", held.len());
+        let small = vec![b' '; 100 * KIB];
+        let taken = read(&shared, &headers, Body::from(small), LARGEST).await;
+        assert!(taken.is_ok());
+    }
+}

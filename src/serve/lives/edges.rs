@@ -74,8 +74,7 @@ async fn a_repository_that_another_owner_has_is_not_served_any_more() {
     stage.github.review(stage.key.number, LEAD, "APPROVED", "");
     stage.pump();
     stage.rest(LOOK_MS).await;
-    let state = stage.state().await;
-    let why = state.last_error.unwrap_or_default();
+    let why = stage.state().await.last_error.unwrap_or_default();
     assert!(why.contains("service.yml does not name"), "{why}");
     let service = stage.service().expect("a service");
     let found = service.find(&"eve/shop".parse().expect("a name")).await;
@@ -137,6 +136,7 @@ fn a_session_whose_failure_is_known_is_not_started_again() {
             dispatch: 4,
             task: Task::Review {
                 can_escalate: Vec::new(),
+                is_last: false,
             },
             agent: "quality".into(),
             head: "a".repeat(40).parse().expect("a commit"),

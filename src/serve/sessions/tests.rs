@@ -70,7 +70,8 @@ fn ordered(id: &SessionId, script: &str) -> Ordered {
             folder: "f".into(),
             reviewer: None,
             check_runs: false,
-            comments_only: false,
+            shared_account: false,
+            is_last: false,
             inputs: std::collections::BTreeMap::new(),
         },
     }
@@ -84,6 +85,7 @@ fn launch(dispatch: u64, script: &str) -> Launch {
             dispatch,
             task: Task::Review {
                 can_escalate: Vec::new(),
+                is_last: false,
             },
             head: "b".repeat(40).parse().expect("a commit"),
             agent: "quality".into(),
