@@ -56,6 +56,6 @@ fn main() -> ExitCode {
         #[cfg(feature = "restate")]
         table.add::<Restate>(&choice).await;
     });
-    table.print();
+    table.print(&choice);
     table.code()
 }

@@ -55,12 +55,15 @@ impl Choice {
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<(&'static str, Vec<String>)>,
+    /// The engines of this build.
+    known: Vec<&'static str>,
     failed: bool,
 }
 
 impl Table {
     /// Makes all checks with an engine, if it was chosen.
     pub(crate) async fn add<S: Subject>(&mut self, choice: &Choice) {
+        self.known.push(S::NAME);
         if !choice.engines.iter().any(|engine| engine == S::NAME) {
             return;
         }
@@ -102,7 +105,16 @@ impl Table {
         cell
     }
 
-    pub(crate) fn print(&self) {
+    /// Prints the table. An engine that was chosen and is not in this build is a failure.
+    pub(crate) fn print(&mut self, choice: &Choice) {
+        for engine in &choice.engines {
+            if !self.known.contains(&engine.as_str()) {
+                println!(
+                    "{engine}: this build has no such engine; restate needs --features restate"
+                );
+                self.failed = true;
+            }
+        }
         println!("\n| engine | {} |", CHECKS.join(" | "));
         println!("| --- |{}", " --- |".repeat(CHECKS.len()));
         for (name, row) in &self.rows {
