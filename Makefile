@@ -21,13 +21,17 @@ test: $(installed)
 	    RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(node -p 'os.availableParallelism() + 2')} cargo test --workspace
 
 # One suite over all engines of the service, with their real servers, which are installed here at the versions of tests/engines
-# and listen on loopback. Prints a table, engine by check; `make test` has its row of SQLite. Processes and servers are killed
-# with twelve seeds; three hundred, or others: make engine-test SEEDS=300 FIRST=1. One check: make engine-test CHECK=timers.
+# and listen on loopback. Prints a table, engine by check; `make test` has its row of SQLite. Before it, the unit tests that need
+# a server. Processes and servers are killed with twelve seeds; three hundred, or others: make engine-test SEEDS=300 FIRST=1.
+# One check: make engine-test CHECK=timers. Fewer engines: make engine-test ENGINES=restate.
 SEEDS = 12
 FIRST = 1
+ENGINES = sqlite,postgres,restate
+engine_test = cargo test -p reviewer-engine --features restate
 engine-test: tests/engines/node_modules/.package-lock.json
-	cargo test -p reviewer-engine --lib postgres -- --ignored
-	ENGINES=sqlite,postgres SEEDS=$(SEEDS) FIRST=$(FIRST) cargo test -p reviewer-engine --test engines -- $(CHECK)
+	$(engine_test) --lib postgres -- --ignored
+	ENGINE_TEST_RESTATE="$(CURDIR)/tests/engines/node_modules" $(engine_test) --lib restate
+	ENGINES=$(ENGINES) SEEDS=$(SEEDS) FIRST=$(FIRST) $(engine_test) --test engines -- $(CHECK)
 
 tests/engines/node_modules/.package-lock.json: tests/engines/package.json tests/engines/package-lock.json
 	npm ci --prefix tests/engines --ignore-scripts --no-audit --no-fund

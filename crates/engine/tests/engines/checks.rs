@@ -22,7 +22,9 @@ pub(crate) async fn sequences<S: Subject>(subject: &S, seed: u64) {
     stage.settled().await;
     stage.stop(working).await;
     stage.judge(&plan.inputs, 0).await;
+    let store = stage.store.clone();
     stage.close().await;
+    subject.remove(&store).await;
 }
 
 /// A delivery counts once, wherever and however often it arrives, before and after a restart.
@@ -96,7 +98,9 @@ pub(crate) async fn timers<S: Subject>(subject: &S) {
     stage.stop(working).await;
     stage.judge(&given, 0).await;
     let (_, sum) = stage.state("1/2").await;
-    assert_eq!(sum.seen[2..], ["add 91", "add 90"]);
+    let mut fired = sum.seen.iter().filter(|word| word.starts_with("add"));
+    assert_eq!(fired.next().unwrap(), "add 91");
+    assert_eq!(fired.next().unwrap(), "add 90");
     stage.close().await;
 }
 

@@ -67,7 +67,11 @@ impl<S: Subject> Cast<S> {
     async fn process(&mut self, role: &str) -> Process {
         self.started += 1;
         let owner = format!("{role}{}", self.started);
-        Process::start::<S>(&self.store, &self.diary, (&owner, role), LEASE_MS).await
+        let store = match role {
+            FRONT => S::front(&self.store),
+            _ => self.store.clone(),
+        };
+        Process::start::<S>(&store, &self.diary, (&owner, role), LEASE_MS).await
     }
 
     /// Kills a process, and starts another one in its place.
@@ -152,7 +156,8 @@ pub(crate) async fn processes<S: Subject>(subject: &S, seed: u64) {
     pause(dice.below(150)).await;
     cast.end().await;
     let deaths = usize::try_from(deaths).unwrap() + 1;
-    aftermath::<S>(store, folder, &plan.inputs, deaths).await;
+    aftermath::<S>(store.clone(), folder, &plan.inputs, deaths).await;
+    subject.remove(&store).await;
 }
 
 /// Kills of a server that several stores use, a store per seed. The processes survive, and go on by themselves.
@@ -172,7 +177,8 @@ pub(crate) async fn servers<S: Subject>(seeds: Range<u64>) -> u64 {
         };
         let (lives, ()) = tokio::join!(join_all(lives), kills);
         let deaths = usize::try_from(deaths).unwrap() + 1;
-        join_all(lives.into_iter().map(|life| life.end(deaths))).await;
+        let ends = lives.into_iter().map(|life| life.end(&subject, deaths));
+        join_all(ends).await;
     }
     u64::try_from(all.len()).unwrap()
 }
@@ -208,10 +214,11 @@ impl<S: Subject> Life<S> {
         self
     }
 
-    async fn end(self, deaths: usize) {
+    async fn end(self, subject: &S, deaths: usize) {
         let store = self.cast.store.clone();
         self.cast.end().await;
-        aftermath::<S>(store, self.folder, &self.plan.inputs, deaths).await;
+        aftermath::<S>(store.clone(), self.folder, &self.plan.inputs, deaths).await;
+        subject.remove(&store).await;
     }
 }
 

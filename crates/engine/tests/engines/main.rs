@@ -1,6 +1,6 @@
 //! One suite over all engines: the same seeded sequences of inputs, the same faults, the same ends. It prints a table.
 //! `ENGINES=sqlite,postgres SEEDS=300 FIRST=1 cargo test -p reviewer-engine --test engines [check]`; without variables it is
-//! SQLite and a few seeds.
+//! SQLite and a few seeds. The engine `restate` needs `--features restate`.
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -12,6 +12,9 @@ mod child;
 mod deaths;
 mod diary;
 mod model;
+mod node;
+#[cfg(feature = "restate")]
+mod restate;
 mod server;
 mod sql;
 mod stage;
@@ -19,6 +22,8 @@ mod subject;
 mod table;
 mod toy;
 
+#[cfg(feature = "restate")]
+use restate::Restate;
 use sql::{Postgres, Sqlite};
 use std::process::ExitCode;
 use subject::Subject;
@@ -37,6 +42,8 @@ fn main() -> ExitCode {
         match engine.as_str() {
             Sqlite::NAME => runtime.block_on(child::live::<Sqlite>(rest)),
             Postgres::NAME => runtime.block_on(child::live::<Postgres>(rest)),
+            #[cfg(feature = "restate")]
+            Restate::NAME => runtime.block_on(child::live::<Restate>(rest)),
             other => panic!("no engine {other}"),
         }
         return ExitCode::SUCCESS;
@@ -46,7 +53,9 @@ fn main() -> ExitCode {
     runtime.block_on(async {
         table.add::<Sqlite>(&choice).await;
         table.add::<Postgres>(&choice).await;
+        #[cfg(feature = "restate")]
+        table.add::<Restate>(&choice).await;
     });
-    table.print();
+    table.print(&choice);
     table.code()
 }

