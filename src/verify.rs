@@ -12,6 +12,7 @@ use reviewer_core::verification::{
 };
 use reviewer_repo::export::{self, Export, ExportCaps};
 use reviewer_repo::git::{FileEdit, Repository};
+use reviewer_system::clock::Clock;
 use reviewer_text::redact::Redactor;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -31,6 +32,7 @@ pub struct Verifier<'a> {
     pub scratch: &'a Path,
     pub redactor: &'a Redactor,
     pub require_sandbox: bool,
+    pub clock: Clock,
     /// The end of the run, which ends the commands, too.
     pub last: Instant,
     /// The user that the sidecar had.
@@ -93,7 +95,7 @@ impl Verifier<'_> {
         std::fs::create_dir(&tree).with_context(|| tree.display().to_string())?;
         let caps = ExportCaps::default();
         let export = export::write(self.repository, self.head, edits, &tree, &caps).await?;
-        let left = self.last.saturating_duration_since(Instant::now());
+        let left = self.last.saturating_duration_since(self.clock.instant());
         let spec = CheckSpec {
             launcher: self.launcher.to_owned(),
             commands: self.settings.verify.clone(),

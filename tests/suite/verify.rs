@@ -7,6 +7,7 @@ use reviewer_core::config::FixSettings;
 use reviewer_core::domain::CommitSha;
 use reviewer_core::verification::{CommandResult, Ending, Standing, Verification};
 use reviewer_repo::git::{FileEdit, Repository};
+use reviewer_system::clock::Clock;
 use reviewer_text::redact::Redactor;
 use std::fs;
 use std::path::Path;
@@ -82,6 +83,7 @@ impl Project {
             scratch: self.scratch.path(),
             redactor: &redactor,
             require_sandbox: false,
+            clock: Clock::scaled(1.0),
             last,
             sidecar_user: None,
         };

@@ -59,6 +59,7 @@ impl<'a> Checks<'a> {
             scratch: host.scratch.path(),
             redactor: &host.secrets.redactor,
             require_sandbox: host.config.require_sandbox,
+            clock: host.setup.clock,
             last: host.started + host.setup.clock.limit(host.config.timeout),
             sidecar_user,
         };
