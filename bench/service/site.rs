@@ -124,7 +124,7 @@ impl Site {
             store: &self.store(),
             api_url: &of("GITHUB_API_URL"),
             graphql_url: &of("GITHUB_GRAPHQL_URL"),
-            model_url: &self.world.model.url(),
+            model_url: self.world.model.url(),
         });
         // JSON is YAML.
         std::fs::write(self.folder.path().join("service.yml"), config.to_string())?;
