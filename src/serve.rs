@@ -11,6 +11,8 @@ pub(crate) mod known_agents;
 #[cfg(test)]
 mod lives;
 mod machine;
+#[cfg(test)]
+mod machine_tests;
 mod merging;
 mod orders;
 mod reconcile;

@@ -135,35 +135,20 @@ impl Judge<'_> {
             let commands = u32::from(matches!(input, Input::Command { .. }));
             acts += commands + u32::from(acts_of_people(&next.state) != acts_of_people(&state));
             for numbered in &next.effects {
-                match &numbered.effect {
-                    Effect::Call { reason, .. } => {
-                        let id = format!("{key}/{}", numbered.seq);
-                        self.call(&id, reason);
-                        let head = next.state.facts.as_ref().map(|facts| facts.head.clone());
-                        let name = format!("{} {head:?} {reason:?}", next.state.generation);
-                        if !matches!(reason, CallReason::StillWaiting { .. }) {
-                            *called.entry(format!("{name} {acts}")).or_default() += 1;
-                        }
-                        let is_known = |phase: &Phase| matches!(phase, Phase::NeedsHuman { reason: known, .. } if known == reason);
-                        if is_known(&state.phase) {
-                            self.complain(format!("called again: {name}"));
-                        }
+                if let Effect::Call { reason, .. } = &numbered.effect {
+                    let id = format!("{key}/{}", numbered.seq);
+                    self.call(&id, reason);
+                    let head = next.state.facts.as_ref().map(|facts| facts.head.clone());
+                    let name = format!("{} {head:?} {reason:?}", next.state.generation);
+                    if !matches!(reason, CallReason::StillWaiting { .. }) {
+                        *called.entry(format!("{name} {acts}")).or_default() += 1;
                     }
-                    Effect::Merge { head, .. } => {
-                        let head = head.as_str();
-                        *self.asked.entry(format!("merge {head}")).or_default() += 1;
-                        self.merge_of(&next.state, head);
+                    let is_known = |phase: &Phase| matches!(phase, Phase::NeedsHuman { reason: known, .. } if known == reason);
+                    if is_known(&state.phase) {
+                        self.complain(format!("called again: {name}"));
                     }
-                    Effect::RequestReviewers { logins } => {
-                        for login in logins {
-                            *self.asked.entry(format!("request {login}")).or_default() += 1;
-                        }
-                    }
-                    Effect::Disarm { .. } => {
-                        *self.asked.entry("disarm".to_owned()).or_default() += 1;
-                    }
-                    _ => {}
                 }
+                self.count(&numbered.effect, &next.state);
             }
             let facts = next.state.facts.as_ref();
             let most = facts.map_or(0, |facts| facts.settings.max_fix_cycles);
@@ -188,6 +173,25 @@ impl Judge<'_> {
         }
         for (name, count) in called.into_iter().filter(|one| one.1 > 1) {
             self.complain(format!("{count} calls: {name}"));
+        }
+    }
+
+    /// Counts what GitHub is asked for once.
+    fn count(&mut self, effect: &Effect, state: &State) {
+        let asked = match effect {
+            Effect::Merge { head, .. } => {
+                self.merge_of(state, head.as_str());
+                vec![format!("merge {head}")]
+            }
+            Effect::RequestReviewers { logins } => {
+                let logins = logins.iter();
+                logins.map(|login| format!("request {login}")).collect()
+            }
+            Effect::Disarm { .. } => vec!["disarm".to_owned()],
+            _ => Vec::new(),
+        };
+        for name in asked {
+            *self.asked.entry(name).or_default() += 1;
         }
     }
 

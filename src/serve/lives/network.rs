@@ -83,7 +83,7 @@ impl Stage {
         let Some(service) = self.service() else {
             return self.tell(format!("nobody listens to {}", delivery.event));
         };
-        let door = http::router(self.front(service), http_settings());
+        let door = http::router(Self::front(service), http_settings());
         let taken = TowerToHyperService::new(door).call(request(delivery));
         tokio::select! {
             biased;
@@ -95,7 +95,7 @@ impl Stage {
         }
     }
 
-    fn front(&self, service: Arc<Service>) -> Arc<Front> {
+    fn front(service: Arc<Service>) -> Arc<Front> {
         Arc::new(Front {
             service,
             policy: Arc::new(Self::policy()),
