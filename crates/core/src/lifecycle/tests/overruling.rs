@@ -175,11 +175,11 @@ fn the_last_agent_is_the_one_whose_approval_alone_is_missing() {
     let mut play = Play::new(settings(three));
     assert_eq!(is_last(&mut play), Some(false));
     play.reviewed(Decision::Approved, &["security"]);
-    assert_eq!((play.agent(), is_last(&mut play)), ("author", Some(false)));
+    assert_eq!((is_last(&mut play), play.agent()), (Some(false), "author"));
     play.approve();
     play.review("ada", ReviewState::Approved, true);
     play.look();
-    assert_eq!((play.agent(), is_last(&mut play)), ("security", Some(true)));
+    assert_eq!((is_last(&mut play), play.agent()), (Some(true), "security"));
     play.request_changes();
     play.push(2, "ann");
     assert_eq!(play.agent(), "security");
