@@ -6,6 +6,7 @@ use super::stage::Stage;
 use crate::serve::backend::{Backend as _, PullAt, ReportRefused};
 use crate::serve::front::Front;
 use crate::serve::sessions::SessionId;
+use reviewer_engine::clock::Clock as _;
 use reviewer_engine::tokens::TokenHash;
 use secrecy::SecretString;
 use std::sync::Arc;
@@ -56,8 +57,9 @@ async fn the_token_of_a_session_speaks_for_that_session_only() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pull_request_that_does_not_exist_is_asked_for_ever_more_rarely() {
-    const HOUR_MS: i64 = 60 * 60_000;
+    const MINUTE_MS: i64 = 60_000;
     let stage = Stage::set(Plan::of(1).undisturbed());
+    let _hold = stage.clock.hold();
     stage.open().await;
     let service = stage.service().expect("a service");
     let mut key = stage.key;
@@ -65,7 +67,7 @@ async fn a_pull_request_that_does_not_exist_is_asked_for_ever_more_rarely() {
     let woken = service.wake(key, "an event", "an event of the API").await;
     woken.expect("the store takes a wake");
     for _ in 0..6 * 24 {
-        stage.rest(HOUR_MS / 6).await;
+        stage.rest(10 * MINUTE_MS).await;
         stage.reconcile().await;
     }
     let history = service.engine.history(&key.to_string(), 1_000).await;

@@ -20,6 +20,7 @@ impl Machine for Newer {
         let Step {
             mut state,
             planned,
+            hurries,
             log,
         } = Toy.step(state, input, now);
         if matches!(input, Input::Said(_)) {
@@ -28,6 +29,7 @@ impl Machine for Newer {
         Step {
             state,
             planned,
+            hurries,
             log,
         }
     }
@@ -125,6 +127,7 @@ impl Machine for Earlier {
         Step {
             state,
             planned: Vec::new(),
+            hurries: false,
             log,
         }
     }
@@ -193,6 +196,7 @@ impl Machine for Repeats {
         Step {
             state,
             planned,
+            hurries: false,
             log,
         }
     }
