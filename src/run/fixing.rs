@@ -349,8 +349,12 @@ fn consensus(job: &Job<'_>, ground: &Ground, outcome: &Outcome) -> Consensus {
     )
 }
 
-/// The sentence about the checks of others that failed on a commit of a fix. What cannot be read is not told.
+/// The sentence about the checks of others that failed on a commit of a fix. What cannot be read is not told, and a service looks
+/// itself.
 async fn failed_checks(job: &Job<'_>, commit: &CommitSha) -> Option<String> {
+    if !job.uses_check_runs() {
+        return None;
+    }
     let checks = job.github.all_checks(&job.pr.repo, commit).await;
     let checks = checks
         .inspect_err(|error| tracing::debug!("the checks of the fix are not known: {error}"))
