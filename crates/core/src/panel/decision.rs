@@ -36,7 +36,7 @@ impl Grounds {
         }
     }
 
-    fn approves(&self) -> bool {
+    fn approves(self) -> bool {
         self.reviewed && self.consensus == Some(Consensus::Approve)
     }
 
