@@ -118,12 +118,13 @@ image-test:
 # Faults drawn from a thousand seeds, two at a time, every tenth with the real OpenCode; `make test` has the first sixty.
 # Fewer, or others: SOAK_SEEDS=200 SOAK_FIRST=1001 make soak. One, with its plan and its logs: SOAK_SEED=123 make soak.
 # Three hundred seeds of fixes: make soak FIX=1, with the same variables. A thousand lives of the service in process, then twenty
-# with child processes and a service that is killed: make soak SERVE=1.
+# with child processes and a service that is killed, and the widest of the exhaustive searches: make soak SERVE=1.
 soak: $(installed)
 	cargo build --quiet --examples
 ifdef SERVE
 	cargo test --lib serve::lives::$(if $(SOAK_SEED),one_seed,a_thousand_seeds) -- --ignored --nocapture
 	cargo test --test suite service::twenty_lives -- --ignored --nocapture
+	cargo test -p reviewer-core --lib lifecycle::tests::search -- --ignored --nocapture
 else
 	all=$(if $(FIX),fixing::three_hundred_fixes,a_thousand_seeds); one=$${SOAK_SEED:+$(if $(FIX),fixing::one_fix,one_seed)}; \
 	    cargo test --test suite soak::$${one:-$$all} -- --ignored --nocapture

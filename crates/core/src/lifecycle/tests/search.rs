@@ -202,18 +202,12 @@ fn together(name: &str, pushes: u8, eager: bool) {
 }
 
 #[test]
-fn two_reviewers_meet_a_repeated_input_and_a_crash() {
-    together("two reviewers, a repeat, a crash", 0, true);
-}
-
-#[test]
 #[ignore = "takes minutes: make soak SERVE=1"]
-fn two_reviewers_meet_a_push_a_repeated_input_and_a_crash() {
-    together("two reviewers, a push, a repeat, a crash", 1, true);
-}
-
-#[test]
-#[ignore = "takes long: make soak SERVE=1"]
 fn two_reviewers_meet_three_pushes_a_repeated_input_and_a_crash() {
     together("two reviewers, three pushes, a repeat, a crash", 3, true);
+}
+
+#[test]
+fn two_reviewers_meet_a_push_in_every_order_a_repeated_input_and_a_crash() {
+    together("two reviewers, a push in every order", 1, false);
 }
