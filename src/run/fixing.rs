@@ -11,7 +11,7 @@ mod round;
 mod session;
 mod verifying;
 
-pub(crate) use catch_up::{catch_up, owes_word};
+pub(crate) use catch_up::{catch_up, owes_word, tell_fixes};
 pub(crate) use orders::stop_as_asked;
 
 use crate::gather::Facts;

@@ -26,9 +26,9 @@ pub(crate) async fn owes_word(job: &Job<'_>, facts: &Facts) -> bool {
         .is_empty()
 }
 
-/// Tells the fixes and the reverts that no comment tells yet, and the checks of others that failed on a fix. Done by every run that has a turn, because whichever comes next
-/// sees them first, and a force-push can hide them from the one after it. What cannot be posted is a warning of the run, and
-/// stays for the next one.
+/// Tells the fixes and the reverts that no comment tells yet, and the checks of others that failed on a fix. Done by every run that
+/// has a turn, because whichever comes next sees them first, and a force-push can hide them from the one after it. What cannot be
+/// posted is a warning of the run, and stays for the next one.
 pub(crate) async fn catch_up(job: &Job<'_>, facts: &mut Facts, check: &CheckRun) {
     let head = &facts.pull.head_sha;
     if memory_of(job, facts).made(head) {
@@ -44,7 +44,8 @@ pub(crate) async fn catch_up(job: &Job<'_>, facts: &mut Facts, check: &CheckRun)
     }
 }
 
-async fn tell_fixes(job: &Job<'_>, facts: &Facts, check: &CheckRun) -> Result<(), Failure> {
+/// Tells the fixes that no comment tells yet.
+pub(crate) async fn tell_fixes(job: &Job<'_>, facts: &Facts, check: &CheckRun) -> Result<(), Failure> {
     let mut told: Vec<FixReport> = told(job, facts).collect();
     for report in facts.fix_reports() {
         // Several records can hold it.

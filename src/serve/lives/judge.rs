@@ -288,7 +288,7 @@ impl Judge<'_> {
         told
     }
 
-    /// What an effect does is on GitHub once at most, however often the effect was begun.
+    /// Each effect is on GitHub once at most, however often it was begun.
     fn doubled(&mut self, writes: &[Write]) {
         let mut done: BTreeMap<String, usize> = BTreeMap::new();
         for write in writes {

@@ -389,8 +389,8 @@ impl Story {
         format!("by the event again: {}", answered.unwrap_or(ended))
     }
 
-    /// A commit may be missing only if GitHub's answer to it was lost or replaced, or if somebody pushed; the report gives that
-    /// very reason, once.
+    /// A commit may be missing only if GitHub's answer to it or to the record before it was lost or replaced, or if somebody
+    /// pushed; the report gives that very reason, once.
     fn judge_refusal(&self, head: &str, report: &str) -> Vec<String> {
         let mut complaints = Vec::new();
         let struck = self.world.github.with(|state| state.struck.clone());
@@ -408,7 +408,11 @@ impl Story {
         let by_answer = refused.iter().any(|begin| reason.starts_with(begin))
             && struck.iter().any(is_the_commit);
         let moved = reason.starts_with("The branch search is not at") && self.head() != head;
-        if !by_answer && !moved {
+        // Without the outcome in the check run nothing is pushed.
+        let is_of_check = |(path, _): &(String, String)| path.contains("/check-runs");
+        let unrecorded = reason.contains("only after its outcome is in the check run")
+            && struck.iter().any(is_of_check);
+        if !by_answer && !moved && !unrecorded {
             complaints.push(format!("nothing excuses the missing commit: {reason}"));
         }
         let told = self.comments();

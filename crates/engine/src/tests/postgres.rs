@@ -1,4 +1,4 @@
-//! What is PostgreSQL's only: its refusals, its races, its outages. `make engine-test` installs the server and runs them; the
+//! The stories of PostgreSQL alone: its refusals, its races, its outages. `make engine-test` installs the server and runs them; the
 //! suite in tests/engines has everything that is the same on every engine.
 #![expect(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! What every engine must do, without anybody dying. Each check has a store of its own.
+//! The duties of every engine while nobody dies. Each check has a store of its own.
 
 use crate::diary::{Diary, SLEEP, judge, lines};
 use crate::model::{Dice, Given, Plan, ends, sorted};

@@ -1,4 +1,4 @@
-//! What an operator reads in the log during an outage.
+//! The log during an outage, as an operator reads it.
 
 use super::open;
 use super::server::Server;

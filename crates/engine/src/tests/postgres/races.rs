@@ -55,7 +55,7 @@ async fn nobody_waits_for_a_lease_that_another_process_is_taking() {
     assert_eq!(ids(&take(&engine, &mut session, 9).await), ["1/7/2"]);
 }
 
-/// What other processes do between the snapshot of a lease statement and the first row that it locks.
+/// The acts of other processes between the snapshot of a lease statement and the first row that it locks.
 #[derive(Debug, Clone, Copy)]
 enum Meanwhile {
     Leased,
