@@ -45,7 +45,11 @@ pub(crate) async fn catch_up(job: &Job<'_>, facts: &mut Facts, check: &CheckRun)
 }
 
 /// Tells the fixes that no comment tells yet.
-pub(crate) async fn tell_fixes(job: &Job<'_>, facts: &Facts, check: &CheckRun) -> Result<(), Failure> {
+pub(crate) async fn tell_fixes(
+    job: &Job<'_>,
+    facts: &Facts,
+    check: &CheckRun,
+) -> Result<(), Failure> {
     let mut told: Vec<FixReport> = told(job, facts).collect();
     for report in facts.fix_reports() {
         // Several records can hold it.
