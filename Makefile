@@ -41,7 +41,7 @@ tests/engines/node_modules/.package-lock.json: tests/engines/package.json tests/
 # service and actionlint; the example of a configuration by our schema; the image's recipe by hadolint, scripts by shellcheck.
 # All are installed here, at the versions of tests/lint.
 sample = examples/opencode-reviewer.yml
-workflows = $(filter-out $(sample),$(wildcard examples/*.yml .github/workflows/*.yml .github/workflows/*.yaml))
+workflows = $(filter-out $(sample) examples/service.yml,$(wildcard examples/*.yml .github/workflows/*.yml .github/workflows/*.yaml))
 dependabot = .github/dependabot.yml
 scripts = .ci/run $(wildcard .github/*.sh tests/image/*.sh bench/pr_agent/*.sh)
 linters = target/lint/bin
