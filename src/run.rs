@@ -293,7 +293,7 @@ async fn act(
         return Ok(Ended::Skipped(reason));
     }
     if let Some(commit) = fixing::published(job, &facts) {
-        fixing::tell_fixes(job, &facts, &unfinished.check).await?;
+        fixing::tell_fixes(job, &facts, None).await?;
         return Ok(Ended::Published(commit));
     }
     unfinished.judgements.withdraw_stale(job, &facts).await;

@@ -292,17 +292,19 @@ impl CheckRun {
         Ok(overtaken || !waited.is_zero())
     }
 
-    /// True if a run that began before this one on `head` still works on another head.
+    /// True if a run that began before this one on `head` still works on another head. Without a check of its own this one has no
+    /// time to compare, so whatever works there counts.
     pub(crate) async fn is_held_elsewhere(
         &self,
         job: &Job<'_>,
         head: &CommitSha,
         other: &CommitSha,
     ) -> bool {
-        let Some(own) = self.slot().as_ref().map(|open| open.id) else {
-            return false;
-        };
+        let own = self.slot().as_ref().map(|open| open.id);
         let mut ours = leased(job, other, &checks(job, other).await);
+        let Some(own) = own else {
+            return leases(&ours).iter().any(|lease| lease.in_progress);
+        };
         let here = checks(job, head).await;
         ours.extend(here.into_iter().filter(|check| check.id == own));
         lease::holder(&leases(&ours), own, longest(job)).is_some()

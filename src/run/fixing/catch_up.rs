@@ -35,7 +35,7 @@ pub(crate) async fn catch_up(job: &Job<'_>, facts: &mut Facts, check: &CheckRun)
         let failed = failed_checks(job, head).await;
         facts.warnings.extend(failed);
     }
-    let fixes = Box::pin(tell_fixes(job, facts, check)).await;
+    let fixes = Box::pin(tell_fixes(job, facts, Some(check))).await;
     let reverts = Box::pin(tell_reverts(job, facts)).await;
     for Failure(sentences) in [fixes, reverts].into_iter().filter_map(Result::err) {
         facts
@@ -44,11 +44,12 @@ pub(crate) async fn catch_up(job: &Job<'_>, facts: &mut Facts, check: &CheckRun)
     }
 }
 
-/// Tells the fixes that no comment tells yet.
+/// Tells the fixes that no comment tells yet, those of runs that still work excepted, as far as `check` tells. Without it nobody
+/// else is asked: the job that publishes a bundle is the only one that tells it.
 pub(crate) async fn tell_fixes(
     job: &Job<'_>,
     facts: &Facts,
-    check: &CheckRun,
+    check: Option<&CheckRun>,
 ) -> Result<(), Failure> {
     let mut told: Vec<FixReport> = told(job, facts).collect();
     for report in facts.fix_reports() {
@@ -59,7 +60,9 @@ pub(crate) async fn tell_fixes(
         let stacked = delivery::may_be_stacked(job, facts, &report);
         let has_landed = landed(facts, &report).is_some();
         // A run that still works tells its fix itself.
-        if (has_landed || stacked) && is_at_work(job, facts, check, &report).await {
+        if let Some(check) = check.filter(|_| has_landed || stacked)
+            && is_at_work(job, facts, check, &report).await
+        {
             continue;
         }
         let place = (&job.pr, &job.keys);
