@@ -3,7 +3,7 @@
 //! tools, the sandbox and the reviewers the same scripted review is run in turn, with a model that answers at once, or for several
 //! reviewers after a moment. The numbers are printed and, when all parts were run, written to `RESULTS.md`; they are never judged.
 //! `cargo bench --bench review -- rebuild` does the first part only; the others are `scaling`, `large`, `tools`, `tokens`,
-//! `sandbox`, `panel-cost` and `service`. `panel` (with `--merges` for examples) measures on published data and is no part of the
+//! `sandbox`, `panel-cost`, `service` and `engines`. `panel` (with `--merges` for examples) measures on published data and is no part of the
 //! page.
 #![expect(
     clippy::disallowed_methods,
@@ -64,6 +64,7 @@ fn main() -> ExitCode {
         "sandbox",
         "panel-cost",
         "service",
+        "engines",
         "panel",
     ];
     let part = std::env::args().find(|argument| parts.contains(&argument.as_str()));
@@ -116,6 +117,9 @@ fn measure_part(part: Option<&str>) -> Result<()> {
     }
     if wanted("service") {
         tell(&plain("The service", &service::run()?));
+    }
+    if wanted("engines") {
+        tell(&plain("The service's stores", &service::engines::run()?));
     }
     if part.is_none() {
         std::fs::write(PAGE, page).context("writing RESULTS.md")?;

@@ -187,19 +187,29 @@ pub fn own_peak_kib(pid: u32) -> u64 {
 /// What a process and all its descendants hold now. A child that has not begun its own program yet still shows the memory of its
 /// parent, which is counted once.
 pub fn tree_kib(pid: u32) -> u64 {
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
-    let tasks = tasks.into_iter().flatten().flatten();
-    let children =
-        tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-    let children: Vec<u32> = children
-        .flat_map(|list| list.split_whitespace().map(str::parse).collect::<Vec<_>>())
-        .filter_map(Result::ok)
-        .collect();
     let program = program(pid);
-    let begun = children
+    let begun = children(pid)
         .into_iter()
         .filter(|child| program.is_none() || self::program(*child) != program);
     status_kib(pid, "VmRSS:") + begun.map(tree_kib).sum::<u64>()
+}
+
+/// What all descendants of a process hold now, memory that several share by its parts.
+pub fn descendants_kib(pid: u32) -> u64 {
+    let of = |child: u32| {
+        let rollup = std::fs::read_to_string(format!("/proc/{child}/smaps_rollup"));
+        kib(&rollup.unwrap_or_default(), "Pss:") + descendants_kib(child)
+    };
+    children(pid).into_iter().map(of).sum()
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let tasks = tasks.into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let lists: Vec<String> = lists.collect();
+    let children = lists.iter().flat_map(|list| list.split_whitespace());
+    children.filter_map(|child| child.parse().ok()).collect()
 }
 
 fn program(pid: u32) -> Option<PathBuf> {
@@ -208,7 +218,11 @@ fn program(pid: u32) -> Option<PathBuf> {
 
 fn status_kib(pid: u32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    kib(&status, name)
+}
+
+fn kib(lines: &str, name: &str) -> u64 {
+    let line = lines.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
     number.unwrap_or(0)
 }

@@ -221,6 +221,7 @@ impl PullRequest {
             pr: &self.pr,
             keys: &self.keys,
             ours: &self.ours,
+            editor: None,
             author: Some(&self.author),
             reviewed_by_people: false,
             blocking: Score::new(9),

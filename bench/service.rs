@@ -2,9 +2,11 @@
 //! the order of probes in a flood. Counts decide; the machine's own speed is only printed.
 
 mod configuration;
+pub mod engines;
 mod filling;
 mod flood;
 mod report;
+mod shown;
 mod site;
 
 use super::measure::own_peak_kib;
@@ -22,7 +24,7 @@ const SIZES: [u64; 3] = [100, 1_000, 10_000];
 /// Those of them that the stand-in knows, and that get events.
 const KNOWN: u64 = 50;
 const CONNECTIONS: usize = 64;
-const WEBHOOKS: u64 = 5_000;
+const WEBHOOKS: usize = 5_000;
 /// The service executes so many effects at once. When all of them wait for GitHub, it does nothing but accept.
 const AT_ONCE: usize = 16;
 /// Between two events whose statements are counted: the loop of the service serves several at once where it can, and how many is
@@ -60,7 +62,7 @@ struct Rush {
     load: f64,
 }
 
-/// Measures all of it. Returns the table.
+/// Measures all of it on a file. Returns the table.
 pub fn run() -> Result<String> {
     let site = Site::new(KNOWN - 1)?;
     let (mut rows, mut filled) = (Vec::new(), 1);
@@ -72,7 +74,9 @@ pub fn run() -> Result<String> {
         rows.push(row(&site, pulls)?);
     }
     eprintln!("{WEBHOOKS} webhooks on {CONNECTIONS} connections");
-    let rush = rush(&site, filled)?;
+    let numbers = (1..filled).cycle().skip(AT_ONCE);
+    let about = numbers.map(|number| (MANY, number));
+    let rush = rush(&site.start()?, about.take(WEBHOOKS), "rush")?;
     eprintln!("a push to the base of {} pull requests", flood::PULLS);
     let flood = flood::run()?;
     Ok(report::render(&rows, &rush, &flood))
@@ -82,12 +86,17 @@ fn row(site: &Site, pulls: u64) -> Result<Row> {
     let running = site.start()?;
     running.settled(pulls)?;
     let numbers = || site.world.pull..site.world.pull + KNOWN;
-    let done = per_event(&running, numbers(), &format!("done-{pulls}"))?;
+    let done = per_event(&running, numbers(), &format!("done-{pulls}"), Idle::NONE)?;
     drop(running);
     let running = site.start()?;
     running.settled(pulls)?;
     hold(&running, &format!("held-{pulls}"))?;
-    let accepted = per_event(&running, numbers(), &format!("accepted-{pulls}"))?;
+    let accepted = per_event(
+        &running,
+        numbers(),
+        &format!("accepted-{pulls}"),
+        Idle::NONE,
+    )?;
     let row = Row {
         pulls,
         accepted,
@@ -121,8 +130,37 @@ fn hold(running: &Running, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Statements and commits in a second of a service that has nothing to do. One process alone waits for its own events; where others
+/// may write, it looks.
+#[derive(Clone, Copy)]
+struct Idle {
+    statements: f64,
+    commits: f64,
+}
+
+impl Idle {
+    const NONE: Self = Self {
+        statements: 0.0,
+        commits: 0.0,
+    };
+
+    /// Looks at a service that does nothing else for a while.
+    fn of(running: &Running, time: Duration) -> Result<Self> {
+        let own = float(own_cost(running)?);
+        let before = running.figures()?;
+        std::thread::sleep(time);
+        let after = running.figures()?;
+        let seconds = time.as_secs_f64();
+        Ok(Self {
+            statements: (float(after.statements - before.statements) - own).max(0.0) / seconds,
+            commits: float(after.commits - before.commits) / seconds,
+        })
+    }
+}
+
 /// One webhook after the other, and then until nothing more happens by itself, unless GitHub is held.
-fn per_event(running: &Running, numbers: Range<u64>, name: &str) -> Result<PerEvent> {
+fn per_event(running: &Running, numbers: Range<u64>, name: &str, idle: Idle) -> Result<PerEvent> {
+    let begun = Instant::now();
     let own = own_cost(running)?;
     let before = running.figures()?;
     let is_held = before.queue > 0;
@@ -137,11 +175,12 @@ fn per_event(running: &Running, numbers: Range<u64>, name: &str) -> Result<PerEv
     } else {
         running.settled(0)?
     };
-    let events = float(KNOWN);
-    let statements = after.statements - before.statements;
+    let (events, seconds) = (float(KNOWN), begun.elapsed().as_secs_f64());
+    let statements = float((after.statements - before.statements).saturating_sub(asked * own));
+    let commits = float(after.commits - before.commits);
     Ok(PerEvent {
-        statements: float(statements.saturating_sub(asked * own)) / events,
-        commits: float(after.commits - before.commits) / events,
+        statements: (statements - idle.statements * seconds).max(0.0) / events,
+        commits: (commits - idle.commits * seconds).max(0.0) / events,
     })
 }
 
@@ -156,14 +195,17 @@ fn own_cost(running: &Running) -> Result<u64> {
     looks.into_iter().min().context("no look")
 }
 
-/// Webhooks about as many pull requests, accepted while GitHub is held.
-fn rush(site: &Site, pulls: u64) -> Result<Rush> {
-    let running = site.start()?;
+/// Webhooks about these pull requests, accepted while GitHub is held.
+fn rush<'a>(
+    running: &Running,
+    about: impl Iterator<Item = ((u64, &'a str), u64)>,
+    name: &str,
+) -> Result<Rush> {
     running.settled(0)?;
-    hold(&running, "rush")?;
-    let numbers = (1..pulls).cycle().skip(AT_ONCE);
-    let deliveries = (0..WEBHOOKS).zip(numbers).map(|(n, number)| {
-        let delivery = site.delivery(MANY, number, format!("rush-webhook-{n}"));
+    hold(running, name)?;
+    let site = running.site;
+    let deliveries = about.enumerate().map(|(n, (repository, number))| {
+        let delivery = site.delivery(repository, number, format!("{name}-webhook-{n}"));
         site.request(&delivery)
     });
     let requests: Vec<_> = deliveries.collect();

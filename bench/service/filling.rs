@@ -4,6 +4,7 @@
 mod machine;
 
 use anyhow::{Context as _, Result};
+use futures_util::future::try_join_all;
 use machine::Lifecycle;
 use reviewer_core::domain::Login;
 use reviewer_core::lifecycle::{
@@ -11,21 +12,22 @@ use reviewer_core::lifecycle::{
 };
 use reviewer_engine::clock::SystemClock;
 use reviewer_engine::{EffectError, EffectId, Engine, Limits, World};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Deliveries at the same time.
+const AT_ONCE: usize = 32;
 
 /// A repository that only the store knows, by its id and its name.
 pub const MANY: (u64, &str) = (4_711, "octo/many");
 
 /// Puts pull requests `numbers` of `MANY` into a store, all of them drafts.
-pub async fn fill(store: &Path, numbers: std::ops::Range<u64>) -> Result<()> {
+pub async fn fill(store: &str, numbers: std::ops::Range<u64>) -> Result<()> {
     let login = Login::new("quality-agent");
     let machine = Lifecycle {
         policy: Policy::new(Vec::new(), Account::Personal { login }),
         given_up: Arc::default(),
     };
-    let store = store.to_str().context("a path that is text")?;
     let clock = Arc::new(SystemClock::default());
     let engine = Arc::new(Engine::open(store, machine, Limits::default(), clock).await?);
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
@@ -33,15 +35,9 @@ pub async fn fill(store: &Path, numbers: std::ops::Range<u64>) -> Result<()> {
         let _ended = ended.await;
     };
     let running = tokio::spawn(engine.run(Arc::new(Drafts), until_end));
-    for number in numbers {
-        let key = PullKey {
-            repository: MANY.0,
-            number,
-        };
-        let cause = "filling".to_owned();
-        let delivery = format!("filling-{number}");
-        let woken = Input::Woken { cause };
-        engine.deliver(&key.to_string(), &delivery, &woken).await?;
+    let numbers: Vec<u64> = numbers.collect();
+    for numbers in numbers.chunks(AT_ONCE) {
+        try_join_all(numbers.iter().map(|number| wake(&engine, *number))).await?;
     }
     while engine.backlog().await?.effects > 0 {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -52,6 +48,18 @@ pub async fn fill(store: &Path, numbers: std::ops::Range<u64>) -> Result<()> {
         .context("an engine in use")?
         .close()
         .await;
+    Ok(())
+}
+
+async fn wake(engine: &Engine<Lifecycle>, number: u64) -> Result<()> {
+    let key = PullKey {
+        repository: MANY.0,
+        number,
+    };
+    let cause = "filling".to_owned();
+    let delivery = format!("filling-{number}");
+    let woken = Input::Woken { cause };
+    engine.deliver(&key.to_string(), &delivery, &woken).await?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use super::configuration::SHOP;
 use super::flood::Flood;
+use super::shown::{growth, mib, percentile, verdict};
 use super::{CONNECTIONS, Row, Rush, WEBHOOKS, float};
 use std::fmt::Write as _;
 
@@ -9,14 +10,6 @@ use std::fmt::Write as _;
 const MOST_GROWTH: f64 = 1.05;
 const MOST_MIB: f64 = 150.0;
 const LEAST_RATE: f64 = 500.0;
-
-fn mib(kib: u64) -> f64 {
-    float(kib) / 1024.0
-}
-
-fn verdict(met: bool) -> &'static str {
-    if met { "met" } else { "missed" }
-}
 
 pub fn render(rows: &[Row], rush: &Rush, flood: &Flood) -> String {
     let mut out =
@@ -68,11 +61,7 @@ fn targets(out: &mut String, rows: &[Row], rush: &Rush, flood: &Flood) {
         "1".to_owned(),
         commits <= 1.0,
     );
-    let growth = |of: fn(&Row) -> f64| {
-        let values: Vec<f64> = rows.iter().map(of).collect();
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        values.iter().copied().fold(0.0, f64::max) / least
-    };
+    let growth = |of: fn(&Row) -> f64| growth(rows.iter().map(of));
     let growths = [
         (
             "statements per accepted webhook, most to least",
@@ -105,7 +94,7 @@ fn targets(out: &mut String, rows: &[Row], rush: &Rush, flood: &Flood) {
         format!("at most {MOST_MIB} MB"),
         mib(peak) <= MOST_MIB,
     );
-    let rate = float(WEBHOOKS) / rush.seconds;
+    let rate = float(WEBHOOKS as u64) / rush.seconds;
     line(
         "webhooks accepted in a second",
         format!("{rate:.0}"),
@@ -115,24 +104,15 @@ fn targets(out: &mut String, rows: &[Row], rush: &Rush, flood: &Flood) {
 }
 
 fn times(out: &mut String, rush: &Rush, flood: &Flood) {
-    let percentile = |percent: usize| {
-        let at = (rush.times.len().saturating_sub(1)) * percent / 100;
-        rush.times
-            .get(at)
-            .copied()
-            .unwrap_or_default()
-            .as_secs_f64()
-            * 1e3
-    };
     let _ = writeln!(
         out,
         "\n{WEBHOOKS} signed webhooks on {CONNECTIONS} connections, 10000 pull requests, GitHub silent: {:.1} s; p50 {:.0} ms, p99 {:.0} ms; \
          {} commits, {:.2} statements each; load {:.1}",
         rush.seconds,
-        percentile(50),
-        percentile(99),
+        percentile(&rush.times, 50),
+        percentile(&rush.times, 99),
         rush.commits,
-        float(rush.statements) / float(WEBHOOKS),
+        float(rush.statements) / float(WEBHOOKS as u64),
         rush.load
     );
     let _ = writeln!(

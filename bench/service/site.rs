@@ -3,13 +3,15 @@
 use super::super::standin::github::Identity;
 use super::super::standin::github::webhooks::{Delivery, Webhooks};
 use super::super::standin::model::Script;
+use super::super::standin::serving::Server;
 use super::super::standin::world::{KEY, World, open_folder};
 use super::configuration::{Address, SHOP, configuration};
 use anyhow::{Context as _, Result, bail, ensure};
 use reqwest::Client;
+use reviewer_engine::with_password;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -25,6 +27,8 @@ const LONGEST: Duration = Duration::from_mins(10);
 /// A service that can be started, with its store and its GitHub.
 pub struct Site {
     pub world: World,
+    /// The server of the store; none for a file.
+    pub server: Option<Server>,
     pub runtime: Runtime,
     pub client: Client,
     url: String,
@@ -33,10 +37,11 @@ pub struct Site {
     template: Value,
 }
 
-/// The process of a service. It is killed in the end.
+/// The processes of a service. They are killed in the end.
 pub struct Running<'a> {
     pub site: &'a Site,
-    child: Child,
+    /// The first one answers requests.
+    children: Vec<Child>,
     /// From the start of the process until it takes requests.
     pub start: Duration,
 }
@@ -51,8 +56,13 @@ pub struct Figures {
 }
 
 impl Site {
-    /// With this many further pull requests in the stand-in, all of them drafts, so that nobody reviews them.
+    /// On a file, with this many further pull requests in the stand-in, all of them drafts, so that nobody reviews them.
     pub fn new(drafts: u64) -> Result<Self> {
+        Self::on(None, drafts)
+    }
+
+    /// On the server of a store, or on a file.
+    pub fn on(server: Option<Server>, drafts: u64) -> Result<Self> {
         let world = World::with(&[], Script::new().into_behaviour());
         let rights = ["contents:write", "pull-requests:write", "issues:write"];
         world.github.token(TOKEN, Identity::person(LOGIN, &rights));
@@ -76,6 +86,7 @@ impl Site {
             api_token: String::new(),
             folder: open_folder(),
             template: serde_json::from_slice(&template.body)?,
+            server,
             world,
         };
         site.add_drafts((1..=drafts).map(|n| pull + n));
@@ -109,8 +120,18 @@ impl Site {
         });
     }
 
-    pub fn store(&self) -> PathBuf {
-        self.folder.path().join("service.db")
+    /// The address of the store, with its password.
+    pub fn store(&self) -> String {
+        match &self.server {
+            Some(Server {
+                address, password, ..
+            }) => {
+                let password = SecretString::from(password.as_str());
+                let address = with_password(address, &password);
+                address.expose_secret().to_owned()
+            }
+            None => self.folder.path().join("service.db").display().to_string(),
+        }
     }
 
     fn configure(&self, port: u16) -> Result<()> {
@@ -121,7 +142,7 @@ impl Site {
         };
         let config = configuration(&Address {
             port,
-            store: &self.store(),
+            store: &self.folder.path().join("service.db"),
             api_url: &of("GITHUB_API_URL"),
             graphql_url: &of("GITHUB_GRAPHQL_URL"),
             model_url: self.world.model.url(),
@@ -154,6 +175,10 @@ impl Site {
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log);
+        if let Some(server) = &self.server {
+            command.args(["--store", &server.address]);
+            command.env("PGPASSWORD", &server.password);
+        }
         Ok(command)
     }
 
@@ -174,27 +199,39 @@ impl Site {
         std::fs::read_to_string(self.folder.path().join("service.log")).unwrap_or_default()
     }
 
-    /// Starts the service, and waits until it takes requests.
+    /// Starts the service as one process, and waits until it takes requests.
     pub fn start(&self) -> Result<Running<'_>> {
+        self.start_as("all", 0)
+    }
+
+    /// Starts the service as a process of this role and so many workers, and waits until it takes requests.
+    pub fn start_as(&self, role: &str, workers: usize) -> Result<Running<'_>> {
         let begun = Instant::now();
-        let mut child = self.command(&[])?.spawn().context("starting the service")?;
+        let mut running = Running {
+            site: self,
+            children: vec![self.command(&["--role", role])?.spawn()?],
+            start: Duration::ZERO,
+        };
+        for _ in 0..workers {
+            let worker = self.command(&["--role", "worker"])?.spawn()?;
+            running.children.push(worker);
+        }
         let url = format!("{}/readyz", self.url);
         let is_ready = || {
             let answer = self.runtime.block_on(self.client.get(&url).send());
             answer.is_ok_and(|answer| answer.status().is_success())
         };
         while !is_ready() {
-            if let Some(status) = child.try_wait()? {
-                bail!("the service ended with {status}: {}", self.log());
+            for child in &mut running.children {
+                if let Some(status) = child.try_wait()? {
+                    bail!("the service ended with {status}: {}", self.log());
+                }
             }
             ensure!(begun.elapsed() < LONGEST, "never ready: {}", self.log());
             std::thread::sleep(Duration::from_millis(10));
         }
-        Ok(Running {
-            site: self,
-            child,
-            start: begun.elapsed(),
-        })
+        running.start = begun.elapsed();
+        Ok(running)
     }
 
     /// A delivery about a pull request, as large as GitHub's.
@@ -239,7 +276,7 @@ pub async fn sent(request: reqwest::RequestBuilder) -> Result<u64> {
 
 impl Running<'_> {
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.children[0].id()
     }
 
     pub fn send(&self, delivery: &Delivery) -> Result<u64> {
@@ -289,8 +326,10 @@ impl Running<'_> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        // Whoever ended before cannot be killed, and that is all right.
-        let _killed = self.child.kill();
-        let _reaped = self.child.wait();
+        for child in &mut self.children {
+            // Whoever ended before cannot be killed, and that is all right.
+            let _killed = child.kill();
+            let _reaped = child.wait();
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! One input, stepped and written: state, effects, timers and history in the transaction of the caller.
 
 use crate::error::{EngineError, Result};
-use crate::machine::{EffectId, Lane, Machine, Planned, Step};
+use crate::machine::{EffectId, Machine, Planned, Step};
+use crate::queue;
 use crate::session::Session;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,9 +18,12 @@ pub(crate) struct Delivery<'a, I> {
     pub(crate) now: i64,
 }
 
+/// The begin of the ids of deliveries from outside.
+pub(crate) const OUTSIDE: &str = "event:";
+
 /// Deliveries from outside and outcomes of effects have names apart, so that nobody outside can anticipate an outcome.
 pub(crate) fn outside(id: &str) -> String {
-    format!("event:{id}")
+    format!("{OUTSIDE}{id}")
 }
 
 /// The delivery that an effect or a timer causes.
@@ -63,9 +67,7 @@ pub(crate) async fn apply<M: Machine>(
     };
     record::<M>(session, &delivery, n, &step, &phase).await?;
     if step.hurries {
-        let hurry = sqlx::query("UPDATE task SET lane = $2 WHERE key = $1 AND timer = 0");
-        let hurry = hurry.bind(*key).bind(Lane::Fast.number());
-        session.execute(hurry).await?;
+        queue::hurry(session, key, now).await?;
     }
     for planned in &step.planned {
         plan(session, key, now, planned).await?;

@@ -22,6 +22,10 @@ pub(crate) struct Dialect {
     pub(crate) has_meta: &'static str,
     /// Keeps other processes from migrating until the transaction ends. SQLite's transactions do so themselves.
     pub(crate) lock_schema: &'static str,
+    /// First in a transaction, makes it see one moment of all tables. SQLite's transactions do so themselves.
+    pub(crate) snapshot: &'static str,
+    /// Keeps other processes from writing until the transaction ends. SQLite's transactions do so themselves.
+    pub(crate) lock_tables: &'static str,
     /// The type of texts in the schema. They are compared byte by byte, because the order of a language can change with an
     /// update of the system, and damages indexes then.
     text: &'static str,
@@ -41,6 +45,8 @@ pub(crate) static SQLITE: Dialect = Dialect {
          ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING version, state, $2 AS now",
     has_meta: "SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = 'meta'",
     lock_schema: "",
+    snapshot: "",
+    lock_tables: "",
     text: "TEXT",
     single_process: true,
     patience: Duration::from_secs(30),
@@ -61,6 +67,8 @@ pub(crate) static POSTGRES: Dialect = Dialect {
          RETURNING version, state, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
     has_meta: "SELECT CAST(1 AS BIGINT) AS found WHERE to_regclass('meta') IS NOT NULL",
     lock_schema: "LOCK TABLE meta IN SHARE ROW EXCLUSIVE MODE",
+    snapshot: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    lock_tables: "LOCK TABLE meta, pull, inbox, agent, token, cell IN SHARE ROW EXCLUSIVE MODE",
     text: "TEXT COLLATE \"C\"",
     single_process: false,
     patience: Duration::from_secs(5),

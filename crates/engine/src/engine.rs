@@ -179,6 +179,16 @@ impl<M: Machine> Engine<M> {
         Ok(removed)
     }
 
+    /// Removes everything of a key, if it is at this version, has been still for longer than deliveries are recognised, and
+    /// nothing of it waits: no effect and no timer. False: it is kept.
+    pub async fn forget(&self, key: &str, seen: i64) -> Result<bool> {
+        let mut session = self.store.begin().await?;
+        let now = self.now(&mut session).await?;
+        let forgotten = records::forget(&mut session, (key, seen), now, &self.limits).await?;
+        session.commit().await?;
+        Ok(forgotten)
+    }
+
     /// The tables of agents and API tokens.
     #[must_use]
     pub fn store(&self) -> &Store {

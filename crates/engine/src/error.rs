@@ -1,5 +1,6 @@
 //! Errors of a store, each in one sentence that says what to do. Separate, because every module returns it.
 
+use crate::archive::FileError;
 use std::error::Error as _;
 use std::io;
 
@@ -56,6 +57,20 @@ pub enum EngineError {
         key: String,
         why: String,
     },
+    #[error("the store {store} is not empty ({has}); name an empty one")]
+    NotEmpty { store: String, has: String },
+    #[error("the store {store} has nothing that could be exported; name the store of a service")]
+    Nothing { store: String },
+    #[error(
+        "the store {store} is in use: a process works on {effects} of its effects; stop all processes of the service, and try again after a minute"
+    )]
+    AtWork { store: String, effects: i64 },
+    #[error(
+        "an import into the store {store} was cut off; repeat it with the same file, or name another store"
+    )]
+    HalfImported { store: String },
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error("the machine gave the number of the effect {id} twice")]
     RepeatedEffect { id: String },
     #[error("there is already {what} named {name}; remove it first, or rotate it")]

@@ -2,6 +2,7 @@
 //! because a store is named at run time, and neither driver knows the other.
 
 use crate::agents::Agent;
+use crate::cells::{Cell, CellChange};
 use crate::clock::Clock;
 use crate::engine::{Answer, Engine as SqlEngine, Entry, Filter, Listed, Status};
 use crate::error::Result;
@@ -124,6 +125,12 @@ impl<M: Machine> Engine<M> {
         each!(&self.driver, one => one.purge().await)
     }
 
+    /// Removes everything of a key, if it is at this version, has been still for longer than deliveries are recognised, and
+    /// nothing of it waits: no effect and no timer. False: it is kept. The numbers of its effects begin anew.
+    pub async fn forget(&self, key: &str, seen: i64) -> Result<bool> {
+        each!(&self.driver, one => one.forget(key, seen).await)
+    }
+
     /// The agents and API tokens.
     #[must_use]
     pub fn store(&self) -> &Store {
@@ -243,6 +250,27 @@ impl Store {
     /// Puts another token in the place of one. False: there is none of this name.
     pub async fn rotate_token(&self, name: &str, hash: &TokenHash) -> Result<bool> {
         rows!(&self.0, one => one.rotate_token(name, hash).await)
+    }
+
+    /// The cells whose names begin like this, in the order of their names.
+    pub async fn cells(&self, prefix: &str) -> Result<Vec<Cell>> {
+        rows!(&self.0, one => one.cells(prefix).await)
+    }
+
+    /// The cell of this name.
+    pub async fn cell(&self, name: &str) -> Result<Option<Cell>> {
+        rows!(&self.0, one => one.cell(name).await)
+    }
+
+    /// Changes a cell. False: somebody else was first, and nothing changed.
+    pub async fn change_cell(&self, name: &str, change: CellChange<'_>) -> Result<bool> {
+        rows!(&self.0, one => one.change_cell(name, change).await)
+    }
+
+    /// True if several processes can use the store at the same time.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        rows!(&self.0, one => one.is_shared())
     }
 
     pub async fn close(self) {

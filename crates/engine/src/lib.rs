@@ -7,6 +7,8 @@
 extern crate self as reviewer_engine;
 
 pub mod agents;
+mod archive;
+mod cells;
 pub mod clock;
 mod delivery;
 mod dialect;
@@ -18,6 +20,7 @@ mod limits;
 mod location;
 mod machine;
 mod migrations;
+pub mod moving;
 mod queue;
 mod records;
 #[cfg(feature = "restate")]
@@ -29,16 +32,20 @@ mod run;
 pub mod sealed;
 mod session;
 mod store;
+mod tables;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
 pub mod virtual_clock;
 mod worker;
 
+pub use archive::{FileError, Moved, Source};
+pub use cells::{Cell, CellChange};
 pub use engine::{Answer, Entry, Filter, Listed, Status};
 pub use error::{EngineError, Result};
 pub use facade::{Engine, Store};
 pub use limits::Limits;
+pub use location::with_password;
 pub use machine::{EffectError, EffectId, Lane, Machine, Planned, Step, World};
 pub use queue::Backlog;
 #[cfg(feature = "restate")]

@@ -3,7 +3,7 @@
 use crate::dialect::{Dialect, POSTGRES, SQLITE};
 use crate::error::{EngineError, Result, of_server};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -92,6 +92,11 @@ impl Location {
         }
     }
 
+    /// True for a file that is not there.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.file.as_ref().is_some_and(|path| !path.exists())
+    }
+
     /// Keeps other services out of a file. A server has leases instead.
     pub(crate) fn lock(&self) -> Result<ServiceLock> {
         let Some(path) = &self.file else {
@@ -141,6 +146,20 @@ impl Location {
             why: why.to_string(),
         }
     }
+}
+
+/// The address of a store with this password, if it is one of PostgreSQL without any.
+#[must_use]
+pub fn with_password(store: &str, password: &SecretString) -> SecretString {
+    let is_postgres = store.starts_with("postgres://") || store.starts_with("postgresql://");
+    let Some(mut url) = Url::parse(store).ok().filter(|_| is_postgres) else {
+        return store.into();
+    };
+    let has_one = url.password().is_some() || url.query_pairs().any(|(name, _)| name == "password");
+    if has_one || url.set_password(Some(password.expose_secret())).is_err() {
+        return store.into();
+    }
+    String::from(url).into()
 }
 
 fn private() -> OpenOptions {

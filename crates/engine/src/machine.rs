@@ -32,13 +32,19 @@ pub trait World<M: Machine>: Send + Sync + 'static {
         id: &EffectId,
         effect: M::Effect,
     ) -> impl Future<Output = Result<Option<M::Input>, EffectError>> + Send;
+
+    /// The time in milliseconds for which slow effects of a key are held back, because something that they share with
+    /// others runs short; `None`: they may start. It is asked before each of them, and to be held back is no attempt.
+    fn holds_back(&self, _key: &str) -> impl Future<Output = Option<u64>> + Send {
+        std::future::ready(None)
+    }
 }
 
 /// The result of a step.
 pub struct Step<M: Machine + ?Sized> {
     pub state: M::State,
     pub planned: Vec<Planned<M::Effect, M::Input>>,
-    /// True if the key's slow effects that wait become fast.
+    /// True if the key's slow effects that wait become fast, those that are held back, too.
     pub hurries: bool,
     /// Lines for the history.
     pub log: Vec<String>,

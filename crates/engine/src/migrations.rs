@@ -5,7 +5,10 @@ use crate::session::Session;
 use sqlx::Row;
 
 /// The statements of each version, in order. What was released is never changed, only followed.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("../migrations/1.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/1.sql"),
+    include_str!("../migrations/2.sql"),
+];
 
 /// The version of the schema of a store; 0 for an empty one.
 pub(crate) async fn version(session: &mut Session) -> Result<i64> {

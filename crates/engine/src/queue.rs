@@ -42,8 +42,11 @@ impl Task {
     }
 }
 
+/// The lane of a slow effect that is held back.
+const HELD: i64 = 2;
+
 /// The statement that leases tasks: of each key the effect with the lowest number, so that a key has one at a time.
-/// A slow effect counts as fast while a fast one of its key waits behind it.
+/// A slow effect counts as fast while a fast one of its key waits behind it, and as slow when it was held back.
 ///
 /// Several processes on PostgreSQL execute it at once, each with a snapshot of its own (READ COMMITTED). It holds there, too:
 /// - A row that another process leased since the snapshot is skipped while it is locked. Afterwards its condition is judged
@@ -57,7 +60,7 @@ pub(crate) fn lease_statement(skip_locked: &str) -> String {
         "WITH chosen AS (
             SELECT t.id FROM task t WHERE t.due <= $3 AND t.timer = 0
                AND NOT EXISTS (SELECT 1 FROM task e WHERE e.key = t.key AND e.timer = 0 AND e.seq < t.seq)
-               AND (SELECT MIN(f.lane) FROM task f WHERE f.key = t.key AND f.timer = 0) = $4
+               AND (SELECT MIN(CASE WHEN f.lane = 0 THEN 0 ELSE 1 END) FROM task f WHERE f.key = t.key AND f.timer = 0) = $4
             ORDER BY t.due, t.created, t.id LIMIT $5 {skip_locked})
          UPDATE task SET due = $1, attempt = attempt + 1, owner = $2 WHERE id IN (SELECT id FROM chosen)
          RETURNING key, seq, work, attempt, error"
@@ -123,6 +126,28 @@ pub(crate) async fn postpone(
     // PostgreSQL's texts hold every character but this one.
     let error = error.replace('\0', "\u{fffd}");
     Ok(session.execute(query.bind(due).bind(error)).await? == 1)
+}
+
+/// Gives a slow effect back until `due`. The attempt does not count, because nothing was tried. False: the effect was hurried
+/// meanwhile, or the lease was lost.
+pub(crate) async fn hold_back(session: &mut Session, task: &Task, due: i64) -> Result<bool> {
+    let query = sqlx::query(
+        "UPDATE task SET due = $3, lane = $4, attempt = attempt - 1, owner = ''
+         WHERE id = $1 AND attempt = $2 AND lane <> 0",
+    );
+    let query = query.bind(task.id.to_string()).bind(task.attempt);
+    Ok(session.execute(query.bind(due).bind(HELD)).await? == 1)
+}
+
+/// Makes the waiting effects of a key fast. What was held back is due at once.
+pub(crate) async fn hurry(session: &mut Session, key: &str, now: i64) -> Result<()> {
+    let query = sqlx::query(
+        "UPDATE task SET due = CASE WHEN lane = $3 THEN $2 ELSE due END, lane = 0 WHERE key = $1 AND timer = 0",
+    );
+    session
+        .execute(query.bind(key).bind(now).bind(HELD))
+        .await?;
+    Ok(())
 }
 
 /// Timers that are due, the earliest first.

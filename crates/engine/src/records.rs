@@ -123,12 +123,44 @@ pub(crate) async fn phases(session: &mut Session) -> Result<Vec<(String, u64)>> 
 }
 
 pub(crate) async fn purge(session: &mut Session, now: i64, limits: &Limits) -> Result<u64> {
-    let inbox = sqlx::query("DELETE FROM inbox WHERE at < $1");
-    let oldest = now.saturating_sub(after(0, limits.inbox_ms));
-    let deliveries = session.execute(inbox.bind(oldest)).await?;
+    let deliveries = purge_inbox(session, now, limits).await?;
     let history = sqlx::query(
         "DELETE FROM history WHERE n <= (SELECT p.version FROM pull p WHERE p.key = history.key) - $1",
     );
     let kept = i64::try_from(limits.history).unwrap_or(i64::MAX);
     Ok(deliveries + session.execute(history.bind(kept)).await?)
+}
+
+/// Removes deliveries that are not recognised any more.
+async fn purge_inbox(session: &mut Session, now: i64, limits: &Limits) -> Result<u64> {
+    let inbox = sqlx::query("DELETE FROM inbox WHERE at < $1");
+    session.execute(inbox.bind(oldest(now, limits))).await
+}
+
+/// The time before which no delivery is recognised.
+fn oldest(now: i64, limits: &Limits) -> i64 {
+    now.saturating_sub(after(0, limits.inbox_ms))
+}
+
+/// Removes a key that is at this version, still for long, and waits for nothing. An input meanwhile has the row locked, and leads to
+/// another version.
+pub(crate) async fn forget(
+    session: &mut Session,
+    (key, seen): (&str, i64),
+    now: i64,
+    limits: &Limits,
+) -> Result<bool> {
+    let state = sqlx::query(
+        "DELETE FROM pull WHERE key = $1 AND version = $2 AND changed < $3
+         AND NOT EXISTS (SELECT 1 FROM task WHERE task.key = pull.key)",
+    );
+    let state = state.bind(key).bind(seen).bind(oldest(now, limits));
+    if session.execute(state).await? == 0 {
+        return Ok(false);
+    }
+    let history = sqlx::query("DELETE FROM history WHERE key = $1");
+    session.execute(history.bind(key)).await?;
+    // The numbers of effects begin anew, so no outcome of the key may be left here. All are older than its last change.
+    purge_inbox(session, now, limits).await?;
+    Ok(true)
 }

@@ -10,6 +10,7 @@
 //! | timers | delayed calls |
 //! | attempts and waits | a loop in the handler, each attempt two entries of the journal |
 //! | states never wait for writers | a shared handler |
+//! | export and import | what waits is a value of its key's object, too, until it has ended |
 //!
 //! Ids of deliveries are unique within a key here, within the store on the other engines. The history of a key is part of its
 //! object, so it is shortened with each step, and nothing is left to purge. The server's ingress has no authentication:
@@ -18,19 +19,22 @@
 mod address;
 mod client;
 mod endpoint;
+mod exporting;
 mod gate;
+mod importing;
 mod lists;
 mod objects;
 mod office;
 mod registration;
 mod registry;
+mod rows;
 mod steps;
 mod wire;
 
 use crate::clock::Clock;
 use crate::delivery::{outside, parse};
 use crate::engine::Answer;
-use crate::error::Result;
+use crate::error::{EngineError, Result};
 use crate::limits::Limits;
 use crate::machine::{Machine, World};
 use crate::queue::Backlog;
@@ -54,6 +58,8 @@ use steps::{Acting, Stepper, json};
 use wire::{Delivery, Kept, PULL, Page, Record, Taken};
 
 pub(crate) use address::Address;
+pub(crate) use exporting::export;
+pub(crate) use importing::import;
 pub(crate) use registry::Registry;
 
 /// Inputs that are read with one call.
@@ -64,6 +70,7 @@ pub(crate) struct Restate<M: Machine> {
     machine: Arc<M>,
     client: Client,
     limits: Limits,
+    clock: Arc<dyn Clock>,
     office: Arc<Office>,
     endpoint: Option<Endpoint>,
     /// Of this process.
@@ -95,17 +102,23 @@ impl<M: Machine> Restate<M> {
                 client.address.ingress
             );
         }
+        let import = Registry::of(client.clone()).import().await?;
+        if import.as_ref().is_some_and(|import| !import.whole) {
+            let store = client.address.ingress.clone();
+            return Err(EngineError::HalfImported { store });
+        }
         let machine = Arc::new(machine);
         let stepper = Arc::new(Stepper {
             machine: Arc::clone(&machine),
             limits,
-            clock,
+            clock: Arc::clone(&clock),
         });
         let process = registry::random()?;
         let office = Office::new(process, limits, Arc::clone(&stepper) as _, client.clone());
         let mut engine = Self {
             machine,
             limits,
+            clock,
             office: Arc::new(office),
             endpoint: None,
             deployment: None,
@@ -113,7 +126,12 @@ impl<M: Machine> Restate<M> {
             client,
         };
         if let Some(bound) = Bound::new(&engine.client.address, Others::Workers)? {
+            let clock = Arc::clone(&stepper.clock);
             engine.listen(bound, stepper).await?;
+            if import.is_some() {
+                importing::resume(&engine.client, clock.now_ms()).await?;
+                engine.registry().forget_import().await?;
+            }
         }
         Ok(engine)
     }
@@ -129,9 +147,10 @@ impl<M: Machine> Restate<M> {
             limits: &self.limits,
             identity: client.address.identity.as_deref(),
         };
-        let address = bound.address;
-        self.endpoint = Some(bound.serve(handlers.build()?));
-        let deployment = register(client, &client.address.advertise).await?;
+        let (address, built) = (bound.address, handlers.build()?);
+        self.endpoint = Some(bound.serve(built.endpoint));
+        let advertise = &client.address.advertise;
+        let deployment = register(client, advertise, &built.manifest).await?;
         drain(client, &deployment).await?;
         tracing::info!("the Restate server calls this process on {address}");
         self.deployment = Some(deployment);
@@ -149,6 +168,7 @@ impl<M: Machine> Restate<M> {
             id: id.clone(),
             input: json(key, input)?,
             caller: registry::random()?,
+            known: false,
         };
         let taken: Taken = self
             .pull(key, "deliver", Some(&id), Some(&delivery))
@@ -237,6 +257,20 @@ impl<M: Machine> Restate<M> {
         Ok(0)
     }
 
+    /// An input after the two questions leads to another version, and nothing waits for a key without one.
+    pub(crate) async fn forget(&self, key: &str, seen: i64) -> Result<bool> {
+        let status = self.status(key).await?;
+        let known = i64::try_from(self.limits.inbox_ms).unwrap_or(i64::MAX);
+        let oldest = self.clock.now_ms().saturating_sub(known);
+        if status.is_none_or(|status| status.version != seen || status.changed >= oldest) {
+            return Ok(false);
+        }
+        if lists::waits(&self.client, key).await? {
+            return Ok(false);
+        }
+        self.pull(key, "forget", None, Some(&seen)).await
+    }
+
     /// The agents and tokens, answered by this process.
     pub(crate) fn registry(&self) -> Registry {
         Registry::of(self.client.clone())
@@ -286,6 +320,7 @@ impl<M: Machine> Restate<M> {
         let call = Call {
             what: match handler {
                 "deliver" => "a delivery",
+                "forget" => "a removal",
                 _ => "a question",
             },
             service: PULL,

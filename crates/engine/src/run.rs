@@ -226,7 +226,7 @@ impl<M: Machine> Engine<M> {
         let hold = self.clock.hold();
         turn.running.spawn(async move {
             let id = task.id.clone();
-            let work = AssertUnwindSafe(worker::work(&engine, &*world, task));
+            let work = AssertUnwindSafe(worker::work(&engine, &*world, task, lane));
             if work.catch_unwind().await.is_err() {
                 tracing::error!("the effect {id} panicked, and is left to its lease");
             }

@@ -120,6 +120,17 @@ impl Store {
         Ok(row.try_get("value")?)
     }
 
+    /// The name for messages, without a password.
+    pub(crate) fn name(&self) -> &str {
+        &self.location.name
+    }
+
+    /// True if several processes can use the store at the same time.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        !self.dialect().single_process
+    }
+
     /// A transaction that writes.
     pub(crate) async fn begin(&self) -> Result<Session> {
         let session = Session::transaction(&self.pool, &self.probe, self.dialect()).await?;

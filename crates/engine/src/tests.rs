@@ -4,8 +4,13 @@ mod crashes;
 mod deliveries;
 mod effects;
 mod foreign_rows;
+mod forgetting;
+mod holding_back;
 mod interleavings;
 mod leases;
+mod moving;
+#[path = "../tests/engines/ports.rs"]
+mod ports;
 mod postgres;
 #[cfg(feature = "restate")]
 mod restate;

@@ -4,6 +4,7 @@ use crate::error::{EngineError, Result};
 use crate::store::Store;
 use data_encoding::HEXLOWER;
 use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sqlx::Row;
 use sqlx::any::AnyRow;
@@ -43,7 +44,8 @@ pub struct ApiToken {
 }
 
 /// The hash by which a token is found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct TokenHash(String);
 
 impl TokenHash {

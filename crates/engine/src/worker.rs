@@ -4,7 +4,7 @@ use crate::delivery::{Delivery, apply, caused_by, parse};
 use crate::engine::Engine;
 use crate::error::{EngineError, Result};
 use crate::limits::after;
-use crate::machine::{EffectError, Machine, World};
+use crate::machine::{EffectError, Lane, Machine, World};
 use crate::queue::{self, Task};
 use crate::retry::Retry;
 use crate::session::boundary;
@@ -17,8 +17,13 @@ const NO_ANSWER: &str = "the attempt ended without an answer";
 
 /// Executes a task and ends it, or gives it back. One whose key cannot go on is set aside; errors of the store leave it
 /// to its lease.
-pub(crate) async fn work<M: Machine, W: World<M>>(engine: &Engine<M>, world: &W, task: Task) {
-    let ended = match attempt(engine, world, &task).await {
+pub(crate) async fn work<M: Machine, W: World<M>>(
+    engine: &Engine<M>,
+    world: &W,
+    task: Task,
+    lane: Lane,
+) {
+    let ended = match attempt(engine, world, &task, lane).await {
         Err(error) if error.is_of_one_key() => set_aside(engine, &task, &error).await,
         ended => ended,
     };
@@ -31,6 +36,7 @@ async fn attempt<M: Machine, W: World<M>>(
     engine: &Engine<M>,
     world: &W,
     task: &Task,
+    lane: Lane,
 ) -> Result<()> {
     let effect = parse("an effect", &task.id.key, &task.work)?;
     if task.attempt > i64::from(engine.limits.attempts) {
@@ -39,6 +45,9 @@ async fn attempt<M: Machine, W: World<M>>(
             error => error,
         };
         return give_up(engine, task, &effect, error).await;
+    }
+    if lane == Lane::Slow && held_back(engine, world, task).await? {
+        return Ok(());
     }
     boundary();
     let executed = tokio::select! {
@@ -53,6 +62,20 @@ async fn attempt<M: Machine, W: World<M>>(
         Ok(input) => done(engine, task, input).await,
         Err(error) => failed(engine, task, &error).await,
     }
+}
+
+/// Gives a slow effect back, if the world holds it back and nothing hurries it.
+async fn held_back<M: Machine, W: World<M>>(
+    engine: &Engine<M>,
+    world: &W,
+    task: &Task,
+) -> Result<bool> {
+    let Some(wait) = world.holds_back(&task.id.key).await else {
+        return Ok(false);
+    };
+    let mut session = engine.store.session().await?;
+    let due = after(engine.now(&mut session).await?, wait);
+    queue::hold_back(&mut session, task, due).await
 }
 
 /// Lengthens the lease again and again. Ends when it is lost, or when it has passed without a heartbeat: then another worker

@@ -1,7 +1,7 @@
 //! Lists over all keys, by the server's SQL over the states and calls that it keeps. No index of ours that could differ.
 
 use super::client::Client;
-use super::registration::query;
+use super::registration::{Calls, query};
 use super::wire::{EFFECTS, LISTED, PULL};
 use crate::queue::Backlog;
 use crate::records::{Filter, Listed};
@@ -97,6 +97,19 @@ pub(super) async fn backlog(client: &Client) -> Result<Backlog> {
     }))
 }
 
+/// True if an effect or a timer of a key is not done.
+pub(super) async fn waits(client: &Client, key: &str) -> Result<bool> {
+    let question = format!(
+        "SELECT COUNT(*) AS calls FROM sys_invocation
+         WHERE target_service_name IN ({}, {}) AND target_service_key = {} AND status <> 'completed'",
+        literal(EFFECTS),
+        literal(PULL),
+        literal(key),
+    );
+    let counted: Vec<Calls> = query(client, &question).await?;
+    Ok(counted.first().is_none_or(|counted| counted.calls > 0))
+}
+
 fn read<T: DeserializeOwned>(client: &Client, text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| RestateError::Refused {
         address: client.address.admin.clone(),
@@ -106,6 +119,6 @@ fn read<T: DeserializeOwned>(client: &Client, text: &str) -> Result<T> {
 }
 
 /// A text within a question.
-fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

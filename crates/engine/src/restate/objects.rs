@@ -1,45 +1,51 @@
-//! The handlers that a Restate server calls: one virtual object per key for its state, one for its effects, one registry.
+//! The handlers that a Restate server calls: one virtual object per key for its state, and one for its effects.
 //!
 //! Effects are a virtual object, too, and not a stateless service: calls of one key then wait for each other, in the order in
 //! which they were sent, which is that of their numbers. So the effects of a key are executed one at a time and in order, as
 //! on the other engines, while those of different keys run beside each other. An effect ends by calling `answer` and waiting
 //! for it, so the next one of the key starts after the answer was stepped.
 //!
+//! What was planned also lies in the object until it has ended: the server shows states, but not what waits in its queues, and
+//! whoever moves the store has to see both.
+//!
 //! Handlers decide inside `run`, which keeps the decision in the journal: a call that is repeated, by this version or a
 //! later one, applies what was decided. Only the order of the commands below must not change while calls are under way; a
 //! handler that needs another order gets another name.
 
+use super::gate::Place;
 use super::office::{Attempt, Office};
 use super::steps::Steps;
 use super::wire::{
-    Change, Delivery, EFFECTS, Kept, LISTED, Order, Outcome, PULL, Page, Record, Row, Stepped,
-    Taken, Work,
+    Delivery, EFFECTS, End, HISTORY, KEPT, Kept, LISTED, Order, Outcome, PENDING, PULL, Page,
+    Pending, Record, Restored, Stepped, Taken, Work,
 };
 use crate::delivery::caused_by;
 use crate::error::EngineError;
 use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 use serde_json::Value;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The state's own key within the object.
-const KEPT: &str = "kept";
 const UNPROCESSABLE: u16 = 422;
 
 fn history_key(n: i64) -> String {
-    format!("history/{n}")
+    format!("{HISTORY}{n}")
+}
+
+fn pending_key(seq: u64) -> String {
+    format!("{PENDING}{seq}")
 }
 
 /// The state of one key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Pull {
     pub(super) steps: Arc<dyn Steps>,
 }
 
 #[restate_sdk::object(name = "opencode-reviewer.pull", client_visibility = "pub(super)")]
 impl Pull {
-    /// Steps one input from outside.
+    /// Steps one input from outside. One that the store knows from before it was moved is only noted by the server.
     #[handler]
     async fn deliver(
         &self,
@@ -47,15 +53,69 @@ impl Pull {
         delivery: Json<Delivery>,
     ) -> HandlerResult<Json<Taken>> {
         let caller = delivery.0.caller.clone();
+        if delivery.0.known {
+            let state = Value::Null;
+            return Ok(Json(Taken { caller, state }));
+        }
         let state = step(&self.steps, &ctx, delivery.0).await?;
         Ok(Json(Taken { caller, state }))
     }
 
-    /// Steps the answer of an effect, or the input of a timer. Apart from `deliver`, so that nobody outside can anticipate
-    /// one, and because the server need not know it for days: it sends each once.
+    /// Ends an effect or a timer, and steps its answer if it has one. Apart from `deliver`, so that nobody outside can
+    /// anticipate one, and because the server need not know it for days: it sends each once.
     #[handler(ingress_private = true)]
-    async fn answer(&self, ctx: ObjectContext<'_>, delivery: Json<Delivery>) -> HandlerResult<()> {
-        step(&self.steps, &ctx, delivery.0).await?;
+    async fn answer(&self, ctx: ObjectContext<'_>, end: Json<End>) -> HandlerResult<()> {
+        let End { seq, input } = end.into_inner();
+        if let Some(input) = input {
+            let delivery = Delivery {
+                id: caused_by(&format!("{}/{seq}", ctx.key())),
+                input,
+                caller: String::new(),
+                known: false,
+            };
+            step(&self.steps, &ctx, delivery).await?;
+        }
+        ctx.clear(&pending_key(seq));
+        Ok(())
+    }
+
+    /// Takes a part of what another store had for this key: inputs, and with the last part the state and what it waits for.
+    /// Nothing is sent, because calls would be bound to the process that imports.
+    #[handler]
+    #[expect(clippy::unused_async, reason = "as every handler is called")]
+    async fn restore(&self, ctx: ObjectContext<'_>, part: Json<Restored>) -> HandlerResult<()> {
+        let Restored {
+            records,
+            kept,
+            pending,
+        } = part.into_inner();
+        for record in records {
+            ctx.set(&history_key(record.n), Json(record));
+        }
+        if let Some(kept) = kept {
+            keep(&ctx, kept);
+        }
+        for pending in pending {
+            ctx.set(&pending_key(pending.seq()), Json(pending));
+        }
+        Ok(())
+    }
+
+    /// Sends everything that has not ended, at this time. The server drops what it has already.
+    #[handler]
+    async fn resume(&self, ctx: ObjectContext<'_>, now: Json<i64>) -> HandlerResult<()> {
+        let mut all = Vec::new();
+        for key in ctx.get_keys().await? {
+            if key.starts_with(PENDING)
+                && let Some(Json(pending)) = ctx.get::<Json<Pending>>(&key).await?
+            {
+                all.push(pending);
+            }
+        }
+        all.sort_by_key(Pending::seq);
+        for pending in all {
+            send(&ctx, pending, now.0);
+        }
         Ok(())
     }
 
@@ -64,6 +124,17 @@ impl Pull {
     async fn status(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<Json<Option<Kept>>> {
         let kept = ctx.get::<Json<Kept>>(KEPT).await?;
         Ok(Json(kept.map(Json::into_inner)))
+    }
+
+    /// Removes everything of the key, if it is at this version. False: it is kept.
+    #[handler]
+    async fn forget(&self, ctx: ObjectContext<'_>, seen: Json<i64>) -> HandlerResult<Json<bool>> {
+        let kept = ctx.get::<Json<Kept>>(KEPT).await?;
+        let is_seen = kept.is_some_and(|Json(kept)| kept.version == seen.0);
+        if is_seen {
+            ctx.clear_all();
+        }
+        Ok(Json(is_seen))
     }
 
     /// One page of inputs, the oldest first. A page, because the server bounds the size of an answer.
@@ -105,6 +176,8 @@ async fn step(
                 let told = error.to_string();
                 Err(TerminalError::new_with_code(UNPROCESSABLE, told).into())
             }
+            // It waits in the server for a process of the service.
+            Err(error @ EngineError::HalfImported { .. }) => Err(HandlerError::from(error)),
             // It waits in the server for a version that can read it.
             Err(error) => {
                 tracing::error!("{error}");
@@ -125,49 +198,53 @@ fn write(ctx: &ObjectContext<'_>, stepped: Stepped) {
         drop_from,
         work,
     } = stepped;
-    let listed = (kept.version, kept.changed, kept.phase.clone());
     for n in drop_from..kept.first {
         ctx.clear(&history_key(n));
     }
+    let at = record.at;
     ctx.set(&history_key(record.n), Json(record));
-    ctx.set(LISTED, Json(listed));
-    ctx.set(KEPT, Json(kept));
+    keep(ctx, kept);
     for work in work {
-        send(ctx, work);
+        let pending = Pending { at, work };
+        ctx.set(&pending_key(pending.seq()), Json(pending.clone()));
+        send(ctx, pending, at);
     }
 }
 
+fn keep(ctx: &ObjectContext<'_>, kept: Kept) {
+    let listed = (kept.version, kept.changed, kept.phase.clone());
+    ctx.set(LISTED, Json(listed));
+    ctx.set(KEPT, Json(kept));
+}
+
 /// Sends without waiting: the server has it with the commit of the call.
-fn send(ctx: &ObjectContext<'_>, work: Work) {
+fn send(ctx: &ObjectContext<'_>, pending: Pending, now: i64) {
     let key = ctx.key();
-    match work {
+    let due = pending.due();
+    match pending.work {
         Work::Effect(order) => {
             let id = format!("{key}/{}", order.seq);
             let target = RequestTarget::object(EFFECTS, key, "execute");
             let request = ctx.request::<Json<Order>, ()>(target, Json(order));
             drop(request.idempotency_key(id).send());
         }
-        Work::Timer {
-            seq,
-            after_ms,
-            input,
-        } => {
-            let id = caused_by(&format!("{key}/{seq}"));
-            let delivery = Delivery {
-                id: id.clone(),
-                input,
-                caller: String::new(),
+        Work::Timer { seq, input, .. } => {
+            let end = End {
+                seq,
+                input: Some(input),
             };
             let target = RequestTarget::object(PULL, key, "answer");
-            let request = ctx.request::<Json<Delivery>, ()>(target, Json(delivery));
-            let wait = Duration::from_millis(after_ms);
+            let request = ctx.request::<Json<End>, ()>(target, Json(end));
+            let wait = u64::try_from(due.saturating_sub(now)).unwrap_or(0);
+            let wait = Duration::from_millis(wait);
+            let id = caused_by(&format!("{key}/{seq}"));
             drop(request.idempotency_key(id).send_after(wait));
         }
     }
 }
 
 /// The effects of one key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Effects {
     pub(super) office: Arc<Office>,
 }
@@ -182,26 +259,23 @@ impl Effects {
             order: Arc::new(order.into_inner()),
             number: 1,
         };
-        let input = loop {
+        // Its place is free once the answer was stepped.
+        let (input, _place) = loop {
             match self.attempt(&ctx, attempt.clone()).await? {
-                Outcome::Ended { input } => break input,
-                Outcome::Again { wait_ms, error } => {
+                (Outcome::Ended { input }, place) => break (input, place),
+                (Outcome::Again { wait_ms, error }, place) => {
+                    drop(place);
                     tracing::debug!("an effect of {} failed: {error}", attempt.key);
                     ctx.sleep(Duration::from_millis(wait_ms)).await?;
                 }
             }
             attempt.number += 1;
         };
-        let Some(input) = input else { return Ok(()) };
         let Attempt { key, order, .. } = attempt;
-        let id = caused_by(&format!("{key}/{}", order.seq));
-        let delivery = Delivery {
-            id: id.clone(),
-            input,
-            caller: String::new(),
-        };
+        let seq = order.seq;
+        let id = caused_by(&format!("{key}/{seq}"));
         let target = RequestTarget::object(PULL, key, "answer");
-        let request = ctx.request::<Json<Delivery>, ()>(target, Json(delivery));
+        let request = ctx.request::<Json<End>, ()>(target, Json(End { seq, input }));
         request.idempotency_key(id).call().await?;
         Ok(())
     }
@@ -214,67 +288,29 @@ impl Effects {
         &self,
         ctx: &ObjectContext<'_>,
         attempt: Attempt,
-    ) -> Result<Outcome, HandlerError> {
+    ) -> Result<(Outcome, Option<Place>), HandlerError> {
         let place = Arc::new(Mutex::new(None));
         let (office, entered) = (Arc::clone(&self.office), Arc::clone(&place));
         let copy = attempt.clone();
         let begin = move || async move {
             let place = office.enter(&copy.key, &copy.order).await?;
-            *entered.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+            *lock(&entered) = Some(place);
             Ok(office.process.clone())
         };
         let starter = ctx.run(begin).name("begin").await?;
-        let office = Arc::clone(&self.office);
+        let (office, taken) = (Arc::clone(&self.office), Arc::clone(&place));
         let act = move || async move {
-            let place = place.lock().unwrap_or_else(PoisonError::into_inner).take();
-            Ok(Json(office.attempt(&attempt, &starter, place).await?))
+            let place = lock(&taken).take();
+            let (outcome, place) = office.attempt(&attempt, &starter, place).await?;
+            *lock(&taken) = place;
+            Ok(Json(outcome))
         };
         let Json(outcome) = ctx.run(act).name("attempt").await?;
-        Ok(outcome)
+        let place = lock(&place).take();
+        Ok((outcome, place))
     }
 }
 
-/// Agents and API tokens, all in one object. They are read by the server's SQL, so that a service can start with them.
-#[derive(Debug)]
-pub(super) struct Registry;
-
-#[restate_sdk::object(name = "opencode-reviewer.registry", client_visibility = "pub(super)")]
-impl Registry {
-    /// Adds a row. False: there is one with this key.
-    #[handler]
-    async fn add(&self, ctx: ObjectContext<'_>, row: Json<Row>) -> HandlerResult<Json<bool>> {
-        let Json(row) = row;
-        let is_new = ctx.get::<Json<Value>>(&row.key).await?.is_none();
-        if is_new {
-            ctx.set(&row.key, Json(row.fields));
-        }
-        Ok(Json(is_new))
-    }
-
-    /// Changes one field of a row. False: there is none with this key.
-    #[handler]
-    async fn change(
-        &self,
-        ctx: ObjectContext<'_>,
-        change: Json<Change>,
-    ) -> HandlerResult<Json<bool>> {
-        let Json(Change { key, field, value }) = change;
-        let Some(Json(mut fields)) = ctx.get::<Json<Value>>(&key).await? else {
-            return Ok(Json(false));
-        };
-        if let Some(place) = fields.get_mut(&field) {
-            *place = value;
-        }
-        ctx.set(&key, Json(fields));
-        Ok(Json(true))
-    }
-
-    /// Removes a row. False: there is none with this key.
-    #[handler]
-    async fn remove(&self, ctx: ObjectContext<'_>, key: Json<String>) -> HandlerResult<Json<bool>> {
-        let Json(key) = key;
-        let is_there = ctx.get::<Json<Value>>(&key).await?.is_some();
-        ctx.clear(&key);
-        Ok(Json(is_there))
-    }
+fn lock<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
 }

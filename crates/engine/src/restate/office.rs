@@ -24,6 +24,8 @@ pub(super) enum NotNow {
     NoWorld,
     #[error("all places for effects are taken")]
     NoPlace,
+    #[error("what has no hurry is held back")]
+    HeldBack,
     #[error("the process ends")]
     Ending,
     #[error(transparent)]
@@ -106,9 +108,22 @@ impl Office {
         if tokio::time::timeout(PATIENCE, there).await.is_err() {
             return Err(NotNow::NoWorld);
         }
+        if order.slow && self.is_held_back(key).await && !self.is_hurried(key, order.seq).await {
+            // The server sends it again soon. It keeps no track of what was not begun, so this is no attempt.
+            tokio::time::sleep(PATIENCE).await;
+            return Err(NotNow::HeldBack);
+        }
         let place = self.place(key, order);
         let place = tokio::time::timeout(PATIENCE, place).await;
         place.map_err(|_| NotNow::NoPlace)
+    }
+
+    async fn is_held_back(&self, key: &str) -> bool {
+        let shift = self.shift.borrow().clone();
+        match shift {
+            Some(shift) => shift.world.holds_back(key).await.is_some(),
+            None => false,
+        }
     }
 
     /// A slow effect counts as fast while a fast one of its key waits behind it, and once it is hurried.
@@ -142,26 +157,33 @@ impl Office {
             .is_some_and(|last| last >= seq)
     }
 
-    /// Makes an attempt that the process `starter` began, and decides what follows.
+    /// Makes an attempt that the process `starter` began, and decides what follows. The place is the caller's for as long as
+    /// that is written down.
     pub(super) async fn attempt(
         &self,
         attempt: &Attempt,
         starter: &str,
         place: Option<Place>,
-    ) -> Result<Outcome, NotNow> {
-        let Attempt { key, order, number } = attempt;
-        let acted = if starter == self.process {
-            let _place = match place {
-                Some(place) => place,
-                None => self.enter(key, order).await?,
-            };
-            self.act(key, order).await?
-        } else {
-            Err(EffectError {
+    ) -> Result<(Outcome, Option<Place>), NotNow> {
+        let Attempt { key, order, .. } = attempt;
+        if starter != self.process {
+            let died = EffectError {
                 retry_after_ms: Some(0),
                 ..EffectError::temporary(NO_ANSWER)
-            })
+            };
+            return Ok((self.outcome(attempt, Err(died))?, None));
+        }
+        let place = match place {
+            Some(place) => place,
+            None => self.enter(key, order).await?,
         };
+        let acted = self.act(key, order).await?;
+        Ok((self.outcome(attempt, acted)?, Some(place)))
+    }
+
+    /// Decides what follows from an attempt.
+    fn outcome(&self, attempt: &Attempt, acted: Acted) -> Result<Outcome, NotNow> {
+        let Attempt { key, order, number } = attempt;
         let error = match acted {
             Ok(input) => return Ok(Outcome::Ended { input }),
             Err(error) => error,

@@ -2,14 +2,22 @@
 //! no call is bound to them.
 
 use super::client::Client;
-use super::objects::{Effects, Pull, Registry};
+use super::objects::{Effects, Pull};
+use super::rows::Registry;
 use super::wire::{Deployment, Deployments, PULL, Registered, Rows};
 use crate::limits::Limits;
 use crate::restate_error::RestateError;
+use data_encoding::HEXLOWER;
+use futures_util::FutureExt as _;
+use http_body_util::{BodyExt as _, Collected, Empty};
+use hyper::body::Bytes;
+use hyper::header::{ACCEPT, HeaderValue};
+use hyper::{Request, Uri};
 use reqwest::Method;
 use restate_sdk::endpoint::{Builder, Endpoint, HandlerOptions, ServiceOptions};
 use restate_sdk::prelude::IntoServiceDefinition as _;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use std::time::Duration;
 
 /// The server calls again after so long at most, for instance when a process is back.
@@ -23,6 +31,11 @@ const ABORT: Duration = Duration::from_mins(10);
 /// Numbers of effects never repeat, and the server sends each call of ours once, so this only has to outlast a repeat.
 const OURS_KNOWN: Duration = Duration::from_hours(1);
 
+/// The kind of answer in which handlers are described.
+const MANIFEST: &str = "application/vnd.restate.endpointmanifest.v4+json";
+/// The name under which the server keeps the hash of that.
+const NOTED: &str = "opencode-reviewer.handlers";
+
 /// The handlers of a process.
 pub(super) struct Handlers<'a> {
     /// Those of a service; a command has none.
@@ -31,8 +44,15 @@ pub(super) struct Handlers<'a> {
     pub(super) identity: Option<&'a str>,
 }
 
+/// Handlers that can be served, and what a registration would tell the server about them.
+pub(super) struct Built {
+    pub(super) endpoint: Endpoint,
+    /// The hash of their names and options.
+    pub(super) manifest: String,
+}
+
 impl Handlers<'_> {
-    pub(super) fn build(self) -> Result<Endpoint, RestateError> {
+    pub(super) fn build(self) -> Result<Built, RestateError> {
         let mut builder = Builder::new();
         if let Some(key) = self.identity {
             let with_key = builder.identity_key(key);
@@ -41,22 +61,41 @@ impl Handlers<'_> {
                 why: format!("identity={key} is no key of a Restate server ({error})"),
             })?;
         }
-        let registry = options();
-        builder = builder.bind(Registry.into_service_definition().options(registry));
-        if let Some((pull, effects)) = self.service {
-            let known = Duration::from_millis(self.limits.inbox_ms);
-            let answer = HandlerOptions::new().idempotency_retention(OURS_KNOWN);
-            let of_pull = options()
-                .idempotency_retention(known)
-                .enable_lazy_state(true)
-                .handler("answer", answer);
-            let of_effects = options().idempotency_retention(OURS_KNOWN);
-            builder = builder
-                .bind(pull.into_service_definition().options(of_pull))
-                .bind(effects.into_service_definition().options(of_effects));
-        }
-        Ok(builder.build())
+        Ok(Built {
+            manifest: manifest(&self.bind(Builder::new()).build()),
+            endpoint: self.bind(builder).build(),
+        })
     }
+
+    fn bind(&self, builder: Builder) -> Builder {
+        let builder = builder.bind(Registry.into_service_definition().options(options()));
+        let Some((pull, effects)) = self.service.clone() else {
+            return builder;
+        };
+        let known = Duration::from_millis(self.limits.inbox_ms);
+        let answer = HandlerOptions::new().idempotency_retention(OURS_KNOWN);
+        let of_pull = options()
+            .idempotency_retention(known)
+            .enable_lazy_state(true)
+            .handler("answer", answer);
+        let of_effects = options().idempotency_retention(OURS_KNOWN);
+        builder
+            .bind(pull.into_service_definition().options(of_pull))
+            .bind(effects.into_service_definition().options(of_effects))
+    }
+}
+
+/// The hash of what the server gets to know at a registration.
+fn manifest(endpoint: &Endpoint) -> String {
+    let mut question = Request::new(Empty::<Bytes>::new());
+    *question.uri_mut() = Uri::from_static("/discover");
+    let accept = HeaderValue::from_static(MANIFEST);
+    question.headers_mut().insert(ACCEPT, accept);
+    let told = endpoint.handle(question).into_body().collect();
+    // It is there already, so nothing is waited for.
+    let told = told.now_or_never().and_then(Result::ok);
+    let told = told.map(Collected::to_bytes).unwrap_or_default();
+    HEXLOWER.encode(&Sha256::digest(&told))
 }
 
 fn options() -> ServiceOptions {
@@ -71,16 +110,46 @@ fn options() -> ServiceOptions {
         .retry_policy_pause_on_max_attempts()
 }
 
-/// Registers the endpoint at this address; the id of the deployment. Other code at the same address takes its place, and
-/// goes on with the calls that are under way. A server that is just starting is healthy before it takes registrations, so
-/// this is repeated.
-pub(super) async fn register(client: &Client, advertise: &str) -> Result<String, RestateError> {
-    let body = json!({ "uri": advertise, "force": true });
+/// Registers handlers at this address, unless the server calls the same ones there already; the id of the deployment. So a
+/// worker needs no answer of those that share its address, one of which may be frozen. Other code at the same address takes
+/// the place of what was there, and goes on with the calls that are under way. A server that is just starting is healthy
+/// before it takes registrations, so this is repeated.
+pub(super) async fn register(
+    client: &Client,
+    advertise: &str,
+    manifest: &str,
+) -> Result<String, RestateError> {
+    if let Some(id) = registered(&deployments(client).await?, advertise, manifest) {
+        return Ok(id);
+    }
+    let metadata = json!({ NOTED: manifest });
+    let body = json!({ "uri": advertise, "force": true, "metadata": metadata });
     let what = "to a registration";
     let registered: Registered = client
         .admin(what, Method::POST, "/deployments", Some(&body))
         .await?;
     Ok(registered.id)
+}
+
+/// The deployment with these handlers at this address, if all services of ours that it has are called there.
+fn registered(all: &[Deployment], advertise: &str, manifest: &str) -> Option<String> {
+    let newest = |name: &str| {
+        let services = all.iter().flat_map(|one| &one.services);
+        let revisions = services.filter(|one| one.name == name);
+        revisions.map(|one| one.revision).max()
+    };
+    let is_it = |one: &&Deployment| {
+        one.uri.trim_end_matches('/') == advertise
+            && one
+                .metadata
+                .get(NOTED)
+                .is_some_and(|noted| noted == manifest)
+            && one
+                .services
+                .iter()
+                .all(|service| Some(service.revision) == newest(&service.name))
+    };
+    all.iter().find(is_it).map(|one| one.id.clone())
 }
 
 /// True if the server knows a service of this name.
@@ -143,7 +212,12 @@ async fn deployments(client: &Client) -> Result<Vec<Deployment>, RestateError> {
     Ok(all.deployments)
 }
 
+/// A number of calls, as SQL counts them.
 #[derive(serde::Deserialize)]
-struct Calls {
-    calls: i64,
+pub(super) struct Calls {
+    pub(super) calls: i64,
 }
+
+#[cfg(test)]
+#[path = "registration_tests.rs"]
+mod tests;

@@ -3,9 +3,13 @@
 use super::address::Address;
 use super::client::{Call, Client};
 use super::endpoint::{Bound, Endpoint, Others};
+use super::lists::literal;
 use super::registration::{Handlers, is_registered, query, register};
-use super::wire::{AgentRow, Change, REGISTRY, Row, StateRow, StoreRow, TokenRow};
+use super::wire::{
+    AgentRow, CellRow, CellSwap, Change, ImportRow, REGISTRY, Row, StateRow, StoreRow, TokenRow,
+};
 use crate::agents::Agent;
+use crate::cells::{Cell, CellChange};
 use crate::error::{EngineError, Result};
 use crate::limits::Limits;
 use crate::restate_error::RestateError;
@@ -17,11 +21,14 @@ use serde_json::json;
 use std::io;
 use tokio::sync::Mutex;
 
-const AGENTS: &str = "agent/";
-const TOKENS: &str = "token/";
-const STORE: &str = "store/";
+pub(super) const AGENTS: &str = "agent/";
+pub(super) const TOKENS: &str = "token/";
+pub(super) const STORE: &str = "store/";
+pub(super) const CELLS: &str = "cell/";
+/// The import that filled the store, until a process has sent again what waits.
+pub(super) const IMPORT: &str = "import/file";
 /// The only key of the object.
-const ALL: &str = "all";
+pub(super) const ALL: &str = "all";
 
 /// The agents and tokens of a store in Restate.
 #[derive(Debug)]
@@ -72,6 +79,17 @@ impl Registry {
                 key: STORE.to_owned(),
                 why: "it is not there".to_owned(),
             })
+    }
+
+    /// The import that filled the store, if nobody has worked on it since.
+    pub(super) async fn import(&self) -> Result<Option<ImportRow>> {
+        Ok(self.rows::<ImportRow>(IMPORT).await?.pop())
+    }
+
+    /// Everything that an import has brought was sent again.
+    pub(super) async fn forget_import(&self) -> Result<()> {
+        let _was_there = self.change("remove", &IMPORT).await?;
+        Ok(())
     }
 
     pub(crate) async fn add_agent(&self, agent: &Agent) -> Result<()> {
@@ -160,6 +178,44 @@ impl Registry {
         self.change("change", &change).await
     }
 
+    pub(crate) async fn cells(&self, prefix: &str) -> Result<Vec<Cell>> {
+        let named = format!("starts_with(key, {})", literal(&format!("{CELLS}{prefix}")));
+        let rows: Vec<(String, CellRow)> = self.select(&named).await?;
+        let cells = rows.into_iter().map(|(key, row)| Cell {
+            name: key.strip_prefix(CELLS).unwrap_or(&key).to_owned(),
+            version: row.version,
+            text: row.text,
+        });
+        Ok(cells.collect())
+    }
+
+    pub(crate) async fn cell(&self, name: &str) -> Result<Option<Cell>> {
+        let named = format!("key = {}", literal(&format!("{CELLS}{name}")));
+        let rows: Vec<(String, CellRow)> = self.select(&named).await?;
+        let cell = rows.into_iter().next().map(|(_, row)| Cell {
+            name: name.to_owned(),
+            version: row.version,
+            text: row.text,
+        });
+        Ok(cell)
+    }
+
+    pub(crate) async fn change_cell(&self, name: &str, change: CellChange<'_>) -> Result<bool> {
+        let (seen, text) = match change {
+            CellChange::Add(text) => (0, Some(text.to_owned())),
+            CellChange::Replace { seen, text } => (seen, Some(text.to_owned())),
+            CellChange::Remove { seen } => (seen, None),
+        };
+        let key = format!("{CELLS}{name}");
+        self.change("swap", &CellSwap { key, seen, text }).await
+    }
+
+    /// A server is there for several processes.
+    #[expect(clippy::unused_self, reason = "asked of every store")]
+    pub(crate) fn is_shared(&self) -> bool {
+        true
+    }
+
     async fn add(
         &self,
         what: &'static str,
@@ -186,7 +242,7 @@ impl Registry {
     async fn change(&self, handler: &str, body: &(impl Serialize + Sync)) -> Result<bool> {
         let id = random()?;
         let call = Call {
-            what: "a change of agents or tokens",
+            what: "a change of agents, tokens or sessions",
             service: REGISTRY,
             key: ALL,
             handler,
@@ -215,28 +271,39 @@ impl Registry {
             limits: &Limits::default(),
             identity: client.address.identity.as_deref(),
         };
-        *endpoint = Some(bound.serve(handlers.build()?));
+        let built = handlers.build()?;
+        *endpoint = Some(bound.serve(built.endpoint));
         // To register it anew would hide the handlers of the service.
         if !is_registered(client, REGISTRY).await? {
-            register(client, &client.address.advertise).await?;
+            register(client, &client.address.advertise, &built.manifest).await?;
         }
         Ok(())
     }
 
     /// The rows of a table, in the order of their names, by the server's SQL.
     async fn rows<T: DeserializeOwned>(&self, table: &str) -> Result<Vec<T>> {
+        let rows = self.select(&format!("starts_with(key, '{table}')")).await?;
+        Ok(rows.into_iter().map(|(_, row)| row).collect())
+    }
+
+    /// The rows of which this holds, with their keys.
+    async fn select<T: DeserializeOwned>(&self, condition: &str) -> Result<Vec<(String, T)>> {
         let question = format!(
             "SELECT key, value_utf8 FROM state
-             WHERE service_name = '{REGISTRY}' AND starts_with(key, '{table}') ORDER BY key"
+             WHERE service_name = '{REGISTRY}' AND {condition} ORDER BY key"
         );
         let rows: Vec<StateRow> = query(&self.client, &question).await?;
-        let rows = rows.into_iter().map(|row| {
-            serde_json::from_str(&row.value_utf8).map_err(|error| EngineError::Unreadable {
-                what: "the row",
-                key: row.key,
-                why: error.to_string(),
-            })
-        });
+        let rows =
+            rows.into_iter().map(|StateRow { key, value_utf8 }| {
+                match serde_json::from_str(&value_utf8) {
+                    Ok(row) => Ok((key, row)),
+                    Err(error) => Err(EngineError::Unreadable {
+                        what: "the row",
+                        key,
+                        why: error.to_string(),
+                    }),
+                }
+            });
         rows.collect()
     }
 }

@@ -31,6 +31,8 @@ pub(super) trait Steps: Send + Sync + fmt::Debug {
 /// A world without its types.
 pub(super) trait Acts: Send + Sync {
     fn execute(&self, id: EffectId, effect: Value) -> BoxFuture<'_, Result<Acted>>;
+
+    fn holds_back<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Option<u64>>;
 }
 
 /// The answer of a world.
@@ -116,6 +118,10 @@ impl<M: Machine, W: World<M>> Acts for Acting<M, W> {
                 Err(error) => Err(error),
             })
         })
+    }
+
+    fn holds_back<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(self.world.holds_back(key))
     }
 }
 

@@ -1,8 +1,10 @@
 //! Everything that Restate keeps or carries for us, as JSON: calls, journals, states, and its own answers. Frozen, because a
 //! call that waits in the server can be one of an earlier version. States, inputs and effects are the machine's own JSON.
 
+use crate::limits::after;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The names of the objects at the server. A server has one service of ours: who registers last is called.
 pub(crate) const PULL: &str = "opencode-reviewer.pull";
@@ -10,6 +12,11 @@ pub(crate) const EFFECTS: &str = "opencode-reviewer.effects";
 pub(crate) const REGISTRY: &str = "opencode-reviewer.registry";
 /// Version, time and phase as a JSON array, for lists. The phase is its last element, which questions rely on.
 pub(crate) const LISTED: &str = "listed";
+
+/// The names of values in the object of a pull request: its state; its inputs, and what it waits for, by their numbers.
+pub(crate) const KEPT: &str = "kept";
+pub(crate) const HISTORY: &str = "history/";
+pub(crate) const PENDING: &str = "pending/";
 
 /// An input on its way to a pull request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -20,6 +27,17 @@ pub(crate) struct Delivery {
     /// Names the call from outside. The answer of another call with the same id names that one, and so tells that this is a duplicate.
     #[serde(default)]
     pub(crate) caller: String,
+    /// It was stepped before the store was moved here.
+    #[serde(default)]
+    pub(crate) known: bool,
+}
+
+/// The end of an effect or a timer, on its way to its pull request.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct End {
+    pub(crate) seq: u64,
+    /// The input that follows from it.
+    pub(crate) input: Option<Value>,
 }
 
 /// The answer to a delivery.
@@ -88,6 +106,40 @@ pub(crate) enum Work {
     },
 }
 
+/// Something that was planned and has not ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Pending {
+    /// The time of its step.
+    pub(crate) at: i64,
+    pub(crate) work: Work,
+}
+
+impl Pending {
+    pub(crate) fn seq(&self) -> u64 {
+        match &self.work {
+            Work::Effect(order) => order.seq,
+            Work::Timer { seq, .. } => *seq,
+        }
+    }
+
+    pub(crate) fn due(&self) -> i64 {
+        match &self.work {
+            Work::Effect(_) => self.at,
+            Work::Timer { after_ms, .. } => after(self.at, *after_ms),
+        }
+    }
+}
+
+/// A part of what another store had for a key.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Restored {
+    pub(crate) records: Vec<Record>,
+    /// With the last part.
+    pub(crate) kept: Option<Kept>,
+    /// In the order of their numbers.
+    pub(crate) pending: Vec<Pending>,
+}
+
 /// An effect on its way to the world.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Order {
@@ -106,7 +158,7 @@ pub(crate) enum Outcome {
     Again { wait_ms: u64, error: String },
 }
 
-/// An agent or a token in the registry.
+/// An agent, a token or the store's name in the registry.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Row {
     /// The table and the name: `agent/quality`.
@@ -123,6 +175,21 @@ pub(crate) struct Change {
     pub(crate) value: Value,
 }
 
+/// A cell in the registry.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct CellRow {
+    pub(crate) version: i64,
+    pub(crate) text: String,
+}
+
+/// A change of a cell from the version that was seen, 0 where there was none. Without a text it is removed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct CellSwap {
+    pub(crate) key: String,
+    pub(crate) seen: i64,
+    pub(crate) text: Option<String>,
+}
+
 /// An agent as a row.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct AgentRow {
@@ -137,6 +204,15 @@ pub(crate) struct AgentRow {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StoreRow {
     pub(crate) id: String,
+}
+
+/// An import as a row, until everything that waits was sent again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ImportRow {
+    /// The hash of the file.
+    pub(crate) file: String,
+    /// All of it is there.
+    pub(crate) whole: bool,
 }
 
 /// A token of the HTTP API as a row.
@@ -185,10 +261,15 @@ pub(crate) struct Deployment {
     #[serde(default)]
     pub(crate) uri: String,
     #[serde(default)]
+    pub(crate) metadata: BTreeMap<String, String>,
+    #[serde(default)]
     pub(crate) services: Vec<Service>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Service {
     pub(crate) name: String,
+    /// The highest one of a name is called.
+    #[serde(default)]
+    pub(crate) revision: u32,
 }

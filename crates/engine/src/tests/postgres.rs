@@ -5,6 +5,7 @@
     reason = "tests start a server of their own"
 )]
 
+mod forgetting;
 mod logged;
 mod migrating;
 mod outages;
@@ -14,6 +15,7 @@ mod rows;
 #[path = "../../tests/engines/server.rs"]
 mod server;
 
+use super::ports;
 use super::toy::{Toy, ToyEngine};
 use crate::Limits;
 use crate::clock::SystemClock;
@@ -21,6 +23,7 @@ use crate::engine::Engine;
 use crate::store::Store;
 use server::Server;
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
 /// The server of tests that run at the same time. It ends with the last of them.
@@ -43,7 +46,8 @@ async fn open(store: &str, limits: Limits) -> ToyEngine {
 
 /// Waits until a question of the database has the answer 1.
 async fn until(store: &Store, question: &'static str) {
-    loop {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_mins(2) {
         let mut session = store.session().await.unwrap();
         let row = session.optional(sqlx::query(question)).await.unwrap();
         let answer: i64 = sqlx::Row::try_get(&row.unwrap(), 0).unwrap();
@@ -52,6 +56,7 @@ async fn until(store: &Store, question: &'static str) {
         }
         tokio::task::yield_now().await;
     }
+    panic!("never: {question}");
 }
 
 /// The number of statements in this database that wait for a lock.

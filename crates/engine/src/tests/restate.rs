@@ -5,6 +5,7 @@ mod crashes;
 mod deliveries;
 mod effects;
 mod lists;
+mod moving;
 mod redeployments;
 mod registry;
 mod server;

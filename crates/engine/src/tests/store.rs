@@ -5,7 +5,7 @@ use crate::EngineError;
 use crate::agents::Agent;
 use crate::clock::SystemClock;
 use crate::engine::Engine;
-use crate::location::Location;
+use crate::location::{Location, with_password};
 use crate::migrations::MIGRATIONS;
 use crate::sealed::{KeyRing, MasterKey};
 use crate::store::Store;
@@ -54,7 +54,7 @@ async fn a_store_of_a_newer_version_is_left_alone() {
     close(engine).await;
     let error = refused(&place.name()).await.to_string();
     assert!(
-        error.contains("schema 99, and this version knows 1"),
+        error.contains("schema 99, and this version knows 2"),
         "{error}"
     );
 }
@@ -87,6 +87,25 @@ async fn a_file_that_is_no_database_is_left_alone() {
         "{error:?}"
     );
     assert_eq!(std::fs::read_to_string(place.file()).unwrap(), text);
+}
+
+#[test]
+fn a_password_is_added_to_the_address_of_a_server_that_has_none() {
+    let with = |store: &str| {
+        let added = with_password(store, &SecretString::from("p@ss/w:rd"));
+        added.expose_secret().to_owned()
+    };
+    let escaped = "postgres://me:p%40ss%2Fw%3Ard@host/db?sslmode=require";
+    assert_eq!(with("postgres://me@host/db?sslmode=require"), escaped);
+    for other in [
+        "postgres://me:own@host/db",
+        "postgres://me@host/db?password=own",
+        "/var/lib/life.db",
+        "restate://host:1",
+        "postgres://",
+    ] {
+        assert_eq!(with(other), other);
+    }
 }
 
 #[tokio::test]

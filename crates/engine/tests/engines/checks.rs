@@ -1,13 +1,14 @@
 //! The duties of every engine while nobody dies. Each check has a store of its own.
 
-use crate::diary::{Diary, SLEEP, judge, lines};
+use crate::diary::{Diary, HELD, SLEEP, judge, lines, reserve};
 use crate::model::{Dice, Given, Plan, ends, sorted};
-use crate::stage::{Stage, limits};
+use crate::stage::{Stage, limits, until};
 use crate::subject::{Node, Subject};
 use crate::toy::{Input, Words, say};
 use futures_util::future::join_all;
 use reviewer_engine::Limits;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Sequences of inputs, delivered at the same time, some of them again, by all nodes: the states are those of the model,
 /// and every effect was executed as often as it should be.
@@ -115,6 +116,35 @@ fn later(n: u64, after_ms: u64, key: &str) -> Given {
     }
 }
 
+/// Several nodes want a session, which is a cell: one of them gets it, and whoever comes from an old version gets nothing. It
+/// outlives a restart.
+pub(crate) async fn sessions<S: Subject>(subject: &S) {
+    const ROUNDS: i64 = 8;
+    let stage = Stage::<S>::set(subject, limits()).await;
+    for (round, seen) in (0..).zip(0..ROUNDS) {
+        let texts: Vec<String> = (0..8).map(|n| format!("by {n} in {seen}")).collect();
+        let all = (0..8).zip(&texts);
+        let all = all.map(|(n, text)| stage.node(n).change_cell("session/1", seen, Some(text)));
+        let changed = join_all(all).await;
+        let winners: Vec<usize> = (0..8).filter(|n| changed[*n]).collect();
+        let [winner] = winners[..] else {
+            panic!("{winners:?} in {seen}");
+        };
+        let expected = Some((seen + 1, texts[winner].clone()));
+        assert_eq!(stage.node(round).cell("session/1").await, expected);
+    }
+    let stage = stage.restart().await;
+    assert!(
+        !stage
+            .node(0)
+            .change_cell("session/1", ROUNDS - 1, None)
+            .await
+    );
+    assert!(stage.node(1).change_cell("session/1", ROUNDS, None).await);
+    assert_eq!(stage.node(0).cell("session/1").await, None);
+    stage.close().await;
+}
+
 /// An effect that takes longer than its lease is executed once, while other nodes look for work.
 pub(crate) async fn long_effects<S: Subject>(subject: &S) {
     let limits = Limits {
@@ -138,6 +168,97 @@ pub(crate) async fn long_effects<S: Subject>(subject: &S) {
     stage.settled().await;
     stage.stop(working).await;
     stage.judge(&given, 0).await;
+    stage.close().await;
+}
+
+/// Slow effects that the world holds back wait, and are tried once when it lets them go. An input that hurries their key ends the
+/// wait, and nothing else waits for them.
+pub(crate) async fn holding_back<S: Subject>(subject: &S) {
+    let limits = Limits {
+        attempts: 1,
+        ..limits()
+    };
+    let stage = Stage::<S>::set(subject, limits).await;
+    let reserve = reserve(&stage.diary());
+    std::fs::write(&reserve, "").unwrap();
+    let slow = |key: &str| Given {
+        key: key.to_owned(),
+        id: key.to_owned(),
+        input: Input::Say(Words {
+            text: format!("{SLEEP}1"),
+            slow: true,
+            then: 0,
+        }),
+    };
+    let (held, hurried) = (format!("{HELD}1"), format!("{HELD}2"));
+    let mut given = vec![slow(&held), slow(&hurried), slow("1/1")];
+    stage.deliver_all(&given).await;
+    let working = stage.work();
+    let begun = |key: &str| lines(&stage.diary()).iter().any(|line| line.key == key);
+    until("an effect that is not held back", || begun("1/1")).await;
+    assert!(!begun(&held) && !begun(&hurried));
+    let hurry = Given {
+        key: hurried.clone(),
+        id: "hurry".to_owned(),
+        input: Input::Add(1),
+    };
+    stage.deliver_all(std::slice::from_ref(&hurry)).await;
+    given.push(hurry);
+    until("the hurried effect", || begun(&hurried)).await;
+    assert!(!begun(&held));
+    std::fs::remove_file(&reserve).unwrap();
+    stage.settled().await;
+    stage.stop(working).await;
+    stage.judge(&given, 0).await;
+    stage.close().await;
+}
+
+/// A key that has been still for long and has nothing to do can be removed, once; it begins anew then. One with a timer cannot.
+pub(crate) async fn forgetting<S: Subject>(subject: &S) {
+    let stage = Stage::<S>::set(subject, limits()).await;
+    let add = |key: &str, n: u64| Given {
+        key: key.to_owned(),
+        id: format!("{key} {n}"),
+        input: Input::Add(1),
+    };
+    let say = Given {
+        input: say(&format!("{SLEEP}1")),
+        ..add("1/1", 0)
+    };
+    stage.deliver_all(&[say]).await;
+    stage.deliver_all(&[add("1/1", 1), add("1/2", 1)]).await;
+    let working = stage.work();
+    stage.settled().await;
+    stage.stop(working).await;
+    stage.deliver_all(&[later(3, 600_000, "1/3")]).await;
+    let (seen, _) = stage.state("1/1").await;
+    assert_eq!(seen, 3);
+    let kept = stage.node(0).forget("1/1", seen).await;
+    assert_eq!(kept, Ok(false), "not still for long");
+    // From now on nothing has to be still.
+    let limits = Limits {
+        inbox_ms: 0,
+        ..limits()
+    };
+    let stage = stage.restart_with(limits).await;
+    tokio::time::sleep(Duration::from_millis(2)).await;
+    for (key, seen) in [("1/1", seen - 1), ("1/3", 1), ("1/4", 0)] {
+        assert_eq!(stage.node(0).forget(key, seen).await, Ok(false), "{key}");
+    }
+    // A question that the server still counts as a call is a reason to keep a key, too.
+    let mut attempts = 0;
+    while stage.node(1).forget("1/1", seen).await != Ok(true) {
+        attempts += 1;
+        assert!(attempts < 100);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(stage.node(0).forget("1/1", seen).await, Ok(false));
+    assert_eq!(stage.node(1).state("1/1").await, Ok(None));
+    stage.deliver_all(&[add("1/1", 2)]).await;
+    let (version, sum) = stage.state("1/1").await;
+    assert_eq!((version, sum.total), (1, 1));
+    let (version, sum) = stage.state("1/2").await;
+    assert_eq!((version, sum.total), (1, 1));
     stage.close().await;
 }
 

@@ -82,6 +82,18 @@ impl<S: Subject> Cast<S> {
         self.processes.insert(victim, (role, process));
     }
 
+    /// One process alone is both.
+    fn victim(&self, victims: Victims, dice: &mut Dice) -> usize {
+        let roles = self.processes.iter().map(|(role, _)| *role);
+        let is_victim = |role: &str| role == ALL || (role == FRONT) == (victims == Victims::Front);
+        let all: Vec<usize> = roles
+            .enumerate()
+            .filter(|(_, role)| is_victim(role))
+            .map(|(n, _)| n)
+            .collect();
+        all[usize::try_from(dice.below(all.len() as u64)).unwrap()]
+    }
+
     async fn deliver(&mut self, given: &Given) {
         self.processes[0].1.deliver(given).await;
     }
@@ -133,8 +145,17 @@ async fn aftermath<S: Subject>(
     stage.close().await;
 }
 
-/// Kills of a front or a worker at random points, and of all of them in the end.
-pub(crate) async fn processes<S: Subject>(subject: &S, seed: u64) {
+/// The processes that are killed under load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Victims {
+    /// The process that takes the deliveries.
+    Front,
+    /// Those that execute effects and timers.
+    Workers,
+}
+
+/// Kills of a front or of workers at random points, and of all processes in the end.
+pub(crate) async fn processes<S: Subject>(subject: &S, victims: Victims, seed: u64) {
     let mut dice = Dice::new(seed);
     let plan = Plan::draw(&mut dice, 8);
     let folder = Arc::new(tempfile::tempdir().unwrap());
@@ -148,8 +169,8 @@ pub(crate) async fn processes<S: Subject>(subject: &S, seed: u64) {
         pause(dice.below(12)).await;
         for _ in points.iter().filter(|point| **point == n) {
             pause(dice.below(60)).await;
-            let count = u64::try_from(cast.processes.len()).unwrap();
-            cast.kill(usize::try_from(dice.below(count)).unwrap()).await;
+            let victim = cast.victim(victims, &mut dice);
+            cast.kill(victim).await;
         }
     }
     cast.deliver_rest(&plan.inputs).await;

@@ -16,6 +16,9 @@ pub(crate) const FAIL: &str = "fail ";
 /// The text of an effect that always fails.
 pub(crate) const GONE: &str = "gone";
 pub(crate) const GONE_MESSAGE: &str = "gone for good";
+/// The begin of the keys whose slow effects are held back while there is a reserve.
+pub(crate) const HELD: &str = "9/";
+const HOLD_MS: u64 = 100;
 
 /// The world of one process.
 #[derive(Debug)]
@@ -78,6 +81,16 @@ impl World<Toy> for Diary {
         }
         Ok(Some(answer(words)))
     }
+
+    async fn holds_back(&self, key: &str) -> Option<u64> {
+        let held = key.starts_with(HELD) && reserve(&self.file).exists();
+        held.then_some(HOLD_MS)
+    }
+}
+
+/// While this file exists, the slow effects of some keys are held back.
+pub(crate) fn reserve(diary: &Path) -> PathBuf {
+    diary.with_extension("reserve")
 }
 
 /// The number of failures with which the execution of an effect begins.

@@ -1,6 +1,6 @@
 //! One suite over all engines: the same seeded sequences of inputs, the same faults, the same ends. It prints a table.
 //! `ENGINES=sqlite,postgres SEEDS=300 FIRST=1 cargo test -p reviewer-engine --test engines [check]`; without variables it is
-//! SQLite and a few seeds. The engine `restate` needs `--features restate`.
+//! SQLite, the reference and a few seeds. The engine `restate` needs `--features restate`.
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -11,8 +11,12 @@ mod checks;
 mod child;
 mod deaths;
 mod diary;
+mod memory;
+mod migration;
 mod model;
+mod moving;
 mod node;
+mod ports;
 #[cfg(feature = "restate")]
 mod restate;
 mod server;
@@ -22,6 +26,7 @@ mod subject;
 mod table;
 mod toy;
 
+use memory::Memory;
 #[cfg(feature = "restate")]
 use restate::Restate;
 use sql::{Postgres, Sqlite};
@@ -51,6 +56,7 @@ fn main() -> ExitCode {
     let choice = Choice::read(&arguments);
     let mut table = Table::default();
     runtime.block_on(async {
+        table.add::<Memory>(&choice).await;
         table.add::<Sqlite>(&choice).await;
         table.add::<Postgres>(&choice).await;
         #[cfg(feature = "restate")]

@@ -4,7 +4,7 @@ use crate::diary::Diary;
 use crate::subject::{Node, Work};
 use crate::toy::{Input, Sum, Toy};
 use reviewer_engine::clock::SystemClock;
-use reviewer_engine::{Engine, EngineError, Filter, Limits};
+use reviewer_engine::{CellChange, Engine, EngineError, Filter, Limits};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -78,6 +78,25 @@ impl Node for EngineNode {
 
     async fn waiting(&self) -> Result<i64, String> {
         self.all_waiting().await.map_err(|error| error.to_string())
+    }
+
+    async fn forget(&self, key: &str, seen: i64) -> Result<bool, String> {
+        let forgotten = self.0.forget(key, seen).await;
+        forgotten.map_err(|error| error.to_string())
+    }
+
+    async fn cell(&self, name: &str) -> Option<(i64, String)> {
+        let cell = self.0.store().cell(name).await.unwrap();
+        cell.map(|cell| (cell.version, cell.text))
+    }
+
+    async fn change_cell(&self, name: &str, seen: i64, text: Option<&str>) -> bool {
+        let change = match text {
+            Some(text) if seen == 0 => CellChange::Add(text),
+            Some(text) => CellChange::Replace { seen, text },
+            None => CellChange::Remove { seen },
+        };
+        self.0.store().change_cell(name, change).await.unwrap()
     }
 
     fn work(&self, world: Arc<Diary>) -> Work {

@@ -2,23 +2,17 @@
 //! service of ours. They listen on loopback, and end with the process that started them, however that ends.
 
 use crate::node::EngineNode;
+use crate::ports::free_port;
 use crate::server::{GUARD, end, module};
 use crate::subject::Subject;
 use reviewer_engine::Limits;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use tempfile::TempDir;
 
 /// The server listens on three ports, a worker on the fourth.
 const PORTS: usize = 4;
-/// Below the ports that connections get, so that none takes one while a server is dead.
-const FIRST_PORT: u16 = 20_000;
-/// Each process has a block of ports, and its neighbours have others.
-const BLOCKS: u32 = 120;
-const BLOCK: u16 = 100;
 
 /// Restate servers.
 #[derive(Debug)]
@@ -37,11 +31,11 @@ struct Server {
 
 impl Subject for Restate {
     const NAME: &'static str = "restate";
-    /// The server notices a dead connection after a minute. Until then its calls wait, and so does a worker that registers
-    /// itself beside a frozen one, whose address it shares.
-    const FENCES: Option<&'static str> = Some("no leases: calls wait for a frozen process");
+    const FENCES: Option<&'static str> = None;
     const SHARED: bool = true;
+    const FRONTS: Option<&'static str> = None;
     const SERVER: bool = true;
+    const TABLES: bool = false;
     type Node = EngineNode;
 
     async fn start() -> Result<Self, String> {
@@ -60,7 +54,10 @@ impl Subject for Restate {
 
     /// The engine waits until the server answers.
     async fn empty(&self) -> String {
-        let (folder, ports) = (tempfile::tempdir().unwrap(), free_ports());
+        let (folder, ports) = (
+            tempfile::tempdir().unwrap(),
+            [(); PORTS].map(|()| free_port()),
+        );
         let server = Server {
             guard: launch(&self.program, folder.path(), ports),
             folder,
@@ -129,20 +126,12 @@ fn launch(program: &Path, folder: &Path, [ingress, admin, node, _]: [u16; PORTS]
         .env("RESTATE_ADMIN__BIND_PORT", admin.to_string())
         .env("RESTATE_DEFAULT_NUM_PARTITIONS", "2")
         .env("RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE", "256 MB")
+        // A frozen process is noticed after seconds; the server's own number is a minute.
+        .env("RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_INTERVAL", "2s")
+        .env("RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_TIMEOUT", "6s")
         .env("RESTATE_LOG_FILTER", "warn")
         .env("RESTATE_DISABLE_TELEMETRY", "true")
         .env("DO_NOT_TRACK", "1");
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     command.stderr(Stdio::null()).spawn().unwrap()
-}
-
-fn free_ports() -> [u16; PORTS] {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let block = u16::try_from(std::process::id() % BLOCKS).unwrap();
-    let first = FIRST_PORT + block * BLOCK;
-    let mut free = std::iter::from_fn(|| {
-        let port = first + NEXT.fetch_add(1, Ordering::Relaxed) % BLOCK;
-        Some((TcpListener::bind(("127.0.0.1", port)), port))
-    });
-    [(); PORTS].map(|()| free.find(|(bound, _)| bound.is_ok()).unwrap().1)
 }

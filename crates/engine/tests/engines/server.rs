@@ -1,9 +1,9 @@
 //! A PostgreSQL server of its own for tests, from the npm package that tests/engines pins. It listens on loopback, and ends
 //! with the process that started it, however that ends.
 
+use super::ports::free_port;
 use std::fs;
 use std::io;
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -230,11 +230,6 @@ fn idle() -> Child {
 
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 fn package() -> PathBuf {

@@ -18,7 +18,9 @@ impl Subject for Sqlite {
     const NAME: &'static str = "sqlite";
     const FENCES: Option<&'static str> = Some("a store has one process");
     const SHARED: bool = false;
+    const FRONTS: Option<&'static str> = Some("a store has one process");
     const SERVER: bool = false;
+    const TABLES: bool = true;
     type Node = EngineNode;
 
     async fn start() -> Result<Self, String> {
@@ -50,7 +52,9 @@ impl Subject for Postgres {
     const NAME: &'static str = "postgres";
     const FENCES: Option<&'static str> = None;
     const SHARED: bool = true;
+    const FRONTS: Option<&'static str> = None;
     const SERVER: bool = true;
+    const TABLES: bool = true;
     type Node = EngineNode;
 
     async fn start() -> Result<Self, String> {

@@ -102,8 +102,20 @@ impl<S: Subject> Stage<S> {
         }
     }
 
+    /// Closes the nodes; the diary and the address of the store.
+    pub(crate) async fn leave(self) -> (Arc<TempDir>, String) {
+        let left = (Arc::clone(&self.folder), self.store.clone());
+        self.close().await;
+        left
+    }
+
     pub(crate) async fn restart(self) -> Self {
-        let (store, folder, limits) = (self.store.clone(), Arc::clone(&self.folder), self.limits);
+        let limits = self.limits;
+        self.restart_with(limits).await
+    }
+
+    pub(crate) async fn restart_with(self, limits: Limits) -> Self {
+        let (store, folder) = (self.store.clone(), Arc::clone(&self.folder));
         self.close().await;
         Self::at(store, folder, limits).await
     }

@@ -17,8 +17,14 @@ pub(crate) trait Subject: Sized + Send + Sync + 'static {
     const FENCES: Option<&'static str>;
     /// Several processes can use a store at the same time.
     const SHARED: bool;
+    /// The reason why a process that only takes deliveries cannot be killed, if it cannot.
+    const FRONTS: Option<&'static str>;
+    /// The reason why nothing outlives a process, if nothing does.
+    const MORTAL: Option<&'static str> = None;
     /// The engine has a server that can be killed.
     const SERVER: bool;
+    /// The tables of a store were others in earlier versions.
+    const TABLES: bool;
     type Node: Node;
 
     /// Starts what it needs. The error says what is missing.
@@ -59,6 +65,20 @@ pub(crate) trait Node: Sized + Send + Sync + 'static {
 
     /// The number of effects and timers of all keys that are not done.
     fn waiting(&self) -> impl Future<Output = Result<i64, String>> + Send;
+
+    /// Removes a key that is at this version, still and without work. False: it is kept.
+    fn forget(&self, key: &str, seen: i64) -> impl Future<Output = Result<bool, String>> + Send;
+
+    /// The version and the text of a cell.
+    fn cell(&self, name: &str) -> impl Future<Output = Option<(i64, String)>> + Send;
+
+    /// Changes a cell from the version that was seen, 0 for none; removes it without a text. False: somebody was faster.
+    fn change_cell(
+        &self,
+        name: &str,
+        seen: i64,
+        text: Option<&str>,
+    ) -> impl Future<Output = bool> + Send;
 
     /// Starts to execute effects and timers.
     fn work(&self, world: Arc<Diary>) -> Work;

@@ -1,7 +1,8 @@
 //! The table of the suite: a row per engine, a column per check.
 
+use crate::deaths::Victims;
 use crate::subject::Subject;
-use crate::{checks, deaths};
+use crate::{checks, deaths, migration, moving};
 use futures_util::FutureExt;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -15,9 +16,15 @@ const CHECKS: &[&str] = &[
     "order",
     "timers",
     "long effects",
+    "holding back",
+    "forgetting",
+    "sessions",
     "fences",
-    "kill processes",
+    "kill front",
+    "kill worker",
     "kill server",
+    "migration",
+    "moving",
 ];
 
 /// The choice of engines, checks and seeds.
@@ -36,7 +43,7 @@ impl Choice {
             let text = std::env::var(name).unwrap_or_default();
             text.parse().unwrap_or(without)
         };
-        let engines = std::env::var("ENGINES").unwrap_or_else(|_| "sqlite".to_owned());
+        let engines = std::env::var("ENGINES").unwrap_or_else(|_| "memory,sqlite".to_owned());
         let check = arguments.iter().find(|argument| !argument.starts_with('-'));
         Self {
             engines: engines.split(',').map(str::to_owned).collect(),
@@ -44,6 +51,15 @@ impl Choice {
             first: number("FIRST", 1),
             seeds: number("SEEDS", 3),
         }
+    }
+
+    /// True if an engine of this name takes part.
+    pub(crate) fn has(&self, engine: &str) -> bool {
+        self.engines.iter().any(|one| one == engine)
+    }
+
+    pub(crate) fn first(&self) -> u64 {
+        self.first
     }
 
     fn seeds(&self) -> std::ops::Range<u64> {
@@ -64,7 +80,7 @@ impl Table {
     /// Makes all checks with an engine, if it was chosen.
     pub(crate) async fn add<S: Subject>(&mut self, choice: &Choice) {
         self.known.push(S::NAME);
-        if !choice.engines.iter().any(|engine| engine == S::NAME) {
+        if !choice.has(S::NAME) {
             return;
         }
         let subject = match S::start().await {
@@ -136,12 +152,34 @@ async fn check<S: Subject>(subject: &S, name: &str, choice: &Choice) -> Result<u
         "order" => checks::order(subject).await,
         "timers" => checks::timers(subject).await,
         "long effects" => checks::long_effects(subject).await,
+        "holding back" => checks::holding_back(subject).await,
+        "forgetting" => checks::forgetting(subject).await,
         "fences" => match S::FENCES {
             None => deaths::fences(subject).await,
             Some(reason) => return Err(reason),
         },
-        "kill processes" => {
-            return Ok(seeded(choice, |seed| deaths::processes(subject, seed)).await);
+        "sessions" => checks::sessions(subject).await,
+        "kill front" => {
+            if let Some(reason) = S::FRONTS {
+                return Err(reason);
+            }
+            let one = |seed| deaths::processes(subject, Victims::Front, seed);
+            return Ok(seeded(choice, one).await);
+        }
+        "kill worker" => {
+            if let Some(reason) = S::MORTAL {
+                return Err(reason);
+            }
+            let one = |seed| deaths::processes(subject, Victims::Workers, seed);
+            return Ok(seeded(choice, one).await);
+        }
+        "migration" if S::TABLES => migration::of_earlier_versions(subject).await,
+        "migration" => return Err("there are no tables"),
+        "moving" => {
+            if let Some(reason) = S::MORTAL {
+                return Err(reason);
+            }
+            moving::to_all(subject, choice).await;
         }
         "kill server" if S::SERVER => return Ok(deaths::servers::<S>(choice.seeds()).await),
         "kill server" => return Err("there is none"),

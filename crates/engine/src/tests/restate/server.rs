@@ -5,13 +5,12 @@
 )]
 
 use crate::clock::SystemClock;
+pub(super) use crate::tests::ports::free_port;
 use crate::tests::toy::{Sum, Toy};
 use crate::{Answer, Engine, Limits, Machine, World};
 use std::future::Future;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -53,7 +52,7 @@ impl Server {
             return None;
         };
         let folder = tempfile::tempdir().unwrap();
-        let [ingress, admin, node] = free_ports();
+        let [ingress, admin, node] = [(); 3].map(|()| free_port());
         Some(Self {
             child: Mutex::new(spawn(&program, &folder, [ingress, admin, node])),
             program,
@@ -84,22 +83,21 @@ impl Server {
 
     /// The number of versions that the server can call.
     pub(super) async fn deployments(&self) -> usize {
-        let asked = reqwest::get(format!("http://127.0.0.1:{}/deployments", self.admin));
-        let told: serde_json::Value = asked.await.unwrap().json().await.unwrap();
+        let asked = client().get(format!("http://127.0.0.1:{}/deployments", self.admin));
+        let told: serde_json::Value = asked.send().await.unwrap().json().await.unwrap();
         told["deployments"].as_array().unwrap().len()
     }
 
     /// Calls a handler as a stranger would; the status of the answer.
     pub(super) async fn post(&self, path: &str, body: &serde_json::Value) -> u16 {
-        let client = reqwest::Client::new();
-        let request = client.post(format!("http://127.0.0.1:{}/{path}", self.ingress));
+        let request = client().post(format!("http://127.0.0.1:{}/{path}", self.ingress));
         request.json(body).send().await.unwrap().status().as_u16()
     }
 
     /// The failed attempts of calls that go on.
     pub(super) async fn retries(&self) -> u64 {
         let question = "SELECT COUNT(*) AS calls FROM sys_invocation WHERE last_failure <> ''";
-        let asked = reqwest::Client::new()
+        let asked = client()
             .post(format!("http://127.0.0.1:{}/query", self.admin))
             .header("accept", "application/json")
             .json(&serde_json::json!({ "query": question }))
@@ -124,6 +122,12 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// A client whose requests end.
+fn client() -> reqwest::Client {
+    let client = reqwest::Client::builder().timeout(PATIENCE);
+    client.build().unwrap()
 }
 
 fn program() -> Option<PathBuf> {
@@ -165,22 +169,6 @@ fn spawn(program: &PathBuf, folder: &TempDir, [ingress, admin, node]: [u16; 3]) 
         .stderr(Stdio::null())
         .spawn()
         .unwrap()
-}
-
-pub(super) fn free_port() -> u16 {
-    let [port] = free_ports();
-    port
-}
-
-fn free_ports<const N: usize>() -> [u16; N] {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    // Below the ports that connections get, so that none takes one while nobody listens on it.
-    let first = u16::try_from(std::process::id() % 10_000).unwrap() + 20_000;
-    let mut free = std::iter::from_fn(|| {
-        let port = first + NEXT.fetch_add(1, Ordering::Relaxed) % 2_000;
-        Some((TcpListener::bind(("127.0.0.1", port)), port))
-    });
-    [(); N].map(|()| free.find(|(bound, _)| bound.is_ok()).unwrap().1)
 }
 
 pub(super) fn limits() -> Limits {

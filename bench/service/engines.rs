@@ -1,0 +1,244 @@
+//! The service on each of its stores, measured in turn in one run: webhooks a second, what waits after a kill, memory, what an event
+//! costs with growing stores, and what a second worker brings. Ratios and counts are the same on other machines, times are not.
+
+mod report;
+
+use super::super::measure::descendants_kib;
+use super::super::standin::github::Fault;
+use super::super::standin::serving::Server;
+use super::filling::fill;
+use super::shown::percentile;
+use super::site::Site;
+use super::{Idle, KNOWN, PROBE, PerEvent, all, hold, load, per_event, rush};
+use anyhow::{Context as _, Result, anyhow, ensure};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// The stores, each with the server of `tests/engines` that it needs.
+const STORES: [(&str, Option<&str>); 3] = [
+    ("SQLite", None),
+    ("PostgreSQL", Some("postgres")),
+    ("Restate", Some("restate")),
+];
+const ROUNDS: usize = 3;
+/// Pull requests that webhooks are about, and webhooks of a round.
+const BUSY: u64 = 256;
+const WEBHOOKS: usize = 2_000;
+/// Pull requests that all wait for a timer, or are all probed.
+const PULLS: u64 = 1_000;
+/// The life asks again so long after a failed probe.
+const ASKED_AGAIN: Duration = Duration::from_secs(61);
+/// GitHub answers a probe so late, as the real one does, so that a worker waits most of the time.
+const LATE: Duration = Duration::from_millis(150);
+/// Pull requests in the store whose events are counted.
+const SIZES: [u64; 3] = [100, 1_000, 10_000];
+/// What others may have written is looked for at such intervals at most.
+const LOOK: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_mins(10);
+
+/// A store with what was measured on it.
+struct Measured {
+    name: &'static str,
+    site: Site,
+    rates: Vec<f64>,
+    p50: Vec<f64>,
+    p99: Vec<f64>,
+    commits: Vec<f64>,
+    /// Of the service, and of its server.
+    peak_kib: u64,
+    server_kib: u64,
+    /// From the start after the kill until all were probed.
+    recovery: Duration,
+    /// Probes in a second with one worker and with two, in turn.
+    workers: Vec<(f64, f64)>,
+    /// For each size, until the webhook is accepted, and with its probe.
+    costs: Vec<(PerEvent, PerEvent)>,
+}
+
+/// Measures all of it. Returns the table.
+pub fn run() -> Result<String> {
+    let mut stores = Vec::new();
+    for (name, kind) in STORES {
+        eprintln!("{name}: {PULLS} pull requests");
+        stores.push(Measured::new(name, site(kind, 0)?)?);
+    }
+    for round in 0..ROUNDS {
+        for store in &mut stores {
+            eprintln!("{}: {WEBHOOKS} webhooks", store.name);
+            store.rush(round)?;
+        }
+    }
+    recover(&mut stores)?;
+    for round in 0..ROUNDS {
+        for store in stores.iter_mut().filter(|one| one.site.server.is_some()) {
+            eprintln!("{}: one worker, and two", store.name);
+            let one = store.probed(1, round)?;
+            let two = store.probed(2, round)?;
+            store.workers.push((one, two));
+        }
+    }
+    for ((name, kind), store) in STORES.into_iter().zip(&mut stores) {
+        store.costs = costs(name, kind)?;
+    }
+    Ok(report::render(&stores, load()))
+}
+
+fn site(kind: Option<&str>, drafts: u64) -> Result<Site> {
+    let server = kind.map(Server::start).transpose();
+    Site::on(server.map_err(|why| anyhow!(why))?, drafts)
+}
+
+impl Measured {
+    /// A store that knows its pull requests, all of them drafts.
+    fn new(name: &'static str, site: Site) -> Result<Self> {
+        site.runtime.block_on(fill(&site.store(), 1..KNOWN))?;
+        let first = site.world.pull + 1;
+        site.add_drafts(first..first + PULLS);
+        let store = Self {
+            name,
+            site,
+            rates: Vec::new(),
+            p50: Vec::new(),
+            p99: Vec::new(),
+            commits: Vec::new(),
+            peak_kib: 0,
+            server_kib: 0,
+            recovery: Duration::ZERO,
+            workers: Vec::new(),
+            costs: Vec::new(),
+        };
+        let running = store.site.start()?;
+        store.wake("known")?;
+        running.settled(PULLS + KNOWN)?;
+        drop(running);
+        Ok(store)
+    }
+
+    fn numbers(&self) -> std::ops::Range<u64> {
+        let first = self.site.world.pull + 1;
+        first..first + PULLS
+    }
+
+    /// A webhook about each pull request.
+    fn wake(&self, name: &str) -> Result<()> {
+        let site = &self.site;
+        let requests = self.numbers().map(|number| {
+            let guid = format!("{name}-{number}");
+            site.request(&site.delivery(site.shop(), number, guid))
+        });
+        site.runtime.block_on(all(requests.collect()))?;
+        Ok(())
+    }
+
+    fn rush(&mut self, round: usize) -> Result<()> {
+        let (site, first) = (&self.site, self.numbers().start);
+        let running = site.start()?;
+        let numbers = (first..first + BUSY).cycle().take(WEBHOOKS);
+        let about = numbers.map(|number| (site.shop(), number));
+        let rush = rush(&running, about, &format!("rush-{round}"))?;
+        let webhooks = f64::from(u32::try_from(WEBHOOKS)?);
+        self.rates.push(webhooks / rush.seconds);
+        self.p50.push(percentile(&rush.times, 50));
+        self.p99.push(percentile(&rush.times, 99));
+        self.commits
+            .push(f64::from(u32::try_from(rush.commits)?) / webhooks);
+        self.peak_kib = self.peak_kib.max(rush.peak_kib);
+        if let Some(server) = &site.server {
+            self.server_kib = self.server_kib.max(descendants_kib(server.pid()));
+        }
+        drop(running);
+        // What was held is probed now.
+        site.world.github.struck();
+        site.start()?.settled(0)?;
+        Ok(())
+    }
+
+    /// Probes of all pull requests in a second, by so many workers beside a front.
+    fn probed(&self, workers: usize, round: usize) -> Result<f64> {
+        let site = &self.site;
+        let running = site.start_as("front", workers)?;
+        running.settled(0)?;
+        site.world
+            .github
+            .on_graphql(PROBE, usize::MAX, Fault::Late(LATE));
+        let begun = Instant::now();
+        self.wake(&format!("probed-{workers}-{round}"))?;
+        self.wait_for_probes()?;
+        let seconds = begun.elapsed().as_secs_f64();
+        running.settled(0)?;
+        site.world.github.struck();
+        Ok(f64::from(u32::try_from(PULLS)?) / seconds)
+    }
+
+    /// Waits until GitHub has been asked about all pull requests, since a rule was made for it.
+    fn wait_for_probes(&self) -> Result<()> {
+        let begun = Instant::now();
+        let probes = || self.site.world.github.struck_so_far() as u64;
+        while probes() < PULLS {
+            ensure!(
+                begun.elapsed() < LONGEST,
+                "{}: {} probes",
+                self.name,
+                probes()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+}
+
+/// Services with a thousand timers each are killed, and started when all of them are overdue.
+fn recover(stores: &mut [Measured]) -> Result<()> {
+    for store in stores.iter() {
+        eprintln!("{}: {PULLS} timers, and a kill", store.name);
+        let github = &store.site.world.github;
+        let gone = json!({ "message": "Not Found" });
+        github.on_graphql(PROBE, usize::MAX, Fault::Status(404, gone));
+        let running = store.site.start()?;
+        store.wake("failed")?;
+        running.settled(0)?;
+        drop(running);
+        github.struck();
+    }
+    std::thread::sleep(ASKED_AGAIN);
+    for store in stores {
+        let github = &store.site.world.github;
+        github.on_graphql(PROBE, usize::MAX, Fault::Late(Duration::ZERO));
+        let begun = Instant::now();
+        let running = store.site.start()?;
+        store.wait_for_probes()?;
+        store.recovery = begun.elapsed();
+        running.settled(0)?;
+        store.site.world.github.struck();
+    }
+    Ok(())
+}
+
+/// The cost of an event with stores of growing sizes.
+fn costs(name: &str, kind: Option<&str>) -> Result<Vec<(PerEvent, PerEvent)>> {
+    let site = site(kind, KNOWN - 1)?;
+    let (mut costs, mut filled) = (Vec::new(), 1);
+    for pulls in SIZES {
+        eprintln!("{name}: {pulls} pull requests in the store");
+        let wanted = pulls - KNOWN + 1;
+        site.runtime.block_on(fill(&site.store(), filled..wanted))?;
+        filled = wanted;
+        costs.push(cost(&site, pulls)?);
+    }
+    Ok(costs)
+}
+
+fn cost(site: &Site, pulls: u64) -> Result<(PerEvent, PerEvent)> {
+    let numbers = || site.world.pull..site.world.pull + KNOWN;
+    let running = site.start()?;
+    running.settled(pulls)?;
+    let idle = Idle::of(&running, LOOK)?;
+    let done = per_event(&running, numbers(), &format!("done-{pulls}"), idle)?;
+    hold(&running, &format!("held-{pulls}"))?;
+    let accepted = per_event(&running, numbers(), &format!("accepted-{pulls}"), idle)?;
+    drop(running);
+    site.world.github.struck();
+    let running = site.start()?;
+    running.settled(pulls).context("what was held")?;
+    Ok((accepted, done))
+}
