@@ -3,6 +3,7 @@
 mod accounts;
 mod assembly;
 mod backend;
+mod claims;
 mod directory;
 mod facts;
 mod front;
@@ -15,11 +16,19 @@ mod machine;
 mod machine_tests;
 mod merging;
 mod orders;
+mod quotas;
 mod reconcile;
+mod reports;
+mod reserve;
+mod retention;
+mod role;
 mod running;
 pub(crate) mod secrets;
 mod service;
 mod sessions;
+mod working;
 mod world;
 
+pub(crate) use claims::is_in_use;
+pub use role::Role;
 pub(crate) use running::{Start, run};

@@ -51,8 +51,8 @@ fn demo() -> Result<(), String> {
     find_binary()?;
     let page = Page::for_stdout();
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|given| !given.is_empty());
-    if is_set("SERVE") {
-        return serving::demo(&page);
+    if let Some(store) = std::env::var_os("SERVE").filter(|given| !given.is_empty()) {
+        return serving::demo(&page, &store.to_string_lossy());
     }
     if is_set("FIX") {
         let put = real

@@ -34,6 +34,14 @@ impl Posted {
                     format!("replies \"{}\"", first_line(&json["body"])),
                 )
             }
+            Write::EditComment { id, json } => {
+                let mut comments = state.comments.iter();
+                let comment = comments.find(|one| one.id == *id)?;
+                (
+                    comment.user.clone()?,
+                    format!("rewrites \"{}\"", first_line(&json["body"])),
+                )
+            }
             Write::IssueComment { id, json, .. } => {
                 let mut comments = state.issue_comments.iter();
                 let comment = comments.find(|one| one.id == *id)?;

@@ -6,7 +6,7 @@ use super::fixing::thread_about;
 use super::page::{BOLD, Page};
 use super::posted::Posted;
 use super::standin::model::{Call, Script};
-use super::standin::serving::{self, AGENTS, Serving};
+use super::standin::serving::{self, AGENTS, Server, Serving};
 use super::standin::shop;
 use super::timeline::Timeline;
 use reviewer_text::count::plural;
@@ -20,12 +20,23 @@ const BOUND: &str = "\"SELECT id, user_id, cents FROM orders WHERE user_id = $1 
 /// The part of it that only the fixed code has.
 const FIXED: &str = "AND note LIKE $2";
 
-/// Runs the demo.
-pub fn demo(page: &Page) -> Result<(), String> {
-    let mut serving = Serving::on(serving::world(script(), FIXED));
+/// Runs the demo: `store` is `postgres` or `restate`, or anything else for a file and a single process.
+pub fn demo(page: &Page, store: &str) -> Result<(), String> {
+    let world = serving::world(script(), FIXED);
+    let server = match store {
+        "postgres" | "restate" => Some(Server::start(store)?),
+        _ => None,
+    };
+    let mut serving = match &server {
+        Some(server) => Serving::together(world, server),
+        None => Serving::on(world),
+    };
     opening(page, &serving);
     let begun = Instant::now();
     serving.open();
+    if server.is_some() {
+        kill_a_worker(&mut serving)?;
+    }
     let mut timeline = Timeline::default();
     Timeline::heading(page);
     let ended = serving.reach("merged", |serving| {
@@ -57,6 +68,22 @@ pub fn demo(page: &Page) -> Result<(), String> {
         ));
     }
     judge(&mut serving, &status)
+}
+
+/// Two fronts and two workers share the store. The worker that runs the first session is killed.
+fn kill_a_worker(serving: &mut Serving) -> Result<(), String> {
+    let mut died = false;
+    let reached = serving.until(|serving| {
+        died = serving.worker_dies();
+        died
+    });
+    if !reached {
+        return Err("no worker ran a session.".to_owned());
+    }
+    println!(
+        "Two fronts and two workers share the store. The worker that runs the first review is killed now."
+    );
+    Ok(())
 }
 
 fn opening(page: &Page, serving: &Serving) {

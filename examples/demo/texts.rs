@@ -1,5 +1,5 @@
-//! What the run left, as files for `make pictures`: the texts that the stand-in for GitHub received, the summary, and what
-//! `local` prints on a terminal for the same change. Separate, because a demo writes none of it.
+//! What the run left, as files for `make pictures`: the texts that the stand-in for GitHub received, the summary, the page of the
+//! report, and what `local` prints on a terminal for the same change. Separate, because a demo writes none of it.
 
 use super::script;
 use super::standin::github::state::ReviewComment;
@@ -24,6 +24,8 @@ pub fn write(folder: &Path, world: &World, ran: &Ran) -> io::Result<()> {
     let texts = posted(world);
     std::fs::write(folder.join("posted.json"), format!("{texts:#}"))?;
     std::fs::write(folder.join("summary.md"), &ran.summary)?;
+    let report = world.workspace().join("opencode-review.html");
+    std::fs::copy(report, folder.join("report.html"))?;
     std::fs::write(folder.join("terminal.txt"), terminal(world)?)
 }
 

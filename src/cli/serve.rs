@@ -1,8 +1,8 @@
 //! The command `serve` and its own commands, as clap reads them.
 
 use clap::{Args, Subcommand, ValueEnum};
-use opencode_reviewer::commands::{AgentsOrder, ServeOrder, TokensOrder};
-use reviewer_engine::tokens::Role;
+use opencode_reviewer::commands::{AgentsOrder, Role, ServeOrder, TokensOrder};
+use reviewer_engine::tokens;
 use std::path::{Path, PathBuf};
 
 pub const OF_SERVE: &str = "\
@@ -20,6 +20,12 @@ pub struct Serve {
         default_value = "service.yml"
     )]
     config: PathBuf,
+    /// The store, in place of the one that the configuration names
+    #[arg(long, global = true, value_name = "FILE or ADDRESS")]
+    store: Option<String>,
+    /// The part of the service that this process is; one alone has all of it
+    #[arg(long, value_enum, default_value = "all")]
+    role: ProcessRole,
     /// Read the lives of all open pull requests from GitHub, because the store was lost
     #[arg(long)]
     rebuild: bool,
@@ -37,6 +43,10 @@ enum ServeCommand {
     Tokens(TokensCommand),
     /// Try everything that the service needs, and start nothing
     Check,
+    /// Write all of the store to a new file, while the service is stopped
+    Export { file: PathBuf },
+    /// Fill an empty store with an exported one, before the service is started on it
+    Import { file: PathBuf },
 }
 
 #[derive(Subcommand)]
@@ -85,6 +95,15 @@ enum TokensCommand {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
+enum ProcessRole {
+    /// Takes webhooks and answers the HTTP API
+    Front,
+    /// Acts on GitHub and runs sessions
+    Worker,
+    All,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
 enum RoleName {
     Read,
     Operate,
@@ -93,6 +112,10 @@ enum RoleName {
 impl Serve {
     pub fn config(&self) -> &Path {
         &self.config
+    }
+
+    pub fn store(&self) -> Option<&str> {
+        self.store.as_deref()
     }
 
     /// True if the command reads standard input.
@@ -116,8 +139,15 @@ impl Serve {
         match self.command {
             None => ServeOrder::Run {
                 rebuild: self.rebuild,
+                role: match self.role {
+                    ProcessRole::Front => Role::Front,
+                    ProcessRole::Worker => Role::Worker,
+                    ProcessRole::All => Role::All,
+                },
             },
             Some(ServeCommand::Check) => ServeOrder::Check,
+            Some(ServeCommand::Export { file }) => ServeOrder::Export(directory.join(file)),
+            Some(ServeCommand::Import { file }) => ServeOrder::Import(directory.join(file)),
             Some(ServeCommand::Agents(command)) => ServeOrder::Agents(match command {
                 AgentsCommand::Add {
                     name,
@@ -137,8 +167,8 @@ impl Serve {
                 TokensCommand::Add { name, role } => TokensOrder::Add {
                     name,
                     role: match role {
-                        RoleName::Read => Role::Read,
-                        RoleName::Operate => Role::Operate,
+                        RoleName::Read => tokens::Role::Read,
+                        RoleName::Operate => tokens::Role::Operate,
                     },
                 },
                 TokensCommand::List => TokensOrder::List,

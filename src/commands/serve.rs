@@ -3,25 +3,30 @@
 
 mod agents;
 mod check;
+mod moving;
 mod tokens;
 
 pub use agents::AgentsOrder;
 pub use tokens::TokensOrder;
 
 use crate::host::{Failure, Setup};
+pub use crate::serve::Role;
 use crate::serve::{self, Start};
 use reviewer_core::config::service::ServiceConfig;
 use reviewer_engine::Store;
 use reviewer_engine::clock::{Clock as _, SystemClock};
-use std::path::Path;
+use secrecy::{ExposeSecret as _, SecretString};
+use std::path::{Path, PathBuf};
 
 /// The work that `serve` is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServeOrder {
-    Run { rebuild: bool },
+    Run { rebuild: bool, role: Role },
     Agents(AgentsOrder),
     Tokens(TokensOrder),
     Check,
+    Export(PathBuf),
+    Import(PathBuf),
 }
 
 /// The place of a command: its configuration, its store and what it was started with.
@@ -33,18 +38,24 @@ struct Place<'a> {
 
 impl Place<'_> {
     async fn store(&self) -> Result<Store, Failure> {
-        Store::open(&self.config.store).await.map_err(sentence)
+        let address = self.address();
+        Store::open(address.expose_secret()).await.map_err(sentence)
+    }
+
+    /// The address of the store, with its password.
+    fn address(&self) -> SecretString {
+        serve::secrets::store(&self.config, self.vars)
     }
 }
 
-/// Carries out an order. Returns the exit code.
+/// Carries out an order, with the configuration of this file, and another store where one is named. Returns the exit code.
 pub async fn serve(
     setup: &Setup,
-    config: &Path,
+    (config, store): (&Path, Option<&str>),
     vars: &[(String, String)],
     order: &ServeOrder,
 ) -> u8 {
-    let done = match read(config) {
+    let done = match read(config, store) {
         Ok(config) => {
             let place = Place {
                 setup,
@@ -66,23 +77,26 @@ pub async fn serve(
 
 async fn carry_out(place: Place<'_>, order: &ServeOrder) -> Result<(), Failure> {
     match order {
-        ServeOrder::Run { rebuild } => {
+        ServeOrder::Run { rebuild, role } => {
             let start = Start {
                 setup: place.setup,
                 config: place.config,
                 vars: place.vars,
                 rebuild: *rebuild,
+                role: *role,
             };
             serve::run(start).await
         }
         ServeOrder::Agents(order) => agents::agents(&place, order).await,
         ServeOrder::Tokens(order) => tokens::tokens(&place, order).await,
         ServeOrder::Check => check::check(&place).await,
+        ServeOrder::Export(file) => moving::export(&place, file).await,
+        ServeOrder::Import(file) => moving::import(&place, file).await,
     }
 }
 
 /// Reads service.yml. Relative paths in it are below its folder.
-fn read(path: &Path) -> Result<ServiceConfig, Failure> {
+fn read(path: &Path, store: Option<&str>) -> Result<ServiceConfig, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::new(format!(
@@ -93,7 +107,12 @@ fn read(path: &Path) -> Result<ServiceConfig, Failure> {
         let told = wrong.iter().map(|sentence| format!("{shown}: {sentence}"));
         Failure(told.collect())
     })?;
-    Ok(config.below(path.parent().unwrap_or(Path::new("."))))
+    let config = config.below(path.parent().unwrap_or(Path::new(".")));
+    match store {
+        // Below the current folder, as all files of a command line.
+        Some(store) => config.with_store(store).map_err(Failure::new),
+        None => Ok(config),
+    }
 }
 
 /// An error of the store as a sentence.

@@ -1,10 +1,11 @@
 //! The accounts of the service on GitHub: agents with tokens of their own, or one App whose tokens are made for one repository.
 
 use super::directory::{Directory, Place};
+use super::reserve::AccountRate;
 use reviewer_core::domain::{Login, RepoName};
 use reviewer_core::lifecycle::PullKey;
 use reviewer_engine::EffectError;
-use reviewer_github::{Access, ApiError, App, FailedDelivery, GitHub, Grant};
+use reviewer_github::{Access, ApiError, App, FailedDelivery, GitHub, Grant, InstallationRate};
 use secrecy::SecretString;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -69,7 +70,7 @@ impl Redelivered {
 
 /// The service's own permissions.
 const SERVICE: [(&str, Access); 5] = [
-    ("checks", Access::Read),
+    ("checks", Access::Write),
     ("contents", Access::Write),
     ("issues", Access::Write),
     ("metadata", Access::Read),
@@ -231,19 +232,26 @@ impl Accounts {
         Ok(due.len())
     }
 
-    /// Requests that GitHub still takes: of the account, or of each installation that was used in the last hour.
-    pub(crate) async fn rate_left(&self) -> Vec<(String, u64)> {
+    /// GitHub's hour of the account, or of each installation that was used in it.
+    pub(crate) async fn rates(&self) -> Vec<AccountRate> {
         match self {
             Self::Personal { account, .. } => {
-                let left = account.rate_left().await;
-                left.map(|left| ("account".to_owned(), left))
-                    .into_iter()
-                    .collect()
+                let wait = account.rate_wait().await;
+                let rate = account.rate_left().await.map(|left| AccountRate {
+                    installation: None,
+                    left,
+                    wait,
+                });
+                rate.into_iter().collect()
             }
             Self::App { app, .. } => {
-                let left = app.rate_left().await.into_iter();
-                left.map(|(installation, left)| (format!("installation {installation}"), left))
-                    .collect()
+                let rates = app.rates().await.into_iter();
+                let rate = |one: InstallationRate| AccountRate {
+                    installation: Some(one.installation),
+                    left: one.left,
+                    wait: one.wait,
+                };
+                rates.map(rate).collect()
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::accounts::{Accounts, AgentAccount};
 use super::known_agents::{KnownAgent, known_agents};
+use super::role::Role;
 use super::running::Parts;
 use super::secrets;
 use super::sessions::{Children, Ended};
@@ -14,7 +15,7 @@ use reviewer_engine::clock::SystemClock;
 use reviewer_engine::{EngineError, Limits, Store};
 use reviewer_github::{App, GitHub};
 use reviewer_system::clock::Clock;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -42,7 +43,9 @@ struct Agents {
 
 async fn agents(config: &ServiceConfig, around: &Surroundings) -> Result<Agents, Vec<String>> {
     let told = |error: EngineError| vec![error.to_string()];
-    let store = Store::open(&config.store).await.map_err(told)?;
+    let address = secrets::store(config, &around.variables);
+    let store = Store::open(address.expose_secret()).await;
+    let store = store.map_err(told)?;
     let (stored, id) = (store.agents().await, store.id().await);
     store.close().await;
     let known = known_agents(config, &stored.map_err(told)?)?;
@@ -83,6 +86,7 @@ pub(crate) struct Assembled {
 pub(crate) async fn assemble(
     config: &ServiceConfig,
     around: &Surroundings,
+    role: Role,
 ) -> Result<Assembled, Vec<String>> {
     let agents = agents(config, around).await?;
     let one = |why: String| vec![why];
@@ -95,31 +99,37 @@ pub(crate) async fn assemble(
     let policy = policy(config, &agents, account);
     let mut hidden: Vec<SecretString> = agents.tokens.values().cloned().collect();
     hidden.push(webhook_secret.clone());
+    hidden.extend(secrets::store_password(&around.variables));
     hidden.extend(settings.state_keys.iter().cloned());
     hidden.extend(settings.inputs.get("opencode_api_key").cloned());
     let (sender, ends) = mpsc::unbounded_channel();
     let data = &config.sessions.log_directory;
     let environment = environment(config, around);
-    let (program, most) = (around.program.clone(), config.sessions.most);
-    let store = agents.store.clone();
-    let children = Children::new(data, program, environment, store, most, sender);
-    let unusable = |error| {
-        vec![format!(
-            "The folder {} cannot be used: {error}.",
-            data.display()
-        )]
-    };
-    let children = Arc::new(children.map_err(unusable)?);
+    let (program, store) = (around.program.clone(), agents.store.clone());
+    let children = Children::new(data, program, environment, store, sender);
+    if role.is_worker() {
+        let unusable = |error| {
+            let data = data.display();
+            vec![format!("The folder {data} cannot be used: {error}.")]
+        };
+        children.make_folders().map_err(unusable)?;
+    }
+    let children = Arc::new(children);
     Ok(Assembled {
         parts: Parts {
-            store: config.store.clone(),
+            store: store_of(&secrets::store(config, &around.variables), role),
             policy,
             limits: Limits::default(),
             clock: Arc::new(SystemClock::default()),
             accounts,
             login,
             settings,
+            quotas: config.quotas,
             starter: Arc::clone(&children) as _,
+            most_sessions: match role {
+                Role::Front => 0,
+                Role::Worker | Role::All => config.sessions.most,
+            },
             repositories: config.repositories.clone(),
         },
         children,
@@ -127,6 +137,20 @@ pub(crate) async fn assemble(
         webhook_secret,
         secrets: hidden,
     })
+}
+
+/// The store as this process opens it. A Restate server calls workers, not fronts.
+fn store_of(address: &SecretString, role: Role) -> SecretString {
+    let store = address.expose_secret();
+    if role != Role::Front || !store.starts_with("restate://") {
+        return address.clone();
+    }
+    let (server, query) = store.split_once('?').unwrap_or((store, ""));
+    let is_kept = |part: &&str| {
+        !part.is_empty() && !part.starts_with("listen=") && !part.starts_with("advertise=")
+    };
+    let parts = query.split('&').filter(is_kept).chain(["listen=none"]);
+    format!("{server}?{}", parts.collect::<Vec<_>>().join("&")).into()
 }
 
 async fn accounts(
@@ -297,6 +321,25 @@ fn server_url(api: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_front_is_not_called_by_a_restate_server() {
+        let base = "github: { account: quality }\nrepositories: [octo/shop]\nmodel: a/b\nwebhook_secret_env: HOOK\nmaster_key_env: KEY\n";
+        for (store, front) in [
+            ("restate://a:1", "restate://a:1?listen=none"),
+            (
+                "restate://a:1?admin=http://a:2&listen=0.0.0.0:3&advertise=http://b:3",
+                "restate://a:1?admin=http://a:2&listen=none",
+            ),
+            ("postgres://me@a/b", "postgres://me@a/b"),
+        ] {
+            let config = ServiceConfig::parse(&format!("{base}store: {store}\n"));
+            let config = config.expect("a configuration");
+            let address = SecretString::from(config.store);
+            assert_eq!(store_of(&address, Role::Front).expose_secret(), front);
+            assert_eq!(store_of(&address, Role::Worker).expose_secret(), store);
+        }
+    }
 
     #[test]
     fn a_secret_of_the_service_is_in_no_environment_of_a_session() {

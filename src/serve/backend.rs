@@ -1,5 +1,6 @@
 //! The service as the HTTP server sees it. Separate, so that routes are tested without GitHub, sessions and a store.
 
+use super::claims::SessionAccount;
 use reviewer_core::domain::RepoName;
 use reviewer_core::lifecycle::{Policy, PullKey, State};
 use reviewer_engine::tokens::{ApiToken, TokenHash};
@@ -58,14 +59,19 @@ pub(crate) struct Accepted {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Metrics {
     pub backlog: Backlog,
+    /// Sessions that run or wait, of all processes.
     pub sessions: usize,
     pub max_sessions: usize,
     /// Webhooks since the start that concern no pull request in scope.
     pub ignored: u64,
+    /// Sessions since the start that the quota of a day kept from beginning.
+    pub over_quota: u64,
     /// Effects that were given up since the start.
     pub dropped: u64,
-    /// Requests that GitHub still takes, by account.
+    /// Requests that GitHub still takes in this hour, by account.
     pub rate_left: Vec<(String, u64)>,
+    /// The seconds for which reconciliation and probes without hurry wait, so that requests are left for the rest; by account.
+    pub rate_waits: Vec<(String, u64)>,
     /// The cost of all sessions since the start.
     pub cost_usd: f64,
     /// Pull requests by state.
@@ -116,6 +122,12 @@ pub(crate) trait Backend: Send + Sync + 'static {
         at: &PullAt,
         most: u32,
     ) -> impl Future<Output = Result<Vec<Entry>, Refused>> + Send;
+
+    /// The last sessions, the oldest first.
+    fn sessions(
+        &self,
+        at: &PullAt,
+    ) -> impl Future<Output = Result<Vec<SessionAccount>, Refused>> + Send;
 
     /// Pull requests, those of one state where one is given.
     fn list(

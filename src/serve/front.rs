@@ -1,6 +1,7 @@
 //! The service as its HTTP server sees it.
 
 use super::backend::{Accepted, Backend, Metrics, PullAt, Refused, ReportRefused};
+use super::claims::SessionAccount;
 use super::service::Service;
 use super::sessions::SessionId;
 use reviewer_core::lifecycle::{Policy, PullKey, State};
@@ -87,14 +88,12 @@ impl Backend for Front {
             key,
             dispatch: message.dispatch,
         };
-        if !self.service.knows(&id, token) {
+        let known = self.service.world.claims.knows(&id, token).await;
+        if !known.map_err(|error| unavailable(&error))? {
             return Err(ReportRefused::Unauthorized);
         }
         let told = self.service.take_message(key, message).await;
-        told.map_err(|error| {
-            tracing::error!("the store did not take a message: {error}");
-            ReportRefused::Unavailable("The store does not answer; try again.".into())
-        })
+        told.map_err(|error| unavailable(&error).into())
     }
 
     async fn state(&self, at: &PullAt) -> Result<(PullKey, State), Refused> {
@@ -105,6 +104,12 @@ impl Backend for Front {
         let (key, _) = self.known(at).await?;
         let history = self.service.engine.history(&key.to_string(), most).await;
         history.map_err(|error| unavailable(&error))
+    }
+
+    async fn sessions(&self, at: &PullAt) -> Result<Vec<SessionAccount>, Refused> {
+        let (key, _) = self.known(at).await?;
+        let accounts = self.service.world.claims.accounts(key).await;
+        accounts.map_err(|error| unavailable(&error))
     }
 
     async fn list(&self, phase: Option<&str>, most: u32) -> Result<Vec<Listed>, Refused> {
@@ -127,16 +132,22 @@ impl Backend for Front {
 
     async fn metrics(&self) -> Metrics {
         let counters = &self.service.counters;
+        let rates = self.service.world.accounts.rates().await;
+        let waits = rates
+            .iter()
+            .map(|rate| (rate.name(), rate.wait.map_or(0, |wait| wait.as_secs())));
         let engine = &self.service.engine;
         #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
         let cost_usd = counters.cost.load(Ordering::Relaxed) as f64 / 1e6;
         Metrics {
             backlog: engine.backlog().await.unwrap_or_default(),
-            sessions: self.service.world.starter.count(),
+            sessions: self.service.world.claims.count().await.unwrap_or_default(),
             max_sessions: self.max_sessions,
             ignored: counters.ignored.load(Ordering::Relaxed),
+            over_quota: counters.over_quota.load(Ordering::Relaxed),
             dropped: counters.given_up.load(Ordering::Relaxed),
-            rate_left: self.service.world.accounts.rate_left().await,
+            rate_left: rates.iter().map(|rate| (rate.name(), rate.left)).collect(),
+            rate_waits: waits.collect(),
             cost_usd,
             pulls: engine.phases().await.unwrap_or_default(),
             store: engine.counts(),

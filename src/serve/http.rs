@@ -131,6 +131,10 @@ pub(crate) fn router<B: Backend>(backend: Arc<B>, settings: HttpSettings) -> Rou
             "/pr/{owner}/{repo}/{number}/explain",
             get(pulls::explain::<B>),
         )
+        .route(
+            "/pr/{owner}/{repo}/{number}/sessions",
+            get(pulls::sessions::<B>),
+        )
         .route("/metrics", get(metrics::metrics::<B>))
         .route_layer(needs(Role::Read));
     let operate = Router::new()

@@ -10,19 +10,24 @@
 
 mod attacks;
 mod boundaries;
+mod corrections;
 #[path = "../../tests/suite/dice.rs"]
 #[allow(dead_code, reason = "lives use a part of the dice")]
 mod dice;
 mod edges;
+mod forgetting;
 #[path = "../../tests/standin/github/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "lives use a part of the stand-in")]
 mod github;
 mod judge;
+mod limits;
 mod network;
 mod orders;
 mod people;
+mod personas;
 mod plan;
 mod repository;
+mod said;
 mod script;
 mod stage;
 mod watched;
@@ -55,6 +60,7 @@ struct Life {
 struct Outcome {
     complaints: Vec<String>,
     story: String,
+    app: bool,
     compared: bool,
     effects: u64,
     deaths: u64,
@@ -118,7 +124,7 @@ async fn settle(stage: &Arc<Stage>) {
         stage.rest(LOOK_MS).await;
         stage.reconcile().await;
         stage.rest(LOOK_MS).await;
-        let waits = wait(&stage.state().await, &Stage::policy());
+        let waits = wait(&stage.state().await, &stage.policy());
         if matches!(waits, Wait::Ended | Wait::People { .. }) {
             return;
         }
@@ -129,7 +135,7 @@ async fn settle(stage: &Arc<Stage>) {
 fn run(seed: u64) -> Outcome {
     let plan = Plan::of(seed);
     let (words, calm) = (format!("{plan:#?}"), plan.undisturbed());
-    let compares = plan.has_one_end();
+    let (app, compares) = (plan.story.app, plan.has_one_end());
     let disturbed = life(plan);
     let mut complaints = disturbed.end.complaints.clone();
     let mut story = format!(
@@ -148,6 +154,7 @@ fn run(seed: u64) -> Outcome {
     Outcome {
         complaints,
         story,
+        app,
         compared: compares,
         effects: disturbed.effects,
         deaths: disturbed.deaths,
@@ -182,6 +189,8 @@ fn one_seed() {
 /// Figures of many seeds.
 #[derive(Debug, Default)]
 struct Tally {
+    /// Lives with a GitHub App.
+    apps: u64,
     compared: u64,
     effects: u64,
     deaths: u64,
@@ -206,6 +215,7 @@ fn soak(first: u64, count: u64) {
             let complaints = match outcome {
                 Ok(outcome) => {
                     let mut tally = tally.lock().expect("nobody panics here");
+                    tally.apps += u64::from(outcome.app);
                     tally.compared += u64::from(outcome.compared);
                     tally.effects += outcome.effects;
                     tally.deaths += outcome.deaths;

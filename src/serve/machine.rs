@@ -1,6 +1,6 @@
 //! The lifecycle as the engine's machine: `step` with the operator's policy.
 
-use reviewer_core::lifecycle::{self, Effect, Input, Policy, State};
+use reviewer_core::lifecycle::{self, Effect, Input, Policy, State, Timer};
 use reviewer_engine::{Lane, Machine, Planned, Step};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,11 +26,18 @@ impl Machine for Lifecycle {
 
     fn step(&self, state: &State, input: &Input, now: i64) -> Step<Self> {
         let transition = lifecycle::step(state, input, &self.policy, now);
-        let is_of_flood = matches!(input, Input::Woken { cause } if cause.starts_with(FLOOD) || cause == RECONCILIATION);
+        let is_of_flood = match input {
+            Input::Woken { cause } => cause.starts_with(FLOOD) || cause == RECONCILIATION,
+            // All that a quota has kept waiting wakes at the same midnight.
+            Input::Timer { timer, .. } => matches!(timer, Timer::NextDay { .. }),
+            _ => false,
+        };
         let lane = if is_of_flood { Lane::Slow } else { Lane::Fast };
-        // What wakes this pull request alone does not wait behind the flood for a probe that is asked for already.
-        let is_awaited = matches!(input, Input::Woken { .. } | Input::Command { .. });
-        let hurries = is_awaited && !is_of_flood && state.probe.is_some();
+        // Whatever happens to this pull request alone does not wait behind the flood, nor behind a probe that is held back.
+        let waits = state.probe.is_some() && transition.state.probe == state.probe;
+        let hurries = waits
+            && !is_of_flood
+            && (transition.state.probe_again || !transition.effects.is_empty());
         let planned = transition.effects.into_iter().map(|numbered| {
             let seq = numbered.seq;
             match numbered.effect {

@@ -2,7 +2,9 @@
 
 use super::machine::{FLOOD, Lifecycle, RECONCILIATION};
 use reviewer_core::domain::Login;
-use reviewer_core::lifecycle::{Account, Effect, Input, Policy, State};
+use reviewer_core::lifecycle::{
+    Account, Command, Effect, Input, Policy, Progress, Session, State, Task, Timer,
+};
 use reviewer_engine::{Lane, Machine as _, Planned};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,8 +37,48 @@ fn floods_and_reconciliations_are_slow_and_what_wakes_one_pull_request_hurries_t
         let (_, lanes, hurries) = woken(&flooded, "webhook pull_request_review");
         assert_eq!((lanes, hurries), (Vec::new(), true), "{cause}");
     }
+    let (flooded, ..) = woken(&State::default(), RECONCILIATION);
+    let retry = Input::Command {
+        command: Command::Retry,
+        by: "op".into(),
+    };
+    assert!(machine().step(&flooded, &retry, 0).hurries);
+    let stale = Input::SessionStarted {
+        dispatch: 99,
+        session: "s".into(),
+    };
+    assert!(!machine().step(&flooded, &stale, 0).hurries);
     let (_, lanes, hurries) = woken(&State::default(), "webhook pull_request");
     assert_eq!((lanes, hurries), (vec![Lane::Fast], false));
+}
+
+#[test]
+fn what_waited_for_the_next_day_s_quota_wakes_slowly() {
+    let session = Session {
+        dispatch: 4,
+        task: Task::Review {
+            can_escalate: Vec::new(),
+            is_last: false,
+        },
+        agent: "quality".into(),
+        head: "a".repeat(40).parse().expect("a commit"),
+        id: None,
+        failures: 0,
+        progress: Progress::Quota {
+            until: 0,
+            quota: "the quota of ann".into(),
+        },
+    };
+    let state = State {
+        session: Some(session),
+        ..State::default()
+    };
+    let timer = Timer::NextDay { dispatch: 4 };
+    let step = machine().step(&state, &Input::Timer { seq: 5, timer }, 0);
+    let [Planned::Effect { effect, lane, .. }] = &step.planned[..] else {
+        panic!("{:?}", step.planned);
+    };
+    assert_eq!((effect, *lane), (&Effect::Probe, Lane::Slow));
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(crate) struct Orders {
     pub settings: Arc<SessionSettings>,
 }
 
-/// A session that waits for its turn.
+/// A session to order.
 pub(crate) struct Wanted {
     pub id: SessionId,
     pub task: Task,
@@ -51,6 +51,7 @@ impl Orders {
             callback_token: wanted.secret.expose_secret().to_owned(),
             head: wanted.head.to_string(),
             folder: wanted.folder.display().to_string(),
+            service: Some(std::process::id()),
             reviewer: self.persona(task, &wanted.agent),
             check_runs: self.accounts.is_app(),
             shared_account: self.accounts.is_app(),

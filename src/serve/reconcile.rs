@@ -8,12 +8,32 @@ use super::world::pull_key;
 use reviewer_core::lifecycle::{Facts, Phase, PullKey, State};
 use reviewer_github::{ApiError, OpenPull};
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 /// The result of a reconciliation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Reconciled {
     pub listed: usize,
     pub woken: usize,
+    /// Repositories that were not asked for, because GitHub takes few more requests of their account in this hour.
+    pub waiting: usize,
+}
+
+impl fmt::Display for Reconciled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (listed, woken) = (self.listed, self.woken);
+        write!(
+            f,
+            "Reconciled {listed} open pull requests; {woken} were woken."
+        )?;
+        match self.waiting {
+            0 => Ok(()),
+            waiting => write!(
+                f,
+                " Repositories that wait for GitHub's next hour: {waiting}."
+            ),
+        }
+    }
 }
 
 /// The difference between what the store knows and what GitHub shows.
@@ -57,18 +77,27 @@ pub(crate) async fn reconcile(
         // The list of open pull requests finds what they would have told.
         Err(error) => tracing::warn!("GitHub was not asked to send webhooks again: {error}"),
     }
+    let mut total = Reconciled::default();
+    if world.reserve.wait(&world.accounts, None).await.is_some() {
+        total.waiting = service.repositories.len();
+        return Ok(total);
+    }
     let places = world
         .accounts
         .list(&service.repositories, &service.directory)
         .await?;
-    let mut total = Reconciled::default();
     let alive = service.alive().await.unwrap_or_default();
     let mut lives: HashMap<u64, Vec<PullKey>> = HashMap::new();
-    for key in alive.iter().filter_map(|key| pull_key(key)) {
+    for key in alive.iter().filter_map(|one| pull_key(&one.key)) {
         lives.entry(key.repository).or_default().push(key);
     }
     for place in places {
         let lives = lives.remove(&place.id).unwrap_or_default();
+        let wait = world.reserve.wait(&world.accounts, place.installation);
+        if wait.await.is_some() {
+            total.waiting += 1;
+            continue;
+        }
         match of_repository(service, &place, (round, all), lives).await {
             Ok(one) => {
                 total.listed += one.listed;
@@ -116,7 +145,7 @@ async fn of_repository(
     }
     let mut reconciled = Reconciled {
         listed: open.pulls.len(),
-        woken: 0,
+        ..Reconciled::default()
     };
     for (key, cause) in due {
         let delivery = format!("reconcile/{round}/{key}");

@@ -1,30 +1,35 @@
-//! The service at work: the engine's loop, the ends of sessions, reconciliation, and a clean end.
+//! A service from its parts, and what it does again and again: the ends of sessions, reconciliation.
 
 use super::accounts::Accounts;
 use super::assembly::{Assembled, Surroundings, assemble};
+use super::claims::Claims;
 use super::directory::Directory;
 use super::front::Front;
-use super::http::{self, HttpSettings};
+use super::http::HttpSettings;
 use super::machine::Lifecycle;
+use super::orders::Orders;
 use super::reconcile::reconcile;
+use super::reserve::Reserve;
+use super::role::Role;
 use super::service::{Counters, Service};
-use super::sessions::{Children, Ended, Left, SessionId, Starter};
-use super::world::{ServiceWorld, SessionSettings, is_running};
+use super::sessions::{Children, Ended, Starter};
+use super::working::Running;
+use super::world::{ServiceWorld, SessionSettings};
 use crate::host::{Failure, Setup};
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use reviewer_core::config::service::ServiceConfig;
 use reviewer_core::domain::{Login, RepoName};
-use reviewer_core::lifecycle::{Effect, Policy};
+use reviewer_core::lifecycle::{Policy, Quotas};
 use reviewer_engine::clock::Clock;
-use reviewer_engine::{EffectId, Engine, EngineError, Limits, World as _};
+use reviewer_engine::{Engine, EngineError, Limits};
 use reviewer_text::redact::Redactor;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use secrecy::{ExposeSecret as _, SecretString};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, watch};
-
-/// The time between two reconciliations.
-const RECONCILE: Duration = Duration::from_mins(10);
 
 /// Everything that a service starts with.
 pub(crate) struct Start<'a> {
@@ -34,11 +39,12 @@ pub(crate) struct Start<'a> {
     pub vars: &'a [(String, String)],
     /// Lives are read from GitHub anew, because the store was lost.
     pub rebuild: bool,
+    pub role: Role,
 }
 
-/// Runs the service until a signal ends it.
+/// Runs the service until a signal ends it, or a part of it has failed.
 pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
-    let (config, setup) = (&start.config, start.setup);
+    let (config, setup, role) = (&start.config, start.setup, start.role);
     let around = &Surroundings {
         variables: start.vars.to_vec(),
         network: setup.environment.network.clone(),
@@ -46,7 +52,10 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
         program: setup.launcher.clone(),
     };
     let one = |why: String| Failure(vec![why]);
-    let assembled = assemble(config, around).await.map_err(Failure)?;
+    if role != Role::All && !config.has_server() {
+        return Err(one(ALONE.to_owned()));
+    }
+    let assembled = assemble(config, around, role).await.map_err(Failure)?;
     let Assembled {
         parts,
         children,
@@ -58,42 +67,44 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
     let policy = Arc::new(parts.policy.clone());
     let service = Service::open(parts).await;
     let service = service.map_err(|error| one(error.to_string()))?;
-    let listener = listener(config).await.map_err(one)?;
-    let recovered = service.recover(&children).await;
-    recovered.map_err(|error| one(error.to_string()))?;
+    let listener = if role.is_front() {
+        Some(listener(config).await.map_err(one)?)
+    } else {
+        None
+    };
+    if role.is_worker() {
+        let recovered = service.recover(&children).await;
+        recovered.map_err(|error| one(error.to_string()))?;
+    }
     let settings = HttpSettings {
         limits: config.limits,
         webhook_secret,
         clock: around.clock,
     };
     let front = Arc::new(Front {
-        service: Arc::clone(&service),
+        service,
         policy,
         max_sessions: config.sessions.most,
         ready: AtomicBool::new(true),
     });
-    let (end, ended) = watch::channel(false);
-    let serving = tokio::spawn(http::serve(
+    let running = Running {
+        role,
+        rebuild: start.rebuild,
         listener,
-        Arc::clone(&front),
+        front,
         settings,
-        until(ended.clone()),
-    ));
-    let taking = tokio::spawn(Arc::clone(&service).take_ends(Arc::clone(&children), ends));
-    let work = tokio::spawn(work(Arc::clone(&service), start.rebuild, ended));
-    tracing::info!("The service listens on {}.", config.listen);
-    let signal = crate::run::exits::stop_signal().await;
-    tracing::info!(
-        "The service ends on signal {signal}; its sessions begin again with the next start."
-    );
-    front.ready.store(false, Ordering::Release);
-    // Nobody listens any more once all of them have ended.
-    let _heard = end.send(true);
-    children.end_all().await;
-    let _ended = tokio::join!(work, serving);
-    taking.abort();
-    Ok(())
+    };
+    if role == Role::Worker {
+        tracing::info!("The worker runs up to {} sessions.", config.sessions.most);
+    } else {
+        tracing::info!("The service listens on {}.", config.listen);
+    }
+    running.until_end(children, ends).await.map_err(one)
 }
+
+/// The refusal of a part of a service where there can be no other.
+const ALONE: &str = "A store in a file has one process: leave --role away, or name a server with --store, as \
+                     postgres:// or restate://.";
 
 async fn listener(config: &ServiceConfig) -> Result<TcpListener, String> {
     TcpListener::bind(config.listen).await.map_err(|error| {
@@ -104,30 +115,19 @@ async fn listener(config: &ServiceConfig) -> Result<TcpListener, String> {
     })
 }
 
-/// Ends with the service.
-async fn until(mut ended: watch::Receiver<bool>) {
-    // An error means that nobody can end it any more.
-    let _ended = ended.wait_for(|ended| *ended).await;
-}
-
-/// Executes effects and reconciles, until the end.
-async fn work(service: Arc<Service>, rebuild: bool, ended: watch::Receiver<bool>) {
-    let world = Arc::clone(&service.world);
-    let executing = service.engine.run(world, until(ended.clone()));
-    let reconciling = Arc::clone(&service).reconcile_until(RECONCILE, rebuild, ended);
-    tokio::join!(executing, reconciling);
-}
-
 /// The parts that a service is made of.
 pub(crate) struct Parts {
-    pub store: String,
+    pub store: SecretString,
     pub policy: Policy,
     pub limits: Limits,
     pub clock: Arc<dyn Clock>,
     pub accounts: Accounts,
     pub login: Login,
     pub settings: SessionSettings,
+    pub quotas: Quotas,
     pub starter: Arc<dyn Starter>,
+    /// Sessions of this process at once; none where it runs none.
+    pub most_sessions: usize,
     /// Empty with an App.
     pub repositories: Vec<RepoName>,
 }
@@ -135,24 +135,45 @@ pub(crate) struct Parts {
 impl Service {
     /// Opens the store and puts the parts together. Nothing runs yet.
     pub(crate) async fn open(parts: Parts) -> Result<Arc<Self>, EngineError> {
-        let counters = Counters::default();
+        let counters = Arc::<Counters>::default();
         let machine = Lifecycle {
             policy: parts.policy,
             given_up: Arc::clone(&counters.given_up),
         };
         let clock = Arc::clone(&parts.clock);
-        let engine = Engine::open(&parts.store, machine, parts.limits, parts.clock).await?;
+        let engine = Engine::open(
+            parts.store.expose_secret(),
+            machine,
+            parts.limits,
+            parts.clock,
+        )
+        .await?;
         let directory = Arc::new(Directory::new(parts.repositories.clone()));
         let engine = Arc::new(engine);
+        let (accounts, settings) = (Arc::new(parts.accounts), Arc::new(parts.settings));
+        let orders = Orders {
+            accounts: Arc::clone(&accounts),
+            directory: Arc::clone(&directory),
+            settings: Arc::clone(&settings),
+        };
+        let claims = Claims::new(
+            &engine,
+            orders,
+            parts.starter,
+            Arc::clone(&clock),
+            Arc::clone(&counters),
+            parts.most_sessions,
+        );
         let world = ServiceWorld {
-            accounts: Arc::new(parts.accounts),
+            accounts,
             login: parts.login,
             directory: Arc::clone(&directory),
-            starter: parts.starter,
-            settings: Arc::new(parts.settings),
+            claims: Arc::new(claims),
+            settings,
+            reserve: Reserve::default(),
+            quotas: parts.quotas,
             store: engine.store().id().await?,
-            engine: OnceLock::from(Arc::downgrade(&engine)),
-            tokens: Mutex::default(),
+            engine: Arc::downgrade(&engine),
         };
         let service = Arc::new(Self {
             engine,
@@ -162,6 +183,7 @@ impl Service {
             clock,
             counters,
             reconciles: Notify::new(),
+            remembered: Mutex::default(),
         });
         service.remember().await?;
         Ok(service)
@@ -169,68 +191,69 @@ impl Service {
 
     /// Tells what sessions of a dead service came to, and starts again what did not end.
     pub(crate) async fn recover(&self, children: &Children) -> Result<(), EngineError> {
-        for left in children.left_over() {
-            match left {
-                Left::Ended(ended) => {
-                    let id = ended.id.clone();
-                    self.take_end(ended).await?;
-                    children.clear(&id);
-                }
-                Left::Again { id, effect } => self.start_again(children, &id, *effect).await?,
-            }
-        }
-        Ok(())
-    }
-
-    async fn start_again(
-        &self,
-        children: &Children,
-        id: &SessionId,
-        effect: Effect,
-    ) -> Result<(), EngineError> {
-        let state = self.state(id.key).await?.unwrap_or_default();
-        if !is_running(&state, id.dispatch) {
-            children.clear(id);
-            return Ok(());
-        }
-        let effect_id = EffectId {
-            key: id.key.to_string(),
-            seq: id.dispatch,
-        };
-        if let Err(error) = self.world.execute(&effect_id, effect).await {
-            let ended = Ended {
-                id: id.clone(),
-                said: Err(error.to_string()),
-            };
+        for ended in children.left_over() {
+            let id = ended.id.clone();
             self.take_end(ended).await?;
-            children.clear(id);
+            children.clear(&id);
         }
+        self.world.claims.look().await;
         Ok(())
     }
 
-    /// Takes the ends of sessions until nobody can send one any more.
+    /// Takes the end of a session of this process.
+    pub(crate) async fn take_end(&self, ended: Ended) -> Result<(), EngineError> {
+        let claims = &self.world.claims;
+        if let Some(said) = ended.said {
+            return claims.ended(&ended.id, said).await;
+        }
+        // Its place is free.
+        claims.look().await;
+        Ok(())
+    }
+
+    /// Takes the ends of sessions until nobody can send one any more. One that the store does not take holds up no other.
     pub(crate) async fn take_ends(
         self: Arc<Self>,
         children: Arc<Children>,
         mut ends: mpsc::UnboundedReceiver<Ended>,
     ) {
-        const AGAIN: Duration = Duration::from_secs(1);
-        while let Some(Ended { id, said }) = ends.recv().await {
-            loop {
-                let ended = Ended {
-                    id: id.clone(),
-                    said: said.clone(),
-                };
-                match self.take_end(ended).await {
-                    Ok(()) => {
-                        children.clear(&id);
-                        break children.remove_old_logs(self.wall_clock());
-                    }
-                    Err(error) => {
-                        tracing::error!("the end of a session is not in the store yet: {error}");
-                        tokio::time::sleep(AGAIN).await;
-                    }
-                }
+        let mut taking = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                ended = ends.recv() => match ended {
+                    Some(ended) => taking.push(self.take_until_stored(&children, ended)),
+                    None => break,
+                },
+                Some(()) = taking.next() => children.remove_old_logs(self.wall_clock()),
+            }
+        }
+        while taking.next().await.is_some() {}
+    }
+
+    /// Takes the end of a session, and tries again until it is in the store.
+    async fn take_until_stored(&self, children: &Children, ended: Ended) {
+        const LONGEST: Duration = Duration::from_mins(1);
+        let mut again = Duration::from_secs(1);
+        while let Err(error) = self.take_end(ended.clone()).await {
+            tracing::error!("the end of a session is not in the store yet: {error}");
+            tokio::time::sleep(again).await;
+            again = LONGEST.min(again * 2);
+        }
+        if ended.said.is_some() {
+            children.clear(&ended.id);
+        }
+    }
+
+    /// Learns again and again what other processes have read, until the end.
+    pub(super) async fn remember_until(self: Arc<Self>, mut ends: watch::Receiver<bool>) {
+        const EVERY: Duration = Duration::from_secs(10);
+        while self.engine.store().is_shared() {
+            tokio::select! {
+                () = tokio::time::sleep(EVERY) => {}
+                _ = ends.wait_for(|ended| *ended) => return,
+            }
+            if let Err(error) = self.remember().await {
+                tracing::warn!("pull requests could not be listed: {error}");
             }
         }
     }
@@ -253,12 +276,9 @@ impl Service {
             let name = format!("{began}-{round}");
             match reconcile(&self, &name, all).await {
                 Ok(done) => {
-                    tracing::info!(
-                        "Reconciled {} open pull requests; {} were woken.",
-                        done.listed,
-                        done.woken
-                    );
-                    all = false;
+                    tracing::info!("{done}");
+                    // The repositories that wait come with all others next time.
+                    all &= done.waiting > 0;
                 }
                 Err(error) => tracing::warn!("Reconciliation failed: {error}"),
             }

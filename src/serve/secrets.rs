@@ -90,6 +90,21 @@ pub(crate) fn key_ring(
     )))
 }
 
+/// The address of the store, with the password that PostgreSQL's own variable holds. The driver would look for it in the
+/// environment, which is empty.
+pub(crate) fn store(config: &ServiceConfig, vars: &[(String, String)]) -> SecretString {
+    match store_password(vars) {
+        Some(password) => reviewer_engine::with_password(&config.store, &password),
+        None => config.store.as_str().into(),
+    }
+}
+
+pub(crate) fn store_password(vars: &[(String, String)]) -> Option<SecretString> {
+    let mut named = vars.iter().filter(|(name, _)| name == "PGPASSWORD");
+    let (_, password) = named.find(|(_, password)| !password.is_empty())?;
+    Some(password.as_str().into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,21 +2,19 @@
 
 use super::backend::Accepted;
 use super::directory::{Directory, Place};
-use super::facts;
 use super::machine::{FLOOD, Lifecycle};
-use super::sessions::{Ended, SessionId};
+use super::reports;
 use super::world::{ServiceWorld, pull_key};
-use reviewer_core::domain::{CommitSha, RepoName};
+use reviewer_core::domain::RepoName;
 use reviewer_core::event::webhook::{self, HookRepository, Wakes, Webhook};
-use reviewer_core::lifecycle::{Command, Input, PullKey, SessionResult, State};
-use reviewer_core::session_order::{SessionCost, SessionEvent, SessionMessage, SessionOutcome};
+use reviewer_core::lifecycle::{Command, ENDS, Input, PullKey, State};
+use reviewer_core::session_order::SessionMessage;
 use reviewer_engine::clock::Clock;
-use reviewer_engine::tokens::TokenHash;
-use reviewer_engine::{Engine, EngineError, Filter};
+use reviewer_engine::{Engine, EngineError, Filter, Listed};
 use reviewer_github::ApiError;
-use secrecy::SecretString;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 /// The running service.
@@ -27,9 +25,11 @@ pub(crate) struct Service {
     /// Repositories in scope; empty with an App, whose installations are.
     pub repositories: Vec<RepoName>,
     pub clock: Arc<dyn Clock>,
-    pub counters: Counters,
+    pub counters: Arc<Counters>,
     /// Asks for a reconciliation before its time.
     pub reconciles: Notify,
+    /// The versions of the states that the directory has learnt from.
+    pub remembered: Mutex<HashMap<String, i64>>,
 }
 
 /// Figures for the metrics.
@@ -39,10 +39,24 @@ pub(crate) struct Counters {
     pub duplicates: AtomicU64,
     /// Webhooks that concern no pull request in scope.
     pub ignored: AtomicU64,
+    /// Sessions that the quota of a day kept from beginning.
+    pub over_quota: AtomicU64,
     /// Effects that were given up.
     pub given_up: Arc<AtomicU64>,
     /// In millionths of a dollar.
     pub cost: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn add_cost(&self, usd: f64) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a cost is a small positive number"
+        )]
+        let millionths = (usd.max(0.0) * 1e6) as u64;
+        self.cost.fetch_add(millionths, Ordering::Relaxed);
+    }
 }
 
 impl std::fmt::Debug for Service {
@@ -200,77 +214,14 @@ impl Service {
         Ok(answer.state)
     }
 
-    /// True if the token is that of this session.
-    pub(crate) fn knows(&self, id: &SessionId, token: &SecretString) -> bool {
-        let tokens = self.world.tokens.lock();
-        let tokens = tokens.unwrap_or_else(PoisonError::into_inner);
-        tokens.get(id) == Some(&TokenHash::new(token))
-    }
-
     /// Takes a message of a session. A message that came before changes nothing.
     pub(crate) async fn take_message(
         &self,
         key: PullKey,
         message: SessionMessage,
     ) -> Result<(), EngineError> {
-        let (dispatch, mut usd) = (message.dispatch, 0.0);
-        let (name, input) = match message.event {
-            SessionEvent::Started { session } => {
-                ("started", Input::SessionStarted { dispatch, session })
-            }
-            SessionEvent::Finished { result, cost } => {
-                usd = cost.cost_usd;
-                ("ended", finished(dispatch, result))
-            }
-            SessionEvent::Failed {
-                error,
-                retry_after_ms,
-                cost,
-            } => {
-                usd = cost.cost_usd;
-                let input = Input::SessionFailed {
-                    dispatch,
-                    error,
-                    retry_after_ms,
-                };
-                ("ended", input)
-            }
-        };
-        let delivery = format!("session/{key}/{dispatch}/{name}");
-        let answer = self
-            .engine
-            .deliver(&key.to_string(), &delivery, &input)
-            .await?;
-        // The message comes twice: from the session, and out of its file.
-        if !answer.duplicate {
-            self.add_cost(usd);
-        }
-        Ok(())
-    }
-
-    fn add_cost(&self, usd: f64) {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a cost is a small positive number"
-        )]
-        let millionths = (usd.max(0.0) * 1e6) as u64;
-        self.counters.cost.fetch_add(millionths, Ordering::Relaxed);
-    }
-
-    /// Takes the end of a session's process.
-    pub(crate) async fn take_end(&self, ended: Ended) -> Result<(), EngineError> {
-        let Ended { id, said } = ended;
-        let message = said.unwrap_or_else(|error| SessionMessage {
-            dispatch: id.dispatch,
-            event: SessionEvent::Failed {
-                error,
-                retry_after_ms: None,
-                cost: SessionCost::default(),
-            },
-        });
-        self.take_message(id.key, message).await?;
-        self.world.forget(&id);
+        let cost = reports::deliver(&self.engine, key, message).await?;
+        self.counters.add_cost(cost);
         Ok(())
     }
 
@@ -287,32 +238,49 @@ impl Service {
         Ok(self.directory.named(name))
     }
 
-    /// Fills the directory from the store, so that checks and pushes wake whom they concern.
+    /// Fills the directory from the store, so that checks and pushes wake whom they concern. Only what has changed is read.
     pub(crate) async fn remember(&self) -> Result<(), EngineError> {
-        for listed in self.alive().await? {
-            let Some(key) = pull_key(&listed) else {
-                continue;
-            };
-            if let Some(facts) = self.state(key).await?.and_then(|state| state.facts) {
-                // The life is there because the repository was in scope.
-                self.directory.follow(key.repository);
-                self.directory.note_pull(key, &facts);
-                if self.directory.place(key.repository).is_none() {
-                    self.directory.note_place(Place {
-                        id: key.repository,
-                        name: facts.repo.clone(),
-                        installation: None,
-                    });
-                }
+        let mut remembered = std::mem::take(&mut *self.remembered());
+        let mut now = HashMap::new();
+        for Listed { key, version, .. } in self.alive().await? {
+            if remembered.remove(&key) != Some(version) {
+                self.learn(&key).await?;
+            }
+            now.insert(key, version);
+        }
+        *self.remembered() = now;
+        Ok(())
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, HashMap<String, i64>> {
+        self.remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn learn(&self, key: &str) -> Result<(), EngineError> {
+        let Some(key) = pull_key(key) else {
+            return Ok(());
+        };
+        if let Some(facts) = self.state(key).await?.and_then(|state| state.facts) {
+            // The life is there because the repository was in scope.
+            self.directory.follow(key.repository);
+            self.directory.note_pull(key, &facts);
+            if self.directory.place(key.repository).is_none() {
+                self.directory.note_place(Place {
+                    id: key.repository,
+                    name: facts.repo.clone(),
+                    installation: None,
+                });
             }
         }
         Ok(())
     }
 
-    /// The keys of all lives that go on.
-    pub(crate) async fn alive(&self) -> Result<Vec<String>, EngineError> {
+    /// All lives that go on.
+    pub(crate) async fn alive(&self) -> Result<Vec<Listed>, EngineError> {
         const PAGE: u32 = 500;
-        let (mut keys, mut after) = (Vec::new(), String::new());
+        let (mut lives, mut after) = (Vec::new(), String::new());
         loop {
             let filter = Filter {
                 phase: None,
@@ -325,10 +293,10 @@ impl Service {
                 after.clone_from(&last.key);
             }
             let alive = page.into_iter();
-            let alive = alive.filter(|one| !matches!(one.phase.as_str(), "closed" | "merged"));
-            keys.extend(alive.map(|one| one.key));
+            let alive = alive.filter(|one| !ENDS.contains(&one.phase.as_str()));
+            lives.extend(alive);
             if is_last {
-                return Ok(keys);
+                return Ok(lives);
             }
         }
     }
@@ -343,33 +311,4 @@ impl Service {
         let status = self.engine.status(&key.to_string()).await?;
         Ok(status.map(|status| status.state))
     }
-}
-
-/// The end of a session as an input; a review that decided nothing has failed.
-fn finished(dispatch: u64, result: SessionOutcome) -> Input {
-    let failed = |error: String| Input::SessionFailed {
-        dispatch,
-        error,
-        retry_after_ms: None,
-    };
-    let result = match result {
-        SessionOutcome::Reviewed {
-            decision,
-            comment,
-            escalations,
-        } => match facts::decision(decision) {
-            Some(decision) => SessionResult::Reviewed {
-                decision,
-                comment,
-                escalations,
-            },
-            None => return failed("The review ended without a decision.".into()),
-        },
-        SessionOutcome::Fixed { commit } => match commit.parse::<CommitSha>() {
-            Ok(commit) => SessionResult::Fixed { commit },
-            Err(_) => return failed("The fix names no commit.".into()),
-        },
-        SessionOutcome::NothingFixed { why } => SessionResult::NothingFixed { why },
-    };
-    Input::SessionEnded { dispatch, result }
 }

@@ -10,7 +10,7 @@ use reviewer_engine::EffectError;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -20,13 +20,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, mpsc};
 
 mod orphans;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use orphans::Left;
 
 /// A session by the pull request and the dispatch that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,11 +44,17 @@ impl SessionId {
 /// A session to start.
 pub(crate) struct Launch {
     pub id: SessionId,
-    /// The effect that it comes from, for a start after a crash.
     pub effect: Effect,
-    /// Made when its turn has come.
     pub order: PendingOrder,
-    pub deadline: Duration,
+}
+
+impl Launch {
+    fn deadline(&self) -> Duration {
+        match self.effect {
+            Effect::Dispatch { deadline_ms, .. } => Duration::from_millis(deadline_ms),
+            _ => Duration::ZERO,
+        }
+    }
 }
 
 /// The order of a session that starts now.
@@ -64,38 +68,33 @@ pub(crate) type PendingOrder =
     Pin<Box<dyn Future<Output = Result<Ordered, EffectError>> + Send + 'static>>;
 
 /// The end of a session, as far as anybody saw it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Ended {
     pub id: SessionId,
-    /// Its last message; `None` where it left none, and why.
-    pub said: Result<SessionMessage, String>,
+    /// Its last message, or why there is none; nothing if it was ended because nobody wants it any more.
+    pub said: Option<Result<SessionMessage, String>>,
 }
 
-/// Starts and ends sessions. Neither waits for the session.
+/// Runs sessions. Nothing here waits for one.
 pub(crate) trait Starter: Send + Sync + 'static {
-    /// Starts a session, or leaves one alone that is at work.
-    fn start(&self, launch: Launch) -> io::Result<()>;
+    /// Starts a session, or leaves one alone that is at work. One that cannot be started has ended.
+    fn start(&self, launch: Launch);
     /// Ends a session, if it is at work; nothing is told of it then.
     fn end(&self, id: &SessionId);
-    /// The number of sessions at work or waiting for their turn.
-    fn count(&self) -> usize;
-    /// A new folder for a session, or the one that it has.
-    fn folder(&self, id: &SessionId) -> io::Result<PathBuf>;
+    /// The sessions at work.
+    fn running(&self) -> Vec<SessionId>;
+    /// The folder of a session.
+    fn folder(&self, id: &SessionId) -> PathBuf;
+    /// The end of a session's log.
+    fn log(&self, id: &SessionId) -> String;
 }
 
-/// The file with what a start after a crash needs.
-const LAUNCH_FILE: &str = "launch.json";
+/// The file that says which session a folder is of, and which service made it.
+const SESSION_FILE: &str = "owner.json";
 /// The file with the process that runs the session.
 const PROCESS_FILE: &str = "process.json";
-
-/// The content of `launch.json`.
-#[derive(Debug, Serialize, Deserialize)]
-struct Launched {
-    id: SessionId,
-    effect: Effect,
-    /// Starts so far.
-    starts: u32,
-}
+/// So much of a log is kept in the store.
+const TAIL: u64 = 8 << 10;
 
 /// The place and the limits of child processes.
 #[derive(Debug)]
@@ -109,10 +108,9 @@ pub(crate) struct Children {
     pub store: String,
     /// The whole environment of a child.
     pub environment: Vec<(String, String)>,
-    pub slots: Arc<Semaphore>,
     pub ended: mpsc::UnboundedSender<Ended>,
     pub running: Arc<Mutex<HashMap<SessionId, Arc<Notify>>>>,
-    /// The service ends: its sessions begin again with the next one.
+    /// The service ends: its sessions begin again elsewhere, or with its next start.
     pub closing: Arc<AtomicBool>,
 }
 
@@ -127,24 +125,24 @@ impl Children {
         program: PathBuf,
         environment: Vec<(String, String)>,
         store: String,
-        most: usize,
         ended: mpsc::UnboundedSender<Ended>,
-    ) -> io::Result<Self> {
-        let (folder, logs) = (data.join("sessions"), data.join("logs"));
-        for folder in [&folder, &logs] {
-            private_folder(folder)?;
-        }
-        Ok(Self {
-            folder,
-            logs,
+    ) -> Self {
+        Self {
+            folder: data.join("sessions"),
+            logs: data.join("logs"),
             program,
             store,
             environment,
-            slots: Arc::new(Semaphore::new(most)),
             ended,
             running: Arc::default(),
             closing: Arc::default(),
-        })
+        }
+    }
+
+    /// Makes the folders. A process that runs no sessions needs none.
+    pub(crate) fn make_folders(&self) -> io::Result<()> {
+        private_folder(&self.folder)?;
+        private_folder(&self.logs)
     }
 
     fn command(&self, launch: &Launch, folder: &Path) -> io::Result<Command> {
@@ -152,10 +150,7 @@ impl Children {
             .create(true)
             .append(true)
             .mode(0o600)
-            .open(
-                self.logs
-                    .join(format!("{}.log", launch.id.name(&self.store))),
-            )?;
+            .open(self.log_file(&launch.id))?;
         let mut command = Command::new(&self.program);
         command
             .env_clear()
@@ -179,56 +174,44 @@ fn private_folder(path: &Path) -> io::Result<()> {
 }
 
 impl Starter for Children {
-    fn folder(&self, id: &SessionId) -> io::Result<PathBuf> {
-        let folder = self.folder.join(id.name(&self.store));
-        private_folder(&folder)?;
-        Ok(folder)
+    fn folder(&self, id: &SessionId) -> PathBuf {
+        self.folder.join(id.name(&self.store))
     }
 
-    fn start(&self, launch: Launch) -> io::Result<()> {
-        let end = Arc::new(Notify::new());
+    fn start(&self, launch: Launch) {
+        let (id, end) = (launch.id.clone(), Arc::new(Notify::new()));
         {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-            // Below the lock, so that whoever ends all of them finds this one, or it is refused.
-            if self.closing.load(Ordering::Acquire) {
-                return Err(io::Error::other("the service ends"));
+            // Below the lock, so that whoever ends all of them finds this one, or it is not started.
+            if self.closing.load(Ordering::Acquire) || running.contains_key(&id) {
+                return;
             }
-            if running.contains_key(&launch.id) {
-                return Ok(());
-            }
-            running.insert(launch.id.clone(), Arc::clone(&end));
+            running.insert(id.clone(), Arc::clone(&end));
         }
-        let prepared = self.prepare(&launch);
-        let (folder, command) = match prepared {
+        let (folder, command) = match self.prepare(&launch) {
             Ok(prepared) => prepared,
             Err(error) => {
-                self.forget(&launch.id);
-                return Err(error);
+                self.forget(&id);
+                let said = Err(format!("The session could not be started: {error}."));
+                return drop(self.ended.send(Ended {
+                    id,
+                    said: Some(said),
+                }));
             }
         };
-        let (slots, ended) = (Arc::clone(&self.slots), self.ended.clone());
-        let (running, closing) = (Arc::clone(&self.running), Arc::clone(&self.closing));
+        let (ended, closing) = (self.ended.clone(), Arc::clone(&self.closing));
+        let running = Arc::clone(&self.running);
         tokio::spawn(async move {
-            let id = launch.id.clone();
-            let said = tokio::select! {
-                () = end.notified() => None,
-                slot = slots.acquire_owned() => {
-                    let said = take_turn(command, launch, &folder, &end).await;
-                    drop(slot);
-                    said
-                }
-            };
+            let said = take_turn(command, launch, &folder, &end).await;
             let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
             running.remove(&id);
             drop(running);
-            match said {
-                // The folder stays until the end is in the store.
-                Some(said) => drop(ended.send(Ended { id, said })),
-                None if closing.load(Ordering::Acquire) => uncount(&folder),
-                None => drop(fs::remove_dir_all(&folder)),
+            // The folder of a session that was not ended stays until its end is in the store.
+            if said.is_none() && !(closing.load(Ordering::Acquire) && has_finished(&folder)) {
+                let _gone = fs::remove_dir_all(&folder);
             }
+            drop(ended.send(Ended { id, said }));
         });
-        Ok(())
     }
 
     fn end(&self, id: &SessionId) {
@@ -238,25 +221,38 @@ impl Starter for Children {
         }
     }
 
-    fn count(&self) -> usize {
+    fn running(&self) -> Vec<SessionId> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.len()
+        running.keys().cloned().collect()
+    }
+
+    fn log(&self, id: &SessionId) -> String {
+        let tail = fs::File::open(self.log_file(id)).and_then(|mut log| {
+            let from = log.metadata()?.len().saturating_sub(TAIL);
+            log.seek(SeekFrom::Start(from))?;
+            let mut tail = Vec::new();
+            log.take(TAIL).read_to_end(&mut tail)?;
+            Ok(tail)
+        });
+        String::from_utf8_lossy(&tail.unwrap_or_default()).into_owned()
     }
 }
 
 impl Children {
+    fn log_file(&self, id: &SessionId) -> PathBuf {
+        self.logs.join(format!("{}.log", id.name(&self.store)))
+    }
+
     fn prepare(&self, launch: &Launch) -> io::Result<(PathBuf, Command)> {
-        let folder = self.folder(&launch.id)?;
-        let file = folder.join(LAUNCH_FILE);
-        let known = orphans::read::<Launched>(&file);
-        let launched = Launched {
+        let folder = self.folder(&launch.id);
+        // What an earlier process left, which is gone.
+        let _none = fs::remove_dir_all(&folder);
+        private_folder(&folder)?;
+        let owned = orphans::Owned {
             id: launch.id.clone(),
-            effect: launch.effect.clone(),
-            starts: known.map_or(0, |known| known.starts),
+            service: orphans::Process::of(Some(std::process::id())),
         };
-        write_json(&file, &launched)?;
-        // An earlier process, which is gone.
-        let _none = fs::remove_file(folder.join(PROCESS_FILE));
+        write_json(&folder.join(SESSION_FILE), &owned)?;
         let command = self.command(launch, &folder)?;
         Ok((folder, command))
     }
@@ -268,7 +264,7 @@ impl Children {
 
     /// The end of a session is in the store: its folder is not needed any more.
     pub(crate) fn clear(&self, id: &SessionId) {
-        let _gone = fs::remove_dir_all(self.folder.join(id.name(&self.store)));
+        let _gone = fs::remove_dir_all(self.folder(id));
     }
 
     /// Removes logs that nobody has written to for a month.
@@ -290,31 +286,16 @@ impl Children {
             let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             running.values().for_each(|end| end.notify_one());
         }
-        while self.count() > 0 {
+        while !self.running().is_empty() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 }
 
-/// Changes the number of starts.
-fn recount(folder: &Path, change: impl FnOnce(u32) -> u32) {
-    let file = folder.join(LAUNCH_FILE);
-    if let Some(launched) = orphans::read::<Launched>(&file) {
-        let starts = change(launched.starts);
-        let _unwritten = write_json(&file, &Launched { starts, ..launched });
-    }
-}
-
-/// A start that ended with the service, as it should, does not count.
-fn uncount(folder: &Path) {
-    if folder.join(PROCESS_FILE).exists() {
-        recount(folder, |starts| starts.saturating_sub(1));
-    }
+/// True if the session has said that it finished.
+fn has_finished(folder: &Path) -> bool {
     let said = orphans::read::<SessionMessage>(&folder.join(RESULT_FILE));
-    if said.is_some_and(|said| !matches!(said.event, SessionEvent::Finished { .. })) {
-        // It was cancelled, and begins again.
-        let _gone = fs::remove_file(folder.join(RESULT_FILE));
-    }
+    said.is_some_and(|said| matches!(said.event, SessionEvent::Finished { .. }))
 }
 
 /// Writes a file whole: after a crash it has its old content or its new one.
@@ -331,7 +312,7 @@ fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
     fs::rename(new, path)
 }
 
-/// Orders a session whose turn has come, and runs it to its end. Returns its last message, or why there is none; nothing if somebody
+/// Orders a session, and runs it to its end. Returns its last message, or why there is none; nothing if somebody
 /// ended it.
 async fn take_turn(
     mut command: Command,
@@ -339,12 +320,8 @@ async fn take_turn(
     folder: &Path,
     end: &Notify,
 ) -> Option<Result<SessionMessage, String>> {
-    let Launch {
-        id,
-        order,
-        deadline,
-        ..
-    } = launch;
+    let deadline = launch.deadline();
+    let Launch { id, order, .. } = launch;
     let ordered = tokio::select! {
         () = end.notified() => return None,
         ordered = order => ordered,
@@ -352,7 +329,6 @@ async fn take_turn(
     match ordered {
         Ok(ordered) => {
             command.args(&ordered.arguments);
-            recount(folder, |starts| starts + 1);
             run(command, &ordered.order, deadline, (folder, end)).await
         }
         Err(error) => Some(Ok(SessionMessage {

@@ -2,26 +2,28 @@
 //! that it was done already; docs/service.md has the table.
 
 use super::accounts::{Accounts, effect_error};
+use super::claims::Claims;
 use super::directory::{Directory, Place};
 use super::facts::{self, SETTINGS};
 use super::machine::Lifecycle;
 use super::merging;
-use super::orders::{Orders, Wanted};
-use super::sessions::{Launch, SessionId, Starter};
-use reviewer_core::domain::{CommitSha, Login, PrKey};
+use super::quotas::{self, Asked, OverQuota};
+use super::reserve::Reserve;
+use super::sessions::SessionId;
+use reviewer_core::domain::{CommitSha, Conclusion, Login, PrKey};
 use reviewer_core::lifecycle::{
-    CallReason, Effect, Facts, Input, MergeAnswer, Progress, PullKey, Session, State,
+    CallReason, Effect, Facts, Input, MergeAnswer, Millis, Progress, PullKey, Quotas, Session,
+    State,
 };
 use reviewer_core::publish::comment::service;
+use reviewer_core::state::check_mark::CHECK_NAME;
 use reviewer_core::state::signature::Keys;
-use reviewer_engine::tokens::TokenHash;
-use reviewer_engine::{EffectError, EffectId, Engine, World};
-use reviewer_github::{GitHub, MergeRefusal, ProbedState, ReviewRequest};
-use reviewer_system::random;
+use reviewer_engine::{EffectError, EffectId, Engine, EngineError, World};
+use reviewer_github::{CheckOutput, GitHub, MergeRefusal, NewCheckRun, ProbedState, ReviewRequest};
 use secrecy::SecretString;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 /// The part of a session's order that is the same for all.
 #[derive(Debug)]
@@ -43,14 +45,14 @@ pub(crate) struct ServiceWorld {
     /// The account that comments, requests reviewers and merges.
     pub login: Login,
     pub directory: Arc<Directory>,
-    pub starter: Arc<dyn Starter>,
+    /// The sessions that lives want.
+    pub claims: Arc<Claims>,
     pub settings: Arc<SessionSettings>,
+    pub reserve: Reserve,
+    pub quotas: Quotas,
     /// The name of the store: numbers of effects are unique within one.
     pub store: String,
-    /// Set once the engine is open.
-    pub engine: OnceLock<Weak<Engine<Lifecycle>>>,
-    /// The tokens of sessions, by which their messages are believed.
-    pub tokens: Mutex<HashMap<SessionId, TokenHash>>,
+    pub engine: Weak<Engine<Lifecycle>>,
 }
 
 impl std::fmt::Debug for ServiceWorld {
@@ -87,20 +89,30 @@ impl World<Lifecycle> for ServiceWorld {
         match effect {
             Effect::Probe => self.probe(key, id.seq).await.map(Some),
             Effect::Compare { from, to } => self.compare(key, from, to).await.map(Some),
-            dispatch @ Effect::Dispatch { .. } => self.dispatch(key, dispatch).await,
+            Effect::Dispatch { dispatch, .. } => self.dispatch(key, dispatch, &effect).await,
             Effect::EndSession { dispatch } => {
-                let id = SessionId { key, dispatch };
-                self.starter.end(&id);
-                self.forget(&id);
+                let ended = self.claims.end(&SessionId { key, dispatch }).await;
+                ended.map_err(|error| EffectError::temporary(error.to_string()))?;
                 Ok(None)
             }
             Effect::RequestReviewers { logins } => self.request(key, &logins).await,
             Effect::Merge { attempt, head } => self.merge(key, attempt, &head).await.map(Some),
             Effect::Disarm { attempt } => self.disarm(key, attempt).await.map(Some),
+            Effect::CarryCheck { from, head } => self.carry_check(key, id, &from, &head).await,
             Effect::Call { reason, logins } => self.call(key, id, &reason, &logins).await,
             // The engine keeps timers itself.
             Effect::Wake { .. } => Ok(None),
         }
+    }
+
+    /// Probes after pushes to base branches and reconciliations leave GitHub's last requests of the hour to everything else.
+    async fn holds_back(&self, key: &str) -> Option<u64> {
+        let place = self.directory.place(pull_key(key)?.repository)?;
+        let wait = self
+            .reserve
+            .wait(&self.accounts, place.installation)
+            .await?;
+        u64::try_from(wait.as_millis()).ok()
     }
 }
 
@@ -119,8 +131,17 @@ impl ServiceWorld {
         Keys::derive(&self.settings.state_keys, None, &place.name.to_string())
     }
 
+    /// The mark of a call. The numbers of effects begin anew in another store, and once a life was forgotten.
+    pub(crate) fn mark(&self, id: &str, born: Millis) -> String {
+        let store = &self.store;
+        match born {
+            0 => service::call_marker(&format!("{store}/{id}")),
+            born => service::call_marker(&format!("{store}/{born}/{id}")),
+        }
+    }
+
     async fn state(&self, key: PullKey) -> Result<State, EffectError> {
-        let engine = self.engine.get().and_then(Weak::upgrade);
+        let engine = self.engine.upgrade();
         let engine = engine.ok_or_else(|| EffectError::temporary("The service ends."))?;
         let status = engine.status(&key.to_string()).await;
         let status = status.map_err(|error| EffectError::temporary(error.to_string()))?;
@@ -191,75 +212,61 @@ impl ServiceWorld {
         })
     }
 
-    async fn dispatch(&self, key: PullKey, effect: Effect) -> Answered {
-        let Effect::Dispatch {
-            dispatch,
-            task,
-            head,
-            agent,
-            deadline_ms,
-        } = &effect
-        else {
-            return Ok(None);
-        };
-        let id = SessionId {
-            key,
-            dispatch: *dispatch,
-        };
+    async fn dispatch(&self, key: PullKey, dispatch: u64, effect: &Effect) -> Answered {
         let state = self.state(key).await?;
-        if !is_running(&state, *dispatch) || self.is_at_work(&id) {
+        if !is_running(&state, dispatch) {
             return Ok(None);
         }
-        let secret = random::hex(32).map_err(|error| EffectError::temporary(error.to_string()))?;
-        let secret = SecretString::from(secret);
-        let folder = self.starter.folder(&id).map_err(|error| {
-            EffectError::temporary(format!("The session's folder cannot be made: {error}."))
-        })?;
-        let hash = TokenHash::new(&secret);
-        self.tokens
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id.clone(), hash);
-        let wanted = Wanted {
-            id: id.clone(),
-            task: task.clone(),
-            agent: agent.clone(),
-            head: head.clone(),
-            folder,
-            secret,
-        };
-        let launch = Launch {
-            id: id.clone(),
-            deadline: Duration::from_millis(*deadline_ms),
-            order: Box::pin(self.orders().order(wanted)),
-            effect: effect.clone(),
-        };
-        self.starter.start(launch).map_err(|error| {
-            self.forget(&id);
-            EffectError::temporary(format!("The session could not be started: {error}."))
-        })?;
+        let id = SessionId { key, dispatch };
+        let over = self.over_quota(&id, &state, effect).await;
+        let over = over.map_err(|error| EffectError::temporary(error.to_string()))?;
+        if let Some(OverQuota { quota, until }) = over {
+            return Ok(Some(Input::OverQuota {
+                dispatch,
+                quota,
+                until,
+            }));
+        }
+        let wanted = self.claims.want(&id, effect).await;
+        wanted.map_err(|error| EffectError::temporary(error.to_string()))?;
         Ok(None)
     }
 
-    fn orders(&self) -> Orders {
-        Orders {
-            accounts: Arc::clone(&self.accounts),
-            directory: Arc::clone(&self.directory),
-            settings: Arc::clone(&self.settings),
+    /// The quota that keeps a session from beginning today. One that is in the store has begun already.
+    async fn over_quota(
+        &self,
+        id: &SessionId,
+        state: &State,
+        effect: &Effect,
+    ) -> Result<Option<OverQuota>, EngineError> {
+        let (Some(engine), Some(facts)) = (self.engine.upgrade(), &state.facts) else {
+            return Ok(None);
+        };
+        if self.claims.is_wanted(id).await? {
+            return Ok(None);
         }
-    }
-
-    /// True if this process has started the session, and it has not ended.
-    fn is_at_work(&self, id: &SessionId) -> bool {
-        let tokens = self.tokens.lock();
-        let tokens = tokens.unwrap_or_else(PoisonError::into_inner);
-        tokens.contains_key(id)
-    }
-
-    /// The token of a session that has ended is worth nothing.
-    pub(crate) fn forget(&self, id: &SessionId) {
-        let tokens = self.tokens.lock();
-        tokens.unwrap_or_else(PoisonError::into_inner).remove(id);
+        let asked = Asked {
+            id,
+            facts,
+            beyond: matches!(
+                effect,
+                Effect::Dispatch {
+                    beyond_quota: true,
+                    ..
+                }
+            ),
+        };
+        let now = self.claims.clock.now_ms();
+        let over = quotas::take(engine.store(), self.quotas, &asked, now).await?;
+        if let Some(OverQuota { quota, .. }) = &over {
+            self.claims
+                .counters
+                .over_quota
+                .fetch_add(1, Ordering::Relaxed);
+            let (repo, number) = (&facts.repo, facts.number);
+            tracing::info!("{repo}#{number} waits for the next day: {quota} is used up.");
+        }
+        Ok(over)
     }
 
     async fn request(&self, key: PullKey, logins: &[Login]) -> Answered {
@@ -325,6 +332,37 @@ impl ServiceWorld {
         Ok(Input::Merge { attempt, answer })
     }
 
+    /// Puts the check on the head, unless it has one.
+    async fn carry_check(
+        &self,
+        key: PullKey,
+        id: &EffectId,
+        from: &CommitSha,
+        head: &CommitSha,
+    ) -> Answered {
+        let place = self.place(key).await?;
+        let github = self.github(&place).await?;
+        let runs = github.check_runs(&place.name, head, CHECK_NAME).await;
+        if !runs.map_err(|error| effect_error(&error))?.is_empty() {
+            return Ok(None);
+        }
+        let (title, summary) = service::carried_check(from, head);
+        let check = NewCheckRun {
+            name: CHECK_NAME.to_owned(),
+            head_sha: head.clone(),
+            external_id: format!("{}/{id}", self.store),
+            details_url: None,
+            output: CheckOutput {
+                title,
+                summary,
+                text: None,
+            },
+            conclusion: Some(Conclusion::Success),
+        };
+        let created = github.create_check_run(&place.name, &check).await;
+        created.map(|_| None).map_err(|error| effect_error(&error))
+    }
+
     /// Posts the call, unless it is there.
     async fn call(
         &self,
@@ -339,7 +377,7 @@ impl ServiceWorld {
             repo: place.name.clone(),
             number: key.number,
         };
-        let marker = service::call_marker(&format!("{}/{id}", self.store));
+        let marker = self.mark(&id.to_string(), self.state(key).await?.born);
         let comments = github.issue_comments(&pr).await;
         let comments = comments.map_err(|error| effect_error(&error))?;
         let is_own = |author: Option<&Login>| author == Some(&self.login);

@@ -6,10 +6,11 @@ use super::model::{Answer, Call, Script};
 use super::world::{KEY, World, open_folder, outside_runner};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use reviewer_core::session_order::RESULT_FILE;
 use serde_json::{Value, json};
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -44,6 +45,8 @@ pub struct Serving {
     folder: TempDir,
     url: String,
     service: Service,
+    /// The second front, and the workers.
+    beside: Vec<Service>,
     hooks: Webhooks,
     api_token: String,
     runtime: tokio::runtime::Runtime,
@@ -69,6 +72,43 @@ pub fn world(script: Script, fixed: &'static str) -> World {
         }
         other => other,
     })
+}
+
+/// The server of a store, from the packages that tests/engines pins. It ends with whoever started it.
+pub struct Server {
+    pub address: String,
+    pub password: String,
+    process: Child,
+}
+
+impl Server {
+    /// Starts `postgres` or `restate`. `Err` is a sentence.
+    pub fn start(kind: &str) -> Result<Self, String> {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/engines/server.mjs");
+        let mut process = Command::new("node")
+            .args([script, kind])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("node could not be started: {error}."))?;
+        let output = process.stdout.take().expect("piped");
+        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+        let (Some(address), Some(password)) = (lines.next(), lines.next()) else {
+            return Err(format!(
+                "the server of {kind} did not start; `make demo SERVE={kind}` installs it."
+            ));
+        };
+        Ok(Self {
+            address,
+            password,
+            process,
+        })
+    }
+
+    /// The process that has started the server, its only child.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
 }
 
 /// The process, which is ended when nobody holds it any more.
@@ -98,17 +138,73 @@ impl Drop for Service {
 impl Serving {
     /// Starts the service, with agents that have accounts of their own.
     pub fn on(world: World) -> Self {
-        let rights = ["contents:write", "pull-requests:write", "issues:write"];
-        for (_, login) in AGENTS {
-            let identity = Identity::person(login, &rights);
-            world.github.token(&token_of(login), identity);
-            world.github.permit(login, "write");
-        }
+        permit_agents(&world);
         let folder = open_folder();
         let account = json!({ "account": "quality" });
         let port = write_config(&world, &folder, account, &["octo/shop"]);
         add_agents(&world, &folder);
-        Self::start(world, folder, port)
+        Self::start(world, folder, port, &[])
+    }
+
+    /// The same with further limits in its configuration.
+    pub fn limited(world: World, limits: &[(&str, u64)]) -> Self {
+        permit_agents(&world);
+        let folder = open_folder();
+        let account = json!({ "account": "quality" });
+        let port = write_config(&world, &folder, account, &["octo/shop"]);
+        let file = folder.path().join(FIRST);
+        let mut config: Value = serde_json::from_str(&read(&file)).expect("JSON");
+        for (name, limit) in limits {
+            config["limits"][name] = json!(limit);
+        }
+        std::fs::write(file, config.to_string()).expect("a file");
+        add_agents(&world, &folder);
+        Self::start(world, folder, port, &[])
+    }
+
+    /// Starts a single process of the service on the server of a store.
+    pub fn at(world: World, server: &Server) -> Self {
+        permit_agents(&world);
+        let folder = open_folder();
+        let account = json!({ "account": "quality" });
+        let port = write_config(&world, &folder, account, &["octo/shop"]);
+        name_store(&folder, &server.address, &server.password);
+        add_agents(&world, &folder);
+        Self::start(world, folder, port, &[])
+    }
+
+    /// Starts two fronts and two workers on the server of a store. Webhooks go to the second front, questions to the first one.
+    pub fn together(world: World, server: &Server) -> Self {
+        permit_agents(&world);
+        let folder = open_folder();
+        let account = || json!({ "account": "quality" });
+        let first = write_config(&world, &folder, account(), &["octo/shop"]);
+        let second = write_config_named(&world, &folder, SECOND, account(), &["octo/shop"]);
+        name_store(&folder, &server.address, &server.password);
+        add_agents(&world, &folder);
+        let mut serving = Self::start(world, folder, first, &["--role", "front"]);
+        for (config, role) in [(SECOND, "front"), (FIRST, "worker"), (SECOND, "worker")] {
+            let arguments = ["--role", role];
+            let started = command_of(&serving.world, &serving.folder, config, &arguments).spawn();
+            serving.beside.push(Service(started.expect("the service")));
+        }
+        let second = format!("http://127.0.0.1:{second}");
+        serving.wait_for_front(&second);
+        serving.hooks = Webhooks::new(&serving.world.github, &format!("{second}/webhook"), SECRET);
+        serving
+    }
+
+    /// Kills a worker that runs a session. Returns false if none does.
+    pub fn worker_dies(&mut self) -> bool {
+        for (worker, data) in [(1, "logs"), (2, "logs-2")] {
+            let sessions = self.folder.path().join(data).join("sessions");
+            let mut running = std::fs::read_dir(sessions).into_iter().flatten().flatten();
+            if running.any(|one| one.path().join("process.json").exists()) {
+                self.beside[worker].signal(Signal::SIGKILL);
+                return true;
+            }
+        }
+        false
     }
 
     /// Starts the service as a GitHub App, whose personas are one account.
@@ -125,16 +221,21 @@ impl Serving {
         std::fs::write(folder.path().join("app.pem"), app.private_key).expect("a file");
         let account = json!({ "app": { "id": app.id, "private_key_file": "app.pem" } });
         let port = write_config(&world, &folder, account, &[]);
-        Self::start(world, folder, port)
+        Self::start(world, folder, port, &[])
     }
 
     /// Starts the service with a token for its API.
-    fn start(world: World, folder: TempDir, port: u16) -> Self {
+    fn start(world: World, folder: TempDir, port: u16, arguments: &[&str]) -> Self {
         let url = format!("http://127.0.0.1:{port}");
         let api_token = add_token(&world, &folder);
         let hooks = Webhooks::new(&world.github, &format!("{url}/webhook"), SECRET);
         let mut serving = Self {
-            service: Service(command(&world, &folder, &[]).spawn().expect("the service")),
+            service: Service(
+                command(&world, &folder, arguments)
+                    .spawn()
+                    .expect("the service"),
+            ),
+            beside: Vec::new(),
             api_token,
             world,
             folder,
@@ -157,7 +258,12 @@ impl Serving {
     }
 
     fn wait_until_ready(&mut self) {
-        let url = format!("{}/readyz", self.url);
+        let url = self.url.clone();
+        self.wait_for_front(&url);
+    }
+
+    fn wait_for_front(&mut self, url: &str) {
+        let url = format!("{url}/readyz");
         let begun = Instant::now();
         loop {
             let ready = self.runtime.block_on(async {
@@ -182,10 +288,12 @@ impl Serving {
     /// Everything that the service and its sessions have printed.
     pub fn log(&self) -> String {
         let mut text = read(&self.folder.path().join("service.log"));
-        let logs = self.folder.path().join("logs/logs");
-        for entry in std::fs::read_dir(logs).into_iter().flatten().flatten() {
-            let name = entry.path().display().to_string();
-            text.extend(["\n--- ", &name, "\n", &read(&entry.path())]);
+        for logs in ["logs/logs", "logs-2/logs"] {
+            let logs = std::fs::read_dir(self.folder.path().join(logs));
+            for entry in logs.into_iter().flatten().flatten() {
+                let name = entry.path().display().to_string();
+                text.extend(["\n--- ", &name, "\n", &read(&entry.path())]);
+            }
         }
         text
     }
@@ -200,6 +308,18 @@ impl Serving {
             let answer = answer.expect("an answer");
             answer.json().await.unwrap_or_default()
         })
+    }
+
+    /// An operator orders another attempt.
+    pub fn retries(&self) {
+        let (url, repository) = (&self.url, &self.repository);
+        let url = format!("{url}/pr/{repository}/{}/retry", self.world.pull);
+        let status = self.runtime.block_on(async {
+            let client = reqwest::Client::new();
+            let answer = client.post(url).bearer_auth(&self.api_token).send().await;
+            answer.expect("an answer").status()
+        });
+        assert_eq!(status, 202);
     }
 
     pub fn state(&self) -> String {
@@ -233,6 +353,20 @@ impl Serving {
         }
     }
 
+    /// Delivers webhooks until something has happened; false if it does not happen in time.
+    pub fn until(&mut self, mut happened: impl FnMut(&mut Self) -> bool) -> bool {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            let statuses = self.runtime.block_on(self.hooks.send_all());
+            self.accepted += statuses.iter().filter(|one| **one < 300).count();
+            if happened(self) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    }
+
     /// Delivers webhooks for a while.
     pub fn deliver_for(&self, time: Duration) {
         let begun = Instant::now();
@@ -250,6 +384,35 @@ impl Serving {
         self.wait_until_ready();
     }
 
+    /// The service dies when a session has said its end, before or while that is taken; the next one dies while it recovers; and a
+    /// third one goes on.
+    pub fn dies_as_a_session_ends(&mut self, recovers: Duration) {
+        let sessions = self.folder.path().join("logs/sessions");
+        let has_said = || {
+            let folders = std::fs::read_dir(&sessions).into_iter().flatten().flatten();
+            let mut said = folders.map(|one| one.path().join(RESULT_FILE));
+            said.any(|file| file.exists())
+        };
+        let begun = Instant::now();
+        while !has_said() {
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "no end of a session: {}",
+                self.log()
+            );
+            self.runtime.block_on(self.hooks.send_all());
+            let look = Instant::now();
+            while !has_said() && look.elapsed() < Duration::from_millis(100) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self.service.signal(Signal::SIGKILL);
+        let started = command(&self.world, &self.folder, &[]).spawn();
+        self.service = Service(started.expect("the service"));
+        std::thread::sleep(recovers);
+        self.dies();
+    }
+
     /// The service dies with its store, and is started to rebuild it.
     pub fn loses_its_store(&mut self) {
         self.service.signal(Signal::SIGKILL);
@@ -257,9 +420,45 @@ impl Serving {
             // The journal is not always there.
             let _none = std::fs::remove_file(self.folder.path().join(name));
         }
+        self.rebuilds();
+    }
+
+    /// The service dies with the server of its store, and is started to rebuild it on another one.
+    pub fn loses_its_server(&mut self, other: &Server) {
+        self.service.signal(Signal::SIGKILL);
+        name_store(&self.folder, &other.address, &other.password);
+        self.rebuilds();
+    }
+
+    fn rebuilds(&mut self) {
         add_agents(&self.world, &self.folder);
         self.api_token = add_token(&self.world, &self.folder);
         let started = command(&self.world, &self.folder, &["--rebuild"]).spawn();
+        self.service = Service(started.expect("the service"));
+        self.wait_until_ready();
+    }
+
+    /// The service is stopped, its store moved to another file, and the service started there.
+    pub fn moves_to_file(&mut self) {
+        let file = self.folder.path().join("moved.db");
+        self.moves(file.to_str().expect("a path that is text"), "");
+    }
+
+    /// The service is stopped, its store moved to this address, and the service started there.
+    pub fn moves(&mut self, address: &str, password: &str) {
+        let kind = address.split_once("://").map_or("file", |(kind, _)| kind);
+        let name = format!("moved-to-{kind}.jsonl");
+        let file = self.folder.path().join(name);
+        let file = file.to_str().expect("a path that is text");
+        let refused = ended(&self.world, &self.folder, &["export", file], "");
+        let said = [refused.stdout, refused.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(!refused.status.success() && said.contains(" use"), "{said}");
+        assert!(self.service.stop().success());
+        told(&self.world, &self.folder, &["export", file], "");
+        name_store(&self.folder, address, password);
+        told(&self.world, &self.folder, &["import", file], "");
+        let started = command(&self.world, &self.folder, &[]).spawn();
         self.service = Service(started.expect("the service"));
         self.wait_until_ready();
     }
@@ -284,6 +483,8 @@ impl Serving {
     }
 
     pub fn stop(&mut self) -> ExitStatus {
+        // One was killed, perhaps, which is no failure of the others.
+        drop(std::mem::take(&mut self.beside));
         self.service.stop()
     }
 
@@ -307,6 +508,16 @@ fn read(path: &std::path::Path) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
+/// The accounts of the agents, with their rights.
+fn permit_agents(world: &World) {
+    let rights = ["contents:write", "pull-requests:write", "issues:write"];
+    for (_, login) in AGENTS {
+        let identity = Identity::person(login, &rights);
+        world.github.token(&token_of(login), identity);
+        world.github.permit(login, "write");
+    }
+}
+
 fn add_agents(world: &World, folder: &TempDir) {
     for (name, login) in AGENTS {
         let arguments = ["agents", "add", name, "--login", login, "--token-stdin"];
@@ -323,7 +534,23 @@ fn add_token(world: &World, folder: &TempDir) -> String {
 }
 
 /// Writes service.yml. Returns the port that it names.
-fn write_config(world: &World, folder: &TempDir, mut account: Value, repositories: &[&str]) -> u16 {
+fn write_config(world: &World, folder: &TempDir, account: Value, repositories: &[&str]) -> u16 {
+    write_config_named(world, folder, FIRST, account, repositories)
+}
+
+const FIRST: &str = "service.yml";
+const SECOND: &str = "service-2.yml";
+/// The files with the store's address and password, where it is on a server.
+const ADDRESS: &str = "store.address";
+const PASSWORD: &str = "store.password";
+
+fn write_config_named(
+    world: &World,
+    folder: &TempDir,
+    name: &str,
+    mut account: Value,
+    repositories: &[&str],
+) -> u16 {
     let environment = world.github.environment();
     let of = |name: &str| {
         let found = environment.iter().find(|(key, _)| *key == name);
@@ -344,7 +571,7 @@ fn write_config(world: &World, folder: &TempDir, mut account: Value, repositorie
         "model": "standin/scripted",
         "model_base_url": world.model.url(),
         "model_key_env": "MODEL_KEY",
-        "log_directory": "logs",
+        "log_directory": if name == FIRST { "logs" } else { "logs-2" },
         // The state is asked for more often than people would.
         "limits": { "requests_per_minute": 6_000 },
     });
@@ -352,11 +579,15 @@ fn write_config(world: &World, folder: &TempDir, mut account: Value, repositorie
         config["repositories"] = json!(repositories);
     }
     // JSON is YAML.
-    std::fs::write(folder.path().join("service.yml"), config.to_string()).expect("a file");
+    std::fs::write(folder.path().join(name), config.to_string()).expect("a file");
     port
 }
 
 fn command(world: &World, folder: &TempDir, arguments: &[&str]) -> Command {
+    command_of(world, folder, FIRST, arguments)
+}
+
+fn command_of(world: &World, folder: &TempDir, config: &str, arguments: &[&str]) -> Command {
     let usual = world.command(&world.opened(), &[]);
     let mut command = outside_runner(&usual, world);
     let log = std::fs::OpenOptions::new()
@@ -364,7 +595,7 @@ fn command(world: &World, folder: &TempDir, arguments: &[&str]) -> Command {
         .append(true)
         .open(folder.path().join("service.log"))
         .expect("a log");
-    let config: PathBuf = folder.path().join("service.yml");
+    let config: PathBuf = folder.path().join(config);
     command
         .arg("serve")
         .args(arguments)
@@ -376,11 +607,24 @@ fn command(world: &World, folder: &TempDir, arguments: &[&str]) -> Command {
         .stdin(Stdio::null())
         .stdout(log.try_clone().expect("a log"))
         .stderr(log);
+    if let Ok(address) = std::fs::read_to_string(folder.path().join(ADDRESS)) {
+        let password = std::fs::read_to_string(folder.path().join(PASSWORD));
+        command
+            .args(["--store", &address])
+            .env("PGPASSWORD", password.unwrap_or_default());
+    }
     command
 }
 
-/// Runs a command of the service to its end, and returns what it printed.
-fn told(world: &World, folder: &TempDir, arguments: &[&str], input: &str) -> String {
+/// Names the store of all further processes.
+fn name_store(folder: &TempDir, address: &str, password: &str) {
+    for (name, text) in [(ADDRESS, address), (PASSWORD, password)] {
+        std::fs::write(folder.path().join(name), text).expect("a file");
+    }
+}
+
+/// Runs a command of the service to its end.
+fn ended(world: &World, folder: &TempDir, arguments: &[&str], input: &str) -> Output {
     let mut command = command(world, folder, arguments);
     let mut child = command
         .stdin(Stdio::piped())
@@ -391,7 +635,12 @@ fn told(world: &World, folder: &TempDir, arguments: &[&str], input: &str) -> Str
     let mut stdin = child.stdin.take().expect("piped");
     stdin.write_all(input.as_bytes()).expect("the input");
     drop(stdin);
-    let output = child.wait_with_output().expect("the end");
+    child.wait_with_output().expect("the end")
+}
+
+/// Runs a command that succeeds, and returns what it printed.
+fn told(world: &World, folder: &TempDir, arguments: &[&str], input: &str) -> String {
+    let output = ended(world, folder, arguments, input);
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {printed}{errors}");

@@ -1,9 +1,11 @@
 //! `serve agents`, `serve tokens` and `serve check`, with the built binary and the stand-in for GitHub.
 
-use crate::standin::github::{GitHub, Identity};
-use reviewer_core::event::webhook::EVENTS;
+use crate::standin::github::webhooks::{HookConfig, RepositoryHook, Webhooks};
+use crate::standin::github::{Change, GitHub, Identity};
+use reviewer_core::event::webhook::{EVENTS, PERMISSIONS};
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -188,7 +190,19 @@ fn a_check_asks_github_who_each_token_is() {
         told.contains("octo-quality can write to octo/shop."),
         "{told}"
     );
-    assert!(told.lines().all(|line| line.starts_with("ok ")), "{told}");
+    // This token may not see webhooks, so a person compares them.
+    let other: Vec<&str> = told
+        .lines()
+        .filter(|line| !line.starts_with("ok "))
+        .collect();
+    assert!(
+        other.len() == 1 && other[0].starts_with("look   "),
+        "{told}"
+    );
+    assert!(
+        other[0].contains("the address of the service as GitHub reaches it"),
+        "{told}"
+    );
 
     place.github.permit("octo-quality", "read");
     let told = place.refused("check", "");
@@ -220,12 +234,19 @@ fn a_check_tells_a_master_key_that_opens_no_token() {
     place.github.finish();
 }
 
-#[test]
-fn a_check_names_the_events_that_an_app_is_not_subscribed_to() {
+/// An App with everything that it needs, and its place. `public_url` is that of the service.
+fn app(public_url: &str) -> Place {
     let github = GitHub::start("octo/shop");
-    let key = github.register_app("reviewer", &["pull-requests:write"]);
-    let events = EVENTS.iter().filter(|event| **event != "merge_group");
-    github.app(|app| app.events = events.map(ToString::to_string).collect());
+    let permissions = PERMISSIONS
+        .iter()
+        .map(|(name, access)| format!("{}:{access}", name.replace('_', "-")));
+    let permissions: Vec<String> = permissions.collect();
+    let permissions: Vec<&str> = permissions.iter().map(String::as_str).collect();
+    let key = github.register_app("reviewer", &permissions);
+    github.app(|app| {
+        app.events = EVENTS.iter().map(ToString::to_string).collect();
+        app.hook = HookConfig::right("https://reviewer.example/webhook");
+    });
     let mut of_github = String::new();
     write!(
         of_github,
@@ -233,20 +254,203 @@ fn a_check_names_the_events_that_an_app_is_not_subscribed_to() {
         key.id
     )
     .unwrap();
-    let place = Place::new(github, &of_github, "");
+    let place = Place::new(github, &of_github, &format!("public_url: {public_url}\n"));
     place.write("app.pem", &key.private_key);
+    place
+}
+
+#[test]
+fn a_check_names_the_events_and_permissions_that_an_app_lacks() {
+    let place = app("https://reviewer.example");
+    let told = place.done("check", "");
+    for sentence in [
+        "is reviewer[bot] on GitHub.",
+        "subscribed to every event",
+        "asks for every permission",
+        "The webhook of the App goes to https://reviewer.example/webhook.",
+        "GitHub has delivered no webhook of the App yet.",
+        "Installations of the App: 1.",
+    ] {
+        assert!(told.contains(sentence), "{sentence}: {told}");
+    }
+    assert!(told.lines().all(|line| line.starts_with("ok ")), "{told}");
+    assert!(!told.contains("PRIVATE KEY"), "{told}");
+    place.github.app(|app| {
+        app.events.retain(|event| event != "merge_group");
+        app.accepted = Some(app.permissions.clone());
+        app.permissions.remove("statuses:read");
+        app.permissions.remove("contents:write");
+        app.permissions.insert("contents:read".into());
+    });
     let told = place.refused("check", "");
-    assert!(told.contains("is reviewer[bot] on GitHub."), "{told}");
+    for sentence in [
+        "The App is not subscribed to merge_group;",
+        "The App lacks the permissions contents: write, statuses: read;",
+    ] {
+        assert!(told.contains(sentence), "{sentence}: {told}");
+    }
+    place.github.app(|app| {
+        app.suspended = true;
+        app.accepted.as_mut().unwrap().remove("checks:write");
+    });
+    let told = place.refused("check", "");
     assert!(
-        told.contains("The App is not subscribed to merge_group;"),
+        told.contains("The installation of octo is suspended;"),
         "{told}"
     );
+    let accepts = "The installation of octo has not accepted the permissions checks: write;";
+    assert!(told.contains(accepts), "{told}");
+    place.github.finish();
+}
+
+#[test]
+fn a_check_looks_at_the_webhook_of_an_app_and_at_its_deliveries() {
+    let place = app("https://reviewer.example");
+    place.github.app(|app| app.hook = HookConfig::default());
+    let told = place.refused("check", "");
+    assert!(
+        told.contains("The App has no webhook; switch it on"),
+        "{told}"
+    );
+    place.github.app(|app| {
+        app.hook = HookConfig {
+            content_type: None,
+            has_secret: false,
+            ..HookConfig::right("https://old.example/webhook")
+        };
+    });
+    let told = place.refused("check", "");
+    for sentence in [
+        "has the content type form; choose application/json.",
+        "has no secret, so the service refuses",
+        "goes to https://old.example/webhook, and public_url in service.yml leads to https://reviewer.example/webhook",
+    ] {
+        assert!(told.contains(sentence), "{sentence}: {told}");
+    }
     place
         .github
-        .app(|app| app.events = EVENTS.iter().map(ToString::to_string).collect());
+        .app(|app| app.hook = HookConfig::right("https://reviewer.example/webhook"));
+    let base = place
+        .github
+        .commit("main", &[], &[Change::write("a.txt", "a\n")]);
+    let changed = Change::write("a.txt", "b\n");
+    place.github.commit("feature", &[&base], &[changed]);
+    let number = place.github.open_pull("dev", "feature", "main");
+    let hooks = Webhooks::new(&place.github, "http://127.0.0.1:9/webhook", "secret");
+    place.github.comment(number, "dev", "one");
+    hooks.fail_next().expect("a delivery");
     let told = place.done("check", "");
-    assert!(told.contains("subscribed to every event"), "{told}");
-    assert!(!told.contains("PRIVATE KEY"), "{told}");
+    assert!(
+        told.contains("look   The last webhook, at 2026-01-01T"),
+        "{told}"
+    );
+    assert!(
+        told.contains("did not arrive: the answer was 502"),
+        "{told}"
+    );
+    place.github.finish();
+}
+
+/// A personal account whose token may see webhooks.
+fn personal(lines: &str) -> Place {
+    let github = GitHub::start("octo/shop");
+    let rights = [
+        "pull-requests:write",
+        "contents:write",
+        "metadata:read",
+        "repository-hooks:read",
+    ];
+    github.token(TOKEN, Identity::person("octo-quality", &rights));
+    github.permit("octo-quality", "admin");
+    let lines = format!(
+        "repositories: [octo/shop]\nmaster_key_file: master.key\nagents: [{{ name: quality, login: octo-quality }}]\n{lines}"
+    );
+    let place = Place::new(github, "  account: quality\n", &lines);
+    place.done("agents add quality --token-stdin", TOKEN);
+    place
+}
+
+#[test]
+fn a_check_looks_at_the_webhooks_of_repositories() {
+    let place = personal("public_url: https://reviewer.example\n");
+    let told = place.refused("check", "");
+    assert!(
+        told.contains("octo/shop has no webhook for this service; add one"),
+        "{told}"
+    );
+    let right = RepositoryHook {
+        config: HookConfig::right("https://reviewer.example/webhook"),
+        active: true,
+        events: EVENTS.iter().map(ToString::to_string).collect(),
+        answered: Some(202),
+    };
+    let set = |hook: RepositoryHook| {
+        place
+            .github
+            .with(|state| state.repository.hooks = vec![hook]);
+    };
+    set(right.clone());
+    let told = place.done("check", "");
+    let line = "ok     The webhook of octo/shop goes to https://reviewer.example/webhook.";
+    assert!(told.contains(line), "{told}");
+    for (hook, sentence) in [
+        (
+            RepositoryHook {
+                active: false,
+                ..right.clone()
+            },
+            "is not active; switch it on",
+        ),
+        (
+            RepositoryHook {
+                events: vec!["push".into()],
+                ..right.clone()
+            },
+            "lacks the events check_suite, ",
+        ),
+        (
+            RepositoryHook {
+                answered: Some(401),
+                ..right.clone()
+            },
+            "its secret is not the one of the webhook",
+        ),
+        (
+            RepositoryHook {
+                config: HookConfig {
+                    content_type: Some("form"),
+                    ..right.config.clone()
+                },
+                ..right.clone()
+            },
+            "has the content type form; choose application/json",
+        ),
+        (
+            RepositoryHook {
+                config: HookConfig::right("https://old.example/webhook"),
+                ..right.clone()
+            },
+            "goes to https://old.example/webhook, and public_url",
+        ),
+    ] {
+        set(hook);
+        let told = place.refused("check", "");
+        assert!(told.contains(sentence), "{sentence}: {told}");
+    }
+    set(RepositoryHook {
+        answered: Some(0),
+        ..right
+    });
+    let told = place.done("check", "");
+    assert!(
+        told.contains("look   The last delivery of the webhook of octo/shop did not arrive"),
+        "{told}"
+    );
+    // Whoever is no administrator sees no webhooks.
+    place.github.permit("octo-quality", "write");
+    let told = place.done("check", "");
+    let line = "look   The token may not see the webhooks of octo/shop; compare there";
+    assert!(told.contains(line), "{told}");
     place.github.finish();
 }
 
@@ -264,5 +468,89 @@ fn all_mistakes_of_a_configuration_are_told_at_once() {
     }
     let told = place.refused("--config none.yml check", "");
     assert!(told.contains("none.yml cannot be read"), "{told}");
+    place.github.finish();
+}
+
+#[test]
+fn a_store_moves_by_a_file_that_is_whole_private_and_never_overwritten() {
+    let place = Place::personal(GitHub::start("octo/shop"));
+    place.done("agents add quality --token-stdin", TOKEN);
+    let token = place.done("tokens add dash --role read", "");
+    let told = place.done("export store.jsonl", "");
+    let counts =
+        "0 pull requests, 0 effects, 0 timers, 0 sessions, 0 delivery ids, 1 agent, 1 API token";
+    assert!(
+        told.starts_with("Exported to ") && told.contains(counts),
+        "{told}"
+    );
+    let file = place.folder.path().join("store.jsonl");
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let bytes = std::fs::read(&file).unwrap();
+    assert!(!contains(&bytes, TOKEN) && !contains(&bytes, token.trim()));
+    let told = place.refused("export store.jsonl", "");
+    assert!(
+        told.contains("store.jsonl is there already; name another one."),
+        "{told}"
+    );
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+
+    let told = place.done("import store.jsonl --store other.db", "");
+    assert!(told.starts_with(&format!("Imported: {counts}.")), "{told}");
+    assert_eq!(
+        place.done("tokens list --store other.db", ""),
+        place.done("tokens list", "")
+    );
+    assert_eq!(
+        place.done("agents list --store other.db", ""),
+        place.done("agents list", "")
+    );
+    let told = place.refused("import store.jsonl --store other.db", "");
+    let expected = "other.db is not empty (agents: 1, API tokens: 1); name an empty one";
+    assert!(told.contains(expected), "{told}");
+    place.github.finish();
+}
+
+#[test]
+fn a_file_that_cannot_be_imported_says_why_and_makes_no_store() {
+    let place = Place::personal(GitHub::start("octo/shop"));
+    place.done("tokens add dash --role read", "");
+    place.done("export store.jsonl", "");
+    let text = std::fs::read_to_string(place.folder.path().join("store.jsonl")).unwrap();
+    let newer = text.replacen("\"version\":1", "\"version\":7", 1);
+    let files = [
+        (
+            &text[..text.len() / 2],
+            "the file is cut off or was changed",
+        ),
+        (
+            &newer,
+            "the file has version 7 of the format, and this program knows 1",
+        ),
+        ("a,b,c\n", "the file is no exported store"),
+    ];
+    for (text, sentence) in files {
+        place.write("other.jsonl", text);
+        let told = place.refused("import other.jsonl --store other.db", "");
+        assert!(
+            told.contains("other.jsonl: ") && told.contains(sentence),
+            "{told}"
+        );
+    }
+    let told = place.refused("import none.jsonl --store other.db", "");
+    assert!(told.contains("none.jsonl cannot be read: "), "{told}");
+    let told = place.refused("export none/store.jsonl", "");
+    assert!(
+        told.contains("none/store.jsonl cannot be written: "),
+        "{told}"
+    );
+    let told = place.refused("export new.jsonl --store none.db", "");
+    assert!(
+        told.contains("none.db has nothing that could be exported"),
+        "{told}"
+    );
+    for name in ["other.db", "none.db", "new.jsonl"] {
+        assert!(!place.folder.path().join(name).exists(), "{name}");
+    }
     place.github.finish();
 }

@@ -4,7 +4,7 @@
 use crate::dice::Dice;
 use crate::fixing::{CEIL, FLOOR};
 use crate::standin::github::{Change, State, Write};
-use crate::standin::serving::{self, Serving};
+use crate::standin::serving::{self, Server, Serving};
 use crate::standin::world::World;
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -75,7 +75,8 @@ fn lives(world: World) {
     serving.finish();
 }
 
-/// The same life with a service that dies at times drawn from a seed.
+/// The same life with a service that dies at times drawn from a seed; with every second one also when a session has ended, and
+/// while it recovers from that.
 fn lives_with_deaths(seed: u64) {
     let mut dice = Dice::new(seed);
     // The first draws of small seeds are small.
@@ -84,6 +85,9 @@ fn lives_with_deaths(seed: u64) {
     }
     let mut serving = opened(world().quick());
     println!("seed {seed}");
+    if seed.is_multiple_of(2) {
+        serving.dies_as_a_session_ends(Duration::from_millis(dice.below(400)));
+    }
     for _ in 0..=dice.below(3) {
         serving.deliver_for(Duration::from_millis(dice.below(2_500)));
         serving.dies();
@@ -132,6 +136,16 @@ fn a_service_that_has_lost_its_store_rebuilds_the_life_and_repeats_nothing() {
     serving.loses_its_store();
     until(&mut serving, "merged");
     judge_writes(&serving);
+    serving.finish();
+}
+
+#[test]
+fn a_life_that_began_in_one_store_ends_in_another_with_nothing_lost_and_nothing_doubled() {
+    let mut serving = opened(world().quick());
+    until(&mut serving, "fixing");
+    serving.moves_to_file();
+    until(&mut serving, "merged");
+    judge(&serving);
     serving.finish();
 }
 
@@ -236,6 +250,45 @@ fn a_person_overrules_a_finding_and_the_agent_looks_at_the_same_head_again() {
 }
 
 #[test]
+fn what_is_over_the_quota_of_a_day_waits_until_an_operator_or_a_writer_asks_for_it() {
+    let limits = [("sessions_per_author_per_day", 1)];
+    let mut serving = Serving::limited(world().quick(), &limits);
+    serving.open();
+    // Quality's review was the session of the day.
+    until(&mut serving, "fixing");
+    let waits = |serving: &mut Serving| {
+        let explained = serving.asks("explain");
+        let what = explained["waitsFor"]["what"].as_str().unwrap_or_default();
+        let waits = what.starts_with("the quota of dev (1 session a day)");
+        assert!(
+            !waits || explained["waitsFor"]["until"].is_i64(),
+            "{explained:#}"
+        );
+        waits
+    };
+    assert!(serving.until(waits), "{}", serving.log());
+    serving.retries();
+    // The fix is another head.
+    let head = |serving: &Serving| {
+        serving
+            .world
+            .github
+            .pull(serving.world.pull, |pull| pull.head.sha.clone())
+    };
+    let before = head(&serving);
+    assert!(serving.until(|serving| head(serving) != before && waits(serving)));
+    serving.world.github.permit("lead", "write");
+    let order = "@review-my-code-bot review";
+    serving
+        .world
+        .github
+        .comment(serving.world.pull, "lead", order);
+    until(&mut serving, "merged");
+    judge(&serving);
+    serving.finish();
+}
+
+#[test]
 fn settings_that_point_the_model_at_an_internal_address_are_refused_and_the_operator_s_model_reviews()
  {
     let inside = TcpListener::bind("127.0.0.1:0").expect("an internal address");
@@ -258,4 +311,73 @@ fn settings_that_point_the_model_at_an_internal_address_are_refused_and_the_oper
 #[test]
 fn the_same_life_with_the_real_opencode() {
     lives(world());
+}
+
+/// Two fronts and two workers share a store, and the worker that runs the first session is killed.
+fn loses_a_worker(kind: &str) {
+    let server = Server::start(kind).expect("a server");
+    let mut serving = Serving::together(world(), &server);
+    serving.open();
+    assert!(serving.until(Serving::worker_dies), "{}", serving.log());
+    until(&mut serving, "merged");
+    judge(&serving);
+    let told = serving.asks("sessions");
+    let sessions = told["sessions"].as_array().expect("sessions");
+    // Two reviews by quality, a fix, and a review by security, found from a front that ran none of them.
+    assert_eq!(sessions.len(), 4, "{told:#}");
+    for session in sessions {
+        assert!(session["ended"].is_number(), "{session:#}");
+        assert!(!session["log"].as_str().unwrap_or_default().is_empty());
+    }
+    serving.finish();
+}
+
+/// The store dies with its server, and its lives are read from GitHub into another one.
+fn rebuilds(kind: &str) {
+    let servers = [(); 2].map(|()| Server::start(kind).expect("a server"));
+    let mut serving = Serving::at(world().quick(), &servers[0]);
+    serving.open();
+    until(&mut serving, "fixing");
+    serving.loses_its_server(&servers[1]);
+    until(&mut serving, "merged");
+    judge_writes(&serving);
+    serving.finish();
+}
+
+#[test]
+#[ignore = "make engine-test installs the server"]
+fn on_postgres_a_lost_store_is_rebuilt() {
+    rebuilds("postgres");
+}
+
+#[test]
+#[ignore = "make engine-test installs the server"]
+fn on_restate_a_lost_store_is_rebuilt() {
+    rebuilds("restate");
+}
+
+#[test]
+#[ignore = "make engine-test installs the server"]
+fn on_servers_a_life_goes_on_that_moves_from_a_file_to_postgres_to_restate() {
+    let servers = ["postgres", "restate"].map(|kind| Server::start(kind).expect("a server"));
+    let mut serving = opened(world().quick());
+    for (server, state) in servers.iter().zip(["reviewing", "fixing"]) {
+        until(&mut serving, state);
+        serving.moves(&server.address, &server.password);
+    }
+    until(&mut serving, "merged");
+    judge(&serving);
+    serving.finish();
+}
+
+#[test]
+#[ignore = "make engine-test installs the server"]
+fn on_postgres_a_worker_that_is_killed_loses_nothing() {
+    loses_a_worker("postgres");
+}
+
+#[test]
+#[ignore = "make engine-test installs the server"]
+fn on_restate_a_worker_that_is_killed_loses_nothing() {
+    loses_a_worker("restate");
 }

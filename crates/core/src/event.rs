@@ -2,6 +2,7 @@
 //! "not for the reviewer" is decided in one place, before anything is read, started or judged.
 
 mod command;
+pub mod hooks;
 mod mention;
 mod skip;
 #[cfg(test)]

@@ -13,7 +13,7 @@
 //!    (`explain::wait`).
 //! 3. `merged` is final. `closed` is final within its generation; reopening begins the next one.
 //! 4. At most one session is under way. A second one for the same generation, head and reviewer follows only a failure, an end
-//!    of the first, or an order of a person.
+//!    of the first, a quota that kept the first from beginning, or an order of a person.
 //! 5. Fix sessions since the last act of a person are at most `max_fix_cycles`, and what people have granted since.
 //! 6. Inputs that are duplicated, stale or reordered change nothing: the state follows from the facts and the answers.
 //! 7. The number of an effect never repeats, so its id `{key}/{seq}` tells after a crash that it was done already.
@@ -36,6 +36,8 @@ mod merging;
 mod people;
 mod policy;
 mod probing;
+mod quota;
+mod retention;
 mod reviews;
 mod sessions;
 mod state;
@@ -45,6 +47,7 @@ mod step;
 mod tests;
 
 pub use crate::config::lifecycle::{Reviewer, ReviewerKind, Settings};
+pub use crate::config::service::Quotas;
 pub use diagram::{Edge, FROM_OPEN, TRANSITIONS, mermaid};
 pub use effect::{CallReason, Effect, Numbered, Task};
 pub use explain::{Explanation, Wait, explain, wait};
@@ -54,6 +57,8 @@ pub use facts::{
 pub use frozen::PullKey;
 pub use input::{Command, Decision, Input, MergeAnswer, SessionResult, Timer};
 pub use policy::{Account, Agent, Policy};
+pub use quota::{Quota, Taken, Used, next_day};
+pub use retention::{ENDS, may_forget};
 pub use state::{
     AskTimer, Comparison, Escalation, MergeType, Merging, Outcome, PendingWait, Phase, Progress,
     Reminder, Session, State,

@@ -27,6 +27,9 @@ pub struct SessionOrder {
     pub head: String,
     /// The folder for the report and the last message. It exists, and is the session's own.
     pub folder: String,
+    /// The process that gives the order. The session ends with it, because another one starts it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<u32>,
     /// The reviewer of a review; a fix has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewer: Option<Persona>,
@@ -180,6 +183,7 @@ mod tests {
             callback_token: "token-of-this-session".into(),
             head: "a".repeat(40),
             folder: "/sessions/7".into(),
+            service: Some(4_711),
             reviewer: Some(Persona::named("quality")),
             check_runs: false,
             shared_account: false,

@@ -4,6 +4,7 @@
 use super::client::GitHub;
 use super::error::{ApiError, SetupError};
 use super::exchange::{Call, not_understood};
+use super::rate::Rates;
 use super::wire;
 use chrono::DateTime;
 use octocrab::auth::{EncodingKey, create_jwt};
@@ -72,6 +73,17 @@ pub struct Installation {
     /// `None` where GitHub does not tell it.
     pub account: Option<Login>,
     pub suspended: bool,
+    /// The permissions that its owner has accepted, by GitHub's names.
+    pub permissions: BTreeMap<String, String>,
+}
+
+/// The hour of an installation at GitHub, which all of its tokens share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstallationRate {
+    pub installation: u64,
+    pub left: u64,
+    /// `None`: work without hurry may go on.
+    pub wait: Option<Duration>,
 }
 
 /// The app, as GitHub knows it.
@@ -81,6 +93,8 @@ pub struct AppIdentity {
     pub login: Login,
     /// The events that it is subscribed to.
     pub events: Vec<String>,
+    /// The permissions that it asks for, by GitHub's names.
+    pub permissions: BTreeMap<String, String>,
 }
 
 impl App {
@@ -116,6 +130,7 @@ impl App {
         Ok(AppIdentity {
             login: Login::new(&format!("{slug}[bot]")),
             events: wire.events,
+            permissions: wire.permissions,
         })
     }
 
@@ -156,17 +171,26 @@ impl App {
         Ok(client)
     }
 
-    /// Requests that GitHub still takes of each installation, by the least that a client was told in its last answer.
-    pub async fn rate_left(&self) -> Vec<(u64, u64)> {
-        let mut least = BTreeMap::<u64, u64>::new();
+    /// Requests that GitHub still takes of each installation in this hour, and the time for which work without hurry waits there.
+    pub async fn rates(&self) -> Vec<InstallationRate> {
+        let mut rates = BTreeMap::<u64, Rates>::new();
         for (grant, kept) in self.tokens.lock().await.iter() {
             let Some(client) = &kept.client else { continue };
-            if let Some(left) = client.rate_left().await {
-                let known = least.entry(grant.installation).or_insert(left);
-                *known = left.min(*known);
-            }
+            let of_client = client.rates().await;
+            rates
+                .entry(grant.installation)
+                .or_default()
+                .merge(&of_client);
         }
-        least.into_iter().collect()
+        let now = self.signed.lock().await.0.seconds();
+        let known = rates.into_iter().filter_map(|(installation, rates)| {
+            Some(InstallationRate {
+                installation,
+                left: rates.left(now)?,
+                wait: rates.wait(now).map(Duration::from_secs),
+            })
+        });
+        known.collect()
     }
 
     /// A token of this grant: one that is kept, or a new one.
@@ -221,7 +245,10 @@ impl App {
         })
     }
 
-    async fn json<T: serde::de::DeserializeOwned>(&self, call: Call) -> Result<T, ApiError> {
+    pub(super) async fn json<T: serde::de::DeserializeOwned>(
+        &self,
+        call: Call,
+    ) -> Result<T, ApiError> {
         self.client().await?.json(call).await
     }
 
@@ -256,5 +283,6 @@ fn domain_installation(wire: wire::Installation) -> Installation {
         id: wire.id,
         account: wire.account.map(|account| Login::new(&account.login)),
         suspended: wire.suspended_at.is_some(),
+        permissions: wire.permissions,
     }
 }

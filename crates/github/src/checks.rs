@@ -139,6 +139,8 @@ impl GitHub {
             name: run.name,
             conclusion: run.conclusion,
             details_url: run.details_url,
+            title: None,
+            annotations: Vec::new(),
         };
         Ok(runs.into_iter().map(check).collect())
     }

@@ -3,11 +3,12 @@
 //! comment again after a 502, and comments double. What must happen once is sent by `once`, in a file of its own.
 
 use super::dry_run::DryRun;
-use super::error::{self, ApiError, SetupError, number};
+use super::error::{self, ApiError, SetupError};
 use super::etag_cache::EtagCache;
 use super::exchange::{Answer, Call, Class, Endpoint, bearer, http_client, not_understood};
 use super::pace::{BETWEEN_WRITES, Pace};
 use super::paging;
+use super::rate::Rates;
 use super::wire::GraphQlAnswer;
 use http::StatusCode;
 use reviewer_system::clock::Clock;
@@ -45,8 +46,7 @@ pub struct GitHub {
     patience: Mutex<Duration>,
     /// The wait of the last rate limit that outlasted the patience.
     asked_to_wait: Mutex<Option<Duration>>,
-    /// Requests that GitHub still takes, by its last answer.
-    rate_left: Mutex<Option<u64>>,
+    rates: Mutex<Rates>,
     etag_cache: EtagCache,
     /// `None`: what is written is sent.
     dry_run: Option<DryRun>,
@@ -72,7 +72,7 @@ impl GitHub {
             pace: Mutex::new(Pace::new(clock.shortened(BETWEEN_WRITES))),
             patience: Mutex::new(PATIENCE),
             asked_to_wait: Mutex::default(),
-            rate_left: Mutex::default(),
+            rates: Mutex::default(),
             etag_cache: EtagCache::default(),
             dry_run: None,
         })
@@ -90,7 +90,7 @@ impl GitHub {
             pace: Mutex::new(Pace::new(self.clock.shortened(BETWEEN_WRITES))),
             patience: Mutex::new(PATIENCE),
             asked_to_wait: Mutex::default(),
-            rate_left: Mutex::default(),
+            rates: Mutex::default(),
             etag_cache: EtagCache::default(),
             dry_run: self.dry_run.clone(),
         })
@@ -120,9 +120,20 @@ impl GitHub {
         self
     }
 
-    /// Requests that GitHub still takes, by its last answer.
+    /// Requests that GitHub still takes in this hour, by its answers so far.
     pub async fn rate_left(&self) -> Option<u64> {
-        *self.rate_left.lock().await
+        self.rates.lock().await.left(self.seconds())
+    }
+
+    /// The time for which work without hurry waits, so that what hurries does not meet GitHub's limit; `None`: it may go on.
+    pub async fn rate_wait(&self) -> Option<Duration> {
+        let wait = self.rates.lock().await.wait(self.seconds());
+        wait.map(Duration::from_secs)
+    }
+
+    /// GitHub's limits, as this client knows them.
+    pub(super) async fn rates(&self) -> Rates {
+        self.rates.lock().await.clone()
     }
 
     /// The time that GitHub asked to wait when a call was given up because of its rate limit.
@@ -244,12 +255,7 @@ impl GitHub {
                 Class::Repeatable | Class::Once => self.write(call).await,
             };
             let error = match sent {
-                Ok(answer) => {
-                    if let Some(left) = number(&answer.headers, "x-ratelimit-remaining") {
-                        *self.rate_left.lock().await = Some(left);
-                    }
-                    return Ok(answer);
-                }
+                Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
             tries += 1;
@@ -289,7 +295,7 @@ impl GitHub {
     }
 
     /// Since the epoch, as GitHub counts them.
-    fn seconds(&self) -> u64 {
+    pub(super) fn seconds(&self) -> u64 {
         let now = self.clock.now().duration_since(UNIX_EPOCH);
         now.unwrap_or_default().as_secs()
     }
@@ -313,6 +319,10 @@ impl GitHub {
             call: call.name,
             problem: format!("no answer within {} seconds", limit.as_secs()),
         })??;
+        // Refusals tell it, too. A push is of another account.
+        if !call.pushes {
+            self.rates.lock().await.hear(&answer.headers);
+        }
         if let (StatusCode::NOT_MODIFIED, Some((_, known))) = (status, known) {
             return Ok(known);
         }

@@ -3,6 +3,7 @@
 
 mod lists;
 mod publishing;
+mod rates;
 mod service;
 mod shapes;
 

@@ -5,11 +5,11 @@ use crate::host::Failure;
 use crate::serve::known_agents::{KnownAgent, known_agents};
 use crate::serve::secrets;
 use reviewer_core::config::service::{Identity, SecretSource};
-use reviewer_core::domain::Login;
-use reviewer_core::event::webhook::EVENTS;
+use reviewer_core::domain::{Login, RepoName};
+use reviewer_core::event::hooks::{self, Line};
 use reviewer_engine::Store;
 use reviewer_engine::sealed::KeyRing;
-use reviewer_github::{App, GitHub};
+use reviewer_github::{ApiError, App, AppIdentity, GitHub, Installation};
 use secrecy::SecretString;
 
 /// The lines of a check, and whether one of them says what to do.
@@ -21,6 +21,19 @@ struct Lines<'a> {
 impl Lines<'_> {
     fn ok(&self, what: &str) {
         self.place.setup.actions.answer(&format!("ok     {what}"));
+    }
+
+    /// Only a person can tell whether it is right.
+    fn look(&self, what: &str) {
+        self.place.setup.actions.answer(&format!("look   {what}"));
+    }
+
+    fn tell(&mut self, line: &Line) {
+        match line {
+            Line::Right(what) => self.ok(what),
+            Line::Wrong(what) => self.wrong(what),
+            Line::Look(what) => self.look(what),
+        }
     }
 
     fn wrong(&mut self, what: &str) {
@@ -207,6 +220,25 @@ async fn repositories(lines: &mut Lines<'_>, github: &GitHub, login: &Login) {
             )),
             Err(error) => lines.wrong(&format!("{repo} cannot be asked for: {error}")),
         }
+        webhooks(lines, github, repo).await;
+    }
+}
+
+/// Without an App every repository has a webhook of its own.
+async fn webhooks(lines: &mut Lines<'_>, github: &GitHub, repo: &RepoName) {
+    let public_url = &lines.place.config.public_url;
+    let told = match github.hooks(repo).await {
+        Ok(found) => hooks::of_repository(repo, &found, public_url),
+        Err(ApiError::Forbidden { .. } | ApiError::NotFound { .. }) => {
+            vec![hooks::unseen(repo, public_url)]
+        }
+        Err(error) => {
+            let told = format!("The webhooks of {repo} cannot be looked at: {error}");
+            return lines.wrong(&told);
+        }
+    };
+    for line in &told {
+        lines.tell(line);
     }
 }
 
@@ -240,8 +272,14 @@ async fn app(lines: &mut Lines<'_>) {
         )),
         _ => lines.ok(&format!("The App {id} is {login} on GitHub.")),
     }
-    let is_missing = |event: &&&str| !found.events.iter().any(|one| one == **event);
-    let missing: Vec<&str> = EVENTS.iter().filter(is_missing).copied().collect();
+    registration(lines, &found);
+    app_webhook(lines, &app).await;
+    installed(lines, &app).await;
+}
+
+/// The events and the permissions of the App.
+fn registration(lines: &mut Lines<'_>, app: &AppIdentity) {
+    let missing = hooks::missing_events(&app.events);
     if missing.is_empty() {
         lines.ok("The App is subscribed to every event that it needs.");
     } else {
@@ -250,7 +288,28 @@ async fn app(lines: &mut Lines<'_>) {
             missing.join(", ")
         ));
     }
-    installed(lines, &app).await;
+    let missing = hooks::missing_permissions(&app.permissions);
+    if missing.is_empty() {
+        lines.ok("The App asks for every permission that it needs.");
+    } else {
+        lines.wrong(&format!(
+            "The App lacks the permissions {}; give them in its settings, below Permissions & events.",
+            missing.join(", ")
+        ));
+    }
+}
+
+/// The webhook of the App, and whether what it sends arrives.
+async fn app_webhook(lines: &mut Lines<'_>, app: &App) {
+    let Some(hook) = lines.take(app.hook().await) else {
+        return;
+    };
+    for line in &hooks::of_app(&hook, &lines.place.config.public_url) {
+        lines.tell(line);
+    }
+    if let Some(attempts) = lines.take(app.recent_attempts().await) {
+        lines.tell(&hooks::deliveries(&attempts));
+    }
 }
 
 async fn installed(lines: &mut Lines<'_>, app: &App) {
@@ -264,7 +323,32 @@ async fn installed(lines: &mut Lines<'_>, app: &App) {
         Some(all) if all.is_empty() => {
             lines.wrong("The App is installed nowhere; install it from its page on GitHub.");
         }
-        Some(all) => lines.ok(&format!("Installations of the App: {}.", all.len())),
+        Some(all) => {
+            lines.ok(&format!("Installations of the App: {}.", all.len()));
+            for one in &all {
+                installation(lines, one);
+            }
+        }
         None => {}
+    }
+}
+
+/// Tells the owner of an installation what to do.
+fn installation(lines: &mut Lines<'_>, one: &Installation) {
+    let name = match &one.account {
+        Some(account) => format!("The installation of {account}"),
+        None => format!("The installation {}", one.id),
+    };
+    if one.suspended {
+        lines.wrong(&format!(
+            "{name} is suspended; its owner lifts that on GitHub, below Settings, GitHub Apps."
+        ));
+    }
+    let missing = hooks::missing_permissions(&one.permissions);
+    if !missing.is_empty() {
+        lines.wrong(&format!(
+            "{name} has not accepted the permissions {}; its owner does so on GitHub, below Settings, GitHub Apps.",
+            missing.join(", ")
+        ));
     }
 }

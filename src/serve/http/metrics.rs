@@ -29,6 +29,8 @@ fn page(metrics: &Metrics, counts: &Counts) -> String {
     page.gauge("event_age_seconds", help, age.as_secs_f64());
     page.gauge("sessions", "Sessions under way.", metrics.sessions);
     page.gauge("sessions_max", "Sessions at most.", metrics.max_sessions);
+    let help = "Sessions that the quota of a day kept from beginning.";
+    page.counter("sessions_over_quota_total", help, metrics.over_quota);
     let help = "Webhooks that concern no pull request in scope.";
     page.counter("webhooks_ignored_total", help, metrics.ignored);
     let help = "Effects that were given up.";
@@ -36,6 +38,13 @@ fn page(metrics: &Metrics, counts: &Counts) -> String {
     page.counter("cost_usd_total", "Cost of all sessions.", metrics.cost_usd);
     let help = "Requests that GitHub still takes.";
     page.labelled("github_rate_left", help, "account", &metrics.rate_left);
+    let help = "Seconds for which reconciliation and probes without hurry wait, to leave requests for the rest.";
+    page.labelled(
+        "github_reserve_wait_seconds",
+        help,
+        "account",
+        &metrics.rate_waits,
+    );
     page.labelled(
         "pull_requests",
         "Pull requests by state.",

@@ -58,6 +58,16 @@ pub(super) async fn history<B: Backend>(
     Ok(Json(json!({ "entries": entries })).into_response())
 }
 
+/// The last sessions of a pull request: agent, time, cost, and the end of the log.
+pub(super) async fn sessions<B: Backend>(
+    State(shared): State<Arc<Shared<B>>>,
+    Path(at): At,
+) -> Answer {
+    let sessions = shared.backend.sessions(&pull(&at)?).await;
+    let sessions = sessions.map_err(refused)?;
+    Ok(Json(json!({ "sessions": sessions })).into_response())
+}
+
 pub(super) async fn explain<B: Backend>(
     State(shared): State<Arc<Shared<B>>>,
     Path(at): At,

@@ -7,7 +7,6 @@ use crate::serve::backend::{Backend as _, PullAt, ReportRefused};
 use crate::serve::front::Front;
 use crate::serve::sessions::SessionId;
 use reviewer_engine::clock::Clock as _;
-use reviewer_engine::tokens::TokenHash;
 use secrecy::SecretString;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,12 +20,12 @@ async fn the_token_of_a_session_speaks_for_that_session_only() {
     for (number, dispatch) in [(1, 7), (1, 8), (2, 7)] {
         let mut key = stage.key;
         key.number = number;
-        let hash = TokenHash::new(&token(&format!("{number}/{dispatch}")));
-        let mut tokens = service.world.tokens.lock().expect("no panic");
-        tokens.insert(SessionId { key, dispatch }, hash);
+        let secret = token(&format!("{number}/{dispatch}"));
+        let claims = &service.world.claims;
+        claims.pretend(&SessionId { key, dispatch }, &secret).await;
     }
     let front = Front {
-        policy: Arc::new(Stage::policy()),
+        policy: Arc::new(stage.policy()),
         service,
         max_sessions: 2,
         ready: AtomicBool::new(true),

@@ -4,16 +4,19 @@
 use super::judge::End;
 use super::plan::{Crash, Network, Plan, Story};
 use super::{Life, life};
+use reviewer_core::lifecycle::Quotas;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A seed whose reviewers request changes, escalate and approve.
 const SEED: u64 = 2;
 
-fn plan(max_fix_cycles: u32, acts: u64, crashes: Vec<Crash>) -> Plan {
+fn plan(app: bool, max_fix_cycles: u32, acts: u64, crashes: Vec<Crash>) -> Plan {
     Plan {
         seed: SEED,
         story: Story {
+            app,
+            gate: app,
             author_is_agent: true,
             security: false,
             human: true,
@@ -34,31 +37,44 @@ fn plan(max_fix_cycles: u32, acts: u64, crashes: Vec<Crash>) -> Plan {
         network: Network::default(),
         crashes,
         troubles: Vec::new(),
+        quotas: Quotas::default(),
     }
 }
 
 #[test]
 fn killed_at_any_effect_a_full_life_ends_as_undisturbed_with_the_same_writes() {
-    kill_everywhere(2, 9, |end| {
+    kill_everywhere((false, 2, 9), |end| {
         let has = |words: &str| end.reviews.iter().any(|one| one.starts_with(words));
         end.phase == "merged: Auto"
             && end.heads > 1
             && end.escalated == ["security"]
             && end.writes.iter().any(|one| one.starts_with("armed"))
-            && has("octo-quality CHANGES_REQUESTED")
-            && has("octo-security APPROVED")
-            && has("lead APPROVED")
+            && has("quality changes_requested")
+            && has("security approved")
+            && has("lead approved")
     });
 }
 
 #[test]
 fn killed_at_any_effect_a_life_that_calls_people_calls_them_once() {
-    kill_everywhere(0, 2, |end| !end.calls.is_empty());
+    kill_everywhere((false, 0, 2), |end| !end.calls.is_empty());
+}
+
+#[test]
+fn killed_at_any_effect_a_life_of_an_app_ends_as_undisturbed_with_the_same_writes() {
+    kill_everywhere((true, 2, 9), |end| {
+        let has = |words: &str| end.reviews.iter().any(|one| one.contains(words));
+        end.phase == "merged: Auto"
+            && end.heads > 1
+            && end.writes.iter().any(|one| one.starts_with("armed"))
+            && has("quality changes_requested")
+            && has("security approved")
+    });
 }
 
 /// Kills the service at every effect of the life in turn, once it is known to have all its parts.
-fn kill_everywhere(max_fix_cycles: u32, acts: u64, is_whole: impl Fn(&End) -> bool) {
-    let live = |crashes: Vec<Crash>| -> Life { life(plan(max_fix_cycles, acts, crashes)) };
+fn kill_everywhere((app, max_fix_cycles, acts): (bool, u32, u64), is_whole: impl Fn(&End) -> bool) {
+    let live = |crashes: Vec<Crash>| -> Life { life(plan(app, max_fix_cycles, acts, crashes)) };
     let calm = live(Vec::new());
     let told = format!("{}\n{:#?}", calm.story, calm.end);
     assert!(

@@ -1,7 +1,7 @@
 //! The edges of the service on the stage: what it misses while it is down, what leaves its scope, and a GitHub that does not answer.
 
 use super::github::{Change, Fault, Rule};
-use super::plan::Plan;
+use super::plan::{Mid, Plan, Story};
 use super::repository::{DEV, LEAD, SETTINGS};
 use super::stage::Stage;
 use super::{LOOK_MS, MINUTE_MS};
@@ -10,7 +10,7 @@ use crate::serve::front::Front;
 use crate::serve::service::Service;
 use crate::serve::world::is_running;
 use http::Method;
-use reviewer_core::lifecycle::{PendingWait, Phase, Progress, Session, State, Task};
+use reviewer_core::lifecycle::{MergeType, PendingWait, Phase, Progress, Session, State, Task};
 use reviewer_engine::clock::Clock as _;
 use serde_json::json;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ async fn a_name_that_github_does_not_tell_about_is_not_called_unknown() {
     let stage = Stage::set(Plan::of(1).undisturbed());
     let service = Service::open(stage.parts()).await.expect("a service");
     let front = Front {
-        policy: Arc::new(Stage::policy()),
+        policy: Arc::new(stage.policy()),
         service,
         max_sessions: 2,
         ready: AtomicBool::new(true),
@@ -127,6 +127,56 @@ async fn a_repository_that_an_installation_gets_is_looked_at_at_once() {
     let asked = service.reconciles.notified();
     let asked = tokio::time::timeout(Duration::from_secs(5), asked).await;
     assert!(asked.is_ok());
+}
+
+/// An App whose check is required, and a reviewer who is a person.
+fn gated() -> Plan {
+    let mut plan = Plan::of(1).undisturbed();
+    plan.story = Story {
+        app: true,
+        gate: true,
+        author_is_agent: false,
+        security: false,
+        human: true,
+        auto_merge: true,
+        require_human_approval: false,
+        arms: false,
+        check_after_ms: None,
+        mergeability_delay: 0,
+        draft: false,
+        strict: u64::MAX,
+        fails: false,
+        vanishes: false,
+        mid: Vec::new(),
+        ..plan.story
+    };
+    plan
+}
+
+#[tokio::test]
+async fn an_updated_branch_that_changes_nothing_has_the_required_check_of_the_app_and_is_merged() {
+    let stage = Stage::set(gated());
+    let _hold = stage.clock.hold();
+    stage.open().await;
+    stage.begin();
+    stage.rest(LOOK_MS).await;
+    let reviewer = LEAD.to_owned();
+    assert_eq!(stage.state().await.phase, Phase::Reviewing { reviewer });
+    stage.happen(Mid::Update);
+    stage.rest(LOOK_MS).await;
+    stage.github.review(stage.key.number, LEAD, "APPROVED", "");
+    stage.pump();
+    stage.rest(LOOK_MS).await;
+    let life = stage.state().await;
+    let merge_type = MergeType::Auto;
+    assert_eq!(life.phase, Phase::Merged { merge_type }, "{life:#?}");
+    let runs = stage.github.with(|state| state.check_runs.clone());
+    let head = stage.head();
+    let mut of_head = runs.iter().filter(|run| run.head_sha == head);
+    let title = of_head.next().and_then(|run| run.title.clone());
+    assert_eq!(title.as_deref(), Some("Reviewed before"));
+    assert!(of_head.next().is_none(), "{runs:#?}");
+    stage.stop().await;
 }
 
 #[test]

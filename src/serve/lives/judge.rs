@@ -1,14 +1,13 @@
 //! The judgement of a life that has come to rest: its invariants, from the history of inputs and from what GitHub holds.
 
 use super::github::Write;
-use super::repository::{AGENTS, KEEPER, LEAD};
+use super::repository::{AGENTS, LEAD};
+use super::said::{APPROVED, Said};
 use super::stage::Stage;
 use reviewer_core::lifecycle::{
-    CallReason, Effect, Facts, Input, MergeType, Phase, ReviewFact, ReviewerKind, State, Wait,
-    step, wait,
+    CallReason, Effect, Facts, Input, MergeType, Millis, Phase, ReviewFact, State, Wait, step, wait,
 };
-use reviewer_core::publish::comment::service::call_marker;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The end of a life, in words that are the same for the same end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,21 +52,18 @@ impl Stage {
 
     fn end(&self, state: &State) -> End {
         let number = self.key.number;
-        let (reviews, calls, merged) = self.github.with(|github| {
-            let reviews = github.reviews.iter();
-            let reviews: Vec<_> = reviews
-                .map(|one| (one.user.clone(), one.state.clone(), one.commit_id.clone()))
-                .collect();
+        let reviews = self.said().into_iter();
+        let (calls, merged) = self.github.with(|github| {
             let comments = github.issue_comments.iter();
-            let comments = comments.filter(|one| one.user == KEEPER);
+            let comments = comments.filter(|one| one.user == self.keeper());
             let calls: Vec<String> = comments.map(|one| one.body.clone()).collect();
             let pull = &github.pulls[&number];
             let merged = pull.merged.as_ref().map(|one| one.by.clone());
-            (reviews, calls, merged)
+            (calls, merged)
         });
-        let reviews = reviews.into_iter();
-        let review = |(user, state, commit): (String, String, String)| {
-            format!("{user} {state} at {}", self.ordinal(&commit))
+        let review = |one: Said| {
+            let at = self.ordinal(&one.commit);
+            format!("{} {} at {at}", one.by, one.decision)
         };
         let call = |body: String| {
             let (words, _) = body.split_once("<!--").unwrap_or((&body, ""));
@@ -125,7 +121,7 @@ impl Judge<'_> {
         let key = self.stage.key.to_string();
         let entries = service.engine.history(&key, u32::MAX).await;
         let entries = entries.expect("the store answers");
-        let policy = Stage::policy();
+        let policy = self.stage.policy();
         let mut state = State::default();
         let mut called: BTreeMap<String, u32> = BTreeMap::new();
         let (mut ended, mut acts) = (None, 0);
@@ -137,7 +133,7 @@ impl Judge<'_> {
             for numbered in &next.effects {
                 if let Effect::Call { reason, .. } = &numbered.effect {
                     let id = format!("{key}/{}", numbered.seq);
-                    self.call(&id, reason);
+                    self.call(&id, end.born, reason);
                     let head = next.state.facts.as_ref().map(|facts| facts.head.clone());
                     let name = format!("{} {head:?} {reason:?}", next.state.generation);
                     if !matches!(reason, CallReason::StillWaiting { .. }) {
@@ -195,9 +191,9 @@ impl Judge<'_> {
         }
     }
 
-    fn call(&mut self, id: &str, reason: &CallReason) {
+    fn call(&mut self, id: &str, born: Millis, reason: &CallReason) {
         let service = self.stage.service().expect("the service runs");
-        let marker = call_marker(&format!("{}/{id}", service.world.store));
+        let marker = service.world.mark(id, born);
         let count = self.stage.github.with(|state| {
             let comments = state.issue_comments.iter();
             comments.filter(|one| one.body.contains(&marker)).count()
@@ -214,7 +210,7 @@ impl Judge<'_> {
         if backlog.effects > 0 {
             self.complain(format!("{} effects are left", backlog.effects));
         }
-        match wait(state, &Stage::policy()) {
+        match wait(state, &self.stage.policy()) {
             Wait::Ended | Wait::People { .. } => {}
             other => self.complain(format!("{:?} waits for {other:?}", state.phase)),
         }
@@ -238,17 +234,16 @@ impl Judge<'_> {
 
     /// At most one review of an agent for each head and life, and for each session.
     fn reviews(&mut self, state: &State) {
-        let logins: BTreeSet<&str> = AGENTS.iter().map(|one| one.1).collect();
         let mut seen: BTreeMap<String, u32> = BTreeMap::new();
-        self.stage.github.with(|github| {
-            let of_agents = github.reviews.iter();
-            for review in of_agents.filter(|one| logins.contains(one.user.as_str())) {
-                let mark = review.body.lines().next().unwrap_or_default();
-                *seen.entry(format!("{} {mark}", review.user)).or_default() += 1;
-                let head = format!("{} {}", review.user, review.commit_id);
-                *seen.entry(head).or_default() += 1;
-            }
-        });
+        for said in self.stage.said() {
+            let Some(session) = &said.session else {
+                continue;
+            };
+            let session = format!("{} {session} (session)", said.by);
+            *seen.entry(session).or_default() += 1;
+            let head = format!("{} {}", said.by, said.commit);
+            *seen.entry(head).or_default() += 1;
+        }
         for (name, count) in seen {
             let is_session = name.contains("(session");
             if count > if is_session { 1 } else { state.generation } {
@@ -270,6 +265,9 @@ impl Judge<'_> {
         }
         let writes = self.stage.github.take_writes();
         self.doubled(&writes);
+        if self.stage.plan.story.app {
+            self.complaints.extend(self.stage.formal(state, &writes));
+        }
         let ordinal = |head: &str| self.stage.ordinal(head);
         let told = |write: &Write| match write {
             Write::ReviewRequest { logins, .. } => Some(format!("asked {logins:?}")),
@@ -299,7 +297,9 @@ impl Judge<'_> {
                     let logins = logins.iter();
                     logins.map(|login| format!("request {login}")).collect()
                 }
-                Write::Merge { head, by, .. } if by == KEEPER => vec![format!("merge {head}")],
+                Write::Merge { head, by, .. } if by == self.stage.keeper() => {
+                    vec![format!("merge {head}")]
+                }
                 Write::AutoMergeArmed { head, .. } | Write::Enqueued { head, .. } => {
                     vec![format!("merge {head}")]
                 }
@@ -328,48 +328,30 @@ impl Judge<'_> {
             return self.complain("merged without facts");
         };
         let author = facts.author.as_ref().map(|one| one.as_str().to_owned());
-        let login = |name: &str| {
-            let known = AGENTS.iter().find(|one| one.0 == name);
-            known.map_or(name, |one| one.1).to_owned()
+        let is_author = |name: &str| {
+            let account = AGENTS.iter().find(|one| one.0 == name);
+            author.as_deref() == Some(account.map_or(name, |one| one.1))
         };
         let reviewers = facts.settings.reviewers.iter();
-        let mut required: Vec<(String, bool)> = reviewers
-            .map(|one| (login(&one.name), one.kind == ReviewerKind::Human))
-            .collect();
         let escalated = state.escalated.iter();
-        required.extend(escalated.map(|one| (login(&one.to), one.to == LEAD)));
-        required.retain(|one| Some(&one.0) != author.as_ref());
-        let approvals: Vec<(String, String)> = self.stage.github.with(|github| {
-            let reviews = github.reviews.iter().filter(|one| one.state == "APPROVED");
-            reviews
-                .map(|one| (one.user.clone(), one.commit_id.clone()))
-                .collect()
-        });
-        let same: Vec<String> = approvals
-            .into_iter()
-            .filter(|one| one.1 == head || self.change(&one.1) == self.change(head))
-            .map(|one| one.0)
+        let mut required: Vec<&str> = reviewers.map(|one| one.name.as_str()).collect();
+        required.extend(escalated.map(|one| one.to.as_str()));
+        required.retain(|name| !is_author(name));
+        let said = self.stage.said().into_iter();
+        let same: Vec<String> = said
+            .filter(|one| one.decision == APPROVED && !one.dismissed)
+            .filter(|one| {
+                one.commit == head || self.stage.change(&one.commit) == self.stage.change(head)
+            })
+            .map(|one| one.by)
             .collect();
         if same.is_empty() {
             self.complain(format!("{head:.7} is approved by nobody"));
         }
-        for (login, _) in required {
-            if !same.contains(&login) {
-                self.complain(format!("{login} has not approved {head:.7}"));
+        for name in required {
+            if !same.iter().any(|one| one == name) {
+                self.complain(format!("{name} has not approved {head:.7}"));
             }
         }
-    }
-
-    /// The change of a commit against the base, by its objects.
-    fn change(&self, commit: &str) -> Option<String> {
-        self.stage.github.with(|state| {
-            let first = state.git.ask(&["rev-list", "--max-parents=0", commit])?;
-            let main = self.stage.memory().mains.iter().rev().find_map(|main| {
-                let base = state.git.merge_base(main, commit)?;
-                (base == *main).then_some(base)
-            });
-            let base = main.unwrap_or_else(|| first.trim().to_owned());
-            state.git.ask(&["diff-tree", "-r", &base, commit])
-        })
     }
 }

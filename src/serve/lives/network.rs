@@ -48,12 +48,22 @@ impl Stage {
         let deliveries = self.hooks.arrange(std::mem::take);
         for delivery in deliveries {
             let network = &self.plan.network;
-            let mut dice = self.plan.dice(&format!("delivery {}", delivery.guid));
+            let guid = &delivery.guid;
+            let losses = self.memory().losses.get(guid).copied().unwrap_or_default();
+            let mut dice = match losses {
+                0 => self.plan.dice(&format!("delivery {guid}")),
+                _ => self
+                    .plan
+                    .dice(&format!("delivery {guid} after {losses} losses")),
+            };
             let is_calm = self.is_calm();
             let is = |of: u64, dice: &mut Dice| of > 0 && !is_calm && dice.one_in(of);
             if is(network.lost, &mut dice) {
                 let action = delivery.action.as_deref().unwrap_or("");
                 self.tell(format!("lost: {} {action}", delivery.event));
+                // GitHub knows of it, and sends it again to an App that asks.
+                self.hooks.note(&delivery, 502);
+                *self.memory().losses.entry(guid.clone()).or_default() += 1;
                 continue;
             }
             let copies = if is(network.doubled, &mut dice) { 2 } else { 1 };
@@ -83,7 +93,7 @@ impl Stage {
         let Some(service) = self.service() else {
             return self.tell(format!("nobody listens to {}", delivery.event));
         };
-        let door = http::router(Self::front(service), http_settings());
+        let door = http::router(self.front(service), http_settings());
         let taken = TowerToHyperService::new(door).call(request(delivery));
         tokio::select! {
             biased;
@@ -95,10 +105,10 @@ impl Stage {
         }
     }
 
-    fn front(service: Arc<Service>) -> Arc<Front> {
+    fn front(&self, service: Arc<Service>) -> Arc<Front> {
         Arc::new(Front {
             service,
-            policy: Arc::new(Self::policy()),
+            policy: Arc::new(self.policy()),
             max_sessions: 1,
             ready: AtomicBool::new(true),
         })

@@ -2,7 +2,7 @@
 
 use super::github::Change;
 use super::plan::Mid;
-use super::repository::{BRANCH, CODER, DEV, LEAD};
+use super::repository::{APP, BRANCH, CODER, DEV, LEAD};
 use super::stage::Stage;
 use reviewer_core::lifecycle::{PendingWait, Phase, State, Wait, wait};
 use reviewer_engine::clock::Clock as _;
@@ -25,7 +25,11 @@ impl Stage {
     /// Opens the pull request.
     pub(super) fn begin(self: &Arc<Self>) {
         let story = &self.plan.story;
-        let author = if story.author_is_agent { CODER } else { DEV };
+        let author = match (story.author_is_agent, story.app) {
+            (false, _) => DEV,
+            (true, false) => CODER,
+            (true, true) => APP,
+        };
         let number = self.github.open_pull(author, BRANCH, "main");
         assert_eq!(number, self.key.number);
         if story.draft {
@@ -132,7 +136,7 @@ impl Stage {
     /// Somebody looks at the pull request, and acts if it waits for people. Breaks when nobody will act any more.
     pub(super) async fn look(self: &Arc<Self>) -> ControlFlow<()> {
         let state = self.state().await;
-        let waits = wait(&state, &Self::policy());
+        let waits = wait(&state, &self.policy());
         let is_people = matches!(waits, Wait::People { .. });
         if waits == Wait::Ended {
             let reopens = std::mem::take(&mut self.memory().reopens);

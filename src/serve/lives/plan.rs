@@ -3,6 +3,7 @@
 use super::dice::Dice;
 use super::github::Fault;
 use http::Method;
+use reviewer_core::lifecycle::Quotas;
 use serde_json::json;
 
 /// Something that happens in the middle of a session.
@@ -21,6 +22,10 @@ pub(super) enum Mid {
 #[expect(clippy::struct_excessive_bools, reason = "each is drawn by itself")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Story {
+    /// The agents are personas of a GitHub App.
+    pub app: bool,
+    /// The check of an App's reviews is required.
+    pub gate: bool,
     pub author_is_agent: bool,
     pub security: bool,
     pub human: bool,
@@ -85,6 +90,7 @@ pub(super) struct Plan {
     pub network: Network,
     pub crashes: Vec<Crash>,
     pub troubles: Vec<Trouble>,
+    pub quotas: Quotas,
 }
 
 impl Plan {
@@ -109,13 +115,17 @@ impl Plan {
         } else {
             Vec::new()
         };
-        Self {
+        let mut plan = Self {
             seed,
             story,
             network,
             crashes,
             troubles,
-        }
+            quotas: Quotas::default(),
+        };
+        plan.story.app = plan.dice("app").one_in(3);
+        plan.story.gate = plan.story.app && plan.dice("gate").one_in(2);
+        plan
     }
 
     /// The same story with nothing in its way.
@@ -174,6 +184,8 @@ fn story(dice: &mut Dice) -> Story {
     };
     let minute = 60_000;
     Story {
+        app: false,
+        gate: false,
         author_is_agent: !dice.one_in(3),
         security: dice.one_in(3),
         human: dice.one_in(4),

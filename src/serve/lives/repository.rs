@@ -1,7 +1,9 @@
 //! The repository of a life: its accounts, its settings for the service, its rules.
 
+use super::github::app::AppKey;
 use super::github::{Change, GitHub, Identity, Protection, Rule};
 use super::plan::Plan;
+use reviewer_core::state::check_mark::CHECK_NAME;
 
 pub(super) const REPOSITORY: &str = "octo/shop";
 pub(super) const KEEPER: &str = "octo-keeper";
@@ -15,6 +17,18 @@ pub(super) const AGENTS: [(&str, &str); 3] = [
     ("coder", CODER),
 ];
 pub(super) const BRANCH: &str = "feature";
+/// The name of the App in its address, and its account.
+pub(super) const SLUG: &str = "octo-app";
+pub(super) const APP: &str = "octo-app[bot]";
+/// The agent that fixes what the App has opened.
+pub(super) const FIXER: &str = "coder";
+const RIGHTS_OF_APP: &[&str] = &[
+    "checks:write",
+    "contents:write",
+    "issues:write",
+    "metadata:read",
+    "pull-requests:write",
+];
 const RIGHTS: &[&str] = &["contents:write", "pull-requests:write", "issues:write"];
 pub(super) const SETTINGS: &str = ".github/opencode-reviewer.yml";
 
@@ -24,6 +38,17 @@ pub(super) fn token(login: &str) -> String {
 
 pub(super) fn identity(login: &str) -> Identity {
     Identity::person(login, RIGHTS)
+}
+
+/// Registers the App.
+pub(super) fn register(github: &GitHub) -> AppKey {
+    github.permit(APP, "write");
+    github.register_app(SLUG, RIGHTS_OF_APP)
+}
+
+/// The App, where it acts as git's author.
+pub(super) fn app() -> Identity {
+    Identity::app(SLUG, RIGHTS_OF_APP)
 }
 
 pub(super) fn prepare(github: &GitHub, plan: &Plan) {
@@ -59,9 +84,14 @@ pub(super) fn prepare(github: &GitHub, plan: &Plan) {
             })
             .collect();
     });
-    if story.check_after_ms.is_some() {
+    let checks = [
+        story.check_after_ms.is_some().then_some("ci"),
+        story.gate.then_some(CHECK_NAME),
+    ];
+    let checks: Vec<String> = checks.into_iter().flatten().map(Into::into).collect();
+    if !checks.is_empty() {
         let protection = Protection {
-            required_checks: vec!["ci".into()],
+            required_checks: checks,
             ..Protection::default()
         };
         github.protect("main", protection);

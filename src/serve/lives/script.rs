@@ -2,40 +2,36 @@
 //! leave in their folders.
 
 use super::github::pushing::Wanted;
+use super::personas::{Decided, Persona, run_of};
 use super::plan::Mid;
-use super::repository::{AGENTS, BRANCH, CODER, identity};
+use super::repository::{AGENTS, BRANCH, CODER, app, identity};
 use super::stage::Stage;
 use crate::serve::sessions::{Ended, Launch, SessionId, Starter};
 use reviewer_core::domain::ReviewDecision;
 use reviewer_core::lifecycle::{Effect, Task};
 use reviewer_core::session_order::{
-    RESULT_FILE, SessionCost, SessionEvent, SessionMessage, SessionOutcome,
+    RESULT_FILE, SessionCost, SessionEvent, SessionMessage, SessionOrder, SessionOutcome,
 };
 use reviewer_engine::clock::Clock as _;
-use serde_json::{Value, json};
+use serde_json::json;
+use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
-use std::{fs, io};
 
 pub(super) struct Script(pub Weak<Stage>);
 
-impl Script {
-    fn stage(&self) -> io::Result<Arc<Stage>> {
-        self.0.upgrade().ok_or_else(|| io::Error::other("the end"))
-    }
-}
-
 impl Starter for Script {
-    fn start(&self, launch: Launch) -> io::Result<()> {
-        let stage = self.stage()?;
-        let folder = self.folder(&launch.id)?;
+    fn start(&self, launch: Launch) {
+        let Some(stage) = self.0.upgrade() else {
+            return;
+        };
+        let folder = self.folder(&launch.id);
+        fs::create_dir_all(&folder).expect("a folder");
         let mut memory = stage.memory();
-        let known = memory.sessions.get(&launch.id);
-        if known.is_some_and(|session| !session.is_finished()) {
-            return Ok(());
-        }
-        note(&folder, &launch)?;
         let id = launch.id.clone();
+        let owned = json!({ "id": id }).to_string();
+        fs::write(folder.join("owner.json"), owned).expect("the folder is there");
         if !memory.dispatches.contains(&id.dispatch) {
             memory.dispatches.push(id.dispatch);
         }
@@ -46,35 +42,36 @@ impl Starter for Script {
             drop(hold);
         });
         memory.sessions.insert(id, session);
-        Ok(())
     }
 
     fn end(&self, id: &SessionId) {
-        let Ok(stage) = self.stage() else { return };
+        let Some(stage) = self.0.upgrade() else {
+            return;
+        };
         if let Some(session) = stage.memory().sessions.remove(id) {
             session.abort();
         }
         stage.children().clear(id);
     }
 
-    fn count(&self) -> usize {
-        self.stage()
-            .map_or(0, |stage| stage.memory().sessions.len())
+    fn running(&self) -> Vec<SessionId> {
+        let Some(stage) = self.0.upgrade() else {
+            return Vec::new();
+        };
+        let memory = stage.memory();
+        let sessions = memory.sessions.iter();
+        let running = sessions.filter(|(_, session)| !session.is_finished());
+        running.map(|(id, _)| id.clone()).collect()
     }
 
-    fn folder(&self, id: &SessionId) -> io::Result<PathBuf> {
-        self.stage()?.children().folder(id)
+    fn folder(&self, id: &SessionId) -> PathBuf {
+        let stage = self.0.upgrade();
+        stage.map_or_else(PathBuf::new, |stage| stage.children().folder(id))
     }
-}
 
-/// Writes what a child process's folder holds for a start after a crash.
-fn note(folder: &Path, launch: &Launch) -> io::Result<()> {
-    let file = folder.join("launch.json");
-    let before = fs::read(&file).ok();
-    let before = before.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-    let starts = before.map_or(0, |one| one["starts"].as_u64().unwrap_or(0)) + 1;
-    let launched = json!({ "id": launch.id, "effect": launch.effect, "starts": starts });
-    fs::write(file, launched.to_string())
+    fn log(&self, _id: &SessionId) -> String {
+        String::new()
+    }
 }
 
 /// The end of a session.
@@ -87,6 +84,19 @@ enum Said {
 fn done(result: SessionOutcome) -> Said {
     let cost = SessionCost::default();
     Said::Message(SessionEvent::Finished { result, cost })
+}
+
+fn reviewed(decided: Decided) -> Said {
+    let decision = if decided.approves {
+        ReviewDecision::Approved
+    } else {
+        ReviewDecision::ChangesRequested
+    };
+    done(SessionOutcome::Reviewed {
+        decision,
+        comment: "Reviewed.".into(),
+        escalations: decided.escalations,
+    })
 }
 
 fn failed(error: impl Into<String>) -> Said {
@@ -102,15 +112,22 @@ impl Stage {
         let Launch {
             id, effect, order, ..
         } = launch;
-        let ordered = order.await.expect("an order");
         let message = |event| SessionMessage {
             dispatch: id.dispatch,
             event,
         };
-        let session = format!("run-{}", id.dispatch);
-        self.call_back(message(SessionEvent::Started { session }))
-            .await;
-        let said = self.work(&effect, &ordered.order.head).await;
+        let said = match order.await {
+            Ok(ordered) => {
+                let order = &ordered.order;
+                let tokens = [&order.callback_token, &order.inputs["github_token"]];
+                self.memory().secrets.extend(tokens.map(Clone::clone));
+                let session = run_of(id.dispatch);
+                self.call_back(message(SessionEvent::Started { session }))
+                    .await;
+                self.work(&effect, &ordered.order).await
+            }
+            Err(error) => failed(error.message),
+        };
         let said = match said {
             Said::Message(event) => {
                 let message = message(event);
@@ -126,7 +143,7 @@ impl Stage {
         if let Some(service) = self.service() {
             let ended = Ended {
                 id: id.clone(),
-                said,
+                said: Some(said),
             };
             tokio::select! {
                 biased;
@@ -142,7 +159,7 @@ impl Stage {
         self.clock.sleep_until(until).await;
     }
 
-    async fn work(self: &Arc<Self>, effect: &Effect, ordered: &str) -> Said {
+    async fn work(self: &Arc<Self>, effect: &Effect, order: &SessionOrder) -> Said {
         let Effect::Dispatch {
             dispatch,
             task,
@@ -160,36 +177,38 @@ impl Stage {
         };
         let current = self.head();
         if current != head && !self.has_acted(*dispatch) {
-            return failed(format!("The session was ordered for {ordered:.7}."));
+            return failed(format!("The session was ordered for {:.7}.", order.head));
         }
-        let attempt = {
-            let mut memory = self.memory();
-            let attempts = memory.attempts.entry(name.clone()).or_default();
-            if !attempts.contains(dispatch) {
-                attempts.push(*dispatch);
+        let persona = if self.plan.story.app && matches!(task, Task::Review { .. }) {
+            match Persona::begin(self, order).await {
+                Ok(persona) => Some(persona),
+                Err(error) => return failed(error.to_string()),
             }
-            attempts.iter().position(|one| one == dispatch).unwrap_or(0)
-        };
-        let long = self.plan.dice(&format!("length of {name}")).below(600_000);
-        let half = i64::try_from(long / 2).unwrap_or(0) + 1_000;
-        self.pause(half).await;
-        self.interrupt(*dispatch);
-        self.pause(half).await;
-        let mut dice = self.plan.dice(&format!("failures of {name}"));
-        let failures = if self.plan.story.fails && dice.one_in(2) {
-            1 + dice.count(4)
         } else {
-            0
+            None
         };
-        if attempt < failures {
-            self.tell(format!("{name} fails"));
+        let attempt = self.attempt(*dispatch, &name);
+        if self.toil(*dispatch, &name, attempt).await.is_break() {
             return failed("The model did not answer.");
         }
         let said = match task {
             Task::Review { can_escalate, .. } => {
-                self.post_review(*dispatch, agent, head, &name, can_escalate)
+                let decided = self.decision(&name, can_escalate);
+                if let Some(persona) = &persona {
+                    if let Err(error) = persona.decide(&decided).await {
+                        return failed(error.to_string());
+                    }
+                } else {
+                    self.post_review(*dispatch, (agent, head), &name, &decided);
+                }
+                reviewed(decided)
             }
-            Task::Fix { .. } => self.push_fix(*dispatch, head, &name),
+            Task::Fix { .. } => {
+                if self.plan.story.app {
+                    self.assert_rights(order, true);
+                }
+                self.push_fix(*dispatch, head, &name)
+            }
         };
         self.pump();
         let mut dice = self.plan.dice(&format!("death {attempt} of {name}"));
@@ -199,6 +218,37 @@ impl Stage {
         }
         self.pause(1_000).await;
         said
+    }
+
+    /// The sessions of this name before this one.
+    fn attempt(&self, dispatch: u64, name: &str) -> usize {
+        let mut memory = self.memory();
+        let attempts = memory.attempts.entry(name.to_owned()).or_default();
+        if !attempts.contains(&dispatch) {
+            attempts.push(dispatch);
+        }
+        let own = attempts.iter().position(|one| *one == dispatch);
+        own.unwrap_or(0)
+    }
+
+    /// The time that a session takes, and what happens meanwhile. Breaks if the model fails.
+    async fn toil(self: &Arc<Self>, dispatch: u64, name: &str, attempt: usize) -> ControlFlow<()> {
+        let long = self.plan.dice(&format!("length of {name}")).below(600_000);
+        let half = i64::try_from(long / 2).unwrap_or(0) + 1_000;
+        self.pause(half).await;
+        self.interrupt(dispatch);
+        self.pause(half).await;
+        let mut dice = self.plan.dice(&format!("failures of {name}"));
+        let failures = if self.plan.story.fails && dice.one_in(2) {
+            1 + dice.count(4)
+        } else {
+            0
+        };
+        if attempt < failures {
+            self.tell(format!("{name} fails"));
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     }
 
     /// Somebody acts in the middle of a session, once.
@@ -223,22 +273,18 @@ impl Stage {
 
     /// True if the session has left its mark on GitHub before it was started again.
     fn has_acted(&self, dispatch: u64) -> bool {
-        let mark = mark(dispatch);
+        let (mark, run) = (mark(dispatch), run_of(dispatch));
+        let run = format!("\"run\":\"{run}\"");
         self.github.with(|state| {
-            let posted = state.reviews.iter().any(|one| one.body.contains(&mark));
+            let mut bodies = state.reviews.iter().map(|one| &one.body);
+            let posted = bodies.any(|body| body.contains(&mark) || body.contains(&run));
             let log = state.git.ask(&["log", "--format=%B", BRANCH]);
             posted || log.is_some_and(|log| log.contains(&mark))
         })
     }
 
-    fn post_review(
-        self: &Arc<Self>,
-        dispatch: u64,
-        agent: &str,
-        head: &str,
-        name: &str,
-        can_escalate: &[String],
-    ) -> Said {
+    /// The decision of the review with this name, and whom it calls.
+    fn decision(&self, name: &str, can_escalate: &[String]) -> Decided {
         let mut dice = self.plan.dice(&format!("decision: {name}"));
         let approves = !dice.one_in(self.plan.story.strict);
         let escalations = if dice.one_in(3) {
@@ -246,30 +292,38 @@ impl Stage {
         } else {
             Vec::new()
         };
-        let (decision, status) = if approves {
-            (ReviewDecision::Approved, "APPROVED")
-        } else {
-            (ReviewDecision::ChangesRequested, "CHANGES_REQUESTED")
-        };
-        if !self.has_acted(dispatch) {
-            let tags = escalations.iter();
-            let tags: Vec<String> = tags
-                .map(|one| format!("<!-- escalate: {one} -->"))
-                .collect();
-            let tags = tags.join("\n");
-            let body = format!("Reviewed. {}\n{tags}", mark(dispatch));
-            let account = AGENTS.iter().find(|one| one.0 == agent);
-            let login = account.map_or(agent, |one| one.1);
-            self.tell(format!("{name}: {status} {escalations:?}"));
-            self.github.with(|state| {
-                state.add_review(self.key.number, login, &body, status, head);
-            });
-        }
-        done(SessionOutcome::Reviewed {
-            decision,
-            comment: "Reviewed.".into(),
+        Decided {
+            approves,
             escalations,
-        })
+        }
+    }
+
+    /// Reviews with an account of its own.
+    fn post_review(
+        self: &Arc<Self>,
+        dispatch: u64,
+        (agent, head): (&str, &str),
+        name: &str,
+        decided: &Decided,
+    ) {
+        if self.has_acted(dispatch) {
+            return;
+        }
+        let status = if decided.approves {
+            "APPROVED"
+        } else {
+            "CHANGES_REQUESTED"
+        };
+        let tags = decided.escalations.iter();
+        let tags = tags.map(|one| format!("<!-- escalate: {one} -->"));
+        let tags = tags.collect::<Vec<_>>().join("\n");
+        let body = format!("Reviewed. {}\n{tags}", mark(dispatch));
+        let account = AGENTS.iter().find(|one| one.0 == agent);
+        let login = account.map_or(agent, |one| one.1);
+        self.tell(format!("{name}: {status} {:?}", decided.escalations));
+        self.github.with(|state| {
+            state.add_review(self.key.number, login, &body, status, head);
+        });
     }
 
     fn push_fix(self: &Arc<Self>, dispatch: u64, head: &str, name: &str) -> Said {
@@ -289,7 +343,11 @@ impl Stage {
             additions: vec![("fix.txt".into(), format!("{name}\n").into_bytes())],
             deletions: Vec::new(),
         };
-        let author = identity(CODER);
+        let author = if self.plan.story.app {
+            app()
+        } else {
+            identity(CODER)
+        };
         let pushed = self
             .github
             .with(|state| state.commit_on_branch(&author, &fix));

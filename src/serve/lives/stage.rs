@@ -1,9 +1,10 @@
 //! The stage of a life: GitHub, the service on a store in a file, a virtual clock; and the death and the return of the service.
 
 use super::github::GitHub;
+use super::github::app::AppKey;
 use super::github::webhooks::Webhooks;
 use super::plan::{Crash, Plan};
-use super::repository::{AGENTS, KEEPER, REPOSITORY, prepare, token};
+use super::repository::{AGENTS, APP, FIXER, KEEPER, REPOSITORY, prepare, register, token};
 use super::script::Script;
 use super::watched::Watched;
 use crate::serve::accounts::{Accounts, AgentAccount};
@@ -17,7 +18,7 @@ use reviewer_core::lifecycle::{Account, Agent, Policy, PullKey, State};
 use reviewer_engine::Limits;
 use reviewer_engine::clock::Clock as _;
 use reviewer_engine::virtual_clock::VirtualClock;
-use reviewer_github::GitHub as Client;
+use reviewer_github::{App, GitHub as Client};
 use reviewer_system::clock::Clock;
 use secrecy::SecretString;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -29,6 +30,23 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
 const BEGIN_MS: i64 = 1_767_225_600_000;
+
+/// By which sessions sign what they post.
+pub(super) const STATE_KEY: &str = "a key that signs states, of 32 bytes";
+/// Waits of clients are short.
+fn haste() -> Clock {
+    Clock::scaled(0.0001)
+}
+
+fn addresses(github: &GitHub) -> [String; 2] {
+    ["v3", "graphql"].map(|name| format!("{}/api/{name}", github.url()))
+}
+
+fn client(github: &GitHub, token: &str) -> Client {
+    let [api, graphql] = addresses(github);
+    let client = Client::new(&api, &graphql, &SecretString::from(token), haste(), &[]);
+    client.expect("a client")
+}
 
 /// The service that runs now.
 struct Running {
@@ -57,6 +75,10 @@ pub(super) struct Memory {
     pub struck: usize,
     /// The heads of the base, in order.
     pub mains: Vec<String>,
+    /// The tokens that sessions were given.
+    pub secrets: Vec<String>,
+    /// Webhooks that were lost, by their ids, as often as that happened.
+    pub losses: HashMap<String, u32>,
 }
 
 pub(super) struct Stage {
@@ -67,6 +89,7 @@ pub(super) struct Stage {
     pub clock: VirtualClock,
     pub folder: TempDir,
     client: Arc<Client>,
+    app: Option<AppKey>,
     running: Mutex<Option<Running>>,
     /// Deaths of the service so far.
     pub epoch: watch::Sender<u64>,
@@ -83,21 +106,16 @@ impl Stage {
     pub(super) fn set(plan: Plan) -> Arc<Self> {
         let github = GitHub::start(REPOSITORY);
         prepare(&github, &plan);
+        let app = plan.story.app.then(|| register(&github));
         let hooks = Webhooks::new(&github, "http://127.0.0.1:9/webhook", "hook-secret");
-        let url = github.url();
-        let client = Client::new(
-            &format!("{url}/api/v3"),
-            &format!("{url}/api/graphql"),
-            &SecretString::from(token(KEEPER)),
-            Clock::scaled(0.0001),
-            &[],
-        );
+        let client = client(&github, &token(KEEPER));
         let key = PullKey {
             repository: github.with(|state| state.repository.id),
             number: 1,
         };
         Arc::new(Self {
-            client: Arc::new(client.expect("a client")),
+            client: Arc::new(client),
+            app,
             hooks,
             key,
             clock: VirtualClock::new(BEGIN_MS),
@@ -149,13 +167,53 @@ impl Stage {
         self.effects.load(Ordering::Relaxed)
     }
 
-    pub(super) fn policy() -> Policy {
+    /// The account that comments, requests reviewers and merges.
+    pub(super) fn keeper(&self) -> &'static str {
+        if self.app.is_some() { APP } else { KEEPER }
+    }
+
+    pub(super) fn policy(&self) -> Policy {
+        let is_app = self.app.is_some();
         let agents = AGENTS.map(|(name, login)| Agent {
             name: name.into(),
-            login: Some(Login::new(login)),
+            login: (!is_app).then(|| Login::new(login)),
         });
-        let login = Login::new(KEEPER);
+        let login = Login::new(self.keeper());
+        if is_app {
+            return Policy {
+                fixer: Some(FIXER.into()),
+                ..Policy::new(agents.to_vec(), Account::App { login })
+            };
+        }
         Policy::new(agents.to_vec(), Account::Personal { login })
+    }
+
+    fn accounts(&self) -> Accounts {
+        let Some(key) = &self.app else {
+            let account = |(name, login): (&str, &str)| {
+                let account = AgentAccount {
+                    login: Login::new(login),
+                    token: SecretString::from(token(login)),
+                };
+                (name.to_owned(), account)
+            };
+            return Accounts::Personal {
+                agents: AGENTS.map(account).into(),
+                account: Arc::clone(&self.client),
+            };
+        };
+        let [api, graphql] = addresses(&self.github);
+        let secret = SecretString::from(key.private_key.clone());
+        let app = App::new(&api, &graphql, key.id, &secret, haste(), &[]);
+        Accounts::App {
+            app: Box::new(app.expect("an App")),
+            redelivered: Mutex::default(),
+        }
+    }
+
+    /// A client with the token of a session.
+    pub(super) fn client_of(&self, token: &str) -> Client {
+        client(&self.github, token)
     }
 
     pub(super) async fn state(&self) -> State {
@@ -167,16 +225,13 @@ impl Stage {
     }
 
     pub(super) fn parts(self: &Arc<Self>) -> Parts {
-        let account = |(name, login): (&str, &str)| {
-            let account = AgentAccount {
-                login: Login::new(login),
-                token: SecretString::from(token(login)),
-            };
-            (name.to_owned(), account)
+        let repositories = match self.app {
+            Some(_) => Vec::new(),
+            None => vec![REPOSITORY.parse().expect("a name")],
         };
         Parts {
-            store: format!("sqlite:{}", self.folder.path().join("store").display()),
-            policy: Self::policy(),
+            store: format!("sqlite:{}", self.folder.path().join("store").display()).into(),
+            policy: self.policy(),
             limits: Limits {
                 longest_sleep_ms: u64::MAX,
                 purge_every_ms: 1_000_000_000_000,
@@ -184,35 +239,26 @@ impl Stage {
                 ..Limits::default()
             },
             clock: Arc::new(self.clock.clone()),
-            accounts: Accounts::Personal {
-                agents: AGENTS.map(account).into(),
-                account: Arc::clone(&self.client),
-            },
-            login: Login::new(KEEPER),
+            accounts: self.accounts(),
+            login: Login::new(self.keeper()),
             settings: SessionSettings {
                 url: "http://127.0.0.1:9".into(),
                 inputs: BTreeMap::new(),
-                state_keys: vec!["a key that signs states, of 32 bytes".into()],
+                state_keys: vec![STATE_KEY.into()],
                 personas: HashMap::new(),
                 mention: "@opencode-reviewer".into(),
             },
+            quotas: self.plan.quotas,
             starter: Arc::new(Script(Arc::downgrade(self))),
-            repositories: vec![REPOSITORY.parse().expect("a name")],
+            most_sessions: 16,
+            repositories,
         }
     }
 
     pub(super) fn children(&self) -> Children {
         let (ended, _) = mpsc::unbounded_channel();
         let folder = self.folder.path();
-        Children::new(
-            folder,
-            "/nowhere".into(),
-            Vec::new(),
-            "life".into(),
-            1,
-            ended,
-        )
-        .expect("folders")
+        Children::new(folder, "/nowhere".into(), Vec::new(), "life".into(), ended)
     }
 
     /// Starts the service on what the store has.

@@ -32,6 +32,10 @@ impl World<Lifecycle> for Watched {
         stage.survive(number, true).await;
         answer
     }
+
+    async fn holds_back(&self, key: &str) -> Option<u64> {
+        self.inner.holds_back(key).await
+    }
 }
 
 fn words(effect: &Effect) -> String {

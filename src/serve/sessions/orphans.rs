@@ -4,10 +4,9 @@
     reason = "edge: reads the folders of sessions and the kernel's list of processes"
 )]
 
-use super::{Children, Ended, LAUNCH_FILE, Launched, PROCESS_FILE, SessionId};
+use super::{Children, Ended, PROCESS_FILE, SESSION_FILE, SessionId, Starter as _};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use reviewer_core::lifecycle::Effect;
 use reviewer_core::session_order::{RESULT_FILE, SessionMessage};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -32,6 +31,10 @@ impl Process {
         started(self.id) == Some(self.started)
     }
 
+    fn is_this(&self) -> bool {
+        u32::try_from(self.id).ok() == Some(std::process::id())
+    }
+
     pub(super) fn signal(&self, signal: Signal) {
         // It may have ended.
         let _gone = killpg(Pid::from_raw(self.id), signal);
@@ -50,55 +53,50 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// A session that a dead service left.
-#[derive(Debug)]
-pub(crate) enum Left {
-    /// It has said its last message.
-    Ended(Ended),
-    /// It is to be started again.
-    Again { id: SessionId, effect: Box<Effect> },
+/// A session and the service that runs it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Owned {
+    pub id: SessionId,
+    pub service: Option<Process>,
 }
 
-/// A session is started so often, whatever ends the service.
-pub(super) const MOST_STARTS: u32 = 3;
-
 impl Children {
-    /// Ends what a dead service left at work, and returns it.
-    pub(crate) fn left_over(&self) -> Vec<Left> {
+    /// Ends what a dead service of this folder left at work, and returns what had ended by itself. The others begin again.
+    pub(crate) fn left_over(&self) -> Vec<Ended> {
         let Ok(entries) = fs::read_dir(&self.folder) else {
             return Vec::new();
         };
         let folders = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        folders
-            .filter_map(|folder| left_in(&folder, &self.store))
-            .collect()
+        folders.filter_map(|folder| self.left_in(&folder)).collect()
     }
-}
 
-fn left_in(folder: &Path, store: &str) -> Option<Left> {
-    if let Some(process) = read::<Process>(&folder.join(PROCESS_FILE))
-        && process.is_there()
-    {
-        process.signal(Signal::SIGKILL);
+    fn left_in(&self, folder: &Path) -> Option<Ended> {
+        let owned = read::<Owned>(&folder.join(SESSION_FILE));
+        let service = owned.as_ref().and_then(|one| one.service.as_ref());
+        if service.is_some_and(|service| service.is_there() && !service.is_this()) {
+            // Another service uses the same folder, and is well.
+            return None;
+        }
+        if let Some(process) = read::<Process>(&folder.join(PROCESS_FILE))
+            && process.is_there()
+        {
+            process.signal(Signal::SIGKILL);
+        }
+        // Numbers of another store, which was lost, mean something else in this one.
+        let id = owned
+            .map(|one| one.id)
+            .filter(|id| folder == self.folder(id));
+        let said = read::<SessionMessage>(&folder.join(RESULT_FILE));
+        let ended = id
+            .zip(said)
+            .filter(|(id, said)| said.dispatch == id.dispatch);
+        let Some((id, said)) = ended else {
+            let _gone = fs::remove_dir_all(folder);
+            return None;
+        };
+        Some(Ended {
+            id,
+            said: Some(Ok(said)),
+        })
     }
-    let launched = read::<Launched>(&folder.join(LAUNCH_FILE));
-    // Numbers of another store, which was lost, mean something else in this one.
-    let own = |one: &Launched| folder.file_name() == Some(one.id.name(store).as_ref());
-    let Some(launched) = launched.filter(own) else {
-        let _gone = fs::remove_dir_all(folder);
-        return None;
-    };
-    let id = launched.id;
-    let said = read::<SessionMessage>(&folder.join(RESULT_FILE));
-    if let Some(said) = said.filter(|one| one.dispatch == id.dispatch) {
-        return Some(Left::Ended(Ended { id, said: Ok(said) }));
-    }
-    if launched.starts >= MOST_STARTS {
-        let why = format!("The service ended {MOST_STARTS} times during the session.");
-        return Some(Left::Ended(Ended { id, said: Err(why) }));
-    }
-    Some(Left::Again {
-        id,
-        effect: Box::new(launched.effect),
-    })
 }

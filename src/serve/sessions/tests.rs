@@ -11,7 +11,6 @@ use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 const STORE: &str = "store";
-const LONG: Duration = Duration::from_mins(10);
 
 struct Place {
     folder: TempDir,
@@ -47,8 +46,9 @@ impl Place {
 fn children(data: &Path, store: &str) -> (Children, UnboundedReceiver<Ended>) {
     let (sender, ends) = mpsc::unbounded_channel();
     let environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
-    let children = Children::new(data, "/bin/sh".into(), environment, store.into(), 1, sender);
-    (children.expect("folders"), ends)
+    let children = Children::new(data, "/bin/sh".into(), environment, store.into(), sender);
+    children.make_folders().expect("folders");
+    (children, ends)
 }
 
 fn id(dispatch: u64) -> SessionId {
@@ -66,6 +66,7 @@ fn ordered(id: &SessionId, script: &str) -> Ordered {
             dispatch: id.dispatch,
             callback_url: "http://127.0.0.1:9/".into(),
             callback_token: "t".into(),
+            service: None,
             head: "b".repeat(40),
             folder: "f".into(),
             reviewer: None,
@@ -78,6 +79,10 @@ fn ordered(id: &SessionId, script: &str) -> Ordered {
 }
 
 fn launch(dispatch: u64, script: &str) -> Launch {
+    limited(dispatch, script, 600_000)
+}
+
+fn limited(dispatch: u64, script: &str, deadline_ms: u64) -> Launch {
     let id = id(dispatch);
     let order = ordered(&id, script);
     Launch {
@@ -89,10 +94,10 @@ fn launch(dispatch: u64, script: &str) -> Launch {
             },
             head: "b".repeat(40).parse().expect("a commit"),
             agent: "quality".into(),
-            deadline_ms: 1,
+            deadline_ms,
+            beyond_quota: false,
         },
         order: Box::pin(future::ready(Ok(order))),
-        deadline: LONG,
         id,
     }
 }
@@ -119,36 +124,6 @@ async fn is_gone(file: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_order_of_a_session_is_made_when_its_turn_has_come() {
-    let mut place = Place::new();
-    let (go, done) = (place.path("go"), place.path("done"));
-    let script = format!(
-        "while [ ! -e {} ]; do sleep 0.02; done; touch {}",
-        go.display(),
-        done.display()
-    );
-    place.children.start(launch(1, &script)).expect("a start");
-    // It runs, so the second one has to wait.
-    appears(&place.of(&id(1)).join(PROCESS_FILE)).await;
-    let is_first_done = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&is_first_done);
-    let order = async move {
-        seen.store(done.exists(), Ordering::Release);
-        Ok(ordered(&id(2), "true"))
-    };
-    let second = Launch {
-        order: Box::pin(order),
-        ..launch(2, "")
-    };
-    place.children.start(second).expect("a start");
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    fs::write(go, "").expect("a file");
-    assert_eq!(place.end().await.id, id(1));
-    assert_eq!(place.end().await.id, id(2));
-    assert!(is_first_done.load(Ordering::Acquire));
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn an_order_that_cannot_be_made_is_a_failure_with_its_wait() {
     let mut place = Place::new();
     let error = EffectError {
@@ -159,8 +134,8 @@ async fn an_order_that_cannot_be_made_is_a_failure_with_its_wait() {
         order: Box::pin(future::ready(Err(error))),
         ..launch(3, "")
     };
-    place.children.start(refused).expect("a start");
-    let said = place.end().await.said.expect("a message");
+    place.children.start(refused);
+    let said = place.end().await.said.expect("an end").expect("a message");
     let SessionEvent::Failed {
         error,
         retry_after_ms,
@@ -180,14 +155,10 @@ async fn at_its_deadline_a_session_ends_with_all_its_processes_and_its_log_is_ke
     let mut place = Place::new();
     let file = place.path("grandchild");
     let script = format!("echo it begins; {}", with_grandchild(&file));
-    let launch = Launch {
-        deadline: Duration::from_millis(1_500),
-        ..launch(4, &script)
-    };
-    place.children.start(launch).expect("a start");
+    place.children.start(limited(4, &script, 1_500));
     let ended = place.end().await;
     let why = "The session has had its time and was ended.";
-    assert_eq!(ended.said, Err(why.to_owned()));
+    assert_eq!(ended.said, Some(Err(why.to_owned())));
     is_gone(&file).await;
     place.children.clear(&id(4));
     assert!(!place.of(&id(4)).exists());
@@ -200,56 +171,67 @@ async fn a_session_that_the_life_ends_is_gone_with_its_processes_and_tells_nothi
     let mut place = Place::new();
     let file = place.path("grandchild");
     let script = with_grandchild(&file);
-    place.children.start(launch(5, &script)).expect("a start");
+    place.children.start(launch(5, &script));
     appears(&file).await;
     place.children.end(&id(5));
     is_gone(&file).await;
     while place.of(&id(5)).exists() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    // The next one gets its place, and its end is the first that is told.
-    place.children.start(launch(6, "exit 3")).expect("a start");
+    assert_eq!(place.end().await.said, None);
+    place.children.start(launch(6, "exit 3"));
     let ended = place.end().await;
     assert_eq!(ended.id, id(6));
-    let why = ended.said.expect_err("no result");
+    let why = ended.said.expect("an end").expect_err("no result");
     assert!(why.contains("exit status: 3"), "{why}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_orphan_is_ended_and_begins_again_but_not_for_ever() {
+async fn an_orphan_is_ended_and_what_it_said_is_told() {
     let place = Place::new();
-    for start in 1..=orphans::MOST_STARTS {
-        let file = place.path(&format!("grandchild-{start}"));
+    for said in [false, true] {
+        let file = place.path(&format!("grandchild-{said}"));
         // The service before, whose process does not wait for the end of its child.
         let (before, _ends) = children(place.folder.path(), STORE);
-        before
-            .start(launch(7, &with_grandchild(&file)))
-            .expect("a start");
+        before.start(launch(7, &with_grandchild(&file)));
         appears(&file).await;
         appears(&place.of(&id(7)).join(PROCESS_FILE)).await;
+        let message = SessionMessage {
+            dispatch: 7,
+            event: SessionEvent::Started {
+                session: "here".into(),
+            },
+        };
+        if said {
+            write_json(&place.of(&id(7)).join(RESULT_FILE), &message).expect("a file");
+        }
         let left = place.children.left_over();
         is_gone(&file).await;
-        match (&left[..], start) {
-            ([Left::Again { id: again, .. }], 1 | 2) => assert_eq!(*again, id(7)),
-            ([Left::Ended(ended)], 3) => assert_eq!(
-                ended.said,
-                Err("The service ended 3 times during the session.".to_owned())
-            ),
-            other => panic!("{other:?}"),
-        }
+        let told: Vec<_> = left.into_iter().map(|one| (one.id, one.said)).collect();
+        let expected = [(id(7), Some(Ok(message)))];
+        assert_eq!(told, expected[..usize::from(said)]);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_that_only_waits_for_its_turn_was_not_started() {
-    let (place, mut taken) = (Place::new(), Vec::new());
-    for _ in 0..5 {
-        let (before, _ends) = children(place.folder.path(), STORE);
-        taken.push(Arc::clone(&before.slots).acquire_owned().await);
-        before.start(launch(8, "true")).expect("a start");
-        let left = place.children.left_over();
-        assert!(matches!(&left[..], [Left::Again { .. }]), "{left:?}");
-    }
+async fn the_session_of_another_service_that_is_well_is_left_alone() {
+    let place = Place::new();
+    let mut other = std::process::Command::new("/bin/sleep")
+        .arg("600")
+        .spawn()
+        .expect("a process");
+    let folder = place.of(&id(8));
+    private_folder(&folder).expect("a folder");
+    let owned = orphans::Owned {
+        id: id(8),
+        service: orphans::Process::of(Some(other.id())),
+    };
+    write_json(&folder.join(SESSION_FILE), &owned).expect("a file");
+    assert!(place.children.left_over().is_empty());
+    assert!(folder.exists());
+    other.kill().and_then(|()| other.wait()).expect("its end");
+    assert!(place.children.left_over().is_empty());
+    assert!(!folder.exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -257,9 +239,7 @@ async fn a_session_of_a_store_that_was_lost_is_ended_and_its_number_is_free() {
     let place = Place::new();
     let file = place.path("grandchild");
     let (before, _ends) = children(place.folder.path(), "lost");
-    before
-        .start(launch(9, &with_grandchild(&file)))
-        .expect("a start");
+    before.start(launch(9, &with_grandchild(&file)));
     appears(&file).await;
     let folder = before.folder.join(id(9).name("lost"));
     appears(&folder.join(PROCESS_FILE)).await;
@@ -274,6 +254,17 @@ async fn a_session_of_a_store_that_was_lost_is_ended_and_its_number_is_free() {
     assert!(left.is_empty(), "{left:?}");
     is_gone(&file).await;
     assert!(!folder.exists());
+}
+
+#[test]
+fn a_process_without_sessions_needs_no_folder() {
+    let (sender, _ends) = mpsc::unbounded_channel();
+    let nowhere = Path::new("/proc/none");
+    let children = Children::new(nowhere, "/bin/sh".into(), Vec::new(), STORE.into(), sender);
+    assert!(children.make_folders().is_err());
+    assert!(children.left_over().is_empty());
+    children.remove_old_logs(SystemTime::now());
+    assert_eq!(children.log(&id(1)), "");
 }
 
 #[test]

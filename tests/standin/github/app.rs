@@ -15,6 +15,7 @@ use super::GitHub;
 use super::reply::{FORBIDDEN, Reply, Request};
 use super::rest::number;
 use super::state::{Identity, State};
+use super::webhooks::HookConfig;
 
 /// The kind of identity that a signature of the app gives.
 pub const APP: &str = "App";
@@ -39,10 +40,13 @@ pub struct Registration {
     slug: String,
     public_key: Vec<u8>,
     /// `contents:write` and the like.
-    permissions: BTreeSet<String>,
+    pub permissions: BTreeSet<String>,
     pub events: Vec<String>,
     pub suspended: bool,
     pub installed: bool,
+    /// The permissions that the owner has accepted; `None`: all.
+    pub accepted: Option<BTreeSet<String>>,
+    pub hook: HookConfig,
     /// Seconds.
     pub token_life: u64,
     minted: u64,
@@ -62,6 +66,8 @@ impl GitHub {
                 events: Vec::new(),
                 suspended: false,
                 installed: true,
+                accepted: None,
+                hook: HookConfig::default(),
                 token_life: 3_600,
                 minted: 0,
             });
@@ -174,6 +180,7 @@ pub fn answer(state: &mut State, identity: &Identity, request: &Request) -> Repl
         ("POST", ["app", "installations", id, "access_tokens"]) if app.installed => {
             mint(state, &app, request, number(id))
         }
+        ("GET", ["app", "hook", "config"]) => Reply::json(200, &app.hook.shown()),
         ("GET", ["app", "hook", "deliveries"]) => {
             let from = size("cursor", 0);
             state.hooks.page(
@@ -276,8 +283,8 @@ pub fn repositories(state: &State, identity: &Identity, request: &Request) -> Re
     )
 }
 
-fn permissions_json(app: &Registration) -> Value {
-    let each = app.permissions.iter().filter_map(|one| one.split_once(':'));
+fn permissions_json(permissions: &BTreeSet<String>) -> Value {
+    let each = permissions.iter().filter_map(|one| one.split_once(':'));
     let each = each.map(|(name, level)| (name.replace('-', "_"), json!(level)));
     Value::Object(each.collect())
 }
@@ -287,7 +294,7 @@ fn app_json(state: &State, app: &Registration) -> Value {
     json!({
         "id": app.id, "slug": app.slug, "node_id": "A_1", "owner": state.user_json("octo"), "name": app.slug,
         "description": null, "external_url": state.base_url, "html_url": format!("{}/apps/{}", state.base_url, app.slug),
-        "created_at": at, "updated_at": at, "permissions": permissions_json(app), "events": app.events,
+        "created_at": at, "updated_at": at, "permissions": permissions_json(&app.permissions), "events": app.events,
     })
 }
 
@@ -300,7 +307,7 @@ fn installation_json(state: &State, app: &Registration) -> Value {
         "access_tokens_url": format!("{base}/api/v3/app/installations/{INSTALLATION}/access_tokens"),
         "html_url": format!("{base}/settings/installations/{INSTALLATION}"),
         "repositories_url": format!("{base}/api/v3/installation/repositories"),
-        "events": app.events, "permissions": permissions_json(app), "created_at": at, "updated_at": at,
+        "events": app.events, "permissions": permissions_json(app.accepted.as_ref().unwrap_or(&app.permissions)), "created_at": at, "updated_at": at,
         "suspended_by": null, "suspended_at": app.suspended.then_some(at),
     })
 }

@@ -6,6 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Debug, Clone)]
 pub enum Fault {
@@ -27,6 +28,8 @@ pub enum Fault {
     ApplyThenHang,
     /// The request is carried out, and its answer ends in the middle.
     Halved,
+    /// The request is carried out, and answered after this time.
+    Late(Duration),
     /// The request is carried out and answered, and in between this happens elsewhere.
     Meanwhile(Act),
 }
@@ -34,7 +37,7 @@ pub enum Fault {
 impl Fault {
     /// The client gets another answer than GitHub's, or none.
     pub fn is_in_the_answer(&self) -> bool {
-        !matches!(self, Self::Meanwhile(_))
+        !matches!(self, Self::Meanwhile(_) | Self::Late(_))
     }
 
     /// A rate limit of GraphQL: GitHub answers with status 200, and the headers tell the wait.

@@ -19,6 +19,7 @@ use super::openapi::{self, Checked};
 use super::reply::{FORBIDDEN, Reply, Request};
 use super::state::{Identity, State};
 use super::{app, graphql, lock, rest};
+use std::time::Duration;
 
 const BODY_LIMIT: usize = 64 << 20;
 
@@ -59,12 +60,17 @@ async fn handle(Shared(state): Shared<SharedState>, request: HttpRequest) -> Res
         // Ends the task that owns the connection, and so the connection; unlike a panic it prints nothing.
         Outcome::Drop => std::panic::resume_unwind(Box::new("connection dropped on purpose")),
         Outcome::Hang => std::future::pending().await,
+        Outcome::Late(reply, wait) => {
+            tokio::time::sleep(wait).await;
+            respond(reply)
+        }
     }
 }
 
 /// What becomes of a request's connection.
 enum Outcome {
     Reply(Reply),
+    Late(Reply, Duration),
     Drop,
     Hang,
 }
@@ -139,6 +145,7 @@ fn answer(state: &mut State, incoming: &Incoming) -> Outcome {
             reply.body.truncate(reply.body.len() / 2);
             Outcome::Reply(reply)
         }
+        Some(Fault::Late(wait)) => Outcome::Late(route(state, incoming), wait),
         Some(Fault::Meanwhile(act)) => {
             let reply = route(state, incoming);
             act.happen(state);
@@ -147,22 +154,31 @@ fn answer(state: &mut State, incoming: &Incoming) -> Outcome {
         None => Outcome::Reply(route(state, incoming)),
     };
     let status = match &outcome {
-        Outcome::Reply(reply) => reply.status,
+        Outcome::Reply(reply) | Outcome::Late(reply, _) => reply.status,
         Outcome::Drop | Outcome::Hang => 0,
     };
-    state.requests.push((incoming.method.clone(), path, status));
-    match outcome {
-        Outcome::Reply(reply) => Outcome::Reply(with_common_headers(reply)),
+    let outcome = match outcome {
+        Outcome::Reply(reply) => Outcome::Reply(with_common_headers(reply, state, &path)),
+        Outcome::Late(reply, wait) => Outcome::Late(with_common_headers(reply, state, &path), wait),
         other => other,
-    }
+    };
+    state.requests.push((incoming.method.clone(), path, status));
+    outcome
 }
 
-fn with_common_headers(reply: Reply) -> Reply {
+fn with_common_headers(reply: Reply, state: &State, path: &str) -> Reply {
+    let rate = state.rate;
+    let resource = if path.starts_with("/graphql") {
+        "graphql"
+    } else {
+        "core"
+    };
     let limits = [
-        ("limit", "1000"),
-        ("remaining", "990"),
-        ("used", "10"),
-        ("reset", "1767229200"),
+        ("limit", rate.limit.to_string()),
+        ("remaining", rate.left.to_string()),
+        ("used", (rate.limit - rate.left).to_string()),
+        ("reset", rate.reset.to_string()),
+        ("resource", resource.to_owned()),
     ];
     let reply = reply.with_header("x-github-request-id", "0000:0000".into());
     limits.into_iter().fold(reply, |reply, (name, value)| {
@@ -170,7 +186,7 @@ fn with_common_headers(reply: Reply) -> Reply {
         if reply.headers.iter().any(|(one, _)| *one == header) {
             return reply;
         }
-        reply.with_header(&header, value.into())
+        reply.with_header(&header, value)
     })
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::reply::{BODY_CHARACTERS, FORBIDDEN, Reply, Request, TOO_LONG, page};
 use super::state::{Identity, PullRequest, Reaction, ReviewComment, State};
 use super::writes::Write;
-use super::{app, checks, contents, conversation, merging, requests, reviews, stacked};
+use super::{app, checks, contents, conversation, merging, requests, reviews, stacked, webhooks};
 
 /// GitHub lists no more than these.
 const MOST_FILES: usize = 3_000;
@@ -31,11 +31,12 @@ pub fn missing_permission(state: &State, identity: &Identity, request: &Request)
         | ["pulls", _, "merge"] => "contents",
         ["pulls" | "issues", ..] => "pull-requests",
         ["check-runs", ..] | ["commits", _, "check-runs"] => "checks",
+        ["hooks", ..] => "repository-hooks",
         _ => return None,
     };
     let reads = request.method == Method::GET;
     let needed = format!("{scope}:{}", if reads { "read" } else { "write" });
-    let open = reads && !state.repository.private;
+    let open = reads && !state.repository.private && scope != "repository-hooks";
     (!open && !identity.may(&needed)).then_some(needed)
 }
 
@@ -74,6 +75,7 @@ pub fn answer(state: &mut State, identity: &Identity, request: &Request) -> Repl
         ("GET", ["commits", commit, "check-runs"]) => checks::list(state, request, commit),
         ("GET", ["compare", basehead]) => compare(state, basehead),
         ("GET", ["contents", path @ ..]) => contents::file(state, request, &path.join("/")),
+        ("GET", ["hooks"]) => webhooks::list(state, identity),
         ("GET", ["languages"]) => contents::languages(state),
         ("GET", ["commits", commit]) => contents::commit(state, commit),
         ("GET", ["branches", name]) => contents::branch(state, name),

@@ -6,8 +6,85 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use super::reply::Reply;
-use super::state::{QueueEntry, State};
+use super::state::{Identity, QueueEntry, State};
 use super::{GitHub, Handle, events};
+
+/// A webhook's configuration, as its owner has set it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HookConfig {
+    pub url: Option<String>,
+    /// `json` or `form`; GitHub's default is `form`.
+    pub content_type: Option<&'static str>,
+    pub has_secret: bool,
+    pub insecure: bool,
+}
+
+impl HookConfig {
+    /// As GitHub sets up what a page of the service asks for.
+    pub fn right(url: &str) -> Self {
+        Self {
+            url: Some(url.to_owned()),
+            content_type: Some("json"),
+            has_secret: true,
+            insecure: false,
+        }
+    }
+
+    /// GitHub leaves out what is not set, and shows no secret.
+    pub fn shown(&self) -> Value {
+        let mut shown = json!({ "insecure_ssl": if self.insecure { "1" } else { "0" } });
+        shown["content_type"] = json!(self.content_type.unwrap_or("form"));
+        if let Some(url) = &self.url {
+            shown["url"] = json!(url);
+        }
+        if self.has_secret {
+            shown["secret"] = json!("********");
+        }
+        shown
+    }
+}
+
+/// A webhook of the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepositoryHook {
+    pub config: HookConfig,
+    pub active: bool,
+    pub events: Vec<String>,
+    /// The status of the last answer, 0 where there was none; `None`: nothing was sent yet.
+    pub answered: Option<u16>,
+}
+
+/// `GET /repos/{owner}/{repo}/hooks`: only for administrators.
+pub fn list(state: &State, identity: &Identity) -> Reply {
+    if state.permission(&identity.login) != "admin" {
+        return Reply::not_found();
+    }
+    let hooks = state.repository.hooks.iter().zip(1_u64..);
+    let shown = hooks.map(|(hook, id)| hook_json(state, hook, id));
+    Reply::json(200, &shown.collect())
+}
+
+fn hook_json(state: &State, hook: &RepositoryHook, id: u64) -> Value {
+    let at = "2026-01-01T00:00:00Z";
+    let name = &state.repository.full_name;
+    let url = format!("{}/api/v3/repos/{name}/hooks/{id}", state.base_url);
+    let last = match hook.answered {
+        None => json!({ "code": null, "status": "unused", "message": null }),
+        Some(0) => {
+            json!({ "code": 0, "status": "misconfigured", "message": "failed to connect to host" })
+        }
+        Some(code @ 200..300) => json!({ "code": code, "status": "active", "message": "OK" }),
+        Some(code) => {
+            json!({ "code": code, "status": "misconfigured", "message": "Invalid HTTP Response: " })
+        }
+    };
+    json!({
+        "type": "Repository", "id": id, "name": "web", "active": hook.active, "events": hook.events,
+        "config": hook.config.shown(), "updated_at": at, "created_at": at, "last_response": last,
+        "url": url, "test_url": format!("{url}/test"), "ping_url": format!("{url}/pings"),
+        "deliveries_url": format!("{url}/deliveries"),
+    })
+}
 
 /// One delivery, as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,7 +247,8 @@ impl Webhooks {
         sent.map_or(0, |answer| answer.status().as_u16())
     }
 
-    fn note(&self, delivery: &Delivery, status: u16) {
+    /// Keeps what became of a delivery.
+    pub fn note(&self, delivery: &Delivery, status: u16) {
         self.github.with(|state| {
             let (id, at) = (state.next_id(), state.now());
             let known = state.hooks.attempts.iter();

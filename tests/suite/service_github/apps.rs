@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::standin::github::app::AppKey;
-use reviewer_github::{Access, App, Grant};
+use reviewer_github::{Access, App, Grant, InstallationRate};
 use secrecy::ExposeSecret as _;
 
 fn registered() -> (GitHub, u64, AppKey, App) {
@@ -193,14 +193,36 @@ async fn a_token_of_a_renamed_repository_stays_and_of_a_reused_name_sees_nothing
 async fn a_client_is_kept_with_its_token_and_tells_what_github_still_takes() {
     let (github, number, _, app) = registered();
     let reading = grant(&github, &[("pull_requests", Access::Read)]);
-    assert!(app.rate_left().await.is_empty());
+    assert!(app.rates().await.is_empty());
     let first = app.github(&reading).await.unwrap();
     first.pull_request(&key(number)).await.unwrap();
     let again = app.github(&reading).await.unwrap();
     assert!(std::sync::Arc::ptr_eq(&first, &again));
-    let left = first.rate_left().await.expect("GitHub tells it");
-    assert_eq!(app.rate_left().await, [(reading.installation, left)]);
+    assert_eq!(first.rate_left().await, Some(990));
+    let whole = InstallationRate {
+        installation: reading.installation,
+        left: 990,
+        wait: None,
+    };
+    assert_eq!(app.rates().await, [whole]);
     app.forget(reading.installation).await;
-    assert!(app.rate_left().await.is_empty());
+    assert!(app.rates().await.is_empty());
+    github.finish();
+}
+
+#[tokio::test]
+async fn the_tokens_of_an_installation_share_its_hour() {
+    let (github, number, _, app) = registered();
+    let reading = grant(&github, &[("pull_requests", Access::Read)]);
+    let writing = grant(&github, &[("pull_requests", Access::Write)]);
+    let first = app.github(&reading).await.unwrap();
+    first.pull_request(&key(number)).await.unwrap();
+    github.with(|state| state.rate.left = 199);
+    let second = app.github(&writing).await.unwrap();
+    second.pull_request(&key(number)).await.unwrap();
+    assert_eq!(first.rate_left().await, Some(990));
+    let rates = app.rates().await;
+    assert_eq!((rates.len(), rates[0].left), (1, 199));
+    assert!(rates[0].wait.is_some());
     github.finish();
 }

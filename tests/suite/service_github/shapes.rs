@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::standin::github::response_errors;
-use crate::standin::github::webhooks::Webhooks;
+use crate::standin::github::webhooks::{HookConfig, RepositoryHook, Webhooks};
 use serde_json::{Value, json};
 
 /// Whoever signs as the app.
@@ -66,6 +66,35 @@ async fn merges_and_requests_for_reviews_are_answered_as_github_does() {
 }
 
 #[tokio::test]
+async fn the_webhooks_of_a_repository_are_shown_as_github_does_to_its_administrators_only() {
+    let (github, _) = shop();
+    let right = RepositoryHook {
+        config: HookConfig::right("https://reviewer.example/webhook"),
+        active: true,
+        events: vec!["push".into()],
+        answered: Some(202),
+    };
+    let of = |answered| RepositoryHook {
+        answered,
+        ..right.clone()
+    };
+    let hooks = vec![of(None), of(Some(0)), of(Some(202)), of(Some(502))];
+    github.with(|state| state.repository.hooks = hooks);
+    let path = "/repos/octo/shop/hooks?per_page=100";
+    let (status, refusal) = answered(&github, KEEPER, "GET", path, None).await;
+    assert_eq!(status, 403, "{refusal}");
+    let rights = ["repository-hooks:read", "metadata:read"];
+    github.token(KEEPER, Identity::person("keeper", &rights));
+    let (status, _) = answered(&github, KEEPER, "GET", path, None).await;
+    assert_eq!(status, 404, "keeper may only write");
+    github.permit("keeper", "admin");
+    let listed = answered(&github, KEEPER, "GET", path, None).await;
+    is_githubs("get", "/repos/{owner}/{repo}/hooks", &listed);
+    assert_eq!(listed.1.as_array().map(Vec::len), Some(4));
+    github.finish();
+}
+
+#[tokio::test]
 async fn an_app_is_answered_as_github_does() {
     let (github, number) = shop();
     github.register_app("reviewer", &["contents:read"]);
@@ -82,6 +111,7 @@ async fn an_app_is_answered_as_github_does() {
             "/repos/{owner}/{repo}/installation",
             "/repos/octo/shop/installation",
         ),
+        ("/app/hook/config", "/app/hook/config"),
         ("/app/hook/deliveries", "/app/hook/deliveries?per_page=100"),
     ] {
         let answer = answered(&github, SIGNED, "GET", path, None).await;

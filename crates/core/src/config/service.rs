@@ -15,7 +15,7 @@ use crate::domain::{Login, RepoName};
 use forms::{address, model, reachable, repository, store};
 use reader::Reader;
 use secrecy::SecretString;
-use sections::{agents, github, identity, inputs, limits, sessions};
+use sections::{agents, github, identity, inputs, limits, quotas, sessions};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -74,6 +74,24 @@ impl Default for HttpLimits {
     }
 }
 
+/// Sessions that begin within one day, UTC. 0: as many as are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quotas {
+    /// In all repositories together.
+    pub per_author: u32,
+    pub per_repository: u32,
+}
+
+impl Default for Quotas {
+    /// No ordinary team gets there.
+    fn default() -> Self {
+        Self {
+            per_author: 300,
+            per_repository: 1_000,
+        }
+    }
+}
+
 /// Limits of the sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionLimits {
@@ -108,6 +126,7 @@ pub struct ServiceConfig {
     /// Further inputs of all sessions.
     pub inputs: BTreeMap<String, String>,
     pub limits: HttpLimits,
+    pub quotas: Quotas,
 }
 
 impl ServiceConfig {
@@ -121,6 +140,20 @@ impl ServiceConfig {
             Some(config) if sentences.is_empty() => Ok(config),
             _ => Err(sentences),
         }
+    }
+
+    /// The same with another store. `Err` is a sentence.
+    pub fn with_store(self, store: &str) -> Result<Self, String> {
+        match forms::store(store) {
+            Ok(store) => Ok(Self { store, ..self }),
+            Err(refusal) => Err(format!("--store {}", refusal.sentence(store, false))),
+        }
+    }
+
+    /// True if several processes can use the store at the same time.
+    #[must_use]
+    pub fn has_server(&self) -> bool {
+        self.store.contains("://")
     }
 
     /// True where all agents act as one GitHub App.
@@ -167,8 +200,10 @@ impl ServiceConfig {
         personas.for_each(join);
         self.earlier_master_keys.iter_mut().for_each(join);
         join(&mut self.sessions.log_directory);
-        let store = self.store.strip_prefix("sqlite:").unwrap_or(&self.store);
-        self.store = folder.join(store).to_string_lossy().into_owned();
+        if !self.has_server() {
+            let file = self.store.strip_prefix("sqlite:").unwrap_or(&self.store);
+            self.store = folder.join(file).to_string_lossy().into_owned();
+        }
         self
     }
 }
@@ -234,6 +269,7 @@ fn read(reader: &mut Reader) -> Option<ServiceConfig> {
         state_key: reader.secret("state_key"),
         inputs: inputs(reader),
         limits: limits(reader),
+        quotas: quotas(reader),
         identity: Identity::Personal {
             account: String::new(),
         },

@@ -1,7 +1,7 @@
 //! The inputs of a person in a shell: variables that stand in for secrets, and advice in the words of a shell. Pure: the
 //! caller reads the environment.
 
-use super::inputs::RawInputs;
+use super::inputs::{Origin, RawInputs};
 
 /// The variables that a provider's own tools read its key from.
 const KEYS: &[(&str, &[&str])] = &[
@@ -25,6 +25,12 @@ const KEYS: &[(&str, &[&str])] = &[
 const OWN_KEY: &str = "OPENCODE_API_KEY";
 const TOKENS: [&str; 2] = ["GITHUB_TOKEN", "GH_TOKEN"];
 
+/// The variable that a provider's own tools read its key from, if it is known here.
+#[must_use]
+pub(crate) fn known_key_variable(provider: &str) -> Option<&'static str> {
+    keys(provider).first().copied()
+}
+
 fn keys(provider: &str) -> &'static [&'static str] {
     let row = KEYS.iter().find(|(name, _)| *name == provider);
     row.map_or(&[], |(_, names)| names)
@@ -33,11 +39,14 @@ fn keys(provider: &str) -> &'static [&'static str] {
 /// Takes the secrets that no input gives from the usual variables. The provider's own variable is read only where the
 /// provider is asked itself: its key is sent to no other endpoint.
 pub fn take_secrets<'a>(inputs: &mut RawInputs, variable: impl Fn(&str) -> Option<&'a str>) {
-    let first = |names: &[&str]| names.iter().find_map(|name| variable(name));
+    let first = |names: &[&'static str]| {
+        let mut names = names.iter();
+        names.find_map(|name| Some((variable(name)?, Origin::Variable((*name).to_owned()))))
+    };
     if !inputs.is_given("github_token")
-        && let Some(token) = first(&TOKENS)
+        && let Some((token, origin)) = first(&TOKENS)
     {
-        inputs.set("github_token", token);
+        inputs.set_from("github_token", token, origin);
     }
     if inputs.is_given("opencode_api_key") {
         return;
@@ -47,8 +56,8 @@ pub fn take_secrets<'a>(inputs: &mut RawInputs, variable: impl Fn(&str) -> Optio
         Some((provider, _)) if !inputs.is_given("model_base_url") => provider,
         _ => "",
     };
-    if let Some(key) = variable(OWN_KEY).or_else(|| first(keys(provider))) {
-        inputs.set("opencode_api_key", key);
+    if let Some((key, origin)) = first(&[OWN_KEY]).or_else(|| first(keys(provider))) {
+        inputs.set_from("opencode_api_key", key, origin);
     }
 }
 
@@ -66,7 +75,7 @@ pub(super) fn missing(input: &str) -> Option<&'static str> {
 /// The sentence for a provider that needs a key and has none.
 #[must_use]
 pub fn missing_key(provider: &str) -> String {
-    let name = keys(provider).first().unwrap_or(&OWN_KEY);
+    let name = known_key_variable(provider).unwrap_or(OWN_KEY);
     format!(
         "The provider {provider} needs a key, and none is set; run `export {name}=…` with your key."
     )

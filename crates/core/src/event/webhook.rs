@@ -102,6 +102,17 @@ pub const EVENTS: &[&str] = &[
     "status",
 ];
 
+/// The permissions of an App by GitHub's names, each with the access that it needs.
+pub const PERMISSIONS: &[(&str, &str)] = &[
+    ("checks", "write"),
+    ("contents", "write"),
+    ("issues", "write"),
+    ("merge_queues", "read"),
+    ("metadata", "read"),
+    ("pull_requests", "write"),
+    ("statuses", "read"),
+];
+
 /// Actions on a pull request that can change a state, a reviewer or a merge.
 const PULL_ACTIONS: &[&str] = &[
     "opened",

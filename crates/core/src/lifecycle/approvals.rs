@@ -244,12 +244,16 @@ impl<'a> Approvals<'a> {
 
     /// True if a person with write access has decided about this head or has ordered its review.
     pub(super) fn is_invited(&self) -> bool {
+        self.is_ordered() || self.writers_reviews().next().is_some()
+    }
+
+    /// True if a person with write access has ordered a review or a fix of this head.
+    pub(super) fn is_ordered(&self) -> bool {
         let facts = self.facts;
         let mut orders = facts.resumes.iter().chain(&facts.invitations);
-        let invites = |order: &OrderFact| {
+        orders.any(|order: &OrderFact| {
             order.id > self.state.order_horizon && self.policy.is_person(&order.by)
-        };
-        orders.any(invites) || self.writers_reviews().next().is_some()
+        })
     }
 
     /// The decisions of people with write access about this head and base.

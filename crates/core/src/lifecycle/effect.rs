@@ -135,13 +135,17 @@ pub enum Effect {
     Probe,
     /// Compare two commits' changes by git's objects. Answered by `Compared`.
     Compare { from: CommitSha, to: CommitSha },
-    /// Start a session. Answered by `SessionStarted`, then `SessionEnded` or `SessionFailed`. `dispatch` is the effect's number.
+    /// Start a session. Answered by `SessionStarted`, then `SessionEnded` or `SessionFailed`; or by `OverQuota`. `dispatch` is the
+    /// effect's number.
     Dispatch {
         dispatch: u64,
         task: Task,
         head: CommitSha,
         agent: String,
         deadline_ms: u64,
+        /// Somebody has asked for it, so no quota keeps it from beginning.
+        #[serde(default)]
+        beyond_quota: bool,
     },
     /// End a session, if it is still at work. Nothing is answered.
     EndSession { dispatch: u64 },
@@ -151,6 +155,9 @@ pub enum Effect {
     Merge { attempt: u64, head: CommitSha },
     /// Take an armed auto-merge or a place in the queue back. Answered by `Merge` with `Disarmed`. `attempt` is the effect's number.
     Disarm { attempt: u64 },
+    /// Put the check of an App on a head that makes the same change as `from`, which its agents have approved: no session reviews this
+    /// head. One that has a check keeps it. Nothing is answered.
+    CarryCheck { from: CommitSha, head: CommitSha },
     /// One comment that people are needed, recognised by the effect's id in its marker. Nothing is answered.
     Call {
         reason: CallReason,

@@ -61,8 +61,10 @@ fn why(state: &State) -> String {
             }
             PendingWait::Disabled => "The repository does not enable the service.".into(),
         },
-        Phase::Reviewing { reviewer } => format!("It is the turn of {reviewer}."),
-        Phase::Fixing { asked_by } => format!("{asked_by} requests changes."),
+        Phase::Reviewing { reviewer } => {
+            format!("It is the turn of {reviewer}{}.", used_up(state))
+        }
+        Phase::Fixing { asked_by } => format!("{asked_by} requests changes{}.", used_up(state)),
         Phase::Approved => "Every required reviewer has approved this head.".into(),
         Phase::NeedsHuman { reason, .. } => reason.sentence(),
         Phase::Merged { merge_type } => match merge_type {
@@ -72,6 +74,14 @@ fn why(state: &State) -> String {
         },
         Phase::Closed => "It was closed without a merge.".into(),
         Phase::Error { message, .. } => message.clone(),
+    }
+}
+
+/// The end of a sentence about a session that the quota of a day keeps from beginning.
+fn used_up(state: &State) -> String {
+    match state.session.as_ref().map(|session| &session.progress) {
+        Some(Progress::Quota { quota, .. }) => format!(", and {quota} is used up"),
+        _ => String::new(),
     }
 }
 
@@ -155,6 +165,10 @@ fn session(state: &State) -> Wait {
         },
         Progress::Backoff { until } => Wait::Until {
             what: format!("the next attempt of {}", session.agent),
+            at: until,
+        },
+        Progress::Quota { until, ref quota } => Wait::Until {
+            what: format!("{quota}, the command retry, or `review` by somebody with write access"),
             at: until,
         },
         Progress::Due | Progress::Pushed { .. } => reading(state),

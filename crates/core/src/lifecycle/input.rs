@@ -1,6 +1,6 @@
 //! Inputs: a wake, the answers to effects, timers, commands. Each but the wake names the effect that it belongs to.
 
-use super::Facts;
+use super::{Facts, Millis};
 use crate::domain::CommitSha;
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,8 @@ pub enum MergeAnswer {
 pub enum Timer {
     /// The session `dispatch` failed and may be repeated.
     Retry { dispatch: u64 },
+    /// The day is over whose quota had no place for the session `dispatch`.
+    NextDay { dispatch: u64 },
     /// The session `dispatch` has not started in its time.
     QueueDeadline { dispatch: u64 },
     /// The session `dispatch` has had its time.
@@ -105,6 +107,12 @@ pub enum Input {
         error: String,
         #[serde(default)]
         retry_after_ms: Option<u64>,
+    },
+    /// The session `dispatch` does not begin before `until`. `quota` names whose quota is used up.
+    OverQuota {
+        dispatch: u64,
+        quota: String,
+        until: Millis,
     },
     Merge {
         attempt: u64,

@@ -16,8 +16,12 @@ pub(super) struct Life<'a> {
 
 impl<'a> Life<'a> {
     pub(super) fn new(state: &State, policy: &'a Policy, now: Millis) -> Self {
+        let mut state = state.clone();
+        if state == State::default() {
+            state.born = now;
+        }
         Self {
-            state: state.clone(),
+            state,
             policy,
             now,
             effects: Vec::new(),

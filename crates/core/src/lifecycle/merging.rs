@@ -6,7 +6,7 @@ use super::{
     CallReason, Effect, MergeAnswer, MergeState, MergeType, Mergeable, Merging, Phase, Policy,
     State,
 };
-use crate::domain::Login;
+use crate::domain::{CommitSha, Login};
 
 /// The reason why an approved head is not merged by the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +54,7 @@ impl Life<'_> {
     pub(super) fn approved(&mut self) {
         self.drop_session();
         self.enter(Phase::Approved);
+        self.carry_check();
         if hold(&self.state, self.policy).is_some() {
             return self.leave_merging();
         }
@@ -94,6 +95,30 @@ impl Life<'_> {
             }
             Merging::Idle | Merging::Unsettled { .. } | Merging::Refused { .. } => self.attempt(),
         }
+    }
+
+    /// A session puts the check on the head that it reviews. Where all approvals of agents are of the same change under another head,
+    /// there was none.
+    fn carry_check(&mut self) {
+        let facts = self.facts().filter(|_| self.policy.has_personas());
+        let Some(head) = facts.map(|facts| facts.head.clone()) else {
+            return;
+        };
+        let outcomes = self.state.outcomes.iter();
+        let mut of_agents = outcomes.filter(|one| !one.by_person).map(|one| &one.commit);
+        let is_done = self.state.checked.as_ref() == Some(&head);
+        if is_done || of_agents.clone().any(|commit| *commit == head) {
+            return;
+        }
+        let is_same = |commit: &&CommitSha| {
+            let mut compared = self.state.compared.iter();
+            compared.any(|one| one.from == **commit && one.identical == Some(true))
+        };
+        let Some(from) = of_agents.find(is_same).cloned() else {
+            return;
+        };
+        self.state.checked = Some(head.clone());
+        self.emit(Effect::CarryCheck { from, head });
     }
 
     fn attempt(&mut self) {

@@ -121,10 +121,11 @@ impl Life<'_> {
         reviews.any(|(facts, one)| decides(&one) && one.commit.as_ref() == Some(&facts.head))
     }
 
-    /// The command `retry`: ends `error` and `needsHuman`, and the wait after a failure.
+    /// The command `retry`: ends `error` and `needsHuman`, the wait after a failure, and the wait for the quota of a day.
     pub(super) fn retry_command(&mut self, by: &str) {
         self.log(format!("{by} asks for another attempt"));
         self.state.probe_failures = 0;
+        self.state.waived = self.facts().map(|facts| facts.head.clone());
         match &self.state.phase {
             Phase::NeedsHuman { reason, .. } => {
                 let of_fixes = matches!(
@@ -142,7 +143,10 @@ impl Life<'_> {
             }
             _ => {
                 if let Some(session) = &mut self.state.session
-                    && matches!(session.progress, Progress::Backoff { .. })
+                    && matches!(
+                        session.progress,
+                        Progress::Backoff { .. } | Progress::Quota { .. }
+                    )
                 {
                     session.progress = Progress::Due;
                 }

@@ -106,6 +106,7 @@ impl Life<'_> {
         self.state = State {
             generation: old.generation + 1,
             since: self.now,
+            born: old.born,
             seq: old.seq,
             probe: old.probe,
             probe_again: old.probe_again,

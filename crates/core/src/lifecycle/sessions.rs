@@ -3,9 +3,18 @@
 use super::approvals::Approvals;
 use super::life::Life;
 use super::{
-    CallReason, Decision, Effect, Outcome, Phase, Progress, Session, SessionResult, Task, Timer,
+    CallReason, Decision, Effect, Millis, Outcome, Phase, Progress, Session, SessionResult, Task,
+    Timer,
 };
 use chrono::DateTime;
+
+/// A dispatch of a task on a head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dispatched {
+    First,
+    /// After a failure or a wait for the quota of a day.
+    Again,
+}
 
 /// The outcomes that are kept.
 const MOST_OUTCOMES: usize = 200;
@@ -34,16 +43,15 @@ impl Life<'_> {
         let task = Task::Fix {
             asked_by: asked_by.clone(),
         };
-        let is_dispatched = self.keep_or_dispatch(agent, task);
-        if is_dispatched == Some(0) {
+        if self.keep_or_dispatch(agent, task) == Some(Dispatched::First) {
             self.state.cycles += 1;
         }
         self.state.first = Some(asked_by.clone());
         self.enter(Phase::Fixing { asked_by });
     }
 
-    /// Keeps a session that does the task already; ends any other one and dispatches. The failures so far, if it dispatched.
-    fn keep_or_dispatch(&mut self, agent: &str, task: Task) -> Option<u32> {
+    /// Keeps a session that does the task already, or waits to do it; ends any other one and dispatches.
+    fn keep_or_dispatch(&mut self, agent: &str, task: Task) -> Option<Dispatched> {
         let head = self.facts()?.head.clone();
         let same = |session: &&Session| {
             let same_task = matches!(
@@ -52,12 +60,14 @@ impl Life<'_> {
             );
             session.agent == agent && session.head == head && same_task
         };
-        let failures = match self.state.session.as_ref().filter(same) {
+        let beyond_quota = self.is_asked_for();
+        let (failures, dispatched) = match self.state.session.as_ref().filter(same) {
             Some(session) => match session.progress {
-                Progress::Due => session.failures,
+                Progress::Due => (session.failures, Dispatched::Again),
+                Progress::Quota { .. } if beyond_quota => (session.failures, Dispatched::Again),
                 _ => return None,
             },
-            None => 0,
+            None => (0, Dispatched::First),
         };
         self.drop_session();
         let deadline_ms = self.deadline_ms(&task);
@@ -69,6 +79,7 @@ impl Life<'_> {
             head: head.clone(),
             agent: agent.clone(),
             deadline_ms,
+            beyond_quota,
         });
         self.timer(wait, Timer::QueueDeadline { dispatch });
         self.log(format!("{agent} is dispatched for {}", head.short()));
@@ -81,7 +92,7 @@ impl Life<'_> {
             failures,
             progress: Progress::Running { until },
         });
-        Some(failures)
+        Some(dispatched)
     }
 
     fn deadline_ms(&self, task: &Task) -> u64 {
@@ -242,10 +253,38 @@ impl Life<'_> {
         }
     }
 
-    /// The wait after a failure is over: the next probe tells whether the session is still needed.
+    /// The day has no more sessions for the author or for the repository: the session waits for the next one.
+    pub(super) fn over_quota(&mut self, dispatch: u64, quota: &str, until: Millis) {
+        let now = self.now;
+        let Some(session) = self.running(dispatch).filter(|one| one.id.is_none()) else {
+            return;
+        };
+        session.progress = Progress::Quota {
+            until,
+            quota: quota.to_owned(),
+        };
+        self.log(format!("session {dispatch} waits for {quota}"));
+        let delay = u64::try_from(until.saturating_sub(now)).unwrap_or(0);
+        self.timer(delay, Timer::NextDay { dispatch });
+    }
+
+    /// True if somebody has asked for sessions of this head: an operator by the command `retry`, or a person with write access.
+    fn is_asked_for(&self) -> bool {
+        let is_waived = self
+            .facts()
+            .is_some_and(|facts| self.state.waived.as_ref() == Some(&facts.head));
+        let approvals = Approvals::new(&self.state, self.policy);
+        is_waived || approvals.is_some_and(|one| one.is_ordered())
+    }
+
+    /// The wait after a failure, or for the next day, is over: the next probe tells whether the session is still needed.
     pub(super) fn retry(&mut self, dispatch: u64) {
         let waits = |session: &&mut Session| {
-            session.dispatch == dispatch && matches!(session.progress, Progress::Backoff { .. })
+            let is_waiting = matches!(
+                session.progress,
+                Progress::Backoff { .. } | Progress::Quota { .. }
+            );
+            session.dispatch == dispatch && is_waiting
         };
         match self.state.session.as_mut().filter(waits) {
             Some(session) => session.progress = Progress::Due,

@@ -72,6 +72,8 @@ pub enum Progress {
     Running { until: Millis },
     /// It failed; the next attempt waits.
     Backoff { until: Millis },
+    /// The day has no more sessions for it. It did not begin.
+    Quota { until: Millis, quota: String },
     /// The wait is over; the next probe dispatches again, if it is still needed.
     Due,
     /// A fix is pushed as this commit. Probes asked up to the number `after` may be older than the push; `asked` counts later ones
@@ -194,6 +196,9 @@ pub struct State {
     pub phase: Phase,
     /// The time at which the phase began.
     pub since: Millis,
+    /// The time of the first input; 0 in states of earlier versions. It tells effects apart from those that had the same number before
+    /// the store forgot an ended pull request.
+    pub born: Millis,
     /// Lives so far; reopening begins the next one.
     pub generation: u32,
     /// The last number that was given to an effect.
@@ -218,6 +223,8 @@ pub struct State {
     pub cycles: u32,
     pub granted: u32,
     pub merging: Merging,
+    /// The head for which a `CarryCheck` was emitted.
+    pub checked: Option<CommitSha>,
     /// Reviews of agents up to this id do not count: they are of an earlier life or somebody has put them aside.
     pub horizon: u64,
     /// Approvals of people up to this id do not count: they are of the change towards another base.
@@ -226,6 +233,8 @@ pub struct State {
     pub order_horizon: u64,
     /// Orders to review up to this id are answered, or came while no agent's request for changes stood.
     pub ordered: u64,
+    /// The head whose sessions an operator lets begin beyond the quota of a day.
+    pub waived: Option<CommitSha>,
     /// People whose review was requested for this head.
     pub requested: Vec<Login>,
     /// The number of the last `RequestReviewers`.
@@ -245,6 +254,7 @@ impl Default for State {
                 wait: PendingWait::Facts,
             },
             since: 0,
+            born: 0,
             generation: 0,
             seq: 0,
             probe: None,
@@ -260,10 +270,12 @@ impl Default for State {
             cycles: 0,
             granted: 0,
             merging: Merging::Idle,
+            checked: None,
             horizon: 0,
             base_horizon: 0,
             order_horizon: 0,
             ordered: 0,
+            waived: None,
             requested: Vec::new(),
             request: None,
             unsettled: 0,

@@ -37,33 +37,12 @@ pub fn step(state: &State, input: &Input, policy: &Policy, now: Millis) -> Trans
             },
         ) => life.compared(from, to, *identical),
         (
-            Phase::Reviewing { .. } | Phase::Fixing { .. },
-            Input::SessionStarted { dispatch, session },
-        ) => {
-            life.started(*dispatch, session);
-        }
-        (
-            Phase::Reviewing { .. } | Phase::Fixing { .. },
-            Input::SessionEnded { dispatch, result },
-        ) => {
-            life.ended(*dispatch, result);
-        }
-        (
-            Phase::Reviewing { .. } | Phase::Fixing { .. },
-            Input::SessionFailed {
-                dispatch,
-                error,
-                retry_after_ms,
-            },
-        ) => life.failed(*dispatch, error, *retry_after_ms),
-        (
             _,
             Input::SessionStarted { dispatch, .. }
             | Input::SessionEnded { dispatch, .. }
-            | Input::SessionFailed { dispatch, .. },
-        ) => life.log(format!(
-            "ignored: no session is at work, {dispatch} is stale"
-        )),
+            | Input::SessionFailed { dispatch, .. }
+            | Input::OverQuota { dispatch, .. },
+        ) => life.of_session(*dispatch, input),
         (
             _,
             Input::Command {
@@ -76,9 +55,31 @@ pub fn step(state: &State, input: &Input, policy: &Policy, now: Millis) -> Trans
 }
 
 impl Life<'_> {
+    /// An input about the session with this number.
+    fn of_session(&mut self, dispatch: u64, input: &Input) {
+        let works = matches!(
+            self.state.phase,
+            Phase::Reviewing { .. } | Phase::Fixing { .. }
+        );
+        match input {
+            _ if !works => self.log(format!(
+                "ignored: no session is at work, {dispatch} is stale"
+            )),
+            Input::SessionStarted { session, .. } => self.started(dispatch, session),
+            Input::SessionEnded { result, .. } => self.ended(dispatch, result),
+            Input::SessionFailed {
+                error,
+                retry_after_ms,
+                ..
+            } => self.failed(dispatch, error, *retry_after_ms),
+            Input::OverQuota { quota, until, .. } => self.over_quota(dispatch, quota, *until),
+            _ => {}
+        }
+    }
+
     fn fired(&mut self, seq: u64, timer: &Timer) {
         match timer {
-            Timer::Retry { dispatch } => self.retry(*dispatch),
+            Timer::Retry { dispatch } | Timer::NextDay { dispatch } => self.retry(*dispatch),
             Timer::QueueDeadline { dispatch } => self.never_started(*dispatch),
             Timer::Deadline { dispatch } => self.overdue(*dispatch),
             Timer::AskAgain => self.ask_again(seq),

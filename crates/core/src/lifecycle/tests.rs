@@ -11,6 +11,8 @@ mod merges;
 mod names;
 mod overruling;
 mod people;
+mod quotas;
+mod retention;
 mod reviews;
 mod search;
 mod telling;

@@ -35,6 +35,17 @@ async fn the_status_has_the_names_of_the_seed() {
 }
 
 #[tokio::test]
+async fn sessions_are_told_with_their_cost_and_the_end_of_their_log() {
+    let server = Server::start().await;
+    let (status, document) = told(server.get(&of("sessions"), READ).await).await;
+    assert_eq!(status, 200);
+    let session = &document["sessions"][0];
+    assert_eq!(session["agent"], "quality");
+    assert_eq!(session["costUsd"], 0.25);
+    assert_eq!(session["log"], "It ends.\n");
+}
+
+#[tokio::test]
 async fn the_history_has_inputs_that_can_be_replayed() {
     let server = Server::start().await;
     let (status, document) = told(server.get(&of("history"), READ).await).await;
@@ -155,8 +166,10 @@ async fn metrics_are_in_the_format_of_prometheus() {
         "opencode_reviewer_sessions 1",
         "opencode_reviewer_events_dropped_total 3",
         "opencode_reviewer_webhooks_ignored_total 5",
+        "opencode_reviewer_sessions_over_quota_total 3",
         "opencode_reviewer_cost_usd_total 0.25",
         r#"opencode_reviewer_github_rate_left{account="octo\"quality"} 4999"#,
+        r#"opencode_reviewer_github_reserve_wait_seconds{account="installation 7"} 600"#,
         r#"opencode_reviewer_pull_requests{state="pending"} 1"#,
         "opencode_reviewer_webhooks_total 1",
     ] {

@@ -1,6 +1,7 @@
 //! A backend that remembers what it was asked, and a server in front of it.
 
 use crate::serve::backend::{Accepted, Backend, Metrics, PullAt, Refused, ReportRefused};
+use crate::serve::claims::SessionAccount;
 use crate::serve::http::{HttpSettings, serve};
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -76,6 +77,21 @@ impl Backend for Fake {
         Ok(State::default())
     }
 
+    async fn sessions(&self, at: &PullAt) -> Result<Vec<SessionAccount>, Refused> {
+        Self::known(at)?;
+        Ok(vec![SessionAccount {
+            dispatch: 3,
+            agent: "quality".into(),
+            task: "review".into(),
+            asked: 1_000,
+            started: Some(2_000),
+            ended: Some(9_000),
+            cost_usd: 0.25,
+            error: None,
+            log: "It ends.\n".into(),
+        }])
+    }
+
     async fn report(
         &self,
         at: &PullAt,
@@ -143,8 +159,10 @@ impl Backend for Fake {
             sessions: 1,
             max_sessions: 2,
             ignored: 5,
+            over_quota: 3,
             dropped: 3,
             rate_left: vec![("octo\"quality".to_owned(), 4_999)],
+            rate_waits: vec![("installation 7".to_owned(), 600)],
             cost_usd: 0.25,
             pulls: vec![("pending".to_owned(), 1)],
             store: Counts {

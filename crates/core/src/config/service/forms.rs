@@ -22,10 +22,19 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, InvalidValue> {
     text.parse().map_err(|_| InvalidValue::new(expected))
 }
 
-/// A path. The address of a database server would hold a password.
+/// A path, or the address of a server. One with a password is refused: the file holds no secret.
 pub(super) fn store(text: &str) -> Result<String, InvalidValue> {
-    if text.contains("://") {
-        return Err(InvalidValue::private("the path of a SQLite file"));
+    let expected = "the path of a SQLite file, or an address that begins with postgres:// or restate:// and has no \
+                    password; PGPASSWORD or a .pgpass file holds that of PostgreSQL";
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return Ok(text.to_owned());
+    };
+    let (host, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let user = host.rsplit_once('@').map_or("", |(user, _)| user);
+    let is_known = matches!(scheme, "postgres" | "postgresql" | "restate");
+    let has_password = user.contains(':') || query.to_lowercase().contains("password=");
+    if !is_known || has_password || host.is_empty() {
+        return Err(InvalidValue::private(expected));
     }
     Ok(text.to_owned())
 }

@@ -7,6 +7,7 @@ use crate::config::file::unknown;
 use crate::config::values::{InvalidValue, shown};
 use serde_yaml::Spanned;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Sections with keys of their own.
@@ -151,19 +152,19 @@ impl Reader {
         }
     }
 
-    pub(super) fn whole(&mut self, name: &str, default: u64, most: u64) -> u64 {
+    pub(super) fn whole(&mut self, name: &str, default: u64, range: RangeInclusive<u64>) -> u64 {
         let Some((line, text)) = self.text(name) else {
             return default;
         };
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
         let number = text.parse().ok().filter(|_| is_plain);
-        if let Some(number) = number.filter(|number| (1..=most).contains(number)) {
+        if let Some(number) = number.filter(|number| range.contains(number)) {
             return number;
         }
-        let given = shown(&text);
+        let (given, least, most) = (shown(&text), range.start(), range.end());
         self.problem(
             line,
-            format!("{name} is \"{given}\"; expected a whole number from 1 to {most}."),
+            format!("{name} is \"{given}\"; expected a whole number from {least} to {most}."),
         );
         default
     }

@@ -2,7 +2,7 @@
 
 use super::forms::{app_id, login, name};
 use super::reader::{Given, Reader};
-use super::{ConfiguredAgent, HttpLimits, Identity, SessionLimits};
+use super::{ConfiguredAgent, HttpLimits, Identity, Quotas, SessionLimits};
 use crate::config::file::node::Node;
 use crate::config::file::unknown;
 use crate::config::inputs::{INPUTS, Input};
@@ -120,11 +120,11 @@ fn agent(reader: &mut Reader, item: Given) -> Option<ConfiguredAgent> {
 
 pub(super) fn sessions(reader: &mut Reader) -> SessionLimits {
     let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
-    let most = reader.whole("max_sessions", 2, 64);
+    let most = reader.whole("max_sessions", 2, 1..=64);
     SessionLimits {
         most: usize::try_from(most).unwrap_or(2),
-        review: minutes(reader.whole("review_minutes", 50, 360)),
-        fix: minutes(reader.whole("fix_minutes", 50, 360)),
+        review: minutes(reader.whole("review_minutes", 50, 1..=360)),
+        fix: minutes(reader.whole("fix_minutes", 50, 1..=360)),
         log_directory: reader
             .path("log_directory")
             .unwrap_or_else(|| PathBuf::from("./opencode-reviewer-logs")),
@@ -134,7 +134,7 @@ pub(super) fn sessions(reader: &mut Reader) -> SessionLimits {
 pub(super) fn limits(reader: &mut Reader) -> HttpLimits {
     let usual = HttpLimits::default();
     let mut per_minute = |name: &str, default: u32| {
-        let number = reader.whole(name, u64::from(default), 1_000_000);
+        let number = reader.whole(name, u64::from(default), 1..=1_000_000);
         u32::try_from(number).unwrap_or(default)
     };
     let requests_per_minute = per_minute("limits.requests_per_minute", usual.requests_per_minute);
@@ -142,11 +142,26 @@ pub(super) fn limits(reader: &mut Reader) -> HttpLimits {
         "limits.requests_per_minute_per_address",
         usual.requests_per_minute_per_address,
     );
-    let connections = reader.whole("limits.connections", usual.connections as u64, 100_000);
+    let connections = reader.whole("limits.connections", usual.connections as u64, 1..=100_000);
     HttpLimits {
         requests_per_minute,
         requests_per_minute_per_address,
         connections: usize::try_from(connections).unwrap_or(usual.connections),
+    }
+}
+
+pub(super) fn quotas(reader: &mut Reader) -> Quotas {
+    let usual = Quotas::default();
+    let mut a_day = |name: &str, default: u32| {
+        let number = reader.whole(name, u64::from(default), 0..=10_000);
+        u32::try_from(number).unwrap_or(default)
+    };
+    Quotas {
+        per_author: a_day("limits.sessions_per_author_per_day", usual.per_author),
+        per_repository: a_day(
+            "limits.sessions_per_repository_per_day",
+            usual.per_repository,
+        ),
     }
 }
 

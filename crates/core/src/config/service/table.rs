@@ -28,12 +28,12 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "public_url",
         "http:// and `listen`",
-        "address under which sessions reach the service",
+        "address under which sessions reach the service; with https, webhooks are expected there, too",
     ),
     setting(
         "store",
         "./opencode-reviewer.db",
-        "SQLite file of states, queue, agents and API tokens",
+        "SQLite file of states, queue, sessions, agents and API tokens, or the address of a server: see [stores](#stores)",
     ),
     setting("github.app.id", "", "id of the GitHub App"),
     setting(
@@ -149,6 +149,16 @@ pub const SETTINGS: &[Setting] = &[
         "requests of one address; webhooks have no rate",
     ),
     setting("limits.connections", "256", "open connections"),
+    setting(
+        "limits.sessions_per_author_per_day",
+        "300",
+        "sessions for the pull requests of one author within a day, UTC; 0: no quota",
+    ),
+    setting(
+        "limits.sessions_per_repository_per_day",
+        "1000",
+        "sessions for one repository within a day; 0: no quota",
+    ),
 ];
 
 /// The keys that a section takes; the empty section is the whole file.

@@ -88,6 +88,14 @@ fn the_defaults_of_the_table_are_those_of_the_reader() {
             limits.requests_per_minute_per_address.to_string(),
         ),
         ("limits.connections", limits.connections.to_string()),
+        (
+            "limits.sessions_per_author_per_day",
+            config.quotas.per_author.to_string(),
+        ),
+        (
+            "limits.sessions_per_repository_per_day",
+            config.quotas.per_repository.to_string(),
+        ),
     ] {
         assert_eq!(default(name), value, "{name}");
     }
@@ -151,8 +159,15 @@ fn a_secret_in_the_file_is_refused_and_not_shown() {
     let told = wrong(APP, "model_key_env: sk-ant-secret-value");
     assert_eq!(told.len(), 1);
     assert!(!told[0].contains("sk-ant"), "{told:?}");
-    let told = wrong(APP, "store: postgres://me:hidden@db/reviewer");
-    assert!(!told[0].contains("hidden"), "{told:?}");
+    for with_password in [
+        "postgres://me:hidden@db/reviewer",
+        "postgresql://me@db/reviewer?Password=hidden",
+        "mysql://me:hidden@db/reviewer",
+    ] {
+        let told = wrong(APP, &format!("store: {with_password}"));
+        assert!(!told[0].contains("hidden"), "{told:?}");
+        assert!(told[0].contains("has no password"), "{told:?}");
+    }
     let told = wrong(APP, "inputs: { opencode_api_key: sk-ant-secret-value }");
     assert!(!told[0].contains("sk-ant"), "{told:?}");
     assert!(told[0].contains("cannot stand below inputs"), "{told:?}");
@@ -254,6 +269,11 @@ fn relative_paths_are_below_the_folder_of_the_file() {
     let secret = SecretSource::File("/etc/other/webhook.secret".into());
     assert_eq!(config.webhook_secret, secret);
     assert_eq!(config.store, "/etc/other/./opencode-reviewer.db");
+    for server in ["postgres://me@db/reviewer", "restate://127.0.0.1:8080"] {
+        let config = read(&format!("{APP}store: {server}\n"));
+        let store = config.below(Path::new("/etc/other")).store;
+        assert_eq!(store, server);
+    }
     let Identity::App {
         private_key_file, ..
     } = config.identity

@@ -51,6 +51,36 @@ fn correction_2_an_approval_carries_over_only_to_an_identical_change() {
 }
 
 #[test]
+fn correction_2_an_approval_of_an_app_carries_its_check_over_once() {
+    for (policy, expected) in [(app(), 1), (policy(), 0)] {
+        let mut play = Play::with(policy, facts(two()));
+        play.approve();
+        play.approve();
+        play.effects();
+        play.facts.head = sha(2);
+        for _ in 0..3 {
+            play.look_with(|from, to| *from == sha(1) && *to == sha(2));
+        }
+        assert_eq!(play.name(), "approved");
+        let (from, head) = (sha(1), sha(2));
+        let carried = Effect::CarryCheck { from, head };
+        let effects = play.effects();
+        let count = effects.iter().filter(|one| **one == carried).count();
+        assert_eq!(count, expected, "{effects:?}");
+    }
+    // The session of a head puts its own check there.
+    let mut play = Play::with(app(), facts(two()));
+    play.approve();
+    play.push(2, "ann");
+    play.effects();
+    play.approve();
+    play.approve();
+    assert_eq!(play.name(), "approved");
+    let carries = |one: &Effect| matches!(one, Effect::CarryCheck { .. });
+    assert!(!play.effects().iter().any(carries));
+}
+
+#[test]
 fn correction_2_while_a_comparison_is_open_nobody_is_dispatched() {
     let mut play = Play::new(two());
     play.approve();

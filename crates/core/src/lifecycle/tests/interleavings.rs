@@ -16,6 +16,7 @@ fn large() -> Budget {
         closes: 4,
         drafts: 4,
         people: 4,
+        quotas: 4,
     }
 }
 

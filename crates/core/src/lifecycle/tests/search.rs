@@ -143,10 +143,26 @@ fn sessions_and_effects_fail() {
 }
 
 #[test]
+fn quotas_keep_sessions_from_beginning_while_people_push_and_ask() {
+    let budget = Budget {
+        quotas: 2,
+        pushes: 1,
+        people: 1,
+        ..Budget::default()
+    };
+    let world = World {
+        posts: false,
+        ..small(settings(vec![agent("quality", &[])]), budget)
+    };
+    search("quotas", &world);
+}
+
+#[test]
 fn the_authors_agent_fixes() {
     let budget = Budget {
         objections: 2,
         pushes: 1,
+        quotas: 1,
         ..Budget::default()
     };
     let mut world = small(settings(vec![agent("quality", &[])]), budget);

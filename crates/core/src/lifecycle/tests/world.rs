@@ -25,6 +25,8 @@ pub(super) struct Budget {
     pub(super) closes: u8,
     pub(super) drafts: u8,
     pub(super) people: u8,
+    /// Sessions that the quota of a day keeps from beginning.
+    pub(super) quotas: u8,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -85,6 +87,8 @@ pub(super) enum Action {
     Fixed(usize),
     NothingFixed(usize),
     Fail(usize),
+    /// The quota of the day keeps it from beginning.
+    OverQuota(usize),
     /// The review is posted, and the session ends before it says so.
     FailPosted(usize),
     Push,
@@ -191,6 +195,10 @@ impl World {
                     Action::Object
                 };
                 actions.push(objects(at));
+            }
+            // Sessions that tell their start have begun.
+            if budget.quotas > 0 && !self.starts {
+                actions.push(Action::OverQuota(at));
             }
             if budget.failures > 0 {
                 actions.push(Action::Fail(at));

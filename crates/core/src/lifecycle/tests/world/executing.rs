@@ -66,6 +66,7 @@ impl World {
             Effect::Wake { .. }
             | Effect::EndSession { .. }
             | Effect::RequestReviewers { .. }
+            | Effect::CarryCheck { .. }
             | Effect::Call { .. } => None,
         };
         if told {
@@ -141,7 +142,7 @@ impl World {
             Effect::EndSession { dispatch } => {
                 self.sessions.retain(|one| one.dispatch != *dispatch);
             }
-            Effect::RequestReviewers { .. } | Effect::Call { .. } => {}
+            Effect::RequestReviewers { .. } | Effect::CarryCheck { .. } | Effect::Call { .. } => {}
             Effect::Wake { input, .. }
                 if matches!(
                     **input,

@@ -62,12 +62,14 @@ fn of_input(input: &mut Input, visit: &mut dyn FnMut(&mut u64)) {
         Input::Probed { probe, .. } => visit(probe),
         Input::SessionStarted { dispatch, .. }
         | Input::SessionEnded { dispatch, .. }
+        | Input::OverQuota { dispatch, .. }
         | Input::SessionFailed { dispatch, .. } => visit(dispatch),
         Input::Merge { attempt, .. } => visit(attempt),
         Input::EffectFailed { seq, .. } => visit(seq),
         Input::Timer { seq, timer } => {
             visit(seq);
             if let Timer::Retry { dispatch }
+            | Timer::NextDay { dispatch }
             | Timer::QueueDeadline { dispatch }
             | Timer::Deadline { dispatch } = timer
             {

@@ -29,6 +29,16 @@ impl World {
                 self.budget.failures -= 1;
                 self.fail_session(at);
             }
+            Action::OverQuota(at) => {
+                self.budget.quotas -= 1;
+                let session = self.sessions.remove(at);
+                self.allow(&session.head, &session.agent);
+                self.inbox.push(Input::OverQuota {
+                    dispatch: session.dispatch,
+                    quota: "the quota of ann (1 session a day)".into(),
+                    until: 0,
+                });
+            }
             _ => self.act_on_github(action),
         }
     }
