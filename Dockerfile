@@ -23,7 +23,12 @@ RUN mkdir src && touch src/lib.rs && echo 'fn main() {}' >src/main.rs \
     && cargo clean --locked --release --workspace
 COPY crates crates
 COPY src src
-RUN cargo auditable build --locked --release --bin opencode-reviewer
+# What goes into the executable as text: the workflows of `init`, the pin of OpenCode.
+COPY examples examples
+COPY build.rs package.json ./
+# For `--version`; there is no git here.
+ARG COMMIT=
+RUN OPENCODE_REVIEWER_COMMIT="${COMMIT}" cargo auditable build --locked --release --bin opencode-reviewer
 
 FROM node:24.19.0-trixie-slim@sha256:ab3eebe934147fee049b5eb83c570f68c849a13c930bdfa482de99fcdfa3b3de AS sidecar
 WORKDIR /sidecar

@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: check fmt clippy test engine-test lint deny advisories locked image image-test soak fuzz demo bench eval panel schema docs providers mutants coverage pictures
+.PHONY: packages packages-test check fmt clippy test engine-test lint deny advisories locked image image-test soak fuzz demo bench eval panel schema docs providers mutants coverage pictures
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -21,24 +21,25 @@ test: $(installed)
 	    RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(node -p 'os.availableParallelism() + 2')} cargo test --workspace
 
 # One suite over all engines of the service, with their real servers, which are installed here at the versions of tests/engines
-# and listen on loopback. Prints a table, engine by check; `make test` has its row of SQLite. Before it, the unit tests that need
-# a server. Processes and servers are killed with twelve seeds; three hundred, or others: make engine-test SEEDS=300 FIRST=1.
+# and listen on loopback. Prints a table, engine by check; `make test` has its rows of SQLite and of the reference in memory.
+# Before it, the unit tests that need a server. Processes and servers are killed with twelve seeds; three hundred, or others: make engine-test SEEDS=300 FIRST=1.
 # One check: make engine-test CHECK=timers. Fewer engines: make engine-test ENGINES=restate.
 SEEDS = 12
 FIRST = 1
-ENGINES = sqlite,postgres,restate
+ENGINES = memory,sqlite,postgres,restate
 engine_test = cargo test -p reviewer-engine --features restate
 engine-test: tests/engines/node_modules/.package-lock.json
 	$(engine_test) --lib postgres -- --ignored
 	ENGINE_TEST_RESTATE="$(CURDIR)/tests/engines/node_modules" $(engine_test) --lib restate
 	ENGINES=$(ENGINES) SEEDS=$(SEEDS) FIRST=$(FIRST) $(engine_test) --test engines -- $(CHECK)
+	$(if $(CHECK),,cargo test --workspace --test suite service::on_ -- --ignored)
 
 tests/engines/node_modules/.package-lock.json: tests/engines/package.json tests/engines/package-lock.json
 	npm ci --prefix tests/engines --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # What no compiler sees: action.yml, the workflows to copy and our own, judged by zizmor, GitHub's schemas, GitHub's language
-# service and actionlint; the example of a configuration by our schema; the image's recipe by hadolint, scripts by shellcheck.
+# service and actionlint; the example of a configuration by our schema; compose files by theirs; the image's recipe by hadolint, scripts by shellcheck.
 # All are installed here, at the versions of tests/lint.
 sample = examples/opencode-reviewer.yml
 workflows = $(filter-out $(sample) examples/service.yml,$(wildcard examples/*.yml .github/workflows/*.yml .github/workflows/*.yaml))
@@ -50,6 +51,7 @@ lint: target/lint/installed tests/lint/node_modules/.package-lock.json
 	$(linters)/check-jsonschema --builtin-schema vendor.github-workflows $(workflows)
 	$(linters)/check-jsonschema --builtin-schema vendor.github-actions action.yml
 	$(linters)/check-jsonschema --builtin-schema vendor.dependabot $(dependabot)
+	$(linters)/check-jsonschema --builtin-schema vendor.compose-spec examples/compose/*.yml
 	$(linters)/hadolint Dockerfile
 	$(linters)/shellcheck $(scripts)
 	$(foreach schema,$(wildcard schema/opencode-reviewer.schema.json),\
@@ -107,6 +109,15 @@ target/coverage/$(coverage_version)/bin/cargo-llvm-cov:
 locked:
 	node tests/image/locked.mjs
 
+# What is installed: the npm packages, and the tarball of this machine, in target/packages. A release makes those of both platforms.
+packages:
+	cargo build --release --locked --bin opencode-reviewer
+	node packages/make.mjs --out target/packages "$$(uname -m)-unknown-linux-gnu=target/release/opencode-reviewer"
+
+# The packages installed from npm's registry, with the OpenCode and ripgrep that it has; `make test` takes those of node_modules.
+packages-test:
+	cargo test --test suite local::installed::from_the_registry -- --ignored
+
 # The image, by Docker or, where no engine runs, by buildah; without a registry on bases made here (tests/image/build.sh).
 image:
 	tests/image/build.sh
@@ -145,8 +156,9 @@ fuzz:
 # The real binary and the real OpenCode on an example pull request; GitHub and the model are stood in for.
 # A real model: make demo MODEL=provider/name KEY=... [BASE_URL=https://llm.example/v1]; make hands these on as
 # variables of the environment. Three reviewers: make demo REVIEWERS=3. A fix of what they find, and its review: make demo FIX=1.
-# The lifecycle service with its store, from the opened pull request to the merge, as a timeline: make demo SERVE=1.
-demo: $(installed)
+# The lifecycle service with its store, from the opened pull request to the merge, as a timeline: make demo SERVE=1. Two fronts and
+# two workers on a server, one of which is killed: make demo SERVE=postgres, or SERVE=restate.
+demo: $(installed) $(if $(filter postgres restate,$(SERVE)),tests/engines/node_modules/.package-lock.json)
 	cargo build --bins --example demo
 	OPENCODE_REVIEWER_BIN="$${CARGO_TARGET_DIR:-target}/debug/opencode-reviewer" cargo run --quiet --example demo
 
@@ -166,7 +178,7 @@ tests/pictures/node_modules/.package-lock.json: tests/pictures/package.json test
 
 # Writes bench/RESULTS.md. The examples are the kernel without walls that the sandbox is measured against, and the quick
 # sidecar; cargo builds none for a benchmark.
-bench: $(installed)
+bench: $(installed) tests/engines/node_modules/.package-lock.json
 	cargo build --quiet --release --example lacking --example sidecar
 	python=$$(bench/pr_agent/install.sh target/bench/pr-agent) && \
 	    $${python:+env "PR_AGENT_PYTHON=$$python"} cargo bench --bench review

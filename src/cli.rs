@@ -1,7 +1,10 @@
 //! The command line as clap reads it, with the help that people get.
 
+mod aside;
 mod serve;
+mod version;
 
+pub use aside::Aside;
 pub use serve::Serve;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -14,7 +17,7 @@ use std::path::PathBuf;
 
 /// Reviews pull requests as a senior engineer would.
 #[derive(Parser)]
-#[command(version, about)]
+#[command(version, long_version = version::long(), about)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -57,9 +60,8 @@ pub enum Color {
 pub enum Command {
     #[command(flatten)]
     Work(Work),
-    /// Print the table of inputs: name, default, meaning
-    #[command(after_help = "Exit codes:\n  0  the table is printed\n  2  it cannot be written")]
-    Inputs,
+    #[command(flatten)]
+    Aside(Aside),
     /// Keep the life of pull requests: review, fix and merge as webhooks tell
     #[command(after_help = serve::OF_SERVE)]
     Serve(Serve),
@@ -117,6 +119,11 @@ Exit codes:
   0  a review would begin
   2  something is broken
   130, 143  interrupted";
+
+const OF_CONFIG: &str = "\
+Exit codes:
+  0  the settings are printed, and a review could begin with them
+  2  something is wrong with them, or they cannot be read";
 
 const OF_STATE: &str = "\
 Exit codes:
@@ -214,6 +221,26 @@ pub enum Work {
         #[arg(long)]
         no_model: bool,
     },
+    /// Print the settings that a review here would have, each with its origin
+    #[command(after_help = OF_CONFIG)]
+    Config {
+        /// Branch, tag or commit whose settings file counts [default: the default branch of origin, else main, else master]
+        #[arg(long)]
+        base: Option<String>,
+        /// A directory of the repository [default: the current directory]
+        #[arg(long, value_name = "DIR")]
+        path: Option<PathBuf>,
+        /// Read this settings file in place of the base branch's
+        #[arg(long, value_name = "FILE", conflicts_with = "base")]
+        file: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: Flags,
+        #[command(flatten)]
+        given: Given,
+    },
     /// Show the reviewer's threads on a pull request
     #[command(after_help = OF_STATE)]
     State {
@@ -286,6 +313,7 @@ pub enum Print {
     Json,
     Sarif,
     Markdown,
+    Html,
 }
 
 impl From<Print> for Format {
@@ -295,6 +323,7 @@ impl From<Print> for Format {
             Print::Json => Self::Json,
             Print::Sarif => Self::Sarif,
             Print::Markdown => Self::Markdown,
+            Print::Html => Self::Html,
         }
     }
 }
@@ -304,7 +333,9 @@ impl Work {
     pub fn given(&self) -> Option<&Given> {
         match self {
             Self::Action => None,
-            Self::Local { given, .. } | Self::Loop { given, .. } => Some(given),
+            Self::Local { given, .. } | Self::Loop { given, .. } | Self::Config { given, .. } => {
+                Some(given)
+            }
             Self::Review { target, .. }
             | Self::Fix { target, .. }
             | Self::Doctor { target, .. }
@@ -335,6 +366,7 @@ impl Work {
             | Self::Review { flags, .. }
             | Self::Fix { flags, .. }
             | Self::Loop { flags, .. }
+            | Self::Config { flags, .. }
             | Self::Doctor { flags, .. } => Some(flags),
         }
     }

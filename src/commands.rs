@@ -2,8 +2,10 @@
 
 mod action;
 mod closed;
+mod config;
 mod doctor;
 mod fix;
+mod init;
 mod inputs;
 mod local;
 mod merge_group;
@@ -13,11 +15,13 @@ mod state;
 mod target;
 
 pub use action::{action, review};
+pub use config::{ConfigOrder, config};
 pub use doctor::doctor;
 pub use fix::{Half, fix, rounds};
+pub use init::{InitOrder, init};
 pub use inputs::inputs;
 pub use local::{Format, Order, local};
-pub use serve::{AgentsOrder, ServeOrder, TokensOrder, serve};
+pub use serve::{AgentsOrder, Role, ServeOrder, TokensOrder, serve};
 pub use state::{Form, state};
 pub use target::{pull_request, pull_request_of_branch};
 

@@ -4,12 +4,13 @@
     reason = "edge: asks the system where it was started"
 )]
 
+mod aside;
 mod cli;
 
 use clap::Parser as _;
-use cli::{Cli, Color, Command, Serve, Target, Telling, Work};
+use cli::{Aside, Cli, Color, Command, Serve, Target, Telling, Work};
 use opencode_reviewer::actions::{Actions, Errors, LogRedactor, Look, Verbosity};
-use opencode_reviewer::commands::{self, Form, Half, Order, OrderedSession, Setup};
+use opencode_reviewer::commands::{self, ConfigOrder, Form, Half, Order, OrderedSession, Setup};
 use opencode_reviewer::process_env;
 use reviewer_agent::opencode::sandbox::enter;
 use reviewer_core::config::Persona;
@@ -27,43 +28,56 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let Cli { command, telling } = Cli::parse();
-    let (work, serve) = match command {
-        Command::Work(work) => (Some(work), None),
-        Command::Inputs => (None, None),
-        Command::Serve(serve) => (None, Some(serve)),
-        Command::Confine {
-            spec,
-            program,
-            arguments,
-        } => return failed(&enter::become_confined(&spec, &program, &arguments)),
-    };
+    if let Command::Confine {
+        spec,
+        program,
+        arguments,
+    } = command
+    {
+        return failed(&enter::become_confined(&spec, &program, &arguments));
+    }
     let launcher = match std::env::current_exe() {
         Ok(launcher) => launcher,
         Err(error) => return failed(&format!("this program cannot find itself: {error}")),
     };
-    let takes_input = work.as_ref().is_some_and(Work::is_session)
-        || serve.as_ref().is_some_and(Serve::takes_input);
+    let takes_input = match &command {
+        Command::Work(work) => work.is_session(),
+        Command::Serve(serve) => serve.takes_input(),
+        Command::Aside(_) | Command::Confine { .. } => false,
+    };
     let vars = match process_env::variables(&launcher, takes_input) {
         Ok(vars) => vars,
         Err(error) => return failed(&format!("{error:#}")),
     };
-    if let Some(serve) = serve {
-        return serving(launcher, &vars, serve, telling);
+    match command {
+        Command::Work(work) => working(launcher, &vars, work, telling),
+        Command::Aside(beside) => besides(beside, &vars, telling),
+        Command::Serve(serve) => serving(launcher, &vars, serve, telling),
+        Command::Confine { .. } => ExitCode::FAILURE,
     }
-    let Some(work) = work else {
-        let actions = Actions::writing_to(Box::new(std::io::stderr()), false, None, None)
-            .answering_to(Box::new(std::io::stdout()))
-            .looking(look(telling, &vars));
-        return ExitCode::from(unless_lost(&actions, commands::inputs(&actions)));
-    };
-    let environment = Environment::from_vars(vars.clone());
+}
+
+/// Runs a command that needs no inputs.
+fn besides(beside: Aside, vars: &[(String, String)], telling: Telling) -> ExitCode {
+    let actions = Actions::writing_to(Box::new(std::io::stderr()), false, None, None)
+        .answering_to(Box::new(std::io::stdout()))
+        .looking(look(telling, vars));
+    match aside::run(beside, &actions, vars) {
+        Ok(code) => ExitCode::from(unless_lost(&actions, code)),
+        Err(sentence) => failed(&sentence),
+    }
+}
+
+/// Runs a command that has inputs.
+fn working(launcher: PathBuf, vars: &[(String, String)], work: Work, telling: Telling) -> ExitCode {
+    let environment = Environment::from_vars(vars.iter().cloned());
     let redactor = LogRedactor::default();
     logging(environment.debug, &redactor);
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&format!("the runtime could not be started: {error}")),
     };
-    let setup = setup(launcher, environment, &vars, &work, telling).map(|setup| Setup {
+    let setup = setup(launcher, environment, vars, &work, telling).map(|setup| Setup {
         actions: setup.actions.within(&redactor),
         ..setup
     });
@@ -106,12 +120,17 @@ fn serving(
         inputs: RawInputs::default(),
         actions,
         clock: Clock::scaled(environment.time_scale).limited(environment.limit_scale),
-        roots: roots(&launcher),
+        roots: roots(&launcher, vars),
         launcher,
         environment,
     };
-    let (config, order) = (directory.join(serve.config()), serve.order(&directory));
-    let code = runtime.block_on(commands::serve(&setup, &config, vars, &order));
+    let (config, store) = (
+        directory.join(serve.config()),
+        serve.store().map(str::to_owned),
+    );
+    let order = serve.order(&directory);
+    let from = (config.as_path(), store.as_deref());
+    let code = runtime.block_on(commands::serve(&setup, from, vars, &order));
     runtime.shutdown_background();
     ExitCode::from(unless_lost(&setup.actions, code))
 }
@@ -168,6 +187,9 @@ async fn run(setup: &Result<Setup, Vec<String>>, work: Work) -> u8 {
 
 /// Does the work of a command. Returns the exit code.
 async fn carry_out(setup: &Setup, work: Work, directory: &Path) -> u8 {
+    let below = |path: Option<PathBuf>| {
+        path.map_or_else(|| directory.to_owned(), |path| directory.join(path))
+    };
     match work {
         Work::Action => commands::action(setup).await,
         Work::Local {
@@ -178,51 +200,58 @@ async fn carry_out(setup: &Setup, work: Work, directory: &Path) -> u8 {
             ..
         } => {
             let order = Order {
-                directory: path.map_or_else(|| directory.to_owned(), |path| directory.join(path)),
+                directory: below(path),
                 base,
                 format: format.into(),
                 output,
             };
             commands::local(setup, &order).await
         }
-        Work::Review { target, .. } => match key(setup, &target, directory).await {
-            Ok(key) => commands::review(setup, &Event::manual(&key)).await,
-            Err(code) => code,
-        },
-        Work::Fix {
-            target,
-            patch_out,
-            publish,
+        Work::Config {
+            base,
+            path,
+            file,
+            json,
             ..
         } => {
-            let half = half(patch_out, publish, directory);
-            match key(setup, &target, directory).await {
-                Ok(key) => commands::fix(setup, &key, &half).await,
-                Err(code) => code,
-            }
+            let order = ConfigOrder {
+                directory: below(path),
+                base,
+                file,
+                json,
+            };
+            commands::config(setup, &order).await
         }
         Work::Loop { repo, pr, .. } => rounds(setup, repo.as_ref(), pr.as_ref(), directory).await,
-        Work::Doctor {
-            target, no_model, ..
-        } => match key(setup, &target, directory).await {
-            Ok(key) => commands::doctor(setup, &key, !no_model).await,
+        Work::Review { ref target, .. }
+        | Work::Fix { ref target, .. }
+        | Work::Doctor { ref target, .. }
+        | Work::State { ref target, .. } => match key(setup, target, directory).await {
+            Ok(key) => at_pull(setup, work, &key, directory).await,
             Err(code) => code,
         },
-        Work::State {
-            target,
-            json,
-            explain,
+    }
+}
+
+/// Does the work of a command that names a pull request.
+async fn at_pull(setup: &Setup, work: Work, key: &PrKey, directory: &Path) -> u8 {
+    match work {
+        Work::Fix {
+            patch_out, publish, ..
         } => {
+            let half = half(patch_out, publish, directory);
+            commands::fix(setup, key, &half).await
+        }
+        Work::Doctor { no_model, .. } => commands::doctor(setup, key, !no_model).await,
+        Work::State { json, explain, .. } => {
             let form = match (json, explain) {
                 (true, _) => Form::Json,
                 (false, true) => Form::Explained,
                 (false, false) => Form::Table,
             };
-            match key(setup, &target, directory).await {
-                Ok(key) => commands::state(setup, &key, form).await,
-                Err(code) => code,
-            }
+            commands::state(setup, key, form).await
         }
+        _ => commands::review(setup, &Event::manual(key)).await,
     }
 }
 
@@ -299,7 +328,7 @@ fn setup(
         inputs,
         actions: actions(&environment, vars, work, telling),
         clock: Clock::scaled(environment.time_scale).limited(environment.limit_scale),
-        roots: roots(&launcher),
+        roots: roots(&launcher, vars),
         launcher,
         environment,
     })
@@ -395,6 +424,7 @@ fn actions(
         Work::Review { .. }
         | Work::Fix { .. }
         | Work::Loop { .. }
+        | Work::Config { .. }
         | Work::Doctor { .. }
         | Work::State { .. } => Actions::writing_to(Box::new(stderr), in_actions, output, summary)
             .answering_to(Box::new(std::io::stdout()))
@@ -403,12 +433,14 @@ fn actions(
     actions.telling(verbosity).looking(look(telling, vars))
 }
 
-/// Folders whose `node_modules` may hold the sidecar: where the image puts it, and above the executable, where
-/// a checkout has it.
-fn roots(launcher: &Path) -> Vec<PathBuf> {
+/// Folders whose `node_modules` may hold the sidecar: where the image puts it, above the executable, where a checkout and an npm
+/// package have it, and where the npm package's command found it.
+fn roots(launcher: &Path, vars: &[(String, String)]) -> Vec<PathBuf> {
     let image = PathBuf::from("/opt/opencode-reviewer");
     let above = launcher.ancestors().skip(1).take(5).map(PathBuf::from);
-    std::iter::once(image).chain(above).collect()
+    let told = variable(vars, "OPENCODE_REVIEWER_ROOTS").unwrap_or_default();
+    let told = std::env::split_paths(told).filter(|folder| folder.is_absolute());
+    std::iter::once(image).chain(above).chain(told).collect()
 }
 
 /// The crates whose messages a debug run shows.

@@ -3,7 +3,9 @@
 
 use super::{Actions, log_text, new_file};
 use reviewer_core::report::Report;
-use reviewer_core::report::terminal::{self, Code, Layout};
+use reviewer_core::report::code::Code;
+use reviewer_core::report::html::{self, Material};
+use reviewer_core::report::terminal::{self, Layout};
 use reviewer_text::line::{Line, Piece};
 use serde_json::Value;
 use std::io;
@@ -87,6 +89,17 @@ impl Actions {
     /// The data that a command was asked to print.
     pub(crate) fn answer_json(&self, value: Value) {
         self.print_answer(&log_text::json(&self.redactor.clean_value(value)));
+    }
+
+    /// The report as a page for a browser.
+    pub(crate) fn answer_html(&self, report: &Report, code: &Code) {
+        let material = Material {
+            code,
+            check: None,
+            clean: &|text| self.clean(text).into_owned(),
+        };
+        let page = html::page(report, &material);
+        self.print_answer(&log_text::html(&page));
     }
 
     fn print_answer(&self, text: &str) {

@@ -124,6 +124,26 @@ pub(super) fn json(value: &Value) -> String {
     out
 }
 
+/// A page of HTML that a log may hold: the same page, with what a runner would obey written as references. It holds nothing
+/// that a terminal would obey.
+pub(super) fn html(page: &str) -> String {
+    let mut out = String::with_capacity(page.len() + 1);
+    for line in page.lines() {
+        let line = line.replace(LEGACY.0, "#&#35;[");
+        let words = line.trim_start();
+        match words.strip_prefix("::") {
+            Some(rest) => {
+                out.push_str(&line[..line.len() - words.len()]);
+                out.push_str("&#58;:");
+                out.push_str(rest);
+            }
+            None => out.push_str(&line),
+        }
+        out.push('\n');
+    }
+    out
+}
+
 /// One output for the runner's file; `None` where the value holds the delimiter, and could go on after it.
 pub(super) fn output(name: &str, value: &str, delimiter: &str) -> Option<String> {
     let collides = value.contains(delimiter);

@@ -44,6 +44,10 @@ fn actions(commands: bool) -> (Actions, Log) {
 const HOSTILE: &str = "::add-mask::a\n ::error::b\n\t::set-output name=x::c\nx ##[add-matcher]d\r::warning::e\r\n\
     ::stop-commands::guess\n::guess::\n%0A::error::f\u{2028}::error::g\u{1b}[2K::error::h\u{1b}]8;;http://x\u{7}i\u{8}\u{7}\n\u{feff}::debug::j\n";
 
+/// The same in lines as a page has them.
+const HOSTILE_LINES: &str = "::add-mask::a\n ::error::b\n\t::set-output name=x::c\nx ##[add-matcher]d\n\
+    ::stop-commands::guess\n::guess::\n\u{a0}::debug::j";
+
 #[test]
 fn a_message_becomes_an_annotation_in_actions_and_a_plain_line_in_a_shell() {
     let (in_actions, log) = actions(true);
@@ -164,6 +168,17 @@ fn l1_the_same_json_is_printed_without_commands() {
     actions.answer_json(value.clone());
     assert_eq!(runner::offences(&log.text(), &[]), Vec::<String>::new());
     assert_eq!(serde_json::from_str::<Value>(&log.text()).unwrap(), value);
+}
+
+#[test]
+fn l1_the_same_page_of_html_is_printed_without_commands() {
+    let page = log_text::html(&format!("<pre>{HOSTILE_LINES}\n ##[error]{CANARY}</pre>"));
+    assert_eq!(runner::offences(&page, &[]), Vec::<String>::new());
+    let read = page.replace("&#58;", ":").replace("&#35;", "#");
+    assert_eq!(
+        read,
+        format!("<pre>{HOSTILE_LINES}\n ##[error]{CANARY}</pre>\n")
+    );
 }
 
 #[test]

@@ -204,6 +204,7 @@ async fn at_github(job: &Job<'_>, rows: &Rows<'_>) {
         },
         async { rows.tell(memory(job, pull).await) },
         async { rows.tell(conversations(job).await) },
+        async { rows.tell(issues(job).await) },
         async {
             if let Some(row) = fixes(job, pull).await {
                 rows.tell(row);
@@ -270,6 +271,16 @@ async fn conversations(job: &Job<'_>) -> Row {
                 "none is open to ask about; resolving them takes `contents: write`",
             ),
         },
+        Err(error) => Row::new(ABOUT, State::Unknown, error.to_string()),
+    }
+}
+
+/// Checks if the token may read the issues that the pull request closes.
+async fn issues(job: &Job<'_>) -> Row {
+    const ABOUT: &str = "issues";
+    match job.github.linked_issues(&job.pr).await {
+        Ok(linked) => Row::fine(ABOUT, format!("{} linked", plural(linked.len(), "issue"))),
+        Err(error) if error.is_permission() => Row::from_right(ABOUT, Right::Issues, Ok(false)),
         Err(error) => Row::new(ABOUT, State::Unknown, error.to_string()),
     }
 }

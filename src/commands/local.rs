@@ -14,10 +14,12 @@ use crate::run::outcome::{add_session, code, first, left_out, of_change, why_inc
 use crate::run::review_session::{self, Matter, Talk};
 use reviewer_agent::opencode::Supervisor;
 use reviewer_core::config::file;
+use reviewer_core::context::intent::Intent;
 use reviewer_core::domain::{CommitSha, Evidence, Sensitivity, Tally, Verdict};
 use reviewer_core::publish::comment;
-use reviewer_core::report::document::{ExcusedReport, Said, SuspicionReport};
-use reviewer_core::report::terminal::Code;
+use reviewer_core::report::code::Code;
+use reviewer_core::report::document::{ExcusedReport, SuspicionReport};
+use reviewer_core::report::findings::Said;
 use reviewer_core::report::{Report, markdown, sarif};
 use reviewer_core::review::desk::Fate;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
@@ -34,6 +36,7 @@ pub enum Format {
     Json,
     Sarif,
     Markdown,
+    Html,
 }
 
 /// The person's request.
@@ -184,6 +187,7 @@ fn answer(out: &Actions, format: Format, report: &Report, code: &Code) {
         Format::Json => out.answer_json(serde_json::to_value(report).unwrap_or_default()),
         Format::Sarif => out.answer_json(sarif::log(report)),
         Format::Markdown => out.answer(&markdown::page(report)),
+        Format::Html => out.answer_html(report, code),
     }
 }
 
@@ -272,6 +276,8 @@ async fn review(
     let matter = Matter {
         title: &local.title,
         body: "",
+        intent: &Intent::default(),
+        checks: &[],
         author: &local.author,
         base_ref: &local.base,
         head: &local.head,
@@ -341,7 +347,7 @@ fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held)
     report.reasons = why_incomplete(held, &first(left_out));
     report.notes.extend(not_part(&local.nested));
     Reviewed {
-        code: code(change, findings.iter().copied()),
+        code: code(change, entries),
         report,
         verdict,
     }

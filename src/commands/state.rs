@@ -55,6 +55,7 @@ async fn rebuilt(setup: &Setup, pr: &PrKey) -> Result<(Rebuilt, bool), Failure> 
         mention: &setup.inputs.mention(),
         blocking: inputs.blocking,
         weighs_conversations: false,
+        rewrites: false,
     };
     let (reviews, files) =
         tokio::try_join!(github.reviews(pr), github.files(pr)).map_err(Failure::new)?;

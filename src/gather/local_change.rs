@@ -35,17 +35,11 @@ pub(crate) async fn take(
             directory.display()
         )));
     };
-    let (base, target) = base(&tree, base_name).await?;
-    let Some(own) = tree.commit("HEAD").await? else {
-        return Err(Failure::new(
-            "The branch has no commit yet; there is nothing to compare with.",
-        ));
-    };
-    let Some(merge_base) = tree.merge_base(&own, &target).await? else {
-        return Err(Failure::new(format!(
-            "HEAD and {base} have no commit in common; name another --base, or fetch more of the history."
-        )));
-    };
+    let Compared {
+        base,
+        own,
+        merge_base,
+    } = compared(&tree, base_name).await?;
     let branch = tree.branch().await?;
     let author = tree.person().await?;
     let commits = tree.commits(&merge_base, &own).await?;
@@ -71,6 +65,37 @@ pub(crate) async fn take(
         nested: taken.nested,
     };
     Ok(ControlFlow::Continue((change, repository)))
+}
+
+/// The commits that a working tree is compared by.
+pub(crate) struct Compared {
+    /// The name of the base.
+    pub base: String,
+    pub own: CommitSha,
+    pub merge_base: CommitSha,
+}
+
+/// Resolves the base and the commit that it has in common with the branch.
+pub(crate) async fn compared(
+    tree: &WorkTree,
+    base_name: Option<&str>,
+) -> Result<Compared, Failure> {
+    let (base, target) = base(tree, base_name).await?;
+    let Some(own) = tree.commit("HEAD").await? else {
+        return Err(Failure::new(
+            "The branch has no commit yet; there is nothing to compare with.",
+        ));
+    };
+    let Some(merge_base) = tree.merge_base(&own, &target).await? else {
+        return Err(Failure::new(format!(
+            "HEAD and {base} have no commit in common; name another --base, or fetch more of the history."
+        )));
+    };
+    Ok(Compared {
+        base,
+        own,
+        merge_base,
+    })
 }
 
 /// Resolves the base to compare with: its name and its commit.

@@ -8,11 +8,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 image=${IMAGE:-localhost/opencode-reviewer}
 folder=${CARGO_TARGET_DIR:-target}/image
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+commit=$(git rev-parse HEAD 2>/dev/null || true)
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 
 if docker info >/dev/null 2>&1; then
-  docker build --build-arg "VERSION=$version" --tag "$image" .
+  docker build --build-arg "VERSION=$version" --build-arg "COMMIT=$commit" --tag "$image" .
   size=$(docker save "$image" | gzip -9 | wc -c)
   echo "image: $image, $((size / 1000000)) MB compressed, by Docker"
   exit
@@ -35,7 +36,8 @@ if [ "${BASES:-}" = local ] || ! timeout 60 "${buildah[@]}" pull --quiet "docker
     contexts+=(--build-context "$base=container-image://localhost/base/${base%%:*}")
   done
 fi
-"${buildah[@]}" build --isolation chroot --layers --format oci --file "$recipe" "${contexts[@]}" --build-arg "VERSION=$version" --tag "$image" .
+"${buildah[@]}" build --isolation chroot --layers --format oci --file "$recipe" "${contexts[@]}" --build-arg "VERSION=$version" --build-arg "COMMIT=$commit" \
+  --tag "$image" .
 rm -rf "$folder/oci"
 "${buildah[@]}" push --quiet --compression-format gzip --compression-level 9 "$image" "oci:$folder/oci:latest"
 size=$(cat "$folder"/oci/blobs/sha256/* | wc -c)

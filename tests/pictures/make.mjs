@@ -7,7 +7,8 @@ import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { basename, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const WIDTH = 820;
@@ -133,13 +134,27 @@ mkdirSync(pictures, { recursive: true });
 const browser = await chromium.launch({ executablePath, args: FLAGS, headless: true });
 for (const [name, html] of Object.entries(pages)) {
   const path = join(pictures, `${name}.png`);
-  for (const deviceScaleFactor of [2, 1.5, 1]) {
-    const page = await browser.newPage({ viewport: { width: WIDTH, height: 600 }, deviceScaleFactor });
+  await photograph(path, async (page) => {
     await page.setContent(`<!doctype html><meta charset="utf-8"><style>${styles}${PAGE}</style><div id="page">${html}</div>`);
     await page.locator("#page").screenshot({ path });
+  });
+}
+// The page of the report as it is, with its own style, down to where the first findings end.
+const report = join(pictures, "report.png");
+await photograph(report, async (page) => {
+  await page.setViewportSize({ width: WIDTH, height: 1200 });
+  await page.goto(pathToFileURL(resolve(texts, "report.html")).href);
+  await page.screenshot({ path: report });
+});
+await browser.close();
+
+/** Takes a picture, with fewer pixels where it is too large. */
+async function photograph(path, take) {
+  for (const deviceScaleFactor of [2, 1.5, 1]) {
+    const page = await browser.newPage({ viewport: { width: WIDTH, height: 600 }, deviceScaleFactor });
+    await take(page);
     await page.close();
     if (statSync(path).size <= MOST_BYTES) break;
   }
-  console.log(`${name}.png, ${Math.round(statSync(path).size / 1000)} kB`);
+  console.log(`${basename(path)}, ${Math.round(statSync(path).size / 1000)} kB`);
 }
-await browser.close();

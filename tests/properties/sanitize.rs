@@ -167,5 +167,6 @@ fn thread() -> Thread {
         viewer_can_resolve: false,
         viewer_can_unresolve: false,
         url: String::new(),
+        comment: None,
     }
 }

@@ -263,6 +263,7 @@ fn thread(id: u64, status: Status, finding: &str) -> Thread {
         viewer_can_resolve: false,
         viewer_can_unresolve: false,
         url: String::new(),
+        comment: None,
     }
 }
 

@@ -14,6 +14,7 @@ mod commands;
 mod fixing;
 mod forgery;
 mod mouth;
+mod page;
 mod real;
 mod secrets;
 mod tools;

@@ -2,8 +2,11 @@
 //! is, and standard output has the result alone.
 
 mod asked;
+mod hook;
+mod installed;
 mod seen;
 
+use crate::html_property::{self, Node};
 use crate::review::{finding, layer_bypassed, lost_page, post};
 use crate::secrets::processes_below;
 use crate::standin::github::GitHub;
@@ -301,6 +304,20 @@ fn each_format_is_what_it_is_elsewhere() {
         markdown.contains(told) && markdown.contains(why),
         "{markdown}"
     );
+    let html = machine.run(&["--format", "html"]).out;
+    let page = html_property::hold(&html, None);
+    let articles: Vec<String> = page.named("article").iter().map(Node::text).collect();
+    assert_eq!(articles.len(), 3, "{articles:?}");
+    assert!(
+        articles[2].starts_with(" The name says nothing."),
+        "{articles:?}"
+    );
+    assert!(
+        articles[2].contains("2+export const x = token;")
+            && articles[2].contains("Do it otherwise."),
+        "{articles:?}"
+    );
+    assert!(page.text().contains("1 remark not posted"));
     let results = sarif["runs"][0]["results"].as_array().expect("results");
     let texts = results.iter().map(|result| &result["message"]["text"]);
     let text = format!("{explained}\n\n{why}");
@@ -352,6 +369,9 @@ fn a_tree_without_changes_costs_nothing() {
     let ran = machine.run(&["--base", "search", "--format", "markdown"]);
     let page = format!("## OpenCode review of the working tree: nothing to report\n\n- {why}\n");
     assert!(ran.out.starts_with(&page), "{}", ran.out);
+    let ran = machine.run(&["--base", "search", "--format", "html"]);
+    let page = html_property::hold(&ran.out, None).text();
+    assert!(page.contains(why), "{page}");
     assert!(machine.world.model.requests().is_empty());
     machine.finish();
 }

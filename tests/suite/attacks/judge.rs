@@ -2,6 +2,7 @@
 
 use super::forms::Traces;
 use super::ground::{Aftermath, SECRETS};
+use crate::html_property;
 use crate::standin::github::Write;
 use http::Method;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
@@ -37,6 +38,10 @@ fn sinks(aftermath: &Aftermath) -> Vec<(String, String)> {
     );
     let sarif = std::fs::read_to_string(aftermath.world.workspace().join(SARIF));
     sinks.extend(sarif.map(|text| ("SARIF file".into(), text)));
+    if let Some(page) = html(aftermath) {
+        let read = html_property::parse(&page).text();
+        sinks.extend([("HTML file".into(), page), ("page of HTML".into(), read)]);
+    }
     let patch = std::fs::read(aftermath.world.workspace().join(PATCH));
     sinks.extend(patch.map(|bytes| ("patch".into(), String::from_utf8_lossy(&bytes).into_owned())));
     let searched = aftermath.searched.iter();
@@ -45,6 +50,12 @@ fn sinks(aftermath: &Aftermath) -> Vec<(String, String)> {
     sinks
 }
 
+/// The report as a page.
+fn html(aftermath: &Aftermath) -> Option<String> {
+    std::fs::read_to_string(aftermath.world.workspace().join(HTML)).ok()
+}
+
+const HTML: &str = "opencode-review.html";
 const SARIF: &str = "opencode-review.sarif";
 const PATCH: &str = "opencode-fix.patch";
 
@@ -76,7 +87,7 @@ pub fn nothing_leaked(aftermath: &Aftermath) {
     }
     let left = std::fs::read_dir(aftermath.world.workspace()).unwrap();
     let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
-    let ours = ["opencode-review.json", SARIF, PATCH];
+    let ours = ["opencode-review.json", HTML, SARIF, PATCH];
     assert!(
         left.iter().all(|name| ours.iter().any(|ours| name == ours)),
         "{left:?}"
@@ -99,6 +110,7 @@ pub fn nothing_was_touched(aftermath: &Aftermath, foreign: u64) {
             | Write::Comment { pull, .. }
             | Write::IssueComment { pull, .. } => assert_eq!(*pull, world.pull),
             Write::Reply { root, .. }
+            | Write::EditComment { id: root, .. }
             | Write::Resolve { root, .. }
             | Write::Unresolve { root, .. } => {
                 assert!(ours.contains(root), "{write:?}");
@@ -153,6 +165,9 @@ pub fn nothing_acts(aftermath: &Aftermath) {
         let acts = acting(&text);
         assert!(acts.is_empty(), "{acts:?} in\n{text}");
     }
+    if let Some(page) = html(aftermath) {
+        html_property::hold(&page, Some(aftermath.world.github.url()));
+    }
 }
 
 /// Every text that GitHub renders, and the step summary.
@@ -162,6 +177,7 @@ fn written(aftermath: &Aftermath) -> Vec<String> {
         let (Write::Review { json, .. }
         | Write::Comment { json, .. }
         | Write::Reply { json, .. }
+        | Write::EditComment { json, .. }
         | Write::IssueComment { json, .. }
         | Write::CheckRunCreated { json, .. }
         | Write::CheckRunUpdated { json, .. }) = write
@@ -217,8 +233,11 @@ fn acting(markdown: &str) -> Vec<String> {
             }
             Event::End(TagEnd::Link | TagEnd::CodeBlock) => inside -= 1,
             Event::Html(tag) | Event::InlineHtml(tag) => {
-                // Ours is one comment that no page shows, beside a lease, and the summary's folded parts.
-                if tag.trim() == "<!-- pr-review-loop-marker -->" {
+                // Ours is one comment that no page shows, beside a lease, the line above a finding that is fixed, and the summary's
+                // folded parts.
+                const LINES: [&str; 2] =
+                    ["<!-- pr-review-loop-marker -->", "<!-- rmcoc:finding -->"];
+                if LINES.contains(&tag.trim()) {
                     continue;
                 }
                 if tag.starts_with("<!-- rmcoc:") && !block {

@@ -3,6 +3,7 @@
 //! workflow. A mistake in the file costs the one setting, never the review; a file of which nothing can be read costs a gate
 //! its verdict.
 
+mod effective;
 mod fix;
 mod lifecycle;
 pub(super) mod node;
@@ -12,12 +13,13 @@ mod tests;
 
 pub use schema::schema;
 
-use super::inputs::{INPUTS, Input, RawInputs};
+use super::inputs::{INPUTS, Input, Origin, RawInputs};
 use super::lifecycle::Settings;
 use super::{FixSettings, Globs, Instruction, Shape, Skip, nearest};
 use crate::domain::Login;
 use node::Node;
 use serde_yaml::Spanned;
+use std::collections::BTreeSet;
 
 /// No file of settings that a person writes is larger.
 pub const MOST_BYTES: usize = 256 * 1024;
@@ -67,6 +69,8 @@ pub struct RepositoryFile {
     pub skip: Skip,
     pub fix: FixSettings,
     lifecycle: Settings,
+    /// The settings that stand in the file, such as `skip.labels`.
+    named: BTreeSet<String>,
     pub problems: Vec<Problem>,
     /// Nothing of the file could be read, for the reason that is the only problem.
     pub unreadable: bool,
@@ -95,7 +99,7 @@ impl RepositoryFile {
         let mut merged = inputs.clone();
         for (name, value) in &self.values {
             if !inputs.is_given(name) {
-                merged.set(name, value);
+                merged.set_from(name, value, Origin::File);
             }
         }
         merged
@@ -134,6 +138,12 @@ impl RepositoryFile {
 
     fn entry(&mut self, key: &Spanned<String>, value: Spanned<Node>) {
         let line = key.referenced.line();
+        self.named.insert(key.value.clone());
+        if let Node::Map(entries) = &value.value {
+            let names = entries.iter();
+            let names = names.map(|(name, _)| format!("{}.{}", key.value, name.value));
+            self.named.extend(names);
+        }
         let input = Input::named(&key.value).map(|input| (input, input.in_file));
         match (key.value.as_str(), input) {
             (INSTRUCTIONS, _) => self.instructions(value),

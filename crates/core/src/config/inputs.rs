@@ -1,8 +1,10 @@
 //! The step from the strings of `INPUT_*` to a `Config`, row by row of the table. Every wrong value is reported, all at
 //! once, because a person fixes a workflow one run at a time.
 
+mod effective;
 mod table;
 
+pub use effective::{Origin, Setting};
 pub use table::INPUTS;
 
 use super::reviewers;
@@ -141,6 +143,8 @@ const OF_THE_RUNNER: [&str; 2] = ["args", "entrypoint"];
 #[derive(Clone, Default)]
 pub struct RawInputs {
     given: BTreeMap<String, String>,
+    /// The origins of those that no variable of their own gave.
+    origins: BTreeMap<String, Origin>,
     /// They come from a shell and not from a workflow, which decides how a missing one is asked for.
     in_shell: bool,
 }
@@ -157,7 +161,7 @@ impl RawInputs {
         given.retain(|name, _| !OF_THE_RUNNER.contains(&name.as_str()));
         Ok(Self {
             given,
-            in_shell: false,
+            ..Self::default()
         })
     }
 
@@ -195,7 +199,13 @@ impl RawInputs {
 
     /// Replaces an input, for the doors that have arguments of their own.
     pub fn set(&mut self, name: &str, value: &str) {
+        self.set_from(name, value, Origin::Flag);
+    }
+
+    /// The same with a value from elsewhere.
+    pub(super) fn set_from(&mut self, name: &str, value: &str, origin: Origin) {
         self.given.insert(name.to_owned(), value.to_owned());
+        self.origins.insert(name.to_owned(), origin);
     }
 
     /// True if the user gave it.
@@ -281,6 +291,12 @@ pub fn github_token(raw: &RawInputs) -> Result<SecretString, Vec<InputError>> {
 /// The meaning of all inputs but the token, or everything that is wrong with them.
 pub fn config(raw: &RawInputs) -> Result<Config, Vec<InputError>> {
     ConfigDraft::read_strictly(raw, |input| input.name != GITHUB_TOKEN).map(|draft| draft.config)
+}
+
+/// The trusted bots where no input names others.
+pub(super) fn usual_bots() -> Option<Vec<Login>> {
+    let input = Input::named("trusted_bots")?;
+    values::logins(input.default).ok()
 }
 
 /// The inputs for rebuilding the threads of a pull request; no model is needed for that.

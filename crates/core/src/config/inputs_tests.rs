@@ -454,6 +454,7 @@ fn action_yml_says_what_the_table_says() {
             "open_issues",
             "patch_file",
             "report_file",
+            "report_html",
             "review_status",
             "sarif_file",
             "tokens"

@@ -200,6 +200,12 @@ impl Config {
         data_encoding::HEXLOWER.encode(&digest[..8])
     }
 
+    /// True if the trusted bots are those of the default.
+    #[must_use]
+    pub fn has_usual_bots(&self) -> bool {
+        inputs::usual_bots().is_some_and(|usual| self.trusted_bots == usual)
+    }
+
     /// The reviewers as text; empty where one reviews with the run's own model, as before there was a choice.
     fn panel(&self) -> String {
         let is_usual = match self.reviewers.as_slice() {

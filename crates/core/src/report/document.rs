@@ -2,12 +2,12 @@
 
 use super::consensus::ConsensusReport;
 use super::events::EventReport;
+use super::findings::{FindingReport, ThreadReport};
 use super::reviewers::ReviewerReport;
 use crate::context::coverage::Excuse;
 use crate::context::suspicion::Suspicion;
-use crate::domain::{ReviewDecision, Score, Tally, Thread, Verdict};
+use crate::domain::{ReviewDecision, Score, Tally, Verdict};
 use crate::publish::comment::weight;
-use crate::review::desk::{Entry, Fate};
 use crate::review::limits::Used;
 use crate::review::session_outcome::PassLog;
 use crate::state::record::Record;
@@ -17,7 +17,6 @@ use reviewer_text::sanitize::clean;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
-use std::collections::HashMap;
 
 /// The findings and actions of a run of opencode-reviewer. Fields may be added; those that are here stay as they are.
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -28,6 +27,8 @@ pub struct Report {
     pub version: u32,
     /// As owner/name#number; null where a working tree was reviewed.
     pub pull_request: Option<String>,
+    /// The page of the pull request; null where a working tree was reviewed.
+    pub pull_request_url: Option<String>,
     /// The commit that was reviewed. Of a working tree with changes it is one that no repository has.
     pub head: String,
     /// The commit that it was compared with.
@@ -103,26 +104,6 @@ pub struct Report {
     /// False where nobody knows the prices of the endpoint.
     #[serde(skip)]
     pub cost_known: bool,
-}
-
-/// The place where a finding was said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
-    /// The address of its comment.
-    At(String),
-    /// To whoever started the run, and on no pull request.
-    Here,
-}
-
-impl Said {
-    /// The place with this address. A finding that was posted nowhere has none.
-    #[must_use]
-    pub fn at(url: &str) -> Self {
-        match url {
-            "" => Self::Here,
-            url => Self::At(url.to_owned()),
-        }
-    }
 }
 
 /// The sandbox of the sidecar.
@@ -269,129 +250,6 @@ impl From<&PassLog> for PassReport {
     }
 }
 
-/// A finding of this run.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct FindingReport {
-    pub id: String,
-    pub file: String,
-    /// Null where it is about the file as a whole.
-    pub line: Option<u32>,
-    /// File and lines, for people.
-    pub place: String,
-    #[schemars(range(min = 1, max = 10))]
-    pub score: u8,
-    /// Null where the model named none.
-    pub category: Option<String>,
-    #[schemars(range(min = 1, max = 4))]
-    pub pass: u8,
-    /// The finding in a sentence.
-    pub finding: String,
-    /// The reason why it matters.
-    pub assessment: String,
-    /// The text for people.
-    pub body: String,
-    /// `published` on the pull request, `reported` to whoever started the run (a working tree, a dry run), `unpublished`
-    /// although it should have been, or deliberately not said: `suppressed`, `withdrawn`, `combined`.
-    #[schemars(extend("enum" = ["published", "reported", "unpublished", "suppressed", "withdrawn", "combined"]))]
-    pub fate: &'static str,
-    /// The reason why it was not said.
-    pub reason: Option<String>,
-    /// The address of its comment.
-    pub url: Option<String>,
-    /// The reviewers who raised it; of a finding that is part of another one, its own reviewer alone.
-    pub raised_by: Vec<String>,
-    /// The other reviewers who confirmed it.
-    pub verified_by: Vec<String>,
-    /// True if it blocks and another reviewer refuted it.
-    pub contested: bool,
-}
-
-impl FindingReport {
-    /// `said` tells where, by finding id.
-    #[must_use]
-    pub fn new(entry: &Entry, said: &HashMap<String, Said>) -> Self {
-        let finding = &entry.finding;
-        let id = finding.id.to_string();
-        let said = said.get(&id);
-        let (fate, reason) = match &entry.fate {
-            Fate::Staged => match said {
-                Some(Said::At(_)) => ("published", None),
-                Some(Said::Here) => ("reported", None),
-                None => ("unpublished", None),
-            },
-            Fate::Suppressed(reason) => ("suppressed", Some(reason.to_string())),
-            Fate::Withdrawn(reason) => ("withdrawn", Some(reason.clone())),
-            Fate::CombinedInto(other) => ("combined", Some(format!("said as part of new-{other}"))),
-        };
-        Self {
-            file: finding.file.clone(),
-            line: finding.line(),
-            place: finding.place(),
-            score: finding.assessment.score.get(),
-            category: finding.category.map(|category| category.to_string()),
-            pass: finding.pass.get(),
-            finding: finding.assessment.finding.clone(),
-            assessment: finding.assessment.assessment.clone(),
-            body: finding.body.clone(),
-            id,
-            fate,
-            reason,
-            url: match said {
-                Some(Said::At(url)) => Some(url.clone()),
-                _ => None,
-            },
-            raised_by: match finding.support.raised_by.as_slice() {
-                [] => vec![finding.reviewer.clone()],
-                names => names.to_vec(),
-            },
-            verified_by: finding.support.verified_by.clone(),
-            contested: finding.support.contest.is_some(),
-        }
-    }
-}
-
-/// A thread that was on the pull request before this run, and is open.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ThreadReport {
-    /// Of its first comment.
-    pub id: String,
-    pub file: String,
-    /// Null where the line is gone, or it is about the file as a whole.
-    pub line: Option<u32>,
-    pub status: String,
-    #[schemars(range(min = 1, max = 10))]
-    pub score: u8,
-    pub finding: String,
-    pub url: String,
-    #[serde(skip)]
-    pub finding_id: Option<String>,
-    #[serde(skip)]
-    pub assessment: String,
-    #[serde(skip)]
-    pub category: Option<String>,
-    /// The head that was reviewed when the finding was made, shortened.
-    #[serde(skip)]
-    pub since: Option<String>,
-}
-
-impl From<&Thread> for ThreadReport {
-    fn from(thread: &Thread) -> Self {
-        Self {
-            id: thread.id.to_string(),
-            file: thread.file.clone(),
-            line: thread.line,
-            status: thread.status.to_string(),
-            score: thread.assessment.score.get(),
-            finding: thread.assessment.finding.clone(),
-            url: thread.url.clone(),
-            finding_id: thread.finding_id.as_ref().map(ToString::to_string),
-            assessment: thread.assessment.assessment.clone(),
-            category: thread.category.map(|category| category.to_string()),
-            since: thread.head.as_ref().map(|head| head.short().to_owned()),
-        }
-    }
-}
-
 impl Report {
     /// The JSON schema of the file, which `schema/report.schema.json` holds for those who read it.
     #[must_use]
@@ -415,8 +273,13 @@ impl Report {
     /// Category, score and effect of a finding, in words.
     #[must_use]
     pub(crate) fn weight(&self, finding: &FindingReport) -> String {
-        let category = finding.category.as_deref();
-        Score::new(finding.score.into())
+        self.weight_of(finding.category.as_deref(), finding.score)
+    }
+
+    /// The same of a category and a score.
+    #[must_use]
+    pub(crate) fn weight_of(&self, category: Option<&str>, score: u8) -> String {
+        Score::new(score.into())
             .map(|score| weight(category, score, self.blocking_from))
             .unwrap_or_default()
     }

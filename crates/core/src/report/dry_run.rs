@@ -73,6 +73,9 @@ fn steps_of(unsent: &Unsent) -> Vec<Step> {
         let thread = thread.rsplit('/').next().unwrap_or_default();
         return vec![Step::new(format!("Reply in thread {thread}:"), text)];
     }
+    if let Some((_, comment)) = route.split_once("/pulls/comments/") {
+        return vec![Step::new(format!("Rewritten comment {comment}:"), text)];
+    }
     if let Some(file) = body["path"].as_str() {
         return vec![Step::new(format!("Comment on the file {file}:"), text)];
     }

@@ -28,3 +28,18 @@ pub enum EventKind {
     ReReview,
     HumanEscalation,
 }
+
+impl EventKind {
+    /// The step in words, for people.
+    #[must_use]
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::FixCreated => "fix begun",
+            Self::FixCompleted => "fix completed",
+            Self::FixFailed => "fix failed",
+            Self::FixReverted => "fix reverted",
+            Self::ReReview => "review of the fix",
+            Self::HumanEscalation => "people called",
+        }
+    }
+}

@@ -1,7 +1,8 @@
 //! The report of a working tree as Markdown, with everything that a person needs to act on a finding. Separate from the
 //! step summary, which links to comments on a pull request instead. Pure.
 
-use super::document::{FindingReport, Report};
+use super::document::Report;
+use super::findings::FindingReport;
 use crate::publish::comment::without_repeat;
 use reviewer_text::count::{plural, tokens};
 use reviewer_text::sanitize::clean;

@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::consensus::IssuesReport;
-use super::document::FindingReport;
+use super::findings::FindingReport;
 use crate::domain::Finding;
 use crate::panel::consensus::{Priority, Ruling, Totals};
 use crate::panel::ledger::Figures;

@@ -1,9 +1,10 @@
 //! The open findings as SARIF 2.1.0, for code scanning and for editors. Pure.
 
-use super::document::{FindingReport, Report, ThreadReport};
+use super::document::Report;
+use super::findings::{FindingReport, ThreadReport};
+use super::uri;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// Of a finding without a category.
@@ -98,7 +99,7 @@ impl<'a> From<&'a ThreadReport> for Open<'a> {
 impl Open<'_> {
     fn result(&self) -> Value {
         let mut location = json!({
-            "artifactLocation": { "uri": uri(self.file), "uriBaseId": "%SRCROOT%" },
+            "artifactLocation": { "uri": uri::relative(self.file), "uriBaseId": "%SRCROOT%" },
         });
         if let Some(line) = self.line {
             location["region"] = json!({ "startLine": line.max(1) });
@@ -145,23 +146,6 @@ fn words(texts: &[&str]) -> String {
         plain.push(c);
     }
     plain
-}
-
-/// A path as a relative reference: no segment of it is a scheme, and everything that means something is written out.
-fn uri(path: &str) -> String {
-    let mut uri = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
-                uri.push(char::from(byte));
-            }
-            _ => {
-                // Writing to a String cannot fail.
-                let _ = write!(uri, "%{byte:02X}");
-            }
-        }
-    }
-    uri
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The step summary and the check run's page: the verdict first, then what supports it.
 
-use super::document::{FindingReport, Report, ThreadReport};
+use super::document::Report;
+use super::findings::{FindingReport, ThreadReport};
 use super::reviewers;
 use crate::domain::Score;
 use crate::publish::comment;
@@ -78,16 +79,28 @@ fn subject(report: &Report) -> &str {
 }
 
 fn headline(report: &Report) -> String {
+    let sign = match report.verdict.as_str() {
+        "clean" => "✅ ",
+        "findings" => &format!("{} ", gravest(report)),
+        "blocking" => "🔴 ",
+        "incomplete" => "⚠️ ",
+        _ => "",
+    };
+    format!("{sign}{}", verdict(report))
+}
+
+/// The verdict in words.
+pub(super) fn verdict(report: &Report) -> String {
     let open = plural(report.open_issues, "finding");
     match (report.verdict.as_str(), report.blocking_issues) {
-        ("clean", _) => "✅ Nothing to report".into(),
-        ("findings", _) => format!("{} {open} open", gravest(report)),
-        ("blocking", 0) => "🔴 Held back by another pull request of the same head".into(),
-        ("blocking", 1) if report.open_issues == 1 => format!("🔴 {open} open, and it blocks"),
-        ("blocking", 1) => format!("🔴 {open} open, 1 of them blocks"),
-        ("blocking", count) => format!("🔴 {open} open, {count} of them block"),
-        ("incomplete", _) if report.open_issues == 0 => "⚠️ The review is incomplete".into(),
-        ("incomplete", _) => format!("⚠️ The review is incomplete, {open} open"),
+        ("clean", _) => "Nothing to report".into(),
+        ("findings", _) => format!("{open} open"),
+        ("blocking", 0) => "Held back by another pull request of the same head".into(),
+        ("blocking", 1) if report.open_issues == 1 => format!("{open} open, and it blocks"),
+        ("blocking", 1) => format!("{open} open, 1 of them blocks"),
+        ("blocking", count) => format!("{open} open, {count} of them block"),
+        ("incomplete", _) if report.open_issues == 0 => "The review is incomplete".into(),
+        ("incomplete", _) => format!("The review is incomplete, {open} open"),
         (other, _) => other.to_owned(),
     }
 }
@@ -129,12 +142,10 @@ impl From<&FindingReport> for Row {
 
 impl From<&ThreadReport> for Row {
     fn from(thread: &ThreadReport) -> Self {
-        let line = thread.line.map(|line| format!(":{line}"));
-        let place = format!("{}{}", thread.file, line.unwrap_or_default());
         let since = thread.since.as_ref().map(|head| format!("`{head}`, "));
         Self {
             score: thread.score,
-            place: format!("[{}]({})", cell(&place), thread.url),
+            place: format!("[{}]({})", cell(&thread.place()), thread.url),
             finding: cell(&thread.finding),
             since: format!("{}{}", since.unwrap_or_default(), thread.status),
         }
@@ -434,6 +445,8 @@ pub(super) mod tests {
             raised_by: Vec::new(),
             verified_by: Vec::new(),
             contested: false,
+            arguments: Vec::new(),
+            also_at: Vec::new(),
         }
     }
 
@@ -455,6 +468,7 @@ pub(super) mod tests {
             events: Vec::new(),
             version: 1,
             pull_request: Some("octo/shop#1".into()),
+            pull_request_url: Some("https://example.test/octo/shop/pull/1".into()),
             head: "b0d63d1e3554f51be51c63421a254d61288447e6".into(),
             merge_base: String::new(),
             verdict: "blocking".into(),

@@ -1,65 +1,15 @@
 //! The report for a terminal: the verdict first, then each finding with its code. Pure: lines of pieces, each with how it
 //! looks where there are colours; whoever prints them takes out what a terminal would obey.
 
-use super::document::{FindingReport, Report, ThreadReport};
+use super::code::{Code, Excerpt, cleaned};
+use super::document::Report;
+use super::findings::{FindingReport, ThreadReport};
 use super::wrap::{hanging, joined, piece, wrapped};
-use crate::domain::{Anchor, FileDiff, Hunk, LineKind, Side};
 use crate::publish::comment::{self, without_repeat};
 use reviewer_text::count::{plural, tokens};
 use reviewer_text::line::{Line, Piece, Style};
-use std::collections::BTreeMap;
 
-/// A line of code below a finding.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CodeLine {
-    pub number: u32,
-    pub text: String,
-    /// The finding is about it.
-    pub meant: bool,
-}
-
-/// The code of findings, by their ids.
-pub type Code = BTreeMap<String, Vec<CodeLine>>;
-
-/// Lines shown before and after those that are meant, and how many of those at most.
-const AROUND: u32 = 3;
-const MOST_MEANT: u32 = 12;
 const TAB: &str = "    ";
-
-/// The code around an anchor: as the head has it, or the base where the finding is about what was removed. Taken from the
-/// diff, in which the values of secrets are masked.
-#[must_use]
-pub fn excerpt(diff: &FileDiff, anchor: Anchor) -> Vec<CodeLine> {
-    let Anchor::Line { side, start, line } = anchor else {
-        return Vec::new();
-    };
-    let first = start.unwrap_or(line);
-    let shown = first.max((line + 1).saturating_sub(MOST_MEANT));
-    let around = shown.saturating_sub(AROUND)..=line.saturating_add(AROUND);
-    let has = |hunk: &&Hunk| numbered(hunk, side).any(|(number, _)| number == line);
-    let hunk = diff.hunks.iter().find(has);
-    let lines = hunk.into_iter().flat_map(|hunk| numbered(hunk, side));
-    lines
-        .filter(|(number, _)| around.contains(number))
-        .map(|(number, text)| CodeLine {
-            number,
-            text: text.replace('\t', TAB),
-            meant: (first..=line).contains(&number),
-        })
-        .collect()
-}
-
-/// The lines of one version of the file.
-fn numbered(hunk: &Hunk, side: Side) -> impl Iterator<Item = (u32, &str)> {
-    hunk.lines.iter().filter_map(move |line| {
-        let number = match (side, line.kind) {
-            (Side::Right, LineKind::Added | LineKind::Context) => line.new,
-            (Side::Left, LineKind::Removed | LineKind::Context) => line.old,
-            _ => None,
-        };
-        Some((number?, line.text.as_str()))
-    })
-}
 
 /// The layout of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,9 +48,9 @@ pub fn page(
     for finding in said(report) {
         lines.push(Vec::new());
         tell(&mut lines, report, finding, clean, width);
-        if let Some(code) = code.get(&finding.id).filter(|code| !code.is_empty()) {
+        if let Some(excerpt) = code.get(&finding.id) {
             lines.push(Vec::new());
-            show(&mut lines, code, clean);
+            show(&mut lines, excerpt, clean);
         }
     }
     open_before(&mut lines, report, clean, width);
@@ -182,13 +132,9 @@ fn open_before(
     }
     lines.push(Vec::new());
     lines.push(vec![piece(Style::Strong, "Open from earlier reviews:")]);
-    let mut threads: Vec<&ThreadReport> = report.threads.iter().collect();
-    threads.sort_by(|a, b| (b.score, &a.file, a.line).cmp(&(a.score, &b.file, b.line)));
-    for thread in threads {
-        let line = thread.line.map(|line| format!(":{line}"));
-        let place = format!("{}{}", thread.file, line.unwrap_or_default());
+    for thread in threads(report) {
         let pieces = [
-            piece(Style::Strong, format!("  {}", clean(&place))),
+            piece(Style::Strong, format!("  {}", clean(&thread.place()))),
             piece(Style::Plain, "  "),
             piece(style_of(thread.score), format!("{}/10", thread.score)),
             piece(Style::Plain, format!("  {}", clean(thread.finding.trim()))),
@@ -197,7 +143,15 @@ fn open_before(
     }
 }
 
-fn is_unsaid(finding: &FindingReport) -> bool {
+/// Those threads, the gravest first.
+pub(super) fn threads(report: &Report) -> Vec<&ThreadReport> {
+    let mut threads: Vec<&ThreadReport> = report.threads.iter().collect();
+    threads.sort_by(|a, b| (b.score, &a.file, a.line).cmp(&(a.score, &b.file, b.line)));
+    threads
+}
+
+/// Returns true if a finding is deliberately not for people.
+pub(super) fn is_unsaid(finding: &FindingReport) -> bool {
     matches!(finding.fate, "suppressed" | "withdrawn" | "combined")
 }
 
@@ -270,24 +224,26 @@ fn tell(
     }
 }
 
-/// Nothing where a secret spans lines, and they cannot be numbered any more.
-fn show(lines: &mut Vec<Line>, code: &[CodeLine], clean: &dyn Fn(&str) -> String) {
-    let texts: Vec<&str> = code.iter().map(|line| line.text.as_str()).collect();
-    let cleaned = clean(&texts.join("\n"));
-    let cleaned: Vec<&str> = cleaned.split('\n').collect();
-    if cleaned.len() != code.len() {
+/// Writes the version that the finding is about. Nothing where a secret spans lines, and they cannot be numbered any more.
+fn show(lines: &mut Vec<Line>, excerpt: &Excerpt, clean: &dyn Fn(&str) -> String) {
+    let texts = excerpt.numbered().map(|(_, line)| line.text.as_str());
+    let Some(texts) = cleaned(texts, clean) else {
         return;
-    }
-    let digits = code.last().map_or(0, |line| line.number.to_string().len());
-    for (line, text) in code.iter().zip(cleaned) {
+    };
+    let last = excerpt.numbered().last();
+    let digits = last.map_or(0, |(number, _)| number.to_string().len());
+    for ((number, line), text) in excerpt.numbered().zip(texts) {
         let (mark, style) = if line.meant {
             (">", Style::Strong)
         } else {
             (" ", Style::Faint)
         };
-        let number = format!("  {mark} {:>digits$} | ", line.number);
-        let text = text.trim_end();
-        lines.push(vec![piece(style, number), piece(Style::Plain, text)]);
+        let number = format!("  {mark} {number:>digits$} | ");
+        let text = text.replace('\t', TAB);
+        lines.push(vec![
+            piece(style, number),
+            piece(Style::Plain, text.trim_end()),
+        ]);
     }
 }
 

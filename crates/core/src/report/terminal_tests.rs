@@ -1,39 +1,9 @@
 //! Reports as a terminal shows them.
 
 use super::*;
+use crate::domain::Side;
+use crate::report::code::tests::{at, excerpt};
 use crate::report::summary::tests::{finding, sample};
-
-const PATCH: &str = "@@ -1,5 +1,8 @@
- one
--two
--three
-+zwei
-+\tdrei
-+API_KEY=hunter2
-+BEGIN
-+END
- four
- five
-";
-
-fn diff() -> FileDiff {
-    FileDiff {
-        path: "src/page.ts".into(),
-        hunks: FileDiff::parse_hunks(PATCH).unwrap(),
-        ..FileDiff::default()
-    }
-}
-
-fn at(side: Side, start: Option<u32>, line: u32) -> Anchor {
-    Anchor::Line { side, start, line }
-}
-
-fn shown(lines: &[CodeLine]) -> Vec<(u32, &str, bool)> {
-    let lines = lines.iter();
-    lines
-        .map(|line| (line.number, line.text.as_str(), line.meant))
-        .collect()
-}
 
 fn plain(lines: &[Line]) -> String {
     let line = |line: &Line| {
@@ -49,39 +19,6 @@ fn as_is(text: &str) -> String {
 }
 
 #[test]
-fn the_code_is_the_head_s_with_what_is_meant_marked() {
-    let code = excerpt(&diff(), at(Side::Right, Some(2), 3));
-    assert_eq!(
-        shown(&code),
-        [
-            (1, "one", false),
-            (2, "zwei", true),
-            (3, "    drei", true),
-            (4, "API_KEY=hunter2", false),
-            (5, "BEGIN", false),
-            (6, "END", false),
-        ]
-    );
-}
-
-#[test]
-fn what_was_removed_is_shown_as_the_base_has_it() {
-    let code = excerpt(&diff(), at(Side::Left, None, 3));
-    assert_eq!(
-        shown(&code),
-        [
-            (1, "one", false),
-            (2, "two", false),
-            (3, "three", true),
-            (4, "four", false),
-            (5, "five", false),
-        ]
-    );
-    assert_eq!(excerpt(&diff(), Anchor::File), []);
-    assert_eq!(excerpt(&diff(), at(Side::Right, None, 99)), []);
-}
-
-#[test]
 fn the_page_as_people_read_it() {
     let mut report = sample();
     report.pull_request = None;
@@ -93,7 +30,7 @@ fn the_page_as_people_read_it() {
     report.threads.clear();
     report.reasons.clear();
     report.findings[1].body = "A key is in the code.\n\nTake it out.\n".into();
-    let code = excerpt(&diff(), at(Side::Right, None, 4));
+    let code = excerpt(at(Side::Right, None, 4));
     let code = Code::from([("f9".to_owned(), code)]);
     let hide = |text: &str| text.replace("hunter2", "***");
     insta::assert_snapshot!(
@@ -106,7 +43,7 @@ fn the_page_as_people_read_it() {
 fn a_secret_of_several_lines_takes_the_code_with_it() {
     let mut report = sample();
     report.findings = vec![finding(9, "reported", None)];
-    let code = excerpt(&diff(), at(Side::Right, None, 6));
+    let code = excerpt(at(Side::Right, None, 6));
     let code = Code::from([("f9".to_owned(), code)]);
     let hide = |text: &str| text.replace("BEGIN\nEND", "***");
     let page = plain(&page(&report, &code, &hide, Layout::default()));

@@ -87,6 +87,22 @@ impl WorkTree {
         }))
     }
 
+    /// The folder at its top.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Its objects alone, for whoever reads commits and not the tree.
+    pub async fn objects(mut self) -> Result<Repository> {
+        let objects = self.inside("objects").await?;
+        self.git.borrow(&objects)?;
+        Ok(Repository {
+            git: self.git,
+            fetched: AtomicBool::new(false),
+        })
+    }
+
     /// The commit that a name means here.
     pub async fn commit(&self, name: &str) -> Result<Option<CommitSha>> {
         let commit = format!("{name}^{{commit}}");

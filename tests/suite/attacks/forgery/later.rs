@@ -69,7 +69,8 @@ fn s5_an_older_resolution_of_ours_that_is_posted_again_closes_nothing() {
         "{}",
         aftermath.ran.log
     );
-    let resolved = aftermath.replies().remove(0);
+    let (_, resolved) = ours(&aftermath.world.github).remove(0);
+    assert!(resolved.starts_with("✅ **Issue Resolved**"), "{resolved}");
 
     let mut ground = aftermath.again();
     let back = page(&ground, "Math.ceil", "Math.floor");
@@ -87,6 +88,10 @@ fn s5_an_older_resolution_of_ours_that_is_posted_again_closes_nothing() {
     for login in [BOT, "writer", "mallory"] {
         ground.world.github.reply(root, login, &resolved);
     }
+    let aftermath = looks_again(ground, "blocking");
+    // Another workflow speaks with the same account, and rewrites the finding as it was while it was fixed.
+    let ground = aftermath.again();
+    ground.world.github.edit_comment(root, BOT, &resolved);
     looks_again(ground, "blocking");
 }
 

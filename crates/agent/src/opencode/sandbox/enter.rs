@@ -29,6 +29,8 @@ use std::process::Command;
 
 /// The newest Landlock version that this program knows; a kernel with an older one restricts less, which is reported.
 const KNOWN: ABI = ABI::V7;
+/// The same as a number.
+pub const LANDLOCK_ABI: i32 = KNOWN as i32;
 
 /// Enters the sandbox and becomes `program`. Returns only where that was not possible, with the reason.
 #[must_use]
