@@ -5,10 +5,10 @@
 mod ladder;
 
 use ladder::Places;
-use reviewer_core::domain::{Anchor, FileDiff, Finding, ReviewEvent};
+use reviewer_core::domain::{Anchor, FileDiff, Finding, ReviewEvent, Thread};
 use reviewer_core::publish::comment::judgement::{self, Judged};
 use reviewer_core::publish::comment::{Figures, Voice};
-use reviewer_core::report::document::Said;
+use reviewer_core::report::findings::Said;
 use reviewer_core::review::desk::{Effect, StagedReply};
 use reviewer_core::state::block::{self, Conversation};
 use reviewer_github::{ApiError, GitHub, NewReview, NewReviewComment, ReviewRef};
@@ -119,13 +119,50 @@ impl Outbox<'_> {
                 reply.thread.id
             ));
         }
-        let body = self.voice.reply(reply, conversation);
-        github.reply(self.voice.pr, reply.thread.id, &body).await?;
+        if !self.rewrite(github, reply, conversation).await? {
+            let body = self.voice.reply(reply, conversation);
+            github.reply(self.voice.pr, reply.thread.id, &body).await?;
+        }
+        if reply.effect == Effect::Reopen {
+            self.take_back(github, &reply.thread, sent).await;
+        }
         if resolves {
             sent.left_open |= reply.thread.must_stay_open();
             sent.resolved.push(reply.thread.id);
         }
         Ok(())
+    }
+
+    /// Says in the finding's own comment that it is fixed, which nobody is told of. False: a reply has to say it.
+    async fn rewrite(
+        &self,
+        github: &GitHub,
+        reply: &StagedReply,
+        conversation: Conversation,
+    ) -> Result<bool, ApiError> {
+        let Some(body) = self.voice.resolved(reply, conversation) else {
+            return Ok(false);
+        };
+        let repo = &self.voice.pr.repo;
+        match github.edit_comment(repo, reply.thread.id, &body).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.is_refusal() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes the words about a fix that did not hold out of the finding's comment. The reply before has said so, and decides.
+    async fn take_back(&self, github: &GitHub, thread: &Thread, sent: &mut Sent) {
+        let Some(body) = self.voice.unresolved(thread) else {
+            return;
+        };
+        let repo = &self.voice.pr.repo;
+        if let Err(error) = github.edit_comment(repo, thread.id, &body).await {
+            sent.warnings.push(format!(
+                "The comment of thread {} still says that it is fixed: {error}",
+                thread.id
+            ));
+        }
     }
 
     async fn send_review(

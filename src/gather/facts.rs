@@ -10,6 +10,8 @@ use crate::host::{Failure, Job, both};
 use reviewer_core::authority::{Action, judge};
 use reviewer_core::config::ReviewMode;
 use reviewer_core::context::coverage::Excuse;
+use reviewer_core::context::failed_checks::{FailedCheck, failed_checks};
+use reviewer_core::context::intent::Intent;
 use reviewer_core::context::rules::RuleFile;
 use reviewer_core::context::since::Since;
 use reviewer_core::domain::{Awaiting, CommentId, CommitSha, Login, Resolution, Status, Thread};
@@ -48,6 +50,10 @@ pub(crate) struct Facts {
     pub others: Vec<Remark>,
     pub conversation: Vec<IssueComment>,
     pub reviews: Vec<Review>,
+    /// The issues that the pull request closes.
+    pub intent: Intent,
+    /// The checks of others that failed on the head.
+    pub checks: Vec<FailedCheck>,
     /// The conversations of people on lines of the change.
     people: PeopleConversations,
     pub warnings: Vec<String>,
@@ -160,6 +166,8 @@ impl Facts {
             viewer: discussion.viewer,
             conversation: discussion.conversation,
             reviews: discussion.reviews,
+            intent: discussion.intent,
+            checks: discussion.checks,
             people: discussion.people,
             scope: frame.scope,
             obstacle: frame.obstacle,
@@ -379,6 +387,8 @@ struct Discussion {
     viewer: Login,
     conversation: Vec<IssueComment>,
     reviews: Vec<Review>,
+    intent: Intent,
+    checks: Vec<FailedCheck>,
     on_head: Vec<HeadRecord>,
     of_manifests: Vec<Record>,
 }
@@ -390,11 +400,13 @@ impl Discussion {
         let on_head = head_records(job, &pull.head_sha)
             .await
             .map_err(Failure::new)?;
-        let (files, commits, conversation, reviews) = tokio::try_join!(
+        let (files, commits, conversation, reviews, intent, checks) = tokio::try_join!(
             github.files(&job.pr),
             github.commits(&job.pr),
             github.issue_comments(&job.pr),
             github.reviews(&job.pr),
+            intent(job, pull),
+            checks(job, pull),
         )
         .map_err(Failure::new)?;
         let Remembered {
@@ -418,8 +430,29 @@ impl Discussion {
             viewer,
             conversation,
             reviews,
+            intent,
+            checks,
         })
     }
+}
+
+/// The issues that the pull request closes. Those that GitHub does not tell, for want of a right or for another reason, are named:
+/// a review does without their text.
+async fn intent(job: &Job<'_>, pull: &PullRequest) -> Result<Intent, ApiError> {
+    let linked = job.github.linked_issues(&job.pr).await;
+    let linked =
+        linked.inspect_err(|error| tracing::debug!("the linked issues are not known: {error}"));
+    let linked = linked.unwrap_or_default();
+    Ok(Intent::new(&job.pr.repo, &pull.body, linked))
+}
+
+/// The checks of others that failed on the head. A review does without them where they cannot be read.
+async fn checks(job: &Job<'_>, pull: &PullRequest) -> Result<Vec<FailedCheck>, ApiError> {
+    let commits = (&pull.head_sha, &pull.base_sha);
+    let told = job.github.checks_of(&job.pr.repo, commits).await;
+    let told = told.inspect_err(|error| tracing::debug!("the checks are not known: {error}"));
+    let (head, base) = told.unwrap_or_default();
+    Ok(failed_checks(&head, &base))
 }
 
 /// The records of the reviewer's check runs on a head, newest first. Without the right to read them there is no memory

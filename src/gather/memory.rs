@@ -31,6 +31,8 @@ pub struct Memory<'a> {
     pub blocking: Option<Score>,
     /// True if the conversations of people count in a consensus.
     pub weighs_conversations: bool,
+    /// True if the reviewer rewrites its own comments.
+    pub rewrites: bool,
 }
 
 /// The memory of a pull request.
@@ -53,6 +55,8 @@ impl<'a> Memory<'a> {
             mention: &config.mention,
             blocking: config.policy.blocking,
             weighs_conversations: job.host.weighs_conversations(),
+            // Other programs that speak for the reviewer, and readers of rounds, look for replies.
+            rewrites: config.has_usual_bots() && !job.host.in_rounds(),
         }
     }
 }
@@ -70,8 +74,7 @@ impl Memory<'_> {
             self.github.review_threads(self.pr),
         )
         .map_err(Failure::new)?;
-        let mut ours = self.trusted_bots.to_vec();
-        ours.push(viewer.clone());
+        let ours = [self.trusted_bots, std::slice::from_ref(&viewer)].concat();
         let standings = self
             .standings(author, &ours, &comments, &conversations)
             .await?;
@@ -95,6 +98,7 @@ impl Memory<'_> {
             pr: self.pr,
             keys: self.keys,
             ours: &ours,
+            editor: self.rewrites.then_some(&viewer),
             author,
             reviewed_by_people,
             blocking: self.blocking,

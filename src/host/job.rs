@@ -165,6 +165,12 @@ impl<'a> Job<'a> {
         })
     }
 
+    /// The pull request's page.
+    pub(crate) fn page(&self) -> String {
+        let server = &self.host.setup.environment.server_url;
+        format!("{server}/{}/pull/{}", self.pr.repo, self.pr.number)
+    }
+
     /// The workflow run's page, where there is one.
     pub(crate) fn url(&self) -> Option<String> {
         run_url(&self.host.setup.environment, &self.pr.repo.to_string())

@@ -4,7 +4,7 @@
 use super::exits;
 use crate::actions::{self, LogRedactor};
 use reviewer_core::report::Report;
-use reviewer_core::report::document::FindingReport;
+use reviewer_core::report::findings::FindingReport;
 use reviewer_core::review::desk::{Entry, SharedDesk, Watcher};
 use std::collections::HashMap;
 use std::path::PathBuf;

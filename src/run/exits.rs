@@ -7,8 +7,9 @@ use crate::actions::{self, LogRedactor};
 use crate::host::{Failure, Setup};
 use reviewer_core::domain::{CommitSha, Conclusion, Verdict};
 use reviewer_core::publish::comment::{self, gate};
+use reviewer_core::report::code::Code;
+use reviewer_core::report::html::{self, Material};
 use reviewer_core::report::summary::Page;
-use reviewer_core::report::terminal::Code;
 use reviewer_core::report::{Report, dry_run, last_lines, sarif, summary};
 use reviewer_core::state::record;
 use reviewer_github::{CheckOutput, DryRun};
@@ -106,7 +107,8 @@ async fn concluded(setup: &Setup, check: &CheckRun, mut outcome: Outcome) -> u8 
     };
     show(setup, &outcome.report, &outcome.code, &markdown);
     set_outputs(setup, outcome);
-    write_report(setup, &outcome.report);
+    let page = page.filter(|_| written);
+    write_report(setup, &outcome.report, &outcome.code, page.as_deref());
     if !setup.actions.is_runner() {
         for sentence in &outcome.unanswered {
             setup.actions.error(sentence);
@@ -129,7 +131,6 @@ async fn concluded(setup: &Setup, check: &CheckRun, mut outcome: Outcome) -> u8 
             }
         }
     }
-    let page = page.filter(|_| written);
     for line in last_lines(&outcome.report, &headline, page.as_deref()) {
         setup.actions.line(&line);
     }
@@ -201,6 +202,7 @@ pub(crate) fn print_dry_run(setup: &Setup, dry_run: &DryRun) {
 
 const REPORT_FILE: &str = "opencode-review.json";
 const SARIF_FILE: &str = "opencode-review.sarif";
+const HTML_FILE: &str = "opencode-review.html";
 
 /// The path of the report, if there is a workspace.
 pub(crate) fn report_file(setup: &Setup) -> Option<PathBuf> {
@@ -214,15 +216,24 @@ pub(crate) fn json(report: &Report, redactor: &LogRedactor) -> Vec<u8> {
     serde_json::to_vec_pretty(&report).unwrap_or_default()
 }
 
-fn write_report(setup: &Setup, report: &Report) {
+fn write_report(setup: &Setup, report: &Report, code: &Code, check: Option<&str>) {
     let Some(workspace) = &setup.environment.workspace else {
         return;
     };
     let redactor = setup.actions.redactor();
     let sarif = redactor.clean_value(sarif::log(report));
     let sarif = serde_json::to_vec_pretty(&sarif).unwrap_or_default();
+    let html = html::page(
+        report,
+        &Material {
+            code,
+            check,
+            clean: &|text| redactor.clean(text).into_owned(),
+        },
+    );
     for (output, name, content) in [
         ("report_file", REPORT_FILE, json(report, redactor)),
+        ("report_html", HTML_FILE, html.into_bytes()),
         ("sarif_file", SARIF_FILE, sarif),
     ] {
         match actions::write_file(&workspace.join(name), &content) {
@@ -242,7 +253,7 @@ fn leave(setup: &Setup, draft: &Draft, why: &str) {
     report.reasons.push(why.to_owned());
     let markdown = summary::markdown(&report, Page::Step);
     show(setup, &report, &Code::new(), &markdown);
-    write_report(setup, &report);
+    write_report(setup, &report, &Code::new(), None);
 }
 
 /// Nothing to do: one notice, no failure.

@@ -16,12 +16,12 @@ use reviewer_core::plan::agenda::Agenda;
 use reviewer_core::publish::comment;
 use reviewer_core::publish::comment::gate::{self, Closing};
 use reviewer_core::report::Report;
+use reviewer_core::report::code::{Code, Excerpt};
 use reviewer_core::report::document::{
-    ExcusedReport, FindingReport, LedgerReport, LeftOutReport, PassReport, Said, SuspicionReport,
-    ThreadReport,
+    ExcusedReport, LedgerReport, LeftOutReport, PassReport, SuspicionReport,
 };
+use reviewer_core::report::findings::{FindingReport, Said, ThreadReport};
 use reviewer_core::report::reviewers::ReviewerReport;
-use reviewer_core::report::terminal::{self, Code};
 use reviewer_core::review::desk::Entry;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use reviewer_core::state::record::Record;
@@ -68,7 +68,7 @@ pub struct Outcome {
     pub pr: PrKey,
     pub keys: Keys,
     pub fail_job: bool,
-    /// The code of the findings, for a terminal.
+    /// The code of the findings.
     pub code: Code,
     /// The scores of the findings that are open.
     pub standing: Vec<Score>,
@@ -207,7 +207,7 @@ impl Outcome {
             pr: job.pr.clone(),
             keys: job.keys.clone(),
             fail_job: job.host.config.fail_job,
-            code: code(&facts.change, staged.said()),
+            code: code(&facts.change, &staged.entries),
             standing: standing(job, staged, sent),
             raised: raised(staged),
             needs_people: false,
@@ -232,12 +232,12 @@ impl Outcome {
     }
 }
 
-/// The code of findings, as the diffs have it.
-pub(crate) fn code<'a>(change: &Change, findings: impl Iterator<Item = &'a Finding>) -> Code {
-    let code = findings.filter_map(|finding| {
+/// The code of findings, said or not, as the diffs have it.
+pub(crate) fn code(change: &Change, entries: &[Entry]) -> Code {
+    let code = entries.iter().filter_map(|Entry { finding, .. }| {
         let diff = change.diffs.iter().find(|diff| diff.path == finding.file)?;
-        let code = terminal::excerpt(diff, finding.anchor);
-        Some((finding.id.to_string(), code))
+        let excerpt = Excerpt::new(diff, finding.anchor)?;
+        Some((finding.id.to_string(), excerpt))
     });
     code.collect()
 }
@@ -416,6 +416,7 @@ pub(crate) fn report(
     let commits = [&facts.merge_base, &facts.pull.head_sha];
     Report {
         pull_request: Some(job.pr.to_string()),
+        pull_request_url: Some(job.page()),
         threads: still_open
             .iter()
             .map(|thread| ThreadReport::from(*thread))
@@ -437,6 +438,7 @@ pub(crate) fn of_change(
     Report {
         version: 1,
         pull_request: None,
+        pull_request_url: None,
         head: head.to_string(),
         merge_base: merge_base.to_string(),
         verdict: String::new(),

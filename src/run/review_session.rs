@@ -10,6 +10,8 @@ use futures_util::future::join_all;
 use reviewer_agent::opencode::{Client, Supervisor, profile};
 use reviewer_core::config::ModelChoice;
 use reviewer_core::context::brief::{Brief, Excerpt, Words};
+use reviewer_core::context::failed_checks::FailedCheck;
+use reviewer_core::context::intent::Intent;
 use reviewer_core::context::parts::{self, Parts};
 use reviewer_core::context::sensitivity;
 use reviewer_core::context::since::Since;
@@ -70,6 +72,8 @@ pub(crate) fn open_desks(
 pub(crate) struct Matter<'a> {
     pub title: &'a str,
     pub body: &'a str,
+    pub intent: &'a Intent,
+    pub checks: &'a [FailedCheck],
     pub author: &'a str,
     pub base_ref: &'a str,
     pub head: &'a CommitSha,
@@ -287,6 +291,8 @@ fn brief<'a>(
         left_out,
         title: matter.title,
         body: matter.body,
+        intent: matter.intent,
+        checks: matter.checks,
         author: matter.author,
         base_ref: matter.base_ref,
         head: matter.head,

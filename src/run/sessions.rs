@@ -233,6 +233,8 @@ pub(crate) async fn talk(
     let matter = Matter {
         title: &pull.title,
         body: &pull.body,
+        intent: &facts.intent,
+        checks: &facts.checks,
         author: author.map_or("a deleted account", |author| author.as_str()),
         base_ref: &pull.base_ref,
         head: &pull.head_sha,

@@ -5,6 +5,7 @@ use super::collected::Collected;
 use super::recheck::Recheck;
 use crate::gather::Facts;
 use crate::outbox::Sent;
+use reviewer_core::context::failed_checks;
 use reviewer_core::domain::{Anchor, Awaiting, Finding, FindingId, Score, Status, Thread};
 use reviewer_core::plan::agenda::Agenda;
 use reviewer_core::publish::comment::Voice;
@@ -70,6 +71,11 @@ impl<'a> Staged<'a> {
             same.for_each(|entry| entry.fate = Fate::Withdrawn(reason.clone()));
         }
         replies.retain(|reply| !recheck.answered.contains(&reply.thread.id));
+        let spoken = replies
+            .iter_mut()
+            .filter(|reply| recheck.spoken.contains(&reply.thread.id));
+        // Whoever speaks in a thread is told by a reply.
+        spoken.for_each(|reply| reply.thread.comment = None);
         let mut findings = publishable(collected, facts);
         findings.retain(|finding| recheck.lets(finding));
         let back = replies
@@ -140,9 +146,10 @@ impl<'a> Staged<'a> {
     }
 }
 
-/// GitHub takes line comments only in files whose patch it shows.
+/// GitHub takes line comments only in files whose patch it shows. A check that fails there is named.
 fn placed(finding: &Finding, facts: &Facts) -> Finding {
     let mut finding = finding.clone();
+    finding.support.proof = failed_checks::proof(&facts.checks, &finding);
     let file = facts.files.iter().find(|file| file.path == finding.file);
     if file.is_some_and(|file| !file.has_patch) && finding.anchor != Anchor::File {
         finding.body = format!("{}{}", Voice::moved_note(&finding.place()), finding.body);

@@ -49,9 +49,11 @@ function makeOpenApi(api) {
     "/app": ["get"],
     "/app/installations": ["get"],
     "/app/installations/{installation_id}/access_tokens": ["post"],
+    "/app/hook/config": ["get"],
     "/app/hook/deliveries": ["get"],
     "/app/hook/deliveries/{delivery_id}/attempts": ["post"],
     "/installation/repositories": ["get"],
+    [`${repository}/hooks`]: ["get"],
     [`${repository}/installation`]: ["get"],
     [repository]: ["get"],
     [`${repository}/pulls`]: ["get", "post"],
@@ -169,7 +171,9 @@ function makeGraphql(text, { parse, print, visit }) {
     CheckSuite CheckSuiteConnection CheckRun CheckRunConnection App Label LabelConnection
     PullRequestTimelineItemsConnection PullRequestTimelineItems HeadRefForcePushedEvent
     PullRequestReview PullRequestReviewConnection PullRequestReviewThread PullRequestReviewThreadConnection
-    PullRequestReviewComment PullRequestReviewCommentConnection IssueComment IssueCommentConnection Comment Minimizable
+    PullRequestReviewComment PullRequestReviewCommentConnection IssueComment IssueCommentConnection Comment Minimizable Issue IssueConnection StatusCheckRollup
+    StatusCheckRollupContextConnection StatusCheckRollupContext StatusContext CheckAnnotation CheckAnnotationConnection
+    CheckAnnotationSpan CheckAnnotationPosition
     ResolveReviewThreadPayload ResolveReviewThreadInput UnresolveReviewThreadPayload UnresolveReviewThreadInput
     AddPullRequestReviewThreadReplyPayload AddPullRequestReviewThreadReplyInput MinimizeCommentPayload MinimizeCommentInput
     MergeQueue MergeQueueEntry MergeQueueEntryConnection CreateCommitOnBranchPayload AutoMergeRequest TreeEntry GitActor

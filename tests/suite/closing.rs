@@ -89,6 +89,12 @@ impl Story {
                 assert_eq!(root, self.root);
                 Some(json["body"].as_str().expect("a body").to_owned())
             }
+            Write::EditComment { id, json } => {
+                assert_eq!(id, self.root);
+                let body = json["body"].as_str().expect("a body");
+                let (words, _) = body.split_once("\n\n---").expect("the finding below");
+                Some(format!("In the finding's comment: {words}"))
+            }
             Write::IssueComment { json, .. } => {
                 let body = json["body"].as_str().expect("a body");
                 Some(format!("In the conversation: {body}"))
@@ -315,9 +321,15 @@ fn a_fix_elsewhere_closes_it_by_an_added_line_that_the_model_quotes() {
     story
         .push(&[Change::write("src/guard.ts", text)])
         .ended(0, "clean");
-    assert_eq!(
-        story.replies(),
-        ["✅ **Issue Resolved**\n\nFixed in `src/guard.ts`. It is fixed."]
+    let said = story.replies();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].starts_with("In the finding's comment: ✅ **Issue Resolved** in "),
+        "{said:?}"
+    );
+    assert!(
+        said[0].ends_with(" by `src/guard.ts`\n\nIt is fixed."),
+        "{said:?}"
     );
     story.world.finish();
 }

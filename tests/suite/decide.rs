@@ -124,6 +124,7 @@ impl Story {
             Write::CheckRunCreated { .. }
             | Write::CheckRunUpdated { .. }
             | Write::Reply { .. }
+            | Write::EditComment { .. }
             | Write::Reaction { .. }
             | Write::Resolve { .. } => None,
             other => panic!("nobody expected {other:?}"),

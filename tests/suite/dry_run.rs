@@ -168,7 +168,7 @@ fn replies_and_resolutions_are_printed_with_their_thread_and_the_gate_stays() {
     let workflow = dry(world.workflow("pull_request", payload));
     let ran = run(&world, &workflow);
     ran.ended(0, "clean");
-    let reply = format!("Reply in thread {thread}:");
+    let rewritten = format!("Rewritten comment {thread}:");
     let headings = headings(&ran);
     assert!(
         headings[0].starts_with("Resolve a conversation, "),
@@ -176,11 +176,14 @@ fn replies_and_resolutions_are_printed_with_their_thread_and_the_gate_stays() {
     );
     assert_eq!(
         headings[1..],
-        [&reply, "Check run: success, \"Nothing to report"]
+        [&rewritten, "Check run: success, \"Nothing to report"]
     );
-    let body = text(&ran, &reply);
-    let lead = "✅ **Issue Resolved**\n\nFixed in `src/page.ts`. It rounds up now.";
-    assert!(body.starts_with(lead), "{body}");
+    let body = text(&ran, &rewritten);
+    let lead = format!(
+        "✅ **Issue Resolved** in `{}` by `src/page.ts`\n\nIt rounds up now.",
+        &head[..7]
+    );
+    assert!(body.starts_with(&lead), "{body}");
     assert!(is_signed(&body, Some(thread)), "{body}");
     // The thread is as it was: a dry run remembers nothing.
     let again = run(&world, &workflow);

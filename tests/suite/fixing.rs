@@ -200,6 +200,11 @@ impl Story {
         Self::on(World::shop(script).quick())
     }
 
+    /// With the real OpenCode.
+    fn real(script: Script) -> Self {
+        Self::on(World::shop(script))
+    }
+
     fn on(world: World) -> Self {
         world.github.permit("writer", "write");
         let workflow = Identity::github_actions(&CONTENTS);
@@ -368,7 +373,7 @@ fn notes(ran: &Ran, sentence: &str) {
 fn a_writer_asks_for_a_fix_and_the_finding_is_fixed_in_one_commit_and_reviewed() {
     // With the real OpenCode.
     let script = fixer(reviewer(vec![vec![LOST_PAGE.raised(7)]]));
-    let story = Story::on(World::shop(script));
+    let story = Story::real(script);
     story.review().ended(0, "findings");
     let before = story.head();
     story.seen();

@@ -5,7 +5,10 @@ use crate::standin::github::state::HeadRepository;
 use crate::standin::github::{Change, GitHub, Identity, Write, events};
 use crate::standin::model::{Call, Script};
 use crate::standin::world::{Ran, Workflow, World, open_folder};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 const SETTINGS: &str = ".github/opencode-reviewer.yml";
 const FLOOR: &str = "Math.floor(count / size)";
@@ -58,15 +61,23 @@ impl Story {
         Self { world, before }
     }
 
-    /// The writer asks. `scale`: of the usual limits of time.
+    /// The writer asks, with so much of the usual limits of time.
     fn asks(&self, scale: &str) -> Ran {
+        self.world.run(&self.asked(scale))
+    }
+
+    fn asked(&self, scale: &str) -> Workflow {
         let (github, pull) = (&self.world.github, self.world.pull);
         let asked = github.comment(pull, "writer", "@review-my-code-bot fix");
         let payload = events::comment_event("issue_comment", github, pull, asked.id);
-        let mut workflow = self.world.workflow("issue_comment", payload);
+        Self::within(self.world.workflow("issue_comment", payload), scale)
+    }
+
+    /// With so much of the usual limits of time.
+    fn within(mut workflow: Workflow, scale: &str) -> Workflow {
         let variables = &mut workflow.variables;
         variables.insert("OPENCODE_REVIEWER_LIMIT_SCALE".into(), scale.into());
-        self.world.run(&workflow)
+        workflow
     }
 
     fn head(&self) -> String {
@@ -305,6 +316,82 @@ fn what_the_checks_write_is_not_pushed_and_the_verified_tree_is() {
         .github
         .with(|state| state.git.must(&["diff", "--name-only", &first, &head]));
     assert_eq!(names, "src/page.ts");
+}
+
+/// The processes that run this command now.
+fn processes(command: &[u8]) -> Vec<Pid> {
+    let all = std::fs::read_dir("/proc").expect("the processes");
+    let running = all.filter_map(|one| {
+        let one = one.ok()?;
+        let line = std::fs::read(one.path().join("cmdline")).ok()?;
+        let number = one.file_name().to_str()?.parse().ok()?;
+        (line == command).then_some(Pid::from_raw(number))
+    });
+    running.collect()
+}
+
+/// Waits until as many processes as this run the command, and fails after two minutes.
+fn wait_for(number: usize, command: &[u8]) {
+    let started = Instant::now();
+    while processes(command).len() != number {
+        assert!(started.elapsed().as_secs() < 120, "{number} never ran");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_fix_that_is_killed_while_its_checks_run_leaves_nothing_and_is_made_once() {
+    if !has_make() {
+        return;
+    }
+    // A number that no other test sleeps for.
+    let (make, sleeper) = (
+        "test:\n\ttest -e tests/pages.sh || sleep 619\n",
+        b"sleep\x00619\0",
+    );
+    for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+        let slow = Script::new().fix(|request| edit(&request.issues()[0].0.clone(), FLOOR, CEIL));
+        let story = Story::new("[[make, test]]", &[Change::write("Makefile", make)], slow);
+        let asked = story.asked("1");
+        let mut child = story.world.start(&asked);
+        wait_for(1, sleeper);
+        let id = Pid::from_raw(i32::try_from(child.id()).expect("a process id"));
+        kill(id, signal).expect("the signal");
+        child.wait().expect("the end");
+        assert_eq!(story.head(), story.before, "nothing is pushed");
+        if signal == Signal::SIGKILL {
+            // As the runner does, which ends what a job leaves.
+            for process in processes(sleeper) {
+                kill(process, Signal::SIGKILL).expect("the signal");
+            }
+            story.world.github.with(|state| state.rest(8));
+            for folder in story.world.left_over() {
+                let _gone = std::fs::remove_dir_all(folder);
+            }
+        }
+        wait_for(0, sleeper);
+        let quick = Script::new().fix(|request| {
+            let issue = request.issues()[0].0.clone();
+            let mut calls = vec![test_file(&issue, "grep -q Math.ceil src/page.ts\n")];
+            calls.extend(edit(&issue, FLOOR, CEIL));
+            calls
+        });
+        story.world.model.becomes(quick.into_behaviour());
+        // The checks sleep on the unchanged head, too, until their time is over.
+        let again = Story::within(asked.clone(), "0.02");
+        story.world.run(&again);
+        let told = story.told();
+        assert!(told.contains("### Fixed 1 of 1 finding"), "{told}");
+        assert!(story.page().contains(CEIL));
+        let head = story.head();
+        story.world.run(&again);
+        assert_eq!(story.head(), head, "the same request is served once");
+        let said = story.world.github.take_writes();
+        let said = said
+            .iter()
+            .any(|write| matches!(write, Write::IssueComment { .. }));
+        assert!(!said, "and told once");
+    }
 }
 
 #[test]

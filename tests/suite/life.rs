@@ -25,6 +25,8 @@ struct Life {
 struct Said {
     findings: usize,
     replies: Vec<(u64, String)>,
+    /// Comments of findings, as they were rewritten.
+    rewritten: Vec<(u64, String)>,
     resolved: Vec<u64>,
     unresolved: Vec<u64>,
 }
@@ -82,6 +84,11 @@ impl Life {
                 Write::Reply { root, json, .. } => {
                     said.replies
                         .push((root, json["body"].as_str().expect("a body").to_owned()));
+                }
+                // Nobody else has spoken there, so the finding's own comment says it.
+                Write::EditComment { id, json } => {
+                    let body = json["body"].as_str().expect("a body");
+                    said.rewritten.push((id, body.to_owned()));
                 }
                 Write::Resolve { root, .. } => said.resolved.push(root),
                 Write::Unresolve { root, .. } => said.unresolved.push(root),
@@ -195,12 +202,13 @@ fn fixed_elsewhere(life: &Life) {
     life.pushed(&head);
     let said = life.said();
     assert_eq!((said.findings, &said.resolved[..]), (0, &[search][..]));
-    let body = &said.replies[0].1;
-    assert!(
-        body.starts_with("✅ **Issue Resolved**\n\nFixed in `src/guard.ts`"),
-        "{body}"
+    let (root, body) = &said.rewritten[0];
+    assert_eq!((*root, said.replies.len()), (search, 0), "{said:?}");
+    let lead = format!(
+        "✅ **Issue Resolved** in `{}` by `src/guard.ts`",
+        &head[..7]
     );
-    assert!(body.contains(&head[..7]), "{body}");
+    assert!(body.starts_with(&lead), "{body}");
     assert_eq!(
         life.state(),
         ["PENDING developer", "PENDING developer", "RESOLVED nobody"]

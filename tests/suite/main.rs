@@ -8,6 +8,8 @@
     reason = "tests stop at the first surprise, are an edge, and tell stories"
 )]
 
+#[path = "../properties/html.rs"]
+mod html_property;
 #[path = "../properties/mod.rs"]
 mod properties;
 #[path = "../standin/mod.rs"]
@@ -26,6 +28,7 @@ mod documents;
 mod dry_run;
 mod entry;
 mod eval;
+mod failing_checks;
 mod first_day;
 mod fix_command;
 mod fixing;
@@ -33,6 +36,7 @@ mod fixing_data;
 mod fixing_verified;
 mod gate;
 mod gateway;
+mod intent;
 mod language;
 mod large;
 mod life;
@@ -40,6 +44,8 @@ mod local;
 mod mentions;
 mod model_view;
 mod module_graph;
+mod notices;
+mod own_shell;
 mod panel;
 mod publishing;
 mod queue;

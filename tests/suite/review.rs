@@ -1,5 +1,6 @@
 //! Reviews from end to end with the real OpenCode: what people see on the pull request, the check and the job.
 
+use crate::html_property::{self, Node};
 use crate::standin::github::Change;
 use crate::standin::model::{Answer, Call, Script};
 use crate::standin::shop;
@@ -114,6 +115,28 @@ fn findings_above_the_threshold_are_said_and_those_below_are_not() {
     crate::documents::assert_is_report(report);
     assert_eq!(ran.outputs["report_file"], "opencode-review.json");
     assert_eq!(ran.outputs["sarif_file"], "opencode-review.sarif");
+    let page = &ran.outputs["report_html"];
+    let page = std::fs::read_to_string(world.workspace().join(page)).expect("the page");
+    let page = html_property::hold(&page, Some(world.github.url()));
+    let finding = &page.named("article")[0];
+    let links = finding.named("a");
+    let links: Vec<&str> = links
+        .iter()
+        .filter_map(|link| link.attribute("href"))
+        .collect();
+    let head = report["head"].as_str().expect("a head");
+    let file = format!("/octo/shop/blob/{head}/src/page.ts#L{}", said[0]["line"]);
+    let comment = report["findings"][0]["url"].as_str().expect("an address");
+    assert!(links[0].ends_with(&file), "{links:?}");
+    assert_eq!(links[1], comment);
+    let meant: String = finding.named("mark").iter().map(Node::text).collect();
+    assert!(meant.contains("Math.floor"), "{meant}");
+    let text = page.text();
+    assert!(
+        text.contains("1 remark not posted")
+            && text.contains("score 2 is below the threshold of 5"),
+        "{text}"
+    );
     let sarif = std::fs::read(world.workspace().join("opencode-review.sarif")).expect("the file");
     let sarif: Value = serde_json::from_slice(&sarif).expect("JSON");
     let results = sarif["runs"][0]["results"].as_array().expect("results");

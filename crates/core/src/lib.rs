@@ -6,6 +6,7 @@ pub mod context;
 pub mod domain;
 pub mod event;
 pub mod fix;
+pub mod init;
 pub mod lifecycle;
 pub mod panel;
 pub mod plan;
@@ -15,3 +16,7 @@ pub mod review;
 pub mod session_order;
 pub mod state;
 pub mod verification;
+
+#[cfg(test)]
+#[path = "../../../tests/properties/html.rs"]
+mod html_property;

@@ -164,6 +164,19 @@ impl GitHub {
         Ok(comments.into_iter().map(posted).collect())
     }
 
+    /// Rewrites a review comment of the token's own account. GitHub tells nobody of that.
+    pub async fn edit_comment(
+        &self,
+        repo: &RepoName,
+        id: CommentId,
+        body: &str,
+    ) -> Result<(), ApiError> {
+        let route = format!("/repos/{repo}/pulls/comments/{id}");
+        let call = Call::patch("rewrite a comment", route, json!({"body": body}));
+        let call = call.or_hint("the comment is gone");
+        self.done(call.repeatable()).await
+    }
+
     pub async fn react(
         &self,
         repo: &RepoName,

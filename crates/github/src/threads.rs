@@ -4,6 +4,8 @@
 use super::client::GitHub;
 use super::error::ApiError;
 use super::exchange::Call;
+use super::failed_checks::CHECKS;
+use super::linked_issues::LINKED;
 use super::wire;
 use reviewer_core::domain::{CommentId, Login, PrKey};
 use serde_json::json;
@@ -62,6 +64,8 @@ pub const QUERIES: &[(&str, &str)] = &[
     ("thread comments", THREAD_COMMENTS),
     ("resolve", RESOLVE),
     ("unresolve", UNRESOLVE),
+    ("linked issues", LINKED),
+    ("checks", CHECKS),
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]

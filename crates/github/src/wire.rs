@@ -385,6 +385,134 @@ pub(super) struct ThreadsPullRequest {
 }
 
 #[derive(Debug, Deserialize)]
+pub(super) struct LinkedData {
+    repository: Option<LinkedRepository>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LinkedRepository {
+    pull_request: Option<LinkedPullRequest>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LinkedPullRequest {
+    /// `None` where GitHub tells none.
+    closing_issues_references: Option<Connected<LinkedIssue>>,
+}
+
+/// A connection whose further pages nobody wants.
+#[derive(Debug, Deserialize)]
+pub(super) struct Connected<T> {
+    #[serde(default = "Option::default")]
+    nodes: Option<Vec<Option<T>>>,
+}
+
+impl<T> Connected<T> {
+    pub fn items(self) -> impl Iterator<Item = T> {
+        self.nodes.into_iter().flatten().flatten()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ChecksData {
+    repository: Option<ChecksRepository>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ChecksRepository {
+    head: Option<CheckedCommit>,
+    base: Option<CheckedCommit>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CheckedCommit {
+    status_check_rollup: Option<Rollup>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Rollup {
+    contexts: Connected<AnyCheck>,
+}
+
+/// A check run or a status.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "__typename", rename_all_fields = "camelCase")]
+pub(super) enum AnyCheck {
+    CheckRun {
+        name: String,
+        conclusion: Option<String>,
+        details_url: Option<String>,
+        title: Option<String>,
+        annotations: Option<Connected<CheckAnnotation>>,
+    },
+    StatusContext {
+        context: String,
+        state: String,
+        description: Option<String>,
+        target_url: Option<String>,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct CheckAnnotation {
+    pub path: String,
+    pub message: String,
+    pub location: AnnotationSpan,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct AnnotationSpan {
+    pub start: AnnotationPosition,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct AnnotationPosition {
+    pub line: u32,
+}
+
+impl ChecksData {
+    /// Those of the head and of the base.
+    pub fn checks(self) -> [Vec<AnyCheck>; 2] {
+        let (head, base) = match self.repository {
+            Some(ChecksRepository { head, base }) => (head, base),
+            None => (None, None),
+        };
+        [head, base].map(|commit| {
+            let rollup = commit.and_then(|commit| commit.status_check_rollup);
+            rollup.map_or_else(Vec::new, |rollup| rollup.contexts.items().collect())
+        })
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct LinkedIssue {
+    pub number: u64,
+    pub title: String,
+    pub body: String,
+    pub repository: NamedRepository,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NamedRepository {
+    pub name_with_owner: String,
+}
+
+impl LinkedData {
+    /// Those that the token may see.
+    pub fn issues(self) -> impl Iterator<Item = LinkedIssue> {
+        let pull = self.repository.and_then(|one| one.pull_request);
+        let issues = pull.and_then(|pull| pull.closing_issues_references);
+        issues.into_iter().flat_map(Connected::items)
+    }
+}
+
+#[derive(Debug, Deserialize)]
 pub(super) struct TextsData {
     pub repository: Option<TextsRepository>,
 }
@@ -614,8 +742,8 @@ pub(super) struct Actor {
     pub typename: Option<String>,
 }
 
-fn null_is_empty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+fn null_is_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,
-) -> Result<Vec<T>, D::Error> {
+) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -3,7 +3,7 @@
 use apollo_compiler::response::{JsonMap, JsonValue};
 
 use super::graphql::{Context, Node, connection};
-use super::nodes::{Made, actor, text};
+use super::nodes::{Made, person, text};
 use super::queue::pulls_of;
 use super::state::{CheckRun, PullRequest};
 
@@ -126,18 +126,20 @@ fn commit<'c>(context: &'c Context, sha: &str) -> Node<'c> {
         ("committer", person_of(context, sha, "committer")),
         ("file", file_of(context, sha)),
         ("checkSuites", check_suites(context, sha)),
+        ("statusCheckRollup", rollup(context, sha)),
         ("associatedPullRequests", pulls_of(context, sha)),
     ];
     Node::object(context, "Commit", fields)
 }
 
-/// The account behind a commit, as REST tells it.
+/// The account behind a commit, as REST tells it. GitHub has a `User` here for bots, too, with REST's login.
 fn person_of<'c>(context: &'c Context, sha: &str, role: &'static str) -> Node<'c> {
     let sha = sha.to_owned();
     Node::lazy(move |_| {
         let shown = context.state.borrow().commit_json(&sha);
         let login = shown.and_then(|shown| Some(shown[role]["login"].as_str()?.to_owned()));
-        let user = actor(context, login.as_deref());
+        let user = login.map(|login| person(context, "User", &login));
+        let user = user.unwrap_or_else(Node::null);
         Ok(Node::object(context, "GitActor", vec![("user", user)]))
     })
 }
@@ -235,6 +237,86 @@ fn check_suites<'c>(context: &'c Context, sha: &str) -> Node<'c> {
     connection(context, "CheckSuiteConnection", "checkSuites", suites)
 }
 
+/// The newest check of each name on a commit; GitHub has none where nothing was checked.
+fn rollup<'c>(context: &'c Context, sha: &str) -> Node<'c> {
+    let state = context.state.borrow();
+    let mut newest: Vec<&CheckRun> = Vec::new();
+    for run in state.check_runs.iter().filter(|run| run.head_sha == sha) {
+        newest.retain(|one| one.name != run.name);
+        newest.push(run);
+    }
+    let statuses = state.statuses.iter().filter(|one| one.sha == sha);
+    let statuses = statuses.map(|one| {
+        let fields = vec![
+            ("context", one.context.clone().into()),
+            ("state", one.state.clone().into()),
+            ("description", one.description.clone().into()),
+            ("targetUrl", Node::null()),
+        ];
+        Node::object(context, "StatusContext", fields)
+    });
+    let runs = newest.into_iter().map(|run| check_run(context, run));
+    let nodes: Vec<Node<'c>> = runs.chain(statuses).collect();
+    if nodes.is_empty() {
+        return Node::null();
+    }
+    let contexts = connection(
+        context,
+        "StatusCheckRollupContextConnection",
+        "contexts",
+        nodes,
+    );
+    Node::object(context, "StatusCheckRollup", vec![("contexts", contexts)])
+}
+
+fn annotations<'c>(context: &'c Context, run: &CheckRun) -> Node<'c> {
+    let nodes = run.annotations.iter().map(|one| {
+        let line = one["start_line"].as_u64().unwrap_or(1);
+        let start = Node::object(
+            context,
+            "CheckAnnotationPosition",
+            vec![("line", line.into())],
+        );
+        let span = Node::object(context, "CheckAnnotationSpan", vec![("start", start)]);
+        let fields = vec![
+            ("path", one["path"].as_str().unwrap_or_default().into()),
+            (
+                "message",
+                one["message"].as_str().unwrap_or_default().into(),
+            ),
+            ("location", span),
+        ];
+        Node::object(context, "CheckAnnotation", fields)
+    });
+    let nodes = nodes.collect();
+    connection(context, "CheckAnnotationConnection", "annotations", nodes)
+}
+
+fn check_run<'c>(context: &'c Context, run: &CheckRun) -> Node<'c> {
+    let fields = vec![
+        ("id", format!("CR_{}", run.id).into()),
+        ("databaseId", run.id.into()),
+        ("name", run.name.clone().into()),
+        ("status", run.status.to_uppercase().into()),
+        (
+            "conclusion",
+            run.conclusion
+                .as_ref()
+                .map(|conclusion| conclusion.to_uppercase())
+                .into(),
+        ),
+        ("title", run.title.clone().into()),
+        ("summary", run.summary.clone().into()),
+        ("text", run.text.clone().into()),
+        ("externalId", run.external_id.clone().into()),
+        ("startedAt", run.started_at.clone().into()),
+        ("completedAt", run.completed_at.clone().into()),
+        ("detailsUrl", run.details_url.clone().into()),
+        ("annotations", annotations(context, run)),
+    ];
+    Node::object(context, "CheckRun", fields)
+}
+
 fn check_runs<'c>(context: &'c Context, arguments: &JsonMap, runs: &[CheckRun]) -> Made<'c> {
     let wanted = arguments
         .get("filterBy")
@@ -243,28 +325,7 @@ fn check_runs<'c>(context: &'c Context, arguments: &JsonMap, runs: &[CheckRun]) 
     let chosen = runs
         .iter()
         .filter(|run| wanted.is_none_or(|name| run.name == name));
-    let nodes = chosen.map(|run| {
-        let fields = vec![
-            ("id", format!("CR_{}", run.id).into()),
-            ("databaseId", run.id.into()),
-            ("name", run.name.clone().into()),
-            ("status", run.status.to_uppercase().into()),
-            (
-                "conclusion",
-                run.conclusion
-                    .as_ref()
-                    .map(|conclusion| conclusion.to_uppercase())
-                    .into(),
-            ),
-            ("title", run.title.clone().into()),
-            ("summary", run.summary.clone().into()),
-            ("text", run.text.clone().into()),
-            ("externalId", run.external_id.clone().into()),
-            ("startedAt", run.started_at.clone().into()),
-            ("completedAt", run.completed_at.clone().into()),
-        ];
-        Node::object(context, "CheckRun", fields)
-    });
+    let nodes = chosen.map(|run| check_run(context, run));
     match connection(context, "CheckRunConnection", "checkRuns", nodes.collect()) {
         Node::Lazy(make) => make(arguments),
         other => Ok(other),

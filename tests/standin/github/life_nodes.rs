@@ -6,7 +6,7 @@ use apollo_compiler::response::JsonMap;
 use super::graphql::{Context, Node, connection};
 use super::history_nodes::{branch_node, object_by_oid};
 use super::nodes::{Made, actor, pull_request};
-use super::state::{IssueComment, PullRequest, Repository};
+use super::state::{Issue, IssueComment, PullRequest, Repository};
 
 pub fn of_repository<'c>(
     context: &'c Context,
@@ -105,7 +105,40 @@ pub fn of_pull<'c>(context: &'c Context, pull: &PullRequest) -> Vec<(&'static st
         ("labels", labels(context, pull)),
         ("reviewRequests", review_requests(context, pull)),
         ("comments", comments(context, number)),
+        ("closingIssuesReferences", closing_issues(context, number)),
     ]
+}
+
+/// Issues of other repositories that the token may not see are left out. Those of a private one need a right of their own.
+fn closing_issues(context: &Context, pull: u64) -> Node<'_> {
+    let (issues, repository) = {
+        let state = context.state.borrow();
+        let issues = state.issues.iter().filter(|issue| issue.pull == pull);
+        (
+            issues.cloned().collect::<Vec<_>>(),
+            state.repository.clone(),
+        )
+    };
+    let seen = issues
+        .iter()
+        .filter(|one| one.repository == repository.full_name);
+    let nodes: Vec<Node<'_>> = seen.map(|one| issue(context, one)).collect();
+    if repository.private && !context.identity.may("issues:read") && !nodes.is_empty() {
+        let refusal = context.identity.refusal();
+        return Node::lazy(move |_| Err(context.error("FORBIDDEN", refusal)));
+    }
+    connection(context, "IssueConnection", "closingIssuesReferences", nodes)
+}
+
+fn issue<'c>(context: &'c Context, issue: &Issue) -> Node<'c> {
+    let named = vec![("nameWithOwner", issue.repository.clone().into())];
+    let fields = vec![
+        ("number", issue.number.into()),
+        ("title", issue.title.clone().into()),
+        ("body", issue.body.clone().into()),
+        ("repository", Node::object(context, "Repository", named)),
+    ];
+    Node::object(context, "Issue", fields)
 }
 
 fn auto_merge<'c>(context: &'c Context, pull: &PullRequest) -> Node<'c> {

@@ -199,6 +199,11 @@ impl GitHub {
         rules.iter().map(|rule| rule.struck).collect()
     }
 
+    /// The number of requests that rules have struck so far. They stay.
+    pub fn struck_so_far(&self) -> usize {
+        self.with(|state| state.faults.iter().map(|rule| rule.struck).sum())
+    }
+
     /// What a client did wrong so far: unknown routes, requests that GitHub's descriptions do not allow.
     pub fn take_violations(&self) -> Vec<String> {
         self.with(|state| std::mem::take(&mut state.violations))

@@ -41,19 +41,25 @@ pub fn text<'a>(arguments: &'a JsonMap, name: &str) -> &'a str {
 }
 
 fn rate_limit(context: &Context) -> Node<'_> {
+    let rate = context.state.borrow().rate;
+    let reset = i64::try_from(rate.reset).unwrap_or_default();
+    let reset = chrono::DateTime::from_timestamp(reset, 0).unwrap_or_default();
     let fields = vec![
         ("cost", 1.into()),
-        ("limit", 1_000.into()),
+        ("limit", rate.limit.into()),
         ("nodeCount", 1.into()),
-        ("remaining", 990.into()),
-        ("used", 10.into()),
-        ("resetAt", "2026-01-01T01:00:00Z".into()),
+        ("remaining", rate.left.into()),
+        ("used", (rate.limit - rate.left).into()),
+        (
+            "resetAt",
+            reset.format("%Y-%m-%dT%H:%M:%SZ").to_string().into(),
+        ),
     ];
     Node::object(context, "RateLimit", fields)
 }
 
 /// Somebody under the login given.
-fn person<'c>(context: &'c Context, typename: &'static str, login: &str) -> Node<'c> {
+pub fn person<'c>(context: &'c Context, typename: &'static str, login: &str) -> Node<'c> {
     let state = context.state.borrow();
     let id = user_id(login);
     let fields = vec![

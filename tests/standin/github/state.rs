@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::app::Registration;
 use super::faults::Rule;
 use super::git::Git;
 use super::pushing::Happening;
 use super::reply::FORBIDDEN;
-use super::webhooks::Hooks;
+use super::webhooks::{Hooks, RepositoryHook};
 use super::writes::Write;
 
 #[derive(Debug)]
@@ -25,6 +26,9 @@ pub struct State {
     pub reviews: Vec<Review>,
     pub threads: Vec<Thread>,
     pub issue_comments: Vec<IssueComment>,
+    pub statuses: Vec<CommitStatus>,
+    /// The issues that pull requests close.
+    pub issues: Vec<Issue>,
     pub check_runs: Vec<CheckRun>,
     /// The merge queue, first come first.
     pub queue: Vec<QueueEntry>,
@@ -48,8 +52,29 @@ pub struct State {
     /// Path and body of each request whose answer was lost or replaced.
     pub struck: Vec<(String, String)>,
     pub faults: Vec<Rule>,
+    pub rate: Rate,
     next_id: u64,
     seconds: u64,
+}
+
+/// GitHub's limit of requests an hour, as every answer tells it. The same for REST and for GraphQL, which GitHub counts apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    pub limit: u64,
+    pub left: u64,
+    /// The end of the hour in seconds since the epoch, by the machine's clock, as clients have no other.
+    pub reset: u64,
+}
+
+impl Default for Rate {
+    fn default() -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            limit: 1_000,
+            left: 990,
+            reset: now.unwrap_or_default().as_secs() + 3_600,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -80,6 +105,7 @@ pub struct Repository {
     pub protections: BTreeMap<String, Protection>,
     /// Labels that somebody has used.
     pub labels: BTreeSet<String>,
+    pub hooks: Vec<RepositoryHook>,
 }
 
 /// The rules of a branch.
@@ -199,6 +225,27 @@ pub struct PullRequest {
     pub unsettled: u32,
     pub created_at: String,
     pub updated_at: String,
+}
+
+/// A status of a commit, as older CI systems set it.
+#[derive(Debug, Clone)]
+pub struct CommitStatus {
+    pub sha: String,
+    pub context: String,
+    /// `SUCCESS`, `FAILURE`, `ERROR` or `PENDING`.
+    pub state: String,
+    pub description: String,
+}
+
+/// An issue that a pull request closes.
+#[derive(Debug, Clone)]
+pub struct Issue {
+    pub pull: u64,
+    /// `owner/name`.
+    pub repository: String,
+    pub number: u64,
+    pub title: String,
+    pub body: String,
 }
 
 /// How a pull request ended.
@@ -368,6 +415,7 @@ impl State {
             restricts_dismissals: false,
             protections: BTreeMap::new(),
             labels: BTreeSet::new(),
+            hooks: Vec::new(),
         };
         Self {
             base_url,
@@ -385,6 +433,8 @@ impl State {
             page_size: 100,
             reactions: Vec::new(),
             hides_review_commits: false,
+            statuses: Vec::new(),
+            issues: Vec::new(),
             mergeability_delay: 0,
             app: None,
             hooks: Hooks::default(),
@@ -394,6 +444,7 @@ impl State {
             requests: Vec::new(),
             struck: Vec::new(),
             faults: Vec::new(),
+            rate: Rate::default(),
             next_id: 1_000,
             seconds: 0,
         }

@@ -2,7 +2,7 @@
 
 use super::{quoted, rows, section, text};
 use reviewer_core::config::service::{SETTINGS, ServiceConfig};
-use reviewer_core::event::webhook::EVENTS;
+use reviewer_core::event::webhook::{EVENTS, PERMISSIONS};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -67,7 +67,7 @@ fn the_page_of_the_service_has_every_setting_with_its_default_and_no_other() {
 }
 
 #[test]
-fn the_manifest_of_the_app_subscribes_to_the_events_that_check_asks_for() {
+fn the_manifest_of_the_app_has_the_events_and_permissions_that_check_asks_for() {
     let page = text("docs/service.md");
     let manifest = section(&page, "GitHub App");
     let manifest = manifest.split("```json\n").nth(1).expect("a manifest");
@@ -76,6 +76,14 @@ fn the_manifest_of_the_app_subscribes_to_the_events_that_check_asks_for() {
     let events = manifest["default_events"].as_array().expect("events");
     let events: Vec<&str> = events.iter().filter_map(Value::as_str).collect();
     assert_eq!(events, EVENTS);
+    let permissions = manifest["default_permissions"]
+        .as_object()
+        .expect("permissions");
+    let permissions = permissions.iter();
+    let permissions: Vec<(&str, &str)> = permissions
+        .map(|(name, access)| (name.as_str(), access.as_str().unwrap_or_default()))
+        .collect();
+    assert_eq!(permissions, PERMISSIONS);
 }
 
 #[test]

@@ -132,6 +132,7 @@ impl Discussion {
             pr: &pr(),
             keys: &keys(),
             ours: &[Login::new(BOT)],
+            editor: None,
             author: Some(&Login::new("dev")),
             reviewed_by_people: !self.people.is_empty(),
             blocking: Score::new(9),

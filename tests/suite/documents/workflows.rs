@@ -10,6 +10,7 @@ use std::path::Path;
 /// The files of YAML among the examples that are no workflows.
 const CONFIGURATION: &str = "examples/opencode-reviewer.yml";
 const SERVICE: &str = "examples/service.yml";
+const COMPOSE: &str = "examples/compose/";
 
 /// The one workflow that has other jobs than a review.
 const FIX: &str = "examples/fix.yml";
@@ -17,7 +18,8 @@ const FIX: &str = "examples/fix.yml";
 fn examples() -> Vec<String> {
     let is_workflow = |path: &String| {
         let is_yaml = Path::new(path).extension().is_some_and(|ext| ext == "yml");
-        is_yaml && ![CONFIGURATION, SERVICE, FIX].contains(&path.as_str())
+        let is_other = [CONFIGURATION, SERVICE, FIX].contains(&path.as_str());
+        is_yaml && !is_other && !path.starts_with(COMPOSE)
     };
     let found: Vec<String> = files_below("examples")
         .into_iter()

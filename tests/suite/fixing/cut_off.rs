@@ -39,6 +39,16 @@ const fn comment(after: usize) -> Step {
     }
 }
 
+/// A word about the check run, which is opened and then changed.
+const fn check(method: Method, after: usize) -> Step {
+    Step {
+        method,
+        path: "/repos/octo/shop/check-runs",
+        word: "",
+        after,
+    }
+}
+
 impl Step {
     fn hangs(&self, story: &Story, fault: Fault) {
         let rule = Rule {
@@ -113,6 +123,30 @@ fn a_fix_that_is_cut_off_at_any_step_is_made_and_told_once() {
             let asked = story.says("writer", "fix");
             step.hangs(&story, fault);
             cut_off(&story, &asked, signal);
+            story.run(asked.clone()).ended(0, "clean");
+            told_once(&story);
+            story.run(asked);
+            story.seen().is_silent();
+            story.finish();
+        }
+    }
+}
+
+#[test]
+fn a_fix_that_is_cut_off_at_its_check_run_is_made_and_told_once() {
+    let steps = [
+        check(Method::POST, 0),
+        check(Method::PATCH, 0),
+        check(Method::PATCH, 1),
+        check(Method::PATCH, 2),
+    ];
+    for step in steps {
+        for fault in [Fault::Hang, Fault::ApplyThenHang] {
+            println!("at {} {} {fault:?}", step.method, step.after);
+            let story = reviewed(Story::new(one_finding()));
+            let asked = story.says("writer", "fix");
+            step.hangs(&story, fault);
+            cut_off(&story, &asked, Signal::SIGKILL);
             story.run(asked.clone()).ended(0, "clean");
             told_once(&story);
             story.run(asked);

@@ -5,7 +5,7 @@ use super::*;
 
 #[test]
 fn a_commit_of_a_person_on_top_of_a_fix_needs_a_new_command() {
-    let story = Story::new(never_content()).with("fix", "auto").with_app();
+    let story = Story::real(never_content()).with("fix", "auto").with_app();
     story.review();
     assert_eq!(story.seen().commits, 1);
     let file = Change::write("src/more.ts", "export {};\n");
@@ -21,8 +21,8 @@ fn a_commit_of_a_person_on_top_of_a_fix_needs_a_new_command() {
 }
 
 /// A fix that an app pushed, and the commits before and after it.
-fn fixed_once(script: Script) -> (Story, String, String) {
-    let story = Story::new(script).with("fix", "auto").with_app();
+fn fixed_once(story: Story) -> (Story, String, String) {
+    let story = story.with("fix", "auto").with_app();
     let before = story.head();
     let ran = story.review();
     let fix = story.head();
@@ -34,7 +34,7 @@ fn fixed_once(script: Script) -> (Story, String, String) {
 #[test]
 fn a_reverted_fix_ends_fixing_even_after_a_force_push() {
     for by_trailer in [true, false] {
-        let (story, before, fix) = fixed_once(never_content());
+        let (story, before, fix) = fixed_once(Story::real(never_content()));
         let message = if by_trailer {
             format!("Revert \"Fix 1 review finding\"\n\nThis reverts commit {fix}.")
         } else {
@@ -81,7 +81,7 @@ fn a_reverted_fix_of_one_finding_ends_that_finding_only() {
         vec![LOST_PAGE.raised(7), EMPTY_CART.raised(7)],
         vec![INJECTION.raised(7)],
     ];
-    let (story, _, fix) = fixed_once(fixer(reviewer(reviews)));
+    let (story, _, fix) = fixed_once(Story::new(fixer(reviewer(reviews))));
     let ran = story.run(story.pushes(&fix, "The page as it was", &[LOST_PAGE.unfixed()]));
     let seen = story.seen();
     assert_eq!(seen.told.len(), 1, "{}\n{seen:#?}", ran.log);

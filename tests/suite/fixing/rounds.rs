@@ -39,8 +39,7 @@ fn stays_marked(seen: &Seen) {
 
 #[test]
 fn rounds_in_one_run_end_when_the_consensus_approves() {
-    // With the real OpenCode.
-    let story = Story::on(World::shop(two_rounds())).with("fix", "auto");
+    let story = Story::real(two_rounds()).with("fix", "auto");
     let rules = Protection {
         required_checks: vec!["build".into()],
         ..Protection::default()
@@ -139,10 +138,7 @@ fn a_push_that_starts_no_workflow_is_announced_before_it() {
 
 #[test]
 fn rounds_over_several_runs_end_when_the_consensus_approves() {
-    // With the real OpenCode.
-    let story = Story::on(World::shop(two_rounds()))
-        .with("fix", "auto")
-        .with_app();
+    let story = Story::real(two_rounds()).with("fix", "auto").with_app();
     let first = story.review();
     first.ended(0, "findings");
     assert_eq!(steps(&first), ["fix_created", "fix_completed"]);
@@ -176,7 +172,7 @@ fn a_first_review_that_approves_says_nothing_about_rounds() {
 
 #[test]
 fn at_the_cap_people_are_called_once() {
-    let story = Story::new(never_content()).with("fix", "auto");
+    let story = Story::real(never_content()).with("fix", "auto");
     story.world.github.pull(story.world.pull, |pull| {
         pull.requested_reviewers.push("maintainer".into());
     });
@@ -254,7 +250,7 @@ fn a_finding_that_comes_back_in_other_words_is_stuck_and_people_are_called() {
     let again = finding("src/page.ts", 8, 7, "The last page gets lost.");
     let (first, second) = (vec![LOST_PAGE.raised(7)], vec![EMPTY_CART.raised(7)]);
     let script = fixer(reviewer(vec![first, second, vec![post(again)]]));
-    let story = Story::new(script)
+    let story = Story::real(script)
         .with("fix", "auto")
         .with("max_fix_cycles", "3");
     let ran = story.review();

@@ -100,6 +100,7 @@ enum Needs {
     Findings,
     Replies,
     Concession,
+    Fix,
 }
 
 /// A kind of request to GitHub.
@@ -152,7 +153,7 @@ const GIT: &str = "/octo/shop.git/";
 const COMMENTS: &str = "/repos/octo/shop/pulls/1/comments";
 const REPLIES: &str = "/repos/octo/shop/pulls/1/comments/";
 
-static CLASSES: [Class; 17] = [
+static CLASSES: [Class; 18] = [
     read(COMMENTS, 1),
     read("/repos/octo/shop/pulls/1", 5),
     read("/repos/octo/shop/pulls/1/reviews", 1),
@@ -170,6 +171,7 @@ static CLASSES: [Class; 17] = [
     // Twice, because everything hangs on it.
     write("POST", "/repos/octo/shop/pulls/1/reviews", Needs::Findings),
     about("rmcoc", write("POST", REPLIES, Needs::Replies)),
+    write("PATCH", "/repos/octo/shop/pulls/comments/", Needs::Fix),
     about(
         "resolveReviewThread",
         write("POST", "/graphql", Needs::Concession),
@@ -210,8 +212,9 @@ impl Disturbance {
         let met = |needs: Needs| match needs {
             Needs::Nothing => true,
             Needs::Findings => findings.iter().any(Made::counts),
-            Needs::Replies => replies(&|d| d != Discussion::Silence),
+            Needs::Replies => replies(&Discussion::is_spoken),
             Needs::Concession => replies(&|d| d == Discussion::Conceded),
+            Needs::Fix => replies(&|d| d == Discussion::Fixed),
         };
         let at_model = kind.is_beside_the_model() || (kind.is_event() && dice.one_in(2));
         let comments = || CLASSES.iter().find(|one| one.path == COMMENTS);

@@ -193,7 +193,7 @@ impl Judge<'_> {
         let conceded = |made: &Made| {
             let old = self.stage.old.iter();
             let mut old = old.filter(|one| one.made.defect == made.defect);
-            old.any(|one| one.discussion == Discussion::Conceded)
+            old.any(|one| matches!(one.discussion, Discussion::Conceded | Discussion::Fixed))
         };
         let all = self.all_made();
         let open: Vec<&Made> = all
@@ -243,7 +243,7 @@ impl Judge<'_> {
             }
         }
         for old in &self.stage.old {
-            let replies = self.replies(old.root);
+            let replies = self.replies(old.root) + self.rewritten(old.root);
             let wanted = usize::from(old.discussion != Discussion::Silence);
             if replies > wanted {
                 let words = format!("{replies} replies in thread {}", old.root);
@@ -254,6 +254,14 @@ impl Judge<'_> {
             }
         }
         self.named = self.unpublished();
+    }
+
+    /// How often the comment of a finding says that it is fixed.
+    fn rewritten(&self, root: u64) -> usize {
+        let comments = self.stage.world.github.comments();
+        let mut comments = comments.iter();
+        let comment = comments.find(|one| one.id == root);
+        comment.map_or(0, |one| one.body.matches("Issue Resolved").count())
     }
 
     fn replies(&self, root: u64) -> usize {
@@ -317,7 +325,7 @@ impl Judge<'_> {
             let root = thread["id"].as_str().and_then(|id| id.parse::<u64>().ok());
             let old = self.stage.old.iter().find(|old| Some(old.root) == root);
             let expected = match old.map(|old| old.discussion) {
-                Some(Discussion::Conceded) => ["RESOLVED", "nobody"],
+                Some(Discussion::Conceded | Discussion::Fixed) => ["RESOLVED", "nobody"],
                 Some(Discussion::Kept) => ["DISPUTED", "developer"],
                 Some(Discussion::Silence) | None => ["PENDING", "developer"],
             };

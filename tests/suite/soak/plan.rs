@@ -97,6 +97,15 @@ pub enum Discussion {
     Conceded,
     /// The developer objects, and is not.
     Kept,
+    /// The developer says nothing, and the push fixes it.
+    Fixed,
+}
+
+impl Discussion {
+    /// Whether the developer replied.
+    pub fn is_spoken(self) -> bool {
+        matches!(self, Self::Conceded | Self::Kept)
+    }
 }
 
 /// What causes the disturbed run.
@@ -190,13 +199,9 @@ impl Plan {
         let (earlier, new) = defects.split_at(earlier);
         let mut before: Vec<_> = earlier
             .iter()
-            .map(|defect| discussed(&mut dice, *defect))
+            .map(|defect| discussed(&mut dice, *defect, cause))
             .collect();
-        if cause == Cause::Replied
-            && before
-                .iter()
-                .all(|(_, discussion)| *discussion == Discussion::Silence)
-        {
+        if cause == Cause::Replied && before.iter().all(|(_, discussion)| !discussion.is_spoken()) {
             before[0].1 = Discussion::Kept;
         }
         let count = match cause {
@@ -216,7 +221,10 @@ impl Plan {
             let before = before.iter_mut().map(|(made, _)| made);
             before.chain(&mut findings).for_each(Made::let_pass);
         }
-        let mut restated: Vec<Made> = before.iter().map(|(made, _)| *made).collect();
+        // What is fixed is not found again.
+        let stands = |(_, discussion): &&(Made, Discussion)| *discussion != Discussion::Fixed;
+        let standing = before.iter().filter(stands);
+        let mut restated: Vec<Made> = standing.map(|(made, _)| *made).collect();
         restated.extend(&findings);
         dice.shuffle(&mut restated);
         restated.truncate(restated.len().div_ceil(2));
@@ -265,8 +273,9 @@ fn made(dice: &mut Dice, defect: usize) -> Made {
     }
 }
 
-/// What is above the threshold, so that there is a thread; a blocking finding is not conceded to its author.
-fn discussed(dice: &mut Dice, defect: usize) -> (Made, Discussion) {
+/// What is above the threshold, so that there is a thread; a blocking finding is not conceded to its author. Only a push fixes
+/// anything, and what blocks is closed by a check of its own.
+fn discussed(dice: &mut Dice, defect: usize, cause: Cause) -> (Made, Discussion) {
     let score = dice.pick(&[5, 6, 7, 8, 9]);
     let pass = made(dice, defect).pass;
     let made = Made {
@@ -274,9 +283,17 @@ fn discussed(dice: &mut Dice, defect: usize) -> (Made, Discussion) {
         score,
         pass,
     };
-    let mut discussion = dice.pick(&[Discussion::Silence, Discussion::Conceded, Discussion::Kept]);
+    let mut discussion = dice.pick(&[
+        Discussion::Silence,
+        Discussion::Conceded,
+        Discussion::Kept,
+        Discussion::Fixed,
+    ]);
     if made.blocks() && discussion == Discussion::Conceded {
         discussion = Discussion::Kept;
+    }
+    if discussion == Discussion::Fixed && (made.blocks() || cause != Cause::Pushed) {
+        discussion = Discussion::Silence;
     }
     (made, discussion)
 }

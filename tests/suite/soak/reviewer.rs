@@ -75,7 +75,18 @@ fn script(found: &[Made], words: &Words, old: &[Old]) -> Script {
     })
 }
 
+/// The file by which a push fixes what is fixed.
+pub const FIXED_BY: &str = "src/fixed.ts";
+
 fn judgement(old: &Old) -> Call {
+    if old.discussion == Discussion::Fixed {
+        let arguments = json!({
+            "thread_id": old.root.to_string(),
+            "reason": "The new file keeps it from happening.",
+            "fixed_by": { "file": FIXED_BY },
+        });
+        return Call::new("github_resolve_thread", arguments);
+    }
     let concession = old.discussion == Discussion::Conceded;
     let body = if concession {
         "Right, that is how it is meant."

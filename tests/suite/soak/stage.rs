@@ -4,7 +4,7 @@
 use super::faults::{Disturbance, Ground, Kind, Place};
 use super::judge::{self, Glance};
 use super::plan::{Cause, Discussion, Made, Plan};
-use super::reviewer::{self, Submitted, Voice, Words};
+use super::reviewer::{self, FIXED_BY, Submitted, Voice, Words};
 use crate::standin::github::state::HeadRepository;
 use crate::standin::github::{Change, events};
 use crate::standin::model::{Answer, Request, Script};
@@ -148,7 +148,7 @@ impl<'p> Stage<'p> {
         let github = &self.world.github;
         let mut last = None;
         for old in &self.old {
-            if old.discussion != Discussion::Silence {
+            if old.discussion.is_spoken() {
                 last = Some(github.reply(old.root, "dev", "That is on purpose.").id);
             }
         }
@@ -159,13 +159,18 @@ impl<'p> Stage<'p> {
             self.world.workflow(name, payload)
         } else {
             let words = || Change::write("NOTES.md", "Words.\n");
-            self.pushed(self.plan.unseen.cause.map_or_else(words, unseen))
+            let mut changes = vec![self.plan.unseen.cause.map_or_else(words, unseen)];
+            let is_fixed = |old: &Old| old.discussion == Discussion::Fixed;
+            if self.old.iter().any(is_fixed) {
+                changes.push(Change::write(FIXED_BY, "export {};\n"));
+            }
+            self.pushed(&changes)
         };
     }
 
-    fn pushed(&self, change: Change) -> Workflow {
+    fn pushed(&self, changes: &[Change]) -> Workflow {
         let (github, before) = (&self.world.github, self.head());
-        let head = github.commit("search", &[&before], &[change]);
+        let head = github.commit("search", &[&before], changes);
         github.push(self.world.pull, &head);
         self.synchronize(&before)
     }
@@ -331,7 +336,7 @@ impl<'p> Stage<'p> {
         let restated = (self.plan.restated.clone(), Words::Again);
         self.speaks(vec![restated]);
         let cause = if let Some(kind) = self.plan.unseen.last {
-            self.pushed(unseen(kind))
+            self.pushed(&[unseen(kind)])
         } else if self.head() == head_before {
             self.cause.clone()
         } else {

@@ -14,6 +14,8 @@ pub use fix_check::FixToCheck;
 pub use part::Part;
 pub use task::{Task, nudge};
 
+use super::failed_checks::{self, FailedCheck};
+use super::intent::Intent;
 use super::parts::Parts;
 use super::rules::RuleFile;
 use super::since::Since;
@@ -45,6 +47,8 @@ const FURTHER_PART: &str = include_str!("../prompts/pass-1-part.md");
 /// Names of files in one list.
 const MOST_LISTED: usize = 500;
 const MAX_BODY: usize = 20_000;
+/// Of each issue that the pull request closes.
+const MAX_ISSUE: usize = 6_000;
 const MAX_RULES: usize = 60_000;
 
 /// The facts about the pull request when the review begins.
@@ -57,6 +61,8 @@ pub struct Brief<'a> {
     pub left_out: &'a [(String, usize)],
     pub title: &'a str,
     pub body: &'a str,
+    pub intent: &'a Intent,
+    pub checks: &'a [FailedCheck],
     pub author: &'a str,
     pub base_ref: &'a str,
     pub head: &'a CommitSha,
@@ -166,8 +172,19 @@ impl Brief<'_> {
         let mut found = Suspicions::default();
         found.in_prose("title", self.title);
         found.in_prose("description", self.body);
+        for (name, issue) in &self.intent.issues {
+            found.in_prose(&format!("issue {name}"), &issue.title);
+            found.in_prose(&format!("issue {name}"), &issue.body);
+        }
         for (sha, line) in self.commits {
             found.in_prose(&format!("commit {sha}"), line);
+        }
+        for check in self.checks {
+            let title = check.title.as_deref().unwrap_or_default();
+            let words = check.annotations.iter().map(|one| one.message.as_str());
+            for text in [check.name.as_str(), title].into_iter().chain(words) {
+                found.in_prose("checks", text);
+            }
         }
         for rule in self.rules {
             found.in_code(&rule.path, &rule.text);
@@ -196,6 +213,7 @@ impl Brief<'_> {
                 ("rules", &self.rules()),
                 ("threads", &self.threads()),
                 ("conversation", &self.conversation()),
+                ("checks", &failed_checks::section(self.checks, self.fence)),
                 ("diffs", diffs),
             ],
         )
@@ -204,12 +222,29 @@ impl Brief<'_> {
     fn subject(&self) -> String {
         let title = self.fence.prose("title", &Prose::line(self.title));
         let body = self.fence.prose("description", cut(self.body, MAX_BODY));
-        format!(
+        let mut subject = format!(
             "Author: {}. Into {}. Head commit: {}.\n\n{title}\n\n{body}",
             visible(self.author),
             visible(self.base_ref),
             self.head.short()
-        )
+        );
+        for (name, issue) in &self.intent.issues {
+            let text = format!(
+                "{}\n\n{}",
+                Prose::line(&issue.title),
+                cut(&issue.body, MAX_ISSUE)
+            );
+            let shown = self.fence.prose(&format!("issue {name}"), &text);
+            let _ = write!(subject, "\n\nIt closes issue {name}:\n{shown}");
+        }
+        if !self.intent.unread.is_empty() {
+            let _ = write!(
+                subject,
+                "\n\nIt also closes {}, which cannot be read here: do not guess what is asked for there.",
+                self.intent.unread.join(", ")
+            );
+        }
+        subject
     }
 
     fn commits(&self) -> String {

@@ -3,7 +3,9 @@
 
 pub mod brief;
 pub mod coverage;
+pub mod failed_checks;
 pub mod ignore;
+pub mod intent;
 pub mod locks;
 pub mod parts;
 pub(crate) mod risk;

@@ -45,4 +45,28 @@ pub struct NamedCheck {
     pub conclusion: Option<String>,
     /// The page of its run.
     pub details_url: Option<String>,
+    /// Its result in a line of its own words.
+    pub title: Option<String>,
+    /// Its words about lines of the commit.
+    pub annotations: Vec<Annotation>,
+}
+
+impl NamedCheck {
+    /// True if it ended and failed.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        let conclusion = self.conclusion.as_deref().unwrap_or_default();
+        matches!(
+            conclusion,
+            "failure" | "timed_out" | "startup_failure" | "error"
+        )
+    }
+}
+
+/// The words of a check about a line of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Annotation {
+    pub path: String,
+    pub line: u32,
+    pub message: String,
 }

@@ -117,6 +117,8 @@ pub struct Support {
     pub contest: Option<Contest>,
     /// Other places with the same cause.
     pub places: Vec<String>,
+    /// The name and the words of a check that fails at it.
+    pub proof: Option<(String, String)>,
 }
 
 /// The arguments about a finding that blocks and that another reviewer refuted. A person decides.

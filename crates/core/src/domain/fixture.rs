@@ -38,6 +38,7 @@ pub(crate) fn thread() -> Thread {
         viewer_can_resolve: false,
         viewer_can_unresolve: false,
         url: String::new(),
+        comment: None,
     }
 }
 

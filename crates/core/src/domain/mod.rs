@@ -15,7 +15,7 @@ pub(crate) mod thread;
 mod tool_names;
 pub(crate) mod verdict;
 
-pub use check::{CheckRunInfo, Conclusion, NamedCheck};
+pub use check::{Annotation, CheckRunInfo, Conclusion, NamedCheck};
 pub use diff::{Anchor, DiffLine, FileDiff, FileStatus, Hunk, LineKind, Objects, Side};
 pub use finding::{Argued, Assessment, Category, Contest, Finding, Support};
 pub use ids::{CommentId, CommitSha, FindingId, Login, PassNumber, PrKey, RepoName, ThreadId};

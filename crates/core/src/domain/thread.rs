@@ -157,6 +157,8 @@ pub struct Thread {
     /// True if the token may reopen the conversation; false where it is open.
     pub viewer_can_unresolve: bool,
     pub url: String,
+    /// The finding's comment as it stands, where the reviewer may rewrite it.
+    pub comment: Option<String>,
 }
 
 impl Thread {

@@ -1,33 +1,16 @@
 //! The checks of others that failed on a commit of a fix: the repository's own CI, where the push started it.
 
 use crate::domain::NamedCheck;
-use crate::state::check_mark::CHECK_NAME;
+use crate::state::check_mark::failed_of_others;
 use std::collections::BTreeSet;
 
 /// The most checks that are named.
 const MOST: usize = 20;
 
-/// The names of the checks that ended and failed. The reviewer's own, and the jobs of the workflow runs that made it, are none: they
-/// judge the findings, and not the fix.
+/// The names of the checks that ended and failed.
 #[must_use]
 pub fn failed_checks(checks: &[NamedCheck]) -> Vec<String> {
-    let (ours, others): (Vec<&NamedCheck>, Vec<&NamedCheck>) =
-        checks.iter().partition(|check| check.name == CHECK_NAME);
-    let is_own_job = |check: &NamedCheck| {
-        let url = check.details_url.as_deref().unwrap_or_default();
-        let mut runs = ours.iter().filter_map(|one| one.details_url.as_deref());
-        runs.any(|run| {
-            let rest = url.strip_prefix(run);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
-    };
-    let has_failed = |check: &NamedCheck| {
-        let conclusion = check.conclusion.as_deref().unwrap_or_default();
-        matches!(conclusion, "failure" | "timed_out" | "startup_failure")
-    };
-    let failed = others
-        .into_iter()
-        .filter(|check| has_failed(check) && !is_own_job(check));
+    let failed = failed_of_others(checks).into_iter();
     let names: BTreeSet<String> = failed.map(|check| check.name.clone()).collect();
     names.into_iter().take(MOST).collect()
 }
@@ -35,12 +18,15 @@ pub fn failed_checks(checks: &[NamedCheck]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::check_mark::CHECK_NAME;
 
     fn check(name: &str, conclusion: Option<&str>, url: &str) -> NamedCheck {
         NamedCheck {
             name: name.into(),
             conclusion: conclusion.map(str::to_owned),
             details_url: (!url.is_empty()).then(|| url.to_owned()),
+            title: None,
+            annotations: Vec::new(),
         }
     }
 

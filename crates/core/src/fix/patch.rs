@@ -64,6 +64,14 @@ impl<'a> LineDiff<'a> {
         ranges.flat_map(|range| self.old[range].iter().map(|line| bare(line)))
     }
 
+    /// The hunks of a unified diff.
+    #[must_use]
+    pub fn hunks(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write(&mut out);
+        out
+    }
+
     /// Writes the hunks of a unified diff.
     fn write(&self, out: &mut Vec<u8>) {
         let meets = |a: &Changed, b: &Changed| b.old.start <= a.old.end + 2 * CONTEXT;

@@ -11,6 +11,8 @@ pub enum Right {
     Comment,
     /// Writing check runs.
     Check,
+    /// Reading the issues that a pull request of a private repository closes.
+    Issues,
     /// Resolving conversations.
     Resolve,
 }
@@ -24,6 +26,7 @@ impl Right {
             Self::Fetch => "contents: read",
             Self::Comment => "pull-requests: write",
             Self::Check => "checks: write",
+            Self::Issues => "issues: read",
             Self::Resolve => "contents: write",
         }
     }
@@ -37,16 +40,18 @@ impl Right {
                 "there is no check on the pull request, blocking findings fail the job instead, and a head without \
                  findings is reviewed anew by every run"
             }
+            Self::Issues => "the issues that a pull request closes are named and not read",
             Self::Resolve => {
                 "conversations stay open on GitHub; the reviewer says in a reply that they are resolved, which counts the same"
             }
         }
     }
 
-    /// True if a workflow may do without it on purpose: with this one, the job's token may push.
+    /// True if a workflow may do without it on purpose: with the one the job's token may push, and the other one is needed in
+    /// private repositories only.
     #[must_use]
     pub fn is_choice(self) -> bool {
-        self == Self::Resolve
+        matches!(self, Self::Resolve | Self::Issues)
     }
 }
 

@@ -340,6 +340,7 @@ fn support(seats: &[Seat], one: &Joined) -> Support {
         panel: seats.len(),
         contest,
         places: one.places.clone(),
+        proof: None,
     }
 }
 

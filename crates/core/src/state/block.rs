@@ -1,7 +1,7 @@
 //! The block codec: the visible `rmcoc` fence that the seed specifies, and the hidden HTML comment with what
 //! only machines need. Frozen formats: what is written today is read for years.
 
-use crate::domain::{Assessment, Score};
+use crate::domain::{Assessment, CommentId, Score};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use reviewer_text::sentence::fenced;
 use serde::{Deserialize, Serialize};
@@ -189,6 +189,16 @@ pub struct Block {
     pub hidden: Option<Hidden>,
 }
 
+impl Block {
+    /// The comment that the block is bound to, where the reviewer rewrote a finding's comment: it counts among the replies of
+    /// its thread, and nowhere else.
+    #[must_use]
+    pub fn rewritten(&self, root: CommentId) -> Option<CommentId> {
+        let is_rewritten = |hidden: &&Hidden| hidden.kind == Kind::Finding && hidden.seq > 0;
+        self.hidden.as_ref().filter(is_rewritten).map(|_| root)
+    }
+}
+
 /// The fence people see below a finding, longer than any run of backticks inside it.
 #[must_use]
 pub fn render_visible(assessment: &Assessment) -> String {
@@ -214,6 +224,13 @@ const OPEN: &str = "<!-- rmcoc:1 ";
 const CLOSE: &str = " -->";
 /// A block of the reviewer is a few kilobytes; anything of this size is somebody else's.
 const MAX_JSON: usize = 70_000;
+
+/// The text before the hidden record that ends a comment.
+#[must_use]
+pub fn without_hidden(body: &str) -> Option<&str> {
+    let at = body.rfind(OPEN)?;
+    body[at..].trim_end().ends_with(CLOSE).then(|| &body[..at])
+}
 
 /// The last block of a comment, if it has one. Quoted, indented, tilde-fenced and nested ones are text.
 #[must_use]

@@ -2,7 +2,7 @@
 //! is signed, because a check run in progress that is taken for the reviewer's makes every other run on the head wait.
 
 use super::signature::{Keys, SignatureCheck, Signed};
-use crate::domain::{CommitSha, PrKey};
+use crate::domain::{CommitSha, NamedCheck, PrKey};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -35,6 +35,25 @@ impl Place {
         let base = shortened(&self.base_ref);
         format!("{title} · {base}@{}", self.merge_base.short())
     }
+}
+
+/// The checks that ended and failed. The reviewer's own, and the jobs of the workflow runs that made it, are none of them: they judge
+/// the findings.
+#[must_use]
+pub fn failed_of_others(checks: &[NamedCheck]) -> Vec<&NamedCheck> {
+    let (ours, others): (Vec<&NamedCheck>, Vec<&NamedCheck>) =
+        checks.iter().partition(|check| check.name == CHECK_NAME);
+    let is_own_job = |check: &NamedCheck| {
+        let url = check.details_url.as_deref().unwrap_or_default();
+        let mut runs = ours.iter().filter_map(|one| one.details_url.as_deref());
+        runs.any(|run| {
+            let rest = url.strip_prefix(run);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    let others = others.into_iter();
+    let failed = others.filter(|check| check.has_failed() && !is_own_job(check));
+    failed.collect()
 }
 
 fn shortened(base_ref: &str) -> String {

@@ -67,6 +67,8 @@ pub struct Sources<'a> {
     pub keys: &'a Keys,
     /// The reviewer's identity, as GitHub names it, and the other names that it has used.
     pub ours: &'a [Login],
+    /// The account that rewrites its own comments, where they may be rewritten.
+    pub editor: Option<&'a Login>,
     /// The person who opened the pull request.
     pub author: Option<&'a Login>,
     /// True if somebody else than the author reviews, who decides what was escalated.
@@ -300,14 +302,14 @@ impl Folding<'_> {
         let (sources, root) = (self.sources, self.root);
         let first = group.iter().find(|comment| comment.id == root)?;
         let parsed = block::parse(&first.body);
-        let verdict = sources.verify(&parsed, None);
+        let verdict = sources.verify(&parsed, parsed.rewritten(root));
         // What the reviewer signed is its own, whatever account it had then.
         if !sources.is_ours(first.author.as_ref()) && verdict != SignatureCheck::Ours {
             return None;
         }
         let hidden = parsed.hidden.clone();
-        let finding_id: Option<FindingId> =
-            hidden.as_ref().and_then(|h| h.id.as_ref()?.parse().ok());
+        let key = |read: fn(&Hidden) -> Option<String>| hidden.as_ref().and_then(read);
+        let finding_id: Option<FindingId> = key(|h| h.id.clone()).and_then(|id| id.parse().ok());
         let listed = self.manifest.score(finding_id.as_ref());
         let tampered = verdict == SignatureCheck::Forged
             || (verdict == SignatureCheck::Unknown && listed.is_some())
@@ -323,11 +325,12 @@ impl Folding<'_> {
             .blocking
             .is_some_and(|blocking| assessment.score >= blocking);
         let mut discussion = Discussion::new(gates);
-        for comment in group.iter().filter(|comment| comment.id != root) {
-            discussion.add(sources, root, comment, warnings);
+        if !tampered {
+            discussion.begin(first, &parsed, verdict, warnings);
         }
+        let replies = group.iter().filter(|comment| comment.id != root);
+        replies.for_each(|comment| discussion.add(sources, root, comment, warnings));
         let outcome = discussion.outcome(self.conversation, sources);
-        let key = |read: fn(&Hidden) -> Option<String>| hidden.as_ref().and_then(read);
         Some(Thread {
             id: root,
             finding_id,
@@ -354,6 +357,7 @@ impl Folding<'_> {
             viewer_can_resolve: self.conversation.is_some_and(|c| c.viewer_can_resolve),
             viewer_can_unresolve: self.conversation.is_some_and(|c| c.viewer_can_unresolve),
             url: first.url.clone(),
+            comment: self.rewritable(first, tampered),
             assessment,
         })
     }
@@ -363,7 +367,8 @@ impl Folding<'_> {
         let author = first.author.clone()?;
         // Not the author's: the author could report a defect first to keep the reviewer from reporting it.
         let parsed = block::parse(&first.body);
-        if self.sources.believed(&parsed, None).is_some() {
+        let place = parsed.rewritten(self.root);
+        if self.sources.believed(&parsed, place).is_some() {
             return None;
         }
         let is_author = Some(&author) == self.sources.author;
@@ -379,6 +384,12 @@ impl Folding<'_> {
             body: first.body.clone(),
             own: None,
         })
+    }
+
+    /// The text of a finding's comment that the reviewer may rewrite: of its own account, and as it left it.
+    fn rewritable(&self, first: &Comment, tampered: bool) -> Option<String> {
+        let is_own = self.sources.editor.is_some() && first.author.as_ref() == self.sources.editor;
+        (is_own && !tampered).then(|| first.body.clone())
     }
 
     fn edited_by_another(&self, comment: CommentId) -> bool {

@@ -79,6 +79,7 @@ impl Panel {
             verified_by: self.verified_by.clone(),
             panel: self.of,
             places: self.places.clone(),
+            proof: None,
             contest: contest.map(|[support, objections]| Contest {
                 withdrawn_by: self.withdrawn_by.clone(),
                 support: support.into_iter().map(restored).collect(),

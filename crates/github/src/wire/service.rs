@@ -5,6 +5,7 @@ use super::{Actor, Connection, Nodes, Oid, PageInfo, User, number_of};
 use reviewer_core::domain::CommitSha;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct ProbeData {
@@ -295,6 +296,8 @@ pub(crate) struct Installation {
     pub id: u64,
     pub account: Option<User>,
     pub suspended_at: Option<String>,
+    #[serde(default, deserialize_with = "super::null_is_empty")]
+    pub permissions: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -302,6 +305,8 @@ pub(crate) struct AppIdentity {
     pub slug: Option<String>,
     #[serde(default, deserialize_with = "super::null_is_empty")]
     pub events: Vec<String>,
+    #[serde(default, deserialize_with = "super::null_is_empty")]
+    pub permissions: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -321,7 +326,36 @@ pub(crate) struct HookDelivery {
     pub id: u64,
     pub guid: String,
     pub delivered_at: String,
+    #[serde(default)]
+    pub status: String,
     pub status_code: Option<i64>,
     pub event: String,
     pub action: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct HookConfig {
+    pub url: Option<String>,
+    pub content_type: Option<String>,
+    /// Asterisks, if there is one.
+    pub secret: Option<String>,
+    pub insecure_ssl: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct RepositoryHook {
+    pub id: u64,
+    pub active: bool,
+    #[serde(default, deserialize_with = "super::null_is_empty")]
+    pub events: Vec<String>,
+    pub config: HookConfig,
+    pub last_response: Option<HookResponse>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct HookResponse {
+    /// Null before the first delivery.
+    pub code: Option<i64>,
+    pub status: Option<String>,
+    pub message: Option<String>,
 }

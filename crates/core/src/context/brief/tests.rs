@@ -1,7 +1,9 @@
 //! The prompts as the model gets them: whole, and with hostile words in every place.
 
 use super::*;
+use crate::context::intent::{IssueName, LinkedIssue};
 use crate::context::parts;
+use crate::domain::Annotation;
 use crate::domain::passes::FIVE;
 use crate::domain::{
     Anchor, Assessment, Awaiting, CommentId, Finding, Login, PassNumber, Reply, Score, Side,
@@ -81,6 +83,28 @@ fn parts_of(diffs: &[(FileDiff, String)]) -> Parts {
     parts::cut(&diffs, parts::room(1_000_000))
 }
 
+fn intent() -> Intent {
+    let issue = LinkedIssue {
+        name: IssueName {
+            repo: "octo/shop".parse().unwrap(),
+            number: 12,
+        },
+        title: "Long lists\n# are slow".into(),
+        body: "- [ ] Pages have 20 rows.".into(),
+    };
+    Intent {
+        issues: vec![("#12".into(), issue)],
+        unread: vec!["other/lib#3".into()],
+    }
+}
+
+fn hostile_intent() -> Intent {
+    let mut intent = intent();
+    let (_, issue) = &mut intent.issues[0];
+    (issue.title, issue.body) = (HOSTILE.into(), HOSTILE.into());
+    intent
+}
+
 fn with_brief<T>(diffs: &[(FileDiff, String)], act: impl FnOnce(&Brief<'_>) -> T) -> T {
     let fence = Fence::new("c0ffee".into());
     act(&Brief {
@@ -89,6 +113,13 @@ fn with_brief<T>(diffs: &[(FileDiff, String)], act: impl FnOnce(&Brief<'_>) -> T
         left_out: &[("too large".into(), 1), ("may hold secrets".into(), 3)],
         title: "Pages\n# Not a heading",
         body: "Cuts lists into pages.",
+        intent: &intent(),
+        checks: &[FailedCheck {
+            name: "unit".into(),
+            title: Some("1 failed".into()),
+            annotations: Vec::new(),
+            on_base: Some(false),
+        }],
         author: "dev",
         base_ref: "main",
         head: &"a".repeat(40).parse().unwrap(),
@@ -275,6 +306,17 @@ fn hostile(act: impl FnOnce(&Brief<'_>)) {
         left_out: &[],
         title: HOSTILE,
         body: HOSTILE,
+        intent: &hostile_intent(),
+        checks: &[FailedCheck {
+            name: HOSTILE.into(),
+            title: Some(HOSTILE.into()),
+            annotations: vec![Annotation {
+                path: HOSTILE.into(),
+                line: 1,
+                message: HOSTILE.into(),
+            }],
+            on_base: None,
+        }],
         author: "dev",
         base_ref: "main",
         head: &"a".repeat(40).parse().unwrap(),

@@ -1,8 +1,8 @@
-//! The service's own comments: a call for people.
+//! The service's own words: a call for people, and the check of a head that no session has reviewed.
 
-use crate::domain::Login;
+use crate::domain::{CommitSha, Login};
 use crate::lifecycle::CallReason;
-use reviewer_text::sentence::cell;
+use reviewer_text::sentence::{cell, code};
 
 /// The mark by which the call of an effect is found again.
 #[must_use]
@@ -28,12 +28,33 @@ pub fn call(marker: &str, reason: &CallReason, logins: &[Login], mention: &str) 
     format!("### Waiting for a person\n\n{asked} {reason}\n\nTo go on: {needed}.\n\n{marker}")
 }
 
+/// The title of a check on a head that makes the same change as one that was approved, and its summary.
+#[must_use]
+pub fn carried_check(from: &CommitSha, head: &CommitSha) -> (String, String) {
+    let (from, head) = (code(from.short()), code(head.short()));
+    let summary = format!(
+        "{head} makes the same change as {from}, which the agents have approved. Nothing was reviewed again."
+    );
+    ("Reviewed before".to_owned(), summary)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn told(reason: &CallReason) -> String {
         call("<!-- m -->", reason, &[Login::new("ada")], "@my-bot")
+    }
+
+    #[test]
+    fn a_check_that_is_carried_over_names_both_commits() {
+        let commit = |digit: &str| digit.repeat(40).parse().unwrap();
+        let (title, summary) = carried_check(&commit("a"), &commit("b"));
+        assert_eq!(title, "Reviewed before");
+        assert_eq!(
+            summary,
+            "`bbbbbbb` makes the same change as `aaaaaaa`, which the agents have approved. Nothing was reviewed again."
+        );
     }
 
     #[test]

@@ -8,15 +8,20 @@ use reviewer_text::sentence::{code, sentence};
 /// The longest argument and quote that a comment shows.
 const LONGEST: usize = 600;
 
-/// The last paragraphs of a finding's text; `None` where one reviewer reviews alone.
+/// The last paragraphs of a finding's text; `None` where one reviewer reviews alone and no check proves it.
 pub(super) fn paragraphs(support: &Support) -> Option<String> {
+    let proof = support.proof.as_ref().map(|(check, words)| {
+        let (check, words) = (code(check), code(words));
+        format!("The check {check} fails here: {words}")
+    });
     if support.panel == 0 {
-        return None;
+        return proof;
     }
-    let mut paragraphs = vec![match &support.contest {
+    let mut paragraphs: Vec<String> = proof.into_iter().collect();
+    paragraphs.push(match &support.contest {
         Some(contest) => contested(support, contest),
         None => agreed(support),
-    }];
+    });
     if !support.places.is_empty() {
         let places: Vec<String> = support.places.iter().map(|place| code(place)).collect();
         paragraphs.push(format!("Also at {}.", places.join(", ")));

@@ -88,8 +88,11 @@ impl Discussion {
             .hidden
             .as_ref()
             .is_some_and(|hidden| hidden.seq > self.seq);
-        let ours =
-            sources.is_ours(comment.author.as_ref()) || (verdict == SignatureCheck::Ours && news);
+        // A finding's own comment is no reply: somebody has copied it.
+        let is_copy = parsed.rewritten(root).is_some();
+        let ours = !is_copy
+            && (sources.is_ours(comment.author.as_ref())
+                || (verdict == SignatureCheck::Ours && news));
         if !ours {
             self.replies.push(Reply {
                 id: comment.id,
@@ -100,15 +103,38 @@ impl Discussion {
             });
             return;
         }
+        self.weigh(root, (comment, &parsed, verdict), warnings);
+    }
+
+    /// Takes what the finding's own comment says of its end, where the reviewer rewrote it.
+    pub(super) fn begin(
+        &mut self,
+        first: &Comment,
+        parsed: &Block,
+        verdict: SignatureCheck,
+        warnings: &mut Vec<String>,
+    ) {
+        if parsed.rewritten(first.id).is_some() {
+            self.weigh(first.id, (first, parsed, verdict), warnings);
+        }
+    }
+
+    /// Applies a comment of the reviewer, as far as it is believed.
+    fn weigh(
+        &mut self,
+        root: CommentId,
+        (comment, parsed, verdict): (&Comment, &Block, SignatureCheck),
+        warnings: &mut Vec<String>,
+    ) {
         match verdict {
             SignatureCheck::Forged => warnings.push(format!(
                 "Reply {} in thread {root} does not match its signature.",
                 comment.id
             )),
-            SignatureCheck::Ours => self.apply(comment, &parsed, true),
-            SignatureCheck::Unknown if !self.gates => self.apply(comment, &parsed, false),
+            SignatureCheck::Ours => self.apply(comment, parsed, true),
+            SignatureCheck::Unknown if !self.gates => self.apply(comment, parsed, false),
             SignatureCheck::Unknown => {
-                if kind_of(&comment.body, &parsed) == Kind::Resolve {
+                if kind_of(&comment.body, parsed) == Kind::Resolve {
                     self.unverified = Some(comment.id);
                 }
                 warnings.push(format!(
@@ -267,7 +293,9 @@ impl Discussion {
 /// Classifies a reply: by its hidden keys, or by the markers and the `status` that the older reviewer wrote.
 fn kind_of(body: &str, parsed: &Block) -> Kind {
     if let Some(hidden) = &parsed.hidden {
-        return hidden.kind;
+        // A finding whose own comment says that it is fixed.
+        let is_fixed = hidden.kind == Kind::Finding && hidden.fixed.is_some();
+        return if is_fixed { Kind::Resolve } else { hidden.kind };
     }
     let status = parsed.visible.as_ref().and_then(|v| v.status.as_deref());
     match status {

@@ -138,18 +138,27 @@ impl World {
     }
 
     fn rebuilt_with(&self, keys: &Keys) -> Rebuilt {
+        let author = Login::new("dev");
         rebuild(&Sources {
-            pr: &pr(),
+            author: Some(&author),
+            ..self.sources(keys, &pr(), &[Login::new(BOT)])
+        })
+    }
+
+    fn sources<'a>(&'a self, keys: &'a Keys, pr: &'a PrKey, ours: &'a [Login]) -> Sources<'a> {
+        Sources {
+            pr,
             keys,
-            ours: &[Login::new(BOT)],
-            author: Some(&Login::new("dev")),
+            ours,
+            editor: None,
+            author: None,
             reviewed_by_people: self.reviewed_by_people,
             blocking: Score::new(9),
             comments: &self.comments,
             conversations: &self.conversations,
             reviews: &self.reviews,
             renames: &self.renames,
-        })
+        }
     }
 
     fn only_thread(&self) -> (Thread, Vec<String>) {
@@ -741,4 +750,104 @@ fn a_finding_that_somebody_pasted_is_no_second_one_and_a_pasted_reply_is_theirs(
         warnings[0].contains("is a copy of a finding"),
         "{warnings:?}"
     );
+}
+
+impl World {
+    /// The finding's comment says itself that it is fixed.
+    fn rewritten(&mut self, seq: u32) {
+        let body = self.comments[0].body.clone();
+        let seen = serde_json::to_value(block::parse(&body).visible).unwrap();
+        let hidden = Hidden {
+            id: Some("f1".into()),
+            seq,
+            conversation: Some(block::Conversation::Resolved),
+            fixed: Some("src/page.rs".into()),
+            ..Hidden::new(Kind::Finding)
+        };
+        let hidden = self.signed(hidden, Some(100), &seen);
+        let words = block::without_hidden(&body).unwrap();
+        self.comments[0].body = format!("✅ **Issue Resolved**\n\n{words}{hidden}");
+        self.edited_by(100, BOT);
+        let conversation = self.conversations.last_mut().unwrap();
+        conversation.is_resolved = true;
+    }
+}
+
+#[test]
+fn a_finding_whose_own_comment_says_that_it_is_fixed_is_resolved() {
+    for score in [7, 9] {
+        let mut world = World::with_finding(score);
+        world.manifest(u8::try_from(score).unwrap());
+        world.rewritten(1);
+        let (thread, warnings) = world.only_thread();
+        assert_eq!(thread.status, Status::Resolved, "{warnings:?}");
+        assert_eq!(thread.resolution, Some(Resolution::Fixed));
+        assert_eq!((thread.seq, thread.awaiting), (1, Awaiting::Nobody));
+        assert_eq!(thread.finding_id.unwrap().as_str(), "f1");
+        assert_eq!(warnings, [""; 0]);
+    }
+}
+
+#[test]
+fn a_finding_that_its_own_comment_calls_fixed_is_open_again_by_a_reply_or_a_reopened_conversation()
+{
+    let mut world = World::with_finding(9);
+    world.rewritten(1);
+    world.conversations[0].is_resolved = false;
+    assert_eq!(world.status(), Status::Pending);
+    let mut world = World::with_finding(9);
+    world.rewritten(1);
+    world.decide(101, Kind::Reopen, 2);
+    assert_eq!(world.status(), Status::Pending);
+    // Fixed again: the comment speaks last, although it stands first.
+    world.rewritten(3);
+    assert_eq!(world.status(), Status::Resolved);
+}
+
+#[test]
+fn nobody_else_calls_a_finding_fixed_in_its_own_comment() {
+    // Whoever edits the comment, and whoever copies it.
+    let mut world = World::with_finding(9);
+    world.rewritten(1);
+    world.conversations[0].edited = vec![(CommentId(100), Some(Login::new("dev")))];
+    assert_eq!(world.status(), Status::Pending);
+    let mut world = World::with_finding(9);
+    let first = world.comments[0].clone();
+    world.rewritten(1);
+    let copied = std::mem::replace(&mut world.comments[0], first).body;
+    world.conversations.clear();
+    world.say(200, None, "dev", Standing::Author, &copied);
+    world.say(300, Some(100), "dev", Standing::Author, &copied);
+    let (thread, _) = world.only_thread();
+    assert_eq!(
+        (thread.id, thread.status),
+        (CommentId(100), Status::Pending)
+    );
+    // A key that the reviewer does not have.
+    let mut world = World::with_finding(9);
+    world.manifest(9);
+    world.rewritten(1);
+    let rebuilt = world.rebuilt_with(&Keys::derive(&["other".into()], None, "acme/shop"));
+    assert_eq!(rebuilt.threads[0].status, Status::Pending);
+}
+
+#[test]
+fn only_a_comment_of_the_reviewer_s_own_account_that_nobody_changed_is_rewritten() {
+    let rewrites = |world: &World, editor: &str| {
+        let editor = Login::new(editor);
+        let rebuilt = rebuild(&Sources {
+            editor: Some(&editor),
+            ..world.sources(&world.keys, &pr(), &[Login::new(BOT)])
+        });
+        rebuilt.threads[0].comment.is_some()
+    };
+    let mut world = World::with_finding(7);
+    assert!(rewrites(&world, BOT));
+    assert!(!rewrites(&world, "opencode-reviewer[bot]"));
+    world.edited_by(100, BOT);
+    assert!(rewrites(&world, BOT));
+    world.conversations.clear();
+    world.edited_by(100, "dev");
+    assert!(!rewrites(&world, BOT));
+    assert_eq!(world.only_thread().0.comment, None);
 }
