@@ -204,7 +204,7 @@ async fn at_github(job: &Job<'_>, rows: &Rows<'_>) {
         },
         async { rows.tell(memory(job, pull).await) },
         async { rows.tell(conversations(job).await) },
-        async { rows.tell(issues(job).await) },
+        async { rows.tell(issues(job, pull).await) },
         async {
             if let Some(row) = fixes(job, pull).await {
                 rows.tell(row);
@@ -276,11 +276,13 @@ async fn conversations(job: &Job<'_>) -> Row {
 }
 
 /// Checks if the token may read the issues that the pull request closes.
-async fn issues(job: &Job<'_>) -> Row {
+async fn issues(job: &Job<'_>, pull: &PullRequest) -> Row {
     const ABOUT: &str = "issues";
-    match job.github.linked_issues(&job.pr).await {
-        Ok(linked) => Row::fine(ABOUT, format!("{} linked", plural(linked.len(), "issue"))),
-        Err(error) if error.is_permission() => Row::from_right(ABOUT, Right::Issues, Ok(false)),
+    let commits = (&pull.head_sha, &pull.base_sha);
+    let told = job.github.surroundings(&job.pr, commits).await;
+    match told.map(|told| told.issues) {
+        Ok(Some(linked)) => Row::fine(ABOUT, format!("{} linked", plural(linked.len(), "issue"))),
+        Ok(None) => Row::from_right(ABOUT, Right::Issues, Ok(false)),
         Err(error) => Row::new(ABOUT, State::Unknown, error.to_string()),
     }
 }

@@ -400,13 +400,12 @@ impl Discussion {
         let on_head = head_records(job, &pull.head_sha)
             .await
             .map_err(Failure::new)?;
-        let (files, commits, conversation, reviews, intent, checks) = tokio::try_join!(
+        let (files, commits, conversation, reviews, (intent, checks)) = tokio::try_join!(
             github.files(&job.pr),
             github.commits(&job.pr),
             github.issue_comments(&job.pr),
             github.reviews(&job.pr),
-            intent(job, pull),
-            checks(job, pull),
+            surroundings(job, pull),
         )
         .map_err(Failure::new)?;
         let Remembered {
@@ -436,23 +435,20 @@ impl Discussion {
     }
 }
 
-/// The issues that the pull request closes. Those that GitHub does not tell, for want of a right or for another reason, are named:
-/// a review does without their text.
-async fn intent(job: &Job<'_>, pull: &PullRequest) -> Result<Intent, ApiError> {
-    let linked = job.github.linked_issues(&job.pr).await;
-    let linked =
-        linked.inspect_err(|error| tracing::debug!("the linked issues are not known: {error}"));
-    let linked = linked.unwrap_or_default();
-    Ok(Intent::new(&job.pr.repo, &pull.body, linked))
-}
-
-/// The checks of others that failed on the head. A review does without them where they cannot be read.
-async fn checks(job: &Job<'_>, pull: &PullRequest) -> Result<Vec<FailedCheck>, ApiError> {
+/// The issues that the pull request closes, and the checks of others that failed on the head. A review does without what cannot be
+/// read; issues whose text GitHub does not tell are named.
+async fn surroundings(
+    job: &Job<'_>,
+    pull: &PullRequest,
+) -> Result<(Intent, Vec<FailedCheck>), ApiError> {
     let commits = (&pull.head_sha, &pull.base_sha);
-    let told = job.github.checks_of(&job.pr.repo, commits).await;
-    let told = told.inspect_err(|error| tracing::debug!("the checks are not known: {error}"));
-    let (head, base) = told.unwrap_or_default();
-    Ok(failed_checks(&head, &base))
+    let told = job.github.surroundings(&job.pr, commits).await;
+    let told =
+        told.inspect_err(|error| tracing::debug!("issues and checks are not known: {error}"));
+    let told = told.unwrap_or_default();
+    let linked = told.issues.unwrap_or_default();
+    let intent = Intent::new(&job.pr.repo, &pull.body, linked);
+    Ok((intent, failed_checks(&told.head, &told.base)))
 }
 
 /// The records of the reviewer's check runs on a head, newest first. Without the right to read them there is no memory

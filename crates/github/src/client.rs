@@ -342,10 +342,15 @@ impl GitHub {
             decode::<IgnoredAny>(call.name, &answer.body)?;
         }
         if call.graphql {
-            let errors = decode::<GraphQlAnswer>(call.name, &answer.body)?.errors();
+            let told = decode::<GraphQlAnswer>(call.name, &answer.body)?;
+            let is_partial = call.partial && told.data.is_object();
+            let errors = told.errors();
             if !errors.is_empty() {
                 let (headers, now) = (&answer.headers, self.seconds());
-                return Err(error::graphql_error(call.name, errors, headers, now));
+                let error = error::graphql_error(call.name, errors, headers, now);
+                if !(is_partial && error.is_permission()) {
+                    return Err(error);
+                }
             }
         }
         let answer = Arc::new(answer);

@@ -39,6 +39,8 @@ pub(super) struct Call {
     pub(super) route: String,
     pub(super) body: Option<Value>,
     pub(super) graphql: bool,
+    /// True if an answer without the parts that the token may not see is one, too.
+    pub(super) partial: bool,
     /// Made with the token of input `push_token`, where there is one.
     pub(super) pushes: bool,
     pub(super) class: Class,
@@ -65,6 +67,7 @@ impl Call {
             route,
             body: None,
             graphql: false,
+            partial: false,
             pushes: false,
             class: Class::Read,
             hint,
@@ -157,6 +160,14 @@ impl Call {
             method: Method::DELETE,
             class: Class::Repeatable,
             ..Self::get(name, route)
+        }
+    }
+
+    /// Takes an answer in which GitHub refuses some parts.
+    pub(super) fn or_partial(self) -> Self {
+        Self {
+            partial: true,
+            ..self
         }
     }
 

@@ -12,10 +12,8 @@ mod dry_run;
 mod error;
 mod etag_cache;
 mod exchange;
-mod failed_checks;
 mod hooks;
 mod labels;
-mod linked_issues;
 mod merging;
 mod once;
 mod open_pulls;
@@ -28,6 +26,7 @@ mod rate;
 mod reviewers;
 mod same_change;
 mod stacked;
+mod surroundings;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -53,4 +52,5 @@ pub use probe::{
 pub use pulls::{ChangeKind, ChangedFile, CommitInfo, FileAt, Permission, PullRequest, PullState};
 pub use reviewers::ReviewRequest;
 pub use stacked::{NewPull, PullRef};
+pub use surroundings::Surroundings;
 pub use threads::{Edit, QUERIES, ReviewThread};

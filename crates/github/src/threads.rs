@@ -4,8 +4,7 @@
 use super::client::GitHub;
 use super::error::ApiError;
 use super::exchange::Call;
-use super::failed_checks::CHECKS;
-use super::linked_issues::LINKED;
+use super::surroundings::SURROUNDINGS;
 use super::wire;
 use reviewer_core::domain::{CommentId, Login, PrKey};
 use serde_json::json;
@@ -64,8 +63,7 @@ pub const QUERIES: &[(&str, &str)] = &[
     ("thread comments", THREAD_COMMENTS),
     ("resolve", RESOLVE),
     ("unresolve", UNRESOLVE),
-    ("linked issues", LINKED),
-    ("checks", CHECKS),
+    ("surroundings", SURROUNDINGS),
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]

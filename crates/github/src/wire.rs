@@ -384,24 +384,6 @@ pub(super) struct ThreadsPullRequest {
     pub review_threads: Connection<Thread>,
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct LinkedData {
-    repository: Option<LinkedRepository>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LinkedRepository {
-    pull_request: Option<LinkedPullRequest>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LinkedPullRequest {
-    /// `None` where GitHub tells none.
-    closing_issues_references: Option<Connected<LinkedIssue>>,
-}
-
 /// A connection whose further pages nobody wants.
 #[derive(Debug, Deserialize)]
 pub(super) struct Connected<T> {
@@ -415,15 +397,24 @@ impl<T> Connected<T> {
     }
 }
 
+/// Everything may be missing, because an answer may be partial.
 #[derive(Debug, Deserialize)]
-pub(super) struct ChecksData {
-    repository: Option<ChecksRepository>,
+pub(super) struct SurroundingsData {
+    repository: Option<SurroundingsRepository>,
 }
 
 #[derive(Debug, Deserialize)]
-struct ChecksRepository {
+#[serde(rename_all = "camelCase")]
+struct SurroundingsRepository {
+    pull_request: Option<ClosingPullRequest>,
     head: Option<CheckedCommit>,
     base: Option<CheckedCommit>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClosingPullRequest {
+    closing_issues_references: Option<Connected<LinkedIssue>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -475,17 +466,19 @@ pub(super) struct AnnotationPosition {
     pub line: u32,
 }
 
-impl ChecksData {
-    /// Those of the head and of the base.
-    pub fn checks(self) -> [Vec<AnyCheck>; 2] {
-        let (head, base) = match self.repository {
-            Some(ChecksRepository { head, base }) => (head, base),
-            None => (None, None),
+impl SurroundingsData {
+    /// The closed issues, where any may be seen, and the checks of the head and of the base.
+    pub fn issues_and_checks(self) -> (Option<Vec<LinkedIssue>>, [Vec<AnyCheck>; 2]) {
+        let Some(repository) = self.repository else {
+            return (None, [Vec::new(), Vec::new()]);
         };
-        [head, base].map(|commit| {
+        let pull = repository.pull_request;
+        let issues = pull.and_then(|pull| pull.closing_issues_references);
+        let checks = [repository.head, repository.base].map(|commit| {
             let rollup = commit.and_then(|commit| commit.status_check_rollup);
             rollup.map_or_else(Vec::new, |rollup| rollup.contexts.items().collect())
-        })
+        });
+        (issues.map(|issues| issues.items().collect()), checks)
     }
 }
 
@@ -501,15 +494,6 @@ pub(super) struct LinkedIssue {
 #[serde(rename_all = "camelCase")]
 pub(super) struct NamedRepository {
     pub name_with_owner: String,
-}
-
-impl LinkedData {
-    /// Those that the token may see.
-    pub fn issues(self) -> impl Iterator<Item = LinkedIssue> {
-        let pull = self.repository.and_then(|one| one.pull_request);
-        let issues = pull.and_then(|pull| pull.closing_issues_references);
-        issues.into_iter().flat_map(Connected::items)
-    }
 }
 
 #[derive(Debug, Deserialize)]
