@@ -182,10 +182,9 @@ fn five_pushes_cost_what_is_new_and_lose_nothing() {
         .map(|one| one.path.as_str())
         .collect();
     assert_eq!(roots, ["src/page.ts", "src/ui/cart.ts"], "no thread twice");
-    let resolved = comments
-        .iter()
-        .filter(|one| one.in_reply_to_id == Some(page));
-    assert_eq!(resolved.count(), 1);
+    let page = comments.iter().find(|one| one.id == page);
+    let page = &page.expect("the finding on the page").body;
+    assert!(page.contains("✅ **Issue Resolved** in "), "{page}");
     story.world.github.take_writes();
     story.world.finish();
 }
