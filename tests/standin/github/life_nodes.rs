@@ -121,8 +121,10 @@ fn closing_issues(context: &Context, pull: u64) -> Node<'_> {
     };
     let seen = issues
         .iter()
-        .filter(|one| one.repository == repository.full_name);
-    let nodes: Vec<Node<'_>> = seen.map(|one| issue(context, one)).collect();
+        .filter(|one| one.seen || one.repository == repository.full_name);
+    let nodes: Vec<Node<'_>> = seen
+        .map(|one| issue(context, one, one.seen || repository.private))
+        .collect();
     if repository.private && !context.identity.may("issues:read") && !nodes.is_empty() {
         let refusal = context.identity.refusal();
         return Node::lazy(move |_| Err(context.error("FORBIDDEN", refusal)));
@@ -130,8 +132,11 @@ fn closing_issues(context: &Context, pull: u64) -> Node<'_> {
     connection(context, "IssueConnection", "closingIssuesReferences", nodes)
 }
 
-fn issue<'c>(context: &'c Context, issue: &Issue) -> Node<'c> {
-    let named = vec![("nameWithOwner", issue.repository.clone().into())];
+fn issue<'c>(context: &'c Context, issue: &Issue, is_private: bool) -> Node<'c> {
+    let named = vec![
+        ("nameWithOwner", issue.repository.clone().into()),
+        ("isPrivate", is_private.into()),
+    ];
     let fields = vec![
         ("number", issue.number.into()),
         ("title", issue.title.clone().into()),

@@ -243,6 +243,8 @@ pub struct Issue {
     pub pull: u64,
     /// `owner/name`.
     pub repository: String,
+    /// True if it is of another repository, a private one, that the token may see.
+    pub seen: bool,
     pub number: u64,
     pub title: String,
     pub body: String,

@@ -229,19 +229,19 @@ impl Brief<'_> {
             self.head.short()
         );
         for (name, issue) in &self.intent.issues {
-            let text = format!(
-                "{}\n\n{}",
-                Prose::line(&issue.title),
-                cut(&issue.body, MAX_ISSUE)
-            );
-            let shown = self.fence.prose(&format!("issue {name}"), &text);
+            let text = format!("{}\n\n{}", Prose::line(&issue.title), issue.body);
+            let shown = self
+                .fence
+                .prose(&format!("issue {name}"), cut(&text, MAX_ISSUE));
             let _ = write!(subject, "\n\nIt closes issue {name}:\n{shown}");
         }
-        if !self.intent.unread.is_empty() {
+        let (beyond, unread) = (&self.intent.beyond.first, &self.intent.unread.first);
+        let names: Vec<&str> = beyond.iter().chain(unread).map(String::as_str).collect();
+        if !names.is_empty() {
+            let names = self.fence.code("issues", &names.join("\n"));
             let _ = write!(
                 subject,
-                "\n\nIt also closes {}, which cannot be read here: do not guess what is asked for there.",
-                self.intent.unread.join(", ")
+                "\n\nIt also closes these, which cannot be read here; do not guess what is asked for there:\n{names}"
             );
         }
         subject

@@ -4,6 +4,7 @@
 mod finding;
 pub mod fixing;
 pub mod gate;
+mod issues;
 pub mod judgement;
 mod resolved;
 mod review;
@@ -12,6 +13,7 @@ mod statement;
 mod support;
 
 pub(crate) use finding::{dot, weight, without_repeat};
+pub use issues::issues_not_read;
 pub use review::Figures;
 pub use statement::Stated;
 
@@ -358,20 +360,6 @@ pub fn anchors_unknown(error: &dyn std::fmt::Display) -> String {
     format!(
         "GitHub refused an anchor, and which one is not known; the findings are in the review's text ({error})."
     )
-}
-
-/// Says which issues the reviewer did not read; `None`: all that there are.
-#[must_use]
-pub fn issues_not_read(names: &[String]) -> Option<String> {
-    let names: Vec<String> = names.iter().map(|name| code(name)).collect();
-    let names = match names.as_slice() {
-        [] => return None,
-        names => names.join(", "),
-    };
-    Some(format!(
-        "Not read, although the pull request closes it: {names}. The token of a private repository needs `issues: read`; \
-         issues of other repositories are read where it may see them."
-    ))
 }
 
 /// The head moved while the review was under way.

@@ -1,7 +1,7 @@
 //! The prompts as the model gets them: whole, and with hostile words in every place.
 
 use super::*;
-use crate::context::intent::{IssueName, LinkedIssue};
+use crate::context::intent::{IssueName, LinkedIssue, Names};
 use crate::context::parts;
 use crate::domain::Annotation;
 use crate::domain::passes::FIVE;
@@ -89,12 +89,14 @@ fn intent() -> Intent {
             repo: "octo/shop".parse().unwrap(),
             number: 12,
         },
+        private: false,
         title: "Long lists\n# are slow".into(),
         body: "- [ ] Pages have 20 rows.".into(),
     };
     Intent {
         issues: vec![("#12".into(), issue)],
-        unread: vec!["other/lib#3".into()],
+        beyond: Names::default(),
+        unread: Names::new(["other/lib#3".to_owned()].into_iter()),
     }
 }
 
@@ -311,6 +313,7 @@ fn hostile(act: impl FnOnce(&Brief<'_>)) {
             name: HOSTILE.into(),
             title: Some(HOSTILE.into()),
             annotations: vec![Annotation {
+                fails: true,
                 path: HOSTILE.into(),
                 line: 1,
                 message: HOSTILE.into(),
