@@ -135,6 +135,7 @@ async fn publish(
         diffs: &facts.change.diffs,
         findings: staged.findings.iter().collect(),
         replies: staged.replies.iter().collect(),
+        open: staged.untouched(),
         partial: held.end != End::Complete,
         record: (!check.is_open()).then(|| serde_json::to_value(record).unwrap_or_default()),
     };

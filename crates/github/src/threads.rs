@@ -42,7 +42,7 @@ const THREAD_COMMENTS: &str = "query($id: ID!, $after: String) {
     ... on PullRequestReviewThread {
       comments(first: 100, after: $after) {
         pageInfo { hasNextPage endCursor }
-        nodes { fullDatabaseId lastEditedAt editor { __typename login } }
+        nodes { fullDatabaseId author { __typename login } lastEditedAt editor { __typename login } }
       }
     }
   }
@@ -182,6 +182,25 @@ impl GitHub {
                 .collect(),
             edited: comments.iter().filter_map(edit).collect(),
         })
+    }
+
+    /// True if nobody but one account has written or edited a comment of a conversation. An account that is deleted is another
+    /// one.
+    pub async fn has_one_voice(&self, node_id: &str) -> Result<bool, ApiError> {
+        let name = "look who speaks in a thread";
+        let variables = json!({"id": node_id, "after": null});
+        let data: wire::NodeData = self
+            .graphql(Call::query(name, THREAD_COMMENTS, &variables))
+            .await?;
+        let hint = "the thread is gone";
+        let page = data.node.and_then(|node| node.comments);
+        let page = page.ok_or(ApiError::NotFound { call: name, hint })?;
+        let mut voices = HashSet::new();
+        for comment in page.nodes.into_iter().flatten().flatten() {
+            voices.insert(comment.author.as_ref().map(login));
+            voices.extend(edit(&comment).map(|edit| edit.editor));
+        }
+        Ok(voices.len() == 1 && !voices.contains(&None) && !page.page_info.has_next_page)
     }
 
     pub async fn resolve(&self, node_id: &str) -> Result<(), ApiError> {
