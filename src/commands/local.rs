@@ -3,7 +3,7 @@
 
 use crate::actions::{self, Actions};
 use crate::gather::change::Change;
-use crate::gather::local_change::{self, LocalChange};
+use crate::gather::local_change::{self, LocalChange, no_directory};
 use crate::gather::{settings, web_guard};
 use crate::host::sidecar::Running;
 use crate::host::{Budget, Failure, Host, Setup, Work, configured};
@@ -71,11 +71,8 @@ pub async fn local(setup: &Setup, order: &Order) -> u8 {
         setup.actions.error(&sentence);
         return Verdict::Error.exit_code(true, true);
     }
-    if !order.directory.is_dir() {
-        let path = order.directory.display();
-        setup.actions.error(&format!(
-            "--path {path} is no directory; name a directory of the repository."
-        ));
+    if let Some(sentence) = no_directory(&order.directory) {
+        setup.actions.error(&sentence);
         return Verdict::Error.exit_code(true, true);
     }
     let draft = Draft::default();

@@ -67,6 +67,17 @@ pub(crate) async fn take(
     Ok(ControlFlow::Continue((change, repository)))
 }
 
+/// Says that a directory is none, which git would tell as a missing git; `None` where it is one.
+pub(crate) fn no_directory(path: &Path) -> Option<String> {
+    let said = || {
+        format!(
+            "--path {} is no directory; name a directory of the repository.",
+            path.display()
+        )
+    };
+    (!path.is_dir()).then(said)
+}
+
 /// The commits that a working tree is compared by.
 pub(crate) struct Compared {
     /// The name of the base.

@@ -234,8 +234,13 @@ pub(super) fn endpoint(text: &str) -> Result<String, InvalidValue> {
     plain_url(text, expected).map(String::from)
 }
 
+/// True for what stands before a host or behind a path.
+pub(super) fn has_room_for_a_password(text: &str) -> bool {
+    text.contains(['@', '?'])
+}
+
 fn plain_url(text: &str, expected: &'static str) -> Result<Url, InvalidValue> {
-    let refusal = if text.contains(['@', '?']) {
+    let refusal = if has_room_for_a_password(text) {
         InvalidValue::private(expected)
     } else {
         InvalidValue::new(expected)
