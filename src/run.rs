@@ -331,6 +331,13 @@ fn agenda(job: &Job<'_>, facts: &Facts) -> Agenda {
     }
 }
 
+/// Deletes what a run that was ended has left. Where that fails, the next review does it, as GitHub takes none beside a draft.
+async fn discard_drafts(job: &Job<'_>) {
+    if let Err(error) = job.github.discard_drafts(&job.pr).await {
+        tracing::debug!("a draft of a review is left: {error}");
+    }
+}
+
 /// Follows the agenda that the facts lead to.
 async fn follow(
     job: &Job<'_>,
@@ -353,6 +360,9 @@ async fn follow(
     if waits && check.wait_for_turn(job, &facts.pull.head_sha).await? {
         facts = facts.again(job).await?;
         agenda = self::agenda(job, &facts);
+    }
+    if facts.has_draft && waits {
+        discard_drafts(job).await;
     }
     fixing::catch_up(job, &mut facts, check).await;
     let mut outcome = match (&agenda.task, running) {

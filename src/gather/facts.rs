@@ -50,6 +50,8 @@ pub(crate) struct Facts {
     pub others: Vec<Remark>,
     pub conversation: Vec<IssueComment>,
     pub reviews: Vec<Review>,
+    /// A run that was ended has left a draft of a review behind.
+    pub has_draft: bool,
     /// The issues that the pull request closes.
     pub intent: Intent,
     /// The checks of others that failed on the head.
@@ -166,6 +168,7 @@ impl Facts {
             viewer: discussion.viewer,
             conversation: discussion.conversation,
             reviews: discussion.reviews,
+            has_draft: discussion.has_draft,
             intent: discussion.intent,
             checks: discussion.checks,
             people: discussion.people,
@@ -387,6 +390,7 @@ struct Discussion {
     viewer: Login,
     conversation: Vec<IssueComment>,
     reviews: Vec<Review>,
+    has_draft: bool,
     intent: Intent,
     checks: Vec<FailedCheck>,
     on_head: Vec<HeadRecord>,
@@ -400,14 +404,15 @@ impl Discussion {
         let on_head = head_records(job, &pull.head_sha)
             .await
             .map_err(Failure::new)?;
-        let (files, commits, conversation, reviews, (intent, checks)) = tokio::try_join!(
-            github.files(&job.pr),
-            github.commits(&job.pr),
-            github.issue_comments(&job.pr),
-            github.reviews(&job.pr),
-            surroundings(job, pull),
-        )
-        .map_err(Failure::new)?;
+        let (files, commits, conversation, (reviews, has_draft), (intent, checks)) =
+            tokio::try_join!(
+                github.files(&job.pr),
+                github.commits(&job.pr),
+                github.issue_comments(&job.pr),
+                github.reviews_and_draft(&job.pr),
+                surroundings(job, pull),
+            )
+            .map_err(Failure::new)?;
         let Remembered {
             rebuilt,
             people,
@@ -429,6 +434,7 @@ impl Discussion {
             viewer,
             conversation,
             reviews,
+            has_draft,
             intent,
             checks,
         })

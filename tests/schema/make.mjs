@@ -67,6 +67,7 @@ function makeOpenApi(api) {
     [`${repository}/pulls/{pull_number}/reviews`]: ["get", "post"],
     [`${repository}/pulls/{pull_number}/reviews/{review_id}`]: ["delete"],
     [`${repository}/pulls/{pull_number}/reviews/{review_id}/comments`]: ["get"],
+    [`${repository}/pulls/{pull_number}/reviews/{review_id}/events`]: ["post"],
     [`${repository}/pulls/{pull_number}/reviews/{review_id}/dismissals`]: ["put"],
     [`${repository}/pulls/comments/{comment_id}`]: ["get", "patch", "delete"],
     [`${repository}/pulls/comments/{comment_id}/reactions`]: ["post"],
@@ -175,6 +176,7 @@ function makeGraphql(text, { parse, print, visit }) {
     StatusCheckRollupContextConnection StatusCheckRollupContext StatusContext CheckAnnotation CheckAnnotationConnection
     CheckAnnotationSpan CheckAnnotationPosition
     ResolveReviewThreadPayload ResolveReviewThreadInput UnresolveReviewThreadPayload UnresolveReviewThreadInput
+    AddPullRequestReviewThreadPayload AddPullRequestReviewThreadInput
     AddPullRequestReviewThreadReplyPayload AddPullRequestReviewThreadReplyInput MinimizeCommentPayload MinimizeCommentInput
     MergeQueue MergeQueueEntry MergeQueueEntryConnection CreateCommitOnBranchPayload AutoMergeRequest TreeEntry GitActor
     EnablePullRequestAutoMergePayload DisablePullRequestAutoMergePayload EnqueuePullRequestPayload
@@ -184,6 +186,7 @@ function makeGraphql(text, { parse, print, visit }) {
   const mutations = [
     "resolveReviewThread",
     "unresolveReviewThread",
+    "addPullRequestReviewThread",
     "addPullRequestReviewThreadReply",
     "minimizeComment",
     "createCommitOnBranch",

@@ -78,7 +78,7 @@ fn a_quote_decides_where_the_comment_stands() {
 }
 
 #[test]
-fn a_file_without_lines_takes_a_comment_of_its_own() {
+fn a_file_without_lines_takes_a_comment_as_a_whole_in_the_review() {
     let changes = [Change::write(
         "logo.png",
         b"\x89PNG\0\0\0\x01binary".to_vec(),
@@ -94,13 +94,13 @@ fn a_file_without_lines_takes_a_comment_of_its_own() {
     let world = World::with(&changes, script.into_behaviour()).quick();
     let ran = world.review();
     ran.ended(0, "findings");
-    let comment = world.github.expect_comment();
+    let review = world.github.expect_review();
+    let comment = &comments(&review)[0];
     assert_eq!(
         (&comment["path"], &comment["subject_type"]),
         (&json!("logo.png"), &json!("file"))
     );
     // The review still carries the manifest, so that the finding is tracked.
-    let review = world.github.expect_review();
     assert!(
         review["body"]
             .as_str()

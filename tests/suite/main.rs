@@ -68,4 +68,5 @@ mod verify;
 mod walls;
 mod watch;
 mod web;
+mod whole_files;
 mod words_in;

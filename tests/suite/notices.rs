@@ -41,6 +41,15 @@ fn four() -> World {
 
 /// The developer pushes, and the model calls all four fixed by that and finds two more.
 fn fixes_all_and_brings_two(world: &World, inputs: &[(&str, &str)]) -> Ran {
+    let new = |line: u32, text: &str| post(finding("src/guard.ts", line, 7, text));
+    let brought = vec![
+        new(1, "The guard lets negative sizes through."),
+        new(2, "The message names no field."),
+    ];
+    fixes_all_and_brings(world, inputs, brought)
+}
+
+fn fixes_all_and_brings(world: &World, inputs: &[(&str, &str)], brought: Vec<Call>) -> Ran {
     let roots: Vec<u64> = roots(world);
     let fixed = move |root: &u64| {
         let by = json!({ "file": "src/guard.ts" });
@@ -49,18 +58,13 @@ fn fixes_all_and_brings_two(world: &World, inputs: &[(&str, &str)]) -> Ran {
         Call::new("github_resolve_thread", arguments)
     };
     let resolved: Vec<Call> = roots.iter().map(fixed).collect();
-    let new = |line: u32, text: &str| post(finding("src/guard.ts", line, 7, text));
-    let brought = vec![
-        new(1, "The guard lets negative sizes through."),
-        new(2, "The message names no field."),
-    ];
     let script = Script::new()
         .threads(move |_| resolved.clone())
         .pass(1, move |_| brought.clone());
     world.model.becomes(script.into_behaviour());
     let guard = "export const guard = (size: number) => size !== 0;\nexport const why = 'wrong';\n";
-    let head = pushed(world, &[Change::write("src/guard.ts", guard)]);
-    let mut workflow = head;
+    let logo = Change::write("logo.png", b"\x89PNG\0\0\0\x01binary".to_vec());
+    let mut workflow = pushed(world, &[Change::write("src/guard.ts", guard), logo]);
     let given = inputs
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -125,6 +129,47 @@ fn a_push_that_fixes_four_findings_and_brings_two_notifies_once() {
     ran.ended(0, "findings");
     assert!(ran.summary.contains("2 findings"), "{}", ran.summary);
     assert_eq!((notices(&world), rewritten(&world)), (0, 4));
+    world.finish();
+}
+
+#[test]
+fn a_push_that_fixes_four_findings_and_brings_one_on_a_line_and_one_on_a_whole_file_notifies_once()
+{
+    let world = four();
+    let brought = vec![
+        post(finding(
+            "src/guard.ts",
+            1,
+            7,
+            "The guard lets negative sizes through.",
+        )),
+        post(finding(
+            "logo.png",
+            1,
+            7,
+            "The logo is not licensed for this use.",
+        )),
+    ];
+    fixes_all_and_brings(&world, &[], brought).ended(0, "findings");
+    assert_eq!((notices(&world), rewritten(&world)), (1, 4));
+    let comments = world.github.comments();
+    let on_file: Vec<&str> = comments
+        .iter()
+        .filter(|one| one.subject_type == "file" && one.line.is_none())
+        .map(|one| one.path.as_str())
+        .collect();
+    assert_eq!(on_file, ["logo.png"]);
+    // It is tracked as the others are: the next run says nothing again.
+    let script = Script::new().pass(1, |_| {
+        let text = "The logo is not licensed for this use.";
+        vec![post(finding("logo.png", 1, 7, text))]
+    });
+    world.model.becomes(script.into_behaviour());
+    let workflow = pushed(&world, &[Change::write("src/more.ts", "export {};\n")]);
+    let ran = world.run(&workflow);
+    ran.ended(0, "findings");
+    assert!(ran.summary.contains("2 findings"), "{}", ran.summary);
+    assert_eq!(notices(&world), 0);
     world.finish();
 }
 

@@ -2,6 +2,7 @@
 //! writes that must happen once.
 
 use super::client::GitHub;
+use super::drafts::is_own_draft;
 use super::error::{ApiError, may};
 use super::exchange::Call;
 use super::wire;
@@ -44,7 +45,7 @@ pub struct Review {
     pub author_id: Option<u64>,
     pub association: Association,
     pub body: String,
-    /// `APPROVED`, `CHANGES_REQUESTED`, `COMMENTED`, `DISMISSED` or `PENDING`.
+    /// `APPROVED`, `CHANGES_REQUESTED`, `COMMENTED` or `DISMISSED`; of a draft `PENDING`.
     pub state: String,
     pub commit: Option<CommitSha>,
     /// `None` while it is pending.
@@ -83,6 +84,13 @@ pub struct NewReviewComment {
     pub start_side: Option<Side>,
 }
 
+/// A comment on a file as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewFileComment {
+    pub path: String,
+    pub body: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewRef {
     pub id: u64,
@@ -113,7 +121,7 @@ pub enum Reaction {
 }
 
 impl GitHub {
-    /// Every review comment, oldest first.
+    /// Every review comment, oldest first. GitHub lists none of a draft here.
     pub async fn review_comments(&self, key: &PrKey) -> Result<Vec<ReviewComment>, ApiError> {
         let route = format!("{}/comments?per_page=100", pull(key));
         let id = |comment: &wire::ReviewComment| comment.id;
@@ -121,7 +129,23 @@ impl GitHub {
         Ok(comments.into_iter().map(domain_review_comment).collect())
     }
 
+    /// Every review that was submitted, oldest first.
     pub async fn reviews(&self, key: &PrKey) -> Result<Vec<Review>, ApiError> {
+        let (reviews, _) = self.reviews_and_draft(key).await?;
+        Ok(reviews)
+    }
+
+    /// The same; and true if a draft of the reviewer's is there, which a run that was ended has left behind, or another one is about
+    /// to submit.
+    pub async fn reviews_and_draft(&self, key: &PrKey) -> Result<(Vec<Review>, bool), ApiError> {
+        let mut reviews = self.listed_reviews(key).await?;
+        let has_draft = reviews.iter().any(is_own_draft);
+        // Nobody but this account sees a draft, and it says nothing yet.
+        reviews.retain(|review| review.state != "PENDING");
+        Ok((reviews, has_draft))
+    }
+
+    pub(super) async fn listed_reviews(&self, key: &PrKey) -> Result<Vec<Review>, ApiError> {
         let route = format!("{}/reviews?per_page=100", pull(key));
         let id = |review: &wire::Review| review.id;
         let reviews = self.growing("list the reviews", route, id).await?;
@@ -220,6 +244,13 @@ fn association(text: Option<&str>) -> Association {
 
 fn sha(text: Option<&str>) -> Option<CommitSha> {
     text?.parse().ok()
+}
+
+pub(super) fn reference(wire: wire::Review) -> ReviewRef {
+    ReviewRef {
+        id: wire.id,
+        html_url: wire.html_url.unwrap_or_default(),
+    }
 }
 
 fn domain_review_comment(wire: wire::ReviewComment) -> ReviewComment {

@@ -8,6 +8,7 @@ mod client;
 mod comments;
 mod commit_on_branch;
 mod deliveries;
+mod drafts;
 mod dry_run;
 mod error;
 mod etag_cache;
@@ -37,11 +38,12 @@ pub use branches::BranchRules;
 pub use checks::{CheckOutput, NewCheckRun};
 pub use client::GitHub;
 pub use comments::{
-    IssueComment, NewReview, NewReviewComment, PostedComment, ReactTo, Reaction, Review,
-    ReviewComment, ReviewRef,
+    IssueComment, NewFileComment, NewReview, NewReviewComment, PostedComment, ReactTo, Reaction,
+    Review, ReviewComment, ReviewRef,
 };
 pub use commit_on_branch::{CommitError, Committed, FileAddition, NewCommit};
 pub use deliveries::{FailedDelivery, is_signed};
+pub use drafts::Posted;
 pub use dry_run::DryRun;
 pub use error::{ApiError, SetupError};
 pub use merging::{MergeDone, MergeMethod, MergeRefusal};

@@ -4,7 +4,7 @@
 
 use super::client::GitHub;
 use super::comments::{
-    NewReview, NewReviewComment, PostedComment, ReviewComment, ReviewRef, posted, pull,
+    NewReview, NewReviewComment, PostedComment, ReviewComment, ReviewRef, posted, pull, reference,
 };
 use super::error::ApiError;
 use super::exchange::{Call, not_understood};
@@ -13,16 +13,13 @@ use reviewer_core::domain::{CommentId, CommitSha, PrKey, ReviewEvent, Side};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const SENDINGS: usize = 3;
+pub(super) const SENDINGS: usize = 3;
 /// Before each look.
-const LOOKS: [Duration; 3] = [
+pub(super) const LOOKS: [Duration; 3] = [
     Duration::from_secs(2),
     Duration::from_secs(5),
     Duration::from_secs(15),
 ];
-
-/// GitHub's refusal of a second draft of one account.
-const SECOND_DRAFT: &str = "one pending review";
 
 impl GitHub {
     /// All or nothing: one anchor outside the diff refuses the review as a whole.
@@ -32,7 +29,8 @@ impl GitHub {
         review: &NewReview,
     ) -> Result<ReviewRef, ApiError> {
         let body = review_body("post the review", review)?;
-        let send = || async { self.send_review("post the review", key, body.clone()).await };
+        let post = || async { self.send_review("post the review", key, body.clone()).await };
+        let send = || async { self.without_draft(key, post).await.map(reference) };
         let look = || async {
             let reviews = self.reviews(key).await?.into_iter();
             let mut same = reviews.filter(|one| mark(&one.body) == mark(&review.body));
@@ -67,38 +65,7 @@ impl GitHub {
         }
     }
 
-    /// True if GitHub takes these comments. Asks with a draft, which notifies nobody and is deleted at once. `review`
-    /// has no event, and a body that tells the reviewer's drafts from a person's.
-    pub async fn takes(&self, key: &PrKey, review: &NewReview) -> Result<bool, ApiError> {
-        let name = "try the anchors of the review";
-        let body = review_body(name, review)?;
-        let mut sent = self.send_review(name, key, body.clone()).await;
-        if sent.as_ref().is_err_and(is_second_draft) {
-            self.discard_drafts(key, &review.body).await?;
-            sent = self.send_review(name, key, body).await;
-        }
-        match sent {
-            Ok(draft) => self.delete_draft(key, draft.id).await.map(|()| true),
-            Err(error) if is_second_draft(&error) => Err(error),
-            Err(ApiError::Unprocessable { .. }) => Ok(false),
-            Err(error) => {
-                self.discard_drafts(key, &review.body).await?;
-                Err(error)
-            }
-        }
-    }
-
-    /// Deletes the reviewer's drafts, which a run that was ended may have left behind. A person's own stay.
-    async fn discard_drafts(&self, key: &PrKey, body: &str) -> Result<(), ApiError> {
-        for review in self.reviews(key).await? {
-            if review.state == "PENDING" && mark(&review.body) == mark(body) {
-                self.delete_draft(key, review.id).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// On a file as a whole, which a review cannot hold.
+    /// On a file as a whole, outside any review. People are told of it by itself.
     pub async fn create_file_comment(
         &self,
         key: &PrKey,
@@ -115,8 +82,8 @@ impl GitHub {
             self.said(key, |comment| mark(&comment.body) == mark(body))
                 .await
         };
-        self.once(|| async { self.json(call()).await.map(posted) }, look)
-            .await
+        let post = || async { self.json(call()).await.map(posted) };
+        self.once(|| self.without_draft(key, post), look).await
     }
 
     /// `root` is the thread's first comment; GitHub takes no replies to replies.
@@ -190,27 +157,14 @@ impl GitHub {
         }
     }
 
-    async fn send_review(
+    pub(super) async fn send_review(
         &self,
         name: &'static str,
         key: &PrKey,
         body: Value,
-    ) -> Result<ReviewRef, ApiError> {
+    ) -> Result<wire::Review, ApiError> {
         let call = Call::post(name, format!("{}/reviews", pull(key)), body);
-        let wire: wire::Review = self.json(call).await?;
-        Ok(ReviewRef {
-            id: wire.id,
-            html_url: wire.html_url.unwrap_or_default(),
-        })
-    }
-
-    async fn delete_draft(&self, key: &PrKey, id: u64) -> Result<(), ApiError> {
-        let route = format!("{}/reviews/{id}", pull(key));
-        match self.done(Call::delete("delete a draft", route)).await {
-            // It was deleted by the try before.
-            Err(error) if error.is_not_found() => Ok(()),
-            outcome => outcome,
-        }
+        self.json(call).await
     }
 
     async fn said(
@@ -235,12 +189,16 @@ pub(super) fn mark(body: &str) -> &str {
     block.trim()
 }
 
-fn is_second_draft(error: &ApiError) -> bool {
-    matches!(error, ApiError::Unprocessable { errors, .. } if errors.iter().any(|one| one.contains(SECOND_DRAFT)))
+pub(super) fn review_body(name: &'static str, review: &NewReview) -> Result<Value, ApiError> {
+    serde_json::to_value(review_to_post(review)).map_err(|problem| not_understood(name, &problem))
 }
 
-fn review_body(name: &'static str, review: &NewReview) -> Result<Value, ApiError> {
-    serde_json::to_value(review_to_post(review)).map_err(|problem| not_understood(name, &problem))
+pub(super) fn event_name(event: ReviewEvent) -> &'static str {
+    match event {
+        ReviewEvent::Comment => "COMMENT",
+        ReviewEvent::RequestChanges => "REQUEST_CHANGES",
+        ReviewEvent::Approve => "APPROVE",
+    }
 }
 
 fn side_name(side: Side) -> &'static str {
@@ -254,11 +212,7 @@ fn review_to_post(review: &NewReview) -> wire::ReviewToPost<'_> {
     wire::ReviewToPost {
         commit_id: review.commit_id.as_str(),
         body: &review.body,
-        event: review.event.map(|event| match event {
-            ReviewEvent::Comment => "COMMENT",
-            ReviewEvent::RequestChanges => "REQUEST_CHANGES",
-            ReviewEvent::Approve => "APPROVE",
-        }),
+        event: review.event.map(event_name),
         comments: review.comments.iter().map(comment_to_post).collect(),
     }
 }

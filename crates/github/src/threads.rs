@@ -2,6 +2,7 @@
 //! themselves are read by REST and joined by the id of the first.
 
 use super::client::GitHub;
+use super::drafts::ADD_FILE_THREAD;
 use super::error::ApiError;
 use super::exchange::Call;
 use super::surroundings::SURROUNDINGS;
@@ -29,7 +30,7 @@ const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $af
           resolvedBy { __typename login }
           comments(first: 100) {
             pageInfo { hasNextPage endCursor }
-            nodes { fullDatabaseId lastEditedAt editor { __typename login } }
+            nodes { fullDatabaseId state lastEditedAt editor { __typename login } }
           }
         }
       }
@@ -42,7 +43,7 @@ const THREAD_COMMENTS: &str = "query($id: ID!, $after: String) {
     ... on PullRequestReviewThread {
       comments(first: 100, after: $after) {
         pageInfo { hasNextPage endCursor }
-        nodes { fullDatabaseId author { __typename login } lastEditedAt editor { __typename login } }
+        nodes { fullDatabaseId state author { __typename login } lastEditedAt editor { __typename login } }
       }
     }
   }
@@ -63,6 +64,7 @@ pub const QUERIES: &[(&str, &str)] = &[
     ("thread comments", THREAD_COMMENTS),
     ("resolve", RESOLVE),
     ("unresolve", UNRESOLVE),
+    ("comment on a file in a draft", ADD_FILE_THREAD),
     ("surroundings", SURROUNDINGS),
 ];
 
@@ -123,7 +125,9 @@ impl GitHub {
                 .review_threads;
             for wire in page.nodes.into_iter().flatten().flatten() {
                 let thread = self.whole_thread(wire).await?;
-                if known.insert(thread.node_id.clone()) {
+                if let Some(thread) = thread
+                    && known.insert(thread.node_id.clone())
+                {
                     threads.push(thread);
                 }
             }
@@ -135,8 +139,8 @@ impl GitHub {
         Err(endless(name))
     }
 
-    /// A thread with the comments beyond its first hundred.
-    async fn whole_thread(&self, wire: wire::Thread) -> Result<ReviewThread, ApiError> {
+    /// A thread with the comments beyond its first hundred; `None` where it is part of a draft, which only this account sees.
+    async fn whole_thread(&self, wire: wire::Thread) -> Result<Option<ReviewThread>, ApiError> {
         let name = "list a thread's comments";
         let mut comments: Vec<wire::ThreadComment> = wire
             .comments
@@ -164,7 +168,14 @@ impl GitHub {
             comments.extend(page.nodes.into_iter().flatten().flatten());
             after = next_cursor(name, page.page_info, Some(&cursor))?;
         }
-        Ok(ReviewThread {
+        if comments
+            .first()
+            .is_some_and(wire::ThreadComment::is_of_draft)
+        {
+            return Ok(None);
+        }
+        comments.retain(|comment| !comment.is_of_draft());
+        Ok(Some(ReviewThread {
             node_id: wire.id,
             is_resolved: wire.is_resolved,
             is_outdated: wire.is_outdated,
@@ -181,7 +192,7 @@ impl GitHub {
                 .map(CommentId)
                 .collect(),
             edited: comments.iter().filter_map(edit).collect(),
-        })
+        }))
     }
 
     /// True if nobody but one account has written or edited a comment of a conversation. An account that is deleted is another

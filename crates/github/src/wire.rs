@@ -141,6 +141,7 @@ pub struct ReviewComment {
 #[derive(Debug, Deserialize)]
 pub struct Review {
     pub id: u64,
+    pub node_id: Option<String>,
     pub user: Option<User>,
     pub author_association: Option<String>,
     pub body: Option<String>,
@@ -712,11 +713,17 @@ pub(super) struct ThreadComment {
     pub full_database_id: Option<Value>,
     /// Not asked for everywhere.
     pub author: Option<Actor>,
+    /// `SUBMITTED`, or `PENDING` in a draft.
+    pub state: Option<String>,
     pub last_edited_at: Option<String>,
     pub editor: Option<Actor>,
 }
 
 impl ThreadComment {
+    pub(super) fn is_of_draft(&self) -> bool {
+        self.state.as_deref() == Some("PENDING")
+    }
+
     pub(super) fn id(&self) -> Option<u64> {
         number_of(self.full_database_id.as_ref())
     }

@@ -10,6 +10,7 @@ use super::history_nodes::{branch_node, object_by_oid};
 use super::nodes::{Made, no_node, review_comment, review_thread};
 use super::pushing::Wanted;
 use super::reply::{BODY_CHARACTERS, FORBIDDEN, TOO_LONG};
+use super::reviews::comment_in_draft;
 use super::writes::Write;
 
 pub fn fields(context: &Context) -> Vec<(&'static str, Node<'_>)> {
@@ -21,6 +22,10 @@ pub fn fields(context: &Context) -> Vec<(&'static str, Node<'_>)> {
         (
             "unresolveReviewThread",
             Node::lazy(|arguments| set_resolved(context, arguments, false)),
+        ),
+        (
+            "addPullRequestReviewThread",
+            Node::lazy(|arguments| add_thread(context, arguments)),
         ),
         (
             "addPullRequestReviewThreadReply",
@@ -101,6 +106,39 @@ pub fn payload<'c>(
         .and_then(JsonValue::as_str);
     fields.push(("clientMutationId", client.map(str::to_owned).into()));
     Node::object(context, typename, fields)
+}
+
+/// On a file as a whole, in a draft. Of lines GitHub takes places outside the diff, too, and never shows these comments: nobody
+/// should ask for one.
+fn add_thread<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
+    let (review, subject) = (
+        input(arguments, "pullRequestReviewId"),
+        input(arguments, "subjectType"),
+    );
+    if review.is_empty() || subject != "FILE" {
+        let mut state = context.state.borrow_mut();
+        let violation = "addPullRequestReviewThread on a line, or in no draft";
+        state.violations.push(violation.into());
+        return Err(context.error("UNPROCESSABLE", violation));
+    }
+    if !context.identity.may("pull-requests:write") {
+        return Err(context.error("FORBIDDEN", FORBIDDEN));
+    }
+    let comment = json!({
+        "path": input(arguments, "path"), "body": input(arguments, "body"), "subject_type": "file",
+    });
+    let made = {
+        let mut state = context.state.borrow_mut();
+        comment_in_draft(&mut state, &context.identity, review, &comment)
+    };
+    let root = made.map_err(|(kind, message)| context.error(kind, message))?;
+    let thread = context.state.borrow().thread_of(root).cloned();
+    let shown = thread
+        .and_then(|thread| review_thread(context, &thread))
+        .unwrap_or_else(Node::null);
+    let fields = vec![("thread", shown)];
+    let typename = "AddPullRequestReviewThreadPayload";
+    Ok(payload(context, typename, arguments, fields))
 }
 
 fn add_reply<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {

@@ -224,14 +224,12 @@ fn review_threads(context: &Context, pull: u64) -> Node<'_> {
 pub fn review_thread<'c>(context: &'c Context, thread: &Thread) -> Option<Node<'c>> {
     let belongs =
         |one: &&ReviewComment| one.id == thread.root || one.in_reply_to_id == Some(thread.root);
-    let comments: Vec<ReviewComment> = context
-        .state
-        .borrow()
-        .comments
-        .iter()
-        .filter(belongs)
-        .cloned()
-        .collect();
+    let comments: Vec<ReviewComment> = {
+        let state = context.state.borrow();
+        let seen = |one: &&ReviewComment| !state.is_hidden_from(&context.identity.login, one);
+        let comments = state.comments.iter().filter(belongs).filter(seen);
+        comments.cloned().collect()
+    };
     let first = comments.first()?;
     let (resolver, writer) = (
         context.identity.may_resolve(),
@@ -310,6 +308,14 @@ pub fn review_comment<'c>(context: &'c Context, comment: &ReviewComment) -> Node
             "authorAssociation",
             comment.author_association.clone().into(),
         ),
+        (
+            "state",
+            if context.state.borrow().is_of_draft(comment) {
+                "PENDING".into()
+            } else {
+                "SUBMITTED".into()
+            },
+        ),
         ("isMinimized", comment.minimized.into()),
         (
             "minimizedReason",
@@ -335,7 +341,7 @@ fn reviews(context: &Context, pull: u64) -> Node<'_> {
         .borrow()
         .reviews
         .iter()
-        .filter(|one| one.pull == pull)
+        .filter(|one| one.pull == pull && one.is_seen_by(&context.identity.login))
         .cloned()
         .collect();
     let nodes = all.iter().map(|review| one_review(context, review));
@@ -356,7 +362,7 @@ fn one_review<'c>(context: &'c Context, review: &Review) -> Node<'c> {
     };
     let commit = (!hidden).then(|| object_by_oid(context, &review.commit_id));
     let fields = vec![
-        ("id", format!("PRR_{}", review.id).into()),
+        ("id", review.node_id().into()),
         ("fullDatabaseId", review.id.to_string().into()),
         ("body", review.body.clone().into()),
         ("state", review.state.clone().into()),
@@ -389,6 +395,7 @@ fn node<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
                 .comments
                 .iter()
                 .find(|comment| comment.node_id == id)
+                .filter(|one| !state.is_hidden_from(&context.identity.login, one))
                 .cloned(),
         )
     };

@@ -93,13 +93,25 @@ impl GitHub {
         self.with(|state| state.delete(id));
     }
 
+    /// The conversations that everybody sees.
     pub fn threads(&self) -> Vec<Thread> {
-        self.with(|state| state.threads.clone())
+        self.with(|state| {
+            let is_of_draft = |thread: &&Thread| {
+                let root = state.comment(thread.root);
+                root.is_some_and(|root| state.is_of_draft(root))
+            };
+            let threads = state.threads.iter();
+            threads.filter(|one| !is_of_draft(one)).cloned().collect()
+        })
     }
 
-    /// The review comments, oldest first.
+    /// The review comments that everybody sees, oldest first.
     pub fn comments(&self) -> Vec<ReviewComment> {
-        self.with(|state| state.comments.clone())
+        self.with(|state| {
+            let comments = state.comments.iter();
+            let seen = comments.filter(|one| !state.is_of_draft(one));
+            seen.cloned().collect()
+        })
     }
 }
 

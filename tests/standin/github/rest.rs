@@ -105,7 +105,7 @@ fn pull_route(
                 "teams": pull.requested_teams.iter().map(|slug| state.team_json(slug)).collect::<Vec<_>>(),
             }),
         ),
-        ("GET", tail) => match pull_list(state, request, pull, tail) {
+        ("GET", tail) => match pull_list(state, identity, request, pull, tail) {
             Some(items) => list(state, request, &items),
             None => Reply::not_found(),
         },
@@ -113,6 +113,9 @@ fn pull_route(
         ("PUT", ["merge"]) => merging::put(state, identity, request, pull),
         ("POST", ["reviews"]) => reviews::create(state, identity, request, pull),
         ("DELETE", ["reviews", id]) => reviews::delete_draft(state, identity, number(id)),
+        ("POST", ["reviews", id, "events"]) => {
+            reviews::submit(state, identity, request, pull, number(id))
+        }
         ("PUT", ["reviews", id, "dismissals"]) => {
             reviews::dismiss(state, identity, request, pull, number(id))
         }
@@ -127,6 +130,7 @@ fn pull_route(
 /// Everything that a pull request has many of.
 fn pull_list(
     state: &State,
+    identity: &Identity,
     request: &Request,
     pull: &PullRequest,
     tail: &[&str],
@@ -154,7 +158,7 @@ fn pull_list(
             commits
         }
         ["comments"] => {
-            let mut visible = comments(&|one| !is_pending(state, one.review_id));
+            let mut visible = comments(&|one| !state.is_of_draft(one));
             if request.query("sort").is_some() && request.query("direction") == Some("desc") {
                 visible.reverse();
             }
@@ -162,26 +166,20 @@ fn pull_list(
         }
         ["reviews"] => {
             let reviews = state.reviews.iter().filter(|one| one.pull == pull.number);
-            reviews.map(|one| state.review_json(one)).collect()
+            let seen = reviews.filter(|one| one.is_seen_by(&identity.login));
+            seen.map(|one| state.review_json(one)).collect()
         }
         ["reviews", id, "comments"] => {
             let id = number(id);
-            state
-                .reviews
-                .iter()
-                .find(|review| review.id == id && review.pull == pull.number)?;
+            let review = state.review(id)?;
+            if review.pull != pull.number || !review.is_seen_by(&identity.login) {
+                return None;
+            }
             comments(&|one| one.review_id == id)
         }
         _ => return None,
     };
     Some(items)
-}
-
-fn is_pending(state: &State, review: u64) -> bool {
-    state
-        .reviews
-        .iter()
-        .any(|one| one.id == review && one.state == "PENDING")
 }
 
 pub fn list(state: &State, request: &Request, items: &[Value]) -> Reply {
@@ -219,6 +217,9 @@ fn one_comment(
     let Some(comment) = state.comment(id).cloned() else {
         return Reply::not_found();
     };
+    if state.is_hidden_from(&identity.login, &comment) {
+        return Reply::not_found();
+    }
     match (request.method.as_str(), tail) {
         ("GET", []) => Reply::json(200, &state.comment_json(&comment)),
         ("POST", ["reactions"]) => react(state, identity, request, id, true),

@@ -16,6 +16,7 @@ const NO_HUNK: &str = "Pull request review thread diff hunk can't be blank";
 
 const NOT_ALLOWED_TO_DISMISS: &str =
     "You do not have permission to dismiss reviews on this protected branch";
+const SECOND_DRAFT: &str = "user_id can only have one pending review per pull request";
 const OUTSIDE: &str = "Pull request review thread line must be part of the diff";
 
 /// A comment that GitHub accepted.
@@ -42,6 +43,9 @@ pub fn create(
         Ok(commit) => commit,
         Err(message) => return Reply::unprocessable(&[message]),
     };
+    if has_draft(state, identity, pull) {
+        return Reply::unprocessable(&[SECOND_DRAFT]);
+    }
     let files = state.diff_at(pull, &commit);
     let mut placed = Vec::new();
     for comment in request.body["comments"]
@@ -55,12 +59,12 @@ pub fn create(
         }
     }
     let review = state.add_review(pull.number, &identity.login, body, state_of(event), &commit);
+    for one in placed {
+        state.add_root(&review, pull, one);
+    }
     if event.is_none() {
         // Nobody but its author sees a draft, so it is no write that a test has to expect; `finish` wants it gone.
         return Reply::json(200, &state.review_json(&review));
-    }
-    for one in placed {
-        state.add_root(&review, pull, one);
     }
     state.writes.push(Write::Review {
         pull: pull.number,
@@ -79,7 +83,102 @@ pub fn delete_draft(state: &mut State, identity: &Identity, id: u64) -> Reply {
         return Reply::not_found();
     };
     let review = state.reviews.remove(index);
+    let gone = |root: u64, comments: &[ReviewComment]| {
+        let root = comments.iter().find(|comment| comment.id == root);
+        root.is_some_and(|root| root.review_id == id)
+    };
+    let comments = std::mem::take(&mut state.comments);
+    state.threads.retain(|thread| !gone(thread.root, &comments));
+    let others = comments.into_iter().filter(|one| one.review_id != id);
+    state.comments = others.collect();
     Reply::json(200, &state.review_json(&review))
+}
+
+/// Only a draft can be submitted, once and by its author. A text that is given takes the place of the draft's.
+pub fn submit(
+    state: &mut State,
+    identity: &Identity,
+    request: &Request,
+    pull: &PullRequest,
+    id: u64,
+) -> Reply {
+    let seen = |review: &&Review| {
+        review.id == id && review.pull == pull.number && review.is_seen_by(&identity.login)
+    };
+    let Some(review) = state.reviews.iter().find(seen).cloned() else {
+        return Reply::not_found();
+    };
+    if review.state != "PENDING" {
+        return Reply::unprocessable(&["Could not submit pull request review."]);
+    }
+    let (event, body) = (request.text("event"), request.text("body"));
+    let body = body
+        .filter(|body| !body.is_empty())
+        .unwrap_or(&review.body)
+        .to_owned();
+    if let Some(refusal) = event_refusal(state, identity, pull, event, &body) {
+        return refusal;
+    }
+    let at = state.tick();
+    for one in state.reviews.iter_mut().filter(|one| one.id == id) {
+        one.body.clone_from(&body);
+        one.state = state_of(event).into();
+        one.submitted_at = Some(at.clone());
+    }
+    state.announce_submitted(&identity.login, pull.number, id);
+    let of_review = |comment: &&ReviewComment| comment.review_id == id;
+    let comments: Vec<ReviewComment> = state.comments.iter().filter(of_review).cloned().collect();
+    for comment in &comments {
+        state.announce_comment("pull_request_review_comment", pull.number, comment.id);
+    }
+    // As one request would have been, with the comments on files that none can hold.
+    let json = json!({
+        "commit_id": review.commit_id, "body": body, "event": event,
+        "comments": comments.iter().map(as_sent).collect::<Vec<_>>(),
+    });
+    let (pull, review) = (pull.number, state.review(id).cloned());
+    state.writes.push(Write::Review { pull, id, json });
+    review.map_or_else(Reply::not_found, |review| {
+        Reply::json(200, &state.review_json(&review))
+    })
+}
+
+fn as_sent(comment: &ReviewComment) -> Value {
+    let mut sent = json!({ "path": comment.path, "body": comment.body });
+    if comment.subject_type == "file" {
+        sent["subject_type"] = json!("file");
+        return sent;
+    }
+    sent["line"] = json!(comment.original_line);
+    sent["side"] = json!(comment.side);
+    if let Some(start) = comment.original_start_line {
+        sent["start_line"] = json!(start);
+        sent["start_side"] = json!(comment.start_side);
+    }
+    sent
+}
+
+/// Adds a comment on a file as a whole to a draft. An error has a type and a message.
+pub fn comment_in_draft(
+    state: &mut State,
+    identity: &Identity,
+    node_id: &str,
+    comment: &Value,
+) -> Result<u64, (&'static str, String)> {
+    let seen = |review: &&Review| review.node_id() == node_id && review.is_seen_by(&identity.login);
+    let Some(review) = state.reviews.iter().find(seen).cloned() else {
+        let message = format!("Could not resolve to a node with the global id of '{node_id}'");
+        return Err(("NOT_FOUND", message));
+    };
+    if review.state != "PENDING" || review.user != identity.login {
+        let message = "Pull request review has already been submitted".to_owned();
+        return Err(("UNPROCESSABLE", message));
+    }
+    let pull = state.pulls[&review.pull].clone();
+    let files = state.diff_at(&pull, &review.commit_id);
+    let placed = place(state, &files, comment);
+    let placed = placed.map_err(|messages| ("UNPROCESSABLE", messages.join(", ")))?;
+    Ok(state.add_root(&review, &pull, placed).id)
 }
 
 /// Only an approval or a request for changes can be dismissed, with a message; on a protected branch only by an administrator.
@@ -143,9 +242,6 @@ fn event_refusal(
     body: &str,
 ) -> Option<Reply> {
     let own = pull.author == identity.login;
-    let pending = |review: &Review| {
-        review.pull == pull.number && review.user == identity.login && review.state == "PENDING"
-    };
     let refuse = |message: &str| Some(Reply::unprocessable(&[message]));
     match event {
         _ if body.chars().count() > BODY_CHARACTERS => refuse(TOO_LONG),
@@ -161,11 +257,15 @@ fn event_refusal(
         Some("COMMENT" | "REQUEST_CHANGES") if body.trim().is_empty() => {
             refuse("Body can't be blank")
         }
-        _ if state.reviews.iter().any(pending) => {
-            refuse("user_id can only have one pending review per pull request")
-        }
         _ => None,
     }
+}
+
+/// An account has one draft for each pull request, and nothing of it is posted beside it.
+fn has_draft(state: &State, identity: &Identity, pull: &PullRequest) -> bool {
+    let of_pull = |review: &&Review| review.pull == pull.number && review.state == "PENDING";
+    let mut drafts = state.reviews.iter().filter(of_pull);
+    drafts.any(|review| review.user == identity.login)
 }
 
 /// The commit that a comment is on: the head, or another commit of the pull request.
@@ -229,6 +329,9 @@ pub fn comment(
         Ok(commit) => commit,
         Err(message) => return Reply::invalid(&as_objects(&[message])),
     };
+    if has_draft(state, identity, pull) {
+        return Reply::invalid(&as_objects(&[SECOND_DRAFT]));
+    }
     let files = state.diff_at(pull, &commit);
     let placed = match place(state, &files, &request.body) {
         Ok(placed) => placed,
@@ -260,7 +363,7 @@ pub fn reply(
 ) -> Reply {
     let Some(parent) = state
         .comment(root)
-        .filter(|parent| parent.pull == pull.number)
+        .filter(|parent| parent.pull == pull.number && !state.is_of_draft(parent))
     else {
         return Reply::not_found();
     };
@@ -305,14 +408,33 @@ impl State {
         };
         self.reviews.push(review.clone());
         if status != "PENDING" {
-            // A request is answered by any review of that person.
-            if let Some(pull) = self.pulls.get_mut(&pull) {
-                pull.requested_reviewers.retain(|one| one != login);
-            }
-            self.announce_review("submitted", pull, id);
-            self.settle();
+            self.announce_submitted(login, pull, id);
         }
         review
+    }
+
+    fn announce_submitted(&mut self, login: &str, pull: u64, id: u64) {
+        // A request is answered by any review of that person.
+        if let Some(pull) = self.pulls.get_mut(&pull) {
+            pull.requested_reviewers.retain(|one| one != login);
+        }
+        self.announce_review("submitted", pull, id);
+        self.settle();
+    }
+
+    pub fn review(&self, id: u64) -> Option<&Review> {
+        self.reviews.iter().find(|review| review.id == id)
+    }
+
+    /// True if the comment is one of a draft, which only its author sees.
+    pub fn is_hidden_from(&self, login: &str, comment: &ReviewComment) -> bool {
+        let review = self.review(comment.review_id);
+        review.is_some_and(|review| !review.is_seen_by(login))
+    }
+
+    pub fn is_of_draft(&self, comment: &ReviewComment) -> bool {
+        let review = self.review(comment.review_id);
+        review.is_some_and(|review| review.state == "PENDING")
     }
 
     /// A person's comment on a line of the change.
@@ -375,7 +497,9 @@ impl State {
         });
         // A comment on an older commit of the pull request is shown against the head at once.
         self.move_anchors(pull.number);
-        self.announce_comment("pull_request_review_comment", pull.number, id);
+        if review.state != "PENDING" {
+            self.announce_comment("pull_request_review_comment", pull.number, id);
+        }
         self.comment(id).cloned().expect("just added")
     }
 

@@ -330,6 +330,17 @@ pub struct Review {
     pub submitted_at: Option<String>,
 }
 
+impl Review {
+    pub fn node_id(&self) -> String {
+        format!("PRR_{}", self.id)
+    }
+
+    /// A draft is seen by its author only.
+    pub fn is_seen_by(&self, login: &str) -> bool {
+        self.state != "PENDING" || self.user == login
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Thread {
     /// `PRRT_…`

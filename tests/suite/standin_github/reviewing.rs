@@ -157,6 +157,86 @@ fn a_file_comment_and_a_single_comment_stand_alone() {
     github.finish();
 }
 
+/// Adds a comment on a file as a whole to a draft by GraphQL.
+fn on_file(github: &GitHub, token: &str, review: &Value, path: &str) -> Value {
+    let query = "mutation($review: ID!, $path: String!) {
+        addPullRequestReviewThread(input: { pullRequestReviewId: $review, path: $path, body: \"b\", subjectType: FILE }) {
+            thread { subjectType line comments(first: 1) { nodes { state } } }
+        }
+    }";
+    let body = json!({ "query": query, "variables": { "review": review, "path": path } });
+    let answer = try_call(github, token, Method::POST, "/graphql", Some(&body)).unwrap();
+    answer.json
+}
+
+#[test]
+fn a_draft_takes_comments_on_files_for_its_author_until_it_is_submitted() {
+    let (github, _, _) = small_pull();
+    let person = Identity::person("writer", &["pull-requests:write"]);
+    github.token("person", person);
+    let line = json!([{ "path": "src/a.ts", "line": 5, "side": "RIGHT", "body": "one" }]);
+    let draft = post(
+        &github,
+        &pulls("1/reviews"),
+        &json!({ "body": "x", "comments": line }),
+    );
+    assert_eq!(draft.json["state"], "PENDING");
+    let (id, node) = (&draft.json["id"], &draft.json["node_id"]);
+    // A second draft, a review or a comment beside it is refused.
+    for (path, body) in [
+        ("1/reviews", json!({ "body": "y" })),
+        ("1/reviews", review(&json!([]))),
+    ] {
+        let second = post(&github, &pulls(path), &body);
+        assert!(refusal(&second).contains("one pending review"));
+    }
+    let beside = json!({ "path": "src/a.ts", "subject_type": "file", "body": "x", "commit_id": github.pull(1, |pull| pull.head.sha.clone()) });
+    assert_eq!(post(&github, &pulls("1/comments"), &beside).status, 422);
+
+    let made = on_file(&github, GitHub::TOKEN, node, "src/a.ts");
+    let thread = &made["data"]["addPullRequestReviewThread"]["thread"];
+    let expected = json!({ "subjectType": "FILE", "line": null, "comments": { "nodes": [{ "state": "PENDING" }] } });
+    assert_eq!(*thread, expected);
+    let outside = on_file(&github, GitHub::TOKEN, node, "b.txt");
+    assert_eq!(outside["errors"][0]["type"], "UNPROCESSABLE", "{outside}");
+    let foreign = on_file(&github, "person", node, "src/a.ts");
+    assert_eq!(foreign["errors"][0]["type"], "NOT_FOUND", "{foreign}");
+
+    // Nobody else sees any of it.
+    let listed = |token: &str, path: &str| {
+        let answer = try_call(&github, token, Method::GET, &pulls(path), None).unwrap();
+        answer.json.as_array().map(Vec::len)
+    };
+    let of_draft = format!("1/reviews/{id}/comments");
+    assert_eq!(listed(GitHub::TOKEN, "1/reviews"), Some(1));
+    assert_eq!(listed(GitHub::TOKEN, &of_draft), Some(2));
+    assert_eq!(listed("person", "1/reviews"), Some(0));
+    assert_eq!(listed("person", &of_draft), None);
+    assert_eq!(listed(GitHub::TOKEN, "1/comments"), Some(0));
+    assert!(github.comments().is_empty() && github.threads().is_empty());
+
+    let submit = json!({ "event": "COMMENT", "body": "The review." });
+    let path = pulls(&format!("1/reviews/{id}/events"));
+    let theirs = try_call(&github, "person", Method::POST, &path, Some(&submit)).unwrap();
+    assert_eq!(theirs.status, 404);
+    let submitted = post(&github, &path, &submit);
+    assert_eq!(submitted.json["body"], "The review.");
+    let said = github.expect_review();
+    assert_eq!(
+        said["comments"][1],
+        json!({ "path": "src/a.ts", "subject_type": "file", "body": "b" })
+    );
+    assert_eq!(listed("person", "1/comments"), Some(2));
+    assert_eq!(
+        post(&github, &path, &submit).status,
+        422,
+        "submitted already"
+    );
+    let late = on_file(&github, GitHub::TOKEN, node, "src/a.ts");
+    assert_eq!(late["errors"][0]["type"], "UNPROCESSABLE", "{late}");
+    github.finish();
+}
+
 #[test]
 fn tokens_decide_who_may_write() {
     let (github, _, head) = small_pull();

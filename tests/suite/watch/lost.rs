@@ -80,6 +80,35 @@ fn o3_without_its_memory_the_pass_begins_anew_and_nothing_is_said_twice() {
 }
 
 #[test]
+fn o3_killed_before_the_first_answer_is_stored_the_model_is_told_of_no_conversation_above() {
+    let (world, at) = world();
+    let kill = once(move || signal(&at, Signal::SIGKILL));
+    let script = Script::new().pass(1, kill).pass(2, |request| {
+        let prompts: Vec<String> = request.messages()[1..]
+            .iter()
+            .map(|message| message["content"].to_string())
+            .collect();
+        assert!(
+            prompts[0].contains("# The pull request"),
+            "the whole brief: {prompts:#?}"
+        );
+        assert!(
+            prompts[0].contains("nothing of that conversation is left"),
+            "{prompts:#?}"
+        );
+        let claims = |prompt: &&String| prompt.contains("The conversation above is yours");
+        assert_eq!(prompts.iter().find(claims), None);
+        Vec::new()
+    });
+    world.model.becomes(script.into_behaviour());
+    let ran = world.run(&quick(&world));
+    complete(&ran, "clean");
+    assert!(ran.log.contains("went on in a new session"), "{}", ran.log);
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
 fn o3_what_a_lost_session_took_counts_with_what_the_new_one_takes() {
     let (world, at) = world();
     let kill = once(move || {

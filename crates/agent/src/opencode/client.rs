@@ -211,6 +211,14 @@ impl Client {
         Ok(messages.last().map_or("", |last| last.prompt()).to_owned())
     }
 
+    /// True if an answer of the model is among the session's last messages. Behind it there are no more than the prompt that was
+    /// under way and an answer that had only begun.
+    pub(super) async fn has_answer(&self, session: &SessionId) -> Result<bool, ClientError> {
+        let path = format!("/session/{session}/message?limit=8");
+        let messages: Vec<wire::Message> = self.get(&path).await?;
+        Ok(messages.iter().any(wire::Message::is_answer))
+    }
+
     /// True if the session says that it is busy.
     pub(super) async fn is_busy(&self, session: &SessionId) -> Result<bool, ClientError> {
         let busy: wire::Busy = self.get("/session/status").await?;

@@ -87,6 +87,14 @@ impl Conversation {
         last.unwrap_or_default().is_empty()
     }
 
+    /// Returns true if the model has said something in the session, as far as the sidecar knows. A prompt alone is no conversation.
+    async fn has_answer(&self) -> bool {
+        let Some(session) = &self.session else {
+            return false;
+        };
+        self.client.has_answer(session).await.unwrap_or_default()
+    }
+
     /// Another session in place of the one that was.
     pub async fn renew(&mut self) -> Result<(), ClientError> {
         self.session = None;
@@ -129,11 +137,11 @@ impl Conversation {
         }
     }
 
-    /// Goes on in this process, in the same session where it is known.
+    /// Goes on in this process, in the same session where it is known and the model has said something in it.
     async fn resume(&mut self, process: Arc<Process>) -> Result<Kept, ClientError> {
         self.client = process.client().as_agent(self.client.agent());
         self.process = process;
-        if !self.is_blank().await {
+        if self.has_answer().await {
             return Ok(Kept::Session);
         }
         self.renew().await?;

@@ -175,6 +175,12 @@ impl Message {
         }
     }
 
+    /// True if it is an answer that a model can be shown. One that had only begun has neither words nor calls.
+    pub(super) fn is_answer(&self) -> bool {
+        let shows = |part: &Part| part.r#type == "tool" || !part.text.trim().is_empty();
+        self.info.role == "assistant" && self.parts.iter().any(shows)
+    }
+
     /// True if nothing follows in its turn.
     fn ends_a_turn(&self) -> bool {
         let finish = self.info.finish.as_deref();

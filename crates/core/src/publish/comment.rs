@@ -64,8 +64,7 @@ impl Voice<'_> {
     /// The body of a draft, by which the reviewer's drafts are told from a person's.
     #[must_use]
     pub fn draft() -> String {
-        "A draft that tries where comments can stand; it is deleted at once.\n\n<!-- rmcoc:draft -->"
-            .into()
+        "A draft of a review; it is submitted or deleted at once.\n\n<!-- rmcoc:draft -->".into()
     }
 
     /// A reply in a thread that is on the pull request.

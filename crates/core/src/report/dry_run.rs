@@ -59,7 +59,7 @@ fn steps_of(unsent: &Unsent) -> Vec<Step> {
         };
         let review = Step::new(format!("Review of {commit}{event}:"), text);
         let comments = comments.iter().map(|comment| {
-            let heading = format!("Comment of the review at {}:", place(comment));
+            let heading = format!("Comment of the review {}:", place(comment));
             Step::new(heading, &comment["body"])
         });
         return std::iter::once(review).chain(comments).collect();
@@ -143,16 +143,19 @@ fn words(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// File and lines as people write them.
+/// File and lines as people write them, or the file as a whole.
 fn place(comment: &Value) -> String {
     let (path, line) = (words(&comment["path"]), &comment["line"]);
+    if line.is_null() {
+        return format!("on the file {path}");
+    }
     let start = comment["start_line"].as_u64();
     let start = start.map(|start| format!("{start}-")).unwrap_or_default();
     let removed = match words(&comment["side"]) {
         "LEFT" => " (removed)",
         _ => "",
     };
-    format!("{path}:{start}{line}{removed}")
+    format!("at {path}:{start}{line}{removed}")
 }
 
 fn capitalised(words: &str) -> String {
@@ -218,6 +221,7 @@ mod tests {
             "comments": [
                 {"path": "src/a.ts", "line": 8, "side": "RIGHT", "body": "One."},
                 {"path": "src/b.ts", "line": 4, "side": "LEFT", "start_line": 2, "start_side": "LEFT", "body": "Two."},
+                {"path": "logo.png", "subject_type": "file", "body": "Three."},
             ],
         });
         let told = told("post the review", "/repos/octo/shop/pulls/1/reviews", body);
@@ -228,6 +232,7 @@ mod tests {
             ),
             ("Comment of the review at src/a.ts:8:", "One."),
             ("Comment of the review at src/b.ts:2-4 (removed):", "Two."),
+            ("Comment of the review on the file logo.png:", "Three."),
         ];
         assert_eq!(told, expected.map(|(h, b)| (h.to_owned(), b.to_owned())));
     }

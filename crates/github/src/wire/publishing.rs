@@ -2,6 +2,7 @@
 
 use super::{Nodes, Oid, Repo};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 #[derive(Debug, Deserialize)]
@@ -75,6 +76,25 @@ pub(crate) struct QueuedRepository {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct QueuedPull {
     pub is_in_merge_queue: Option<bool>,
+}
+
+/// The answer to a comment on a file in a draft.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AddedThread {
+    add_pull_request_review_thread: Option<ThreadPayload>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ThreadPayload {
+    thread: Option<IgnoredAny>,
+}
+
+impl AddedThread {
+    /// `None` if GitHub made none, which it may do without an error.
+    pub(crate) fn thread(self) -> Option<()> {
+        self.add_pull_request_review_thread?.thread.map(drop)
+    }
 }
 
 /// A pull request in a list, or just opened. An answer that names none is a dry run's.

@@ -44,7 +44,7 @@ impl State {
             review.id
         );
         let mut shape = json!({
-            "id": review.id, "node_id": format!("PRR_{}", review.id), "user": self.user_json(&review.user),
+            "id": review.id, "node_id": review.node_id(), "user": self.user_json(&review.user),
             "body": review.body, "state": review.state, "commit_id": review.commit_id, "html_url": html,
             "pull_request_url": pull, "author_association": review.author_association,
             "_links": { "html": { "href": html }, "pull_request": { "href": pull } },

@@ -29,7 +29,7 @@ impl State {
         let comments = self
             .comments
             .iter()
-            .filter(|comment| comment.pull == pull.number)
+            .filter(|comment| comment.pull == pull.number && !self.is_of_draft(comment))
             .count();
         let conversation = self
             .issue_comments

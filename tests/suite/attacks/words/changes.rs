@@ -166,15 +166,12 @@ fn stands(change: Change, file: &str, told: &str, (side, recorded): (&str, &str)
         .find(|(what, _)| what == "files");
     let (_, files) = files.expect("the files");
     assert!(files.lines().any(|line| line == told), "{files}");
-    let on_file = |write: &Write| match write {
-        Write::Comment { json, .. } => json["path"] == file && json["subject_type"] == "file",
-        _ => false,
-    };
+    let on_file = |comment: &Value| comment["path"] == file && comment["subject_type"] == "file";
     let on_line = |comment: &Value| {
         comment["path"] == file && comment["side"] == side && comment["line"] == 1
     };
     let found = if side == "FILE" {
-        aftermath.writes.iter().any(on_file)
+        aftermath.comments().iter().any(on_file)
     } else {
         aftermath.comments().iter().any(on_line)
     };
