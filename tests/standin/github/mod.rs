@@ -15,6 +15,7 @@ mod checks;
 mod contents;
 mod conversation;
 mod diff;
+mod drafts;
 pub mod events;
 mod faults;
 mod git;

@@ -5,12 +5,12 @@ use apollo_compiler::response::{JsonMap, JsonValue};
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
+use super::drafts;
 use super::graphql::{Context, Node};
 use super::history_nodes::{branch_node, object_by_oid};
 use super::nodes::{Made, no_node, review_comment, review_thread};
 use super::pushing::Wanted;
 use super::reply::{BODY_CHARACTERS, FORBIDDEN, TOO_LONG};
-use super::reviews::comment_in_draft;
 use super::writes::Write;
 
 pub fn fields(context: &Context) -> Vec<(&'static str, Node<'_>)> {
@@ -129,7 +129,7 @@ fn add_thread<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
     });
     let made = {
         let mut state = context.state.borrow_mut();
-        comment_in_draft(&mut state, &context.identity, review, &comment)
+        drafts::comment(&mut state, &context.identity, review, &comment)
     };
     let root = made.map_err(|(kind, message)| context.error(kind, message))?;
     let thread = context.state.borrow().thread_of(root).cloned();

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use super::reply::{BODY_CHARACTERS, FORBIDDEN, Reply, Request, TOO_LONG, page};
 use super::state::{Identity, PullRequest, Reaction, ReviewComment, State};
 use super::writes::Write;
-use super::{app, checks, contents, conversation, merging, requests, reviews, stacked, webhooks};
+use super::{
+    app, checks, contents, conversation, drafts, merging, requests, reviews, stacked, webhooks,
+};
 
 /// GitHub lists no more than these.
 const MOST_FILES: usize = 3_000;
@@ -112,9 +114,9 @@ fn pull_route(
         ("POST", ["requested_reviewers"]) => requests::create(state, identity, request, pull),
         ("PUT", ["merge"]) => merging::put(state, identity, request, pull),
         ("POST", ["reviews"]) => reviews::create(state, identity, request, pull),
-        ("DELETE", ["reviews", id]) => reviews::delete_draft(state, identity, number(id)),
+        ("DELETE", ["reviews", id]) => drafts::delete(state, identity, number(id)),
         ("POST", ["reviews", id, "events"]) => {
-            reviews::submit(state, identity, request, pull, number(id))
+            drafts::submit(state, identity, request, pull, number(id))
         }
         ("PUT", ["reviews", id, "dismissals"]) => {
             reviews::dismiss(state, identity, request, pull, number(id))
