@@ -155,7 +155,7 @@ fn where_a_file_takes_no_comment_at_all_the_finding_is_in_the_text() {
     let comments_of = "/repos/octo/shop/pulls/1/comments";
     world
         .github
-        .on(Method::POST, comments_of, 2, Fault::Status(422, invalid));
+        .on(Method::POST, comments_of, 9, Fault::Status(422, invalid));
     let ran = world.review();
     ran.ended(0, "findings");
     assert_eq!(places(&world), ["src/page.ts:8"]);
