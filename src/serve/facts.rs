@@ -15,7 +15,7 @@ use std::collections::HashMap;
 /// The settings file in the base branch.
 pub(crate) const SETTINGS: &str = ".github/opencode-reviewer.yml";
 
-/// The last reviews that are kept of somebody without write access.
+/// The last decisions, and the last comments, that are kept of somebody without write access.
 const MOST_REVIEWS: usize = 20;
 
 /// Reads the facts out of a probe. Asks GitHub only for the access of people who gave an order.
@@ -96,10 +96,15 @@ fn reviews(probe: &Probe, pr: &PrKey, keys: &Keys) -> Vec<ReviewFact> {
 /// Leaves out old reviews of people without write access who have written many. Everybody may review where everybody may read, and
 /// each input in the history holds the facts.
 fn bounded(reviews: Vec<ReviewFact>) -> Vec<ReviewFact> {
-    let mut seen: HashMap<Option<Login>, usize> = HashMap::new();
+    // Comments on a line are reviews, too, and must not push a decision out.
+    let mut seen: HashMap<(Option<Login>, bool), usize> = HashMap::new();
     let mut kept: Vec<ReviewFact> = Vec::new();
     for review in reviews.into_iter().rev() {
-        let seen = seen.entry(review.author.clone()).or_default();
+        let kind = (
+            review.author.clone(),
+            review.state == ReviewState::Commented,
+        );
+        let seen = seen.entry(kind).or_default();
         *seen += 1;
         if review.may_write || !review.personas.is_empty() || *seen <= MOST_REVIEWS {
             kept.push(review);
@@ -249,7 +254,12 @@ mod tests {
                 reviews.push(review(4 * round + 2, "app[bot]", false, Some("quality")));
             }
         }
-        reviews.push(review(9_000, "ada", false, None));
+        let approval = ReviewFact {
+            state: ReviewState::Approved,
+            ..review(9_000, "ada", false, None)
+        };
+        reviews.push(approval);
+        reviews.extend((9_001..9_100).map(|id| review(id, "ada", false, None)));
         let kept = bounded(reviews);
         let of = |author: &str| {
             let author = Some(Login::new(author));
@@ -257,7 +267,7 @@ mod tests {
             own.map(|one| one.id).collect::<Vec<_>>()
         };
         assert_eq!((of("lead").len(), of("app[bot]").len()), (40, 40));
-        assert_eq!(of("ada"), [9_000]);
+        assert_eq!((of("ada")[0], of("ada").len()), (9_000, 21));
         let last: Vec<u64> = (1_000 - 20..1_000).map(|round| 4 * round).collect();
         assert_eq!(of("eve"), last);
         assert!(kept.is_sorted_by_key(|one| one.id));
