@@ -148,7 +148,7 @@ impl Claims {
         let Some(engine) = self.engine() else {
             return Ok(());
         };
-        let message = said.unwrap_or_else(|error| failed(id, error));
+        let message = reports::bounded(said.unwrap_or_else(|error| failed(id, error)));
         if !self.is_taken_over(&engine, id, &message).await? {
             self.tell(&engine, id, message).await?;
         }

@@ -74,8 +74,8 @@ impl Directory {
         self.put(&mut inner, place)
     }
 
-    /// Notes where a repository is by a webhook, which can be older than what is known: another repository can have its name by now.
-    /// Where the two differ, nothing is known until GitHub has answered. False as in `note_place`.
+    /// Notes where a repository is by a webhook or by the store, which can be older than what is known: another repository can have its
+    /// name by now. Where the two differ, nothing is known until GitHub has answered. False as in `note_place`.
     pub(crate) fn hear_place(&self, place: Place) -> bool {
         let mut inner = self.inner();
         let id = place.id;
@@ -191,6 +191,20 @@ mod tests {
         assert_eq!(directory.place(1), None);
         let store = "Octo/STORE".parse().expect("a name");
         assert_eq!(directory.named(&store).map(|one| one.id), Some(2));
+    }
+
+    #[test]
+    fn a_name_that_was_heard_is_not_believed_against_another_one_until_github_has_answered() {
+        let directory = Directory::default();
+        assert!(directory.hear_place(place(1, "octo/shop")));
+        assert!(directory.place(1).is_some());
+        for name in ["octo/store", "octo/shop", "octo/store"] {
+            assert!(directory.hear_place(place(1, name)));
+            assert_eq!(directory.place(1), None, "{name}");
+        }
+        directory.note_place(place(1, "octo/store"));
+        assert!(directory.hear_place(place(1, "octo/store")));
+        assert_eq!(directory.place(1), Some(place(1, "octo/store")));
     }
 
     #[test]

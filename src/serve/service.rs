@@ -266,7 +266,7 @@ impl Service {
             self.directory.follow(key.repository);
             self.directory.note_pull(key, &facts);
             if self.directory.place(key.repository).is_none() {
-                self.directory.note_place(Place {
+                self.directory.hear_place(Place {
                     id: key.repository,
                     name: facts.repo.clone(),
                     installation: None,
