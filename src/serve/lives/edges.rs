@@ -130,7 +130,7 @@ impl Clock for Hands {
     }
 }
 
-/// What a process posts that calls people, if it is frozen for so long between its look at the comments and its own one.
+/// The number of calls for people that a process posts, if it is frozen for so long between its look at the comments and its own one.
 async fn calls(frozen_ms: i64) -> usize {
     let stage = Stage::set(Plan::of(1).undisturbed());
     stage.begin();
