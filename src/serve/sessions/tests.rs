@@ -134,7 +134,7 @@ async fn a_session_that_does_not_read_its_order_is_ended_at_its_deadline() {
         order: Box::pin(future::ready(Ok(order))),
         ..limited(3, "", 100)
     });
-    let ended = tokio::time::timeout(Duration::from_secs(60), place.end()).await;
+    let ended = tokio::time::timeout(Duration::from_mins(1), place.end()).await;
     let said = ended.expect("a deadline").said.expect("an end");
     let why = said.expect_err("no message");
     assert!(why.contains("has had its time"), "{why}");
