@@ -19,6 +19,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 mod cells;
+mod fairness;
 mod turns;
 mod workers;
 
@@ -96,8 +97,12 @@ impl Claims {
         let Some(engine) = self.engine() else {
             return Ok(());
         };
+        let status = engine.status(&id.key.to_string()).await?;
+        let facts = status.and_then(|status| status.state.facts);
+        let author = facts.and_then(|facts| facts.author);
         let session = Session {
             effect: effect.clone(),
+            author: author.map(|author| author.as_str().to_lowercase()),
             asked: self.clock.now_ms(),
             starts: 0,
             claim: None,
@@ -143,7 +148,7 @@ impl Claims {
         let Some(engine) = self.engine() else {
             return Ok(());
         };
-        let message = said.unwrap_or_else(|error| failed(id, error));
+        let message = reports::bounded(said.unwrap_or_else(|error| failed(id, error)));
         if !self.is_taken_over(&engine, id, &message).await? {
             self.tell(&engine, id, message).await?;
         }
@@ -240,6 +245,7 @@ impl Claims {
     pub(crate) async fn pretend(&self, id: &SessionId, token: &SecretString) {
         let session = Session {
             effect: Effect::Probe,
+            author: None,
             asked: 0,
             starts: 1,
             claim: Some(cells::Claim {

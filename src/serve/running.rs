@@ -206,8 +206,7 @@ impl Service {
         if let Some(said) = ended.said {
             return claims.ended(&ended.id, said).await;
         }
-        // Its place is free.
-        claims.look().await;
+        claims.dropped(&ended.id).await;
         Ok(())
     }
 

@@ -128,14 +128,22 @@ impl<M: Machine> Engine<M> {
         records::status::<M>(&mut self.store.session().await?, key).await
     }
 
-    /// The last `most` inputs of a key, the oldest first.
+    /// The last `most` inputs of a key, the oldest first; fewer where they are large.
     pub async fn history(&self, key: &str, most: u32) -> Result<Vec<Entry>> {
-        records::history(&mut self.store.session().await?, key, i64::from(most)).await
+        let mut session = self.store.session().await?;
+        records::history(
+            &mut session,
+            key,
+            i64::from(most),
+            self.limits.history_bytes,
+        )
+        .await
     }
 
     /// The state of a key, computed again from its history; `None` if its first inputs were purged, or never came.
     pub async fn replay(&self, key: &str) -> Result<Option<M::State>> {
-        let entries = self.history(key, u32::MAX).await?;
+        let mut session = self.store.session().await?;
+        let entries = records::history(&mut session, key, i64::MAX, u64::MAX).await?;
         if entries.first().is_none_or(|first| first.n != 1) {
             return Ok(None);
         }

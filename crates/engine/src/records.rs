@@ -67,11 +67,24 @@ pub(crate) async fn status<M: Machine>(
     }))
 }
 
-pub(crate) async fn history(session: &mut Session, key: &str, most: i64) -> Result<Vec<Entry>> {
+/// The last inputs of a key, the oldest first: at most so many, and of so many bytes but for the last one.
+pub(crate) async fn history(
+    session: &mut Session,
+    key: &str,
+    most: i64,
+    bytes: u64,
+) -> Result<Vec<Entry>> {
     let query = sqlx::query(
-        "SELECT n, at, delivery, input, log, phase FROM history WHERE key = $1 ORDER BY n DESC LIMIT $2",
+        "SELECT n, at, delivery, input, log, phase FROM (
+            SELECT n, at, delivery, input, log, phase,
+                   SUM(LENGTH(input)) OVER (ORDER BY n DESC) - LENGTH(input) AS later FROM (
+                SELECT n, at, delivery, input, log, phase FROM history
+                WHERE key = $1 ORDER BY n DESC LIMIT $2) AS last) AS measured
+         WHERE later < $3 ORDER BY n DESC",
     );
-    let rows = session.all(query.bind(key).bind(most)).await?;
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    let query = query.bind(key).bind(most).bind(bytes);
+    let rows = session.all(query).await?;
     let entries = rows.iter().rev().map(|row| {
         let log: String = row.try_get("log")?;
         Ok(Entry {

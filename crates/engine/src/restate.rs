@@ -199,8 +199,13 @@ impl<M: Machine> Restate<M> {
     }
 
     pub(crate) async fn history(&self, key: &str, most: u32) -> Result<Vec<Entry>> {
+        self.last_inputs(key, most, self.limits.history_bytes).await
+    }
+
+    /// The last inputs of a key, the oldest first: at most so many, and of so many bytes but for the last one.
+    async fn last_inputs(&self, key: &str, most: u32, bytes: u64) -> Result<Vec<Entry>> {
         let mut entries = VecDeque::new();
-        let (mut last, mut left) = (i64::MAX, i64::from(most));
+        let (mut last, mut left, mut later) = (i64::MAX, i64::from(most), 0);
         while left > 0 {
             let page = Page {
                 last,
@@ -210,14 +215,19 @@ impl<M: Machine> Restate<M> {
             let Some(first) = records.first() else { break };
             last = first.n - 1;
             left -= page.most;
-            let page = records.into_iter().rev().map(entry);
-            page.for_each(|entry| entries.push_front(entry));
+            for entry in records.into_iter().rev().map(entry) {
+                if later >= bytes {
+                    return Ok(entries.into());
+                }
+                later = later.saturating_add(entry.input.len() as u64);
+                entries.push_front(entry);
+            }
         }
         Ok(entries.into())
     }
 
     pub(crate) async fn replay(&self, key: &str) -> Result<Option<M::State>> {
-        let entries = self.history(key, u32::MAX).await?;
+        let entries = self.last_inputs(key, u32::MAX, u64::MAX).await?;
         if entries.first().is_none_or(|first| first.n != 1) {
             return Ok(None);
         }

@@ -17,6 +17,9 @@ const KEPT: usize = 10;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Session {
     pub effect: Effect,
+    /// The author of the pull request.
+    #[serde(default)]
+    pub author: Option<String>,
     pub asked: i64,
     pub starts: u32,
     pub claim: Option<Claim>,

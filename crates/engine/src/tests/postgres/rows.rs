@@ -1,7 +1,7 @@
 use super::{open, shared};
 use crate::agents::Agent;
 use crate::store::Store;
-use crate::tests::toy::{Input, deliver, limits};
+use crate::tests::toy::{Input, deliver, limits, say};
 use crate::tokens::{ApiToken, Role, TokenHash};
 use crate::{Backlog, Filter, Limits};
 use secrecy::SecretString;
@@ -79,4 +79,22 @@ async fn old_deliveries_and_the_oldest_inputs_are_purged() {
     let again = deliver(&engine, "1/7", "d0", Input::Add(1)).await;
     assert!(!again.duplicate);
     assert!(engine.replay("1/7").await.unwrap().is_none());
+}
+
+#[tokio::test]
+#[ignore = "make engine-test installs the server"]
+async fn a_history_of_large_inputs_is_told_by_its_last_ones() {
+    let server = shared().await;
+    let limits = Limits {
+        history_bytes: 10_000,
+        ..limits()
+    };
+    let engine = open(&server.empty().await, limits).await;
+    for n in 0..9 {
+        deliver(&engine, "1/7", &format!("d{n}"), say(&"x".repeat(4_000))).await;
+    }
+    let history = engine.history("1/7", 100).await.unwrap();
+    let numbers: Vec<i64> = history.iter().map(|entry| entry.n).collect();
+    assert_eq!(numbers, [7, 8, 9]);
+    assert!(engine.replay("1/7").await.unwrap().is_some());
 }
