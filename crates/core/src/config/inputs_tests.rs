@@ -131,6 +131,10 @@ fn values_mean_what_their_author_meant() {
         ("review_event", "Decide"),
         ("max_tokens", "200000"),
         ("max_tokens_per_day", "1000000"),
+        (
+            "static_analysis",
+            "./out/semgrep.sarif\n eslint .sarif, codeql.sarif",
+        ),
         ("model_base_url", "http://127.0.0.1:8080/v1/"),
         (
             "state_key",
@@ -165,6 +169,8 @@ fn values_mean_what_their_author_meant() {
     assert_eq!(config.review_mode, ReviewMode::Decide);
     assert_eq!(config.max_tokens, Some(200_000));
     assert_eq!(config.max_tokens_per_day, Some(1_000_000));
+    let files = ["out/semgrep.sarif", "eslint .sarif", "codeql.sarif"];
+    assert_eq!(config.static_analysis, files);
     assert_eq!(config.state_keys.len(), 2);
     assert_eq!(
         config.state_keys[0].expose_secret(),
@@ -236,6 +242,17 @@ fn each_wrong_value_is_refused_by_name() {
         (
             "max_cost_usd",
             vec!["0", "-1", "NaN", "inf", "1e3", "$5", "1.2.3"],
+        ),
+        (
+            "static_analysis",
+            vec![
+                "/tmp/a.sarif",
+                "../a.sarif",
+                "out/../../a.sarif",
+                "a\u{7}.sarif",
+                ",",
+                "1,2,3,4,5,6,7,8,9,10,11",
+            ],
         ),
         ("max_cost_usd_per_day", vec!["0", "-1", "none", "$5"]),
         ("fork_reviews", vec!["true", "mention", "on mention"]),
@@ -390,6 +407,7 @@ fn the_fingerprint_follows_what_matters_to_a_review_and_no_secret() {
         ("blocking_score_threshold", "off"),
         ("sensitivity", "low"),
         ("enable_web", "true"),
+        ("static_analysis", "semgrep.sarif"),
     ] {
         assert_ne!(base, print(&[change]), "{change:?}");
     }

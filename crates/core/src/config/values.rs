@@ -325,6 +325,29 @@ pub(super) fn globs(text: &str) -> Result<Globs, InvalidValue> {
     readable.then_some(globs).ok_or(InvalidValue::new(expected))
 }
 
+/// The most files of static analysis that a run reads.
+const MOST_FILES: usize = 10;
+
+/// Paths below the workspace, which no `..` leads out of.
+pub(super) fn workspace_files(text: &str) -> Result<Vec<String>, InvalidValue> {
+    let expected = "at most 10 files by comma or newline, as paths relative to the workspace and without .., for example semgrep.sarif";
+    let files: Vec<&str> = items(text)
+        .map(|file| file.trim_start_matches("./"))
+        .collect();
+    let valid = |file: &&str| {
+        let mut parts = file.split('/');
+        !file.is_empty()
+            && file.len() <= 500
+            && !file.contains(|c: char| c.is_control())
+            && !file.starts_with('/')
+            && parts.all(|part| part != "..")
+    };
+    if files.is_empty() || files.len() > MOST_FILES || !files.iter().all(valid) {
+        return Err(InvalidValue::new(expected));
+    }
+    Ok(files.into_iter().map(str::to_owned).collect())
+}
+
 /// Letters, digits and hyphens; managed users have an underscore.
 pub(super) fn is_login(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');

@@ -219,6 +219,20 @@ pub const INPUTS: &[Input] = &[
         read: |to, text| put(&mut to.config.ignore, values::globs(text)),
     },
     Input {
+        name: "static_analysis",
+        default: "",
+        missing: None,
+        secret: false,
+        in_file: None,
+        help: "SARIF 2.1.0 files that earlier steps wrote, as paths in the workspace by comma or newline. Results on changed lines are candidates that the reviewer confirms or refutes; none blocks by itself.",
+        read: |to, text| {
+            put(
+                &mut to.config.static_analysis,
+                values::workspace_files(text),
+            )
+        },
+    },
+    Input {
         name: "skip_label",
         default: "skip-review",
         missing: None,
