@@ -254,7 +254,9 @@ fn a_tool_that_runs_over_the_head_sees_no_secret_and_the_review_takes_its_file_a
     let (analyze, review) = (&workflow["jobs"]["analyze"], &workflow["jobs"]["review"]);
     assert!(!analyze.to_string().contains("secrets."), "{analyze}");
     assert_eq!(analyze["permissions"], json!({ "contents": "read" }));
-    let file = analyze["steps"][2]["with"]["path"].as_str().expect("a file");
+    let file = analyze["steps"][2]["with"]["path"]
+        .as_str()
+        .expect("a file");
     let command = analyze["steps"][1]["run"].as_str().expect("a command");
     assert!(command.ends_with(&format!(" --output {file}")), "{command}");
     assert!(!review.to_string().contains("actions/checkout"), "{review}");
