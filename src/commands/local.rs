@@ -312,8 +312,13 @@ async fn review(
     };
     let config = &host.config;
     let allowances = Allowances {
-        usd: spending::allowance("max_cost_usd", Some(config.max_cost_usd), None, 0.0),
-        tokens: spending::allowance("max_tokens", config.max_tokens, None, 0),
+        usd: spending::allowance(
+            ("max_cost_usd", "USD"),
+            Some(config.max_cost_usd),
+            None,
+            0.0,
+        ),
+        tokens: spending::allowance(("max_tokens", "tokens"), config.max_tokens, None, 0),
     };
     let (held, suspicions) = review_session::hold(host, talk, &matter, allowances).await?;
     if let End::Refused(why) = &held.end {

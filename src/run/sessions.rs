@@ -285,9 +285,9 @@ pub(crate) fn allowances(job: &Job<'_>, facts: &Facts) -> Allowances {
     let (most, per_day) = (Some(config.max_cost_usd), config.max_cost_usd_per_day);
     let tokens = before.tokens_on(job.today);
     Allowances {
-        usd: spending::allowance("max_cost_usd", most, per_day, usd),
+        usd: spending::allowance(("max_cost_usd", "USD"), most, per_day, usd),
         tokens: spending::allowance(
-            "max_tokens",
+            ("max_tokens", "tokens"),
             config.max_tokens,
             config.max_tokens_per_day,
             tokens,
