@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 #[rustfmt::skip]
 const PIECES: &[&str] = &[
-    "src/a.rs", "file:///", "/work/shop/", "..", "/", "%2e%2e", "%2F", "%00", "\\", "C:\\", "//host/", "?", "#", "http://a.test/", "%SRCROOT%",
+    "src/a.rs", "file:///", "/srv/shop/", "..", "/", "%2e%2e", "%2F", "%00", "\\", "C:\\", "//host/", "?", "#", "http://a.test/", "%SRCROOT%",
     "ROOT", "LOOP", "{0}", "{1}", "{", "}", "js/xss", "error", "note", "fail", "pass", "unchanged", "accepted", "2.1.0", "7.8", "-1", "NaN",
     "1e400", "\n", "\r", "\t", "\u{0}", "\u{202e}", "\u{200b}", "\u{feff}", "`", "@octocat", "<!--", "::error::", "ä", "😀", "\"", ",", ":",
     "[", "]", "null", "runs", "results", "locations", "message", "uri",
@@ -42,7 +42,7 @@ static FILE: LazyLock<Value> = LazyLock::new(|| {
             },
             "invocations": [{ "executionSuccessful": false }],
             "originalUriBaseIds": {
-                "ROOT": { "uri": "file:///work/shop/" },
+                "ROOT": { "uri": "file:///srv/shop/" },
                 "LOOP": { "uri": "a/", "uriBaseId": "LOOP" },
             },
             "artifacts": [{ "location": { "uri": "src/a.rs" } }],
@@ -75,7 +75,7 @@ pub fn hold(bytes: &[u8]) {
         }
         _ => draw.bent(FILE.clone(), PIECES).to_string().into_bytes(),
     };
-    let results = match read(&file, &["/work/shop".to_owned()]) {
+    let results = match read(&file, &["/srv/shop".to_owned()]) {
         Ok(read) => read.results,
         Err(why) => {
             let sentence = analysis::unread("a.sarif", &why);

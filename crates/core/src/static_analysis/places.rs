@@ -80,7 +80,7 @@ mod tests {
             artifacts: &artifacts,
             roots: &[
                 "/github/workspace".into(),
-                "/home/runner/work/shop/shop/".into(),
+                "/home/runner/_work/shop/shop/".into(),
             ],
         };
         places.path(&serde_json::from_value(location).unwrap())
@@ -90,7 +90,7 @@ mod tests {
     fn every_way_to_name_a_file_of_the_repository_leads_to_its_path() {
         let bases = json!({
             "%SRCROOT%": {},
-            "ROOT": { "uri": "file:///home/runner/work/shop/shop" },
+            "ROOT": { "uri": "file:///home/runner/_work/shop/shop" },
             "PACKAGE": { "uri": "packages/a", "uriBaseId": "ROOT" },
             "LOOP": { "uri": "x/", "uriBaseId": "LOOP" },
         });
@@ -116,7 +116,7 @@ mod tests {
                 "src/page.ts",
             ),
             (
-                json!({ "uri": "file:///home/runner/work/shop/shop/src/page.ts" }),
+                json!({ "uri": "file:///home/runner/_work/shop/shop/src/page.ts" }),
                 "src/page.ts",
             ),
             (
