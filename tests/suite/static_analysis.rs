@@ -223,7 +223,7 @@ fn a_result_on_a_line_that_the_change_does_not_add_is_no_candidate() {
             }}],
         }),
     ];
-    let world = after_semgrep(Script::new(), &elsewhere).quick();
+    let world = after_semgrep(Script::new(), &elsewhere);
     let ran = world.run(&opened(&world));
     ran.ended(0, "clean");
     assert_eq!(outcomes(&ran), of(&[]));
