@@ -263,7 +263,10 @@ fn x3_the_event_of_one_comment_makes_one_full_review() {
 /// A model with a price, behind the stand-in, and a day's budget.
 fn priced(workflow: Workflow, per_day: &str) -> Workflow {
     let mut workflow = workflow;
-    let per_day = format!("{per_day} USD");
+    let per_day = match per_day {
+        "off" => per_day.to_owned(),
+        amount => format!("{amount} USD"),
+    };
     for (name, value) in [
         ("model", "openai/gpt-5.4-fast"),
         ("max_per_day", per_day.as_str()),

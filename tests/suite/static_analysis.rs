@@ -107,7 +107,8 @@ fn answers(world: &World) -> String {
 fn judges_both() -> Script {
     Script::new()
         .pass(1, |request| {
-            let prompt = request.last_user();
+            // Also after a restart, whose prompt is another one.
+            let prompt = request.raw()["messages"].to_string();
             assert!(prompt.contains("## Results of static analysis"), "{prompt}");
             assert!(
                 request
