@@ -144,7 +144,7 @@ endif
 # The properties of the tests on inputs that coverage leads to. No sanitiser: it would need a nightly compiler, and there is
 # no unsafe code to watch in what is fuzzed. Compares are not traced, because that takes most of the time, and a byte of an
 # input is already a whole word. One target, for longer: make fuzz TARGETS=redact RUNS=20000000, or RUNS=-1 until it is interrupted.
-TARGETS = block diff event redact request sanitize tools
+TARGETS = block diff event redact request sanitize sarif tools
 RUNS = 2000000
 fuzz:
 	cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz

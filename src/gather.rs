@@ -13,6 +13,7 @@ mod mentions;
 mod prior_reviews;
 pub mod pull_request;
 pub(crate) mod settings;
+pub(crate) mod static_analysis;
 pub(crate) mod web_guard;
 
 pub(crate) use cause::spend_scope;

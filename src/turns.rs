@@ -318,11 +318,25 @@ impl ReviewTask<'_> {
         let entries = self.desk.with(|desk| desk.entries().to_vec());
         entries.unwrap_or_default()
     }
+
+    /// The results of static analysis that the last pass has yet to judge.
+    fn candidates_left(&self) -> Vec<String> {
+        let is_last = match self.task {
+            Task::Pass(pass, _) | Task::Examination(pass, _) => {
+                pass.row.role == Role::Consolidation
+            }
+            _ => false,
+        };
+        let left = self.desk.with(|desk| desk.unjudged_candidates());
+        left.filter(|_| is_last).unwrap_or_default()
+    }
 }
 
 impl Assignment for ReviewTask<'_> {
     fn begin(&self, begins: bool) -> Result<String, TemplateError> {
-        self.brief.task(self.task, &self.entries(), begins)
+        let text = self.brief.task(self.task, &self.entries(), begins)?;
+        let left = brief::candidates_left(&self.candidates_left(), self.brief.prefix)?;
+        Ok(format!("{text}{left}"))
     }
 
     fn nudge(&self, reproach: &str) -> Result<String, TemplateError> {

@@ -4,7 +4,7 @@
 use super::Failure;
 use reviewer_agent::gateway::{Gateway, SessionRoute};
 use reviewer_agent::opencode::{Conversation, Profile, SessionName, Supervisor, ToolName};
-use reviewer_agent::tools::hidden_in_review;
+use reviewer_agent::tools::{candidate_names, hidden_in_review, hidden_without_candidates};
 use reviewer_core::config::ReviewerChoice;
 use reviewer_core::review::desk::{Desk, SharedDesk};
 use reviewer_core::review::usage::SessionUsage;
@@ -87,7 +87,14 @@ impl Session {
     ) -> Result<Conversation, String> {
         let has_threads = |desk: &mut Desk| !desk.subject().threads.is_empty();
         let has_threads = self.desk.with(has_threads).unwrap_or(true);
-        let hidden = hidden_in_review(self.name, has_threads);
+        let mut hidden = hidden_in_review(self.name, has_threads);
+        let has_candidates = |desk: &mut Desk| !desk.candidates().is_empty();
+        let judges = candidate_names()
+            .iter()
+            .any(|tool| self.tools.contains(tool));
+        if judges && !self.desk.with(has_candidates).unwrap_or(true) {
+            hidden.extend(hidden_without_candidates(self.name));
+        }
         self.converse_without(sidecar, title, hidden).await
     }
 

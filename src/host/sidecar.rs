@@ -10,7 +10,8 @@ use reviewer_agent::opencode::{
 };
 use reviewer_agent::tools::server::{Offer, ToolServer};
 use reviewer_agent::tools::{
-    BoundTool, FixCalls, fix_names, fix_tools, review_names, review_tools, with_escalation,
+    BoundTool, FixCalls, candidate_names, candidate_tools, fix_names, fix_tools, review_names,
+    review_tools, with_escalation,
 };
 use reviewer_core::config::{Config, ReviewerChoice};
 use reviewer_core::context::brief::{self, Part};
@@ -55,7 +56,10 @@ fn reviewing(
     usage: &RunUsage,
 ) -> anyhow::Result<Sessions> {
     let is_panel = config.reviewers.len() > 1;
-    let tools = review_names(config.web.is_some(), is_panel);
+    let mut tools = review_names(config.web.is_some(), is_panel);
+    if !config.static_analysis.is_empty() {
+        tools.extend(candidate_names());
+    }
     let open = |name: SessionName, reviewer: &ReviewerChoice| {
         Session::new(
             name,
@@ -97,11 +101,13 @@ pub(crate) struct Running {
 
 impl Running {
     pub async fn start(host: &Host<'_>, snapshot: &Path) -> Result<Self, Failure> {
-        let examines = host
-            .is_panel()
-            .then_some((snapshot, &host.secrets.redactor));
+        let quoted = (snapshot, &host.secrets.redactor);
+        let examines = host.is_panel().then_some(quoted);
         let of = |session: &Session| {
-            let tools = review_tools(&session.desk, host.web.as_ref(), examines);
+            let mut tools = review_tools(&session.desk, host.web.as_ref(), examines);
+            if !host.config.static_analysis.is_empty() {
+                tools.extend(candidate_tools(&session.desk, quoted));
+            }
             match session.reviewer.can_escalate() {
                 [] => tools,
                 names => with_escalation(tools, names),

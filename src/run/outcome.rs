@@ -22,6 +22,7 @@ use reviewer_core::report::document::{
 };
 use reviewer_core::report::findings::{FindingReport, Said, ThreadReport};
 use reviewer_core::report::reviewers::ReviewerReport;
+use reviewer_core::report::static_analysis::StaticAnalysisReport;
 use reviewer_core::review::desk::Entry;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use reviewer_core::state::record::Record;
@@ -50,6 +51,8 @@ pub(crate) struct Published<'a> {
     pub reviewers: Vec<ReviewerReport>,
     /// A sentence for each question without an answer.
     pub unanswered: Vec<String>,
+    /// What became of the results of static analysis, where the run judged any.
+    pub static_analysis: Option<StaticAnalysisReport>,
 }
 
 /// A run that reached a verdict.
@@ -175,6 +178,7 @@ impl Outcome {
         report.review_url.clone_from(&sent.review_url);
         report.suspicions = published.suspicions;
         report.reviewers = published.reviewers;
+        report.static_analysis = published.static_analysis;
         outcome.leave_unanswered(published.unanswered);
         let later = (agenda.judge_later > 0).then(|| comment::left_for_later(agenda.judge_later));
         outcome.report.notes.extend(later);
@@ -473,6 +477,7 @@ pub(crate) fn of_change(
         escalations: Vec::new(),
         consensus: None,
         events: Vec::new(),
+        static_analysis: None,
         reviewers: Vec::new(),
         green: None,
         blocking_from: host.config.policy.blocking,

@@ -55,6 +55,7 @@ async fn answer_alone(
     let diffs = review_session::diff_files(&facts.change).await?;
     let title = format!("Questions about {}", job.pr);
     let talk = Talk {
+        candidates: &[],
         sidecar: &running.sidecar,
         title: &title,
         to_judge: &[],

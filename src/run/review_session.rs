@@ -24,6 +24,7 @@ use reviewer_core::review::limits::RunLimits;
 use reviewer_core::review::policy::Weights;
 use reviewer_core::review::session_outcome::Outcome;
 use reviewer_core::state::spending::Allowances;
+use reviewer_core::static_analysis::Candidate;
 use reviewer_repo::snapshot::Snapshot;
 use reviewer_system::random;
 use reviewer_text::count::plural;
@@ -41,15 +42,19 @@ pub(crate) struct Talk<'a> {
     pub questions: &'a [Question],
     /// The open conversations of people to weigh.
     pub conversations: &'a [OpenConversation],
+    /// The results of static analysis to judge.
+    pub candidates: &'a [Candidate],
     pub reviews: bool,
 }
 
-/// Opens the desk of every session, with the findings that a review before this one could not post.
+/// Opens the desk of every session, with the findings that a review before this one could not post, and the results of static
+/// analysis to judge.
 pub(crate) fn open_desks(
     host: &Host<'_>,
     change: &Change,
     subject: Subject,
     carried: &[Finding],
+    candidates: &Arc<[Candidate]>,
 ) -> Result<(), Failure> {
     let subject = Arc::new(subject);
     for session in host.sessions().reviewers() {
@@ -59,7 +64,8 @@ pub(crate) fn open_desks(
             &session.reviewer.name,
             random::hex(16)?,
         )
-        .escalating_to(session.reviewer.can_escalate());
+        .escalating_to(session.reviewer.can_escalate())
+        .with_candidates(candidates);
         for finding in carried {
             desk.carry(finding.clone());
         }
@@ -217,7 +223,10 @@ impl Lead<'_> {
             tell_unshown(host, change, &parts.beyond);
         }
         let prefix = session.name.prefix();
-        let brief = brief(host, matter, &parts, &left_out, &prefix);
+        let brief = Brief {
+            candidates: talk.candidates,
+            ..brief(host, matter, &parts, &left_out, &prefix)
+        };
         let fix_check = host.sessions().fix_check().filter(|_| is_first);
         let check_prefix = fix_check.map(|session| session.name.prefix());
         let check_brief = Brief {
@@ -293,6 +302,7 @@ fn brief<'a>(
         body: matter.body,
         intent: matter.intent,
         checks: matter.checks,
+        candidates: &[],
         author: matter.author,
         base_ref: matter.base_ref,
         head: matter.head,

@@ -7,6 +7,7 @@ use super::review_session::{self, Matter, Talk};
 use super::staged::{Staged, publishable};
 use super::{CheckRun, Unfinished, exits, replies};
 use crate::gather::excerpts::Excerpts;
+use crate::gather::static_analysis::{Analysis, Workspace};
 use crate::gather::{Facts, discussion, human_reviewers};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job};
@@ -35,7 +36,7 @@ pub(crate) async fn hold(
     around: &Surroundings<'_>,
     unfinished: &Unfinished,
 ) -> Result<Outcome, Failure> {
-    let (held, suspicions) =
+    let (held, suspicions, analysis) =
         ask(job, facts, agenda, covered.is_none(), running, unfinished).await?;
     let unanswered = replies::send(job, &facts.pull.head_sha, &held).await;
     let collected = Collected::new(&job.host);
@@ -60,8 +61,10 @@ pub(crate) async fn hold(
         suspicions: suspicions.iter().map(SuspicionReport::from).collect(),
         reviewers: collected.reviewers(&job.host, &held, &facts.threads),
         unanswered,
+        static_analysis: analysis.report(&collected.candidates),
     };
-    let outcome = Outcome::new(job, facts, agenda, record, Some(published), around);
+    let mut outcome = Outcome::new(job, facts, agenda, record, Some(published), around);
+    outcome.report.warnings.extend(analysis.warnings());
     unfinished.draft.take();
     Ok(outcome)
 }
@@ -74,7 +77,7 @@ async fn ask(
     reviews: bool,
     running: &Running,
     unfinished: &Unfinished,
-) -> Result<(Held, Suspicions), Failure> {
+) -> Result<(Held, Suspicions, Analysis), Failure> {
     if reviews {
         let (place, base) = (job.pr.to_string(), &facts.pull.base_ref);
         review_session::announce(&job.host, &place, &facts.change, base);
@@ -89,7 +92,9 @@ async fn ask(
         excerpts.removed_lines,
         people,
     );
-    review_session::open_desks(&job.host, &facts.change, subject, &agenda.backlog.findings)?;
+    let analysis = analysis(job, facts, agenda, reviews, &diffs)?;
+    let (carried, candidates) = (&agenda.backlog.findings, analysis.candidates());
+    review_session::open_desks(&job.host, &facts.change, subject, carried, candidates)?;
     watch(job, facts, agenda, unfinished);
     let title = format!("Review of {}", job.pr);
     let session = Talk {
@@ -98,6 +103,7 @@ async fn ask(
         to_judge: &excerpts.code,
         questions: &agenda.questions,
         conversations: &facts.conversations_to_weigh(job),
+        candidates,
         reviews,
     };
     let (mut held, suspicions) = talk(job, facts, agenda, session, &diffs).await?;
@@ -107,7 +113,22 @@ async fn ask(
     if let End::Refused(why) = &held.end {
         return Err(Failure::new(why));
     }
-    Ok((held, suspicions))
+    Ok((held, suspicions, analysis))
+}
+
+/// The results of static analysis about the part of the change that is reviewed.
+fn analysis(
+    job: &Job<'_>,
+    facts: &Facts,
+    agenda: &Agenda,
+    reviews: bool,
+    diffs: &[(FileDiff, String)],
+) -> Result<Analysis, Failure> {
+    if !reviews {
+        return Ok(Analysis::default());
+    }
+    let workspace = Workspace::of_job(&job.host);
+    Analysis::read(&job.host, &workspace, diffs, facts.since(agenda))
 }
 
 /// Writes down what is about to be posted, and posts it.
@@ -265,9 +286,9 @@ pub(crate) fn allowances(job: &Job<'_>, facts: &Facts) -> Allowances {
     let (most, per_day) = (Some(config.max_cost_usd), config.max_cost_usd_per_day);
     let tokens = before.tokens_on(job.today);
     Allowances {
-        usd: spending::allowance("max_cost_usd", most, per_day, usd),
+        usd: spending::allowance(("max_cost_usd", "USD"), most, per_day, usd),
         tokens: spending::allowance(
-            "max_tokens",
+            ("max_tokens", "tokens"),
             config.max_tokens,
             config.max_tokens_per_day,
             tokens,

@@ -62,6 +62,7 @@ mod signals;
 mod soak;
 mod spending;
 mod standin_github;
+mod static_analysis;
 mod together;
 mod unseen;
 mod verify;

@@ -15,6 +15,7 @@ pub mod report;
 pub mod review;
 pub mod session_order;
 pub mod state;
+pub mod static_analysis;
 pub mod verification;
 
 #[cfg(test)]

@@ -136,6 +136,18 @@ pub struct InputError {
     problem: String,
 }
 
+/// Names that inputs once had, with the input that took their place and a value of it.
+const RENAMED: [(&str, &str, &str); 2] = [
+    ("max_cost_usd_per_day", "max_per_day", "20 USD"),
+    ("max_tokens_per_day", "max_per_day", "5000000 tokens"),
+];
+
+/// The input that took the place of another one.
+pub(super) fn renamed(name: &str) -> Option<&'static str> {
+    let mut all = RENAMED.iter();
+    all.find(|(old, _, _)| *old == name).map(|(_, new, _)| *new)
+}
+
 /// Names that the runner itself takes from `with:` of a container action.
 const OF_THE_RUNNER: [&str; 2] = ["args", "entrypoint"];
 
@@ -188,11 +200,7 @@ impl RawInputs {
             .filter(|name| Input::named(name).is_none());
         let mistake = |name: &String| InputError {
             input: name.escape_debug().take(60).collect(),
-            problem: match nearest(name, INPUTS.iter().map(|input| input.name)) {
-                Some(near) => format!("is not known; did you mean {near}?"),
-                None => "is not known; action.yml and `opencode-reviewer inputs` list the inputs."
-                    .to_owned(),
-            },
+            problem: not_known(name),
         };
         unknown.map(mistake).collect()
     }
@@ -238,6 +246,19 @@ impl RawInputs {
         let default = Some(input.default)
             .filter(|default| !default.is_empty() && !default.starts_with("${{"));
         self.given(input.name).or(default)
+    }
+}
+
+/// What is wrong with a name that the table does not have.
+fn not_known(name: &str) -> String {
+    if let Some((_, new, value)) = RENAMED.iter().find(|(old, _, _)| *old == name) {
+        return format!("is part of {new} now; give {new}, for example {value}.");
+    }
+    match nearest(name, INPUTS.iter().map(|input| input.name)) {
+        Some(near) => format!("is not known; did you mean {near}?"),
+        None => {
+            "is not known; action.yml and `opencode-reviewer inputs` list the inputs.".to_owned()
+        }
     }
 }
 

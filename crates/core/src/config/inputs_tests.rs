@@ -126,11 +126,14 @@ fn values_mean_what_their_author_meant() {
         ("trusted_bots", "@one[bot]\n two , three_x"),
         ("mention", "helper"),
         ("max_cost_usd", "0.50"),
-        ("max_cost_usd_per_day", "Off"),
         ("fork_reviews", "Always"),
         ("review_event", "Decide"),
         ("max_tokens", "200000"),
-        ("max_tokens_per_day", "1000000"),
+        ("max_per_day", "1000000 Tokens"),
+        (
+            "static_analysis",
+            "./out/semgrep.sarif\n eslint .sarif, codeql.sarif",
+        ),
         ("model_base_url", "http://127.0.0.1:8080/v1/"),
         (
             "state_key",
@@ -165,6 +168,8 @@ fn values_mean_what_their_author_meant() {
     assert_eq!(config.review_mode, ReviewMode::Decide);
     assert_eq!(config.max_tokens, Some(200_000));
     assert_eq!(config.max_tokens_per_day, Some(1_000_000));
+    let files = ["out/semgrep.sarif", "eslint .sarif", "codeql.sarif"];
+    assert_eq!(config.static_analysis, files);
     assert_eq!(config.state_keys.len(), 2);
     assert_eq!(
         config.state_keys[0].expose_secret(),
@@ -237,14 +242,41 @@ fn each_wrong_value_is_refused_by_name() {
             "max_cost_usd",
             vec!["0", "-1", "NaN", "inf", "1e3", "$5", "1.2.3"],
         ),
-        ("max_cost_usd_per_day", vec!["0", "-1", "none", "$5"]),
+        (
+            "static_analysis",
+            vec![
+                "/tmp/a.sarif",
+                "../a.sarif",
+                "out/../../a.sarif",
+                "a\u{7}.sarif",
+                ",",
+                "1,2,3,4,5,6,7,8,9,10,11",
+            ],
+        ),
+        (
+            "max_per_day",
+            vec![
+                "0",
+                "20",
+                "-1 USD",
+                "none",
+                "0 USD",
+                "20 EUR",
+                "1e6 tokens",
+                "20 USD, 30 USD",
+                "$",
+                "5,000,000 tokens",
+                "20 USD 5 tokens",
+                "off, 20 USD",
+                ",",
+            ],
+        ),
         ("fork_reviews", vec!["true", "mention", "on mention"]),
         ("review_event", vec!["true", "approve", "APPROVE", "off"]),
         ("fix", vec!["true", "always", "on request"]),
         ("fix_delivery", vec!["commit", "pull request", "off"]),
         ("max_fix_cycles", vec!["0", "11", "two", "-1"]),
         ("max_tokens", vec!["0", "10k", "99999999999999999999"]),
-        ("max_tokens_per_day", vec!["0", "none", "1e6"]),
         (
             "model",
             vec![
@@ -390,6 +422,7 @@ fn the_fingerprint_follows_what_matters_to_a_review_and_no_secret() {
         ("blocking_score_threshold", "off"),
         ("sensitivity", "low"),
         ("enable_web", "true"),
+        ("static_analysis", "semgrep.sarif"),
     ] {
         assert_ne!(base, print(&[change]), "{change:?}");
     }
@@ -515,6 +548,46 @@ fn a_shell_gets_advice_for_shells() {
         [
             "Input model is missing; add --model provider/name, for example --model anthropic/claude-sonnet-4-5.",
             "Input github_token is missing; run `export GITHUB_TOKEN=$(gh auth token)`.",
+        ]
+    );
+}
+
+#[test]
+fn the_limits_of_a_day_are_dollars_tokens_both_or_none() {
+    let limits = |text: &str| {
+        let config = config(&with(&[("max_per_day", text)])).unwrap();
+        (config.max_cost_usd_per_day, config.max_tokens_per_day)
+    };
+    for (text, usd, tokens) in [
+        ("20 USD", Some(20.0), None),
+        ("$0.50", Some(0.5), None),
+        ("$ 20, 5000000 tokens", Some(20.0), Some(5_000_000)),
+        ("5000000tokens\n20usd", Some(20.0), Some(5_000_000)),
+        ("1 token", None, Some(1)),
+        ("Off", None, None),
+        ("false", None, None),
+    ] {
+        assert_eq!(limits(text), (usd, tokens), "{text}");
+    }
+    assert_eq!(
+        errors(&[("max_per_day", "20")]),
+        [
+            "Input max_per_day is \"20\"; expected an amount in US dollars, in tokens or both, each once, for example 20 USD, \
+          5000000 tokens; or off."
+        ]
+    );
+}
+
+#[test]
+fn a_name_of_before_is_refused_with_the_name_of_now() {
+    assert_eq!(
+        errors(&[
+            ("max_cost_usd_per_day", "20"),
+            ("max_tokens_per_day", "off")
+        ]),
+        [
+            "Input max_cost_usd_per_day is part of max_per_day now; give max_per_day, for example 20 USD.",
+            "Input max_tokens_per_day is part of max_per_day now; give max_per_day, for example 5000000 tokens."
         ]
     );
 }

@@ -152,6 +152,8 @@ pub struct Config {
     /// Changed files that are not reviewed, beside what programs write.
     pub ignore: Globs,
     pub instructions: Vec<Instruction>,
+    /// SARIF files below the workspace.
+    pub static_analysis: Vec<String>,
     pub fork_reviews: ForkReviews,
     pub review_mode: ReviewMode,
     pub fix: FixChoice,
@@ -195,8 +197,10 @@ impl Config {
         // What counts as seen is a rule, too: a review under another one has shown less.
         let seen = "\nseen=lines";
         let (asked, panel) = (self.asked(), self.panel());
+        let files = self.static_analysis.iter();
+        let files: String = files.map(|file| format!("\nanalysis={file}")).collect();
         let digest =
-            Sha256::digest(format!("{parts}{web}{context}{seen}{asked}{panel}").as_bytes());
+            Sha256::digest(format!("{parts}{web}{context}{seen}{asked}{panel}{files}").as_bytes());
         data_encoding::HEXLOWER.encode(&digest[..8])
     }
 

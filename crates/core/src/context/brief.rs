@@ -1,6 +1,7 @@
 //! The brief: the first message of a review, and the files that go with it. The same input gives the same bytes,
 //! because providers charge less for a prefix they have seen.
 
+mod candidates;
 mod conversations;
 mod discussion;
 mod examination;
@@ -8,6 +9,7 @@ mod fix_check;
 mod part;
 mod task;
 
+pub use candidates::left as candidates_left;
 use discussion::place;
 pub use discussion::{Excerpt, Words};
 pub use fix_check::FixToCheck;
@@ -26,6 +28,7 @@ use crate::domain::{
 };
 use crate::plan::Question;
 use crate::review::desk::Entry;
+use crate::static_analysis::Candidate;
 use reviewer_text::count::plural;
 use reviewer_text::fence::Fence;
 use reviewer_text::hidden::visible;
@@ -63,6 +66,8 @@ pub struct Brief<'a> {
     pub body: &'a str,
     pub intent: &'a Intent,
     pub checks: &'a [FailedCheck],
+    /// Results of static analysis on added lines.
+    pub candidates: &'a [Candidate],
     pub author: &'a str,
     pub base_ref: &'a str,
     pub head: &'a CommitSha,
@@ -186,6 +191,11 @@ impl Brief<'_> {
                 found.in_prose("checks", text);
             }
         }
+        for candidate in self.candidates {
+            for text in [&candidate.message, &candidate.help] {
+                found.in_prose("static analysis", text);
+            }
+        }
         for rule in self.rules {
             found.in_code(&rule.path, &rule.text);
         }
@@ -214,6 +224,10 @@ impl Brief<'_> {
                 ("threads", &self.threads()),
                 ("conversation", &self.conversation()),
                 ("checks", &failed_checks::section(self.checks, self.fence)),
+                (
+                    "candidates",
+                    &candidates::section(self.candidates, self.fence, self.prefix)?,
+                ),
                 ("diffs", diffs),
             ],
         )

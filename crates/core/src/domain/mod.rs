@@ -17,7 +17,7 @@ pub(crate) mod verdict;
 
 pub use check::{Annotation, CheckRunInfo, Conclusion, NamedCheck};
 pub use diff::{Anchor, DiffLine, FileDiff, FileStatus, Hunk, LineKind, Objects, Side};
-pub use finding::{Argued, Assessment, Category, Contest, Finding, Support};
+pub use finding::{Argued, Assessment, Category, Contest, Finding, Support, ToolRule};
 pub use ids::{CommentId, CommitSha, FindingId, Login, PassNumber, PrKey, RepoName, ThreadId};
 pub use passes::{PASSES, Pass, Passes, Role};
 pub use pull::{HeadPull, QueueEntry};

@@ -4,6 +4,7 @@ use super::consensus::ConsensusReport;
 use super::events::EventReport;
 use super::findings::{FindingReport, ThreadReport};
 use super::reviewers::ReviewerReport;
+use super::static_analysis::StaticAnalysisReport;
 use crate::context::coverage::Excuse;
 use crate::context::suspicion::Suspicion;
 use crate::domain::{ReviewDecision, Score, Tally, Verdict};
@@ -92,6 +93,9 @@ pub struct Report {
     /// The steps of fixing, over all rounds of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventReport>,
+    /// Only where the input static_analysis names a file, and the change was reviewed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub static_analysis: Option<StaticAnalysisReport>,
     /// The ways to turn the check green, as the end of a sentence; for people.
     #[serde(skip)]
     pub green: Option<String>,

@@ -12,6 +12,7 @@ mod last_lines;
 pub mod markdown;
 pub mod reviewers;
 pub mod sarif;
+pub mod static_analysis;
 pub mod summary;
 pub mod table_of_inputs;
 pub mod table_of_settings;

@@ -49,6 +49,9 @@ pub fn markdown(report: &Report, page: Page) -> String {
     for note in &report.notes {
         let _ = writeln!(out, "{}\n", inline(note));
     }
+    if let Some(line) = report.analysis_line() {
+        let _ = writeln!(out, "{line}\n");
+    }
     how(&mut out, report);
     unsaid(&mut out, report, page);
     if page == Page::Step {
@@ -447,6 +450,7 @@ pub(super) mod tests {
             contested: false,
             arguments: Vec::new(),
             also_at: Vec::new(),
+            found_by: Vec::new(),
         }
     }
 
@@ -466,6 +470,7 @@ pub(super) mod tests {
         };
         Report {
             events: Vec::new(),
+            static_analysis: None,
             version: 1,
             pull_request: Some("octo/shop#1".into()),
             pull_request_url: Some("https://example.test/octo/shop/pull/1".into()),

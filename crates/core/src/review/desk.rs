@@ -2,6 +2,7 @@
 //! request, a pure decision, at most one staged effect and a short answer. Nothing here reaches GitHub.
 
 mod author_text;
+mod candidates;
 mod conversations;
 mod dispute;
 mod escalation;
@@ -11,6 +12,7 @@ mod repetition;
 mod shared;
 
 pub use author_text::AuthorText;
+pub use candidates::{CandidateVerdict, GivenCandidateVerdict};
 pub use conversations::GivenConversation;
 pub use dispute::{Claim, Word};
 pub use examination::{Docket, GivenVerdict, Quote, ToCompare, ToVerify, finding_name, pair_name};
@@ -18,6 +20,7 @@ pub(crate) use fix_evidence::Fix;
 pub use fix_evidence::is_quotable;
 pub use shared::{SharedDesk, Watcher};
 
+use candidates::Docketed;
 use conversations::Conversations;
 use escalation::Escalation;
 use examination::Examination;
@@ -203,8 +206,10 @@ pub struct Desk {
     escalation: Escalation,
     /// The texts for the author, until the last pass is submitted.
     texts: HashMap<ThreadId, String>,
-    /// True if a submission was refused because of them.
-    texts_refused: bool,
+    /// The results of static analysis to judge.
+    docketed: Docketed,
+    /// True if the last pass was refused for want of texts or verdicts.
+    missing_refused: bool,
 }
 
 type Answer = Result<String, String>;
@@ -233,7 +238,8 @@ impl Desk {
             conversations: Conversations::default(),
             escalation: Escalation::default(),
             texts: HashMap::new(),
-            texts_refused: false,
+            docketed: Docketed::default(),
+            missing_refused: false,
         }
     }
 
@@ -421,7 +427,7 @@ impl Desk {
         texts: &[AuthorText],
     ) -> Answer {
         if self.ends_consolidation(number) {
-            self.take_texts(texts)?;
+            self.ask_once_for_missing(texts)?;
         }
         let holds_blocking = self
             .entries

@@ -241,8 +241,8 @@ mod tests {
             deadline: Instant::now(),
             last: Instant::now(),
             allowances: Allowances {
-                usd: allowance("max_cost_usd", Some(5.0), None, 0.0),
-                tokens: allowance("max_tokens", Some(100), None, 0),
+                usd: allowance(("max_cost_usd", "USD"), Some(5.0), None, 0.0),
+                tokens: allowance(("max_tokens", "tokens"), Some(100), None, 0),
             },
         };
         let used = |input, sent| Used {

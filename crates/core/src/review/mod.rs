@@ -1,6 +1,7 @@
 //! The review itself: which passes there are, what the model may do in them, and what becomes of its findings.
 //! Pure; `turns` drives the sidecar.
 
+pub mod candidate_outcomes;
 pub mod deliberation;
 pub mod desk;
 pub mod ledger;

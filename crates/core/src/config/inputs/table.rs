@@ -219,6 +219,20 @@ pub const INPUTS: &[Input] = &[
         read: |to, text| put(&mut to.config.ignore, values::globs(text)),
     },
     Input {
+        name: "static_analysis",
+        default: "",
+        missing: None,
+        secret: false,
+        in_file: None,
+        help: "SARIF 2.1.0 files that earlier steps wrote, as paths in the workspace by comma or newline. Results on changed lines are candidates that the reviewer confirms or refutes; none blocks by itself.",
+        read: |to, text| {
+            put(
+                &mut to.config.static_analysis,
+                values::workspace_files(text),
+            )
+        },
+    },
+    Input {
         name: "skip_label",
         default: "skip-review",
         missing: None,
@@ -264,20 +278,6 @@ pub const INPUTS: &[Input] = &[
         read: |to, text| put(&mut to.config.max_cost_usd, values::dollars(text)),
     },
     Input {
-        name: "max_cost_usd_per_day",
-        default: "20",
-        missing: None,
-        secret: false,
-        in_file: Some(Shape::OrOff(&Shape::Dollars)),
-        help: "Once a pull request has cost this much on a day (UTC), in US dollars, the model is not asked again that day; off: no such limit.",
-        read: |to, text| {
-            put(
-                &mut to.config.max_cost_usd_per_day,
-                values::dollars_or_off(text),
-            )
-        },
-    },
-    Input {
         name: "max_tokens",
         default: "",
         missing: None,
@@ -287,17 +287,16 @@ pub const INPUTS: &[Input] = &[
         read: |to, text| put(&mut to.config.max_tokens, values::tokens(text)),
     },
     Input {
-        name: "max_tokens_per_day",
-        default: "off",
+        name: "max_per_day",
+        default: "20 USD",
         missing: None,
         secret: false,
-        in_file: Some(Shape::OrOff(&Shape::TOKENS)),
-        help: "Once a pull request has used this many tokens on a day (UTC), the model is not asked again that day; off: no such limit.",
+        in_file: Some(Shape::PerDay),
+        help: "Once a pull request has used this much on a day (UTC), the model is not asked again that day: an amount in US dollars, in tokens or both, for example 20 USD, 5000000 tokens. What is not named has no limit; off: no limit at all.",
         read: |to, text| {
-            put(
-                &mut to.config.max_tokens_per_day,
-                values::tokens_or_off(text),
-            )
+            let limits = values::per_day(text)?;
+            (to.config.max_cost_usd_per_day, to.config.max_tokens_per_day) = limits;
+            Ok(())
         },
     },
     Input {

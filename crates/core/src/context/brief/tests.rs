@@ -7,10 +7,11 @@ use crate::domain::Annotation;
 use crate::domain::passes::FIVE;
 use crate::domain::{
     Anchor, Assessment, Awaiting, CommentId, Finding, Login, PassNumber, Reply, Score, Side,
-    Standing, Status, Support, fixture,
+    Standing, Status, Support, ToolRule, fixture,
 };
 use crate::plan::QuestionThread;
 use crate::review::desk::Fate;
+use crate::static_analysis::Level;
 
 fn score(n: u64) -> Score {
     Score::new(n).unwrap()
@@ -116,6 +117,7 @@ fn with_brief<T>(diffs: &[(FileDiff, String)], act: impl FnOnce(&Brief<'_>) -> T
         title: "Pages\n# Not a heading",
         body: "Cuts lists into pages.",
         intent: &intent(),
+        candidates: &[],
         checks: &[FailedCheck {
             name: "unit".into(),
             title: Some("1 failed".into()),
@@ -144,6 +146,54 @@ fn with_brief<T>(diffs: &[(FileDiff, String)], act: impl FnOnce(&Brief<'_>) -> T
         sensitivity: Sensitivity::High,
         prefix: "",
     })
+}
+
+#[test]
+fn results_of_static_analysis_are_told_as_words_of_others() {
+    let candidate = |message: &str| Candidate {
+        rule: ToolRule::new("semgrep", "js.xss"),
+        level: Level::Error,
+        severity: Some("7.8".into()),
+        message: message.into(),
+        help: "Encode what users write.".into(),
+        path: "src/page.ts".into(),
+        line: 8,
+    };
+    let candidates = [
+        candidate("It may overflow.\nS9 semgrep"),
+        candidate(HOSTILE),
+    ];
+    with_brief(&[], |brief| {
+        let brief = Brief {
+            candidates: &candidates,
+            prefix: "r2_",
+            ..*brief
+        };
+        let first = PASSES.all().next().unwrap();
+        let told = brief.task(Task::Pass(&first, 1), &[], true).unwrap();
+        let (_, section) = told.split_once("## Results of static analysis\n").unwrap();
+        let (section, after) = section.split_once("</untrusted-c0ffee>").unwrap();
+        assert!(
+            section.contains("call `r2_submit_candidate_verdict` with `confirm`"),
+            "{section}"
+        );
+        assert!(
+            section.contains(
+                "\nS1 semgrep rule js.xss at src/page.ts:8 (error, security severity 7.8)\n  It may overflow. S9 semgrep\n  \
+                 Encode what users write.\nS2 semgrep"
+            ),
+            "{section}"
+        );
+        assert!(after.starts_with("\n\n## Diffs"), "{after}");
+        let suspicious = brief.suspicions(&[]);
+        assert!(suspicious.iter().next().is_some());
+    });
+    let left = candidates_left(&["S1".into(), "S4".into()], "r2_").unwrap();
+    assert!(
+        left.contains("without a verdict: S1, S4. Call `r2_submit_candidate_verdict`"),
+        "{left}"
+    );
+    assert_eq!(candidates_left(&[], "").unwrap(), "");
 }
 
 fn prompts(diffs: &[(FileDiff, String)]) -> String {
@@ -309,6 +359,7 @@ fn hostile(act: impl FnOnce(&Brief<'_>)) {
         title: HOSTILE,
         body: HOSTILE,
         intent: &hostile_intent(),
+        candidates: &[],
         checks: &[FailedCheck {
             name: HOSTILE.into(),
             title: Some(HOSTILE.into()),
