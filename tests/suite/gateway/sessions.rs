@@ -125,6 +125,6 @@ async fn a_name_is_given_to_one_session() {
     let again = panel
         .bench
         .gateway
-        .open("r1", &model, "placeholder-one".into(), Vec::new());
+        .open("r1", (&model).into(), "placeholder-one".into(), Vec::new());
     assert_eq!(again.unwrap_err(), "The session r1 has its model already.");
 }

@@ -8,9 +8,16 @@ use std::io;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// The first fatal failure of a session, as a sentence for a person.
+/// A failure as a sentence for a person, with its kind if the endpoint told it.
 #[derive(Debug)]
-pub(super) struct Fatal(watch::Sender<Option<String>>);
+struct Failure {
+    kind: Option<Kind>,
+    sentence: String,
+}
+
+/// The first fatal failure of a route.
+#[derive(Debug)]
+pub(super) struct Fatal(watch::Sender<Option<Failure>>);
 
 impl Default for Fatal {
     fn default() -> Self {
@@ -19,23 +26,32 @@ impl Default for Fatal {
 }
 
 impl Fatal {
-    pub(super) fn record(&self, sentence: String) {
+    pub(super) fn record(&self, kind: Option<Kind>, sentence: String) {
         self.0.send_if_modified(|first| {
             let is_first = first.is_none();
-            first.get_or_insert(sentence);
+            first.get_or_insert(Failure { kind, sentence });
             is_first
         });
     }
 
     pub(super) fn recorded(&self) -> Option<String> {
-        self.0.borrow().clone()
+        let first = self.0.borrow();
+        first.as_ref().map(|failure| failure.sentence.clone())
+    }
+
+    /// Returns true if the endpoint refused the key.
+    pub(super) fn is_of_key(&self) -> bool {
+        let first = self.0.borrow();
+        first.as_ref().and_then(|failure| failure.kind) == Some(Kind::Key)
     }
 
     /// Waits until there is one.
     pub(super) async fn wait(&self) -> String {
         let mut receiver = self.0.subscribe();
         let found = receiver.wait_for(Option::is_some).await;
-        match found.ok().and_then(|found| found.clone()) {
+        let found = found.ok();
+        let sentence = found.as_ref().and_then(|found| found.as_ref());
+        match sentence.map(|failure| failure.sentence.clone()) {
             Some(sentence) => sentence,
             // `self` holds a sender, so the channel is open.
             None => std::future::pending().await,
@@ -89,6 +105,13 @@ impl Endpoint {
                 format!("{subject} does not know the model {model}: {said}. Check model.")
             }
         }
+    }
+
+    /// It was asked again and again, and something keeps it from answering that may pass.
+    pub(super) fn silent(&self, words: &str) -> String {
+        let Self { subject, model, .. } = self;
+        let words = words.trim_end_matches('.');
+        format!("{subject} does not answer for {model}: {words}.")
     }
 
     /// No connection could be made.
@@ -202,10 +225,11 @@ mod tests {
         let fatal = Fatal::default();
         assert_eq!(fatal.recorded(), None);
         let told = tokio::join!(fatal.wait(), async {
-            fatal.record("first".into());
-            fatal.record("second".into());
+            fatal.record(None, "first".into());
+            fatal.record(Some(Kind::Key), "second".into());
         });
         assert_eq!(told.0, "first");
         assert_eq!(fatal.wait().await, "first");
+        assert!(!fatal.is_of_key());
     }
 }

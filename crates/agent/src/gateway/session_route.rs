@@ -30,7 +30,8 @@ pub(super) struct Inner {
     pub(super) http: reqwest::Client,
     pub(super) admission: Admission,
     pub(super) spellings: Spellings,
-    pub(super) meter: Meter,
+    /// A session's routes share it.
+    pub(super) meter: Arc<Meter>,
     /// The names of the tools that requests may offer.
     pub(super) tools: Vec<String>,
     pub(super) endpoint: Endpoint,
@@ -39,6 +40,9 @@ pub(super) struct Inner {
     pub(super) fatal: Fatal,
     /// The endpoint has answered a request of this session: key, model and address are right.
     pub(super) answered: AtomicBool,
+    /// The way to the model that takes this one's place where it cannot be used.
+    pub(super) fallback: Option<SessionRoute>,
+    pub(super) has_fallen_back: AtomicBool,
 }
 
 impl Inner {
@@ -75,7 +79,7 @@ impl Inner {
     /// Ends the run, unless the endpoint has answered before: then the failure may pass. Returns the refusal.
     fn ends(&self, refusal: Refusal) -> Refusal {
         if !self.answered.load(Ordering::Relaxed) {
-            self.fatal.record(refusal.to_string());
+            self.fatal.record(None, refusal.to_string());
         }
         refusal
     }
@@ -91,7 +95,7 @@ impl Inner {
             Some(kind) => {
                 let words = provider_error::words(&body);
                 let sentence = self.endpoint.refused(kind, status.as_u16(), &words);
-                self.fatal.record(sentence);
+                self.fatal.record(Some(kind), sentence);
                 Err(Refusal::Ended)
             }
         }
@@ -179,15 +183,52 @@ impl SessionRoute {
         self.0.meter.reached().and_then(|refusal| refusal.limit())
     }
 
-    /// The failure that ended the run, for a person: the endpoint cannot be reached, or refused for good.
+    /// The failure that ended the run, for a person: the endpoint in use cannot be reached, or refused for good.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        self.0.fatal.recorded()
+        self.in_use().fatal.recorded()
     }
 
     /// Waits for such a failure.
     pub async fn failed(&self) -> String {
-        self.0.fatal.wait().await
+        self.in_use().fatal.wait().await
+    }
+
+    /// The model does not answer now, as a sentence for a person. `words`: what was last heard of it.
+    #[must_use]
+    pub fn silent(&self, words: &str) -> String {
+        self.in_use().endpoint.silent(words)
+    }
+
+    /// Returns true if the session may go on with another model. A wrong key is for a person to mend.
+    #[must_use]
+    pub fn can_fall_back(&self) -> bool {
+        let Inner { fatal, .. } = &*self.0;
+        self.0.fallback.is_some() && !self.has_fallen_back() && !fatal.is_of_key()
+    }
+
+    /// From here on the session uses its other model. Returns false where it may not.
+    #[must_use]
+    pub fn fall_back(&self) -> bool {
+        self.can_fall_back() && !self.0.has_fallen_back.swap(true, Ordering::Relaxed)
+    }
+
+    /// Returns true if the session uses its other model.
+    #[must_use]
+    pub fn has_fallen_back(&self) -> bool {
+        self.0.has_fallen_back.load(Ordering::Relaxed)
+    }
+
+    /// The way to the model to fall back to.
+    #[must_use]
+    pub fn fallback(&self) -> Option<&Self> {
+        self.0.fallback.as_ref()
+    }
+
+    /// The way to the model in use.
+    fn in_use(&self) -> &Inner {
+        let fallback = self.fallback().filter(|_| self.has_fallen_back());
+        &fallback.unwrap_or(self).0
     }
 
     /// Returns true if a body may go to a path below the route's. Requests are held against the same rules.

@@ -63,6 +63,8 @@ struct ConfigDraft {
     config: Config,
     github_token: SecretString,
     reviewers: Vec<reviewers::Named>,
+    /// Provider and name.
+    fallback_model: Option<(String, String)>,
     enable_web: bool,
     /// Read although the web may be off: what is wrong is told either way.
     web: WebChoice,
@@ -124,7 +126,8 @@ impl ConfigDraft {
         let Config {
             model, api_keys, ..
         } = &self.config;
-        self.config.reviewers = reviewers::resolve(&self.reviewers, model, api_keys);
+        let fallback = self.fallback_model.as_ref();
+        self.config.reviewers = reviewers::resolve(&self.reviewers, fallback, model, api_keys);
     }
 }
 
@@ -257,6 +260,7 @@ const OF_MODEL: &[&str] = &[
     "model_base_url",
     "model_context",
     "reviewers",
+    "fallback_model",
     "api_keys",
 ];
 

@@ -38,6 +38,15 @@ pub struct ModelChoice {
     pub context: Option<u64>,
 }
 
+impl ModelChoice {
+    /// Returns true if the other one is this model at the same place.
+    #[must_use]
+    fn is_same(&self, other: &Self) -> bool {
+        let parts = |one: &Self| (one.provider.clone(), one.name.clone(), one.base_url.clone());
+        parts(self) == parts(other)
+    }
+}
+
 /// As the input `model` names it.
 impl fmt::Display for ModelChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
