@@ -109,8 +109,9 @@ impl Gateway {
         })))
     }
 
-    /// Opens the route `/model/<session>/…`, and `/model/<session>-fallback/…` if the session has a model to fall back to.
-    /// `placeholder` is what the sidecar gets for a key, random and of this session; `tools` what the session's profile allows.
+    /// Opens the route `/model/<session>/…`, and `/model/<session>-fallback/…` if the session has a model to fall back to; that
+    /// one lets nothing pass until the session falls back. `placeholder` is what the sidecar gets for a key, random and of this
+    /// session; `tools` what the session's profile allows.
     pub fn open(
         &self,
         session: &str,
@@ -118,12 +119,11 @@ impl Gateway {
         placeholder: SecretString,
         tools: Vec<String>,
     ) -> Result<SessionRoute, String> {
-        let meter = Arc::new(Meter::of_session(self.0.limits, &self.0.meter));
         let route = |name: &str, model: &ModelChoice, fallback: Option<SessionRoute>| {
             let route = SessionRoute::new(Route {
                 http: self.0.http.clone(),
                 spellings: Spellings::new(model.key.as_ref()),
-                meter: Arc::clone(&meter),
+                meter: Meter::of_session(self.0.limits, &self.0.meter),
                 admission: Admission {
                     prefix: format!("{PREFIX}{name}/"),
                     upstream: Upstream::from_choice(model)?,
@@ -134,14 +134,17 @@ impl Gateway {
                 tries_at: self.0.limits.tries_at,
                 fatal: Fatal::default(),
                 answered: AtomicBool::new(false),
+                is_closed: AtomicBool::new(false),
                 fallback,
-                has_fallen_back: AtomicBool::new(false),
             });
             self.insert(name, route)
         };
-        let behind = |model| route(&format!("{session}-fallback"), model, None);
-        let fallback = models.fallback.map(behind).transpose()?;
-        route(session, models.model, fallback)
+        let fallback = models.fallback.map(|model| {
+            let behind = route(&format!("{session}-fallback"), model, None)?;
+            behind.close();
+            Ok::<_, String>(behind)
+        });
+        route(session, models.model, fallback.transpose()?)
     }
 
     fn insert(&self, session: &str, route: SessionRoute) -> Result<SessionRoute, String> {

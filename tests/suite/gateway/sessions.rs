@@ -122,9 +122,10 @@ async fn a_name_is_given_to_one_session() {
         key: None,
         context: None,
     };
-    let again = panel
-        .bench
-        .gateway
-        .open("r1", (&model).into(), "placeholder-one".into(), Vec::new());
+    let again =
+        panel
+            .bench
+            .gateway
+            .open("r1", (&model).into(), "placeholder-one".into(), Vec::new());
     assert_eq!(again.unwrap_err(), "The session r1 has its model already.");
 }

@@ -4,6 +4,7 @@
 use super::provider_error::Kind;
 use reqwest::Url;
 use reviewer_core::config::ModelChoice;
+use reviewer_core::review::fallback::Cause;
 use std::io;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -39,10 +40,15 @@ impl Fatal {
         first.as_ref().map(|failure| failure.sentence.clone())
     }
 
-    /// Returns true if the endpoint refused the key.
-    pub(super) fn is_of_key(&self) -> bool {
+    /// The cause, if there is a failure and another model may help against it.
+    pub(super) fn cause(&self) -> Option<Cause> {
         let first = self.0.borrow();
-        first.as_ref().and_then(|failure| failure.kind) == Some(Kind::Key)
+        match first.as_ref()?.kind {
+            Some(Kind::Key) => None,
+            Some(Kind::Model) => Some(Cause::Unknown),
+            Some(Kind::Quota) => Some(Cause::Quota),
+            None => Some(Cause::Unreachable),
+        }
     }
 
     /// Waits until there is one.
@@ -107,11 +113,13 @@ impl Endpoint {
         }
     }
 
-    /// It was asked again and again, and something keeps it from answering that may pass.
-    pub(super) fn silent(&self, words: &str) -> String {
+    /// Something keeps it from answering that may pass, and it wants to be asked again only then.
+    pub(super) fn busy(&self, words: &str, wait: Duration) -> String {
         let Self { subject, model, .. } = self;
-        let words = words.trim_end_matches('.');
-        format!("{subject} does not answer for {model}: {words}.")
+        let (words, minutes) = (words.trim_end_matches('.'), wait.as_secs().div_ceil(60));
+        format!(
+            "{subject} does not answer for {model}, and wants to be asked again in {minutes} minutes: {words}."
+        )
     }
 
     /// No connection could be made.
@@ -211,6 +219,15 @@ mod tests {
     }
 
     #[test]
+    fn a_long_wait_is_told_in_minutes() {
+        let wait = Duration::from_secs(3_590);
+        assert_eq!(
+            endpoint(None).busy("Rate limited.", wait),
+            "The provider openai does not answer for gpt-9, and wants to be asked again in 60 minutes: Rate limited."
+        );
+    }
+
+    #[test]
     fn an_address_is_shown_without_its_password_and_path() {
         let url = Url::parse("https://me:hunter2@llm.example:8443/v1/chat").unwrap();
         assert_eq!(
@@ -230,6 +247,9 @@ mod tests {
         });
         assert_eq!(told.0, "first");
         assert_eq!(fatal.wait().await, "first");
-        assert!(!fatal.is_of_key());
+        assert_eq!(fatal.cause(), Some(Cause::Unreachable));
+        let key = Fatal::default();
+        key.record(Some(Kind::Key), "The key is wrong.".into());
+        assert_eq!(key.cause(), None, "for a person to correct");
     }
 }

@@ -15,6 +15,7 @@ use axum::extract::Request;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, TryStreamExt};
+use reviewer_core::review::fallback::Cause;
 use reviewer_core::review::limits::Traffic;
 use secrecy::SecretString;
 use std::fmt;
@@ -30,8 +31,7 @@ pub(super) struct Inner {
     pub(super) http: reqwest::Client,
     pub(super) admission: Admission,
     pub(super) spellings: Spellings,
-    /// A session's routes share it.
-    pub(super) meter: Arc<Meter>,
+    pub(super) meter: Meter,
     /// The names of the tools that requests may offer.
     pub(super) tools: Vec<String>,
     pub(super) endpoint: Endpoint,
@@ -40,9 +40,10 @@ pub(super) struct Inner {
     pub(super) fatal: Fatal,
     /// The endpoint has answered a request of this session: key, model and address are right.
     pub(super) answered: AtomicBool,
+    /// The session does not use it, or not any more.
+    pub(super) is_closed: AtomicBool,
     /// The way to the model that takes this one's place where it cannot be used.
     pub(super) fallback: Option<SessionRoute>,
-    pub(super) has_fallen_back: AtomicBool,
 }
 
 impl Inner {
@@ -171,22 +172,36 @@ impl SessionRoute {
         self.0.admission.upstream.credential_header
     }
 
-    /// Returns the traffic between the session and its model so far, counted where no sidecar can lie about it.
+    /// Returns the traffic between the session and its models so far, counted where no sidecar can lie about it.
     #[must_use]
     pub fn taken(&self) -> Traffic {
-        self.0.meter.taken()
+        let own = self.0.meter.taken();
+        self.fallback().map_or(own, |other| own.plus(other.taken()))
     }
 
     /// Which limit of the session or of its run was reached, for a person.
     #[must_use]
     pub fn exhausted(&self) -> Option<String> {
-        self.0.meter.reached().and_then(|refusal| refusal.limit())
+        let reached = self.in_use().meter.reached();
+        reached.and_then(|refusal| refusal.limit())
     }
 
-    /// The failure that ended the run, for a person: the endpoint in use cannot be reached, or refused for good.
+    /// Returns true if that limit is the model's own silence.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        matches!(self.in_use().meter.reached(), Some(Refusal::Silent(_)))
+    }
+
+    /// The failure that ended the use of the model, for a person: the endpoint cannot be reached, or refused for good.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.in_use().fatal.recorded()
+    }
+
+    /// The cause of this failure, if another model may help.
+    #[must_use]
+    pub fn cause(&self) -> Option<Cause> {
+        self.in_use().fatal.cause()
     }
 
     /// Waits for such a failure.
@@ -194,35 +209,37 @@ impl SessionRoute {
         self.in_use().fatal.wait().await
     }
 
-    /// The model does not answer now, as a sentence for a person. `words`: what was last heard of it.
+    /// The model does not answer now and wants to be asked again only later, as a sentence for a person.
     #[must_use]
-    pub fn silent(&self, words: &str) -> String {
-        self.in_use().endpoint.silent(words)
-    }
-
-    /// Returns true if the session may go on with another model. A wrong key is for a person to mend.
-    #[must_use]
-    pub fn can_fall_back(&self) -> bool {
-        let Inner { fatal, .. } = &*self.0;
-        self.0.fallback.is_some() && !self.has_fallen_back() && !fatal.is_of_key()
-    }
-
-    /// From here on the session uses its other model. Returns false where it may not.
-    #[must_use]
-    pub fn fall_back(&self) -> bool {
-        self.can_fall_back() && !self.0.has_fallen_back.swap(true, Ordering::Relaxed)
-    }
-
-    /// Returns true if the session uses its other model.
-    #[must_use]
-    pub fn has_fallen_back(&self) -> bool {
-        self.0.has_fallen_back.load(Ordering::Relaxed)
+    pub fn busy(&self, words: &str, wait: Duration) -> String {
+        self.in_use().endpoint.busy(words, wait)
     }
 
     /// The way to the model to fall back to.
     #[must_use]
     pub fn fallback(&self) -> Option<&Self> {
         self.0.fallback.as_ref()
+    }
+
+    /// Returns true if the session uses its other model.
+    #[must_use]
+    pub fn has_fallen_back(&self) -> bool {
+        self.0.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// From here on the session uses its other model, and nothing passes to this one. Returns false where there is none, or
+    /// where it does so already.
+    #[must_use]
+    pub fn fall_back(&self) -> bool {
+        let Some(other) = self.fallback() else {
+            return false;
+        };
+        other.0.is_closed.store(false, Ordering::Relaxed);
+        !self.0.is_closed.swap(true, Ordering::Relaxed)
+    }
+
+    pub(super) fn close(&self) {
+        self.0.is_closed.store(true, Ordering::Relaxed);
     }
 
     /// The way to the model in use.
@@ -248,6 +265,9 @@ impl SessionRoute {
             ..
         } = &*self.0;
         let admitted = admission.judge(host, &head.method, &head.uri, &head.headers)?;
+        if self.0.is_closed.load(Ordering::Relaxed) {
+            return Err(Refusal::Unused);
+        }
         if fatal.recorded().is_some() {
             return Err(Refusal::Ended);
         }

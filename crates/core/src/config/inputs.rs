@@ -110,6 +110,9 @@ impl ConfigDraft {
         }
         if errors.is_empty() {
             draft.join_inputs();
+            errors.extend(draft.useless_fallback());
+        }
+        if errors.is_empty() {
             Ok(draft)
         } else {
             Err(errors)
@@ -128,6 +131,19 @@ impl ConfigDraft {
         } = &self.config;
         let fallback = self.fallback_model.as_ref();
         self.config.reviewers = reviewers::resolve(&self.reviewers, fallback, model, api_keys);
+    }
+
+    /// A model to fall back to that is every reviewer's own model already.
+    fn useless_fallback(&self) -> Option<InputError> {
+        let (provider, name) = self.fallback_model.as_ref()?;
+        let reviewers = &self.config.reviewers;
+        let is_useless = reviewers.iter().all(|one| one.fallback.is_none());
+        (is_useless && !reviewers.is_empty()).then(|| InputError {
+            input: "fallback_model".into(),
+            problem: format!(
+                "is {provider}/{name}, the model that reviews already; expected another one."
+            ),
+        })
     }
 }
 

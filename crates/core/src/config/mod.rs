@@ -41,9 +41,9 @@ pub struct ModelChoice {
 impl ModelChoice {
     /// Returns true if the other one is this model at the same place.
     #[must_use]
-    fn is_same(&self, other: &Self) -> bool {
-        let parts = |one: &Self| (one.provider.clone(), one.name.clone(), one.base_url.clone());
-        parts(self) == parts(other)
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.provider, &self.name, &self.base_url)
+            == (&other.provider, &other.name, &other.base_url)
     }
 }
 

@@ -171,9 +171,9 @@ pub(super) fn api_keys(text: &str) -> Result<BTreeMap<String, SecretString>, Inv
     Ok(keys)
 }
 
-/// Gives each reviewer its model, and the one that it falls back to, unless that is the same. A model of a provider that `keys` names is asked at this provider, with this key. Any
-/// other one is asked as the run's own model is: at `model_base_url` if it is set; with the run's key only where the
-/// provider is the same.
+/// Gives each reviewer its model, and the one that it falls back to, unless that is the same. A model of a provider that `keys`
+/// names is asked at this provider, with this key. Any other one is asked as the run's own model is: at `model_base_url` if it is
+/// set; with the run's key only where the provider is the same.
 pub(super) fn resolve(
     named: &[Named],
     fallback: Option<&(String, String)>,

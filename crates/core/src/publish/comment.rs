@@ -1,6 +1,7 @@
 //! Every sentence that a person reads on a pull request, and the blocks below it. All words are here, so that
 //! the voice of the product is one file to read.
 
+pub mod fallback;
 mod finding;
 pub mod fixing;
 pub mod gate;

@@ -3,6 +3,7 @@
 
 pub mod deliberation;
 pub mod desk;
+pub mod fallback;
 pub mod ledger;
 pub mod limits;
 pub mod nudges;

@@ -62,7 +62,7 @@ pub const INPUTS: &[Input] = &[
         missing: None,
         secret: false,
         in_file: None,
-        help: "The model that goes on for the rest of a run, as provider/name, where a model is overloaded, out of quota, unknown or out of reach. The report and the review name it.",
+        help: "The model that goes on for the rest of the run, as provider/name, if a model is overloaded, out of quota, unknown or cannot be reached. The report and the review name it.",
         read: |to, text| put(&mut to.fallback_model, values::model(text)),
     },
     Input {
