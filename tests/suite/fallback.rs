@@ -205,10 +205,9 @@ fn a_model_that_nobody_knows_is_replaced_at_the_first_request() {
 }
 
 #[test]
-fn an_endpoint_that_cannot_be_reached_is_replaced() {
+fn an_endpoint_that_neither_model_can_be_reached_at_ends_the_run() {
     let world = world(in_pass_2(), |_| None);
     let mut workflow = workflow(&world, "xai/other").quick();
-    // The fallback has an address of its own only at a provider, which a test cannot reach: both fail.
     let dead = ("model_base_url".into(), "http://127.0.0.1:1/v1".into());
     workflow.inputs.extend([dead]);
     let ran = world.run(&workflow);
