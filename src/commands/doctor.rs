@@ -378,7 +378,8 @@ async fn models(job: &Job<'_>, session: &Session, sidecar: &Arc<Supervisor>) -> 
     }) else {
         return vec![(own_name, own.row(MODEL, State::Broken))];
     };
-    session.fall_back(MODEL, cause.unwrap_or(Cause::Silent), "");
+    // Not noted: another reviewer of the same model is asked as if nothing had happened.
+    let _changed = session.route().is_ok_and(SessionRoute::fall_back);
     let other = model(job, session, sidecar).await;
     let helps = cause.is_some() && matches!(other, Asked::Answered(_));
     let state = if helps { State::Lacking } else { State::Broken };

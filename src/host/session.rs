@@ -13,7 +13,7 @@ use reviewer_core::review::desk::{Desk, SharedDesk};
 use reviewer_core::review::fallback::{Cause, Fallback, Fallbacks};
 use reviewer_core::review::usage::SessionUsage;
 use secrecy::SecretString;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The secrets that one session has for itself: those of another open nothing to it.
 #[derive(Debug, Clone)]
@@ -52,6 +52,8 @@ pub(crate) struct Session {
     pub usage: Arc<SessionUsage>,
     /// The models that the run could not use.
     fallbacks: Fallbacks,
+    /// Its own fallback.
+    fell_back: OnceLock<Fallback>,
 }
 
 impl Session {
@@ -82,6 +84,7 @@ impl Session {
             desk: SharedDesk::default(),
             usage: budget.usage.open(),
             fallbacks: budget.fallbacks.clone(),
+            fell_back: OnceLock::new(),
         })
     }
 
@@ -119,7 +122,7 @@ impl Session {
     }
 
     /// From here on the session uses its other model. Returns `None` where there is none, or where it does so already.
-    pub(crate) fn fall_back(&self, since: &str, cause: Cause, why: &str) -> Option<Fallback> {
+    pub(crate) fn fall_back(&self, since: &str, cause: Cause, why: &str) -> Option<&Fallback> {
         let route = self.route.as_ref().ok()?;
         let instead = self.reviewer.fallback.as_ref()?;
         if !route.fall_back() {
@@ -137,7 +140,7 @@ impl Session {
             usage: Arc::clone(&self.usage),
         };
         self.fallbacks.note(fallback.clone());
-        Some(fallback)
+        Some(self.fell_back.get_or_init(|| fallback))
     }
 
     fn has_fallen_back(&self) -> bool {
@@ -159,10 +162,9 @@ impl Session {
         fallback.unwrap_or(&self.reviewer.model)
     }
 
-    /// The first fallback from its own model, if it uses the other one.
-    pub(crate) fn fell_back(&self) -> Option<Fallback> {
-        let first = self.fallbacks.first_of(&self.reviewer.model);
-        first.filter(|_| self.has_fallen_back())
+    /// The fallback from its own model, if it uses the other one.
+    pub(crate) fn fell_back(&self) -> Option<&Fallback> {
+        self.fell_back.get()
     }
 }
 

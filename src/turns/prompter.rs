@@ -198,7 +198,7 @@ impl Prompter<'_> {
     /// Puts the other model in the place of one that cannot be used, for the rest of the run.
     fn fall_back(&mut self, progress: &Progress, cause: Cause, why: &str) {
         if let Some(fallback) = self.session.fall_back(progress.stage(), cause, why) {
-            progress.say(self.actions, &comment::fallback::goes_on(&fallback));
+            progress.say(self.actions, &comment::fallback::goes_on(fallback));
         }
         self.choose_model();
     }
@@ -208,7 +208,7 @@ impl Prompter<'_> {
         let Some(first) = self.session.fell_back() else {
             return given_up;
         };
-        let both = |why: String| comment::fallback::both_failed(&first, &why);
+        let both = |why: String| comment::fallback::both_failed(first, &why);
         match given_up {
             GivenUp::Refused(why) => GivenUp::Refused(both(why)),
             GivenUp::Failed(why) => GivenUp::Failed(both(why)),
