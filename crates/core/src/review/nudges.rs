@@ -82,18 +82,31 @@ pub struct Attempts {
     nudges: u32,
     begun_anew: bool,
     hurried: bool,
-    /// True if another model may take the place of one that cannot be used.
-    can_fall_back: bool,
-    /// True if the model goes on with the conversation of another one.
-    took_over: bool,
+    fallback: FallbackState,
+}
+
+/// The state of the other model of a task.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum FallbackState {
+    #[default]
+    None,
+    /// It may take the place of the one in use.
+    Ready,
+    /// It goes on with the conversation of the first one.
+    TookOver,
 }
 
 impl Attempts {
     /// The tries of a task whose model may have another one to fall back to.
     #[must_use]
     pub fn new(can_fall_back: bool) -> Self {
+        let fallback = if can_fall_back {
+            FallbackState::Ready
+        } else {
+            FallbackState::None
+        };
         Self {
-            can_fall_back,
+            fallback,
             ..Self::default()
         }
     }
@@ -102,15 +115,13 @@ impl Attempts {
     #[must_use]
     pub fn after_fallback() -> Self {
         Self {
-            took_over: true,
+            fallback: FallbackState::TookOver,
             ..Self::default()
         }
     }
 
-    /// Returns true if another model may take over.
-    #[must_use]
-    pub fn can_fall_back(&self) -> bool {
-        self.can_fall_back
+    fn can_fall_back(&self) -> bool {
+        self.fallback == FallbackState::Ready
     }
 
     /// Returns the number of tool calls that the next turn may make.
@@ -135,11 +146,10 @@ impl Attempts {
             Ended::Stopped(stopped) => self.nudge(Shortfall::Stopped(stopped)),
             Ended::Lost(why) => Next::Recover(why),
             Ended::Unreachable(why) => Next::GiveUp(GivenUp::Failed(why)),
-            Ended::OverBudget(why) => Next::GiveUp(GivenUp::OverBudget(why)),
-            Ended::Refused(why, Some(cause)) if self.can_fall_back => Next::FallBack(cause, why),
+            Ended::Refused(why, Some(cause)) if self.can_fall_back() => Next::FallBack(cause, why),
             Ended::Refused(why, _) => Next::GiveUp(GivenUp::Refused(why)),
-            Ended::Silent(why) if self.can_fall_back => Next::FallBack(Cause::Silent, why),
-            Ended::Silent(why) => Next::GiveUp(GivenUp::OverBudget(why)),
+            Ended::Silent(why) if self.can_fall_back() => Next::FallBack(Cause::Silent, why),
+            Ended::OverBudget(why) | Ended::Silent(why) => Next::GiveUp(GivenUp::OverBudget(why)),
             Ended::OutOfTime if self.hurried => Next::GiveUp(GivenUp::OutOfTime),
             Ended::OutOfTime => {
                 self.hurried = true;
@@ -169,10 +179,11 @@ impl Attempts {
             return self.nudge(Shortfall::Unreadable(error.to_string()));
         }
         // Another provider may not accept what the one before it said.
-        if self.took_over && !self.begun_anew && matches!(error.status, Some(400..=499)) {
+        let took_over = self.fallback == FallbackState::TookOver;
+        if took_over && !self.begun_anew && matches!(error.status, Some(400..=499)) {
             return self.begin_anew();
         }
-        match Cause::of(error).filter(|_| self.can_fall_back) {
+        match Cause::of(error).filter(|_| self.can_fall_back()) {
             Some(cause) => Next::FallBack(cause, failure(error)),
             None => Next::GiveUp(GivenUp::Failed(failure(error))),
         }
