@@ -67,9 +67,9 @@ pub(crate) struct Second<'a> {
 impl Tasks<'_> {
     /// Turn 0, the questions and all passes, until one does not end well.
     pub async fn all(self) -> Result<Outcome> {
-        let usage = self.prompter.usage;
+        let session = self.prompter.session;
         let outcome = self.in_turn().await;
-        usage.end();
+        session.usage.end();
         outcome
     }
 
@@ -203,7 +203,8 @@ impl Tasks<'_> {
         let place = self
             .place
             .filter(|_| pass.row.role == Role::Consolidation)?;
-        let docket = place.arrive().await;
+        let model = self.prompter.session.model().to_string();
+        let docket = place.arrive(model).await;
         self.prompter.limits.deadline = self.prompter.limits.last;
         Some(docket)
     }
@@ -345,6 +346,10 @@ impl Assignment for ReviewTask<'_> {
 
     fn resumed(&self) -> Result<String, TemplateError> {
         self.brief.resumed(self.task, &self.entries())
+    }
+
+    fn taken_over(&self) -> Result<String, TemplateError> {
+        self.brief.taken_over(self.task, &self.entries())
     }
 
     fn anew(&self) -> Result<String, TemplateError> {

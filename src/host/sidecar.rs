@@ -1,9 +1,9 @@
 //! Starts the sidecar for a run, with the reviewer's tools and gateway as all that it can reach.
 
 use super::session::{Session, Sessions};
-use super::{Failure, Host, Setup, Work};
+use super::{Budget, Failure, Host, Setup, Work};
 use anyhow::Context as _;
-use reviewer_agent::gateway::{Gateway, Limits};
+use reviewer_agent::gateway::{Gateway, Limits, SessionRoute};
 use reviewer_agent::opencode::{
     ModelEndpoint, Profile, Quota, SessionConfig, SessionName, Spec, Supervisor, ToolEndpoint,
     find_opencode, find_ripgrep, install_command, is_script, profile,
@@ -17,7 +17,6 @@ use reviewer_core::config::{Config, ReviewerChoice};
 use reviewer_core::context::brief::{self, Part};
 use reviewer_core::fix::brief as fix_brief;
 use reviewer_core::report::document::SandboxReport;
-use reviewer_core::review::usage::RunUsage;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,25 +25,25 @@ pub(crate) fn sessions(
     work: Work,
     config: &Config,
     gateway: &Result<Gateway, String>,
-    usage: &RunUsage,
+    budget: &Budget,
 ) -> anyhow::Result<Sessions> {
     match work {
-        Work::Review => reviewing(config, gateway, usage),
-        Work::Fix => fixing(config, gateway, usage),
+        Work::Review => reviewing(config, gateway, budget),
+        Work::Fix => fixing(config, gateway, budget),
     }
 }
 
 fn fixing(
     config: &Config,
     gateway: &Result<Gateway, String>,
-    usage: &RunUsage,
+    budget: &Budget,
 ) -> anyhow::Result<Sessions> {
     let reviewer = config.reviewers.first().context("there is no reviewer")?;
     let session = Session::new(
         SessionName::Fix,
         reviewer.clone(),
         (Profile::Fixer, fix_names()),
-        usage.open(),
+        budget,
         gateway,
     )?;
     Ok(Sessions::new(session, Vec::new(), None))
@@ -53,7 +52,7 @@ fn fixing(
 fn reviewing(
     config: &Config,
     gateway: &Result<Gateway, String>,
-    usage: &RunUsage,
+    budget: &Budget,
 ) -> anyhow::Result<Sessions> {
     let is_panel = config.reviewers.len() > 1;
     let mut tools = review_names(config.web.is_some(), is_panel);
@@ -65,7 +64,7 @@ fn reviewing(
             name,
             reviewer.clone(),
             (Profile::Reviewer, tools.clone()),
-            usage.open(),
+            budget,
             gateway,
         )
     };
@@ -194,6 +193,12 @@ fn session_config<'s>(
     tools: &ToolServer,
 ) -> Result<SessionConfig<'s>, Failure> {
     let route = session.route()?;
+    let endpoint = |route: &SessionRoute| ModelEndpoint {
+        base_url: format!("{}{}", tools.base_url(), route.path()),
+        placeholder: route.placeholder().clone(),
+        credential: route.credential_header(),
+    };
+    let fallback = session.reviewer.fallback.as_ref().zip(route.fallback());
     let prompt = match session.profile {
         Profile::Reviewer => {
             let persona = session.reviewer.persona.as_ref().map(Part::Persona);
@@ -213,11 +218,8 @@ fn session_config<'s>(
             bearer: session.secrets.bearer.clone(),
             tools: session.tools.clone(),
         },
-        endpoint: ModelEndpoint {
-            base_url: format!("{}{}", tools.base_url(), route.path()),
-            placeholder: route.placeholder().clone(),
-            credential: route.credential_header(),
-        },
+        endpoint: endpoint(route),
+        fallback: fallback.map(|(model, route)| (model, endpoint(route))),
     })
 }
 

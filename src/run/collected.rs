@@ -80,7 +80,7 @@ impl Collected {
             };
             ReviewerReport::from(Reviewed {
                 name,
-                model: session.reviewer.model.to_string(),
+                model: session.model().to_string(),
                 figures: *figures,
                 conceded: ledger::conceded(name, self.conceded(threads)),
                 tokens: used.tokens().number,
@@ -143,7 +143,7 @@ pub(crate) fn seats(host: &Host<'_>) -> Vec<Seat> {
     sessions
         .map(|session| Seat {
             name: session.reviewer.name.clone(),
-            model: session.reviewer.model.to_string(),
+            model: session.model().to_string(),
         })
         .collect()
 }

@@ -159,6 +159,7 @@ impl Outcome {
         outcome.issues_found = issues_found;
         let (report, record) = (&mut outcome.report, &outcome.record);
         add_session(report, held);
+        report.set_fallbacks(&job.host.fallbacks.all(), job.host.is_panel());
         report.left_out = left_out(&facts.change, &held.beyond);
         report.reasons = why_incomplete(held, &record.left_out);
         report.reasons.extend_from_slice(&sent.failed);
@@ -450,6 +451,7 @@ pub(crate) fn of_change(
         open_issues: 0,
         blocking_issues: 0,
         model: host.models(),
+        fallbacks: Vec::new(),
         sandbox: None,
         tokens: 0,
         tokens_estimated: false,
@@ -489,7 +491,7 @@ pub(crate) fn of_change(
 /// Returns true if OpenCode knows what each model costs: an endpoint of one's own has no prices in its catalogue.
 pub(crate) fn prices_known(host: &Host<'_>) -> bool {
     let mut reviewers = host.sessions().reviewers();
-    reviewers.all(|session| session.reviewer.model.base_url.is_none())
+    reviewers.all(|session| session.model().base_url.is_none())
 }
 
 /// The unchanged files that the snapshot is without, by reason.

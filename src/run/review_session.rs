@@ -7,7 +7,7 @@ use crate::host::{Failure, Host};
 use crate::run::{collected, outcome};
 use crate::turns::{Meeting, Place, Prompter, Second, State, Tasks};
 use futures_util::future::join_all;
-use reviewer_agent::opencode::{Client, Supervisor, profile};
+use reviewer_agent::opencode::{Client, DEFAULT_CONTEXT, Supervisor};
 use reviewer_core::config::ModelChoice;
 use reviewer_core::context::brief::{Brief, Excerpt, Words};
 use reviewer_core::context::failed_checks::FailedCheck;
@@ -245,7 +245,7 @@ impl Lead<'_> {
             conversation: &mut conversation,
             limits: self.limits(host, allowances),
             route: session.route()?,
-            usage: &session.usage,
+            session,
             run_usage: &host.usage,
             actions: &setup.actions,
             clock: setup.clock,
@@ -403,7 +403,7 @@ impl Lead<'_> {
             .map(|diff| since.map_or(Cow::Borrowed(diff), |since| since.new_in(diff)))
             .collect();
         let mut new: Vec<&FileDiff> = new.iter().map(AsRef::as_ref).collect();
-        let model = &self.session.reviewer.model;
+        let model = self.session.model();
         let is_large = parts::is_large(&new);
         let room = match model.context {
             Some(declared) => parts::room(declared),
@@ -434,7 +434,7 @@ async fn context(model: &ModelChoice, client: &Client) -> u64 {
     let mut contexts = models.filter(|(name, _)| *name == model.name);
     contexts
         .find_map(|(_, context)| context)
-        .unwrap_or(profile::DEFAULT_CONTEXT)
+        .unwrap_or(DEFAULT_CONTEXT)
 }
 
 /// Writes the numbered diffs that are shown into the snapshot. Returns each diff with its file below the reviewer's

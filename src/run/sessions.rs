@@ -16,8 +16,8 @@ use reviewer_core::context::suspicion::Suspicions;
 use reviewer_core::domain::{CommentId, CommitSha, FileDiff, Finding, Tally, Verdict};
 use reviewer_core::event::Command;
 use reviewer_core::plan::agenda::Agenda;
-use reviewer_core::publish::comment::Figures;
 use reviewer_core::publish::comment::judgement::Judged;
+use reviewer_core::publish::comment::{self, Figures};
 use reviewer_core::report::document::SuspicionReport;
 use reviewer_core::review::desk::Subject;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
@@ -144,10 +144,12 @@ async fn publish(
     let details = check.page().or_else(|| job.url());
     let cost = held.used.told.cost;
     let model = job.host.models();
+    let fallback = comment::fallback::footer(&job.host.fallbacks.all());
     let outbox = Outbox {
         figures: Figures {
             files: facts.change.diffs.len(),
             model: &model,
+            fallback: fallback.as_deref(),
             cost_usd: (cost > 0.0 || outcome::prices_known(&job.host)).then_some(cost),
             seconds: held.passes.iter().map(|pass| pass.took.as_secs()).sum(),
             details: details.as_deref(),

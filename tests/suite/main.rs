@@ -29,6 +29,7 @@ mod dry_run;
 mod entry;
 mod eval;
 mod failing_checks;
+mod fallback;
 mod first_day;
 mod fix_command;
 mod fixing;

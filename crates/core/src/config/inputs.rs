@@ -63,6 +63,8 @@ struct ConfigDraft {
     config: Config,
     github_token: SecretString,
     reviewers: Vec<reviewers::Named>,
+    /// Provider and name.
+    fallback_model: Option<(String, String)>,
     enable_web: bool,
     /// Read although the web may be off: what is wrong is told either way.
     web: WebChoice,
@@ -108,6 +110,9 @@ impl ConfigDraft {
         }
         if errors.is_empty() {
             draft.join_inputs();
+            errors.extend(draft.useless_fallback());
+        }
+        if errors.is_empty() {
             Ok(draft)
         } else {
             Err(errors)
@@ -124,7 +129,21 @@ impl ConfigDraft {
         let Config {
             model, api_keys, ..
         } = &self.config;
-        self.config.reviewers = reviewers::resolve(&self.reviewers, model, api_keys);
+        let fallback = self.fallback_model.as_ref();
+        self.config.reviewers = reviewers::resolve(&self.reviewers, fallback, model, api_keys);
+    }
+
+    /// A model to fall back to that is every reviewer's own model already.
+    fn useless_fallback(&self) -> Option<InputError> {
+        let (provider, name) = self.fallback_model.as_ref()?;
+        let reviewers = &self.config.reviewers;
+        let is_useless = reviewers.iter().all(|one| one.fallback.is_none());
+        (is_useless && !reviewers.is_empty()).then(|| InputError {
+            input: "fallback_model".into(),
+            problem: format!(
+                "is {provider}/{name}, the model that reviews already; expected another one."
+            ),
+        })
     }
 }
 
@@ -278,6 +297,7 @@ const OF_MODEL: &[&str] = &[
     "model_base_url",
     "model_context",
     "reviewers",
+    "fallback_model",
     "api_keys",
 ];
 

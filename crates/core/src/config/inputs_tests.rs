@@ -402,6 +402,33 @@ fn the_model_can_be_read_although_other_inputs_are_wrong() {
 }
 
 #[test]
+fn a_fallback_is_another_model_and_no_other_review() {
+    let without = config(&with(&[])).unwrap();
+    assert!(without.reviewers[0].fallback.is_none());
+    let given = config(&with(&[("fallback_model", "openai/gpt-5")])).unwrap();
+    let fallback = given.reviewers[0].fallback.as_ref().unwrap();
+    assert_eq!(fallback.to_string(), "openai/gpt-5");
+    assert_eq!(given.fingerprint(), without.fingerprint());
+    let same = errors(&[("fallback_model", "anthropic/claude")]);
+    let expected = "Input fallback_model is anthropic/claude, the model that reviews already; expected another one.";
+    assert_eq!(same, [expected]);
+    let nameless = errors(&[("fallback_model", "gpt-5")]);
+    assert!(
+        nameless[0].starts_with("Input fallback_model is \"gpt-5\"; expected"),
+        "{nameless:?}"
+    );
+    // Of use to one of the reviewers.
+    let reviewers = ("reviewers", "general, quality=openai/gpt-5");
+    let of_panel = config(&with(&[reviewers, ("fallback_model", "openai/gpt-5")])).unwrap();
+    let has: Vec<bool> = of_panel
+        .reviewers
+        .iter()
+        .map(|one| one.fallback.is_some())
+        .collect();
+    assert_eq!(has, [true, false]);
+}
+
+#[test]
 fn the_fingerprint_follows_what_matters_to_a_review_and_no_secret() {
     let print = |inputs: &[(&str, &str)]| config(&with(inputs)).unwrap().fingerprint();
     let base = print(&[]);

@@ -38,6 +38,15 @@ pub struct ModelChoice {
     pub context: Option<u64>,
 }
 
+impl ModelChoice {
+    /// Returns true if the other one is this model at the same place.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.provider, &self.name, &self.base_url)
+            == (&other.provider, &other.name, &other.base_url)
+    }
+}
+
 /// As the input `model` names it.
 impl fmt::Display for ModelChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

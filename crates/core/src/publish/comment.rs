@@ -2,6 +2,7 @@
 //! the voice of the product is one file to read.
 
 pub mod analysis;
+pub mod fallback;
 mod finding;
 pub mod fixing;
 pub mod gate;

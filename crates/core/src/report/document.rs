@@ -2,6 +2,7 @@
 
 use super::consensus::ConsensusReport;
 use super::events::EventReport;
+use super::fallbacks::FallbackReport;
 use super::findings::{FindingReport, ThreadReport};
 use super::reviewers::ReviewerReport;
 use super::static_analysis::StaticAnalysisReport;
@@ -42,8 +43,10 @@ pub struct Report {
     pub open_issues: usize,
     /// The number of them that are at or above blocking_score_threshold.
     pub blocking_issues: usize,
-    /// As provider/name; several by comma.
+    /// As provider/name; several by comma, those that took the place of another one at the end.
     pub model: String,
+    /// The models that could not be used, and those that went on in their place; empty where every model answered.
+    pub fallbacks: Vec<FallbackReport>,
     /// Null where no sidecar was needed.
     pub sandbox: Option<SandboxReport>,
     pub tokens: u64,

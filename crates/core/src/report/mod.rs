@@ -6,6 +6,7 @@ pub mod conversations;
 pub mod document;
 pub mod dry_run;
 pub mod events;
+pub mod fallbacks;
 pub mod findings;
 pub mod html;
 mod last_lines;

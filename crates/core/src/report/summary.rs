@@ -482,6 +482,7 @@ pub(super) mod tests {
             blocking_issues: 1,
             sandbox: None,
             model: "anthropic/claude".into(),
+            fallbacks: Vec::new(),
             tokens: 36_140,
             tokens_estimated: false,
             cost_usd: 0.0624,

@@ -4,6 +4,7 @@
 pub mod candidate_outcomes;
 pub mod deliberation;
 pub mod desk;
+pub mod fallback;
 pub mod ledger;
 pub mod limits;
 pub mod nudges;

@@ -57,12 +57,21 @@ pub const INPUTS: &[Input] = &[
         read: |to, text| put(&mut to.reviewers, reviewers::reviewers(text)),
     },
     Input {
+        name: "fallback_model",
+        default: "",
+        missing: None,
+        secret: false,
+        in_file: None,
+        help: "The model that goes on for the rest of the run, as provider/name, if a model is overloaded, out of quota, unknown or cannot be reached. The report and the review name it.",
+        read: |to, text| put(&mut to.fallback_model, values::model(text)),
+    },
+    Input {
         name: "api_keys",
         default: "",
         missing: None,
         secret: true,
         in_file: None,
-        help: "Keys of further providers, for reviewers with models of their own: lines provider=key.",
+        help: "Keys of further providers, for fallback_model and for reviewers with models of their own: lines provider=key.",
         read: |to, text| put(&mut to.config.api_keys, reviewers::api_keys(text)),
     },
     Input {
