@@ -304,6 +304,7 @@ fn desk(draw: &mut Draw<'_>) -> Desk {
             HashMap::new()
         },
         removed_lines: HashMap::new(),
+        decided: Vec::new(),
         human_reviewers: if flag(1) {
             vec!["maintainer".into()]
         } else {

@@ -7,8 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+mod closed;
 mod publishing;
 mod service;
+pub(crate) use closed::*;
 pub(crate) use publishing::*;
 pub(crate) use service::*;
 

@@ -14,6 +14,7 @@ pub use fix_check::FixToCheck;
 pub use part::Part;
 pub use task::{Task, nudge};
 
+use super::decided;
 use super::failed_checks::{self, FailedCheck};
 use super::intent::Intent;
 use super::parts::Parts;
@@ -26,6 +27,7 @@ use crate::domain::{
 };
 use crate::plan::Question;
 use crate::review::desk::Entry;
+use crate::state::decided::DecidedHere;
 use reviewer_text::count::plural;
 use reviewer_text::fence::Fence;
 use reviewer_text::hidden::visible;
@@ -63,6 +65,8 @@ pub struct Brief<'a> {
     pub body: &'a str,
     pub intent: &'a Intent,
     pub checks: &'a [FailedCheck],
+    /// The questions about code of the change that people decided in other pull requests.
+    pub decided: &'a [DecidedHere],
     pub author: &'a str,
     pub base_ref: &'a str,
     pub head: &'a CommitSha,
@@ -214,6 +218,7 @@ impl Brief<'_> {
                 ("threads", &self.threads()),
                 ("conversation", &self.conversation()),
                 ("checks", &failed_checks::section(self.checks, self.fence)),
+                ("decided", &decided::section(self.decided, self.fence)),
                 ("diffs", diffs),
             ],
         )

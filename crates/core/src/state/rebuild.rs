@@ -348,6 +348,7 @@ impl Folding<'_> {
             anchor_hash: key(|h| h.anchor.clone()),
             trust: trust(tampered, verdict),
             resolution: outcome.resolution,
+            decider: outcome.decider,
             because: outcome.because,
             seq: discussion.seq(sources.keys.can_sign()),
             seems_fixed: discussion.seems_fixed(),

@@ -68,6 +68,7 @@ fn desk_with(threads: Vec<Thread>) -> Desk {
         removed_lines: HashMap::new(),
         human_reviewers: vec![],
         others: vec![],
+        decided: vec![],
     };
     let weights = Weights {
         threshold: score(5),
@@ -201,7 +202,10 @@ fn a_possible_repeat_is_asked_about_once() {
         "{asked}"
     );
     let distinct = Draft {
-        distinct_from: Some(ThreadId::Published(CommentId(55))),
+        distinct_from: Some(Distinct {
+            thread: ThreadId::Published(CommentId(55)),
+            reason: "Another page.".into(),
+        }),
         ..draft(alike, 7)
     };
     assert!(desk.post(distinct).is_ok());
