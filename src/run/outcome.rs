@@ -1,6 +1,7 @@
 //! The outcome of a run: its verdict, its report, and what the next run is to know. One constructor, whether the model
 //! was asked or a record stands in for it.
 
+use super::past_decisions::DecisionNotes;
 use super::staged::Staged;
 use crate::gather::Facts;
 use crate::gather::change::Change;
@@ -50,6 +51,8 @@ pub(crate) struct Published<'a> {
     pub reviewers: Vec<ReviewerReport>,
     /// A sentence for each question without an answer.
     pub unanswered: Vec<String>,
+    /// What people decided in other pull requests, and what became of findings that repeat it.
+    pub memory: DecisionNotes,
 }
 
 /// A run that reached a verdict.
@@ -174,6 +177,9 @@ impl Outcome {
         report.notes.extend(left_open);
         report.review_url.clone_from(&sent.review_url);
         report.suspicions = published.suspicions;
+        report.memory = published.memory.report;
+        report.warnings.extend(published.memory.warnings);
+        report.notes.extend(published.memory.note);
         report.reviewers = published.reviewers;
         outcome.leave_unanswered(published.unanswered);
         let later = (agenda.judge_later > 0).then(|| comment::left_for_later(agenda.judge_later));
@@ -472,6 +478,7 @@ pub(crate) fn of_change(
         comment: None,
         escalations: Vec::new(),
         consensus: None,
+        memory: None,
         events: Vec::new(),
         reviewers: Vec::new(),
         green: None,

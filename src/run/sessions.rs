@@ -2,10 +2,12 @@
 
 use super::collected::{self, Collected};
 use super::outcome::{self, Outcome, Published, Surroundings, evidence, first, left_out};
+use super::past_decisions::DecisionNotes;
 use super::recheck::Recheck;
 use super::review_session::{self, Matter, Talk};
 use super::staged::{Staged, publishable};
 use super::{CheckRun, Unfinished, exits, replies};
+use crate::gather::decided::PastDecisions;
 use crate::gather::excerpts::Excerpts;
 use crate::gather::{Facts, discussion, human_reviewers};
 use crate::host::sidecar::Running;
@@ -20,6 +22,7 @@ use reviewer_core::publish::comment::judgement::Judged;
 use reviewer_core::report::document::SuspicionReport;
 use reviewer_core::review::desk::Subject;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
+use reviewer_core::state::decided::DecidedHere;
 use reviewer_core::state::record::Record;
 use reviewer_core::state::spending::{self, Allowances};
 use reviewer_text::count::dollars;
@@ -35,7 +38,7 @@ pub(crate) async fn hold(
     around: &Surroundings<'_>,
     unfinished: &Unfinished,
 ) -> Result<Outcome, Failure> {
-    let (held, suspicions) =
+    let (held, suspicions, past) =
         ask(job, facts, agenda, covered.is_none(), running, unfinished).await?;
     let unanswered = replies::send(job, &facts.pull.head_sha, &held).await;
     let collected = Collected::new(&job.host);
@@ -60,6 +63,7 @@ pub(crate) async fn hold(
         suspicions: suspicions.iter().map(SuspicionReport::from).collect(),
         reviewers: collected.reviewers(&job.host, &held, &facts.threads),
         unanswered,
+        memory: DecisionNotes::new(&job.host, past),
     };
     let outcome = Outcome::new(job, facts, agenda, record, Some(published), around);
     unfinished.draft.take();
@@ -74,20 +78,29 @@ async fn ask(
     reviews: bool,
     running: &Running,
     unfinished: &Unfinished,
-) -> Result<(Held, Suspicions), Failure> {
+) -> Result<(Held, Suspicions, PastDecisions), Failure> {
     if reviews {
         let (place, base) = (job.pr.to_string(), &facts.pull.base_ref);
         review_session::announce(&job.host, &place, &facts.change, base);
     }
     let diffs = review_session::diff_files(&facts.change).await?;
     let to_judge = facts.to_judge(agenda);
-    let excerpts = Excerpts::read(job, &facts.code(), &to_judge).await;
+    let remembering = async {
+        if reviews {
+            PastDecisions::read(job, facts).await
+        } else {
+            PastDecisions::Nothing(None)
+        }
+    };
+    let code = facts.code();
+    let (excerpts, past) = tokio::join!(Excerpts::read(job, &code, &to_judge), remembering);
     let people = human_reviewers::who_decides(job, facts, &to_judge).await?;
     let subject = subject(
         facts,
         excerpts.changed_since,
         excerpts.removed_lines,
         people,
+        past.here(),
     );
     review_session::open_desks(&job.host, &facts.change, subject, &agenda.backlog.findings)?;
     watch(job, facts, agenda, unfinished);
@@ -100,14 +113,15 @@ async fn ask(
         conversations: &facts.conversations_to_weigh(job),
         reviews,
     };
-    let (mut held, suspicions) = talk(job, facts, agenda, session, &diffs).await?;
+    let talking = talk(job, facts, agenda, session, &diffs, past.here());
+    let (mut held, suspicions) = talking.await?;
     if !reviews {
         held.beyond.clear();
     }
     if let End::Refused(why) = &held.end {
         return Err(Failure::new(why));
     }
-    Ok((held, suspicions))
+    Ok((held, suspicions, past))
 }
 
 /// Writes down what is about to be posted, and posts it.
@@ -197,6 +211,7 @@ fn subject(
     changed_since: HashMap<CommitSha, Vec<FileDiff>>,
     removed_lines: HashMap<CommentId, Vec<String>>,
     human_reviewers: Vec<String>,
+    decided: &[DecidedHere],
 ) -> Subject {
     let commits = [&facts.merge_base, &facts.pull.head_sha];
     Subject {
@@ -205,6 +220,7 @@ fn subject(
         removed_lines,
         human_reviewers,
         others: facts.others.clone(),
+        decided: decided.to_vec(),
         ..review_session::subject(&facts.change, commits)
     }
 }
@@ -216,6 +232,7 @@ pub(crate) async fn talk(
     agenda: &Agenda,
     talk: Talk<'_>,
     diffs: &[(FileDiff, String)],
+    decided: &[DecidedHere],
 ) -> Result<(Held, Suspicions), Failure> {
     let pull = &facts.pull;
     let commits: Vec<(String, String)> = facts
@@ -235,6 +252,7 @@ pub(crate) async fn talk(
         body: &pull.body,
         intent: &facts.intent,
         checks: &facts.checks,
+        decided,
         author: author.map_or("a deleted account", |author| author.as_str()),
         base_ref: &pull.base_ref,
         head: &pull.head_sha,

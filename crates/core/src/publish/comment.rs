@@ -5,6 +5,7 @@ mod finding;
 pub mod fixing;
 pub mod gate;
 pub mod judgement;
+pub mod memory;
 mod resolved;
 mod review;
 pub mod service;

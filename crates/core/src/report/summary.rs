@@ -49,6 +49,9 @@ pub fn markdown(report: &Report, page: Page) -> String {
     for note in &report.notes {
         let _ = writeln!(out, "{}\n", inline(note));
     }
+    if let Some(memory) = &report.memory {
+        memory.markdown(&mut out, page);
+    }
     how(&mut out, report);
     unsaid(&mut out, report, page);
     if page == Page::Step {
@@ -416,7 +419,7 @@ fn flat(text: &str) -> String {
 }
 
 /// The same in a table.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     sentence::cell(text, LONGEST_CELL)
 }
 
@@ -547,6 +550,7 @@ pub(super) mod tests {
             decision: None,
             comment: None,
             escalations: Vec::new(),
+            memory: None,
             consensus: None,
             reviewers: Vec::new(),
             green: Some("fix the 🔴 finding and push.".into()),

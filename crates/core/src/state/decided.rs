@@ -93,7 +93,9 @@ impl fmt::Display for Decision {
         f.write_str(match self {
             Self::Conceded => "the reviewer gave it up after a reply by somebody with write access",
             Self::Dismissed => "somebody with write access dismissed it",
-            Self::Closed => "somebody with write access closed it, and the code was merged as it was",
+            Self::Closed => {
+                "somebody with write access closed it, and the code was merged as it was"
+            }
         })
     }
 }
@@ -216,7 +218,8 @@ impl Folding<'_> {
     /// True if the reviewer began the thread, and nobody else has edited what it wrote there.
     fn is_untouched(&self, thread: &ClosedThread) -> bool {
         let is_ours = |login: Option<&Login>| login.is_some_and(|login| self.ours.contains(login));
-        let edited = |one: &ClosedComment| one.edited.as_ref().is_some_and(|by| !is_ours(by.as_ref()));
+        let edited =
+            |one: &ClosedComment| one.edited.as_ref().is_some_and(|by| !is_ours(by.as_ref()));
         let mut own = thread.comments.iter();
         let mut own = own.by_ref().filter(|one| is_ours(one.author.as_ref()));
         let begun = thread.comments.first();
@@ -329,7 +332,14 @@ pub fn relevant(decided: &[Decided], diffs: &[FileDiff]) -> Vec<DecidedHere> {
             let anchor = *places.get(&one.anchor_hash)?;
             let file = diff.path.clone();
             let decided = one.clone();
-            Some((order, DecidedHere { decided, file, anchor }))
+            Some((
+                order,
+                DecidedHere {
+                    decided,
+                    file,
+                    anchor,
+                },
+            ))
         }));
     }
     here.sort_by_key(|(order, _)| *order);

@@ -321,10 +321,7 @@ impl Folding<'_> {
                 assessment.score
             ));
         }
-        let gates = sources
-            .blocking
-            .is_some_and(|blocking| assessment.score >= blocking);
-        let mut discussion = Discussion::new(gates);
+        let mut discussion = Discussion::new(sources.gates(assessment.score));
         if !tampered {
             discussion.begin(first, &parsed, verdict, warnings);
         }
@@ -440,6 +437,11 @@ fn followed(path: &str, renames: &HashMap<String, String>) -> String {
 }
 
 impl Sources<'_> {
+    /// True if a finding of this score blocks.
+    fn gates(&self, score: Score) -> bool {
+        self.blocking.is_some_and(|blocking| score >= blocking)
+    }
+
     fn is_ours(&self, author: Option<&Login>) -> bool {
         author.is_some_and(|author| self.ours.contains(author))
     }

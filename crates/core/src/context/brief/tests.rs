@@ -3,12 +3,12 @@
 use super::*;
 use crate::context::intent::{IssueName, LinkedIssue};
 use crate::context::parts;
-use crate::domain::{Annotation, DecidedId};
 use crate::domain::passes::FIVE;
 use crate::domain::{
     Anchor, Assessment, Awaiting, CommentId, Finding, Login, PassNumber, Reply, Score, Side,
     Standing, Status, Support, fixture,
 };
+use crate::domain::{Annotation, DecidedId};
 use crate::plan::QuestionThread;
 use crate::review::desk::Fate;
 use crate::state::decided::{Decided, Decision};

@@ -324,7 +324,9 @@ impl Desk {
     fn published(&self, id: ThreadId) -> Result<&Thread, String> {
         let comment = match id {
             ThreadId::Published(comment) => comment,
-            ThreadId::Provisional(_) => return Err(format!("{id} is not on the pull request yet.")),
+            ThreadId::Provisional(_) => {
+                return Err(format!("{id} is not on the pull request yet."));
+            }
             ThreadId::Decided(_) => {
                 return Err(format!("{id} is of another pull request. Leave it."));
             }

@@ -226,7 +226,11 @@ fn one_walk_finds_the_same_places_as_one_look_for_each() {
     let lines: Vec<u32> = lines.collect();
     for side in [Side::Right, Side::Left] {
         for line in &lines {
-            for start in [None, Some(line.saturating_sub(1)), Some(line.saturating_sub(2))] {
+            for start in [
+                None,
+                Some(line.saturating_sub(1)),
+                Some(line.saturating_sub(2)),
+            ] {
                 let start = start.filter(|start| file.is_commentable(side, *start));
                 let line = *line;
                 if !file.is_commentable(side, line) {
@@ -240,7 +244,10 @@ fn one_walk_finds_the_same_places_as_one_look_for_each() {
         }
     }
     let whole = file.anchor_hash(Anchor::File);
-    assert_eq!(file.places_of(&HashSet::from([whole.as_str(), "0"])), HashMap::new());
+    assert_eq!(
+        file.places_of(&HashSet::from([whole.as_str(), "0"])),
+        HashMap::new()
+    );
 }
 
 proptest! {
