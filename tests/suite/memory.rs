@@ -2,7 +2,7 @@
 //! and nobody without write access teaches the reviewer to be silent.
 
 use crate::review::{comments, lost_page, post};
-use crate::standin::github::state::Merged;
+use crate::standin::github::state::{Merged, Thread};
 use crate::standin::github::{Change, Fault};
 use crate::standin::model::{Call, Script};
 use crate::standin::shop;
@@ -123,7 +123,7 @@ fn what_somebody_with_write_access_rejected_is_not_said_again_about_the_same_cod
     );
     // It would have blocked: somebody should see it.
     let warning =
-        "Not made again at src/page.ts:8 (score 9), because people decided against it in #1";
+        "Not made again at src/page.ts:8 (score 9), because people decided against it in `#1`";
     assert!(summary.contains(warning), "{summary}");
     story.world.github.expect_check_run();
     story.world.finish();
@@ -201,21 +201,11 @@ fn a_review_goes_on_where_github_does_not_tell_it_and_without_the_input_nothing_
         "What people decided in other pull requests is not known in this review. GitHub refused";
     assert!(ran.summary.contains(note), "{}", ran.summary);
     assert_eq!(memory(&ran), Value::Null);
-    let struck = story.world.github.struck();
-    assert_eq!(struck, [1], "nothing is asked twice");
-    story.world.github.take_writes();
-    story.next(&[]);
-    let asked = |story: &Story| {
-        story.world.github.with(|state| {
-            let large = |cost: &&crate::standin::github::graphql_cost::Cost| cost.nodes > 5_000;
-            state.queries.iter().filter(large).count()
-        })
-    };
-    story
-        .world
-        .run(&story.world.opened().quick())
-        .ended(0, "findings");
-    assert_eq!(asked(&story), 0);
+    let asked = || story.world.github.struck_so_far();
+    assert_eq!(asked(), 1, "nothing is asked twice");
+    let workflow = story.world.opened().quick();
+    story.world.run(&workflow).ended(0, "findings");
+    assert_eq!(asked(), 1);
     story.world.github.take_writes();
     story.world.finish();
 }
@@ -277,5 +267,64 @@ fn state_lists_what_is_remembered_and_says_where_nobody_can_check_it() {
         unchecked.contains("Signatures not checked: no key."),
         "{unchecked}"
     );
+    story.world.finish();
+}
+
+#[test]
+fn the_request_costs_few_points_however_many_findings_there_are() {
+    let story = Story::begin();
+    story
+        .world
+        .github
+        .reply(story.root, "lead", "Callers round up, so this is fine.");
+    story.world.github.resolve_thread(story.root, "lead");
+    story.merge(1);
+    // Twenty pull requests with thirty findings each.
+    story.world.github.with(|state| {
+        let (thread, comments) = (state.threads[0].clone(), state.comments.clone());
+        for number in 1..=20 {
+            let mut pull = state.pulls[&1].clone();
+            pull.number = number;
+            state.pulls.insert(number, pull);
+            for _ in 0..30 {
+                let root = state.next_id();
+                for comment in &comments {
+                    let mut copy = comment.clone();
+                    let reply = copy.in_reply_to_id.map(|_| root);
+                    copy.id = if reply.is_some() {
+                        state.next_id()
+                    } else {
+                        root
+                    };
+                    (copy.pull, copy.in_reply_to_id) = (number, reply);
+                    state.comments.push(copy);
+                }
+                let id = format!("PRRT_{root}");
+                let pull = number;
+                state.threads.push(Thread {
+                    id,
+                    pull,
+                    root,
+                    ..thread.clone()
+                });
+            }
+        }
+    });
+    let mut workflow = story.workflow();
+    let shell = ("GITHUB_ACTIONS".to_owned(), String::new());
+    workflow.variables.extend([shell]);
+    for (most, points) in [("5", 3), ("10", 5), ("20", 10)] {
+        let arguments = ["state", "--repo", "octo/shop", "--memory", most];
+        let ran = story.world.spawn(&workflow, &arguments);
+        let told = format!("{most} closed pull requests read");
+        assert!(ran.log.contains(&told), "{}", ran.log);
+        let queries = story.world.github.with(|state| state.queries.clone());
+        let cost = queries.last().expect("a query");
+        println!(
+            "memory: {most}: {} points, {} nodes, {} bytes",
+            cost.points, cost.nodes, cost.bytes
+        );
+        assert_eq!(cost.points, points);
+    }
     story.world.finish();
 }

@@ -305,10 +305,10 @@ impl Endpoint {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = Limited::new(response.into_body(), call.longest);
         let body = body.collect().await.map_err(|problem| match problem {
-            problem if problem.is::<LengthLimitError>() => {
-                let longest = format!("it has more than {} bytes", call.longest);
-                not_understood(call.name, &longest)
-            }
+            problem if problem.is::<LengthLimitError>() => ApiError::TooLong {
+                call: call.name,
+                most: call.longest,
+            },
             problem => ApiError::Network {
                 call: call.name,
                 problem: causes(&*problem),
