@@ -1,4 +1,4 @@
-//! What people decided in the last closed pull requests, as far as it is about code of this change. A review does without what
+//! The decisions of people in the last closed pull requests, as far as they are about code of this change. A review does without what
 //! cannot be read, and does not wait for it long.
 
 use super::facts::Facts;

@@ -51,7 +51,7 @@ pub(crate) struct Published<'a> {
     pub reviewers: Vec<ReviewerReport>,
     /// A sentence for each question without an answer.
     pub unanswered: Vec<String>,
-    /// What people decided in other pull requests, and what became of findings that repeat it.
+    /// The decisions of people in other pull requests, and what became of findings that repeat them.
     pub memory: DecisionNotes,
 }
 

@@ -4,7 +4,6 @@
 use super::client::GitHub;
 use super::error::ApiError;
 use super::exchange::Call;
-use super::threads::login;
 use super::wire;
 use reviewer_core::domain::{CommentId, Login, RepoName};
 use reviewer_core::state::decided::{ClosedComment, ClosedPull, ClosedPulls, ClosedThread};
@@ -66,7 +65,7 @@ impl GitHub {
         let found = found.ok_or(ApiError::NotFound { call: name, hint })?;
         Ok(ClosedPulls {
             viewer: Login::new(&data.viewer.login),
-            owner: found.owner.as_ref().map(login),
+            owner: found.owner.as_ref().map(wire::Actor::account),
             pulls: found.pull_requests.all().map(pull).collect(),
         })
     }
@@ -79,11 +78,11 @@ fn pull(wire: wire::ClosedPull) -> ClosedPull {
     ClosedPull {
         number: wire.number,
         closed_at: wire.closed_at.unwrap_or_default(),
-        author: wire.author.as_ref().map(login),
+        author: wire.author.as_ref().map(wire::Actor::account),
         is_merged: wire.merged,
-        merged_by: wire.merged_by.as_ref().map(login),
+        merged_by: wire.merged_by.as_ref().map(wire::Actor::account),
         writers: of_writers
-            .filter_map(|review| review.author.as_ref().map(login))
+            .filter_map(|review| review.author.as_ref().map(wire::Actor::account))
             .collect(),
         threads: threads.filter_map(thread).collect(),
     }
@@ -98,7 +97,7 @@ fn thread(wire: wire::ClosedThread) -> Option<ClosedThread> {
         line: wire.line.or(wire.original_line),
         is_resolved: wire.is_resolved,
         is_outdated: wire.is_outdated,
-        resolved_by: wire.resolved_by.as_ref().map(login),
+        resolved_by: wire.resolved_by.as_ref().map(wire::Actor::account),
         comments,
     })
 }
@@ -107,8 +106,8 @@ fn comment(wire: wire::ClosedComment) -> Option<ClosedComment> {
     let edited = wire.editor.is_some() || wire.last_edited_at.is_some();
     Some(ClosedComment {
         id: CommentId(wire.id()?),
-        author: wire.author.as_ref().map(login),
-        edited: edited.then(|| wire.editor.as_ref().map(login)),
+        author: wire.author.as_ref().map(wire::Actor::account),
+        edited: edited.then(|| wire.editor.as_ref().map(wire::Actor::account)),
         author_may_push: wire
             .pull_request_review
             .is_some_and(|review| review.author_can_push_to_repository),

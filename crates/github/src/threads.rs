@@ -223,7 +223,7 @@ pub(super) fn endless(call: &'static str) -> ApiError {
 }
 
 pub(super) fn login(actor: &wire::Actor) -> Login {
-    Login::from_graphql(&actor.login, actor.typename.as_deref().unwrap_or_default())
+    actor.account()
 }
 
 fn edit(comment: &wire::ThreadComment) -> Option<Edit> {

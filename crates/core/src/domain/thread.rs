@@ -152,7 +152,7 @@ pub struct Thread {
     pub trust: Trust,
     /// The way in which it was resolved, if it was.
     pub resolution: Option<Resolution>,
-    /// Who decided against it, if somebody did; `None` where it is open or was fixed.
+    /// The evidence of who decided against it, if somebody did; `None` where it is open or was fixed.
     pub decider: Option<Decider>,
     /// The comment that decided the status, and the reason.
     pub because: String,

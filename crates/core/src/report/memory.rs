@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// What people decided in other pull requests, and its use in this run.
+/// The decisions of people in other pull requests, and their use in this run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MemoryReport {
     /// The number of closed pull requests that were read.
@@ -60,7 +60,7 @@ pub struct RepeatedReport {
     pub category: Option<String>,
     pub finding: String,
     pub assessment: String,
-    /// What differs, as the model says; null where it left the finding.
+    /// The difference, as the model says it; null where it left the finding.
     pub reason: Option<String>,
 }
 

@@ -13,7 +13,7 @@ pub struct Repeated {
     pub finding: Finding,
     /// True if it is about security, or would block.
     pub serious: bool,
-    /// What differs, as the model says; `None`: it left the finding.
+    /// The difference, as the model says it; `None`: it left the finding.
     pub insists: Option<String>,
 }
 

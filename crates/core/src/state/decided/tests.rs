@@ -1,4 +1,4 @@
-//! What counts as decided, and what somebody plants.
+//! Decisions that count, and what somebody plants.
 
 use super::*;
 use crate::state::block::{self, Hidden, Kind};

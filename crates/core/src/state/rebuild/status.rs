@@ -216,7 +216,7 @@ impl Discussion {
         }
     }
 
-    /// Who decided against the finding. Whoever closes the conversation of one that is fixed, or seems to be, decides nothing.
+    /// The evidence of who decided against the finding. Whoever closes the conversation of one that is fixed, or seems to be, decides nothing.
     fn decider(&self, closer: Option<&Login>) -> Option<Decider> {
         let resolved = self.decision.as_ref();
         match resolved.filter(|decision| decision.kind == Kind::Resolve) {
