@@ -50,7 +50,7 @@ pub(super) const CLOSED_PULLS: &str = "query($owner: String!, $name: String!, $p
   }
 }";
 
-/// Of an answer that is read. That of twenty pull requests with thirty findings each has about two million.
+/// Of an answer that is read, in bytes. That of twenty pull requests with thirty findings each has about a million.
 const LONGEST: usize = 16 * 1024 * 1024;
 
 impl GitHub {
