@@ -157,6 +157,7 @@ fn open_desk(base: CommitSha, head: CommitSha, diffs: Vec<FileDiff>) -> Result<D
         shown_paths: HashMap::new(),
         changed_since: HashMap::new(),
         removed_lines: HashMap::new(),
+        decided: Vec::new(),
         human_reviewers: Vec::new(),
         others: Vec::new(),
     };

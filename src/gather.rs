@@ -2,6 +2,7 @@
 
 mod cause;
 pub(crate) mod change;
+pub(crate) mod decided;
 pub(crate) mod discussion;
 pub(crate) mod excerpts;
 mod facts;

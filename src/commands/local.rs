@@ -288,6 +288,7 @@ async fn review(
         body: "",
         intent: &Intent::default(),
         checks: &[],
+        decided: &[],
         author: &local.author,
         base_ref: &local.base,
         head: &local.head,

@@ -1,6 +1,7 @@
 //! The outcome of a run: its verdict, its report, and what the next run is to know. One constructor, whether the model
 //! was asked or a record stands in for it.
 
+use super::past_decisions::DecisionNotes;
 use super::staged::Staged;
 use crate::gather::Facts;
 use crate::gather::change::Change;
@@ -53,6 +54,8 @@ pub(crate) struct Published<'a> {
     pub unanswered: Vec<String>,
     /// What became of the results of static analysis, where the run judged any.
     pub static_analysis: Option<StaticAnalysisReport>,
+    /// The decisions of people in other pull requests, and what became of findings that repeat them.
+    pub memory: DecisionNotes,
 }
 
 /// A run that reached a verdict.
@@ -178,6 +181,9 @@ impl Outcome {
         report.notes.extend(left_open);
         report.review_url.clone_from(&sent.review_url);
         report.suspicions = published.suspicions;
+        report.memory = published.memory.report;
+        report.warnings.extend(published.memory.warnings);
+        report.notes.extend(published.memory.note);
         report.reviewers = published.reviewers;
         report.static_analysis = published.static_analysis;
         outcome.leave_unanswered(published.unanswered);
@@ -478,6 +484,7 @@ pub(crate) fn of_change(
         comment: None,
         escalations: Vec::new(),
         consensus: None,
+        memory: None,
         events: Vec::new(),
         static_analysis: None,
         reviewers: Vec::new(),

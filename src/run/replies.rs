@@ -63,7 +63,7 @@ async fn answer_alone(
         conversations: &[],
         reviews: false,
     };
-    let (held, _) = sessions::talk(job, facts, agenda, talk, &diffs).await?;
+    let (held, _) = sessions::talk(job, facts, agenda, talk, &diffs, &[]).await?;
     if let End::Refused(why) = &held.end {
         return Err(Failure::new(why));
     }

@@ -23,6 +23,7 @@ use reviewer_core::review::desk::{Desk, Subject};
 use reviewer_core::review::limits::RunLimits;
 use reviewer_core::review::policy::Weights;
 use reviewer_core::review::session_outcome::Outcome;
+use reviewer_core::state::decided::DecidedHere;
 use reviewer_core::state::spending::Allowances;
 use reviewer_core::static_analysis::Candidate;
 use reviewer_repo::snapshot::Snapshot;
@@ -80,6 +81,8 @@ pub(crate) struct Matter<'a> {
     pub body: &'a str,
     pub intent: &'a Intent,
     pub checks: &'a [FailedCheck],
+    /// The questions about code of the change that people decided in other pull requests.
+    pub decided: &'a [DecidedHere],
     pub author: &'a str,
     pub base_ref: &'a str,
     pub head: &'a CommitSha,
@@ -303,6 +306,7 @@ fn brief<'a>(
         intent: matter.intent,
         checks: matter.checks,
         candidates: &[],
+        decided: matter.decided,
         author: matter.author,
         base_ref: matter.base_ref,
         head: matter.head,
@@ -469,6 +473,7 @@ pub(crate) fn subject(change: &Change, [base, head]: [&CommitSha; 2]) -> Subject
         removed_lines: HashMap::new(),
         human_reviewers: Vec::new(),
         others: Vec::new(),
+        decided: Vec::new(),
     }
 }
 

@@ -2,10 +2,12 @@
 
 use super::collected::{self, Collected};
 use super::outcome::{self, Outcome, Published, Surroundings, evidence, first, left_out};
+use super::past_decisions::DecisionNotes;
 use super::recheck::Recheck;
 use super::review_session::{self, Matter, Talk};
 use super::staged::{Staged, publishable};
 use super::{CheckRun, Unfinished, exits, replies};
+use crate::gather::decided::PastDecisions;
 use crate::gather::excerpts::Excerpts;
 use crate::gather::static_analysis::{Analysis, Workspace};
 use crate::gather::{Facts, discussion, human_reviewers};
@@ -21,6 +23,7 @@ use reviewer_core::publish::comment::{self, Figures};
 use reviewer_core::report::document::SuspicionReport;
 use reviewer_core::review::desk::Subject;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
+use reviewer_core::state::decided::DecidedHere;
 use reviewer_core::state::record::Record;
 use reviewer_core::state::spending::{self, Allowances};
 use reviewer_text::count::dollars;
@@ -36,7 +39,7 @@ pub(crate) async fn hold(
     around: &Surroundings<'_>,
     unfinished: &Unfinished,
 ) -> Result<Outcome, Failure> {
-    let (held, suspicions, analysis) =
+    let (held, suspicions, analysis, past) =
         ask(job, facts, agenda, covered.is_none(), running, unfinished).await?;
     let unanswered = replies::send(job, &facts.pull.head_sha, &held).await;
     let collected = Collected::new(&job.host);
@@ -62,6 +65,7 @@ pub(crate) async fn hold(
         reviewers: collected.reviewers(&job.host, &held, &facts.threads),
         unanswered,
         static_analysis: analysis.report(&collected.candidates),
+        memory: DecisionNotes::new(&job.host, past),
     };
     let mut outcome = Outcome::new(job, facts, agenda, record, Some(published), around);
     outcome.report.warnings.extend(analysis.warnings());
@@ -77,20 +81,29 @@ async fn ask(
     reviews: bool,
     running: &Running,
     unfinished: &Unfinished,
-) -> Result<(Held, Suspicions, Analysis), Failure> {
+) -> Result<(Held, Suspicions, Analysis, PastDecisions), Failure> {
     if reviews {
         let (place, base) = (job.pr.to_string(), &facts.pull.base_ref);
         review_session::announce(&job.host, &place, &facts.change, base);
     }
     let diffs = review_session::diff_files(&facts.change).await?;
     let to_judge = facts.to_judge(agenda);
-    let excerpts = Excerpts::read(job, &facts.code(), &to_judge).await;
+    let remembering = async {
+        if reviews {
+            PastDecisions::read(job, facts).await
+        } else {
+            PastDecisions::Nothing(None)
+        }
+    };
+    let code = facts.code();
+    let (excerpts, past) = tokio::join!(Excerpts::read(job, &code, &to_judge), remembering);
     let people = human_reviewers::who_decides(job, facts, &to_judge).await?;
     let subject = subject(
         facts,
         excerpts.changed_since,
         excerpts.removed_lines,
         people,
+        past.here(),
     );
     let analysis = analysis(job, facts, agenda, reviews, &diffs)?;
     let (carried, candidates) = (&agenda.backlog.findings, analysis.candidates());
@@ -106,14 +119,15 @@ async fn ask(
         candidates,
         reviews,
     };
-    let (mut held, suspicions) = talk(job, facts, agenda, session, &diffs).await?;
+    let talking = talk(job, facts, agenda, session, &diffs, past.here());
+    let (mut held, suspicions) = talking.await?;
     if !reviews {
         held.beyond.clear();
     }
     if let End::Refused(why) = &held.end {
         return Err(Failure::new(why));
     }
-    Ok((held, suspicions, analysis))
+    Ok((held, suspicions, analysis, past))
 }
 
 /// The results of static analysis about the part of the change that is reviewed.
@@ -221,6 +235,7 @@ fn subject(
     changed_since: HashMap<CommitSha, Vec<FileDiff>>,
     removed_lines: HashMap<CommentId, Vec<String>>,
     human_reviewers: Vec<String>,
+    decided: &[DecidedHere],
 ) -> Subject {
     let commits = [&facts.merge_base, &facts.pull.head_sha];
     Subject {
@@ -229,6 +244,7 @@ fn subject(
         removed_lines,
         human_reviewers,
         others: facts.others.clone(),
+        decided: decided.to_vec(),
         ..review_session::subject(&facts.change, commits)
     }
 }
@@ -240,6 +256,7 @@ pub(crate) async fn talk(
     agenda: &Agenda,
     talk: Talk<'_>,
     diffs: &[(FileDiff, String)],
+    decided: &[DecidedHere],
 ) -> Result<(Held, Suspicions), Failure> {
     let pull = &facts.pull;
     let commits: Vec<(String, String)> = facts
@@ -259,6 +276,7 @@ pub(crate) async fn talk(
         body: &pull.body,
         intent: &facts.intent,
         checks: &facts.checks,
+        decided,
         author: author.map_or("a deleted account", |author| author.as_str()),
         base_ref: &pull.base_ref,
         head: &pull.head_sha,

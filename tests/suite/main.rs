@@ -42,6 +42,7 @@ mod language;
 mod large;
 mod life;
 mod local;
+mod memory;
 mod mentions;
 mod model_view;
 mod module_graph;

@@ -65,6 +65,7 @@ fn a_workflow_that_names_only_the_model_gets_the_documented_defaults() {
     );
     assert_eq!(config.mention, "@review-my-code-bot");
     assert_eq!(config.skip_label, "skip-review");
+    assert_eq!(config.memory, 0);
     assert_eq!(config.timeout, Duration::from_mins(40));
     assert!((config.max_cost_usd - 5.0).abs() < f64::EPSILON);
     assert_eq!(config.max_cost_usd_per_day, Some(20.0));
@@ -276,6 +277,7 @@ fn each_wrong_value_is_refused_by_name() {
         ("fix", vec!["true", "always", "on request"]),
         ("fix_delivery", vec!["commit", "pull request", "off"]),
         ("max_fix_cycles", vec!["0", "11", "two", "-1"]),
+        ("memory", vec!["21", "-1", "ten", "1.5"]),
         ("max_tokens", vec!["0", "10k", "99999999999999999999"]),
         (
             "model",
@@ -450,6 +452,7 @@ fn the_fingerprint_follows_what_matters_to_a_review_and_no_secret() {
         ("sensitivity", "low"),
         ("enable_web", "true"),
         ("static_analysis", "semgrep.sarif"),
+        ("memory", "10"),
     ] {
         assert_ne!(base, print(&[change]), "{change:?}");
     }

@@ -154,6 +154,8 @@ pub struct Config {
     /// People and teams as they are mentioned, without the `@`.
     pub human_reviewers: Vec<String>,
     pub trusted_bots: Vec<Login>,
+    /// Closed pull requests that are read for what people decided there.
+    pub memory: u8,
     /// With its `@`.
     pub mention: String,
     pub skip_label: String,
@@ -197,6 +199,8 @@ impl Config {
         );
         // Off, it leaves the fingerprint as it was before there was a choice.
         let web = if self.web.is_some() { "\nweb=on" } else { "" };
+        // What is remembered may be left unsaid.
+        let memory = if self.memory > 0 { "\nmemory=on" } else { "" };
         // More of a change may be seen with another one.
         let context = self
             .model
@@ -209,7 +213,7 @@ impl Config {
         let files = self.static_analysis.iter();
         let files: String = files.map(|file| format!("\nanalysis={file}")).collect();
         let digest =
-            Sha256::digest(format!("{parts}{web}{context}{seen}{asked}{panel}{files}").as_bytes());
+            Sha256::digest(format!("{parts}{web}{memory}{context}{seen}{asked}{panel}{files}").as_bytes());
         data_encoding::HEXLOWER.encode(&digest[..8])
     }
 

@@ -71,6 +71,7 @@ pub(super) fn shown(given: &str) -> String {
 
 fn whole(text: &str, least: u64, most: u64) -> Result<u64, InvalidValue> {
     let expected = match (least, most) {
+        (0, 20) => "a whole number from 0 to 20",
         (1, 10) => "a whole number from 1 to 10",
         (1, 100) => "a whole number from 1 to 100",
         (1, 360) => "a whole number from 1 to 360",
@@ -99,6 +100,12 @@ pub(super) fn elevation(text: &str) -> Result<usize, InvalidValue> {
 pub(super) fn fix_cycles(text: &str) -> Result<u32, InvalidValue> {
     let number = whole(text, 1, 10)?;
     u32::try_from(number).map_err(|_| InvalidValue::new("a whole number from 1 to 10"))
+}
+
+/// Parses the number of closed pull requests that are read, as many as one request to GitHub holds.
+pub(super) fn memory(text: &str) -> Result<u8, InvalidValue> {
+    let number = whole(text, 0, 20)?;
+    u8::try_from(number).map_err(|_| InvalidValue::new("a whole number from 0 to 20"))
 }
 
 pub(super) fn minutes(text: &str) -> Result<Duration, InvalidValue> {

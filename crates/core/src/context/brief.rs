@@ -16,6 +16,7 @@ pub use fix_check::FixToCheck;
 pub use part::Part;
 pub use task::{Task, nudge};
 
+use super::decided;
 use super::failed_checks::{self, FailedCheck};
 use super::intent::Intent;
 use super::parts::Parts;
@@ -29,6 +30,7 @@ use crate::domain::{
 use crate::plan::Question;
 use crate::review::desk::Entry;
 use crate::static_analysis::Candidate;
+use crate::state::decided::DecidedHere;
 use reviewer_text::count::plural;
 use reviewer_text::fence::Fence;
 use reviewer_text::hidden::visible;
@@ -68,6 +70,8 @@ pub struct Brief<'a> {
     pub checks: &'a [FailedCheck],
     /// Results of static analysis on added lines.
     pub candidates: &'a [Candidate],
+    /// The questions about code of the change that people decided in other pull requests.
+    pub decided: &'a [DecidedHere],
     pub author: &'a str,
     pub base_ref: &'a str,
     pub head: &'a CommitSha,
@@ -228,6 +232,7 @@ impl Brief<'_> {
                     "candidates",
                     &candidates::section(self.candidates, self.fence, self.prefix)?,
                 ),
+                ("decided", &decided::section(self.decided, self.fence)),
                 ("diffs", diffs),
             ],
         )

@@ -8,6 +8,7 @@ pub mod fixing;
 pub mod gate;
 mod issues;
 pub mod judgement;
+pub mod memory;
 mod resolved;
 mod review;
 pub mod service;

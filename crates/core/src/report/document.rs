@@ -4,6 +4,7 @@ use super::consensus::ConsensusReport;
 use super::events::EventReport;
 use super::fallbacks::FallbackReport;
 use super::findings::{FindingReport, ThreadReport};
+use super::memory::MemoryReport;
 use super::reviewers::ReviewerReport;
 use super::static_analysis::StaticAnalysisReport;
 use crate::context::coverage::Excuse;
@@ -93,6 +94,9 @@ pub struct Report {
     /// Only with several reviewers, or where `review_event` is decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consensus: Option<ConsensusReport>,
+    /// Only where `memory` is above 0 and the closed pull requests were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryReport>,
     /// The steps of fixing, over all rounds of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventReport>,

@@ -11,6 +11,7 @@ pub mod findings;
 pub mod html;
 mod last_lines;
 pub mod markdown;
+pub mod memory;
 pub mod reviewers;
 pub mod sarif;
 pub mod static_analysis;

@@ -52,6 +52,9 @@ pub fn markdown(report: &Report, page: Page) -> String {
     if let Some(line) = report.analysis_line() {
         let _ = writeln!(out, "{line}\n");
     }
+    if let Some(memory) = &report.memory {
+        memory.markdown(&mut out, page);
+    }
     how(&mut out, report);
     unsaid(&mut out, report, page);
     if page == Page::Step {
@@ -419,7 +422,7 @@ fn flat(text: &str) -> String {
 }
 
 /// The same in a table.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     sentence::cell(text, LONGEST_CELL)
 }
 
@@ -553,6 +556,7 @@ pub(super) mod tests {
             decision: None,
             comment: None,
             escalations: Vec::new(),
+            memory: None,
             consensus: None,
             reviewers: Vec::new(),
             green: Some("fix the 🔴 finding and push.".into()),

@@ -4,6 +4,7 @@
 mod author_text;
 mod candidates;
 mod conversations;
+mod decided;
 mod dispute;
 mod escalation;
 mod examination;
@@ -14,6 +15,7 @@ mod shared;
 pub use author_text::AuthorText;
 pub use candidates::{CandidateVerdict, GivenCandidateVerdict};
 pub use conversations::GivenConversation;
+pub use decided::Repeated;
 pub use dispute::{Claim, Word};
 pub use examination::{Docket, GivenVerdict, Quote, ToCompare, ToVerify, finding_name, pair_name};
 pub(crate) use fix_evidence::Fix;
@@ -31,6 +33,7 @@ use crate::domain::{
     Assessment, Category, CommentId, CommitSha, FileDiff, Finding, FindingId, Login, PassNumber,
     Score, Support, Thread, ThreadId,
 };
+use crate::state::decided::DecidedHere;
 use crate::state::rebuild::Remark;
 use reviewer_text::hidden::visible;
 use sha2::{Digest, Sha256};
@@ -66,6 +69,8 @@ pub struct Subject {
     pub others: Vec<Remark>,
     /// The people who decide where the model and the developer do not agree, as they are mentioned.
     pub human_reviewers: Vec<String>,
+    /// The questions about code of the change that people decided in other pull requests.
+    pub decided: Vec<DecidedHere>,
 }
 
 impl Subject {
@@ -177,8 +182,15 @@ pub struct Draft {
     pub assessment: Assessment,
     pub category: Option<Category>,
     pub quote: Option<String>,
-    pub distinct_from: Option<ThreadId>,
+    pub distinct_from: Option<Distinct>,
     pub combines: Vec<ThreadId>,
+}
+
+/// The thread that a finding looks like, and what makes it another one.
+#[derive(Debug, Clone)]
+pub struct Distinct {
+    pub thread: ThreadId,
+    pub reason: String,
 }
 
 #[derive(Debug)]
@@ -201,6 +213,8 @@ pub struct Desk {
     unchecked: Vec<CommentId>,
     /// Possible repeats that were already pointed out.
     asked: HashSet<(ThreadId, String, Option<u32>)>,
+    /// Findings that repeat what people decided in other pull requests.
+    repeated: Vec<Repeated>,
     examination: Examination,
     conversations: Conversations,
     escalation: Escalation,
@@ -234,6 +248,7 @@ impl Desk {
             still_said: HashMap::new(),
             unchecked: Vec::new(),
             asked: HashSet::new(),
+            repeated: Vec::new(),
             examination: Examination::default(),
             conversations: Conversations::default(),
             escalation: Escalation::default(),
@@ -331,8 +346,12 @@ impl Desk {
             self.still_said.extend(own.clone());
             return Err(said);
         }
-        if let Some(answer) = self.repeat(&finding, draft.distinct_from) {
+        let distinct = draft.distinct_from.as_ref();
+        if let Some(answer) = self.repeat(&finding, distinct) {
             return answer;
+        }
+        if let Some(question) = self.asked_back(&finding, distinct) {
+            return Err(question);
         }
         Ok(self.record(finding, &draft.combines))
     }

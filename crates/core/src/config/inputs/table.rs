@@ -210,6 +210,15 @@ pub const INPUTS: &[Input] = &[
         read: |to, text| put(&mut to.config.trusted_bots, values::logins(text)),
     },
     Input {
+        name: "memory",
+        default: "0",
+        missing: None,
+        secret: false,
+        in_file: Some(Shape::Whole(0, Some(20))),
+        help: "How many of the last closed pull requests are read (0 to 20) for findings that people with write access rejected there, so that these are not made again about the same code.",
+        read: |to, text| put(&mut to.config.memory, values::memory(text)),
+    },
+    Input {
         name: "mention",
         default: "@review-my-code-bot",
         missing: None,
