@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use reqwest::{Client, RequestBuilder};
 use reviewer_agent::opencode::profile::{
-    self, ModelEndpoint, Profile, SessionConfig, Surroundings, ToolEndpoint,
+    self, Profile, SessionConfig, Surroundings, ToolEndpoint,
 };
 use reviewer_agent::opencode::{SessionName, find_ripgrep};
 use reviewer_agent::tools::server::{Offer, ToolServer};
@@ -218,6 +218,7 @@ impl Bare {
                     system_prompt: system.to_owned(),
                     tools: endpoint,
                     endpoint: direct,
+                    fallback: None,
                 },
                 &[],
             ),

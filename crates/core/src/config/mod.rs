@@ -212,8 +212,9 @@ impl Config {
         let (asked, panel) = (self.asked(), self.panel());
         let files = self.static_analysis.iter();
         let files: String = files.map(|file| format!("\nanalysis={file}")).collect();
-        let digest =
-            Sha256::digest(format!("{parts}{web}{memory}{context}{seen}{asked}{panel}{files}").as_bytes());
+        let digest = Sha256::digest(
+            format!("{parts}{web}{memory}{context}{seen}{asked}{panel}{files}").as_bytes(),
+        );
         data_encoding::HEXLOWER.encode(&digest[..8])
     }
 

@@ -29,8 +29,8 @@ use crate::domain::{
 };
 use crate::plan::Question;
 use crate::review::desk::Entry;
-use crate::static_analysis::Candidate;
 use crate::state::decided::DecidedHere;
+use crate::static_analysis::Candidate;
 use reviewer_text::count::plural;
 use reviewer_text::fence::Fence;
 use reviewer_text::hidden::visible;

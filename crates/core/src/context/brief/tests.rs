@@ -11,8 +11,8 @@ use crate::domain::{
 use crate::domain::{Annotation, DecidedId};
 use crate::plan::QuestionThread;
 use crate::review::desk::Fate;
-use crate::static_analysis::Level;
 use crate::state::decided::{Decided, Decision};
+use crate::static_analysis::Level;
 
 fn score(n: u64) -> Score {
     Score::new(n).unwrap()
