@@ -2,6 +2,7 @@
 //! session: the way in, and short answers.
 
 use super::Viewer;
+use super::words::name;
 use maud::{DOCTYPE, Markup, html};
 
 /// A page in its frame.
@@ -56,7 +57,7 @@ fn banner(page: &Page<'_>) -> Markup {
                 form class="out" method="post" action="/ui/sign-out" {
                     input type="hidden" name="form" value=(viewer.form_token);
                     span class="who" {
-                        (viewer.name) " "
+                        (name(&viewer.name)) " "
                         span class="faint" { "(" @if viewer.may_operate { "operate" } @else { "read" } ")" }
                     }
                     button class="quiet" type="submit" { "Sign out" }

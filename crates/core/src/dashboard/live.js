@@ -51,7 +51,6 @@
     source = new EventSource(main().dataset.events);
     source.addEventListener("open", () => tell("Live"));
     source.addEventListener("change", load);
-    source.addEventListener("over", () => { stop(); tell("The page is not live any more. Reload it."); });
     source.addEventListener("error", () => {
       tell("The connection is lost. The page tries again.");
       // A browser gives an answer that is no stream up; the page does not.

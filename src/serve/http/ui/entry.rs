@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 const NAME: &str = "opencode-reviewer";
 const LONGEST_TOKEN: usize = 256;
+const UNKNOWN: &str = "The service has no such token. It takes those that “serve tokens” makes, not those of agents or of GitHub.";
 /// The fields of a form need less.
 const LARGEST_FORM: usize = 16 * 1024;
 
@@ -169,7 +170,7 @@ pub(super) async fn sign_in<B: Backend>(
         count(&shared.counts.unauthorized);
         let form = SignIn {
             next,
-            refused: Some("The service has no such token. It takes the tokens of `serve tokens`, not those of agents or of GitHub.".replace('`', "“")),
+            refused: Some(UNKNOWN.to_owned()),
         };
         let page = Html(dashboard::sign_in(&form));
         return Ok((StatusCode::UNAUTHORIZED, page).into_response());

@@ -179,6 +179,7 @@ struct Listener<B> {
     shared: Arc<Shared<B>>,
     shown: Shown,
     before: Arc<Look>,
+    has_looked: bool,
     /// True after a change: what follows from it a moment later, such as a cost, is told once more.
     again: bool,
     until: Instant,
@@ -189,18 +190,21 @@ struct Listener<B> {
 impl<B: Backend> Listener<B> {
     /// Waits for the next change; `None` at the end.
     async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
-        while self.shared.settings.clock.instant() < self.until && !*self.ending.borrow() {
+        loop {
+            if std::mem::replace(&mut self.has_looked, true) {
+                self.rest().await;
+            }
+            if *self.ending.borrow() || self.shared.settings.clock.instant() >= self.until {
+                return None;
+            }
             let look = self.shared.ui.pulse.look(&self.shared).await;
             let moves = self.shown.moves(&look, &self.before);
             self.before = look;
             if moves || std::mem::take(&mut self.again) {
                 self.again = moves;
-                self.rest().await;
                 return Some((Ok(Event::default().event("change").data("")), self));
             }
-            self.rest().await;
         }
-        None
     }
 
     async fn rest(&mut self) {
@@ -239,6 +243,7 @@ pub(super) async fn events<B: Backend>(
     let listener = Listener {
         shown,
         before: shared.ui.pulse.look(&shared).await,
+        has_looked: false,
         again: false,
         until: shared.settings.clock.instant() + LONGEST,
         ending: shared.ui.ending.subscribe(),
