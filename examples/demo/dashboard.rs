@@ -107,7 +107,10 @@ fn refuses(_: &Request) -> Answer {
 fn others(serving: &Serving) {
     let github = &serving.world.github;
     github.permit("ada", "write");
-    let main = github.branch_head("main").unwrap_or_default();
+    let main = github
+        .with(|state| state.git.must(&["rev-parse", "main"]))
+        .trim()
+        .to_owned();
     let open = |author: &str, branch: &str, changes: &[Change]| {
         github.commit(branch, &[&main], changes);
         github.open_pull(author, branch, "main")

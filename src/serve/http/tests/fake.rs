@@ -191,8 +191,9 @@ impl Backend for Fake {
 
     async fn pull(&self, at: &PullAt, most: u32) -> Result<PullParts, Refused> {
         Self::known(at)?;
+        let state = self.state.lock().expect("a lock").clone();
         Ok(PullParts {
-            state: self.state.lock().expect("a lock").clone(),
+            state,
             entries: self.history(at, most).await?,
             sessions: self.sessions(at).await?,
             waiting: Vec::new(),
