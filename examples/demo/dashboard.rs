@@ -4,7 +4,7 @@
 use super::page::Page;
 use super::serving::{FIXED, script};
 use super::standin::github::Change;
-use super::standin::github::state::HeadRepository;
+use super::standin::github::state::{HeadRepository, PullRequest};
 use super::standin::model::{Answer, Request};
 use super::standin::serving::{self, Serving};
 use super::standin::shop;
@@ -25,7 +25,11 @@ pub fn demo(page: &Page, quick: bool) -> Result<(), String> {
     let world = if quick { world.quick() } else { world };
     world.github.with(|state| {
         let pulls = state.pulls.values_mut();
-        pulls.for_each(|pull| pull.title = HOSTILE.to_owned());
+        pulls.for_each(|pull| {
+            pull.title = HOSTILE.to_owned();
+            // Reconciliation would find it at the start.
+            pull.state = "closed".to_owned();
+        });
     });
     let mut serving = Serving::on(world);
     let tokens =
@@ -83,7 +87,11 @@ fn lines() -> Receiver<String> {
 fn step(serving: &Serving, line: &str) -> Result<(), String> {
     let world = &serving.world;
     match line.trim() {
-        "" | "open" => serving.open(),
+        "" | "open" => {
+            let open = |pull: &mut PullRequest| pull.state = "open".to_owned();
+            world.github.pull(world.pull, open);
+            serving.open();
+        }
         "others" => others(serving),
         "break" => world.model.becomes(refuses),
         "heal" => world.model.becomes(serving::behaviour(script(), FIXED)),

@@ -69,11 +69,11 @@
   });
   addEventListener("pagehide", stop);
   addEventListener("pageshow", (event) => { if (event.persisted) { load(); listen(); } });
-  // The answer to an order is read aloud, and is gone with the next change.
+  // The answer to an order is read aloud, stays for a while, and is gone with the next change after that.
   const ordered = document.getElementById("ordered");
   if (ordered) {
     said.textContent = ordered.textContent;
-    history.replaceState(null, "", location.pathname);
+    setTimeout(() => history.replaceState(null, "", location.pathname), 15000);
   }
   setInterval(ages, 1000);
   ages();

@@ -4,6 +4,7 @@ use super::diagram::{diagram, onward};
 use super::frame::{Page, page};
 use super::list::{cost, waits};
 use super::timeline::{path, timeline};
+use super::waiting::current;
 use super::words::{age, badge, commit, label, name, plain, sentence, time};
 use super::{Around, Entry, SessionRow, Spent, WaitingRow, is_end, place};
 use crate::domain::RepoName;
@@ -42,6 +43,7 @@ pub fn pull(around: &Around<'_>, shown: &PullPage) -> String {
     let state = shown.state.phase.name();
     let seen = shown.entries.last().map_or(0, |entry| entry.n);
     let path = path(&shown.entries);
+    let waiting = current(&shown.waiting, &shown.state);
     let main = html! {
         nav aria-label="Breadcrumb" class="crumbs" { a href="/ui" { "Pull requests" } }
         h1 { (shown.repo) "#" (shown.number) " " (badge(state)) }
@@ -62,9 +64,9 @@ pub fn pull(around: &Around<'_>, shown: &PullPage) -> String {
             div {
                 (part("states", "State diagram", &states(state, &path)))
                 (decisions(around, shown))
-                (part("sessions", "Sessions", &super::sessions::sessions(&shown.sessions, around.now)))
-                @if !shown.waiting.is_empty() {
-                    (part("waiting", "Work that waits", &super::waiting::waiting(&shown.waiting, around.now)))
+                (part("sessions", "Sessions", &super::sessions::sessions(&shown.sessions, &shown.entries, around.now)))
+                @if !waiting.is_empty() {
+                    (part("waiting", "Work that waits", &super::waiting::waiting(&waiting, around.now)))
                 }
             }
         }

@@ -1,13 +1,13 @@
 //! The sessions of a pull request: who did what, for how long and at what cost, and the end of each log.
 
-use super::SessionRow;
 use super::words::{lines, name, plain, time};
-use crate::lifecycle::Millis;
+use super::{Entry, SessionRow};
+use crate::lifecycle::{Input, Millis};
 use maud::{Markup, html};
 use reviewer_text::count::{dollars, duration};
 
 /// The last sessions, the newest first. `rows` has the oldest first.
-pub(super) fn sessions(rows: &[SessionRow], now: Millis) -> Markup {
+pub(super) fn sessions(rows: &[SessionRow], entries: &[Entry], now: Millis) -> Markup {
     html! {
         @if rows.is_empty() { p class="empty" { "No session yet." } }
         @else {
@@ -17,13 +17,24 @@ pub(super) fn sessions(rows: &[SessionRow], now: Millis) -> Markup {
                         @for words in ["Agent", "Began", "Took", "Cost", "Result"] { th role="columnheader" scope="col" { (words) } }
                     }
                 }
-                tbody role="rowgroup" { @for row in rows.iter().rev() { (line(row, now)) } }
+                tbody role="rowgroup" { @for row in rows.iter().rev() { (line(row, failure(row, entries), now)) } }
             }
         }
     }
 }
 
-fn line(row: &SessionRow, now: Millis) -> Markup {
+/// The error of a session: its own, or why its end does not count, such as a review without a decision.
+fn failure<'a>(row: &'a SessionRow, entries: &'a [Entry]) -> Option<&'a str> {
+    let told = entries.iter().find_map(|entry| match &entry.input {
+        Some(Input::SessionFailed {
+            dispatch, error, ..
+        }) if *dispatch == row.dispatch => Some(error.as_str()),
+        _ => None,
+    });
+    row.error.as_deref().or(told)
+}
+
+fn line(row: &SessionRow, failure: Option<&str>, now: Millis) -> Markup {
     html! {
         tr role="row" {
             th role="rowheader" scope="row" { (name(&row.agent)) " " span class="faint" { (task(&row.task)) } }
@@ -32,7 +43,7 @@ fn line(row: &SessionRow, now: Millis) -> Markup {
             }
             td role="cell" data-label="Took" class="figure" { (took(row, now)) }
             td role="cell" data-label="Cost" class="figure" { (cost(row)) }
-            td role="cell" data-label="Result" { (result(row)) (log(row)) }
+            td role="cell" data-label="Result" { (result(row, failure)) (log(row)) }
         }
     }
 }
@@ -65,9 +76,9 @@ fn cost(row: &SessionRow) -> Markup {
     }
 }
 
-fn result(row: &SessionRow) -> Markup {
+fn result(row: &SessionRow, failure: Option<&str>) -> Markup {
     html! {
-        @match (&row.error, row.ended, row.started) {
+        @match (failure, row.ended, row.started) {
             (Some(error), ..) => { strong { "Failed: " } (plain(error)) },
             (None, Some(_), _) => "Done",
             (None, None, Some(_)) => "At work",

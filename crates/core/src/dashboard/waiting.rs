@@ -2,11 +2,34 @@
 
 use super::words::{age, plain, time};
 use super::{WaitingRow, Work};
-use crate::lifecycle::{Effect, Input, Millis, Task, Timer};
+use crate::lifecycle::{Effect, Input, Millis, Reminder, State, Task, Timer};
 use maud::{Markup, html};
 use reviewer_text::count::plural;
 
-pub(super) fn waiting(rows: &[WaitingRow], now: Millis) -> Markup {
+/// The rows that still mean something. A timer that the state does not wait for any more fires without an effect.
+pub(super) fn current<'a>(rows: &'a [WaitingRow], state: &State) -> Vec<&'a WaitingRow> {
+    let is_current = |row: &&WaitingRow| match &row.work {
+        Work::Timer(Input::Timer { seq, timer }) => is_awaited(state, *seq, timer),
+        _ => true,
+    };
+    rows.iter().filter(is_current).collect()
+}
+
+fn is_awaited(state: &State, seq: u64, timer: &Timer) -> bool {
+    let session = state.session.as_ref();
+    match timer {
+        Timer::Retry { dispatch } | Timer::NextDay { dispatch } | Timer::Deadline { dispatch } => {
+            session.is_some_and(|session| session.dispatch == *dispatch)
+        }
+        Timer::QueueDeadline { dispatch } => {
+            session.is_some_and(|session| session.dispatch == *dispatch && session.id.is_none())
+        }
+        Timer::AskAgain => state.ask_timer.is_some_and(|timer| timer.seq == seq),
+        Timer::Reminder => state.reminder == Reminder::Set { seq },
+    }
+}
+
+pub(super) fn waiting(rows: &[&WaitingRow], now: Millis) -> Markup {
     html! {
         ul class="waiting" {
             @for row in rows {

@@ -421,7 +421,7 @@ async fn a_page_hears_of_a_change_and_of_the_end_of_the_service() {
         event(&mut late)
             .await
             .expect("an event")
-            .contains("event: change")
+            .contains("event: change\ndata: now\n")
     );
     let mut list = events("/ui/events?seen=x")
         .await
@@ -431,7 +431,7 @@ async fn a_page_hears_of_a_change_and_of_the_end_of_the_service() {
         event(&mut list)
             .await
             .expect("an event")
-            .contains("event: change")
+            .contains("event: change\ndata: now\n")
     );
     let (_, metrics) = read(server.get("/metrics", READ).await).await;
     assert!(
@@ -443,7 +443,7 @@ async fn a_page_hears_of_a_change_and_of_the_end_of_the_service() {
         event(&mut pull)
             .await
             .expect("an event")
-            .contains("event: change")
+            .contains("event: change\ndata: now\n")
     );
     // All of them listen while the service ends, and keep it from nothing.
     server.stop().await;

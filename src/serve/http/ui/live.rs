@@ -202,7 +202,8 @@ impl<B: Backend> Listener<B> {
             self.before = look;
             if moves || std::mem::take(&mut self.again) {
                 self.again = moves;
-                return Some((Ok(Event::default().event("change").data("")), self));
+                // A browser passes no event on that has no data.
+                return Some((Ok(Event::default().event("change").data("now")), self));
             }
         }
     }
