@@ -93,13 +93,14 @@ fn step(serving: &Serving, line: &str) -> Result<(), String> {
             serving.open();
         }
         "others" => others(serving),
+        "another" => another(serving),
         "break" => world.model.becomes(refuses),
         "heal" => world.model.becomes(serving::behaviour(script(), FIXED)),
         "slow" => world.model.answers_after(Duration::from_secs(20)),
         "fast" => world.model.answers_after(Duration::ZERO),
         other => {
             return Err(format!(
-                "{other} is no step; expected open, others, break, heal, slow or fast."
+                "{other} is no step; expected open, others, another, break, heal, slow or fast."
             ));
         }
     }
@@ -109,6 +110,17 @@ fn step(serving: &Serving, line: &str) -> Result<(), String> {
 /// A model that refuses every request, in words that would act.
 fn refuses(_: &Request) -> Answer {
     Answer::status(400, json!({ "error": { "message": HOSTILE } }))
+}
+
+/// One more pull request of the author.
+fn another(serving: &Serving) {
+    let github = &serving.world.github;
+    let main = github.with(|state| state.git.must(&["rev-parse", "main"]));
+    let number = github.with(|state| state.pulls.len() + 1);
+    let branch = format!("part-{number}");
+    github.commit(&branch, &[&main], &[shop::part(number, 1)]);
+    let number = github.open_pull("dev", &branch, "main");
+    github.with(|state| state.announce("pull_request", Some("opened"), number, "dev"));
 }
 
 /// Further pull requests: of a person who has to change something, a draft, and one of a stranger.

@@ -274,6 +274,18 @@ async function judged(page) {
 
 async function photographs() {
   mkdirSync(pictures, { recursive: true });
+  // One that has failed, and one at work.
+  const { context, page } = await visitor({ viewport: WIDE });
+  await page.goto(`${service.url}/ui`);
+  await signIn(page, service.operate);
+  await service.step("break");
+  await service.step("another");
+  await page.getByRole("table", { name: "Error" }).waitFor();
+  await service.step("heal");
+  await service.step("slow");
+  await service.step("another");
+  await page.getByRole("table", { name: "Reviewing" }).waitFor();
+  await context.close();
   const shots = [
     ["dashboard-list", "/ui", { width: 1440, height: 760 }, "light"],
     ["dashboard-pull", "/ui/pr/octo/shop/1", { width: 1440, height: 1000 }, "dark"],
@@ -292,4 +304,5 @@ async function photographs() {
       if (statSync(file).size <= MOST_BYTES) break;
     }
   }
+  await service.step("fast");
 }

@@ -5,23 +5,23 @@ use super::label;
 use crate::lifecycle::{Edge, FROM_OPEN, TRANSITIONS};
 use maud::{Markup, html};
 
-const WIDTH: f64 = 138.0;
-const HEIGHT: f64 = 42.0;
+const WIDTH: f64 = 168.0;
+const HEIGHT: f64 = 48.0;
 /// The distance between the arrows of two states that lead to each other.
 const APART: f64 = 9.0;
 /// The height of an arrow over the state between its ends.
-const OVER: f64 = 92.0;
+const OVER: f64 = 100.0;
 
 /// The states with the middles of their boxes.
 const PLACES: [(&str, f64, f64); 8] = [
-    ("pending", 79.0, 76.0),
-    ("reviewing", 289.0, 76.0),
-    ("approved", 499.0, 76.0),
-    ("merged", 689.0, 76.0),
-    ("error", 79.0, 236.0),
-    ("fixing", 289.0, 236.0),
-    ("needsHuman", 499.0, 236.0),
-    ("closed", 689.0, 236.0),
+    ("pending", 92.0, 76.0),
+    ("reviewing", 318.0, 76.0),
+    ("approved", 544.0, 76.0),
+    ("merged", 766.0, 76.0),
+    ("error", 92.0, 236.0),
+    ("fixing", 318.0, 236.0),
+    ("needsHuman", 544.0, 236.0),
+    ("closed", 766.0, 236.0),
 ];
 
 /// The transition that the table has for every open state, and that the picture always shows here.
@@ -48,7 +48,7 @@ pub(super) fn diagram(path: &[&str]) -> Markup {
         edges(now).into_iter().partition(|edge| edge.from == now);
     let (taken, others): (Vec<Edge>, Vec<Edge>) = others.into_iter().partition(is_taken);
     html! {
-        svg class="diagram" viewBox="0 0 768 312" role="img" aria-labelledby="diagram-title diagram-text" {
+        svg class="diagram" viewBox="0 0 860 312" role="img" aria-labelledby="diagram-title diagram-text" {
             title id="diagram-title" { "States of a pull request" }
             desc id="diagram-text" { (text(path)) }
             defs {
@@ -99,7 +99,7 @@ fn node(state: &str, at: Point, path: &[&str]) -> Markup {
             rect x=(left) y=(top) width=(WIDTH) height=(HEIGHT) rx="8" {}
             // A second frame marks the present state without a colour.
             @if is_now { rect class="ring" x=(left - 5.0) y=(top - 5.0) width=(WIDTH + 10.0) height=(HEIGHT + 10.0) rx="12" {} }
-            text x=(at.x) y=(at.y + 5.0) text-anchor="middle" { (label(state)) }
+            text x=(at.x) y=(at.y + 7.0) text-anchor="middle" { (label(state)) }
         }
     }
 }
@@ -180,7 +180,7 @@ fn bend(from: Point, to: Point) -> Point {
         x: from.x + wide / 2.0,
         y: from.y + high / 2.0,
     };
-    if is_row && wide.abs() > 250.0 {
+    if is_row && wide.abs() > 300.0 {
         return Point {
             x: middle.x,
             y: middle.y + outwards * OVER,

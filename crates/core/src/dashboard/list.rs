@@ -114,7 +114,7 @@ fn states(listing: &Listing) -> Markup {
         let current = (listing.chosen == state).then_some("page");
         html! {
             li {
-                a href=(filter(state)) aria-current=[current] {
+                a href=(filter(state)) aria-current=[current] class=[(count == 0).then_some("none")] {
                     (words) " " span class="count" { (grouped(count)) }
                 }
             }
@@ -183,13 +183,12 @@ fn title(row: &Row) -> Markup {
 /// Whom or what is waited for, and until when.
 pub(super) fn waits(wait: &StatusWait, now: Millis) -> Markup {
     html! {
-        (sentence(&wait.what))
-        @if !wait.people.is_empty() {
-            ", by " @for (index, login) in wait.people.iter().enumerate() {
-                @if index > 0 { ", " }
-                strong { (name(login)) }
-            }
+        @for (index, login) in wait.people.iter().enumerate() {
+            @if index > 0 { ", " }
+            strong { (name(login)) }
         }
+        @if !wait.people.is_empty() { ": " }
+        (sentence(&wait.what))
         @if let Some(until) = wait.until {
             ", until " (super::words::time(until, now)) " "
             span class="faint" { "(" (super::words::length(until - now)) ")" }

@@ -142,7 +142,7 @@ fn retry(around: &Around<'_>, shown: &PullPage) -> Markup {
 fn states(state: &str, path: &[&str]) -> Markup {
     let onward = onward(state);
     html! {
-        figure { (diagram(path)) }
+        figure tabindex="0" aria-label="State diagram" { (diagram(path)) }
         @if onward.is_empty() { p { "Nothing follows on " (label(state).to_lowercase()) "." } }
         @else {
             details id="onward" {

@@ -43,8 +43,9 @@ fn line(row: &SessionRow, failure: Option<&str>, now: Millis) -> Markup {
             }
             td role="cell" data-label="Took" class="figure" { (took(row, now)) }
             td role="cell" data-label="Cost" class="figure" { (cost(row)) }
-            td role="cell" data-label="Result" { (result(row, failure)) (log(row)) }
+            td role="cell" data-label="Result" { (result(row, failure)) }
         }
+        (log(row))
     }
 }
 
@@ -91,9 +92,13 @@ fn log(row: &SessionRow) -> Markup {
     let log = lines(row.log.trim_end());
     html! {
         @if !log.is_empty() {
-            details id={ "log-" (row.dispatch) } {
-                summary { "End of its log" }
-                pre class="log" tabindex="0" aria-label={ "End of the log of session " (row.dispatch) } role="region" { code { (log) } }
+            tr role="row" class="end" {
+                td role="cell" colspan="5" {
+                    details id={ "log-" (row.dispatch) } {
+                        summary { "End of its log" }
+                        pre class="log" tabindex="0" role="region" aria-label={ "End of the log of session " (row.dispatch) } { code { (log) } }
+                    }
+                }
             }
         }
     }

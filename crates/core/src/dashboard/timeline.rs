@@ -82,7 +82,8 @@ fn items<'a>(entries: &'a [Entry], sessions: &[SessionRow]) -> Vec<Item<'a>> {
 }
 
 fn is_routine(event: &Event<'_>) -> bool {
-    let is_quiet = event.from.is_none() && event.details.is_empty();
+    let mut details = event.details.iter();
+    let is_quiet = event.from.is_none() && details.all(|line| line.starts_with("ignored: "));
     let kind = &event.entry.input;
     is_quiet
         && matches!(
@@ -128,6 +129,9 @@ fn repeats(line: &str, entry: &Entry) -> bool {
         Some(Input::EffectFailed { .. }) => line.starts_with("effect "),
         Some(Input::Command { .. }) => line.ends_with(" asks for another attempt"),
         Some(Input::OverQuota { .. }) => line.contains(" waits for "),
+        Some(Input::SessionEnded { .. }) => {
+            line.contains(" has decided about ") || line.starts_with("the fix is pushed as ")
+        }
         _ => false,
     }
 }
@@ -228,10 +232,13 @@ fn row(event: &Event<'_>, now: Millis) -> Markup {
         li id={ "input-" (event.entry.n) } class=[event.from.map(|_| "moved")] {
             span class="when" { (time(event.entry.at, now)) }
             div class="what" {
-                p class="event" { (event.title) }
+                @let is_read = matches!(event.entry.input, Some(Input::Woken { .. } | Input::Probed { .. } | Input::Timer { .. }));
+                // Where nobody did anything, the states are the news.
+                @if !is_read { p class="event" { (event.title) } }
                 @if let Some(from) = event.from {
                     p class="move" { (badge(from)) " " span aria-hidden="true" { "→" } span class="aside" { "became" } " " (badge(&event.entry.phase)) }
                 }
+                @if is_read { p class="event read" { (event.title) } }
                 @if let Some(quote) = event.quote { blockquote { (plain(quote)) } }
                 @if !event.details.is_empty() {
                     ul class="details" { @for line in &event.details { li { (sentence(&begun(line))) } } }
