@@ -289,7 +289,7 @@ async function photographs() {
   const shots = [
     ["dashboard-list", "/ui", { width: 1440, height: 760 }, "light"],
     ["dashboard-pull", "/ui/pr/octo/shop/1", { width: 1440, height: 1000 }, "dark"],
-    ["dashboard-narrow", "/ui/pr/octo/shop/2", { width: 360, height: 900 }, "light"],
+    ["dashboard-narrow", "/ui/pr/octo/shop/5", { width: 360, height: 900 }, "light"],
   ];
   for (const [name, path, viewport, colorScheme] of shots) {
     for (const deviceScaleFactor of [2, 1.5, 1]) {

@@ -331,6 +331,25 @@ impl Serving {
         })
     }
 
+    /// A page of the dashboard, for somebody who signs in with the token of the API.
+    pub fn page(&self, path: &str) -> String {
+        let (url, token) = (&self.url, &self.api_token);
+        self.runtime.block_on(async {
+            let client = reqwest::Client::builder()
+                .redirect(reqwest::redirect::Policy::none())
+                .build()
+                .expect("a client");
+            let entry = client.post(format!("{url}/ui/sign-in"));
+            let answer = entry.body(format!("token={token}")).send().await;
+            let answer = answer.expect("an answer");
+            let cookie = answer.headers().get("set-cookie").expect("a cookie");
+            let cookie = cookie.to_str().expect("a text").split(';').next();
+            let page = client.get(format!("{url}{path}"));
+            let page = page.header("cookie", cookie.unwrap_or_default()).send();
+            page.await.expect("an answer").text().await.expect("a page")
+        })
+    }
+
     /// An operator orders another attempt.
     pub fn retries(&self) {
         let (url, repository) = (&self.url, &self.repository);

@@ -288,3 +288,54 @@ pub(super) async fn keep(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(dispatch: u64, cost_usd: f64) -> SessionAccount {
+        SessionAccount {
+            dispatch,
+            agent: "quality".into(),
+            task: "review".into(),
+            asked: 0,
+            started: None,
+            ended: Some(1),
+            cost_usd,
+            error: None,
+            log: String::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_cost_of_a_pull_request_counts_each_session_once_and_outlives_their_accounts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("service.db");
+        let store = Store::open(file.to_str().expect("a text")).await;
+        let store = store.expect("a store");
+        let key = PullKey {
+            repository: 1,
+            number: 7,
+        };
+        let other = PullKey { number: 8, ..key };
+        // An earlier version has kept it, and summed nothing.
+        keep(&store, key, &account(1, 0.5))
+            .await
+            .expect("an answer");
+        for dispatch in 2..=30 {
+            for _told_twice in 0..2 {
+                let ended = account(dispatch, 0.5);
+                spend(&store, key, &ended).await.expect("an answer");
+                keep(&store, key, &ended).await.expect("an answer");
+            }
+        }
+        let kept = accounts(&store, key).await.expect("an answer");
+        assert_eq!(kept.len(), KEPT);
+        let spent = spent(&store, &[key, other]).await.expect("an answer");
+        let sum = Spent {
+            sessions: 30,
+            cost_usd: 15.0,
+        };
+        assert_eq!(spent, HashMap::from([(key, sum)]));
+    }
+}
