@@ -397,7 +397,7 @@ fn a_timeline_tells_what_did_something_and_folds_what_did_not() {
         events[1].contains("requested changes and called"),
         "{events:?}"
     );
-    assert_eq!(events.len(), 5, "{events:?}");
+    assert_eq!(events.len(), 3, "{events:?}");
     assert!(
         rows.iter()
             .any(|row| row.text().contains("2 inputs without a change"))
