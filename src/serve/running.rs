@@ -78,17 +78,7 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
         let recovered = service.recover(&children).await;
         recovered.map_err(|error| one(error.to_string()))?;
     }
-    let session_keys = secrets::session_keys(config, start.vars).map_err(one)?;
-    let settings = HttpSettings {
-        limits: config.limits,
-        webhook_secret,
-        clock: around.clock,
-        ui: UiSettings {
-            keys: SessionKeys::new(&session_keys),
-            github: server_url(&config.api_url),
-            public_url: config.public_url.clone(),
-        },
-    };
+    let settings = http_settings(config, start.vars, webhook_secret, around.clock).map_err(one)?;
     let front = Arc::new(Front {
         service,
         policy,
@@ -108,6 +98,24 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
         tracing::info!("The service listens on {}.", config.listen);
     }
     running.until_end(children, ends).await.map_err(one)
+}
+
+fn http_settings(
+    config: &ServiceConfig,
+    vars: &[(String, String)],
+    webhook_secret: SecretString,
+    clock: reviewer_system::clock::Clock,
+) -> Result<HttpSettings, String> {
+    Ok(HttpSettings {
+        limits: config.limits,
+        webhook_secret,
+        clock,
+        ui: UiSettings {
+            keys: SessionKeys::new(&secrets::session_keys(config, vars)?),
+            github: server_url(&config.api_url),
+            public_url: config.public_url.clone(),
+        },
+    })
 }
 
 /// The refusal of a part of a service where there can be no other.

@@ -67,9 +67,10 @@ pub(super) fn time(at: Millis, now: Millis) -> Markup {
         return html! { "an unknown time" };
     };
     let is_today = moment(now).is_some_and(|now| day(&now) == day(&at));
-    let shown = match is_today {
-        true => clock(&at),
-        false => format!("{} {}", day(&at), &clock(&at)[..5]),
+    let shown = if is_today {
+        clock(&at)
+    } else {
+        format!("{} {}", day(&at), &clock(&at)[..5])
     };
     html! { time datetime=(exact(&at)) { (shown) } }
 }

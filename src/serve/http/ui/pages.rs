@@ -94,12 +94,13 @@ pub(super) async fn list<B: Backend>(
 }
 
 fn group(state: &'static str, rows: Rows, is_chosen: bool) -> Group {
-    let more = rows.more.map(|(changed, key)| match is_chosen {
-        true => format!(
-            "/ui?state={state}&before={changed}-{}",
-            key.replace('/', "-")
-        ),
-        false => format!("/ui?state={state}"),
+    let more = rows.more.map(|(changed, key)| {
+        let key = key.replace('/', "-");
+        if is_chosen {
+            format!("/ui?state={state}&before={changed}-{key}")
+        } else {
+            format!("/ui?state={state}")
+        }
     });
     Group {
         state,
@@ -179,9 +180,10 @@ fn session(account: SessionAccount) -> SessionRow {
 }
 
 fn work(waiting: Waiting) -> WaitingRow {
-    let work = match waiting.is_timer {
-        true => serde_json::from_str(&waiting.work).map(Work::Timer),
-        false => serde_json::from_str(&waiting.work).map(Work::Effect),
+    let work = if waiting.is_timer {
+        serde_json::from_str(&waiting.work).map(Work::Timer)
+    } else {
+        serde_json::from_str(&waiting.work).map(Work::Effect)
     };
     WaitingRow {
         seq: waiting.seq,

@@ -80,7 +80,7 @@ async fn the_backlog_counts_effects_and_timers() {
 }
 
 #[tokio::test]
-async fn the_newest_keys_their_states_and_what_waits_are_told_as_by_a_file() {
+async fn the_newest_keys_and_their_states_are_told_as_by_a_file() {
     let Some(server) = Server::start() else {
         return;
     };
@@ -130,6 +130,18 @@ async fn the_newest_keys_their_states_and_what_waits_are_told_as_by_a_file() {
     );
     let names = ["spent/1/1", "spent/1/9"].map(str::to_owned);
     assert_eq!(store.cells_named(&names).await.unwrap().len(), 1);
+    world.open();
+    close(engine, running).await;
+}
+
+#[tokio::test]
+async fn what_waits_for_a_key_is_told_as_by_a_file() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let engine = server.open().await;
+    let world = Arc::new(Gated::new());
+    let running = Running::start(&engine, &world);
     deliver(&engine, "1/7", "a", say("wait")).await;
     let later = Input::Later {
         after_ms: 86_400_000,
