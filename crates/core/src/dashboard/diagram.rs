@@ -107,10 +107,10 @@ fn node(state: &str, at: Point, path: &[&str]) -> Markup {
 /// The picture in words.
 fn text(path: &[&str]) -> String {
     let now = path.last().copied().unwrap_or_default();
-    let mut text = format!("The pull request is in the state {}.", label(now));
+    let mut sentences = vec![format!("The pull request is in the state {}.", label(now))];
     if path.len() > 1 {
         let path: Vec<&str> = path.iter().map(|state| label(state)).collect();
-        text.push_str(&format!(" Its states so far: {}.", path.join(", ")));
+        sentences.push(format!("Its states so far: {}.", path.join(", ")));
     }
     let mut ahead: Vec<&str> = Vec::new();
     for (to, _) in onward(now) {
@@ -118,11 +118,11 @@ fn text(path: &[&str]) -> String {
             ahead.push(label(to));
         }
     }
-    match ahead.len() {
-        0 => text.push_str(" No state follows."),
-        _ => text.push_str(&format!(" From here it can become: {}.", ahead.join(", "))),
-    }
-    text
+    sentences.push(match ahead.len() {
+        0 => "No state follows.".to_owned(),
+        _ => format!("From here it can become: {}.", ahead.join(", ")),
+    });
+    sentences.join(" ")
 }
 
 /// The states that follow on a state, each with its causes.
