@@ -75,12 +75,12 @@ pub(crate) async fn states<M: Machine>(
         query = query.bind(key);
     }
     let rows = session.all(query).await?;
-    let states = rows.iter().map(|row| {
+    let read = rows.iter().map(|row| {
         let key: String = row.try_get("key")?;
-        let status = records::read::<M>(&key, row)?;
-        Ok((key, status))
+        let found = records::read::<M>(&key, row)?;
+        Ok((key, found))
     });
-    states.collect()
+    read.collect()
 }
 
 pub(crate) async fn waiting(session: &mut Session, key: &str, most: u32) -> Result<Vec<Waiting>> {

@@ -238,12 +238,9 @@ impl<M: Machine> Restate<M> {
     }
 
     pub(crate) async fn states(&self, keys: &[String]) -> Result<Vec<(String, Status<M::State>)>> {
-        let states = overview::states(&self.client, keys).await?.into_iter();
-        let states = states.map(|(key, kept)| {
-            let status = status::<M>(&key, kept)?;
-            Ok((key, status))
-        });
-        states.collect()
+        let kept = overview::states(&self.client, keys).await?.into_iter();
+        let read = kept.map(|(key, kept)| Ok((key.clone(), status::<M>(&key, kept)?)));
+        read.collect()
     }
 
     pub(crate) async fn waiting(&self, key: &str, most: u32) -> Result<Vec<Waiting>> {
