@@ -6,6 +6,7 @@ use super::orders::Orders;
 use super::reports;
 use super::service::Counters;
 use super::sessions::{SessionId, Starter};
+use reviewer_core::dashboard::Spent;
 use reviewer_core::lifecycle::{Effect, PullKey};
 use reviewer_core::session_order::{SessionCost, SessionEvent, SessionMessage};
 use reviewer_engine::clock::Clock;
@@ -31,6 +32,7 @@ mod fixture;
 mod tests;
 
 pub(super) use cells::ENDED;
+pub(super) use cells::SPENT;
 pub(crate) use cells::SessionAccount;
 use cells::{Session, json};
 use workers::Workers;
@@ -203,6 +205,7 @@ impl Claims {
                 log: self.starter.log(id),
                 ..account
             };
+            cells::spend(store, id.key, &account).await?;
             cells::keep(store, id.key, &account).await?;
         }
         cells::remove(store, id).await
@@ -227,6 +230,17 @@ impl Claims {
         match self.engine() {
             Some(engine) => cells::count(engine.store()).await,
             None => Ok(0),
+        }
+    }
+
+    /// What the sessions of these pull requests have cost so far; none of one without a session that has ended.
+    pub(crate) async fn spent(
+        &self,
+        keys: &[PullKey],
+    ) -> Result<HashMap<PullKey, Spent>, EngineError> {
+        match self.engine() {
+            Some(engine) => cells::spent(engine.store(), keys).await,
+            None => Ok(HashMap::new()),
         }
     }
 

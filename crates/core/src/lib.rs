@@ -3,6 +3,7 @@
 pub mod authority;
 pub mod config;
 pub mod context;
+pub mod dashboard;
 pub mod domain;
 pub mod event;
 pub mod fix;

@@ -6,6 +6,7 @@ use crate::limits::{Limits, after};
 use crate::machine::Machine;
 use crate::session::Session;
 use sqlx::Row;
+use sqlx::any::AnyRow;
 
 /// The state of a key, and since when.
 #[derive(Debug, Clone)]
@@ -55,16 +56,18 @@ pub(crate) async fn status<M: Machine>(
     key: &str,
 ) -> Result<Option<Status<M::State>>> {
     let query = sqlx::query("SELECT version, state, phase, changed FROM pull WHERE key = $1");
-    let Some(row) = session.optional(query.bind(key)).await? else {
-        return Ok(None);
-    };
+    let row = session.optional(query.bind(key)).await?;
+    row.map(|row| read::<M>(key, &row)).transpose()
+}
+
+pub(crate) fn read<M: Machine>(key: &str, row: &AnyRow) -> Result<Status<M::State>> {
     let state: String = row.try_get("state")?;
-    Ok(Some(Status {
+    Ok(Status {
         state: parse("the state", key, &state)?,
         version: row.try_get("version")?,
         phase: row.try_get("phase")?,
         changed: row.try_get("changed")?,
-    }))
+    })
 }
 
 /// The last inputs of a key, the oldest first: at most so many, and of so many bytes but for the last one.
@@ -112,15 +115,16 @@ pub(crate) async fn list(session: &mut Session, filter: &Filter) -> Result<Vec<L
     let query = query.bind(i64::from(filter.phase.is_some()));
     let query = query.bind(filter.phase.as_deref().unwrap_or("")).bind(most);
     let rows = session.all(query).await?;
-    let listed = rows.iter().map(|row| {
-        Ok(Listed {
-            key: row.try_get("key")?,
-            version: row.try_get("version")?,
-            phase: row.try_get("phase")?,
-            changed: row.try_get("changed")?,
-        })
-    });
-    listed.collect()
+    rows.iter().map(listed).collect()
+}
+
+pub(crate) fn listed(row: &AnyRow) -> Result<Listed> {
+    Ok(Listed {
+        key: row.try_get("key")?,
+        version: row.try_get("version")?,
+        phase: row.try_get("phase")?,
+        changed: row.try_get("changed")?,
+    })
 }
 
 /// The number of keys in each phase.

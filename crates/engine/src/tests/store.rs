@@ -65,7 +65,7 @@ async fn a_store_of_a_newer_version_is_left_alone() {
     close(engine).await;
     let error = refused(&place.name()).await.to_string();
     assert!(
-        error.contains("schema 99, and this version knows 2"),
+        error.contains("schema 99, and this version knows 3"),
         "{error}"
     );
 }

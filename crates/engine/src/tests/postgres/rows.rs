@@ -3,7 +3,7 @@ use crate::agents::Agent;
 use crate::store::Store;
 use crate::tests::toy::{Input, deliver, limits, say};
 use crate::tokens::{ApiToken, Role, TokenHash};
-use crate::{Backlog, Filter, Limits};
+use crate::{Backlog, Filter, Limits, Recent};
 use secrecy::SecretString;
 
 #[tokio::test]
@@ -55,6 +55,27 @@ async fn keys_are_listed_in_the_order_of_a_file() {
     assert_eq!(keys, ["1/B", "1/a"]);
     assert_eq!(engine.phases().await.unwrap(), [("owing".to_owned(), 4)]);
     assert_eq!(engine.backlog().await.unwrap(), Backlog::default());
+    let wanted = Recent {
+        phase: Some("owing".to_owned()),
+        before: None,
+        most: 3,
+    };
+    let newest = engine.recent(&wanted).await.unwrap();
+    assert_eq!(newest.len(), 3);
+    let end = newest.last().map(|one| (one.changed, one.key.clone()));
+    let rest = Recent {
+        before: end,
+        ..wanted
+    };
+    let rest = engine.recent(&rest).await.unwrap();
+    let keys: Vec<String> = newest
+        .iter()
+        .chain(&rest)
+        .map(|one| one.key.clone())
+        .collect();
+    assert_eq!(keys.len(), 4);
+    assert_eq!(engine.states(&keys).await.unwrap().len(), 4);
+    assert!(engine.waiting("1/a", 5).await.unwrap().is_empty());
 }
 
 #[tokio::test]
