@@ -9,10 +9,8 @@ use anyhow::{Context as _, Result, ensure};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use reqwest::{Client, RequestBuilder};
-use reviewer_agent::opencode::profile::{
-    self, Profile, SessionConfig, Surroundings, ToolEndpoint,
-};
-use reviewer_agent::opencode::{SessionName, find_ripgrep};
+use reviewer_agent::opencode::profile::{self, Profile, SessionConfig, Surroundings, ToolEndpoint};
+use reviewer_agent::opencode::{ModelEndpoint, SessionName, find_ripgrep};
 use reviewer_agent::tools::server::{Offer, ToolServer};
 use reviewer_agent::tools::{hidden_in_review, review_names, review_tools};
 use reviewer_core::config::ModelChoice;

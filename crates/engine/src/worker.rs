@@ -114,7 +114,11 @@ async fn beat<M: Machine>(engine: &Engine<M>, task: &Task, lease: u64) -> Result
 }
 
 /// Delivers the task's input and removes the task, both or neither. Attempts end with the lease.
-pub(crate) async fn done<M: Machine>(engine: &Engine<M>, task: &Task, input: Option<M::Input>) -> Result<()> {
+pub(crate) async fn done<M: Machine>(
+    engine: &Engine<M>,
+    task: &Task,
+    input: Option<M::Input>,
+) -> Result<()> {
     let mut retry = Retry::new(&engine.store, &*engine.clock, engine.limits.lease_ms);
     loop {
         match done_once(engine, task, input.as_ref()).await {

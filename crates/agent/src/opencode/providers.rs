@@ -188,8 +188,6 @@ fn provider(model: &ModelChoice, endpoint: &ModelEndpoint) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::opencode::Profile;
-    use crate::opencode::profile::{ToolEndpoint, config};
 
     fn model(provider: &str, name: &str) -> ModelChoice {
         ModelChoice {
