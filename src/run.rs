@@ -9,6 +9,7 @@ pub(crate) mod fixing;
 mod judgements;
 mod ordered;
 pub(crate) mod outcome;
+mod past_decisions;
 mod reactions;
 mod recheck;
 pub(crate) mod replies;

@@ -4,6 +4,7 @@
 use crate::actions::{self, Actions};
 use crate::gather::change::Change;
 use crate::gather::local_change::{self, LocalChange, no_directory};
+use crate::gather::static_analysis::{Analysis, Workspace};
 use crate::gather::{settings, web_guard};
 use crate::host::sidecar::Running;
 use crate::host::{Budget, Failure, Host, Setup, Work, configured};
@@ -223,6 +224,15 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
             "{unread} Until then nothing is reviewed, because this file may say what blocks."
         )));
     }
+    let workspace = Workspace {
+        root: local.root.clone(),
+        from: order.directory.clone(),
+    };
+    let files = workspace.named(&host);
+    host.config.ignore = host
+        .config
+        .ignore
+        .with_files(files.iter().map(String::as_str));
     let snapshot = host.scratch.directory("head")?;
     let commits = [&local.merge_base, &local.head];
     let change = Change::load(&host, repository, commits, &snapshot).await?;
@@ -235,7 +245,8 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
     running.tell_confinement(&host);
     let no_web = web_guard::open(&host, &change).await?;
     let sidecar = &running.sidecar;
-    let mut reviewed = Box::pin(review(&host, sidecar, &local, &change, draft)).await;
+    let taken = (&local, &workspace);
+    let mut reviewed = Box::pin(review(&host, sidecar, taken, &change, draft)).await;
     if let Ok(reviewed) = &mut reviewed {
         reviewed.report.sandbox = Some(running.sandbox());
         reviewed.report.notes.extend(no_web);
@@ -262,19 +273,22 @@ fn nothing_required(host: &Host<'_>, change: &Change) -> Report {
 async fn review(
     host: &Host<'_>,
     sidecar: &Arc<Supervisor>,
-    local: &LocalChange,
+    (local, workspace): (&LocalChange, &Workspace),
     change: &Change,
     draft: &Draft,
 ) -> Result<Reviewed, Failure> {
     let diffs = review_session::diff_files(change).await?;
     let subject = review_session::subject(change, [&local.merge_base, &local.head]);
-    review_session::open_desks(host, change, subject, &[])?;
+    let analysis = Analysis::read(host, workspace, &diffs, None)?;
+    let candidates = analysis.candidates();
+    review_session::open_desks(host, change, subject, &[], candidates)?;
     watch(host, local, change, draft);
     let matter = Matter {
         title: &local.title,
         body: "",
         intent: &Intent::default(),
         checks: &[],
+        decided: &[],
         author: &local.author,
         base_ref: &local.base,
         head: &local.head,
@@ -291,19 +305,25 @@ async fn review(
         to_judge: &[],
         questions: &[],
         conversations: &[],
+        candidates,
         reviews: true,
     };
     let config = &host.config;
     let allowances = Allowances {
-        usd: spending::allowance("max_cost_usd", Some(config.max_cost_usd), None, 0.0),
-        tokens: spending::allowance("max_tokens", config.max_tokens, None, 0),
+        usd: spending::allowance(
+            ("max_cost_usd", "USD"),
+            Some(config.max_cost_usd),
+            None,
+            0.0,
+        ),
+        tokens: spending::allowance(("max_tokens", "tokens"), config.max_tokens, None, 0),
     };
     let (held, suspicions) = review_session::hold(host, talk, &matter, allowances).await?;
     if let End::Refused(why) = &held.end {
         return Err(Failure::new(why));
     }
     draft.take();
-    let mut reviewed = concluded(host, local, change, &held);
+    let mut reviewed = concluded(host, local, change, &held, &analysis);
     let suspicions = suspicions.iter().map(SuspicionReport::from);
     reviewed.report.suspicions = suspicions.collect();
     Ok(reviewed)
@@ -318,7 +338,13 @@ fn watch(host: &Host<'_>, local: &LocalChange, change: &Change, draft: &Draft) {
     draft.watch(report, &collected::desks(host), None, &redactor);
 }
 
-fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held) -> Reviewed {
+fn concluded(
+    host: &Host<'_>,
+    local: &LocalChange,
+    change: &Change,
+    held: &Held,
+    analysis: &Analysis,
+) -> Reviewed {
     let collected = Collected::new(host);
     let entries = &collected.entries;
     let findings = entries.iter().filter(|entry| entry.fate == Fate::Staged);
@@ -340,9 +366,12 @@ fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held)
     report.set_verdict(verdict, &evidence.tally);
     report.left_out.clone_from(&left_out);
     add_session(&mut report, held);
+    report.set_fallbacks(&host.fallbacks.all(), false);
     report.reviewers = collected.reviewers(host, held, &[]);
     report.reasons = why_incomplete(held, &first(left_out));
     report.notes.extend(not_part(&local.nested));
+    report.static_analysis = analysis.report(&collected.candidates);
+    report.warnings.extend(analysis.warnings());
     Reviewed {
         code: code(change, entries),
         report,

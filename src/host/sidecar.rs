@@ -1,22 +1,22 @@
 //! Starts the sidecar for a run, with the reviewer's tools and gateway as all that it can reach.
 
 use super::session::{Session, Sessions};
-use super::{Failure, Host, Setup, Work};
+use super::{Budget, Failure, Host, Setup, Work};
 use anyhow::Context as _;
-use reviewer_agent::gateway::{Gateway, Limits};
+use reviewer_agent::gateway::{Gateway, Limits, SessionRoute};
 use reviewer_agent::opencode::{
     ModelEndpoint, Profile, Quota, SessionConfig, SessionName, Spec, Supervisor, ToolEndpoint,
     find_opencode, find_ripgrep, install_command, is_script, profile,
 };
 use reviewer_agent::tools::server::{Offer, ToolServer};
 use reviewer_agent::tools::{
-    BoundTool, FixCalls, fix_names, fix_tools, review_names, review_tools, with_escalation,
+    BoundTool, FixCalls, candidate_names, candidate_tools, fix_names, fix_tools, review_names,
+    review_tools, with_escalation,
 };
 use reviewer_core::config::{Config, ReviewerChoice};
 use reviewer_core::context::brief::{self, Part};
 use reviewer_core::fix::brief as fix_brief;
 use reviewer_core::report::document::SandboxReport;
-use reviewer_core::review::usage::RunUsage;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,25 +25,25 @@ pub(crate) fn sessions(
     work: Work,
     config: &Config,
     gateway: &Result<Gateway, String>,
-    usage: &RunUsage,
+    budget: &Budget,
 ) -> anyhow::Result<Sessions> {
     match work {
-        Work::Review => reviewing(config, gateway, usage),
-        Work::Fix => fixing(config, gateway, usage),
+        Work::Review => reviewing(config, gateway, budget),
+        Work::Fix => fixing(config, gateway, budget),
     }
 }
 
 fn fixing(
     config: &Config,
     gateway: &Result<Gateway, String>,
-    usage: &RunUsage,
+    budget: &Budget,
 ) -> anyhow::Result<Sessions> {
     let reviewer = config.reviewers.first().context("there is no reviewer")?;
     let session = Session::new(
         SessionName::Fix,
         reviewer.clone(),
         (Profile::Fixer, fix_names()),
-        usage.open(),
+        budget,
         gateway,
     )?;
     Ok(Sessions::new(session, Vec::new(), None))
@@ -52,16 +52,19 @@ fn fixing(
 fn reviewing(
     config: &Config,
     gateway: &Result<Gateway, String>,
-    usage: &RunUsage,
+    budget: &Budget,
 ) -> anyhow::Result<Sessions> {
     let is_panel = config.reviewers.len() > 1;
-    let tools = review_names(config.web.is_some(), is_panel);
+    let mut tools = review_names(config.web.is_some(), is_panel);
+    if !config.static_analysis.is_empty() {
+        tools.extend(candidate_names());
+    }
     let open = |name: SessionName, reviewer: &ReviewerChoice| {
         Session::new(
             name,
             reviewer.clone(),
             (Profile::Reviewer, tools.clone()),
-            usage.open(),
+            budget,
             gateway,
         )
     };
@@ -97,11 +100,13 @@ pub(crate) struct Running {
 
 impl Running {
     pub async fn start(host: &Host<'_>, snapshot: &Path) -> Result<Self, Failure> {
-        let examines = host
-            .is_panel()
-            .then_some((snapshot, &host.secrets.redactor));
+        let quoted = (snapshot, &host.secrets.redactor);
+        let examines = host.is_panel().then_some(quoted);
         let of = |session: &Session| {
-            let tools = review_tools(&session.desk, host.web.as_ref(), examines);
+            let mut tools = review_tools(&session.desk, host.web.as_ref(), examines);
+            if !host.config.static_analysis.is_empty() {
+                tools.extend(candidate_tools(&session.desk, quoted));
+            }
             match session.reviewer.can_escalate() {
                 [] => tools,
                 names => with_escalation(tools, names),
@@ -188,6 +193,12 @@ fn session_config<'s>(
     tools: &ToolServer,
 ) -> Result<SessionConfig<'s>, Failure> {
     let route = session.route()?;
+    let endpoint = |route: &SessionRoute| ModelEndpoint {
+        base_url: format!("{}{}", tools.base_url(), route.path()),
+        placeholder: route.placeholder().clone(),
+        credential: route.credential_header(),
+    };
+    let fallback = session.reviewer.fallback.as_ref().zip(route.fallback());
     let prompt = match session.profile {
         Profile::Reviewer => {
             let persona = session.reviewer.persona.as_ref().map(Part::Persona);
@@ -207,11 +218,8 @@ fn session_config<'s>(
             bearer: session.secrets.bearer.clone(),
             tools: session.tools.clone(),
         },
-        endpoint: ModelEndpoint {
-            base_url: format!("{}{}", tools.base_url(), route.path()),
-            placeholder: route.placeholder().clone(),
-            credential: route.credential_header(),
-        },
+        endpoint: endpoint(route),
+        fallback: fallback.map(|(model, route)| (model, endpoint(route))),
     })
 }
 

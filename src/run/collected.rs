@@ -7,6 +7,7 @@ use reviewer_core::panel::Seat;
 use reviewer_core::panel::analysis::Weighed;
 use reviewer_core::panel::ledger::{self, Figures};
 use reviewer_core::report::reviewers::{Reviewed, ReviewerReport};
+use reviewer_core::review::candidate_outcomes::{self, CandidateOutcome};
 use reviewer_core::review::deliberation;
 use reviewer_core::review::desk::{Effect, Entry, SharedDesk, StagedReply};
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
@@ -21,6 +22,8 @@ pub(crate) struct Collected {
     pub still_said: Vec<Score>,
     /// The open conversations of people that were weighed.
     pub weighed: Vec<Weighed>,
+    /// What became of each result of static analysis.
+    pub candidates: Vec<CandidateOutcome>,
     /// The figures of each reviewer, where several reviewed.
     figures: Vec<Figures>,
 }
@@ -35,15 +38,26 @@ impl Collected {
                 entries: desk.entries().to_vec(),
                 still_said: desk.still_said().map(|(_, score)| score).collect(),
                 weighed: desk.weighed().to_vec(),
+                candidates: Vec::new(),
                 figures: Vec::new(),
             }
         });
         let own = own.unwrap_or_else(Self::nothing);
-        if host.is_panel() {
+        let all = if host.is_panel() {
             own.of_panel(host)
         } else {
             own
-        }
+        };
+        all.with_candidates(host)
+    }
+
+    /// The same with the results of static analysis settled by the findings that stand.
+    fn with_candidates(mut self, host: &Host<'_>) -> Self {
+        let candidates = host.session().desk.with(|desk| desk.candidates().to_vec());
+        let candidates = candidates.unwrap_or_default();
+        let verdicts = candidate_outcomes::verdicts(&desks(host));
+        self.candidates = candidate_outcomes::settle(&candidates, &verdicts, &mut self.entries);
+        self
     }
 
     /// The reviewers of a panel for the report; none where one reviewed alone.
@@ -66,7 +80,7 @@ impl Collected {
             };
             ReviewerReport::from(Reviewed {
                 name,
-                model: session.reviewer.model.to_string(),
+                model: session.model().to_string(),
                 figures: *figures,
                 conceded: ledger::conceded(name, self.conceded(threads)),
                 tokens: used.tokens().number,
@@ -96,6 +110,7 @@ impl Collected {
             replies: Vec::new(),
             still_said: Vec::new(),
             weighed: Vec::new(),
+            candidates: Vec::new(),
             figures: Vec::new(),
         }
     }
@@ -116,6 +131,7 @@ impl Collected {
             replies,
             still_said: concluded.still_said,
             weighed: self.weighed,
+            candidates: Vec::new(),
             figures: concluded.figures,
         }
     }
@@ -127,7 +143,7 @@ pub(crate) fn seats(host: &Host<'_>) -> Vec<Seat> {
     sessions
         .map(|session| Seat {
             name: session.reviewer.name.clone(),
-            model: session.reviewer.model.to_string(),
+            model: session.model().to_string(),
         })
         .collect()
 }

@@ -55,6 +55,7 @@ async fn answer_alone(
     let diffs = review_session::diff_files(&facts.change).await?;
     let title = format!("Questions about {}", job.pr);
     let talk = Talk {
+        candidates: &[],
         sidecar: &running.sidecar,
         title: &title,
         to_judge: &[],
@@ -62,7 +63,7 @@ async fn answer_alone(
         conversations: &[],
         reviews: false,
     };
-    let (held, _) = sessions::talk(job, facts, agenda, talk, &diffs).await?;
+    let (held, _) = sessions::talk(job, facts, agenda, talk, &diffs, &[]).await?;
     if let End::Refused(why) = &held.end {
         return Err(Failure::new(why));
     }

@@ -7,7 +7,7 @@ use crate::host::{Failure, Host};
 use crate::run::{collected, outcome};
 use crate::turns::{Meeting, Place, Prompter, Second, State, Tasks};
 use futures_util::future::join_all;
-use reviewer_agent::opencode::{Client, Supervisor, profile};
+use reviewer_agent::opencode::{Client, DEFAULT_CONTEXT, Supervisor};
 use reviewer_core::config::ModelChoice;
 use reviewer_core::context::brief::{Brief, Excerpt, Words};
 use reviewer_core::context::failed_checks::FailedCheck;
@@ -23,7 +23,9 @@ use reviewer_core::review::desk::{Desk, Subject};
 use reviewer_core::review::limits::RunLimits;
 use reviewer_core::review::policy::Weights;
 use reviewer_core::review::session_outcome::Outcome;
+use reviewer_core::state::decided::DecidedHere;
 use reviewer_core::state::spending::Allowances;
+use reviewer_core::static_analysis::Candidate;
 use reviewer_repo::snapshot::Snapshot;
 use reviewer_system::random;
 use reviewer_text::count::plural;
@@ -41,15 +43,19 @@ pub(crate) struct Talk<'a> {
     pub questions: &'a [Question],
     /// The open conversations of people to weigh.
     pub conversations: &'a [OpenConversation],
+    /// The results of static analysis to judge.
+    pub candidates: &'a [Candidate],
     pub reviews: bool,
 }
 
-/// Opens the desk of every session, with the findings that a review before this one could not post.
+/// Opens the desk of every session, with the findings that a review before this one could not post, and the results of static
+/// analysis to judge.
 pub(crate) fn open_desks(
     host: &Host<'_>,
     change: &Change,
     subject: Subject,
     carried: &[Finding],
+    candidates: &Arc<[Candidate]>,
 ) -> Result<(), Failure> {
     let subject = Arc::new(subject);
     for session in host.sessions().reviewers() {
@@ -59,7 +65,8 @@ pub(crate) fn open_desks(
             &session.reviewer.name,
             random::hex(16)?,
         )
-        .escalating_to(session.reviewer.can_escalate());
+        .escalating_to(session.reviewer.can_escalate())
+        .with_candidates(candidates);
         for finding in carried {
             desk.carry(finding.clone());
         }
@@ -74,6 +81,8 @@ pub(crate) struct Matter<'a> {
     pub body: &'a str,
     pub intent: &'a Intent,
     pub checks: &'a [FailedCheck],
+    /// The questions about code of the change that people decided in other pull requests.
+    pub decided: &'a [DecidedHere],
     pub author: &'a str,
     pub base_ref: &'a str,
     pub head: &'a CommitSha,
@@ -217,7 +226,10 @@ impl Lead<'_> {
             tell_unshown(host, change, &parts.beyond);
         }
         let prefix = session.name.prefix();
-        let brief = brief(host, matter, &parts, &left_out, &prefix);
+        let brief = Brief {
+            candidates: talk.candidates,
+            ..brief(host, matter, &parts, &left_out, &prefix)
+        };
         let fix_check = host.sessions().fix_check().filter(|_| is_first);
         let check_prefix = fix_check.map(|session| session.name.prefix());
         let check_brief = Brief {
@@ -236,7 +248,7 @@ impl Lead<'_> {
             conversation: &mut conversation,
             limits: self.limits(host, allowances),
             route: session.route()?,
-            usage: &session.usage,
+            session,
             run_usage: &host.usage,
             actions: &setup.actions,
             clock: setup.clock,
@@ -293,6 +305,8 @@ fn brief<'a>(
         body: matter.body,
         intent: matter.intent,
         checks: matter.checks,
+        candidates: &[],
+        decided: matter.decided,
         author: matter.author,
         base_ref: matter.base_ref,
         head: matter.head,
@@ -393,7 +407,7 @@ impl Lead<'_> {
             .map(|diff| since.map_or(Cow::Borrowed(diff), |since| since.new_in(diff)))
             .collect();
         let mut new: Vec<&FileDiff> = new.iter().map(AsRef::as_ref).collect();
-        let model = &self.session.reviewer.model;
+        let model = self.session.model();
         let is_large = parts::is_large(&new);
         let room = match model.context {
             Some(declared) => parts::room(declared),
@@ -424,7 +438,7 @@ async fn context(model: &ModelChoice, client: &Client) -> u64 {
     let mut contexts = models.filter(|(name, _)| *name == model.name);
     contexts
         .find_map(|(_, context)| context)
-        .unwrap_or(profile::DEFAULT_CONTEXT)
+        .unwrap_or(DEFAULT_CONTEXT)
 }
 
 /// Writes the numbered diffs that are shown into the snapshot. Returns each diff with its file below the reviewer's
@@ -459,6 +473,7 @@ pub(crate) fn subject(change: &Change, [base, head]: [&CommitSha; 2]) -> Subject
         removed_lines: HashMap::new(),
         human_reviewers: Vec::new(),
         others: Vec::new(),
+        decided: Vec::new(),
     }
 }
 

@@ -99,6 +99,12 @@ impl Node {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// The attributes with their values.
+    #[allow(dead_code, reason = "each binary that includes this uses its own part")]
+    pub fn attributes(&self) -> &[(String, String)] {
+        &self.attributes
+    }
+
     /// The element and everything below it, in the order of the page.
     pub fn all(self: &Rc<Self>) -> Vec<Rc<Self>> {
         let mut all = Vec::new();

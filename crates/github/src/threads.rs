@@ -2,6 +2,7 @@
 //! themselves are read by REST and joined by the id of the first.
 
 use super::client::GitHub;
+use super::closed_pulls::CLOSED_PULLS;
 use super::drafts::ADD_FILE_THREAD;
 use super::error::ApiError;
 use super::exchange::Call;
@@ -66,6 +67,7 @@ pub const QUERIES: &[(&str, &str)] = &[
     ("unresolve", UNRESOLVE),
     ("comment on a file in a draft", ADD_FILE_THREAD),
     ("surroundings", SURROUNDINGS),
+    ("closed pull requests", CLOSED_PULLS),
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -251,7 +253,7 @@ pub(super) fn endless(call: &'static str) -> ApiError {
 }
 
 pub(super) fn login(actor: &wire::Actor) -> Login {
-    Login::from_graphql(&actor.login, actor.typename.as_deref().unwrap_or_default())
+    actor.account()
 }
 
 fn edit(comment: &wire::ThreadComment) -> Option<Edit> {

@@ -3,12 +3,15 @@
 //! domain's types are made.
 
 use http::StatusCode;
+use reviewer_core::domain::Login;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+mod closed;
 mod publishing;
 mod service;
+pub(crate) use closed::*;
 pub(crate) use publishing::*;
 pub(crate) use service::*;
 
@@ -742,6 +745,13 @@ pub(super) struct Actor {
     pub login: String,
     #[serde(rename = "__typename")]
     pub typename: Option<String>,
+}
+
+impl Actor {
+    /// The account as REST names it.
+    pub(super) fn account(&self) -> Login {
+        Login::from_graphql(&self.login, self.typename.as_deref().unwrap_or_default())
+    }
 }
 
 fn null_is_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(

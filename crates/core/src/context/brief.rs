@@ -1,6 +1,7 @@
 //! The brief: the first message of a review, and the files that go with it. The same input gives the same bytes,
 //! because providers charge less for a prefix they have seen.
 
+mod candidates;
 mod conversations;
 mod discussion;
 mod examination;
@@ -8,12 +9,14 @@ mod fix_check;
 mod part;
 mod task;
 
+pub use candidates::left as candidates_left;
 use discussion::place;
 pub use discussion::{Excerpt, Words};
 pub use fix_check::FixToCheck;
 pub use part::Part;
 pub use task::{Task, nudge};
 
+use super::decided;
 use super::failed_checks::{self, FailedCheck};
 use super::intent::Intent;
 use super::parts::Parts;
@@ -26,6 +29,8 @@ use crate::domain::{
 };
 use crate::plan::Question;
 use crate::review::desk::Entry;
+use crate::state::decided::DecidedHere;
+use crate::static_analysis::Candidate;
 use reviewer_text::count::plural;
 use reviewer_text::fence::Fence;
 use reviewer_text::hidden::visible;
@@ -63,6 +68,10 @@ pub struct Brief<'a> {
     pub body: &'a str,
     pub intent: &'a Intent,
     pub checks: &'a [FailedCheck],
+    /// Results of static analysis on added lines.
+    pub candidates: &'a [Candidate],
+    /// The questions about code of the change that people decided in other pull requests.
+    pub decided: &'a [DecidedHere],
     pub author: &'a str,
     pub base_ref: &'a str,
     pub head: &'a CommitSha,
@@ -186,6 +195,11 @@ impl Brief<'_> {
                 found.in_prose("checks", text);
             }
         }
+        for candidate in self.candidates {
+            for text in [&candidate.message, &candidate.help] {
+                found.in_prose("static analysis", text);
+            }
+        }
         for rule in self.rules {
             found.in_code(&rule.path, &rule.text);
         }
@@ -214,6 +228,11 @@ impl Brief<'_> {
                 ("threads", &self.threads()),
                 ("conversation", &self.conversation()),
                 ("checks", &failed_checks::section(self.checks, self.fence)),
+                (
+                    "candidates",
+                    &candidates::section(self.candidates, self.fence, self.prefix)?,
+                ),
+                ("decided", &decided::section(self.decided, self.fence)),
                 ("diffs", diffs),
             ],
         )

@@ -1,11 +1,14 @@
 //! Every sentence that a person reads on a pull request, and the blocks below it. All words are here, so that
 //! the voice of the product is one file to read.
 
+pub mod analysis;
+pub mod fallback;
 mod finding;
 pub mod fixing;
 pub mod gate;
 mod issues;
 pub mod judgement;
+pub mod memory;
 mod resolved;
 mod review;
 pub mod service;
@@ -741,10 +744,10 @@ pub fn unsigned(has_gate: bool) -> &'static str {
         "The gate is not signed, because there is neither a state_key nor a model key of at least 20 characters; \
          set state_key to a secret of at least 20 random characters. Until then every run reviews anew, blocking \
          findings are closed by people only, no pull request holds back another one of the same head, no merge group \
-         passes, and max_cost_usd_per_day and max_tokens_per_day do not hold."
+         passes, and max_per_day does not hold."
     } else {
         "Comments are not signed, because there is neither a state_key nor a model key of at least 20 characters: \
-         every run reviews anew, and max_cost_usd_per_day and max_tokens_per_day do not hold."
+         every run reviews anew, and max_per_day does not hold."
     }
 }
 

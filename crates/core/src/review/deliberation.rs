@@ -341,6 +341,7 @@ fn support(seats: &[Seat], one: &Joined) -> Support {
         contest,
         places: one.places.clone(),
         proof: None,
+        found_by: Vec::new(),
     }
 }
 
