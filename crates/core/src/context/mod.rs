@@ -3,6 +3,7 @@
 
 pub mod brief;
 pub mod coverage;
+pub mod division;
 pub mod failed_checks;
 pub mod ignore;
 pub mod intent;
