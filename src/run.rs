@@ -7,6 +7,7 @@ pub(crate) mod draft;
 pub(crate) mod exits;
 pub(crate) mod fixing;
 mod judgements;
+mod large_change;
 mod ordered;
 pub(crate) mod outcome;
 mod reactions;

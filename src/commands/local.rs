@@ -11,7 +11,7 @@ use crate::run::collected::{self, Collected};
 use crate::run::draft::Draft;
 use crate::run::exits;
 use crate::run::outcome::{add_session, code, first, left_out, of_change, why_incomplete};
-use crate::run::review_session::{self, Matter, Talk};
+use crate::run::review_session::{self, Ground, Matter, Talk};
 use reviewer_agent::opencode::Supervisor;
 use reviewer_core::config::file;
 use reviewer_core::context::intent::Intent;
@@ -271,7 +271,13 @@ async fn review(
 ) -> Result<Reviewed, Failure> {
     let diffs = review_session::diff_files(change).await?;
     let subject = review_session::subject(change, [&local.merge_base, &local.head]);
-    review_session::open_desks(host, change, subject, &[])?;
+    let subject = Arc::new(subject);
+    let ground = Ground {
+        subject: &subject,
+        carried: &[],
+        draft,
+    };
+    review_session::open_desks(host, change, &subject, ground.carried)?;
     watch(host, local, change, draft);
     let matter = Matter {
         title: &local.title,
@@ -287,6 +293,7 @@ async fn review(
         since: None,
         threads: &[],
         conversation: &[],
+        section: None,
     };
     let talk = Talk {
         sidecar,
@@ -301,13 +308,13 @@ async fn review(
         usd: spending::allowance("max_cost_usd", Some(config.max_cost_usd), None, 0.0),
         tokens: spending::allowance("max_tokens", config.max_tokens, None, 0),
     };
-    let (held, suspicions) = review_session::hold(host, talk, &matter, allowances).await?;
-    if let End::Refused(why) = &held.end {
+    let end = review_session::hold(host, talk, &matter, allowances, ground).await?;
+    if let End::Refused(why) = &end.outcome.end {
         return Err(Failure::new(why));
     }
     draft.take();
-    let mut reviewed = concluded(host, local, change, &held);
-    let suspicions = suspicions.iter().map(SuspicionReport::from);
+    let mut reviewed = concluded(host, local, change, (&end.outcome, &end.collected));
+    let suspicions = end.suspicions.iter().map(SuspicionReport::from);
     reviewed.report.suspicions = suspicions.collect();
     Ok(reviewed)
 }
@@ -321,12 +328,16 @@ fn watch(host: &Host<'_>, local: &LocalChange, change: &Change, draft: &Draft) {
     draft.watch(report, &collected::desks(host), None, &redactor);
 }
 
-fn concluded(host: &Host<'_>, local: &LocalChange, change: &Change, held: &Held) -> Reviewed {
-    let collected = Collected::new(host);
+fn concluded(
+    host: &Host<'_>,
+    local: &LocalChange,
+    change: &Change,
+    (held, collected): (&Held, &Collected),
+) -> Reviewed {
     let entries = &collected.entries;
     let findings = entries.iter().filter(|entry| entry.fate == Fate::Staged);
     let findings: Vec<_> = findings.map(|entry| &entry.finding).collect();
-    let left_out = left_out(change, &held.beyond);
+    let left_out = left_out(change, held);
     let evidence = Evidence {
         complete: held.end == End::Complete,
         left_out: left_out.len(),

@@ -28,7 +28,9 @@ pub(crate) fn sessions(
     usage: &RunUsage,
 ) -> anyhow::Result<Sessions> {
     match work {
-        Work::Review => reviewing(config, gateway, usage),
+        Work::Review | Work::Section | Work::Consolidation => {
+            reviewing(work, config, gateway, usage)
+        }
         Work::Fix => fixing(config, gateway, usage),
     }
 }
@@ -50,11 +52,16 @@ fn fixing(
 }
 
 fn reviewing(
+    work: Work,
     config: &Config,
     gateway: &Result<Gateway, String>,
     usage: &RunUsage,
 ) -> anyhow::Result<Sessions> {
-    let is_panel = config.reviewers.len() > 1;
+    let reviewers = match work {
+        Work::Consolidation => config.reviewers.get(..1).unwrap_or_default(),
+        Work::Review | Work::Section | Work::Fix => config.reviewers.as_slice(),
+    };
+    let is_panel = reviewers.len() > 1;
     let tools = review_names(config.web.is_some(), is_panel);
     let open = |name: SessionName, reviewer: &ReviewerChoice| {
         Session::new(
@@ -65,10 +72,11 @@ fn reviewing(
             gateway,
         )
     };
-    let [first, others @ ..] = config.reviewers.as_slice() else {
+    let [first, others @ ..] = reviewers else {
         anyhow::bail!("there is no reviewer");
     };
-    let second = others.first();
+    // Threads, and with them fixes, are the first session's.
+    let second = others.first().filter(|_| work == Work::Review);
     let fix_check = second.map(|second| open(SessionName::FixCheck, second));
     let others = (2..).zip(others);
     let others = others.map(|(number, reviewer)| open(SessionName::Review(number), reviewer));

@@ -9,20 +9,26 @@ use reviewer_core::panel::ledger::{self, Figures};
 use reviewer_core::report::reviewers::{Reviewed, ReviewerReport};
 use reviewer_core::review::deliberation;
 use reviewer_core::review::desk::{Effect, Entry, SharedDesk, StagedReply};
-use reviewer_core::review::session_outcome::{End, Outcome as Held};
-use std::collections::BTreeSet;
+use reviewer_core::review::limits::Used;
+use reviewer_core::review::sections::{Assembled, Said};
+use reviewer_core::review::session_outcome::Outcome as Held;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) struct Collected {
     pub entries: Vec<Entry>,
     /// The findings that may be published.
     pub due: BTreeSet<FindingId>,
     pub replies: Vec<StagedReply>,
-    /// Scores of findings that are open, and that only the text of an earlier review says.
-    pub still_said: Vec<Score>,
+    /// Findings that are open, and that only the text of an earlier review says, with their scores.
+    pub still_said: BTreeMap<FindingId, Score>,
     /// The open conversations of people that were weighed.
     pub weighed: Vec<Weighed>,
+    /// The reviewers that were called to the pull request.
+    pub escalations: Vec<String>,
     /// The figures of each reviewer, where several reviewed.
     figures: Vec<Figures>,
+    /// The use that each reviewer has made of its model.
+    used: Vec<Used>,
 }
 
 impl Collected {
@@ -33,9 +39,18 @@ impl Collected {
                 due: due.iter().map(|entry| entry.finding.id.clone()).collect(),
                 replies: replies.into_iter().cloned().collect(),
                 entries: desk.entries().to_vec(),
-                still_said: desk.still_said().map(|(_, score)| score).collect(),
+                still_said: desk
+                    .still_said()
+                    .map(|(id, score)| (id.clone(), score))
+                    .collect(),
                 weighed: desk.weighed().to_vec(),
+                escalations: desk.escalations().to_vec(),
                 figures: Vec::new(),
+                used: host
+                    .sessions()
+                    .reviewers()
+                    .map(|session| session.usage.used())
+                    .collect(),
             }
         });
         let own = own.unwrap_or_else(Self::nothing);
@@ -55,15 +70,10 @@ impl Collected {
     ) -> Vec<ReviewerReport> {
         let now = chrono::DateTime::<chrono::Utc>::from(host.setup.clock.now());
         let now = now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-        let sessions = host.sessions().reviewers().zip(&self.figures);
-        let report = |(session, figures): (&Session, &Figures)| {
-            let used = session.usage.used();
+        let sessions = host.sessions().reviewers();
+        let sessions = sessions.zip(self.figures.iter().zip(&self.used));
+        let report = |(session, (figures, used)): (&Session, (&Figures, &Used))| {
             let name = session.reviewer.name.as_str();
-            let unfinished = match &held.end {
-                End::Panel(ends) => ends.iter().any(|(one, _)| one == name),
-                End::Complete => false,
-                _ => true,
-            };
             ReviewerReport::from(Reviewed {
                 name,
                 model: session.reviewer.model.to_string(),
@@ -73,7 +83,7 @@ impl Collected {
                 cost_usd: used.told.cost,
                 entries: &self.entries,
                 passes: &held.passes,
-                finished: !unfinished,
+                finished: !held.end.leaves_unfinished(name),
                 now: &now,
             })
         };
@@ -89,14 +99,56 @@ impl Collected {
         before.chain(now.map(|reply| &reply.thread))
     }
 
-    fn nothing() -> Self {
+    pub(super) fn nothing() -> Self {
         Self {
             entries: Vec::new(),
             due: BTreeSet::new(),
             replies: Vec::new(),
-            still_said: Vec::new(),
+            still_said: BTreeMap::new(),
             weighed: Vec::new(),
+            escalations: Vec::new(),
             figures: Vec::new(),
+            used: Vec::new(),
+        }
+    }
+
+    /// The findings of all sections of a large change put together. `finished`: whether each was reviewed to the end.
+    pub(crate) fn assembled(all: &[(Self, bool)]) -> Assembled {
+        let said = all.iter().map(|(one, finished)| Said {
+            entries: one.entries.clone(),
+            due: one.due.clone(),
+            replies: one.replies.clone(),
+            still_said: one.still_said.clone(),
+            finished: *finished,
+        });
+        Assembled::new(said.collect())
+    }
+
+    /// Everything of all sections, with the findings after their consolidation.
+    pub(crate) fn of_sections(all: Vec<(Self, bool)>, said: Said) -> Self {
+        let mut sum = Self::nothing();
+        for (one, _) in all {
+            sum.weighed.extend(one.weighed);
+            for name in one.escalations {
+                if !sum.escalations.contains(&name) {
+                    sum.escalations.push(name);
+                }
+            }
+            sum.figures.resize(one.figures.len().max(sum.figures.len()), Figures::default());
+            for (sum, one) in sum.figures.iter_mut().zip(one.figures) {
+                sum.add(one);
+            }
+            sum.used.resize(one.used.len().max(sum.used.len()), Used::default());
+            for (sum, one) in sum.used.iter_mut().zip(one.used) {
+                *sum += one;
+            }
+        }
+        Self {
+            entries: said.entries,
+            due: said.due,
+            replies: said.replies,
+            still_said: said.still_said,
+            ..sum
         }
     }
 
@@ -104,7 +156,7 @@ impl Collected {
         let (seats, desks) = (seats(host), desks(host));
         let testimonies = deliberation::testimonies(&desks);
         let concluded = deliberation::conclude(&seats, &testimonies);
-        let mut replies = self.replies;
+        let mut replies = self.replies.clone();
         for reply in concluded.reopened {
             if replies.iter().all(|one| one.thread.id != reply.thread.id) {
                 replies.push(reply);
@@ -115,8 +167,8 @@ impl Collected {
             due: concluded.due,
             replies,
             still_said: concluded.still_said,
-            weighed: self.weighed,
             figures: concluded.figures,
+            ..self
         }
     }
 }

@@ -4,12 +4,15 @@ use crate::gather::change::Change;
 use crate::gather::discussion;
 use crate::host::session::Session;
 use crate::host::{Failure, Host};
-use crate::run::{collected, outcome};
+use crate::run::collected::{self, Collected};
+use crate::run::draft::Draft;
+use crate::run::{large_change, outcome};
 use crate::turns::{Meeting, Place, Prompter, Second, State, Tasks};
 use futures_util::future::join_all;
 use reviewer_agent::opencode::{Client, Supervisor, profile};
 use reviewer_core::config::ModelChoice;
-use reviewer_core::context::brief::{Brief, Excerpt, Words};
+use reviewer_core::context::brief::{Brief, Excerpt, OwnSection, Words};
+use reviewer_core::context::division::{self, Division};
 use reviewer_core::context::failed_checks::FailedCheck;
 use reviewer_core::context::intent::Intent;
 use reviewer_core::context::parts::{self, Parts};
@@ -31,6 +34,7 @@ use reviewer_text::hidden::visible;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The sessions of a run, and what they are for.
 #[derive(Clone, Copy)]
@@ -48,13 +52,12 @@ pub(crate) struct Talk<'a> {
 pub(crate) fn open_desks(
     host: &Host<'_>,
     change: &Change,
-    subject: Subject,
+    subject: &Arc<Subject>,
     carried: &[Finding],
 ) -> Result<(), Failure> {
-    let subject = Arc::new(subject);
     for session in host.sessions().reviewers() {
         let mut desk = Desk::new(
-            Arc::clone(&subject),
+            Arc::clone(subject),
             weights(host, change),
             &session.reviewer.name,
             random::hex(16)?,
@@ -69,6 +72,7 @@ pub(crate) fn open_desks(
 }
 
 /// The change under review and what is said about it, wherever it comes from.
+#[derive(Clone, Copy)]
 pub(crate) struct Matter<'a> {
     pub title: &'a str,
     pub body: &'a str,
@@ -85,27 +89,107 @@ pub(crate) struct Matter<'a> {
     pub since: Option<&'a Since>,
     pub threads: &'a [Thread],
     pub conversation: &'a [Words<'a>],
+    /// The section that is reviewed, and the files that no section shows; `None`: the whole change is reviewed.
+    pub section: Option<(OwnSection<'a>, &'a [String])>,
 }
 
-/// Leads the sessions to their end: one, or, where several reviewers review, all at the same time.
+/// What lies on the desks before anything is said, and who is told of the rest.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub subject: &'a Arc<Subject>,
+    /// The findings that a review before this one could not post.
+    pub carried: &'a [Finding],
+    pub draft: &'a Draft,
+}
+
+/// The end of all sessions: what they came to, and what they have said.
+pub(crate) struct Concluded {
+    pub outcome: Outcome,
+    pub suspicions: Suspicions,
+    pub collected: Collected,
+}
+
+/// Leads the sessions to their end: one, or, where several reviewers review, all at the same time; of a change that is too
+/// large for one session, those of each section. The desks are open.
 pub(crate) async fn hold(
     host: &Host<'_>,
     talk: Talk<'_>,
     matter: &Matter<'_>,
     allowances: Allowances,
-) -> Result<Held, Failure> {
-    let (mut outcome, suspicions) = led(host, talk, matter, allowances).await?;
+    ground: Ground<'_>,
+) -> Result<Concluded, Failure> {
+    let new = new_diffs(matter);
+    let (division, room) = if talk.reviews {
+        divided(host, talk.sidecar, &new).await
+    } else {
+        (Division::default(), usize::MAX)
+    };
+    let mut concluded = if division.sections.len() > 1 {
+        let large = large_change::Large {
+            diffs: &new,
+            division: &division,
+            room,
+        };
+        large_change::hold(host, talk, matter, allowances, ground, &large).await?
+    } else {
+        let last = host.started + host.setup.clock.limit(host.config.timeout);
+        let time = (host.started, last);
+        let (outcome, suspicions) = led(host, talk, matter, allowances, time).await?;
+        Concluded {
+            outcome,
+            suspicions,
+            collected: Collected::new(host),
+        }
+    };
     if let Some(check) = host.sessions().fix_check() {
-        outcome.used += check.usage.used();
+        concluded.outcome.used += check.usage.used();
     }
-    Ok((outcome, suspicions))
+    Ok(concluded)
 }
 
-async fn led(
+/// The new part of the diffs.
+fn new_diffs<'a>(matter: &Matter<'a>) -> Vec<Cow<'a, FileDiff>> {
+    let since = matter.since;
+    let diffs = matter.diffs.iter().map(|(diff, _)| diff);
+    let new = diffs.filter(|diff| !since.is_some_and(|since| since.is_known(diff)));
+    new.map(|diff| since.map_or(Cow::Borrowed(diff), |since| since.new_in(diff)))
+        .collect()
+}
+
+/// The change in sections that each reviewer can be shown whole, and the room of such a section.
+async fn divided(
+    host: &Host<'_>,
+    sidecar: &Supervisor,
+    new: &[Cow<'_, FileDiff>],
+) -> (Division, usize) {
+    let is_large = parts::is_large(new);
+    let process = sidecar.process();
+    let mut least = usize::MAX;
+    for session in host.sessions().reviewers() {
+        least = least.min(room(&session.reviewer.model, is_large, process.client()).await);
+    }
+    if least == usize::MAX {
+        return (Division::default(), least);
+    }
+    (division::divide(new, least), least)
+}
+
+/// The bytes of diffs that a model can be shown in one session.
+async fn room(model: &ModelChoice, is_large: bool, client: &Client) -> usize {
+    match model.context {
+        Some(declared) => parts::room(declared),
+        None if is_large => parts::room(context(model, client).await),
+        None => usize::MAX,
+    }
+}
+
+/// Leads the sessions of the host's reviewers to their end. `time`: when it began, and when all of it has to end.
+pub(super) async fn led(
     host: &Host<'_>,
     talk: Talk<'_>,
     matter: &Matter<'_>,
     allowances: Allowances,
+    time: (Instant, Instant),
 ) -> Result<Held, Failure> {
     if !(talk.reviews && host.is_panel()) {
         let lead = Lead {
@@ -113,6 +197,7 @@ async fn led(
             seat: (0, 1),
             talk,
             place: None,
+            time,
         };
         return lead.hold(host, matter, allowances).await;
     }
@@ -143,6 +228,7 @@ async fn led(
                     seat: (seat, of),
                     talk,
                     place: Some(place),
+                    time,
                 },
                 allowances.clone(),
             );
@@ -158,7 +244,7 @@ async fn led(
 }
 
 /// The outcome of a session, and the suspicious text in what it was given.
-type Held = (Outcome, Suspicions);
+pub(super) type Held = (Outcome, Suspicions);
 
 /// The outcome of all reviewers. One that could not even begin counts as one that did not finish, unless none could.
 fn joined(held: Vec<(String, Result<Held, Failure>)>) -> Result<Held, Failure> {
@@ -198,6 +284,8 @@ struct Lead<'a> {
     seat: (usize, usize),
     talk: Talk<'a>,
     place: Option<Place<'a>>,
+    /// When it began, and when it has to end.
+    time: (Instant, Instant),
 }
 
 impl Lead<'_> {
@@ -212,7 +300,7 @@ impl Lead<'_> {
         let mut conversation = opened.map_err(Failure::new)?;
         let left_out = left_out(&change.snapshot);
         let parts = self.parts(conversation.client(), matter).await;
-        let is_first = self.seat.0 == 0;
+        let is_first = self.seat.0 == 0 && matter.section.is_none_or(|(own, _)| own.number == 1);
         if talk.reviews && is_first {
             tell_unshown(host, change, &parts.beyond);
         }
@@ -231,10 +319,11 @@ impl Lead<'_> {
         };
         let setup = host.setup;
         let root = change.snapshot.root().display().to_string();
+        let name = self.name(matter);
         let prompter = Prompter {
             root: &root,
             conversation: &mut conversation,
-            limits: self.limits(host, allowances),
+            limits: self.limits(allowances),
             route: session.route()?,
             usage: &session.usage,
             run_usage: &host.usage,
@@ -257,18 +346,27 @@ impl Lead<'_> {
                 sidecar: talk.sidecar,
                 title: talk.title,
             }),
-            name: self.place.map(|_| session.reviewer.name.as_str()),
+            name: name.as_deref(),
             desk: &session.desk,
         };
         Ok((Box::pin(tasks.all()).await?, suspicions))
     }
 
-    fn limits(&self, host: &Host<'_>, allowances: Allowances) -> RunLimits {
-        let time = host.setup.clock.limit(host.config.timeout);
-        let last = host.started + time;
+    /// The name in the log; `None`: one session reviews everything.
+    fn name(&self, matter: &Matter<'_>) -> Option<String> {
+        let reviewer = self.place.map(|_| self.session.reviewer.name.as_str());
+        match (matter.section, reviewer) {
+            (None, reviewer) => reviewer.map(str::to_owned),
+            (Some((own, _)), None) => Some(format!("section {}", own.number)),
+            (Some((own, _)), Some(reviewer)) => Some(format!("section {}, {reviewer}", own.number)),
+        }
+    }
+
+    fn limits(&self, allowances: Allowances) -> RunLimits {
+        let (began, last) = self.time;
         RunLimits {
             deadline: match self.place {
-                Some(_) => host.started + time * MEETING / 100,
+                Some(_) => began + last.saturating_duration_since(began) * MEETING / 100,
                 None => last,
             },
             last,
@@ -277,7 +375,7 @@ impl Lead<'_> {
     }
 }
 
-fn brief<'a>(
+pub(super) fn brief<'a>(
     host: &'a Host<'_>,
     matter: &'a Matter<'_>,
     parts: &'a Parts,
@@ -299,6 +397,7 @@ fn brief<'a>(
         commits: matter.commits,
         diffs: matter.diffs,
         parts,
+        section: matter.section.map(|(own, _)| own),
         excused: change.hidden(),
         unreadable: change.unreadable().count(),
         since: matter.since,
@@ -338,8 +437,8 @@ pub(crate) fn announce(host: &Host<'_>, place: &str, change: &Change, base: &str
 }
 
 /// Tells what the model will not see, before it is asked and paid.
-fn tell_unshown(host: &Host<'_>, change: &Change, beyond: &[String]) {
-    let files = outcome::left_out(change, beyond);
+pub(super) fn tell_unshown(host: &Host<'_>, change: &Change, beyond: &[String]) {
+    let files: Vec<String> = outcome::unshown(change, beyond).collect();
     if files.is_empty() {
         return;
     }
@@ -383,33 +482,32 @@ impl Lead<'_> {
     /// The diffs as the prompts show them: what is new of them, in parts that fit the model's context. Each of several
     /// reviewers begins with another file, because attention fades towards the end.
     async fn parts(&self, client: &Client, matter: &Matter<'_>) -> Parts {
-        let (diffs, since) = (matter.diffs, matter.since);
-        let is_new = |diff: &FileDiff| !since.is_some_and(|since| since.is_known(diff));
-        let new = diffs
-            .iter()
-            .map(|(diff, _)| diff)
-            .filter(|diff| is_new(diff));
-        let new: Vec<Cow<'_, FileDiff>> = new
-            .map(|diff| since.map_or(Cow::Borrowed(diff), |since| since.new_in(diff)))
-            .collect();
-        let mut new: Vec<&FileDiff> = new.iter().map(AsRef::as_ref).collect();
-        let model = &self.session.reviewer.model;
-        let is_large = parts::is_large(&new);
-        let room = match model.context {
-            Some(declared) => parts::room(declared),
-            None if is_large => parts::room(context(model, client).await),
-            None => usize::MAX,
+        let mut parts = match &matter.section {
+            Some((own, beyond)) => {
+                let diffs: Vec<&FileDiff> = own.diffs.iter().map(|one| one.diff.as_ref()).collect();
+                let mut parts = parts::cut(&diffs, usize::MAX);
+                parts.beyond.extend_from_slice(beyond);
+                parts
+            }
+            None => self.parts_of_all(client, matter).await,
         };
+        parts
+            .beyond
+            .retain(|path| matter.change.required().any(|diff| diff.path == *path));
+        parts
+    }
+
+    async fn parts_of_all(&self, client: &Client, matter: &Matter<'_>) -> Parts {
+        let new = new_diffs(matter);
+        let mut new: Vec<&FileDiff> = new.iter().map(AsRef::as_ref).collect();
+        let is_large = parts::is_large(&new);
+        let room = room(&self.session.reviewer.model, is_large, client).await;
         if !is_large {
             let (seat, of) = self.seat;
             let first = seat * new.len() / of.max(1);
             new.rotate_left(first);
         }
-        let mut parts = parts::cut(&new, room);
-        parts
-            .beyond
-            .retain(|path| matter.change.required().any(|diff| diff.path == *path));
-        parts
+        parts::cut(&new, room)
     }
 }
 

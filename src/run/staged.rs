@@ -96,7 +96,7 @@ impl<'a> Staged<'a> {
             replies,
             open: threads.filter(|thread| thread.status.is_open()).collect(),
             reopened,
-            lost: missed.unwrap_or_else(|| collected.still_said.clone()),
+            lost: missed.unwrap_or_else(|| collected.still_said.values().copied().collect()),
         }
     }
 

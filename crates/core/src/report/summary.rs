@@ -185,6 +185,9 @@ fn open(out: &mut String, report: &Report) {
 /// Writes the facts that the verdict rests on, folded: passes, costs, what was excused, the model.
 fn how(out: &mut String, report: &Report) {
     let mut parts = vec![plural(report.files, "file")];
+    if !report.sections.is_empty() {
+        parts.push(plural(report.sections.len(), "section"));
+    }
     if !report.passes.is_empty() {
         let count = report.pass_count();
         let noun = if count == 1 { "pass" } else { "passes" };
@@ -199,6 +202,7 @@ fn how(out: &mut String, report: &Report) {
         parts.join(", ")
     );
     reviewers::markdown(out, report);
+    sections(out, report);
     passes(out, report);
     ledger(out, report);
     excused(out, report);
@@ -206,12 +210,42 @@ fn how(out: &mut String, report: &Report) {
     out.push_str("\n</details>\n\n");
 }
 
+/// Writes the coverage of each section of a large change.
+fn sections(out: &mut String, report: &Report) {
+    if report.sections.is_empty() {
+        return;
+    }
+    out.push_str("| Section | Files | Lines | Passes | Tokens | Cost | Time |\n| ---: | ---: | ---: | --- | ---: | ---: | ---: |\n");
+    for section in &report.sections {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {} |",
+            section.section,
+            grouped(section.files as u64),
+            grouped(section.lines as u64),
+            section.submitted(),
+            counted(report, section.tokens),
+            report.cost(section.cost_usd),
+            duration(section.seconds)
+        );
+    }
+    out.push('\n');
+}
+
+/// The number of passes that the table names of a change in sections; the report has them all.
+const PASSES_SHOWN: usize = 40;
+
 fn passes(out: &mut String, report: &Report) {
     if report.passes.is_empty() {
         return;
     }
     out.push_str("| Pass | Tool calls | Tokens | Cost | Time | Summary |\n| --- | ---: | ---: | ---: | ---: | --- |\n");
-    for pass in &report.passes {
+    let most = if report.sections.is_empty() {
+        report.passes.len()
+    } else {
+        PASSES_SHOWN
+    };
+    for pass in report.passes.iter().take(most) {
         let summary = if pass.finished {
             cell(&pass.summary)
         } else {
@@ -219,7 +253,9 @@ fn passes(out: &mut String, report: &Report) {
         };
         let _ = writeln!(
             out,
-            "| {}{} · {} | {} | {} | {} | {} | {summary} |",
+            "| {}{}{} · {} | {} | {} | {} | {} | {summary} |",
+            pass.section
+                .map_or_else(String::new, |number| format!("section {number}, ")),
             pass.reviewer
                 .as_deref()
                 .map_or_else(String::new, |name| format!("{name}, ")),
@@ -232,6 +268,11 @@ fn passes(out: &mut String, report: &Report) {
         );
     }
     out.push('\n');
+    let more = report.passes.len().saturating_sub(most);
+    if more > 0 {
+        let more = plural(more, "more turn");
+        let _ = writeln!(out, "And {more}, listed in the report.\n");
+    }
 }
 
 /// The number of runs that the table names; the report has them all.
@@ -455,6 +496,7 @@ pub(super) mod tests {
     pub(crate) fn sample() -> Report {
         let pass = |number, finished| PassReport {
             reviewer: None,
+            section: None,
             number,
             title: "Atomic diff review".into(),
             finished,
@@ -499,6 +541,7 @@ pub(super) mod tests {
             sensitivity: "high".into(),
             sensitivity_evidence: vec!["\"payments\" in README.md".into()],
             passes: vec![pass(1, true), pass(2, false)],
+            sections: vec![],
             findings: vec![
                 finding(7, "published", None),
                 finding(9, "published", None),

@@ -7,6 +7,7 @@ mod dispute;
 mod escalation;
 mod examination;
 mod fix_evidence;
+mod joint;
 mod repetition;
 mod shared;
 
@@ -205,6 +206,8 @@ pub struct Desk {
     texts: HashMap<ThreadId, String>,
     /// True if a submission was refused because of them.
     texts_refused: bool,
+    /// True if it holds the findings of all sections of a large change.
+    joint: bool,
 }
 
 type Answer = Result<String, String>;
@@ -234,6 +237,7 @@ impl Desk {
             escalation: Escalation::default(),
             texts: HashMap::new(),
             texts_refused: false,
+            joint: false,
         }
     }
 
@@ -420,7 +424,7 @@ impl Desk {
         claims_blocking: bool,
         texts: &[AuthorText],
     ) -> Answer {
-        if self.ends_consolidation(number) {
+        if self.ends_consolidation(number) && !self.joint {
             self.take_texts(texts)?;
         }
         let holds_blocking = self
