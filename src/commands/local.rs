@@ -308,7 +308,7 @@ async fn review(
         usd: spending::allowance("max_cost_usd", Some(config.max_cost_usd), None, 0.0),
         tokens: spending::allowance("max_tokens", config.max_tokens, None, 0),
     };
-    let end = review_session::hold(host, talk, &matter, allowances, ground).await?;
+    let end = review_session::hold(host, talk, &matter, allowances, Some(ground)).await?;
     if let End::Refused(why) = &end.outcome.end {
         return Err(Failure::new(why));
     }

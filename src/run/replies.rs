@@ -62,7 +62,8 @@ async fn answer_alone(
         conversations: &[],
         reviews: false,
     };
-    let (held, _) = sessions::talk(job, facts, agenda, talk, &diffs).await?;
+    let concluded = sessions::talk(job, facts, agenda, talk, (&diffs, None)).await?;
+    let held = concluded.outcome;
     if let End::Refused(why) = &held.end {
         return Err(Failure::new(why));
     }

@@ -110,13 +110,13 @@ pub(crate) struct Concluded {
 }
 
 /// Leads the sessions to their end: one, or, where several reviewers review, all at the same time; of a change that is too
-/// large for one session, those of each section. The desks are open.
+/// large for one session, those of each section. `ground`: of the open desks; `None` where nothing is reviewed.
 pub(crate) async fn hold(
     host: &Host<'_>,
     talk: Talk<'_>,
     matter: &Matter<'_>,
     allowances: Allowances,
-    ground: Ground<'_>,
+    ground: Option<Ground<'_>>,
 ) -> Result<Concluded, Failure> {
     let new = new_diffs(matter);
     let (division, room) = if talk.reviews {
@@ -124,21 +124,24 @@ pub(crate) async fn hold(
     } else {
         (Division::default(), usize::MAX)
     };
-    let mut concluded = if division.sections.len() > 1 {
-        let large = large_change::Large {
-            diffs: &new,
-            division: &division,
-            room,
-        };
-        large_change::hold(host, talk, matter, allowances, ground, &large).await?
-    } else {
-        let last = host.started + host.setup.clock.limit(host.config.timeout);
-        let time = (host.started, last);
-        let (outcome, suspicions) = led(host, talk, matter, allowances, time).await?;
-        Concluded {
-            outcome,
-            suspicions,
-            collected: Collected::new(host),
+    let mut concluded = match ground.filter(|_| division.sections.len() > 1) {
+        Some(ground) => {
+            let large = large_change::Large {
+                diffs: &new,
+                division: &division,
+                room,
+            };
+            large_change::hold(host, talk, matter, allowances, ground, &large).await?
+        }
+        None => {
+            let last = host.started + host.setup.clock.limit(host.config.timeout);
+            let time = (host.started, last);
+            let (outcome, suspicions) = led(host, talk, matter, allowances, time).await?;
+            Concluded {
+                outcome,
+                suspicions,
+                collected: Collected::new(host),
+            }
         }
     };
     if let Some(check) = host.sessions().fix_check() {

@@ -108,7 +108,7 @@ async fn ask(
         conversations: &facts.conversations_to_weigh(job),
         reviews,
     };
-    let mut concluded = talk(job, facts, agenda, session, (&diffs, ground)).await?;
+    let mut concluded = talk(job, facts, agenda, session, (&diffs, Some(ground))).await?;
     if !reviews {
         concluded.outcome.beyond.clear();
     }
@@ -223,7 +223,7 @@ pub(crate) async fn talk(
     facts: &Facts,
     agenda: &Agenda,
     talk: Talk<'_>,
-    (diffs, ground): (&[(FileDiff, String)], Ground<'_>),
+    (diffs, ground): (&[(FileDiff, String)], Option<Ground<'_>>),
 ) -> Result<Concluded, Failure> {
     let pull = &facts.pull;
     let commits: Vec<(String, String)> = facts

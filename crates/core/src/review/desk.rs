@@ -529,4 +529,4 @@ fn check_texts(draft: &Draft) -> Result<(), String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::review) mod tests;
