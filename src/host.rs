@@ -167,7 +167,8 @@ impl<'a> Host<'a> {
     /// The same run with sessions, secrets and a gateway of their own, for a sidecar beside its first one. Time and money, the
     /// web and the scratch folder are the run's.
     pub(crate) fn beside(&self, work: Work) -> Result<Self, Failure> {
-        let gateway = sidecar::gateway(self.setup);
+        let gateway = self.gateway.as_ref().map(Gateway::beside);
+        let gateway = gateway.map_err(Clone::clone);
         let sessions = sidecar::sessions(work, &self.config, &gateway, &self.usage)?;
         let callback = self.setup.session.as_ref().map(OrderedSession::token);
         let further = [Some(SecretString::from(self.fence.nonce())), callback];

@@ -94,6 +94,18 @@ impl Gateway {
         })))
     }
 
+    /// A gateway for another sidecar of the run, with routes and limits of its own. Both share the memory for requests.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self(Arc::new(Inner {
+            http: self.0.http.clone(),
+            limits: self.0.limits,
+            meter: Arc::new(self.0.meter.beside()),
+            routes: RwLock::default(),
+            warned: AtomicBool::new(false),
+        }))
+    }
+
     /// Opens the route `/model/<session>/…`. `placeholder` is what the sidecar gets for a key, random and of this session;
     /// `tools` what the session's profile allows.
     pub fn open(
