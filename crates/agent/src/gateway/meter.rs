@@ -343,6 +343,10 @@ mod tests {
             assert_eq!(room.takes(10), Ok(()));
         }
         assert_eq!(one.room().takes(1), Err(Refusal::HeldBytes(40)));
+        // Another sidecar has limits of its own, in the same memory.
+        let beside = run.beside();
+        assert_eq!(beside.room().takes(1), Err(Refusal::HeldBytes(40)));
+        assert_eq!((beside.taken().requests, beside.request(None)), (0, Ok(())));
         drop(rooms);
         assert_eq!(one.room().takes(10), Ok(()));
         assert_eq!(*run.held.lock().unwrap(), 0);

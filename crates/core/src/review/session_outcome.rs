@@ -325,3 +325,99 @@ pub struct Answer {
     pub question: Question,
     pub text: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(number: usize, passes: &[u8], end: End) -> (SectionLog, Outcome) {
+        let log = SectionLog {
+            number,
+            required: vec!["src/both.ts".into(), format!("src/{number}.ts")],
+            files: 2,
+            lines: 20,
+            end: end.clone(),
+            passes: passes.to_vec(),
+            used: Used::default(),
+            took: Duration::ZERO,
+        };
+        let passes = passes.iter().map(|number| PassLog {
+            number: *number,
+            summary: Some("Done.".into()),
+            ..PassLog::default()
+        });
+        let outcome = Outcome {
+            passes: passes.collect(),
+            ..Outcome::without_session(end)
+        };
+        (log, outcome)
+    }
+
+    const ALL: [u8; 4] = [1, 2, 3, 4];
+
+    fn late() -> End {
+        End::OutOfTime(PassNumber::FIRST)
+    }
+
+    #[test]
+    fn a_change_is_reviewed_only_if_every_section_is() {
+        let both = vec![section(1, &ALL, End::Complete), section(2, &ALL, End::Complete)];
+        let all = Outcome::of_sections(both);
+        assert_eq!((&all.end, all.finished_passes()), (&End::Complete, ALL.to_vec()));
+        assert_eq!(all.unreviewed().count(), 0);
+        assert_eq!(all.passes[4].section, Some(2));
+        let one = vec![section(1, &ALL, End::Complete), section(2, &[1], late())];
+        let one = Outcome::of_sections(one);
+        let SectionEnd { number, of, end } = match &one.end {
+            End::Sections(ends) => &ends[0],
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((*number, *of, end), (Some(2), 2, &late()));
+        assert_eq!(one.finished_passes(), [1]);
+        let unreviewed: Vec<_> = one.unreviewed().collect();
+        assert_eq!(unreviewed, [("src/both.ts", 2), ("src/2.ts", 2)]);
+    }
+
+    #[test]
+    fn passes_of_one_section_are_no_passes_of_another() {
+        // As many submissions as two sections need, and all of them in one.
+        let mut twice = section(1, &ALL, End::Complete);
+        twice.1.passes.extend(twice.1.passes.clone());
+        let all = Outcome::of_sections(vec![twice, section(2, &[], late())]);
+        assert!(all.finished_passes().is_empty());
+    }
+
+    #[test]
+    fn an_end_that_its_passes_do_not_prove_is_no_review() {
+        let all = Outcome::of_sections(vec![
+            section(1, &ALL, End::Complete),
+            section(2, &[1, 2, 3], End::Complete),
+        ]);
+        assert_ne!(all.end, End::Complete);
+        assert_eq!(all.finished_passes(), [1, 2, 3]);
+        assert_eq!(all.unreviewed().count(), 2);
+    }
+
+    #[test]
+    fn without_the_consolidation_the_last_pass_is_missing_and_no_file() {
+        let both = || vec![section(1, &ALL, End::Complete), section(2, &ALL, End::Complete)];
+        let mut all = Outcome::of_sections(both());
+        all.consolidate(Outcome::without_session(late()));
+        assert_eq!(all.finished_passes(), [1, 2, 3]);
+        assert_ne!(all.end, End::Complete);
+        assert_eq!(all.unreviewed().count(), 0);
+        let mut all = Outcome::of_sections(both());
+        all.consolidate(Outcome::without_session(End::Complete));
+        assert_eq!((all.end, all.sections.len()), (End::Complete, 2));
+    }
+
+    #[test]
+    fn a_model_that_no_section_could_use_is_a_failure_of_the_run() {
+        let refused = || End::Refused("The key is wrong.".into());
+        let not_asked = End::NotAsked("no money".into());
+        let all = vec![section(1, &[], refused()), section(2, &[], not_asked)];
+        assert_eq!(Outcome::of_sections(all).end, refused());
+        let some = vec![section(1, &[1], late()), section(2, &[], refused())];
+        assert!(matches!(Outcome::of_sections(some).end, End::Sections(_)));
+    }
+}

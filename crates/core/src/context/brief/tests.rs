@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::context::intent::{IssueName, LinkedIssue};
+use crate::context::division::Shown;
 use crate::context::parts;
 use crate::domain::Annotation;
 use crate::domain::passes::FIVE;
@@ -11,6 +12,7 @@ use crate::domain::{
 };
 use crate::plan::QuestionThread;
 use crate::review::desk::Fate;
+use std::borrow::Cow;
 
 fn score(n: u64) -> Score {
     Score::new(n).unwrap()
@@ -281,6 +283,34 @@ fn what_does_not_fit_the_first_prompt_comes_in_further_parts_of_pass_one() {
             "{last}"
         );
         assert!(last.contains("line 19999\n") && last.contains("Findings recorded so far"));
+    });
+}
+
+#[test]
+fn a_section_is_told_of_its_own_files_and_of_the_others_by_name() {
+    let diffs = [diff("src/page.ts", 3), diff("src/cart.ts", 3)];
+    with_brief(&diffs, |brief| {
+        let shown = Shown {
+            diff: Cow::Borrowed(&diffs[0].0),
+            piece: Some((1, 2)),
+        };
+        let section = OwnSection {
+            number: 2,
+            of: 3,
+            diffs: &[shown],
+        };
+        let brief = Brief {
+            section: Some(section),
+            ..*brief
+        };
+        let pass = PASSES.all().next().unwrap();
+        let text = brief.task(Task::Pass(&pass, 1), &[], true).unwrap();
+        let (_, files) = text.split_once("## Changed files\n\n").unwrap();
+        let (files, _) = files.split_once("\n\nDiffs are also in").unwrap();
+        insta::assert_snapshot!("section", files);
+        assert!(text.contains("All diffs that you have to read stand above."));
+        let joint = brief.task(Task::Sections(&pass, 3), &[entry()], true);
+        insta::assert_snapshot!("sections", joint.unwrap());
     });
 }
 
