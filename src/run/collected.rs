@@ -134,11 +134,13 @@ impl Collected {
                     sum.escalations.push(name);
                 }
             }
-            sum.figures.resize(one.figures.len().max(sum.figures.len()), Figures::default());
+            sum.figures
+                .resize(one.figures.len().max(sum.figures.len()), Figures::default());
             for (sum, one) in sum.figures.iter_mut().zip(one.figures) {
                 sum.add(one);
             }
-            sum.used.resize(one.used.len().max(sum.used.len()), Used::default());
+            sum.used
+                .resize(one.used.len().max(sum.used.len()), Used::default());
             for (sum, one) in sum.used.iter_mut().zip(one.used) {
                 *sum += one;
             }

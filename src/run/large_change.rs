@@ -102,7 +102,9 @@ pub(super) async fn hold(
     let done = stream::iter(sections).map(|section| review.section(section));
     let mut done: Vec<Done> = done.buffer_unordered(at_once).collect().await;
     done.sort_by_key(|one| one.log.number);
-    let suspicions = done.first_mut().map(|one| std::mem::take(&mut one.suspicions));
+    let suspicions = done
+        .first_mut()
+        .map(|one| std::mem::take(&mut one.suspicions));
     let (mut logs, mut all) = (Vec::new(), Vec::new());
     for one in done {
         all.push((one.collected, one.log.is_reviewed()));
@@ -354,7 +356,9 @@ impl Review<'_, '_> {
         let (prefix, parts) = (session.name.prefix(), Parts::default());
         let brief = review_session::brief(own, self.matter, &parts, &[], &prefix);
         let root = self.matter.change.snapshot.root().display().to_string();
-        let last = PASSES.all().find(|pass| pass.row.role == Role::Consolidation);
+        let last = PASSES
+            .all()
+            .find(|pass| pass.row.role == Role::Consolidation);
         let Some(pass) = last else {
             return Err(Failure::new("there is no pass that consolidates"));
         };

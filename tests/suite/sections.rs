@@ -39,6 +39,13 @@ fn small(mut workflow: Workflow) -> Workflow {
     workflow
 }
 
+/// The same with about six.
+fn medium(mut workflow: Workflow) -> Workflow {
+    let context = ("model_context".to_owned(), "110000".to_owned());
+    workflow.inputs.extend([context]);
+    workflow
+}
+
 fn review(world: &World) -> Ran {
     world.run(&small(world.opened().quick()))
 }
@@ -97,9 +104,16 @@ fn every_line_stands_in_a_prompt_of_its_section_and_all_sections_make_one_review
     let sections = sections(&ran);
     assert!((3..=5).contains(&sections.len()), "{sections:#?}");
     assert!(left_out(&ran).is_empty(), "{:?}", left_out(&ran));
-    let files: u64 = sections.iter().filter_map(|one| one["files"].as_u64()).sum();
+    let files: u64 = sections
+        .iter()
+        .filter_map(|one| one["files"].as_u64())
+        .sum();
     let told = format!("Reviewing {files} files of octo/shop#");
-    assert!(ran.log.contains(&told), "every file is in one section: {}", ran.log);
+    assert!(
+        ran.log.contains(&told),
+        "every file is in one section: {}",
+        ran.log
+    );
     for (number, section) in (1..).zip(sections) {
         assert_eq!(section["section"], number);
         assert_eq!(section["reviewed"], true, "{section}");
@@ -112,12 +126,20 @@ fn every_line_stands_in_a_prompt_of_its_section_and_all_sections_make_one_review
             .filter(|module| prompts.contains(&format!("load({module}, 0)")))
             .collect();
         for module in own {
-            assert!(prompts.contains(&format!("load({module}, 599)")), "{module}");
+            assert!(
+                prompts.contains(&format!("load({module}, 599)")),
+                "{module}"
+            );
             let riskiest = path(module).starts_with("src/login/");
             assert!(!riskiest || number == 1, "the riskiest come first");
         }
     }
-    let shown: String = world.model.requests().iter().map(Value::to_string).collect();
+    let shown: String = world
+        .model
+        .requests()
+        .iter()
+        .map(Value::to_string)
+        .collect();
     for module in MODULES {
         assert!(shown.contains(&format!("load({module}, 599)")), "{module}");
     }
@@ -161,7 +183,10 @@ fn a_section_that_is_never_submitted_is_named_with_its_files_and_the_others_are_
     assert_eq!(sections(&ran)[1]["passes"], json!([1]));
     let names = left_out(&ran);
     let marked = format!("(section 2 of {of} was not reviewed to the end)");
-    assert!(names.iter().all(|name| name.ends_with(&marked)), "{names:?}");
+    assert!(
+        names.iter().all(|name| name.ends_with(&marked)),
+        "{names:?}"
+    );
     let files = sections(&ran)[1]["files"].as_u64();
     assert_eq!(names.len() as u64, files.expect("a number"));
     // Its first pass was submitted, so what it found counts.
@@ -183,7 +208,11 @@ fn sections_that_the_budget_does_not_reach_are_named() {
     workflow.inputs.extend([most]);
     let ran = world.run(&workflow);
     ran.ended(2, "incomplete");
-    assert!(reasons(&ran).contains("max_tokens of 200"), "{}", reasons(&ran));
+    assert!(
+        reasons(&ran).contains("max_tokens of 200"),
+        "{}",
+        reasons(&ran)
+    );
     let unreviewed = sections(&ran).iter().filter(|one| one["reviewed"] != true);
     let files: u64 = unreviewed.filter_map(|one| one["files"].as_u64()).sum();
     assert_eq!(left_out(&ran).len() as u64, files);
@@ -219,7 +248,10 @@ fn a_model_that_cannot_be_used_is_one_failure_and_no_section_after_the_first_one
     let ran = review(&world);
     assert_eq!(ran.code, Some(2), "{}", ran.log);
     assert_eq!(ran.status(), "error", "{}", ran.log);
-    assert!(world.model.requests().len() <= 3, "as many as begin at once");
+    assert!(
+        world.model.requests().len() <= 3,
+        "as many as begin at once"
+    );
     world.github.take_writes();
     world.finish();
 }
@@ -252,7 +284,10 @@ fn a_push_after_a_large_review_is_reviewed_by_what_is_new_in_one_session() {
     world.github.take_writes();
     let before = head(&world);
     let asked = world.model.requests().len();
-    let more = [Change::write("src/more.ts", "export const more = load(7);\n")];
+    let more = [Change::write(
+        "src/more.ts",
+        "export const more = load(7);\n",
+    )];
     let new = world.github.commit("search", &[&before], &more);
     world.github.push(world.pull, &new);
     let payload = events::synchronize_event(&world.github, world.pull, &before);
@@ -261,7 +296,8 @@ fn a_push_after_a_large_review_is_reviewed_by_what_is_new_in_one_session() {
     assert!(sections(&ran).is_empty(), "one session was enough");
     let since = &world.model.requests()[asked..];
     let first = since[0].to_string();
-    assert!(first.contains("export const more") && !first.contains("load(105, 1)"));
+    assert!(first.contains("export const more"), "{first}");
+    assert!(!first.contains("load(105, 300)"), "{first}");
     world.github.take_writes();
     world.finish();
 }
@@ -278,7 +314,7 @@ fn each_of_several_reviewers_reviews_every_section() {
     let general = own("The form is sent before it is checked.", 7);
     let security = own("The form is sent before it is checked.", 7);
     let world = world(panel(vec![general, security]));
-    let mut workflow = small(world.opened().quick());
+    let mut workflow = medium(world.opened());
     let two = ("reviewers".to_owned(), "2".to_owned());
     workflow.inputs.extend([two]);
     let ran = world.run(&workflow);
@@ -302,10 +338,7 @@ fn each_of_several_reviewers_reviews_every_section() {
 #[test]
 fn sections_are_reviewed_by_the_real_opencode_one_beside_the_other() {
     let world = world(reviewer().into_behaviour());
-    let mut workflow = world.opened();
-    let context = ("model_context".to_owned(), "110000".to_owned());
-    workflow.inputs.extend([context]);
-    let ran = world.run(&workflow);
+    let ran = world.run(&medium(world.opened()));
     ran.ended(0, "findings");
     let of = sections(&ran).len();
     assert!((2..=3).contains(&of), "{of}");
@@ -315,7 +348,10 @@ fn sections_are_reviewed_by_the_real_opencode_one_beside_the_other() {
         let yours = format!("yours is section {number} of {of}");
         assert!(first.last_user().contains(&yours));
         let tools = first.tools();
-        assert!(tools.contains(&"submit_pass_results".to_owned()), "{tools:?}");
+        assert!(
+            tools.contains(&"submit_pass_results".to_owned()),
+            "{tools:?}"
+        );
     }
     assert_eq!(comments(&world.github.expect_review()).len(), of + 1);
     world.github.expect_check_run();

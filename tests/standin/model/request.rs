@@ -67,8 +67,7 @@ impl Request {
 
     /// Whether it is the session that consolidates what all sections found.
     pub fn is_of_all_sections(&self) -> bool {
-        self.first_user()
-            .contains(": Consolidation of all ")
+        self.first_user().contains(": Consolidation of all ")
     }
 
     /// Whether the conversation is one that fixes.

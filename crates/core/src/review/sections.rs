@@ -27,7 +27,11 @@ impl Said {
     /// Adds replies, one for each thread.
     fn take(&mut self, replies: impl Iterator<Item = StagedReply>) {
         for reply in replies {
-            if self.replies.iter().all(|one| one.thread.id != reply.thread.id) {
+            if self
+                .replies
+                .iter()
+                .all(|one| one.thread.id != reply.thread.id)
+            {
                 self.replies.push(reply);
             }
         }

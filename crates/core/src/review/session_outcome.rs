@@ -361,9 +361,15 @@ mod tests {
 
     #[test]
     fn a_change_is_reviewed_only_if_every_section_is() {
-        let both = vec![section(1, &ALL, End::Complete), section(2, &ALL, End::Complete)];
+        let both = vec![
+            section(1, &ALL, End::Complete),
+            section(2, &ALL, End::Complete),
+        ];
         let all = Outcome::of_sections(both);
-        assert_eq!((&all.end, all.finished_passes()), (&End::Complete, ALL.to_vec()));
+        assert_eq!(
+            (&all.end, all.finished_passes()),
+            (&End::Complete, ALL.to_vec())
+        );
         assert_eq!(all.unreviewed().count(), 0);
         assert_eq!(all.passes[4].section, Some(2));
         let one = vec![section(1, &ALL, End::Complete), section(2, &[1], late())];
@@ -400,7 +406,12 @@ mod tests {
 
     #[test]
     fn without_the_consolidation_the_last_pass_is_missing_and_no_file() {
-        let both = || vec![section(1, &ALL, End::Complete), section(2, &ALL, End::Complete)];
+        let both = || {
+            vec![
+                section(1, &ALL, End::Complete),
+                section(2, &ALL, End::Complete),
+            ]
+        };
         let mut all = Outcome::of_sections(both());
         all.consolidate(Outcome::without_session(late()));
         assert_eq!(all.finished_passes(), [1, 2, 3]);

@@ -1,8 +1,8 @@
 //! The prompts as the model gets them: whole, and with hostile words in every place.
 
 use super::*;
-use crate::context::intent::{IssueName, LinkedIssue};
 use crate::context::division::Shown;
+use crate::context::intent::{IssueName, LinkedIssue};
 use crate::context::parts;
 use crate::domain::Annotation;
 use crate::domain::passes::FIVE;

@@ -55,13 +55,20 @@ mod tests {
         ];
         for (text, score, line) in found {
             let line = Some(line);
-            section.post(Draft { line, ..draft(text, score) }).unwrap();
+            section
+                .post(Draft {
+                    line,
+                    ..draft(text, score)
+                })
+                .unwrap();
         }
         let mut entries = section.entries().to_vec();
         entries.iter_mut().for_each(|entry| entry.worded = true);
         let mut joint = desk();
         joint.lay_down(entries);
-        joint.ledger.begin(PASSES.first(Role::Consolidation).unwrap());
+        joint
+            .ledger
+            .begin(PASSES.first(Role::Consolidation).unwrap());
         joint
     }
 
@@ -77,7 +84,10 @@ mod tests {
         let mut repeat = consolidating([9, 9], [11, 12]);
         withdraws(&mut repeat).unwrap();
         let last = repeat.resolve(ThreadId::Provisional(2), "It repeats new-1.", None);
-        assert!(last.unwrap_err().starts_with("new-2 blocks"), "one of them stays");
+        assert!(
+            last.unwrap_err().starts_with("new-2 blocks"),
+            "one of them stays"
+        );
     }
 
     #[test]
@@ -88,7 +98,14 @@ mod tests {
             body: "Shorter.".into(),
         };
         desk.submit(4, "Both stand.", false, &[text]).unwrap();
-        assert_eq!(desk.entries()[0].finding.body, "Counter starts at two. Fix it.");
-        assert!(desk.entries().iter().all(|entry| entry.fate == Fate::Staged));
+        assert_eq!(
+            desk.entries()[0].finding.body,
+            "Counter starts at two. Fix it."
+        );
+        assert!(
+            desk.entries()
+                .iter()
+                .all(|entry| entry.fate == Fate::Staged)
+        );
     }
 }

@@ -158,12 +158,20 @@ fn a_finding_that_combines_small_ones_of_several_sections_is_published() {
     joint.post(draft).unwrap();
     joint.submit(4, "Combined.", false, &[]).unwrap();
     let said = assembled.consolidated(&joint);
-    assert!(due(&said).iter().any(|(id, _)| *id == 7), "{:?}", due(&said));
+    assert!(
+        due(&said).iter().any(|(id, _)| *id == 7),
+        "{:?}",
+        due(&said)
+    );
     assert_eq!(said.entries.len(), 7);
 }
 
 fn any_said(section: usize) -> impl Strategy<Value = Said> {
-    let one = (0_u32..4, prop::sample::select(vec![LOST, LOGGED]), 3_u64..10);
+    let one = (
+        0_u32..4,
+        prop::sample::select(vec![LOST, LOGGED]),
+        3_u64..10,
+    );
     proptest::collection::vec(one, 0..4).prop_map(move |found| {
         let found = (1..).zip(found);
         let entries = found.map(|(number, (line, text, score))| {
