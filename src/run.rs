@@ -8,6 +8,7 @@ pub(crate) mod exits;
 pub(crate) mod fixing;
 mod judgements;
 mod large_change;
+mod lead;
 mod ordered;
 pub(crate) mod outcome;
 mod reactions;

@@ -4,8 +4,9 @@
 //! `sections` and `session_outcome`.
 
 use super::collected::{self, Collected};
+use super::lead::{self, Held};
 use super::outcome;
-use super::review_session::{self, Concluded, Ground, Held, Matter, Talk};
+use super::review_session::{self, Concluded, Ground, Matter, Talk};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Host, Work};
 use crate::turns::{Consolidation, Prompter, State};
@@ -43,7 +44,7 @@ pub(super) struct Large<'a> {
     pub room: usize,
 }
 
-/// What a section came to.
+/// The result of a section.
 struct Done {
     log: SectionLog,
     outcome: Outcome,
@@ -250,7 +251,7 @@ impl Review<'_, '_> {
             ..talk
         };
         let time = (began, self.last(SECTIONS));
-        let held = review_session::led(host, talk, &matter, self.allowances.clone(), time).await?;
+        let held = lead::led(host, talk, &matter, self.allowances.clone(), time).await?;
         Ok((held, Collected::new(host)))
     }
 
@@ -354,7 +355,7 @@ impl Review<'_, '_> {
         let opened = session.converse(&running.sidecar, &title).await;
         let mut conversation = opened.map_err(Failure::new)?;
         let (prefix, parts) = (session.name.prefix(), Parts::default());
-        let brief = review_session::brief(own, self.matter, &parts, &[], &prefix);
+        let brief = lead::brief(own, self.matter, &parts, &[], &prefix);
         let root = self.matter.change.snapshot.root().display().to_string();
         let last = PASSES
             .all()

@@ -38,7 +38,7 @@ impl Said {
     }
 }
 
-/// What all sections have said.
+/// The words of all sections.
 #[derive(Debug, Clone, Default)]
 pub struct Assembled {
     pub said: Said,

@@ -30,7 +30,7 @@ fn entry(section: usize, number: u32, line: u32, text: &str, score: u64) -> Entr
     }
 }
 
-/// What a finished section has said; everything that is staged may be published.
+/// The words of a finished section; everything that is staged may be published.
 fn said(entries: Vec<Entry>) -> Said {
     let staged = entries.iter().filter(|entry| entry.fate == Fate::Staged);
     Said {
