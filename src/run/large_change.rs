@@ -179,8 +179,9 @@ impl Review<'_, '_> {
     async fn held(&self, section: &Section, began: Instant) -> (Held, Collected) {
         let result = if section.number == 1 {
             let held = self.in_sidecar(self.host, section, self.talk, began).await;
-            // Nothing follows in it.
+            // Nothing follows in it, and what it has left of the money is the others'.
             self.talk.sidecar.stop().await;
+            self.host.end_sessions();
             held
         } else {
             self.beside(section, began).await

@@ -160,6 +160,45 @@ fn every_line_stands_in_a_prompt_of_its_section_and_all_sections_make_one_review
     world.finish();
 }
 
+/// As large as GitHub lists the files of a pull request.
+#[test]
+fn three_thousand_files_are_reviewed_whole_in_few_more_requests_than_there_are_pages() {
+    let file = |number: usize| {
+        let line = |line: usize| {
+            format!(
+                "export const value{line} = load(\"{number}\", {line}); // entry {line} of module {number}\n"
+            )
+        };
+        let text: String = (1..=34).map(line).collect();
+        Change::write(&format!("src/module{}/file{number}.ts", number % 50), text)
+    };
+    let changes: Vec<Change> = (1..=3_000).map(file).collect();
+    let script = Script::new().pass(1, |request| {
+        let own = (request.section() == 1).then(|| post(lost_page(7)));
+        own.into_iter().collect()
+    });
+    let world = World::with(&changes, script.into_behaviour());
+    let ran = world.run(&world.opened().quick());
+    ran.ended(0, "findings");
+    assert!(left_out(&ran).is_empty(), "{:?}", left_out(&ran));
+    let lines: u64 = sections(&ran)
+        .iter()
+        .filter_map(|one| one["lines"].as_u64())
+        .sum();
+    assert!(lines >= 102_000, "{lines}");
+    assert_eq!(comments(&world.github.expect_review()).len(), 1);
+    let asked = world.github.requests();
+    let asked = asked
+        .iter()
+        .filter(|(_, route, _)| !route.contains(".git/"));
+    let asked = asked.count();
+    // Of the files; GitHub lists no more than 3,000.
+    let pages = 30;
+    assert!(asked <= pages + 20, "{asked} requests for {pages} pages");
+    world.github.expect_check_run();
+    world.finish();
+}
+
 #[test]
 fn a_section_that_is_never_submitted_is_named_with_its_files_and_the_others_are_published() {
     let mut honest = reviewer().into_behaviour();

@@ -465,7 +465,7 @@ fn cell(text: &str) -> String {
 pub(super) mod tests {
     use super::*;
     use crate::report::document::{
-        LedgerReport, LeftOutReport, PassReport, RunReport, SuspicionReport,
+        LedgerReport, LeftOutReport, PassReport, RunReport, SectionReport, SuspicionReport,
     };
 
     pub fn finding(score: u8, fate: &'static str, reason: Option<&str>) -> FindingReport {
@@ -597,6 +597,37 @@ pub(super) mod tests {
             files: 3,
             cost_known: true,
         }
+    }
+
+    #[test]
+    fn the_sections_of_a_large_change_are_a_table_and_their_passes_are_cut() {
+        let mut report = sample();
+        let section = |number: usize, passes: &[u8]| SectionReport {
+            section: number,
+            files: 1_200,
+            lines: 34_000,
+            reviewed: passes.len() == 4,
+            passes: passes.to_vec(),
+            reason: String::new(),
+            tokens: 7,
+            cost_usd: 0.5,
+            seconds: 61,
+        };
+        report.sections = vec![
+            section(1, &[1, 2, 3, 4]),
+            section(2, &[1, 2]),
+            section(3, &[]),
+        ];
+        let page = markdown(&report, Page::Step);
+        assert!(page.contains(", 3 sections, "), "{page}");
+        for row in [
+            "| 1 | 1,200 | 34,000 | all | 7 | $0.50 | ",
+            "| 2 | 1,200 | 34,000 | 1, 2 only | ",
+            "| 3 | 1,200 | 34,000 | none | ",
+        ] {
+            assert!(page.contains(row), "{row}: {page}");
+        }
+        assert!(!page.contains("listed in the report"));
     }
 
     #[test]

@@ -300,14 +300,12 @@ impl Outcome {
         let numbers: BTreeSet<u8> = self.passes.iter().map(|pass| pass.number).collect();
         numbers.into_iter().filter(|n| *n > 0 && all(*n)).collect()
     }
-}
 
-impl Outcome {
     /// A pass of a section counts only if it was submitted in every section; the last one, only with the consolidation of all.
     fn finished_in_all_sections(&self) -> Vec<u8> {
-        let consolidates = |one: &SectionEnd| one.number.is_none();
+        let missing = |one: &SectionEnd| one.number.is_none();
         let consolidated = match &self.end {
-            End::Sections(ends) => !ends.iter().any(consolidates),
+            End::Sections(ends) => !ends.iter().any(missing),
             _ => true,
         };
         let in_all = |number: &u8| {

@@ -39,7 +39,11 @@ impl Brief<'_> {
             .iter()
             .filter(|diff| !paths.contains(diff.path.as_str()));
         let others: Vec<String> = others.map(|diff| file_line(diff)).collect();
-        let others = self.listed_up_to(MOST_OTHERS, others.into_iter());
+        let others = if others.is_empty() {
+            "None.".to_owned()
+        } else {
+            self.listed_up_to(MOST_OTHERS, others.into_iter())
+        };
         let values = [
             ("number", own.number.to_string()),
             ("of", own.of.to_string()),
