@@ -63,7 +63,9 @@ mod tests {
                 .unwrap();
         }
         let mut entries = section.entries().to_vec();
-        entries.iter_mut().for_each(|entry| entry.worded = true);
+        for entry in &mut entries {
+            entry.worded = true;
+        }
         let mut joint = desk();
         joint.lay_down(entries);
         joint
