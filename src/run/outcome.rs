@@ -251,8 +251,8 @@ fn headline(facts: &Facts, record: &Record) -> Option<String> {
     nothing_required.then(|| comment::nothing_to_review(facts.excuses()))
 }
 
-/// Changed files that the model had to see and did not: those that nobody can show, those beyond its context, and those of
-/// sections that were not reviewed to the end.
+/// Changed files that the model had to see and did not: those that nobody can show, those with a line that no prompt holds, and
+/// those of sections that were not reviewed to the end.
 pub(crate) fn left_out(change: &Change, held: &Held) -> Vec<String> {
     let of = held.sections.len();
     let unreviewed = held.unreviewed();
@@ -264,7 +264,7 @@ pub(crate) fn left_out(change: &Change, held: &Held) -> Vec<String> {
 /// The files among them that are not shown at all.
 pub(super) fn unshown(change: &Change, beyond: &[String]) -> impl Iterator<Item = String> {
     let beyond = beyond.iter();
-    let beyond = beyond.map(|path| format!("{} (the change is too large)", visible(path)));
+    let beyond = beyond.map(|path| format!("{} (a line of it is too long)", visible(path)));
     change.unreadable().chain(beyond)
 }
 
