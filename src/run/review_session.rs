@@ -117,24 +117,22 @@ pub(crate) async fn hold(
     } else {
         (Division::default(), usize::MAX)
     };
-    let mut concluded = match ground.filter(|_| division.sections.len() > 1) {
-        Some(ground) => {
-            let large = large_change::Large {
-                diffs: &new,
-                division: &division,
-                room,
-            };
-            large_change::hold(host, talk, matter, allowances, ground, &large).await?
-        }
-        None => {
-            let last = host.started + host.setup.clock.limit(host.config.timeout);
-            let time = (host.started, last);
-            let (outcome, suspicions) = led(host, talk, matter, allowances, time).await?;
-            Concluded {
-                outcome,
-                suspicions,
-                collected: Collected::new(host),
-            }
+    let sectioned = ground.filter(|_| division.sections.len() > 1);
+    let mut concluded = if let Some(ground) = sectioned {
+        let large = large_change::Large {
+            diffs: &new,
+            division: &division,
+            room,
+        };
+        large_change::hold(host, talk, matter, allowances, ground, &large).await?
+    } else {
+        let last = host.started + host.setup.clock.limit(host.config.timeout);
+        let time = (host.started, last);
+        let (outcome, suspicions) = led(host, talk, matter, allowances, time).await?;
+        Concluded {
+            outcome,
+            suspicions,
+            collected: Collected::new(host),
         }
     };
     if let Some(check) = host.sessions().fix_check() {
