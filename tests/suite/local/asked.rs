@@ -106,7 +106,7 @@ fn who_asks_for_quiet_gets_the_result_alone_and_who_asks_for_more_gets_the_sandb
 #[test]
 fn what_the_model_will_not_see_is_told_before_it_is_asked() {
     let machine = Machine::scripted(Script::new());
-    let line = format!("export const value = \"{}\";\n", "x".repeat(130_000));
+    let line = format!("export const value = \"{}\";\n", "x".repeat(170_000));
     for file in ["src/large.ts", "src/larger.ts"] {
         machine.write(file, &line);
     }
