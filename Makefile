@@ -3,7 +3,7 @@
 # Written by npm at the end of every installation, so that its age is the age of node_modules.
 installed = node_modules/.package-lock.json
 
-.PHONY: packages packages-test check fmt clippy test engine-test lint deny advisories locked image image-test soak fuzz demo bench eval panel schema docs providers mutants coverage pictures
+.PHONY: packages packages-test check fmt clippy test engine-test lint deny advisories locked image image-test soak fuzz demo bench eval panel schema docs providers mutants coverage pictures browser-test
 
 # What has to hold before a commit.
 check: fmt clippy test
@@ -144,7 +144,7 @@ endif
 # The properties of the tests on inputs that coverage leads to. No sanitiser: it would need a nightly compiler, and there is
 # no unsafe code to watch in what is fuzzed. Compares are not traced, because that takes most of the time, and a byte of an
 # input is already a whole word. One target, for longer: make fuzz TARGETS=redact RUNS=20000000, or RUNS=-1 until it is interrupted.
-TARGETS = block diff event redact request sanitize tools
+TARGETS = block diff event redact request sanitize sarif tools
 RUNS = 2000000
 fuzz:
 	cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
@@ -156,7 +156,8 @@ fuzz:
 # The real binary and the real OpenCode on an example pull request; GitHub and the model are stood in for.
 # A real model: make demo MODEL=provider/name KEY=... [BASE_URL=https://llm.example/v1]; make hands these on as
 # variables of the environment. Three reviewers: make demo REVIEWERS=3. A fix of what they find, and its review: make demo FIX=1.
-# The lifecycle service with its store, from the opened pull request to the merge, as a timeline: make demo SERVE=1. Two fronts and
+# The lifecycle service with its store, from the opened pull request to the merge, as a timeline: make demo SERVE=1; with its
+# dashboard, for a browser: make demo SERVE=dashboard. Two fronts and
 # two workers on a server, one of which is killed: make demo SERVE=postgres, or SERVE=restate.
 demo: $(installed) $(if $(filter postgres restate,$(SERVE)),tests/engines/node_modules/.package-lock.json)
 	cargo build --bins --example demo
@@ -174,6 +175,17 @@ pictures: $(installed) tests/pictures/node_modules/.package-lock.json
 
 tests/pictures/node_modules/.package-lock.json: tests/pictures/package.json tests/pictures/package-lock.json
 	npm ci --prefix tests/pictures --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+# The dashboard in a real browser, beside the service of `make demo SERVE=dashboard`. Without Chromium it says so and ends. The pictures
+# of the documents come from the same life: make browser-test PICTURES=docs/images.
+browser-test: $(installed) tests/browser/node_modules/.package-lock.json
+	cargo build --quiet --bins --example demo --example sidecar
+	OPENCODE_REVIEWER_BIN="$${CARGO_TARGET_DIR:-target}/debug/opencode-reviewer" \
+	    node tests/browser/dashboard.mjs "$${CARGO_TARGET_DIR:-target}/debug/examples/demo" $(PICTURES)
+
+tests/browser/node_modules/.package-lock.json: tests/browser/package.json tests/browser/package-lock.json
+	npm ci --prefix tests/browser --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # Writes bench/RESULTS.md. The examples are the kernel without walls that the sandbox is measured against, and the quick

@@ -9,10 +9,8 @@ use anyhow::{Context as _, Result, ensure};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use reqwest::{Client, RequestBuilder};
-use reviewer_agent::opencode::profile::{
-    self, ModelEndpoint, Profile, SessionConfig, Surroundings, ToolEndpoint,
-};
-use reviewer_agent::opencode::{SessionName, find_ripgrep};
+use reviewer_agent::opencode::profile::{self, Profile, SessionConfig, Surroundings, ToolEndpoint};
+use reviewer_agent::opencode::{ModelEndpoint, SessionName, find_ripgrep};
 use reviewer_agent::tools::server::{Offer, ToolServer};
 use reviewer_agent::tools::{hidden_in_review, review_names, review_tools};
 use reviewer_core::config::ModelChoice;
@@ -157,6 +155,7 @@ fn open_desk(base: CommitSha, head: CommitSha, diffs: Vec<FileDiff>) -> Result<D
         shown_paths: HashMap::new(),
         changed_since: HashMap::new(),
         removed_lines: HashMap::new(),
+        decided: Vec::new(),
         human_reviewers: Vec::new(),
         others: Vec::new(),
     };
@@ -217,6 +216,7 @@ impl Bare {
                     system_prompt: system.to_owned(),
                     tools: endpoint,
                     endpoint: direct,
+                    fallback: None,
                 },
                 &[],
             ),

@@ -163,6 +163,7 @@ impl PullRequest {
         let figures = Figures {
             files: 3,
             model: "anthropic/claude-sonnet-4-5",
+            fallback: None,
             cost_usd: Some(0.17),
             seconds: 100,
             details: None,

@@ -127,7 +127,7 @@ Exit codes:
 
 const OF_STATE: &str = "\
 Exit codes:
-  0  the threads are printed, whatever their status
+  0  the threads, or what is remembered, are printed
   2  they cannot be read";
 
 /// The commands that need inputs.
@@ -241,18 +241,33 @@ pub enum Work {
         #[command(flatten)]
         given: Given,
     },
-    /// Show the reviewer's threads on a pull request
+    /// Show the reviewer's threads on a pull request, or what it remembers of closed ones
     #[command(after_help = OF_STATE)]
     State {
         #[command(flatten)]
-        target: Target,
+        target: StateTarget,
+        /// Closed pull requests to read, without --pr [default: input memory, else 10]
+        #[arg(long, value_name = "N", conflicts_with = "pr", value_parser = clap::value_parser!(u8).range(1..=20))]
+        memory: Option<u8>,
         /// Print JSON
         #[arg(long)]
         json: bool,
         /// Say which comment decided each status, and why
-        #[arg(long, conflicts_with = "json")]
+        #[arg(long, conflicts_with = "json", requires = "pr")]
         explain: bool,
     },
+}
+
+#[derive(clap::Args)]
+pub struct StateTarget {
+    /// Repository as owner/name or by its address [default: git's remote origin]
+    #[arg(long)]
+    pub repo: Option<RepoRef>,
+    /// Pull request: 12, #12 or its address; without it, what people decided in the last closed pull requests is listed
+    #[arg(long)]
+    pub pr: Option<PullRef>,
+    #[command(flatten)]
+    pub given: Given,
 }
 
 #[derive(clap::Args)]
@@ -338,8 +353,8 @@ impl Work {
             }
             Self::Review { target, .. }
             | Self::Fix { target, .. }
-            | Self::Doctor { target, .. }
-            | Self::State { target, .. } => Some(&target.given),
+            | Self::Doctor { target, .. } => Some(&target.given),
+            Self::State { target, .. } => Some(&target.given),
         }
     }
 

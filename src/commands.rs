@@ -9,6 +9,7 @@ mod init;
 mod inputs;
 mod local;
 mod merge_group;
+mod remembered;
 mod serve;
 mod session;
 mod state;
@@ -21,8 +22,9 @@ pub use fix::{Half, fix, rounds};
 pub use init::{InitOrder, init};
 pub use inputs::inputs;
 pub use local::{Format, Order, local};
+pub use remembered::remembered;
 pub use serve::{AgentsOrder, Role, ServeOrder, TokensOrder, serve};
 pub use state::{Form, state};
-pub use target::{pull_request, pull_request_of_branch};
+pub use target::{pull_request, pull_request_of_branch, repository};
 
 pub use crate::host::{OrderedSession, Setup};

@@ -2,6 +2,7 @@
 
 mod cause;
 pub(crate) mod change;
+pub(crate) mod decided;
 pub(crate) mod discussion;
 pub(crate) mod excerpts;
 mod facts;
@@ -13,6 +14,7 @@ mod mentions;
 mod prior_reviews;
 pub mod pull_request;
 pub(crate) mod settings;
+pub(crate) mod static_analysis;
 pub(crate) mod web_guard;
 
 pub(crate) use cause::spend_scope;

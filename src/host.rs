@@ -19,6 +19,7 @@ use reviewer_core::config::inputs::{self, InputError, RawInputs};
 use reviewer_core::config::{
     Config, FixMode, ModelChoice, Persona, ReviewMode, ReviewerChoice, shell,
 };
+use reviewer_core::review::fallback::Fallbacks;
 use reviewer_core::review::usage::RunUsage;
 use reviewer_system::clock::Clock;
 use reviewer_system::random;
@@ -94,11 +95,13 @@ pub(crate) enum Work {
     Fix,
 }
 
-/// The time and the money of a run, which all its hosts share.
+/// The time and the money of a run, and what it has learned of its models; all its hosts share them.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     pub started: Instant,
     pub usage: Arc<RunUsage>,
+    /// The models that could not be used.
+    pub fallbacks: Fallbacks,
     /// The names under which the run's cost is entered in the pull request's account, one for each host.
     pub receipts: Arc<Mutex<Vec<String>>>,
 }
@@ -108,6 +111,7 @@ impl Budget {
         Self {
             started: clock.instant(),
             usage: Arc::default(),
+            fallbacks: Fallbacks::default(),
             receipts: Arc::default(),
         }
     }
@@ -130,6 +134,7 @@ pub(crate) struct Host<'a> {
     token: Option<SecretString>,
     pub started: Instant,
     pub usage: Arc<RunUsage>,
+    pub fallbacks: Fallbacks,
     receipts: Arc<Mutex<Vec<String>>>,
 }
 
@@ -143,7 +148,7 @@ impl<'a> Host<'a> {
         mask(&setup.actions, &config, token);
         let fence = Fence::new(random::hex(8)?);
         let gateway = sidecar::gateway(setup);
-        let sessions = sidecar::sessions(work, &config, &gateway, &budget.usage)?;
+        let sessions = sidecar::sessions(work, &config, &gateway, &budget)?;
         let callback = setup.session.as_ref().map(OrderedSession::token);
         let further = [Some(SecretString::from(fence.nonce())), callback];
         let secrets = Secrets::new(&config, token, further.into_iter().flatten(), &sessions)?;
@@ -160,6 +165,7 @@ impl<'a> Host<'a> {
             gateway,
             started: budget.started,
             usage: budget.usage,
+            fallbacks: budget.fallbacks,
             receipts: budget.receipts,
         })
     }
@@ -169,7 +175,7 @@ impl<'a> Host<'a> {
     pub(crate) fn beside(&self, work: Work) -> Result<Self, Failure> {
         let gateway = self.gateway.as_ref().map(Gateway::beside);
         let gateway = gateway.map_err(Clone::clone);
-        let sessions = sidecar::sessions(work, &self.config, &gateway, &self.usage)?;
+        let sessions = sidecar::sessions(work, &self.config, &gateway, &self.budget())?;
         let callback = self.setup.session.as_ref().map(OrderedSession::token);
         let further = [Some(SecretString::from(self.fence.nonce())), callback];
         let token = self.token.clone();
@@ -188,6 +194,7 @@ impl<'a> Host<'a> {
             token,
             started: self.started,
             usage: Arc::clone(&self.usage),
+            fallbacks: self.fallbacks.clone(),
             receipts: Arc::clone(&self.receipts),
         })
     }
@@ -227,6 +234,7 @@ impl<'a> Host<'a> {
         Budget {
             started: self.started,
             usage: Arc::clone(&self.usage),
+            fallbacks: self.fallbacks.clone(),
             receipts: Arc::clone(&self.receipts),
         }
     }
@@ -305,6 +313,8 @@ fn problems(inputs: &RawInputs, reviewers: &[ReviewerChoice]) -> Vec<String> {
     let mut told = Vec::<String>::new();
     for reviewer in reviewers {
         let model = &reviewer.model;
+        let fallback = reviewer.fallback.as_ref();
+        let of_fallback = fallback.map_or_else(Vec::new, fallback_problems);
         let mut problems = gateway::problems(model);
         if !problems.is_empty() && lacks_only_key(model) {
             let is_further = reviewers[0].model.provider != model.provider;
@@ -314,10 +324,28 @@ fn problems(inputs: &RawInputs, reviewers: &[ReviewerChoice]) -> Vec<String> {
                 problems = vec![shell::missing_key(&model.provider)];
             }
         }
+        problems.extend(of_fallback);
         problems.retain(|problem| !told.contains(problem));
         told.extend(problems);
     }
     told
+}
+
+/// The same of the model to fall back to.
+fn fallback_problems(model: &ModelChoice) -> Vec<String> {
+    if !gateway::problems(model).is_empty() && lacks_only_key(model) {
+        let provider = &model.provider;
+        return vec![format!(
+            "The input fallback_model names the provider {provider}, which needs a key; add a line {provider}=… with it to \
+             api_keys."
+        )];
+    }
+    let problems = gateway::problems(model).into_iter();
+    let named = |problem: String| match problem.strip_prefix("model ") {
+        Some(rest) => format!("fallback_model {rest}"),
+        None => problem,
+    };
+    problems.map(named).collect()
 }
 
 fn lacks_only_key(model: &ModelChoice) -> bool {

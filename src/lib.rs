@@ -11,3 +11,8 @@ mod run;
 mod serve;
 pub(crate) mod turns;
 pub mod verify;
+
+#[cfg(test)]
+#[allow(dead_code, reason = "pages of the dashboard have rules of their own")]
+#[path = "../tests/properties/html.rs"]
+mod html_property;

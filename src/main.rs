@@ -8,7 +8,7 @@ mod aside;
 mod cli;
 
 use clap::Parser as _;
-use cli::{Aside, Cli, Color, Command, Serve, Target, Telling, Work};
+use cli::{Aside, Cli, Color, Command, Serve, StateTarget, Target, Telling, Work};
 use opencode_reviewer::actions::{Actions, Errors, LogRedactor, Look, Verbosity};
 use opencode_reviewer::commands::{self, ConfigOrder, Form, Half, Order, OrderedSession, Setup};
 use opencode_reviewer::process_env;
@@ -223,10 +223,22 @@ async fn carry_out(setup: &Setup, work: Work, directory: &Path) -> u8 {
             commands::config(setup, &order).await
         }
         Work::Loop { repo, pr, .. } => rounds(setup, repo.as_ref(), pr.as_ref(), directory).await,
+        Work::State {
+            target,
+            memory,
+            json,
+            explain,
+        } => {
+            let form = match (json, explain) {
+                (true, _) => Form::Json,
+                (false, true) => Form::Explained,
+                (false, false) => Form::Table,
+            };
+            state(setup, &target, (memory, form), directory).await
+        }
         Work::Review { ref target, .. }
         | Work::Fix { ref target, .. }
-        | Work::Doctor { ref target, .. }
-        | Work::State { ref target, .. } => match key(setup, target, directory).await {
+        | Work::Doctor { ref target, .. } => match key(setup, target, directory).await {
             Ok(key) => at_pull(setup, work, &key, directory).await,
             Err(code) => code,
         },
@@ -243,15 +255,27 @@ async fn at_pull(setup: &Setup, work: Work, key: &PrKey, directory: &Path) -> u8
             commands::fix(setup, key, &half).await
         }
         Work::Doctor { no_model, .. } => commands::doctor(setup, key, !no_model).await,
-        Work::State { json, explain, .. } => {
-            let form = match (json, explain) {
-                (true, _) => Form::Json,
-                (false, true) => Form::Explained,
-                (false, false) => Form::Table,
-            };
-            commands::state(setup, key, form).await
-        }
         _ => commands::review(setup, &Event::manual(key)).await,
+    }
+}
+
+/// Shows the threads of the pull request that is named; without one, what is remembered of so many closed ones.
+async fn state(
+    setup: &Setup,
+    target: &StateTarget,
+    (memory, form): (Option<u8>, Form),
+    directory: &Path,
+) -> u8 {
+    let repo = target.repo.as_ref();
+    match &target.pr {
+        Some(pull) => match commands::pull_request(setup, pull, repo, directory).await {
+            Ok(key) => commands::state(setup, &key, form).await,
+            Err(sentence) => refused(&[sentence]),
+        },
+        None => match commands::repository(setup, repo, directory).await {
+            Ok(repo) => commands::remembered(setup, &repo, memory, form == Form::Json).await,
+            Err(sentence) => refused(&[sentence]),
+        },
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Outbox<'a> {
     pub diffs: &'a [FileDiff],
     pub findings: Vec<&'a Finding>,
     pub replies: Vec<&'a StagedReply>,
+    /// Open threads. None of their comments may go on saying that it is fixed.
+    pub open: Vec<&'a Thread>,
     /// The review did not finish; these are what it has.
     pub partial: bool,
     /// The record, where no check run can carry it.
@@ -62,6 +64,13 @@ impl Outbox<'_> {
                 ));
             }
         }
+        let closing = |thread: &Thread| {
+            let mut replies = self.replies.iter();
+            replies.any(|reply| reply.thread.id == thread.id && reply.effect.closes())
+        };
+        for thread in self.open.iter().filter(|thread| !closing(thread)) {
+            self.take_back(github, thread, &mut sent).await;
+        }
         sent
     }
 
@@ -89,6 +98,7 @@ impl Outbox<'_> {
         sent: &mut Sent,
     ) -> Result<(), ApiError> {
         let resolves = reply.effect.closes();
+        let rewrites = self.may_rewrite(github, reply).await;
         // One that somebody has resolved already needs no request.
         let mut conversation = if reply.thread.viewer_can_unresolve {
             Conversation::Resolved
@@ -119,7 +129,7 @@ impl Outbox<'_> {
                 reply.thread.id
             ));
         }
-        if !self.rewrite(github, reply, conversation).await? {
+        if !(rewrites && self.rewrite(github, reply, conversation).await?) {
             let body = self.voice.reply(reply, conversation);
             github.reply(self.voice.pr, reply.thread.id, &body).await?;
         }
@@ -131,6 +141,16 @@ impl Outbox<'_> {
             sent.resolved.push(reply.thread.id);
         }
         Ok(())
+    }
+
+    /// Looks at the thread as it is now. Whoever has spoken in it since it was read is told by a reply, and what somebody else has
+    /// written into the comment stays.
+    async fn may_rewrite(&self, github: &GitHub, reply: &StagedReply) -> bool {
+        let says_it = self.voice.resolved(reply, Conversation::Resolved).is_some();
+        match &reply.thread.node_id {
+            Some(node) if says_it => github.has_one_voice(node).await.unwrap_or(false),
+            _ => false,
+        }
     }
 
     /// Says in the finding's own comment that it is fixed, which nobody is told of. False: a reply has to say it.
@@ -151,7 +171,8 @@ impl Outbox<'_> {
         }
     }
 
-    /// Takes the words about a fix that did not hold out of the finding's comment. The reply before has said so, and decides.
+    /// Takes the words about a fix that did not hold out of the finding's comment. What decides is the reply before, or the
+    /// conversation that somebody reopened.
     async fn take_back(&self, github: &GitHub, thread: &Thread, sent: &mut Sent) {
         let Some(body) = self.voice.unresolved(thread) else {
             return;

@@ -11,6 +11,7 @@ mod large_change;
 mod lead;
 mod ordered;
 pub(crate) mod outcome;
+mod past_decisions;
 mod reactions;
 mod recheck;
 pub(crate) mod replies;
@@ -265,7 +266,7 @@ async fn gather_and_act(
     if let Some(running) = &running {
         running.tell_confinement(&job.host);
         notes.extend(web_guard::open(&job.host, &facts.change).await?);
-        notes.extend(comment::issues_not_read(&facts.intent.unread));
+        notes.extend(comment::issues_not_read(&facts.intent));
     }
     if job.host.config.dry_run && !job.takes_review_as_it_is() {
         notes.push(dry_run::NOTE.into());

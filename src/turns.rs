@@ -69,9 +69,9 @@ pub(crate) struct Second<'a> {
 impl Tasks<'_> {
     /// Turn 0, the questions and all passes, until one does not end well.
     pub async fn all(self) -> Result<Outcome> {
-        let usage = self.prompter.usage;
+        let session = self.prompter.session;
         let outcome = self.in_turn().await;
-        usage.end();
+        session.usage.end();
         outcome
     }
 
@@ -207,7 +207,8 @@ impl Tasks<'_> {
         let place = self
             .place
             .filter(|_| pass.row.role == Role::Consolidation)?;
-        let docket = place.arrive().await;
+        let model = self.prompter.session.model().to_string();
+        let docket = place.arrive(model).await;
         self.prompter.limits.deadline = self.prompter.limits.last;
         Some(docket)
     }
@@ -323,11 +324,25 @@ impl ReviewTask<'_> {
         let entries = self.desk.with(|desk| desk.entries().to_vec());
         entries.unwrap_or_default()
     }
+
+    /// The results of static analysis that the last pass has yet to judge.
+    fn candidates_left(&self) -> Vec<String> {
+        let is_last = match self.task {
+            Task::Pass(pass, _) | Task::Examination(pass, _) => {
+                pass.row.role == Role::Consolidation
+            }
+            _ => false,
+        };
+        let left = self.desk.with(|desk| desk.unjudged_candidates());
+        left.filter(|_| is_last).unwrap_or_default()
+    }
 }
 
 impl Assignment for ReviewTask<'_> {
     fn begin(&self, begins: bool) -> Result<String, TemplateError> {
-        self.brief.task(self.task, &self.entries(), begins)
+        let text = self.brief.task(self.task, &self.entries(), begins)?;
+        let left = brief::candidates_left(&self.candidates_left(), self.brief.prefix)?;
+        Ok(format!("{text}{left}"))
     }
 
     fn nudge(&self, reproach: &str) -> Result<String, TemplateError> {
@@ -336,6 +351,10 @@ impl Assignment for ReviewTask<'_> {
 
     fn resumed(&self) -> Result<String, TemplateError> {
         self.brief.resumed(self.task, &self.entries())
+    }
+
+    fn taken_over(&self) -> Result<String, TemplateError> {
+        self.brief.taken_over(self.task, &self.entries())
     }
 
     fn anew(&self) -> Result<String, TemplateError> {

@@ -1,7 +1,7 @@
 //! `make demo`: the real binary and the real OpenCode review an example pull request with planted defects, between a
 //! stand-in for GitHub and a scripted model; then the review is printed as a person would see it. With `MODEL` (and
 //! `KEY`, `BASE_URL`) in the environment a real model takes the scripted one's place. With `FIX=1` what is found is fixed, too; with
-//! `SERVE=1` the lifecycle service leads the pull request to its merge. `DEMO_TEXTS` names a folder for the texts, which
+//! `SERVE=1` the lifecycle service leads the pull request to its merge, with `SERVE=dashboard` before the eyes of a browser. `DEMO_TEXTS` names a folder for the texts, which
 //! `make pictures` renders.
 #![expect(
     clippy::disallowed_methods,
@@ -9,6 +9,7 @@
     reason = "edge: a program for a terminal, with the stand-ins of the tests inside"
 )]
 
+mod dashboard;
 mod findings;
 mod fixing;
 mod page;
@@ -52,7 +53,11 @@ fn demo() -> Result<(), String> {
     let page = Page::for_stdout();
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|given| !given.is_empty());
     if let Some(store) = std::env::var_os("SERVE").filter(|given| !given.is_empty()) {
-        return serving::demo(&page, &store.to_string_lossy());
+        let store = store.to_string_lossy();
+        if store == "dashboard" {
+            return dashboard::demo(&page, is_set("DEMO_QUICK"));
+        }
+        return serving::demo(&page, &store);
     }
     if is_set("FIX") {
         let put = real

@@ -18,7 +18,7 @@ const STATEMENT: &str =
     "`SELECT id, user_id, cents FROM orders WHERE user_id = ${userId} AND note LIKE '%${text}%'`,";
 const BOUND: &str = "\"SELECT id, user_id, cents FROM orders WHERE user_id = $1 AND note LIKE $2\",\n    [userId, `%${text}%`],";
 /// The part of it that only the fixed code has.
-const FIXED: &str = "AND note LIKE $2";
+pub(super) const FIXED: &str = "AND note LIKE $2";
 
 /// Runs the demo: `store` is `postgres` or `restate`, or anything else for a file and a single process.
 pub fn demo(page: &Page, store: &str) -> Result<(), String> {
@@ -119,7 +119,7 @@ fn explanation(page: &Page, told: &Value) {
 }
 
 /// Quality reports the injection while it is in the code, and the author's agent binds the values.
-fn script() -> Script {
+pub(super) fn script() -> Script {
     Script::new()
         .threads(|request| {
             let resolve = |thread| {

@@ -1,7 +1,7 @@
 //! `config`: the settings that a run here would have, each with its origin, and everything that is wrong with them.
 
 use crate::actions;
-use crate::gather::local_change;
+use crate::gather::local_change::{self, no_directory};
 use crate::host::{Failure, Setup, configured};
 use reviewer_core::config::file::{MOST_BYTES, PATH, RepositoryFile};
 use reviewer_core::report::table_of_settings::EffectiveSettings;
@@ -93,6 +93,9 @@ async fn of_base(setup: &Setup, order: &ConfigOrder) -> Result<Read, Failure> {
         from: None,
         shown: PATH.to_owned(),
     };
+    if let Some(sentence) = no_directory(&order.directory) {
+        return Err(Failure::new(sentence));
+    }
     let environment = &setup.environment;
     let scratch = tempfile::tempdir().map_err(anyhow::Error::from)?;
     let home = environment.home.as_deref();

@@ -14,6 +14,7 @@ use reviewer_core::context::brief;
 use reviewer_core::domain::PrKey;
 use reviewer_core::event::Event;
 use reviewer_core::plan::permissions::{self, Right};
+use reviewer_core::review::fallback::Cause;
 use reviewer_core::review::limits::Used;
 use reviewer_core::review::sidecar_events::Turn;
 use reviewer_github::{ApiError, DryRun, PullRequest};
@@ -156,9 +157,16 @@ async fn examined(setup: &Setup, pr: &PrKey, asks_model: bool) -> u8 {
     };
     let ((), running) = tokio::join!(at_github(&job, &rows), at_home(&job, &rows));
     let broken = rows.broken();
+    let mut asked = Vec::<String>::new();
     for session in job.host.sessions().reviewers() {
-        let model = at_provider(&job, session, running.as_ref(), broken, asks_model);
-        rows.tell(model.await);
+        let models = at_provider(&job, session, running.as_ref(), broken, asks_model).await;
+        // A fallback that several reviewers share is told once.
+        for (name, row) in models {
+            if row.about == MODEL || !asked.contains(&name) {
+                rows.tell(row);
+                asked.push(name);
+            }
+        }
     }
     if let Some(running) = running {
         running.stop().await;
@@ -335,67 +343,124 @@ async fn at_home(job: &Job<'_>, rows: &Rows<'_>) -> Option<Running> {
     Some(running)
 }
 
-/// The model, which costs money: it is asked only where a review could ask it, too.
+const MODEL: &str = "model";
+const FALLBACK: &str = "fallback model";
+
+/// The models of a reviewer, which cost money: they are asked only where a review could ask them, too. Each by its name.
 async fn at_provider(
     job: &Job<'_>,
     session: &Session,
     running: Option<&Running>,
     broken: Option<&str>,
     asks_model: bool,
-) -> Row {
+) -> Vec<(String, Row)> {
     let why = match (running, broken) {
         _ if !asks_model => "--no-model was given".to_owned(),
         (_, Some(broken)) => format!("{broken} is broken"),
         (None, None) => "OpenCode does not run".to_owned(),
-        (Some(running), None) => return model(job, session, &running.sidecar).await,
+        (Some(running), None) => return models(job, session, &running.sidecar).await,
     };
-    Row::new("model", State::Skipped, format!("not asked, because {why}"))
+    let row = |about| Row::new(about, State::Skipped, format!("not asked, because {why}"));
+    let own = (session.reviewer.model.to_string(), row(MODEL));
+    let fallback = session.reviewer.fallback.as_ref();
+    let fallback = fallback.map(|model| (model.to_string(), row(FALLBACK)));
+    std::iter::once(own).chain(fallback).collect()
 }
 
-async fn model(job: &Job<'_>, session: &Session, sidecar: &Arc<Supervisor>) -> Row {
-    const ABOUT: &str = "model";
-    let model = &session.reviewer.model;
+/// Asks the model, and then the one that it may fall back to. A review goes on if only one of them cannot be used, unless a
+/// person has to correct something first.
+async fn models(job: &Job<'_>, session: &Session, sidecar: &Arc<Supervisor>) -> Vec<(String, Row)> {
+    let own = model(job, session, sidecar).await;
+    let own_name = session.model().to_string();
+    let Some(cause) = session.reviewer.fallback.as_ref().map(|_| match &own {
+        Asked::Failed(_, cause) => *cause,
+        Asked::Answered(_) => None,
+    }) else {
+        return vec![(own_name, own.row(MODEL, State::Broken))];
+    };
+    // Not noted: another reviewer of the same model is asked as if nothing had happened.
+    let _changed = session.route().is_ok_and(SessionRoute::fall_back);
+    let other = model(job, session, sidecar).await;
+    let helps = cause.is_some() && matches!(other, Asked::Answered(_));
+    let state = if helps { State::Lacking } else { State::Broken };
+    vec![
+        (own_name, own.row(MODEL, state)),
+        (
+            session.model().to_string(),
+            other.row(FALLBACK, State::Lacking),
+        ),
+    ]
+}
+
+/// What became of the question to a model.
+enum Asked {
+    /// With its name and what it took.
+    Answered(String),
+    /// With the cause, if another model may help.
+    Failed(String, Option<Cause>),
+}
+
+impl Asked {
+    /// `failed`: the state of a model that did not answer.
+    fn row(self, about: &'static str, failed: State) -> Row {
+        match self {
+            Self::Answered(note) => Row::fine(about, note),
+            Self::Failed(why, _) => Row::new(about, failed, why),
+        }
+    }
+}
+
+async fn model(job: &Job<'_>, session: &Session, sidecar: &Arc<Supervisor>) -> Asked {
+    let name = session.model();
+    let taken = || session.route().map(SessionRoute::taken).unwrap_or_default();
+    let before = taken();
     let asked = answer(session, sidecar);
     match tokio::time::timeout(job.host.setup.clock.limit(PATIENCE), asked).await {
         Ok(Ok(turn)) => {
             let used = Used {
                 told: turn.usage,
-                passed: session.route().map(SessionRoute::taken).unwrap_or_default(),
+                passed: taken().minus(before),
             };
             let cost = cost(used.told.cost, used.tokens().number);
-            Row::fine(
-                ABOUT,
-                format!("{model} answered ({}, {cost})", used.tokens()),
-            )
+            Asked::Answered(format!("{name} answered ({}, {cost})", used.tokens()))
         }
-        Ok(Err(why)) => Row::broken(ABOUT, &why),
+        Ok(Err(failed)) => failed,
         Err(_) => {
             let seconds = PATIENCE.as_secs();
-            let why = format!("{model} did not answer within {seconds} seconds");
-            Row::broken(ABOUT, &why)
+            let why = format!("{name} did not answer within {seconds} seconds");
+            Asked::Failed(why, Some(Cause::Silent))
         }
     }
 }
 
-async fn answer(session: &Session, sidecar: &Arc<Supervisor>) -> Result<Turn, String> {
-    let model = &session.reviewer.model;
-    let conversation = session.converse(sidecar, "A word").await?;
+async fn answer(session: &Session, sidecar: &Arc<Supervisor>) -> Result<Turn, Asked> {
+    let name = session.model();
+    let other = |why: String| Asked::Failed(why, None);
+    let conversation = session.converse(sidecar, "A word").await;
+    let mut conversation = conversation.map_err(other)?;
+    if let Some(fallback) = session.fallback_in_use() {
+        conversation.go_on_with(fallback);
+    }
     let Some(opened) = conversation.session() else {
-        return Err("OpenCode opened no session".into());
+        return Err(other("OpenCode opened no session".into()));
     };
-    let route = session.route().map_err(|Failure(why)| why.join(" "))?;
+    let route = session.route();
+    let route = route.map_err(|Failure(why)| other(why.join(" ")))?;
     let turn = tokio::select! {
         turn = conversation.client().prompt(opened, brief::READY) => turn,
         // OpenCode would ask the model again.
-        why = route.failed() => return Err(why),
+        why = route.failed() => return Err(Asked::Failed(why, route.cause())),
     };
     if let Some(why) = route.failure() {
-        return Err(why);
+        return Err(Asked::Failed(why, route.cause()));
     }
-    let turn = turn.map_err(|error| error.to_string())?;
+    let turn = turn.map_err(|error| other(error.to_string()))?;
     match &turn.error {
-        Some(error) => Err(format!("{model} failed: {error}")),
-        None if turn.text.trim().is_empty() => Err(format!("{model} said nothing")),
+        Some(error) => Err(Asked::Failed(
+            format!("{name} failed: {error}"),
+            Cause::of(error),
+        )),
+        None if turn.text.trim().is_empty() => Err(other(format!("{name} said nothing"))),
         None => Ok(turn),
     }
 }

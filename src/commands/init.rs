@@ -1,6 +1,7 @@
 //! `init`: writes the workflow, and on request the settings file, into the repository. What is there already stays as it is.
 
 use crate::actions::{self, Actions};
+use crate::gather::local_change::no_directory;
 use reviewer_agent::gateway;
 use reviewer_core::config::ModelChoice;
 use reviewer_core::config::environment::Environment;
@@ -75,6 +76,9 @@ async fn written(
     order: &InitOrder,
 ) -> Result<Workflow, Vec<String>> {
     let workflow = workflow(order).map_err(|sentence| vec![sentence])?;
+    if let Some(sentence) = no_directory(&order.directory) {
+        return Err(vec![sentence]);
+    }
     let root = root(environment, &order.directory).await;
     let root = root.map_err(|sentence| vec![sentence])?;
     let mut made = vec![Made {

@@ -3,15 +3,16 @@
 
 use crate::actions::{self, Actions};
 use crate::gather::change::Change;
-use crate::gather::local_change::{self, LocalChange};
+use crate::gather::local_change::{self, LocalChange, no_directory};
+use crate::gather::static_analysis::{Analysis, Workspace};
 use crate::gather::{settings, web_guard};
 use crate::host::sidecar::Running;
 use crate::host::{Budget, Failure, Host, Setup, Work, configured};
-use crate::run::collected::{self, Collected};
+use crate::run::collected;
 use crate::run::draft::Draft;
 use crate::run::exits;
 use crate::run::outcome::{add_session, code, first, left_out, of_change, why_incomplete};
-use crate::run::review_session::{self, Ground, Matter, Talk};
+use crate::run::review_session::{self, Concluded, Ground, Matter, Talk};
 use reviewer_agent::opencode::Supervisor;
 use reviewer_core::config::file;
 use reviewer_core::context::intent::Intent;
@@ -22,7 +23,7 @@ use reviewer_core::report::document::{ExcusedReport, SuspicionReport};
 use reviewer_core::report::findings::Said;
 use reviewer_core::report::{Report, markdown, sarif};
 use reviewer_core::review::desk::Fate;
-use reviewer_core::review::session_outcome::{End, Outcome as Held};
+use reviewer_core::review::session_outcome::End;
 use reviewer_core::state::spending::{self, Allowances};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -71,11 +72,8 @@ pub async fn local(setup: &Setup, order: &Order) -> u8 {
         setup.actions.error(&sentence);
         return Verdict::Error.exit_code(true, true);
     }
-    if !order.directory.is_dir() {
-        let path = order.directory.display();
-        setup.actions.error(&format!(
-            "--path {path} is no directory; name a directory of the repository."
-        ));
+    if let Some(sentence) = no_directory(&order.directory) {
+        setup.actions.error(&sentence);
         return Verdict::Error.exit_code(true, true);
     }
     let draft = Draft::default();
@@ -226,6 +224,15 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
             "{unread} Until then nothing is reviewed, because this file may say what blocks."
         )));
     }
+    let workspace = Workspace {
+        root: local.root.clone(),
+        from: order.directory.clone(),
+    };
+    let files = workspace.named(&host);
+    host.config.ignore = host
+        .config
+        .ignore
+        .with_files(files.iter().map(String::as_str));
     let snapshot = host.scratch.directory("head")?;
     let commits = [&local.merge_base, &local.head];
     let change = Change::load(&host, repository, commits, &snapshot).await?;
@@ -238,7 +245,8 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
     running.tell_confinement(&host);
     let no_web = web_guard::open(&host, &change).await?;
     let sidecar = &running.sidecar;
-    let mut reviewed = Box::pin(review(&host, sidecar, &local, &change, draft)).await;
+    let taken = (&local, &workspace);
+    let mut reviewed = Box::pin(review(&host, sidecar, taken, &change, draft)).await;
     if let Ok(reviewed) = &mut reviewed {
         reviewed.report.sandbox = Some(running.sandbox());
         reviewed.report.notes.extend(no_web);
@@ -265,25 +273,28 @@ fn nothing_required(host: &Host<'_>, change: &Change) -> Report {
 async fn review(
     host: &Host<'_>,
     sidecar: &Arc<Supervisor>,
-    local: &LocalChange,
+    (local, workspace): (&LocalChange, &Workspace),
     change: &Change,
     draft: &Draft,
 ) -> Result<Reviewed, Failure> {
     let diffs = review_session::diff_files(change).await?;
     let subject = review_session::subject(change, [&local.merge_base, &local.head]);
+    let analysis = Analysis::read(host, workspace, &diffs, None)?;
     let subject = Arc::new(subject);
     let ground = Ground {
         subject: &subject,
         carried: &[],
+        candidates: analysis.candidates(),
         draft,
     };
-    review_session::open_desks(host, change, &subject, ground.carried)?;
+    review_session::open_desks(host, change, &ground)?;
     watch(host, local, change, draft);
     let matter = Matter {
         title: &local.title,
         body: "",
         intent: &Intent::default(),
         checks: &[],
+        decided: &[],
         author: &local.author,
         base_ref: &local.base,
         head: &local.head,
@@ -301,19 +312,25 @@ async fn review(
         to_judge: &[],
         questions: &[],
         conversations: &[],
+        candidates: analysis.candidates(),
         reviews: true,
     };
     let config = &host.config;
     let allowances = Allowances {
-        usd: spending::allowance("max_cost_usd", Some(config.max_cost_usd), None, 0.0),
-        tokens: spending::allowance("max_tokens", config.max_tokens, None, 0),
+        usd: spending::allowance(
+            ("max_cost_usd", "USD"),
+            Some(config.max_cost_usd),
+            None,
+            0.0,
+        ),
+        tokens: spending::allowance(("max_tokens", "tokens"), config.max_tokens, None, 0),
     };
     let end = review_session::hold(host, talk, &matter, allowances, Some(ground)).await?;
     if let End::Refused(why) = &end.outcome.end {
         return Err(Failure::new(why));
     }
     draft.take();
-    let mut reviewed = concluded(host, local, change, (&end.outcome, &end.collected));
+    let mut reviewed = concluded(host, local, change, &end, &analysis);
     let suspicions = end.suspicions.iter().map(SuspicionReport::from);
     reviewed.report.suspicions = suspicions.collect();
     Ok(reviewed)
@@ -332,8 +349,10 @@ fn concluded(
     host: &Host<'_>,
     local: &LocalChange,
     change: &Change,
-    (held, collected): (&Held, &Collected),
+    end: &Concluded,
+    analysis: &Analysis,
 ) -> Reviewed {
+    let (held, collected) = (&end.outcome, &end.collected);
     let entries = &collected.entries;
     let findings = entries.iter().filter(|entry| entry.fate == Fate::Staged);
     let findings: Vec<_> = findings.map(|entry| &entry.finding).collect();
@@ -354,9 +373,12 @@ fn concluded(
     report.set_verdict(verdict, &evidence.tally);
     report.left_out.clone_from(&left_out);
     add_session(&mut report, held);
+    report.set_fallbacks(&host.fallbacks.all(), false);
     report.reviewers = collected.reviewers(host, held, &[]);
     report.reasons = why_incomplete(held, &first(left_out));
     report.notes.extend(not_part(&local.nested));
+    report.static_analysis = analysis.report(&collected.candidates);
+    report.warnings.extend(analysis.warnings());
     Reviewed {
         code: code(change, entries),
         report,

@@ -33,17 +33,26 @@ pub async fn pull_request(
     })
 }
 
+/// Finds the repository, or a sentence that says what is missing.
+pub async fn repository(
+    setup: &Setup,
+    repo: Option<&RepoRef>,
+    directory: &Path,
+) -> Result<RepoName, String> {
+    let repo = match repo {
+        Some(given) => given.clone(),
+        None => usual(setup, directory).await?,
+    };
+    here(setup, repo)
+}
+
 /// Finds the open pull request of the branch that is checked out, or a sentence that says what is missing.
 pub async fn pull_request_of_branch(
     setup: &Setup,
     repo: Option<&RepoRef>,
     directory: &Path,
 ) -> Result<PrKey, String> {
-    let repo = match repo {
-        Some(given) => given.clone(),
-        None => usual(setup, directory).await?,
-    };
-    let repo = here(setup, repo)?;
+    let repo = repository(setup, repo, directory).await?;
     let branch = branch(setup, directory).await;
     let branch = branch.map_err(|error| format!("git's HEAD cannot be read: {error:#}"))?;
     let Some(branch) = branch else {

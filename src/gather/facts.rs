@@ -447,7 +447,7 @@ async fn surroundings(
         told.inspect_err(|error| tracing::debug!("issues and checks are not known: {error}"));
     let told = told.unwrap_or_default();
     let linked = told.issues.unwrap_or_default();
-    let intent = Intent::new(&job.pr.repo, &pull.body, linked);
+    let intent = Intent::new(&job.pr.repo, told.private, &pull.body, linked);
     Ok((intent, failed_checks(&told.head, &told.base)))
 }
 

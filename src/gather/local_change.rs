@@ -5,7 +5,7 @@ use crate::host::{Failure, Host};
 use reviewer_core::domain::CommitSha;
 use reviewer_repo::git::{Repository, WorkTree};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The change that is reviewed, and its names.
 pub(crate) struct LocalChange {
@@ -16,6 +16,8 @@ pub(crate) struct LocalChange {
     pub author: String,
     pub commits: Vec<(String, String)>,
     pub nested: Vec<String>,
+    /// The top folder of the working tree.
+    pub root: PathBuf,
 }
 
 /// The working tree as a commit, and the one that it is compared with. It breaks with the commit and a sentence where nothing
@@ -43,6 +45,7 @@ pub(crate) async fn take(
     let branch = tree.branch().await?;
     let author = tree.person().await?;
     let commits = tree.commits(&merge_base, &own).await?;
+    let root = tree.root().to_owned();
     let taken = tree.take(&own, &merge_base).await?;
     if !taken.changed {
         let why = format!("Nothing has changed since {base}; there is nothing to review.");
@@ -63,8 +66,20 @@ pub(crate) async fn take(
         author: author.unwrap_or_else(|| "you".to_owned()),
         commits,
         nested: taken.nested,
+        root,
     };
     Ok(ControlFlow::Continue((change, repository)))
+}
+
+/// Says that a directory is none, which git would tell as a missing git; `None` where it is one.
+pub(crate) fn no_directory(path: &Path) -> Option<String> {
+    let said = || {
+        format!(
+            "--path {} is no directory; name a directory of the repository.",
+            path.display()
+        )
+    };
+    (!path.is_dir()).then(said)
 }
 
 /// The commits that a working tree is compared by.

@@ -1,22 +1,22 @@
 //! Starts the sidecar for a run, with the reviewer's tools and gateway as all that it can reach.
 
 use super::session::{Session, Sessions};
-use super::{Failure, Host, Setup, Work};
+use super::{Budget, Failure, Host, Setup, Work};
 use anyhow::Context as _;
-use reviewer_agent::gateway::{Gateway, Limits};
+use reviewer_agent::gateway::{Gateway, Limits, SessionRoute};
 use reviewer_agent::opencode::{
     ModelEndpoint, Profile, Quota, SessionConfig, SessionName, Spec, Supervisor, ToolEndpoint,
     find_opencode, find_ripgrep, install_command, is_script, profile,
 };
 use reviewer_agent::tools::server::{Offer, ToolServer};
 use reviewer_agent::tools::{
-    BoundTool, FixCalls, fix_names, fix_tools, review_names, review_tools, with_escalation,
+    BoundTool, FixCalls, candidate_names, candidate_tools, fix_names, fix_tools, review_names,
+    review_tools, with_escalation,
 };
 use reviewer_core::config::{Config, ReviewerChoice};
 use reviewer_core::context::brief::{self, Part};
 use reviewer_core::fix::brief as fix_brief;
 use reviewer_core::report::document::SandboxReport;
-use reviewer_core::review::usage::RunUsage;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,27 +25,27 @@ pub(crate) fn sessions(
     work: Work,
     config: &Config,
     gateway: &Result<Gateway, String>,
-    usage: &RunUsage,
+    budget: &Budget,
 ) -> anyhow::Result<Sessions> {
     match work {
         Work::Review | Work::Section | Work::Consolidation => {
-            reviewing(work, config, gateway, usage)
+            reviewing(work, config, gateway, budget)
         }
-        Work::Fix => fixing(config, gateway, usage),
+        Work::Fix => fixing(config, gateway, budget),
     }
 }
 
 fn fixing(
     config: &Config,
     gateway: &Result<Gateway, String>,
-    usage: &RunUsage,
+    budget: &Budget,
 ) -> anyhow::Result<Sessions> {
     let reviewer = config.reviewers.first().context("there is no reviewer")?;
     let session = Session::new(
         SessionName::Fix,
         reviewer.clone(),
         (Profile::Fixer, fix_names()),
-        usage.open(),
+        budget,
         gateway,
     )?;
     Ok(Sessions::new(session, Vec::new(), None))
@@ -55,20 +55,23 @@ fn reviewing(
     work: Work,
     config: &Config,
     gateway: &Result<Gateway, String>,
-    usage: &RunUsage,
+    budget: &Budget,
 ) -> anyhow::Result<Sessions> {
     let reviewers = match work {
         Work::Consolidation => config.reviewers.get(..1).unwrap_or_default(),
         Work::Review | Work::Section | Work::Fix => config.reviewers.as_slice(),
     };
     let is_panel = reviewers.len() > 1;
-    let tools = review_names(config.web.is_some(), is_panel);
+    let mut tools = review_names(config.web.is_some(), is_panel);
+    if judges_candidates(work, config) {
+        tools.extend(candidate_names());
+    }
     let open = |name: SessionName, reviewer: &ReviewerChoice| {
         Session::new(
             name,
             reviewer.clone(),
             (Profile::Reviewer, tools.clone()),
-            usage.open(),
+            budget,
             gateway,
         )
     };
@@ -83,6 +86,11 @@ fn reviewing(
     let others = others.collect::<anyhow::Result<_>>()?;
     let first = open(SessionName::Review(1), first)?;
     Ok(Sessions::new(first, others, fix_check.transpose()?))
+}
+
+/// Returns true if the sessions judge results of static analysis. Whoever consolidates sections has not seen their code.
+fn judges_candidates(work: Work, config: &Config) -> bool {
+    work != Work::Consolidation && !config.static_analysis.is_empty()
 }
 
 /// The way from the sidecar to its models.
@@ -105,11 +113,13 @@ pub(crate) struct Running {
 
 impl Running {
     pub async fn start(host: &Host<'_>, snapshot: &Path) -> Result<Self, Failure> {
-        let examines = host
-            .is_panel()
-            .then_some((snapshot, &host.secrets.redactor));
+        let quoted = (snapshot, &host.secrets.redactor);
+        let examines = host.is_panel().then_some(quoted);
         let of = |session: &Session| {
-            let tools = review_tools(&session.desk, host.web.as_ref(), examines);
+            let mut tools = review_tools(&session.desk, host.web.as_ref(), examines);
+            if session.judges_candidates() {
+                tools.extend(candidate_tools(&session.desk, quoted));
+            }
             match session.reviewer.can_escalate() {
                 [] => tools,
                 names => with_escalation(tools, names),
@@ -196,6 +206,12 @@ fn session_config<'s>(
     tools: &ToolServer,
 ) -> Result<SessionConfig<'s>, Failure> {
     let route = session.route()?;
+    let endpoint = |route: &SessionRoute| ModelEndpoint {
+        base_url: format!("{}{}", tools.base_url(), route.path()),
+        placeholder: route.placeholder().clone(),
+        credential: route.credential_header(),
+    };
+    let fallback = session.reviewer.fallback.as_ref().zip(route.fallback());
     let prompt = match session.profile {
         Profile::Reviewer => {
             let persona = session.reviewer.persona.as_ref().map(Part::Persona);
@@ -215,11 +231,8 @@ fn session_config<'s>(
             bearer: session.secrets.bearer.clone(),
             tools: session.tools.clone(),
         },
-        endpoint: ModelEndpoint {
-            base_url: format!("{}{}", tools.base_url(), route.path()),
-            placeholder: route.placeholder().clone(),
-            credential: route.credential_header(),
-        },
+        endpoint: endpoint(route),
+        fallback: fallback.map(|(model, route)| (model, endpoint(route))),
     })
 }
 

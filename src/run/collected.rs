@@ -7,11 +7,13 @@ use reviewer_core::panel::Seat;
 use reviewer_core::panel::analysis::Weighed;
 use reviewer_core::panel::ledger::{self, Figures};
 use reviewer_core::report::reviewers::{Reviewed, ReviewerReport};
+use reviewer_core::review::candidate_outcomes::{self, CandidateOutcome, Verdicts};
 use reviewer_core::review::deliberation;
-use reviewer_core::review::desk::{Effect, Entry, SharedDesk, StagedReply};
+use reviewer_core::review::desk::{Effect, Entry, Repeated, SharedDesk, StagedReply};
 use reviewer_core::review::limits::Used;
 use reviewer_core::review::sections::{Assembled, Said};
 use reviewer_core::review::session_outcome::Outcome as Held;
+use reviewer_core::static_analysis::Candidate;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) struct Collected {
@@ -25,6 +27,12 @@ pub(crate) struct Collected {
     pub weighed: Vec<Weighed>,
     /// The reviewers that were called to the pull request.
     pub escalations: Vec<String>,
+    /// What became of each result of static analysis.
+    pub candidates: Vec<CandidateOutcome>,
+    /// Findings that repeat what people decided in other pull requests.
+    pub repeated: Vec<Repeated>,
+    /// The verdicts of each reviewer on results of static analysis.
+    verdicts: Vec<Verdicts>,
     /// The figures of each reviewer, where several reviewed.
     figures: Vec<Figures>,
     /// The use that each reviewer has made of its model.
@@ -45,6 +53,9 @@ impl Collected {
                     .collect(),
                 weighed: desk.weighed().to_vec(),
                 escalations: desk.escalations().to_vec(),
+                candidates: Vec::new(),
+                repeated: Vec::new(),
+                verdicts: Vec::new(),
                 figures: Vec::new(),
                 used: host
                     .sessions()
@@ -54,11 +65,41 @@ impl Collected {
             }
         });
         let own = own.unwrap_or_else(Self::nothing);
-        if host.is_panel() {
+        let all = if host.is_panel() {
             own.of_panel(host)
         } else {
             own
+        };
+        all.of_desks(host)
+    }
+
+    /// The same with what all desks hold beside findings: repeats of decided questions, and verdicts on the results of static
+    /// analysis.
+    fn of_desks(mut self, host: &Host<'_>) -> Self {
+        let desks = desks(host);
+        let repeated = desks
+            .iter()
+            .filter_map(|desk| desk.with(|desk| desk.repeated().to_vec()));
+        self.repeated = repeated.flatten().collect();
+        self.verdicts = candidate_outcomes::verdicts(&desks);
+        let candidates = host.session().desk.with(|desk| desk.candidates().to_vec());
+        self.settled(&candidates.unwrap_or_default())
+    }
+
+    /// The same with the results of static analysis settled by the findings that stand.
+    fn settled(mut self, candidates: &[Candidate]) -> Self {
+        self.candidates = candidate_outcomes::settle(candidates, &self.verdicts, &mut self.entries);
+        self
+    }
+
+    /// The same of a section, whose results of static analysis have these places among those of the whole change.
+    pub(super) fn of_places(mut self, places: &[usize]) -> Self {
+        for verdicts in &mut self.verdicts {
+            let given = std::mem::take(verdicts).into_iter();
+            let given = given.filter_map(|(own, verdict)| Some((*places.get(own)?, verdict)));
+            *verdicts = given.collect();
         }
+        self
     }
 
     /// The reviewers of a panel for the report; none where one reviewed alone.
@@ -76,7 +117,7 @@ impl Collected {
             let name = session.reviewer.name.as_str();
             ReviewerReport::from(Reviewed {
                 name,
-                model: session.reviewer.model.to_string(),
+                model: session.model().to_string(),
                 figures: *figures,
                 conceded: ledger::conceded(name, self.conceded(threads)),
                 tokens: used.tokens().number,
@@ -107,6 +148,9 @@ impl Collected {
             still_said: BTreeMap::new(),
             weighed: Vec::new(),
             escalations: Vec::new(),
+            candidates: Vec::new(),
+            repeated: Vec::new(),
+            verdicts: Vec::new(),
             figures: Vec::new(),
             used: Vec::new(),
         }
@@ -119,16 +163,22 @@ impl Collected {
             due: one.due.clone(),
             replies: one.replies.clone(),
             still_said: one.still_said.clone(),
+            repeated: one.repeated.clone(),
             finished: *finished,
         });
         Assembled::new(said.collect())
     }
 
-    /// Everything of all sections, with the findings after their consolidation.
-    pub(crate) fn of_sections(all: Vec<(Self, bool)>, said: Said) -> Self {
+    /// Everything of all sections, with the findings after their consolidation. `candidates`: of the whole change.
+    pub(crate) fn of_sections(
+        all: Vec<(Self, bool)>,
+        said: Said,
+        candidates: &[Candidate],
+    ) -> Self {
         let mut sum = Self::nothing();
         for (one, _) in all {
             sum.weighed.extend(one.weighed);
+            sum.verdicts.extend(one.verdicts);
             for name in one.escalations {
                 if !sum.escalations.contains(&name) {
                     sum.escalations.push(name);
@@ -145,13 +195,15 @@ impl Collected {
                 *sum += one;
             }
         }
-        Self {
+        let all = Self {
             entries: said.entries,
             due: said.due,
             replies: said.replies,
             still_said: said.still_said,
+            repeated: said.repeated,
             ..sum
-        }
+        };
+        all.settled(candidates)
     }
 
     fn of_panel(self, host: &Host<'_>) -> Self {
@@ -181,7 +233,7 @@ pub(crate) fn seats(host: &Host<'_>) -> Vec<Seat> {
     sessions
         .map(|session| Seat {
             name: session.reviewer.name.clone(),
-            model: session.reviewer.model.to_string(),
+            model: session.model().to_string(),
         })
         .collect()
 }

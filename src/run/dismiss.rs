@@ -123,6 +123,7 @@ async fn close(job: &Job<'_>, facts: &Facts, reply: &StagedReply) -> Result<Vec<
         diffs: &[],
         findings: Vec::new(),
         replies: vec![reply],
+        open: Vec::new(),
         partial: false,
         record: None,
     };

@@ -173,6 +173,10 @@ async fn attempt(
     let job = review.fixing(dry_run)?;
     let attempted = Box::pin(attempt_on(&job, outcome, check, asked, fixing)).await;
     job.host.end_sessions();
+    let fallbacks = job.host.fallbacks.all();
+    outcome
+        .report
+        .set_fallbacks(&fallbacks, review.host.is_panel());
     attempted
 }
 

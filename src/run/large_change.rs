@@ -6,7 +6,7 @@
 use super::collected::{self, Collected};
 use super::lead::{self, Held};
 use super::outcome;
-use super::review_session::{self, Concluded, Ground, Matter, Talk};
+use super::review_session::{self, Concluded, Ground, Matter, SectionMatter, Talk};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Host, Work};
 use crate::turns::{Consolidation, Prompter, State};
@@ -21,7 +21,9 @@ use reviewer_core::review::desk::{Desk, SharedDesk};
 use reviewer_core::review::limits::RunLimits;
 use reviewer_core::review::sections::{Assembled, Said};
 use reviewer_core::review::session_outcome::{End, Outcome, SectionLog};
+use reviewer_core::state::decided::DecidedHere;
 use reviewer_core::state::spending::Allowances;
+use reviewer_core::static_analysis::Candidate;
 use reviewer_system::random;
 use reviewer_text::count::plural;
 use std::borrow::Cow;
@@ -44,6 +46,14 @@ pub(super) struct Large<'a> {
     pub room: usize,
 }
 
+impl Large<'_> {
+    /// The number of the section that judges each result of static analysis: the one that shows its line.
+    fn judges(&self, candidates: &[Candidate]) -> Vec<usize> {
+        let lines = candidates.iter().map(|one| (one.path.as_str(), one.line));
+        self.division.sections_of(self.diffs, self.room, lines)
+    }
+}
+
 /// The result of a section.
 struct Done {
     log: SectionLog,
@@ -64,6 +74,8 @@ struct Review<'a, 'h> {
     required: HashSet<&'a str>,
     /// The files that no section shows.
     beyond: Vec<String>,
+    /// The number of the section that judges each result of static analysis.
+    judges: Vec<usize>,
     /// The reason why the model cannot be used, once a section knows it.
     refused: Mutex<Option<String>>,
 }
@@ -90,6 +102,7 @@ pub(super) async fn hold(
             .filter(|path| required.contains(path.as_str()))
             .cloned()
             .collect(),
+        judges: large.judges(talk.candidates),
         required,
         refused: Mutex::default(),
     };
@@ -118,7 +131,7 @@ pub(super) async fn hold(
     Ok(Concluded {
         outcome,
         suspicions: suspicions.unwrap_or_default(),
-        collected: Collected::of_sections(all, said),
+        collected: Collected::of_sections(all, said, talk.candidates),
     })
 }
 
@@ -231,8 +244,13 @@ impl Review<'_, '_> {
         let carried = self.ground.carried.iter();
         let carried = carried.filter(|finding| self.is_of(section, &finding.file));
         let carried: Vec<_> = carried.cloned().collect();
-        let change = self.matter.change;
-        review_session::open_desks(host, change, self.ground.subject, &carried)?;
+        let (places, candidates) = self.candidates(section);
+        let ground = Ground {
+            carried: &carried,
+            candidates: &candidates,
+            ..self.ground
+        };
+        review_session::open_desks(host, self.matter.change, &ground)?;
         if section.number > 1 {
             self.ground.draft.watch_too(&collected::desks(host));
         }
@@ -242,8 +260,14 @@ impl Review<'_, '_> {
             of: self.large.division.sections.len(),
             diffs: &diffs,
         };
+        let decided = self.decided(section);
         let matter = Matter {
-            section: Some((own, &self.beyond)),
+            decided: &decided,
+            section: Some(SectionMatter {
+                own,
+                beyond: &self.beyond,
+                candidates: &candidates,
+            }),
             ..*self.matter
         };
         let title = format!("{}, section {}", talk.title, section.number);
@@ -253,7 +277,26 @@ impl Review<'_, '_> {
         };
         let time = (began, self.last(SECTIONS));
         let held = lead::led(host, talk, &matter, self.allowances.clone(), time).await?;
-        Ok((held, Collected::new(host)))
+        Ok((held, Collected::new(host).of_places(&places)))
+    }
+
+    /// The results of static analysis that a section judges, with their places among all.
+    fn candidates(&self, section: &Section) -> (Vec<usize>, Arc<[Candidate]>) {
+        let all = self.talk.candidates.iter().zip(&self.judges).enumerate();
+        let own = all.filter(|(_, (_, judge))| **judge == section.number);
+        let own = own.map(|(place, (candidate, _))| (place, candidate.clone()));
+        let (places, candidates): (_, Vec<Candidate>) = own.unzip();
+        (places, candidates.into())
+    }
+
+    /// The questions about a section's files that people decided in other pull requests.
+    fn decided(&self, section: &Section) -> Vec<DecidedHere> {
+        let shows = |file: &str| {
+            let mut paths = section.paths(self.large.diffs);
+            paths.any(|path| path == file) || self.is_of(section, file)
+        };
+        let all = self.matter.decided.iter();
+        all.filter(|one| shows(&one.file)).cloned().collect()
     }
 
     /// True if what was found in a file belongs to a section: to the one that shows it first, or to the first one.
@@ -377,7 +420,7 @@ impl Review<'_, '_> {
             conversation: &mut conversation,
             limits,
             route: session.route()?,
-            usage: &session.usage,
+            session,
             run_usage: &own.usage,
             actions: &setup.actions,
             clock: setup.clock,

@@ -7,7 +7,7 @@ use crate::host::{Failure, Host};
 use crate::run::collected;
 use crate::turns::{Meeting, Place, Prompter, Second, State, Tasks};
 use futures_util::future::join_all;
-use reviewer_agent::opencode::{Client, profile};
+use reviewer_agent::opencode::{Client, DEFAULT_CONTEXT};
 use reviewer_core::config::ModelChoice;
 use reviewer_core::context::brief::Brief;
 use reviewer_core::context::parts::{self, Parts};
@@ -137,12 +137,18 @@ impl Lead<'_> {
         let mut conversation = opened.map_err(Failure::new)?;
         let left_out = left_out(&change.snapshot);
         let parts = self.parts(conversation.client(), matter).await;
-        let is_first = self.seat.0 == 0 && matter.section.is_none_or(|(own, _)| own.number == 1);
+        let is_first =
+            self.seat.0 == 0 && matter.section.is_none_or(|section| section.own.number == 1);
         if talk.reviews && is_first {
             tell_unshown(host, change, &parts.beyond);
         }
         let prefix = session.name.prefix();
-        let brief = brief(host, matter, &parts, &left_out, &prefix);
+        let brief = Brief {
+            candidates: matter
+                .section
+                .map_or(talk.candidates, |section| section.candidates),
+            ..brief(host, matter, &parts, &left_out, &prefix)
+        };
         let fix_check = host.sessions().fix_check().filter(|_| is_first);
         let check_prefix = fix_check.map(|session| session.name.prefix());
         let check_brief = Brief {
@@ -150,7 +156,12 @@ impl Lead<'_> {
             ..brief
         };
         let suspicions = if is_first {
-            discussion::suspicions(host, &brief, talk.questions)
+            // The first session looks through what all sessions are given.
+            let whole = Brief {
+                candidates: talk.candidates,
+                ..brief
+            };
+            discussion::suspicions(host, &whole, talk.questions)
         } else {
             Suspicions::default()
         };
@@ -162,7 +173,7 @@ impl Lead<'_> {
             conversation: &mut conversation,
             limits: self.limits(allowances),
             route: session.route()?,
-            usage: &session.usage,
+            session,
             run_usage: &host.usage,
             actions: &setup.actions,
             clock: setup.clock,
@@ -194,8 +205,10 @@ impl Lead<'_> {
         let reviewer = self.place.map(|_| self.session.reviewer.name.as_str());
         match (matter.section, reviewer) {
             (None, reviewer) => reviewer.map(str::to_owned),
-            (Some((own, _)), None) => Some(format!("section {}", own.number)),
-            (Some((own, _)), Some(reviewer)) => Some(format!("section {}, {reviewer}", own.number)),
+            (Some(section), None) => Some(format!("section {}", section.own.number)),
+            (Some(section), Some(reviewer)) => {
+                Some(format!("section {}, {reviewer}", section.own.number))
+            }
         }
     }
 
@@ -228,13 +241,15 @@ pub(super) fn brief<'a>(
         body: matter.body,
         intent: matter.intent,
         checks: matter.checks,
+        candidates: &[],
+        decided: matter.decided,
         author: matter.author,
         base_ref: matter.base_ref,
         head: matter.head,
         commits: matter.commits,
         diffs: matter.diffs,
         parts,
-        section: matter.section.map(|(own, _)| own),
+        section: matter.section.map(|section| section.own),
         excused: change.hidden(),
         unreadable: change.unreadable().count(),
         since: matter.since,
@@ -251,10 +266,11 @@ impl Lead<'_> {
     /// reviewers begins with another file, because attention fades towards the end.
     async fn parts(&self, client: &Client, matter: &Matter<'_>) -> Parts {
         let mut parts = match &matter.section {
-            Some((own, beyond)) => {
-                let diffs: Vec<&FileDiff> = own.diffs.iter().map(|one| one.diff.as_ref()).collect();
+            Some(section) => {
+                let shown = section.own.diffs.iter();
+                let diffs: Vec<&FileDiff> = shown.map(|one| one.diff.as_ref()).collect();
                 let mut parts = parts::cut(&diffs, usize::MAX);
-                parts.beyond.extend_from_slice(beyond);
+                parts.beyond.extend_from_slice(section.beyond);
                 parts
             }
             None => self.parts_of_all(client, matter).await,
@@ -269,7 +285,7 @@ impl Lead<'_> {
         let new = new_diffs(matter);
         let mut new: Vec<&FileDiff> = new.iter().map(AsRef::as_ref).collect();
         let is_large = parts::is_large(&new);
-        let room = room(&self.session.reviewer.model, is_large, client).await;
+        let room = room(self.session.model(), is_large, client).await;
         if !is_large {
             let (seat, of) = self.seat;
             let first = seat * new.len() / of.max(1);
@@ -308,7 +324,7 @@ async fn context(model: &ModelChoice, client: &Client) -> u64 {
     let mut contexts = models.filter(|(name, _)| *name == model.name);
     contexts
         .find_map(|(_, context)| context)
-        .unwrap_or(profile::DEFAULT_CONTEXT)
+        .unwrap_or(DEFAULT_CONTEXT)
 }
 
 /// The reasons why files are not in the snapshot, with the number of files for each.

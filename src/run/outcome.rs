@@ -1,6 +1,7 @@
 //! The outcome of a run: its verdict, its report, and what the next run is to know. One constructor, whether the model
 //! was asked or a record stands in for it.
 
+use super::past_decisions::DecisionNotes;
 use super::staged::Staged;
 use crate::gather::Facts;
 use crate::gather::change::Change;
@@ -22,6 +23,7 @@ use reviewer_core::report::document::{
 };
 use reviewer_core::report::findings::{FindingReport, Said, ThreadReport};
 use reviewer_core::report::reviewers::ReviewerReport;
+use reviewer_core::report::static_analysis::StaticAnalysisReport;
 use reviewer_core::review::desk::Entry;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
 use reviewer_core::state::record::Record;
@@ -50,6 +52,10 @@ pub(crate) struct Published<'a> {
     pub reviewers: Vec<ReviewerReport>,
     /// A sentence for each question without an answer.
     pub unanswered: Vec<String>,
+    /// What became of the results of static analysis, where the run judged any.
+    pub static_analysis: Option<StaticAnalysisReport>,
+    /// The decisions of people in other pull requests, and what became of findings that repeat them.
+    pub memory: DecisionNotes,
 }
 
 /// A run that reached a verdict.
@@ -156,6 +162,7 @@ impl Outcome {
         outcome.issues_found = issues_found;
         let (report, record) = (&mut outcome.report, &outcome.record);
         add_session(report, held);
+        report.set_fallbacks(&job.host.fallbacks.all(), job.host.is_panel());
         report.left_out = left_out(&facts.change, held);
         report.reasons = why_incomplete(held, &record.left_out);
         report.reasons.extend_from_slice(&sent.failed);
@@ -174,7 +181,11 @@ impl Outcome {
         report.notes.extend(left_open);
         report.review_url.clone_from(&sent.review_url);
         report.suspicions = published.suspicions;
+        report.memory = published.memory.report;
+        report.warnings.extend(published.memory.warnings);
+        report.notes.extend(published.memory.note);
         report.reviewers = published.reviewers;
+        report.static_analysis = published.static_analysis;
         outcome.leave_unanswered(published.unanswered);
         let later = (agenda.judge_later > 0).then(|| comment::left_for_later(agenda.judge_later));
         outcome.report.notes.extend(later);
@@ -469,6 +480,7 @@ pub(crate) fn of_change(
         open_issues: 0,
         blocking_issues: 0,
         model: host.models(),
+        fallbacks: Vec::new(),
         sandbox: None,
         tokens: 0,
         tokens_estimated: false,
@@ -496,7 +508,9 @@ pub(crate) fn of_change(
         comment: None,
         escalations: Vec::new(),
         consensus: None,
+        memory: None,
         events: Vec::new(),
+        static_analysis: None,
         reviewers: Vec::new(),
         green: None,
         blocking_from: host.config.policy.blocking,
@@ -508,7 +522,7 @@ pub(crate) fn of_change(
 /// Returns true if OpenCode knows what each model costs: an endpoint of one's own has no prices in its catalogue.
 pub(crate) fn prices_known(host: &Host<'_>) -> bool {
     let mut reviewers = host.sessions().reviewers();
-    reviewers.all(|session| session.reviewer.model.base_url.is_none())
+    reviewers.all(|session| session.model().base_url.is_none())
 }
 
 /// The unchanged files that the snapshot is without, by reason.

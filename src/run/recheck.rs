@@ -20,8 +20,6 @@ pub(crate) struct Recheck {
     pub threads: Vec<Thread>,
     /// Threads in which another run has replied.
     pub answered: Vec<CommentId>,
-    /// Threads in which somebody else has.
-    pub spoken: Vec<CommentId>,
 }
 
 impl Recheck {
@@ -70,9 +68,6 @@ impl Recheck {
             match facts.threads.iter().find(|old| old.id == thread.id) {
                 None => self.threads.push(thread),
                 Some(old) if old.seq < thread.seq => self.answered.push(thread.id),
-                Some(old) if old.replies.len() < thread.replies.len() => {
-                    self.spoken.push(thread.id);
-                }
                 Some(_) => {}
             }
         }

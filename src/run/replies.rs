@@ -2,7 +2,7 @@
 
 use super::outcome::Outcome;
 use super::review_session::{self, Talk};
-use super::sessions;
+use super::sessions::{self, Material};
 use crate::gather::{Facts, answered_in};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job};
@@ -55,6 +55,7 @@ async fn answer_alone(
     let diffs = review_session::diff_files(&facts.change).await?;
     let title = format!("Questions about {}", job.pr);
     let talk = Talk {
+        candidates: &[],
         sidecar: &running.sidecar,
         title: &title,
         to_judge: &[],
@@ -62,7 +63,12 @@ async fn answer_alone(
         conversations: &[],
         reviews: false,
     };
-    let concluded = sessions::talk(job, facts, agenda, talk, (&diffs, None)).await?;
+    let material = Material {
+        diffs: &diffs,
+        decided: &[],
+        ground: None,
+    };
+    let concluded = sessions::talk(job, facts, agenda, talk, material).await?;
     let held = concluded.outcome;
     if let End::Refused(why) = &held.end {
         return Err(Failure::new(why));

@@ -21,7 +21,9 @@ use reviewer_core::plan::Question;
 use reviewer_core::review::desk::{Desk, Subject};
 use reviewer_core::review::policy::Weights;
 use reviewer_core::review::session_outcome::Outcome;
+use reviewer_core::state::decided::DecidedHere;
 use reviewer_core::state::spending::Allowances;
+use reviewer_core::static_analysis::Candidate;
 use reviewer_system::random;
 use reviewer_text::count::plural;
 use reviewer_text::hidden::visible;
@@ -38,25 +40,28 @@ pub(crate) struct Talk<'a> {
     pub questions: &'a [Question],
     /// The open conversations of people to weigh.
     pub conversations: &'a [OpenConversation],
+    /// The results of static analysis to judge.
+    pub candidates: &'a [Candidate],
     pub reviews: bool,
 }
 
-/// Opens the desk of every session, with the findings that a review before this one could not post.
+/// Opens the desk of every session, with the findings that a review before this one could not post, and the results of static
+/// analysis to judge.
 pub(crate) fn open_desks(
     host: &Host<'_>,
     change: &Change,
-    subject: &Arc<Subject>,
-    carried: &[Finding],
+    ground: &Ground<'_>,
 ) -> Result<(), Failure> {
     for session in host.sessions().reviewers() {
         let mut desk = Desk::new(
-            Arc::clone(subject),
+            Arc::clone(ground.subject),
             weights(host, change),
             &session.reviewer.name,
             random::hex(16)?,
         )
-        .escalating_to(session.reviewer.can_escalate());
-        for finding in carried {
+        .escalating_to(session.reviewer.can_escalate())
+        .with_candidates(ground.candidates);
+        for finding in ground.carried {
             desk.carry(finding.clone());
         }
         session.desk.open(desk);
@@ -71,6 +76,8 @@ pub(crate) struct Matter<'a> {
     pub body: &'a str,
     pub intent: &'a Intent,
     pub checks: &'a [FailedCheck],
+    /// The questions about code of the change that people decided in other pull requests.
+    pub decided: &'a [DecidedHere],
     pub author: &'a str,
     pub base_ref: &'a str,
     pub head: &'a CommitSha,
@@ -82,8 +89,18 @@ pub(crate) struct Matter<'a> {
     pub since: Option<&'a Since>,
     pub threads: &'a [Thread],
     pub conversation: &'a [Words<'a>],
-    /// The section that is reviewed, and the files that no section shows; `None`: the whole change is reviewed.
-    pub section: Option<(OwnSection<'a>, &'a [String])>,
+    /// The section that is reviewed; `None`: the whole change is.
+    pub section: Option<SectionMatter<'a>>,
+}
+
+/// The share of a session in a change that is reviewed in sections.
+#[derive(Clone, Copy)]
+pub(crate) struct SectionMatter<'a> {
+    pub own: OwnSection<'a>,
+    /// The files that no section shows.
+    pub beyond: &'a [String],
+    /// The results of static analysis that this section judges.
+    pub candidates: &'a [Candidate],
 }
 
 /// The desks before anything is said, and the draft that follows them.
@@ -92,6 +109,8 @@ pub(crate) struct Ground<'a> {
     pub subject: &'a Arc<Subject>,
     /// The findings that a review before this one could not post.
     pub carried: &'a [Finding],
+    /// The results of static analysis to judge.
+    pub candidates: &'a Arc<[Candidate]>,
     pub draft: &'a Draft,
 }
 
@@ -151,7 +170,7 @@ async fn divided(
     let process = sidecar.process();
     let mut least = usize::MAX;
     for session in host.sessions().reviewers() {
-        least = least.min(room(&session.reviewer.model, is_large, process.client()).await);
+        least = least.min(room(session.next_model(), is_large, process.client()).await);
     }
     if least == usize::MAX {
         return (Division::default(), least);
@@ -260,6 +279,7 @@ pub(crate) fn subject(change: &Change, [base, head]: [&CommitSha; 2]) -> Subject
         removed_lines: HashMap::new(),
         human_reviewers: Vec::new(),
         others: Vec::new(),
+        decided: Vec::new(),
     }
 }
 

@@ -2,11 +2,14 @@
 
 use super::collected::{self, Collected};
 use super::outcome::{self, Outcome, Published, Surroundings, evidence, first, left_out};
+use super::past_decisions::DecisionNotes;
 use super::recheck::Recheck;
 use super::review_session::{self, Concluded, Ground, Matter, Talk};
 use super::staged::{Staged, publishable};
 use super::{CheckRun, Unfinished, exits, replies};
+use crate::gather::decided::PastDecisions;
 use crate::gather::excerpts::Excerpts;
+use crate::gather::static_analysis::{Analysis, Workspace};
 use crate::gather::{Facts, discussion, human_reviewers};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job};
@@ -14,11 +17,12 @@ use crate::outbox::{Outbox, Sent};
 use reviewer_core::domain::{CommentId, CommitSha, FileDiff, Finding, Tally, Verdict};
 use reviewer_core::event::Command;
 use reviewer_core::plan::agenda::Agenda;
-use reviewer_core::publish::comment::Figures;
 use reviewer_core::publish::comment::judgement::Judged;
+use reviewer_core::publish::comment::{self, Figures};
 use reviewer_core::report::document::SuspicionReport;
 use reviewer_core::review::desk::Subject;
 use reviewer_core::review::session_outcome::{End, Outcome as Held};
+use reviewer_core::state::decided::DecidedHere;
 use reviewer_core::state::record::Record;
 use reviewer_core::state::spending::{self, Allowances};
 use reviewer_text::count::dollars;
@@ -35,7 +39,8 @@ pub(crate) async fn hold(
     around: &Surroundings<'_>,
     unfinished: &Unfinished,
 ) -> Result<Outcome, Failure> {
-    let concluded = ask(job, facts, agenda, covered.is_none(), running, unfinished).await?;
+    let (concluded, analysis, past) =
+        ask(job, facts, agenda, covered.is_none(), running, unfinished).await?;
     let (held, collected) = (concluded.outcome, concluded.collected);
     let unanswered = replies::send(job, &facts.pull.head_sha, &held).await;
     let recheck = Recheck::look(job, facts, &publishable(&collected, facts)).await;
@@ -63,8 +68,11 @@ pub(crate) async fn hold(
             .collect(),
         reviewers: collected.reviewers(&job.host, &held, &facts.threads),
         unanswered,
+        static_analysis: analysis.report(&collected.candidates),
+        memory: DecisionNotes::new(&collected.repeated, past),
     };
-    let outcome = Outcome::new(job, facts, agenda, record, Some(published), around);
+    let mut outcome = Outcome::new(job, facts, agenda, record, Some(published), around);
+    outcome.report.warnings.extend(analysis.warnings());
     unfinished.draft.take();
     Ok(outcome)
 }
@@ -77,27 +85,38 @@ async fn ask(
     reviews: bool,
     running: &Running,
     unfinished: &Unfinished,
-) -> Result<Concluded, Failure> {
+) -> Result<(Concluded, Analysis, PastDecisions), Failure> {
     if reviews {
         let (place, base) = (job.pr.to_string(), &facts.pull.base_ref);
         review_session::announce(&job.host, &place, &facts.change, base);
     }
     let diffs = review_session::diff_files(&facts.change).await?;
     let to_judge = facts.to_judge(agenda);
-    let excerpts = Excerpts::read(job, &facts.code(), &to_judge).await;
+    let remembering = async {
+        if reviews {
+            PastDecisions::read(job, facts).await
+        } else {
+            PastDecisions::Nothing(None)
+        }
+    };
+    let code = facts.code();
+    let (excerpts, past) = tokio::join!(Excerpts::read(job, &code, &to_judge), remembering);
     let people = human_reviewers::who_decides(job, facts, &to_judge).await?;
     let subject = Arc::new(subject(
         facts,
         excerpts.changed_since,
         excerpts.removed_lines,
         people,
+        past.here(),
     ));
+    let analysis = analysis(job, facts, agenda, reviews, &diffs)?;
     let ground = Ground {
         subject: &subject,
         carried: &agenda.backlog.findings,
+        candidates: analysis.candidates(),
         draft: &unfinished.draft,
     };
-    review_session::open_desks(&job.host, &facts.change, &subject, ground.carried)?;
+    review_session::open_desks(&job.host, &facts.change, &ground)?;
     watch(job, facts, agenda, unfinished);
     let title = format!("Review of {}", job.pr);
     let session = Talk {
@@ -106,16 +125,37 @@ async fn ask(
         to_judge: &excerpts.code,
         questions: &agenda.questions,
         conversations: &facts.conversations_to_weigh(job),
+        candidates: analysis.candidates(),
         reviews,
     };
-    let mut concluded = talk(job, facts, agenda, session, (&diffs, Some(ground))).await?;
+    let material = Material {
+        diffs: &diffs,
+        decided: past.here(),
+        ground: Some(ground),
+    };
+    let mut concluded = talk(job, facts, agenda, session, material).await?;
     if !reviews {
         concluded.outcome.beyond.clear();
     }
     if let End::Refused(why) = &concluded.outcome.end {
         return Err(Failure::new(why));
     }
-    Ok(concluded)
+    Ok((concluded, analysis, past))
+}
+
+/// The results of static analysis about the part of the change that is reviewed.
+fn analysis(
+    job: &Job<'_>,
+    facts: &Facts,
+    agenda: &Agenda,
+    reviews: bool,
+    diffs: &[(FileDiff, String)],
+) -> Result<Analysis, Failure> {
+    if !reviews {
+        return Ok(Analysis::default());
+    }
+    let workspace = Workspace::of_job(&job.host);
+    Analysis::read(&job.host, &workspace, diffs, facts.since(agenda))
 }
 
 /// Writes down what is about to be posted, and posts it.
@@ -131,10 +171,12 @@ async fn publish(
     let details = check.page().or_else(|| job.url());
     let cost = held.used.told.cost;
     let model = job.host.models();
+    let fallback = comment::fallback::footer(&job.host.fallbacks.all());
     let outbox = Outbox {
         figures: Figures {
             files: facts.change.diffs.len(),
             model: &model,
+            fallback: fallback.as_deref(),
             cost_usd: (cost > 0.0 || outcome::prices_known(&job.host)).then_some(cost),
             seconds: held.passes.iter().map(|pass| pass.took.as_secs()).sum(),
             details: details.as_deref(),
@@ -143,6 +185,7 @@ async fn publish(
         diffs: &facts.change.diffs,
         findings: staged.findings.iter().collect(),
         replies: staged.replies.iter().collect(),
+        open: staged.untouched(),
         partial: held.end != End::Complete,
         record: (!check.is_open()).then(|| serde_json::to_value(record).unwrap_or_default()),
     };
@@ -205,6 +248,7 @@ fn subject(
     changed_since: HashMap<CommitSha, Vec<FileDiff>>,
     removed_lines: HashMap<CommentId, Vec<String>>,
     human_reviewers: Vec<String>,
+    decided: &[DecidedHere],
 ) -> Subject {
     let commits = [&facts.merge_base, &facts.pull.head_sha];
     Subject {
@@ -213,8 +257,20 @@ fn subject(
         removed_lines,
         human_reviewers,
         others: facts.others.clone(),
+        decided: decided.to_vec(),
         ..review_session::subject(&facts.change, commits)
     }
+}
+
+/// What a session about a pull request is given beside the facts.
+#[derive(Clone, Copy)]
+pub(crate) struct Material<'a> {
+    /// Each changed file that is shown, with the path of its diff in the snapshot.
+    pub diffs: &'a [(FileDiff, String)],
+    /// The questions about code of the change that people decided in other pull requests.
+    pub decided: &'a [DecidedHere],
+    /// `None`: nothing is reviewed.
+    pub ground: Option<Ground<'a>>,
 }
 
 /// Leads a session about the pull request to its end.
@@ -223,7 +279,7 @@ pub(crate) async fn talk(
     facts: &Facts,
     agenda: &Agenda,
     talk: Talk<'_>,
-    (diffs, ground): (&[(FileDiff, String)], Option<Ground<'_>>),
+    material: Material<'_>,
 ) -> Result<Concluded, Failure> {
     let pull = &facts.pull;
     let commits: Vec<(String, String)> = facts
@@ -243,19 +299,20 @@ pub(crate) async fn talk(
         body: &pull.body,
         intent: &facts.intent,
         checks: &facts.checks,
+        decided: material.decided,
         author: author.map_or("a deleted account", |author| author.as_str()),
         base_ref: &pull.base_ref,
         head: &pull.head_sha,
         commits: &commits,
         change: &facts.change,
-        diffs,
+        diffs: material.diffs,
         since: facts.since(agenda),
         threads: &facts.threads,
         conversation: &conversation,
         section: None,
     };
     let allowances = allowances(job, facts);
-    review_session::hold(&job.host, talk, &matter, allowances, ground).await
+    review_session::hold(&job.host, talk, &matter, allowances, material.ground).await
 }
 
 /// The limits of this run, given what the pull request has taken today.
@@ -274,9 +331,9 @@ pub(crate) fn allowances(job: &Job<'_>, facts: &Facts) -> Allowances {
     let (most, per_day) = (Some(config.max_cost_usd), config.max_cost_usd_per_day);
     let tokens = before.tokens_on(job.today);
     Allowances {
-        usd: spending::allowance("max_cost_usd", most, per_day, usd),
+        usd: spending::allowance(("max_cost_usd", "USD"), most, per_day, usd),
         tokens: spending::allowance(
-            "max_tokens",
+            ("max_tokens", "tokens"),
             config.max_tokens,
             config.max_tokens_per_day,
             tokens,

@@ -6,7 +6,9 @@ use super::recheck::Recheck;
 use crate::gather::Facts;
 use crate::outbox::Sent;
 use reviewer_core::context::failed_checks;
-use reviewer_core::domain::{Anchor, Awaiting, Finding, FindingId, Score, Status, Thread};
+use reviewer_core::domain::{
+    Anchor, Awaiting, CommentId, Finding, FindingId, Score, Status, Thread,
+};
 use reviewer_core::plan::agenda::Agenda;
 use reviewer_core::publish::comment::Voice;
 use reviewer_core::review::desk::{Effect, Entry, Fate, StagedReply};
@@ -24,6 +26,8 @@ pub(crate) struct Staged<'a> {
     pub replies: Vec<StagedReply>,
     /// Threads that were open before the run.
     open: Vec<&'a Thread>,
+    /// Those of another run's reply since.
+    answered: Vec<CommentId>,
     /// Threads that were closed before it, and are open again.
     reopened: Vec<Thread>,
     /// Scores of findings whose comments are gone, where no review since has looked again.
@@ -51,6 +55,7 @@ impl<'a> Staged<'a> {
             due: BTreeSet::new(),
             replies: Vec::new(),
             open: facts.open_threads().collect(),
+            answered: Vec::new(),
             reopened: Vec::new(),
             lost: agenda.missed(&facts.pull.head_sha),
         }
@@ -71,11 +76,6 @@ impl<'a> Staged<'a> {
             same.for_each(|entry| entry.fate = Fate::Withdrawn(reason.clone()));
         }
         replies.retain(|reply| !recheck.answered.contains(&reply.thread.id));
-        let spoken = replies
-            .iter_mut()
-            .filter(|reply| recheck.spoken.contains(&reply.thread.id));
-        // Whoever speaks in a thread is told by a reply.
-        spoken.for_each(|reply| reply.thread.comment = None);
         let mut findings = publishable(collected, facts);
         findings.retain(|finding| recheck.lets(finding));
         let back = replies
@@ -95,6 +95,7 @@ impl<'a> Staged<'a> {
             due,
             replies,
             open: threads.filter(|thread| thread.status.is_open()).collect(),
+            answered: recheck.answered.clone(),
             reopened,
             lost: missed.unwrap_or_else(|| collected.still_said.values().copied().collect()),
         }
@@ -103,6 +104,13 @@ impl<'a> Staged<'a> {
     /// The open threads on the pull request besides new findings, if nothing is closed.
     pub fn open(&self) -> Vec<&Thread> {
         self.open.iter().copied().chain(&self.reopened).collect()
+    }
+
+    /// The open threads in which no other run has spoken since the facts were gathered.
+    pub(crate) fn untouched(&self) -> Vec<&'a Thread> {
+        let open = self.open.iter().copied();
+        open.filter(|thread| !self.answered.contains(&thread.id))
+            .collect()
     }
 
     /// Enters into the record what proves later that somebody edited comments, or took back a fix.

@@ -310,7 +310,7 @@ fn environment(config: &ServiceConfig, around: &Surroundings) -> Vec<(String, St
 }
 
 /// The address of the pages and of git, from that of the interface.
-fn server_url(api: &str) -> String {
+pub(super) fn server_url(api: &str) -> String {
     let api = api.trim_end_matches('/');
     match api {
         "https://api.github.com" => "https://github.com".to_owned(),

@@ -1,10 +1,11 @@
 //! The service as the HTTP server sees it. Separate, so that routes are tested without GitHub, sessions and a store.
 
 use super::claims::SessionAccount;
+use reviewer_core::dashboard::{Row, Spent};
 use reviewer_core::domain::RepoName;
 use reviewer_core::lifecycle::{Policy, PullKey, State};
 use reviewer_engine::tokens::{ApiToken, TokenHash};
-use reviewer_engine::{Backlog, Counts, Entry, Listed};
+use reviewer_engine::{Backlog, Counts, Entry, Listed, Recent, Waiting};
 use secrecy::SecretString;
 use std::future::Future;
 use std::sync::Arc;
@@ -80,6 +81,27 @@ pub(crate) struct Metrics {
     pub store: Counts,
 }
 
+/// Pull requests for a list.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rows {
+    pub rows: Vec<Row>,
+    /// The end of this page, where another one may follow.
+    pub more: Option<(i64, String)>,
+}
+
+/// A pull request for its page.
+#[derive(Debug, Clone)]
+pub(crate) struct PullParts {
+    pub state: State,
+    /// The last inputs, the oldest first.
+    pub entries: Vec<Entry>,
+    /// The last sessions, the oldest first.
+    pub sessions: Vec<SessionAccount>,
+    /// The first effects and timers that are not done.
+    pub waiting: Vec<Waiting>,
+    pub spent: Option<Spent>,
+}
+
 /// The service behind the HTTP server.
 pub(crate) trait Backend: Send + Sync + 'static {
     /// Stores a verified webhook. It is durable when this returns.
@@ -135,6 +157,28 @@ pub(crate) trait Backend: Send + Sync + 'static {
         phase: Option<&str>,
         most: u32,
     ) -> impl Future<Output = Result<Vec<Listed>, Refused>> + Send;
+
+    /// Pull requests by these choices, with their states. The number of questions to the store does not depend on theirs.
+    fn rows(&self, wanted: &[Recent]) -> impl Future<Output = Result<Vec<Rows>, Refused>> + Send;
+
+    /// The pull requests that changed last.
+    fn recent(&self, wanted: &Recent) -> impl Future<Output = Result<Vec<Listed>, Refused>> + Send;
+
+    /// The number of pull requests in each state.
+    fn phases(&self) -> impl Future<Output = Result<Vec<(String, u64)>, Refused>> + Send;
+
+    /// Everything about a pull request, with at most so many inputs.
+    fn pull(
+        &self,
+        at: &PullAt,
+        most: u32,
+    ) -> impl Future<Output = Result<PullParts, Refused>> + Send;
+
+    /// The key of a pull request that the service knows.
+    fn key(&self, at: &PullAt) -> impl Future<Output = Result<PullKey, Refused>> + Send;
+
+    /// Milliseconds since 1970.
+    fn now(&self) -> i64;
 
     /// The policy by which states are explained.
     fn policy(&self) -> Arc<Policy>;

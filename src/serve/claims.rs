@@ -6,6 +6,7 @@ use super::orders::Orders;
 use super::reports;
 use super::service::Counters;
 use super::sessions::{SessionId, Starter};
+use reviewer_core::dashboard::Spent;
 use reviewer_core::lifecycle::{Effect, PullKey};
 use reviewer_core::session_order::{SessionCost, SessionEvent, SessionMessage};
 use reviewer_engine::clock::Clock;
@@ -19,6 +20,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 mod cells;
+mod fairness;
 mod turns;
 mod workers;
 
@@ -30,6 +32,7 @@ mod fixture;
 mod tests;
 
 pub(super) use cells::ENDED;
+pub(super) use cells::SPENT;
 pub(crate) use cells::SessionAccount;
 use cells::{Session, json};
 use workers::Workers;
@@ -96,8 +99,12 @@ impl Claims {
         let Some(engine) = self.engine() else {
             return Ok(());
         };
+        let status = engine.status(&id.key.to_string()).await?;
+        let facts = status.and_then(|status| status.state.facts);
+        let author = facts.and_then(|facts| facts.author);
         let session = Session {
             effect: effect.clone(),
+            author: author.map(|author| author.as_str().to_lowercase()),
             asked: self.clock.now_ms(),
             starts: 0,
             claim: None,
@@ -143,7 +150,7 @@ impl Claims {
         let Some(engine) = self.engine() else {
             return Ok(());
         };
-        let message = said.unwrap_or_else(|error| failed(id, error));
+        let message = reports::bounded(said.unwrap_or_else(|error| failed(id, error)));
         if !self.is_taken_over(&engine, id, &message).await? {
             self.tell(&engine, id, message).await?;
         }
@@ -198,6 +205,7 @@ impl Claims {
                 log: self.starter.log(id),
                 ..account
             };
+            cells::spend(store, id.key, &account).await?;
             cells::keep(store, id.key, &account).await?;
         }
         cells::remove(store, id).await
@@ -225,6 +233,17 @@ impl Claims {
         }
     }
 
+    /// What the sessions of these pull requests have cost so far; none of one without a session that has ended.
+    pub(crate) async fn spent(
+        &self,
+        keys: &[PullKey],
+    ) -> Result<HashMap<PullKey, Spent>, EngineError> {
+        match self.engine() {
+            Some(engine) => cells::spent(engine.store(), keys).await,
+            None => Ok(HashMap::new()),
+        }
+    }
+
     /// The last sessions of a pull request, the oldest first, on whatever process they ran.
     pub(crate) async fn accounts(&self, key: PullKey) -> Result<Vec<SessionAccount>, EngineError> {
         match self.engine() {
@@ -240,6 +259,7 @@ impl Claims {
     pub(crate) async fn pretend(&self, id: &SessionId, token: &SecretString) {
         let session = Session {
             effect: Effect::Probe,
+            author: None,
             asked: 0,
             starts: 1,
             claim: Some(cells::Claim {

@@ -27,6 +27,8 @@ struct Inner {
     pulls: HashMap<PullKey, Known>,
     /// Repositories that are, or were, in scope by their names.
     followed: HashSet<u64>,
+    /// Repositories of whose names webhooks disagree.
+    doubted: HashSet<u64>,
 }
 
 /// `scope` has the names that the configuration lists; without one, every repository is in scope.
@@ -50,15 +52,13 @@ impl Directory {
 
     /// True for a repository that the configuration names, or if it names none.
     pub(crate) fn is_in_scope(&self, name: &RepoName) -> bool {
-        let text = name.to_string();
-        let is_same = |one: &RepoName| one.to_string().eq_ignore_ascii_case(&text);
-        self.scope.is_empty() || self.scope.iter().any(is_same)
+        self.scope.is_empty() || self.scope.iter().any(|one| is_same(one, name))
     }
 
     /// True if the configuration names a repository of the same owner.
     fn is_of_owner_in_scope(&self, name: &RepoName) -> bool {
-        let is_same = |one: &RepoName| one.owner().eq_ignore_ascii_case(name.owner());
-        self.scope.iter().any(is_same)
+        let is_own = |one: &RepoName| one.owner().eq_ignore_ascii_case(name.owner());
+        self.scope.iter().any(is_own)
     }
 
     /// The repository was in scope by the name that it had. Another name of the same owner does not change that.
@@ -66,9 +66,36 @@ impl Directory {
         self.inner().followed.insert(id);
     }
 
-    /// Notes where a repository is. False: it is not in scope, or has left it to another owner; then nothing is known of it any more.
+    /// Notes where a repository is, as GitHub answered. False: it is not in scope, or has left it to another owner; then nothing is known
+    /// of it any more.
     pub(crate) fn note_place(&self, place: Place) -> bool {
         let mut inner = self.inner();
+        inner.doubted.remove(&place.id);
+        self.put(&mut inner, place)
+    }
+
+    /// Notes where a repository is by a webhook or by the store, which can be older than what is known: another repository can have its
+    /// name by now. Where the two differ, nothing is known until GitHub has answered. False as in `note_place`.
+    pub(crate) fn hear_place(&self, place: Place) -> bool {
+        let mut inner = self.inner();
+        let id = place.id;
+        let known = inner.places.get(&id).cloned();
+        let differs = known.as_ref().is_some_and(|known| known.name != place.name);
+        let heard = Place {
+            installation: place
+                .installation
+                .or(known.and_then(|known| known.installation)),
+            ..place
+        };
+        let is_in_scope = self.put(&mut inner, heard);
+        if differs || inner.doubted.contains(&id) {
+            inner.doubted.insert(id);
+            inner.places.remove(&id);
+        }
+        is_in_scope
+    }
+
+    fn put(&self, inner: &mut Inner, place: Place) -> bool {
         let is_followed = inner.followed.contains(&place.id);
         let is_renamed = is_followed && self.is_of_owner_in_scope(&place.name);
         if !(self.is_in_scope(&place.name) || is_renamed) {
@@ -80,7 +107,7 @@ impl Directory {
         // A name belongs to one repository at a time.
         inner
             .places
-            .retain(|id, known| *id == place.id || known.name != place.name);
+            .retain(|id, known| *id == place.id || !is_same(&known.name, &place.name));
         inner.places.insert(place.id, place);
         true
     }
@@ -92,8 +119,8 @@ impl Directory {
     /// The repository that has this name now, as far as is known.
     pub(crate) fn named(&self, name: &RepoName) -> Option<Place> {
         let inner = self.inner();
-        let found = inner.places.values().find(|place| place.name == *name);
-        found.cloned()
+        let mut places = inner.places.values();
+        places.find(|place| is_same(&place.name, name)).cloned()
     }
 
     /// Notes an open pull request, and forgets another one.
@@ -131,6 +158,11 @@ impl Directory {
     }
 }
 
+/// GitHub reads names without regard to case.
+fn is_same(one: &RepoName, other: &RepoName) -> bool {
+    one.to_string().eq_ignore_ascii_case(&other.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,6 +189,22 @@ mod tests {
         );
         directory.note_place(place(2, "octo/store"));
         assert_eq!(directory.place(1), None);
+        let store = "Octo/STORE".parse().expect("a name");
+        assert_eq!(directory.named(&store).map(|one| one.id), Some(2));
+    }
+
+    #[test]
+    fn a_name_that_was_heard_is_not_believed_against_another_one_until_github_has_answered() {
+        let directory = Directory::default();
+        assert!(directory.hear_place(place(1, "octo/shop")));
+        assert!(directory.place(1).is_some());
+        for name in ["octo/store", "octo/shop", "octo/store"] {
+            assert!(directory.hear_place(place(1, name)));
+            assert_eq!(directory.place(1), None, "{name}");
+        }
+        directory.note_place(place(1, "octo/store"));
+        assert!(directory.hear_place(place(1, "octo/store")));
+        assert_eq!(directory.place(1), Some(place(1, "octo/store")));
     }
 
     #[test]

@@ -15,6 +15,9 @@ use std::collections::HashMap;
 /// The settings file in the base branch.
 pub(crate) const SETTINGS: &str = ".github/opencode-reviewer.yml";
 
+/// The last decisions, and the last comments, that are kept of somebody without write access.
+const MOST_REVIEWS: usize = 20;
+
 /// Reads the facts out of a probe. Asks GitHub only for the access of people who gave an order.
 pub(crate) async fn facts(
     github: &GitHub,
@@ -50,11 +53,7 @@ pub(crate) async fn facts(
         author: probe.author.clone(),
         labels: probe.labels.clone(),
         requested: probe.requested.clone(),
-        reviews: probe
-            .reviews
-            .iter()
-            .map(|one| review(one, &pr, keys))
-            .collect(),
+        reviews: reviews(probe, &pr, keys),
         last_push_by: probe.last_push_by().cloned(),
         resumes: orders.resumes,
         mergeable: mergeable(probe.mergeable),
@@ -78,6 +77,41 @@ fn settings(file: &FileAt) -> Settings {
             ..Settings::default()
         },
     }
+}
+
+/// True if the settings and the reviews are still those of these facts. GitHub's time of the last change has seconds, and does not
+/// tell of the base.
+pub(crate) fn are_as_read(facts: &Facts, probe: &Probe, pr: &PrKey, keys: &Keys) -> bool {
+    facts.base == probe.base
+        && facts.updated_at == probe.updated_at
+        && facts.settings == settings(&probe.settings)
+        && facts.reviews == reviews(probe, pr, keys)
+}
+
+fn reviews(probe: &Probe, pr: &PrKey, keys: &Keys) -> Vec<ReviewFact> {
+    let all = probe.reviews.iter().map(|one| review(one, pr, keys));
+    bounded(all.collect())
+}
+
+/// Leaves out old reviews of people without write access who have written many. Everybody may review where everybody may read, and
+/// each input in the history holds the facts.
+fn bounded(reviews: Vec<ReviewFact>) -> Vec<ReviewFact> {
+    // Comments on a line are reviews, too, and must not push a decision out.
+    let mut seen: HashMap<(Option<Login>, bool), usize> = HashMap::new();
+    let mut kept: Vec<ReviewFact> = Vec::new();
+    for review in reviews.into_iter().rev() {
+        let kind = (
+            review.author.clone(),
+            review.state == ReviewState::Commented,
+        );
+        let seen = seen.entry(kind).or_default();
+        *seen += 1;
+        if review.may_write || !review.personas.is_empty() || *seen <= MOST_REVIEWS {
+            kept.push(review);
+        }
+    }
+    kept.reverse();
+    kept
 }
 
 fn review(review: &ProbedReview, pr: &PrKey, keys: &Keys) -> ReviewFact {
@@ -184,5 +218,58 @@ fn merge_state(read: reviewer_github::MergeState) -> MergeState {
         reviewer_github::MergeState::HasHooks => MergeState::HasHooks,
         reviewer_github::MergeState::Draft => MergeState::Draft,
         reviewer_github::MergeState::Unknown => MergeState::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn review(id: u64, author: &str, may_write: bool, agent: Option<&str>) -> ReviewFact {
+        let stated = |agent: &str| PersonaDecision {
+            agent: agent.to_owned(),
+            decision: Decision::Approved,
+            escalations: Vec::new(),
+        };
+        ReviewFact {
+            id,
+            author: Some(Login::new(author)),
+            author_is_bot: false,
+            commit: None,
+            state: ReviewState::Commented,
+            at: String::new(),
+            escalations: Vec::new(),
+            personas: agent.map(stated).into_iter().collect(),
+            may_write,
+        }
+    }
+
+    #[test]
+    fn a_flood_of_a_strangers_reviews_is_not_kept_and_costs_nobody_else_one() {
+        let mut reviews = Vec::new();
+        for round in 0..1_000 {
+            reviews.push(review(4 * round, "eve", false, None));
+            if round < 40 {
+                reviews.push(review(4 * round + 1, "lead", true, None));
+                reviews.push(review(4 * round + 2, "app[bot]", false, Some("quality")));
+            }
+        }
+        let approval = ReviewFact {
+            state: ReviewState::Approved,
+            ..review(9_000, "ada", false, None)
+        };
+        reviews.push(approval);
+        reviews.extend((9_001..9_100).map(|id| review(id, "ada", false, None)));
+        let kept = bounded(reviews);
+        let of = |author: &str| {
+            let author = Some(Login::new(author));
+            let own = kept.iter().filter(|one| one.author == author);
+            own.map(|one| one.id).collect::<Vec<_>>()
+        };
+        assert_eq!((of("lead").len(), of("app[bot]").len()), (40, 40));
+        assert_eq!((of("ada")[0], of("ada").len()), (9_000, 21));
+        let last: Vec<u64> = (1_000 - 20..1_000).map(|round| 4 * round).collect();
+        assert_eq!(of("eve"), last);
+        assert!(kept.is_sorted_by_key(|one| one.id));
     }
 }

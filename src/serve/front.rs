@@ -1,13 +1,15 @@
 //! The service as its HTTP server sees it.
 
-use super::backend::{Accepted, Backend, Metrics, PullAt, Refused, ReportRefused};
+mod pages;
+
+use super::backend::{Accepted, Backend, Metrics, PullAt, PullParts, Refused, ReportRefused, Rows};
 use super::claims::SessionAccount;
 use super::service::Service;
 use super::sessions::SessionId;
 use reviewer_core::lifecycle::{Policy, PullKey, State};
 use reviewer_core::session_order::SessionMessage;
 use reviewer_engine::tokens::{ApiToken, TokenHash};
-use reviewer_engine::{EngineError, Entry, Filter, Listed};
+use reviewer_engine::{EngineError, Entry, Filter, Listed, Recent};
 use secrecy::SecretString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +28,7 @@ fn unavailable(error: &EngineError) -> Refused {
 }
 
 impl Front {
-    async fn key(&self, at: &PullAt) -> Result<PullKey, Refused> {
+    async fn key_of(&self, at: &PullAt) -> Result<PullKey, Refused> {
         let found = self.service.find(&at.repo).await.map_err(|error| {
             tracing::warn!("{} could not be looked up: {error}", at.repo);
             Refused::Unavailable("GitHub does not answer; try again.".into())
@@ -40,7 +42,7 @@ impl Front {
 
     /// The key of a life that there is.
     async fn known(&self, at: &PullAt) -> Result<(PullKey, State), Refused> {
-        let key = self.key(at).await?;
+        let key = self.key_of(at).await?;
         let state = self.service.state(key).await;
         let state = state.map_err(|error| unavailable(&error))?;
         Ok((key, state.ok_or(Refused::NotFound)?))
@@ -54,7 +56,7 @@ impl Backend for Front {
     }
 
     async fn event(&self, at: &PullAt, delivery: &str, cause: &str) -> Result<State, Refused> {
-        let key = self.key(at).await?;
+        let key = self.key_of(at).await?;
         let woken = self.service.wake(key, delivery, cause).await;
         woken.map_err(|error| unavailable(&error))?;
         let state = self.service.state(key).await;
@@ -120,6 +122,37 @@ impl Backend for Front {
         };
         let listed = self.service.engine.list(&filter).await;
         listed.map_err(|error| unavailable(&error))
+    }
+
+    async fn rows(&self, wanted: &[Recent]) -> Result<Vec<Rows>, Refused> {
+        let rows = self.rows_of(wanted).await;
+        rows.map_err(|error| unavailable(&error))
+    }
+
+    async fn recent(&self, wanted: &Recent) -> Result<Vec<Listed>, Refused> {
+        let listed = self.service.engine.recent(wanted).await;
+        listed.map_err(|error| unavailable(&error))
+    }
+
+    async fn phases(&self) -> Result<Vec<(String, u64)>, Refused> {
+        let phases = self.service.engine.phases().await;
+        phases.map_err(|error| unavailable(&error))
+    }
+
+    async fn pull(&self, at: &PullAt, most: u32) -> Result<PullParts, Refused> {
+        let key = self.key_of(at).await?;
+        let parts = self.parts_of(key, most).await;
+        parts
+            .map_err(|error| unavailable(&error))?
+            .ok_or(Refused::NotFound)
+    }
+
+    async fn key(&self, at: &PullAt) -> Result<PullKey, Refused> {
+        Ok(self.known(at).await?.0)
+    }
+
+    fn now(&self) -> i64 {
+        self.service.clock.now_ms()
     }
 
     fn policy(&self) -> Arc<Policy> {

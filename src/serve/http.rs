@@ -1,5 +1,6 @@
-//! The HTTP server of the service. Every route but the webhook, health and the sessions' callback needs an API token; requests are
-//! limited by address and by token, bodies by size, memory and time. Nothing here decides about a pull request.
+//! The HTTP server of the service. Every route but the webhook, health, the sessions' callback and the way into the dashboard needs an
+//! API token, or a session that began with one; requests are limited by address and by token, bodies by size, memory and time.
+//! Nothing here decides about a pull request.
 
 mod access;
 mod answer;
@@ -10,6 +11,7 @@ mod pulls;
 mod rate;
 #[cfg(test)]
 mod tests;
+mod ui;
 mod webhook;
 
 use super::backend::Backend;
@@ -34,6 +36,8 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+pub(crate) use ui::UiSettings;
+
 /// The time for an answer, the body of the request included.
 const ANSWER: Duration = Duration::from_mins(1);
 
@@ -43,6 +47,7 @@ pub(crate) struct HttpSettings {
     pub limits: HttpLimits,
     pub webhook_secret: SecretString,
     pub clock: Clock,
+    pub ui: UiSettings,
 }
 
 /// Everything that routes share.
@@ -51,10 +56,13 @@ struct Shared<B> {
     settings: HttpSettings,
     by_address: Mutex<Buckets<IpAddr>>,
     by_token: Mutex<Buckets<String>>,
+    /// Attempts to sign in.
+    sign_ins: Mutex<Buckets<IpAddr>>,
     /// KiB of bodies that may be in memory at once: of their beginnings, and of what follows.
     beginnings: Semaphore,
     rests: Semaphore,
     counts: Counts,
+    ui: ui::Ui,
 }
 
 /// Requests since the start, for the metrics.
@@ -79,9 +87,11 @@ impl<B> Shared<B> {
             backend,
             by_address: Mutex::new(Buckets::new(limits.requests_per_minute_per_address)),
             by_token: Mutex::new(Buckets::new(limits.requests_per_minute)),
+            sign_ins: Mutex::new(Buckets::new(limits.requests_per_minute)),
             beginnings: Semaphore::new(body::KIB_OF_BEGINNINGS),
             rests: Semaphore::new(body::KIB_OF_RESTS),
             counts: Counts::default(),
+            ui: ui::Ui::new(settings.ui.clone(), limits.connections),
             settings,
         }
     }
@@ -109,14 +119,24 @@ pub(crate) async fn serve<B: Backend>(
     shutdown: impl Future<Output = ()> + Send,
 ) {
     let (connections, clock) = (settings.limits.connections, settings.clock);
-    let router = router(backend, settings);
+    let shared = Arc::new(Shared::new(backend, settings));
+    let router = routes(&shared);
+    let shutdown = async {
+        shutdown.await;
+        shared.ui.end();
+    };
     connections::serve(listener, router, connections, clock, shutdown).await;
 }
 
-/// The routes, each with its limits and its access.
+/// The routes for a test without a socket.
+#[cfg(test)]
 pub(crate) fn router<B: Backend>(backend: Arc<B>, settings: HttpSettings) -> Router {
-    let shared = Arc::new(Shared::new(backend, settings));
-    let needs = |role| from_fn_with_state((Arc::clone(&shared), role), access::authorize::<B>);
+    routes(&Arc::new(Shared::new(backend, settings)))
+}
+
+/// The routes, each with its limits and its access.
+fn routes<B: Backend>(shared: &Arc<Shared<B>>) -> Router {
+    let needs = |role| from_fn_with_state((Arc::clone(shared), role), access::authorize::<B>);
     let read = Router::new()
         .route("/pr", get(pulls::list::<B>))
         .route(
@@ -151,10 +171,11 @@ pub(crate) fn router<B: Backend>(backend: Arc<B>, settings: HttpSettings) -> Rou
         .route("/readyz", get(ready::<B>))
         .merge(read)
         .merge(operate)
+        .merge(ui::routes(shared))
         .fallback(async || error(StatusCode::NOT_FOUND, "there is nothing here"))
-        .layer(from_fn_with_state(Arc::clone(&shared), limited::<B>))
+        .layer(from_fn_with_state(Arc::clone(shared), limited::<B>))
         .layer(from_fn(secured))
-        .with_state(shared)
+        .with_state(Arc::clone(shared))
 }
 
 /// Lets a request through if its address has not used up its rate, and ends it after its time. Webhooks have no rate: behind a proxy

@@ -8,12 +8,38 @@ use reviewer_core::lifecycle::{Input, PullKey, SessionResult};
 use reviewer_core::session_order::{SessionEvent, SessionMessage, SessionOutcome};
 use reviewer_engine::{Engine, EngineError};
 
+/// Characters of a text of a report that are kept: the state holds up to 200 reviews, and the model wrote them.
+const MOST_TEXT: usize = 4_000;
+
+/// The report with texts of a bounded length.
+pub(crate) fn bounded(mut message: SessionMessage) -> SessionMessage {
+    match &mut message.event {
+        SessionEvent::Started { session: text } | SessionEvent::Failed { error: text, .. } => {
+            cut(text);
+        }
+        SessionEvent::Finished { result, .. } => match result {
+            SessionOutcome::Reviewed { comment: text, .. }
+            | SessionOutcome::Fixed { commit: text }
+            | SessionOutcome::NothingFixed { why: text } => cut(text),
+        },
+    }
+    message
+}
+
+fn cut(text: &mut String) {
+    if let Some((end, _)) = text.char_indices().nth(MOST_TEXT) {
+        text.truncate(end);
+        text.push('…');
+    }
+}
+
 /// Delivers a report. Returns the money that the session has cost, the first time.
 pub(crate) async fn deliver(
     engine: &Engine<Lifecycle>,
     key: PullKey,
     message: SessionMessage,
 ) -> Result<f64, EngineError> {
+    let message = bounded(message);
     let (dispatch, mut usd) = (message.dispatch, 0.0);
     let (name, input) = match message.event {
         SessionEvent::Started { session } => {
@@ -69,4 +95,31 @@ fn finished(dispatch: u64, result: SessionOutcome) -> Input {
         SessionOutcome::NothingFixed { why } => SessionResult::NothingFixed { why },
     };
     Input::SessionEnded { dispatch, result }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reviewer_core::domain::ReviewDecision;
+    use reviewer_core::session_order::SessionCost;
+
+    #[test]
+    fn a_model_that_writes_without_end_does_not_fill_the_store() {
+        let reviewed = |comment: String| SessionMessage {
+            dispatch: 7,
+            event: SessionEvent::Finished {
+                result: SessionOutcome::Reviewed {
+                    decision: ReviewDecision::Approved,
+                    comment,
+                    escalations: Vec::new(),
+                },
+                cost: SessionCost::default(),
+            },
+        };
+        let short = reviewed("Fine.".into());
+        assert_eq!(bounded(short.clone()), short);
+        let long = bounded(reviewed("ü".repeat(1 << 20)));
+        let kept = format!("{}…", "ü".repeat(MOST_TEXT));
+        assert_eq!(long, reviewed(kept));
+    }
 }

@@ -1,7 +1,7 @@
 //! Removal of rows that nobody needs any more: states, histories and sessions of pull requests that ended long ago, and what earlier
 //! days have used of their quotas. The decision is `reviewer_core::lifecycle::retention`.
 
-use super::claims::ENDED;
+use super::claims::{ENDED, SPENT};
 use super::quotas;
 use super::service::Service;
 use reviewer_core::lifecycle::{ENDS, may_forget};
@@ -64,7 +64,9 @@ impl Service {
     /// nobody would find them again.
     async fn forget_pull(&self, listed: &Listed) -> Result<bool, EngineError> {
         let store = self.engine.store();
-        for cell in store.cells(&format!("{ENDED}{}/", listed.key)).await? {
+        let mut cells = store.cells(&format!("{ENDED}{}/", listed.key)).await?;
+        cells.extend(store.cell(&format!("{SPENT}{}", listed.key)).await?);
+        for cell in cells {
             let seen = cell.version;
             store
                 .change_cell(&cell.name, CellChange::Remove { seen })

@@ -1,16 +1,17 @@
 //! A service from its parts, and what it does again and again: the ends of sessions, reconciliation.
 
 use super::accounts::Accounts;
-use super::assembly::{Assembled, Surroundings, assemble};
+use super::assembly::{Assembled, Surroundings, assemble, server_url};
 use super::claims::Claims;
 use super::directory::Directory;
 use super::front::Front;
-use super::http::HttpSettings;
+use super::http::{HttpSettings, UiSettings};
 use super::machine::Lifecycle;
 use super::orders::Orders;
 use super::reconcile::reconcile;
 use super::reserve::Reserve;
 use super::role::Role;
+use super::secrets;
 use super::service::{Counters, Service};
 use super::sessions::{Children, Ended, Starter};
 use super::working::Running;
@@ -19,6 +20,7 @@ use crate::host::{Failure, Setup};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use reviewer_core::config::service::ServiceConfig;
+use reviewer_core::dashboard::SessionKeys;
 use reviewer_core::domain::{Login, RepoName};
 use reviewer_core::lifecycle::{Policy, Quotas};
 use reviewer_engine::clock::Clock;
@@ -61,9 +63,9 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
         children,
         ends,
         webhook_secret,
-        secrets,
+        secrets: hidden,
     } = assembled;
-    setup.actions.hide(&Arc::new(Redactor::new(&secrets)));
+    setup.actions.hide(&Arc::new(Redactor::new(&hidden)));
     let policy = Arc::new(parts.policy.clone());
     let service = Service::open(parts).await;
     let service = service.map_err(|error| one(error.to_string()))?;
@@ -76,11 +78,7 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
         let recovered = service.recover(&children).await;
         recovered.map_err(|error| one(error.to_string()))?;
     }
-    let settings = HttpSettings {
-        limits: config.limits,
-        webhook_secret,
-        clock: around.clock,
-    };
+    let settings = http_settings(config, start.vars, webhook_secret, around.clock).map_err(one)?;
     let front = Arc::new(Front {
         service,
         policy,
@@ -100,6 +98,24 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
         tracing::info!("The service listens on {}.", config.listen);
     }
     running.until_end(children, ends).await.map_err(one)
+}
+
+fn http_settings(
+    config: &ServiceConfig,
+    vars: &[(String, String)],
+    webhook_secret: SecretString,
+    clock: reviewer_system::clock::Clock,
+) -> Result<HttpSettings, String> {
+    Ok(HttpSettings {
+        limits: config.limits,
+        webhook_secret,
+        clock,
+        ui: UiSettings {
+            keys: SessionKeys::new(&secrets::session_keys(config, vars)?),
+            github: server_url(&config.api_url),
+            public_url: config.public_url.clone(),
+        },
+    })
 }
 
 /// The refusal of a part of a service where there can be no other.
@@ -206,8 +222,7 @@ impl Service {
         if let Some(said) = ended.said {
             return claims.ended(&ended.id, said).await;
         }
-        // Its place is free.
-        claims.look().await;
+        claims.dropped(&ended.id).await;
         Ok(())
     }
 

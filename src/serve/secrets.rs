@@ -62,6 +62,19 @@ pub(crate) fn state_keys(
     Ok(keys)
 }
 
+/// The secrets from which the keys of the dashboard's sessions are made: all that have signed before still verify.
+pub(crate) fn session_keys(
+    config: &ServiceConfig,
+    vars: &[(String, String)],
+) -> Result<Vec<SecretString>, String> {
+    let source = config.master_key.as_ref().unwrap_or(&config.webhook_secret);
+    let mut keys = vec![read(source, vars)?];
+    for path in &config.earlier_master_keys {
+        keys.push(read_file(path)?);
+    }
+    Ok(keys)
+}
+
 fn derived(source: &SecretString) -> SecretString {
     let mut hash = Sha256::new();
     hash.update(b"opencode-reviewer state key\0");

@@ -152,11 +152,10 @@ impl Service {
 
     /// Notes the name of a repository. Returns false for one that is not in scope.
     fn note(&self, repository: &HookRepository, installation: Option<u64>) -> bool {
-        let known = self.directory.place(repository.id);
-        self.directory.note_place(Place {
+        self.directory.hear_place(Place {
             id: repository.id,
             name: repository.name.clone(),
-            installation: installation.or(known.and_then(|known| known.installation)),
+            installation,
         })
     }
 
@@ -267,7 +266,7 @@ impl Service {
             self.directory.follow(key.repository);
             self.directory.note_pull(key, &facts);
             if self.directory.place(key.repository).is_none() {
-                self.directory.note_place(Place {
+                self.directory.hear_place(Place {
                     id: key.repository,
                     name: facts.repo.clone(),
                     installation: None,

@@ -357,12 +357,16 @@ async fn run(
     if let Some(process) = &process {
         let _unwritten = write_json(&folder.join(PROCESS_FILE), process);
     }
-    if let Some(mut input) = child.stdin.take() {
-        // A child that is gone says so by its exit.
-        let _gone = input.write_all(order.render().as_bytes()).await;
-    }
+    let input = child.stdin.take();
+    let work = async {
+        if let Some(mut input) = input {
+            // A child that is gone says so by its exit.
+            let _gone = input.write_all(order.render().as_bytes()).await;
+        }
+        child.wait().await
+    };
     let ended = tokio::select! {
-        status = child.wait() => Ok(status),
+        status = work => Ok(status),
         () = end.notified() => Err(None),
         () = tokio::time::sleep(deadline) => Err(Some("The session has had its time and was ended.".to_owned())),
     };

@@ -12,18 +12,19 @@ use super::reserve::Reserve;
 use super::sessions::SessionId;
 use reviewer_core::domain::{CommitSha, Conclusion, Login, PrKey};
 use reviewer_core::lifecycle::{
-    CallReason, Effect, Facts, Input, MergeAnswer, Millis, Progress, PullKey, Quotas, Session,
-    State,
+    Effect, Facts, Input, MergeAnswer, Progress, PullKey, Quotas, Session, State,
 };
 use reviewer_core::publish::comment::service;
 use reviewer_core::state::check_mark::CHECK_NAME;
 use reviewer_core::state::signature::Keys;
 use reviewer_engine::{EffectError, EffectId, Engine, EngineError, World};
-use reviewer_github::{CheckOutput, GitHub, MergeRefusal, NewCheckRun, ProbedState, ReviewRequest};
+use reviewer_github::{CheckOutput, GitHub, MergeRefusal, NewCheckRun, ProbedState};
 use secrecy::SecretString;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
+
+mod people;
 
 /// The part of a session's order that is the same for all.
 #[derive(Debug)]
@@ -129,15 +130,6 @@ impl ServiceWorld {
     /// The keys by which sessions sign what they post in a repository.
     pub(crate) fn keys(&self, place: &Place) -> Keys {
         Keys::derive(&self.settings.state_keys, None, &place.name.to_string())
-    }
-
-    /// The mark of a call. The numbers of effects begin anew in another store, and once a life was forgotten.
-    pub(crate) fn mark(&self, id: &str, born: Millis) -> String {
-        let store = &self.store;
-        match born {
-            0 => service::call_marker(&format!("{store}/{id}")),
-            born => service::call_marker(&format!("{store}/{born}/{id}")),
-        }
     }
 
     async fn state(&self, key: PullKey) -> Result<State, EffectError> {
@@ -269,33 +261,6 @@ impl ServiceWorld {
         Ok(over)
     }
 
-    async fn request(&self, key: PullKey, logins: &[Login]) -> Answered {
-        let (place, facts) = (self.place(key).await?, self.facts(key).await?);
-        let github = self.github(&place).await?;
-        let pr = PrKey {
-            repo: place.name.clone(),
-            number: key.number,
-        };
-        let asked = github.request_reviewers(&pr, &facts.head, logins).await;
-        let asked = asked.map_err(|error| effect_error(&error))?;
-        let refused: Vec<String> = asked
-            .iter()
-            .filter_map(|(login, outcome)| match outcome {
-                ReviewRequest::NoAccess => Some(format!("{login} has no access")),
-                ReviewRequest::Refused { message } => Some(format!("{login}: {message}")),
-                _ => None,
-            })
-            .collect();
-        if refused.is_empty() {
-            Ok(None)
-        } else {
-            let why = refused.join("; ");
-            Err(EffectError::permanent(format!(
-                "GitHub did not take the request for a review: {why}."
-            )))
-        }
-    }
-
     async fn merge(
         &self,
         key: PullKey,
@@ -306,9 +271,14 @@ impl ServiceWorld {
         let once = |error: EffectError| EffectError::permanent(error.message);
         let (github, probe) = self.read(key).await.map_err(once)?;
         let facts = self.facts(key).await.map_err(once)?;
-        let is_other = facts.base != probe.base || facts.updated_at != probe.updated_at;
-        let answer = if is_other && probe.state == ProbedState::Open {
-            // Somebody has spoken, pushed or retargeted since the approval was read.
+        let place = self.place(key).await.map_err(once)?;
+        let pr = PrKey {
+            repo: probe.repo.clone(),
+            number: key.number,
+        };
+        let is_same = facts::are_as_read(&facts, &probe, &pr, &self.keys(&place));
+        let answer = if !is_same && probe.state == ProbedState::Open {
+            // Somebody has spoken, pushed, retargeted or changed the settings since the approval was read.
             MergeAnswer::Moved
         } else {
             merging::merge(&github, &probe, head).await.map_err(once)?
@@ -361,32 +331,5 @@ impl ServiceWorld {
         };
         let created = github.create_check_run(&place.name, &check).await;
         created.map(|_| None).map_err(|error| effect_error(&error))
-    }
-
-    /// Posts the call, unless it is there.
-    async fn call(
-        &self,
-        key: PullKey,
-        id: &EffectId,
-        reason: &CallReason,
-        logins: &[Login],
-    ) -> Answered {
-        let place = self.place(key).await?;
-        let github = self.github(&place).await?;
-        let pr = PrKey {
-            repo: place.name.clone(),
-            number: key.number,
-        };
-        let marker = self.mark(&id.to_string(), self.state(key).await?.born);
-        let comments = github.issue_comments(&pr).await;
-        let comments = comments.map_err(|error| effect_error(&error))?;
-        let is_own = |author: Option<&Login>| author == Some(&self.login);
-        let mut own = comments.iter().filter(|one| is_own(one.author.as_ref()));
-        if own.any(|one| one.body.contains(&marker)) {
-            return Ok(None);
-        }
-        let body = service::call(&marker, reason, logins, &self.settings.mention);
-        let posted = github.comment(&pr, &body).await;
-        posted.map(|_| None).map_err(|error| effect_error(&error))
     }
 }

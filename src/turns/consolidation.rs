@@ -33,7 +33,7 @@ impl Consolidation<'_> {
         let mut progress = Progress::of_pass(&self.pass, began).of_reviewer(Some("all sections"));
         progress.show(prompter.actions);
         let carried_out = prompter.carry_out(&self, &mut progress).await;
-        prompter.usage.end();
+        prompter.session.usage.end();
         prompter.tell(&progress);
         let finished = self.desk.with(|desk| {
             desk.ledger.close();
@@ -89,6 +89,10 @@ impl Assignment for Consolidation<'_> {
 
     fn resumed(&self) -> Result<String, TemplateError> {
         self.brief.resumed(self.task(), &self.entries())
+    }
+
+    fn taken_over(&self) -> Result<String, TemplateError> {
+        self.brief.taken_over(self.task(), &self.entries())
     }
 
     fn anew(&self) -> Result<String, TemplateError> {

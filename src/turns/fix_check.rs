@@ -90,11 +90,10 @@ impl<'a> Tasks<'a> {
             Ok(check) => check,
             Err(why) => return Ok(Err(GivenUp::Failed(why))),
         };
-        let own = (self.prompter.route, self.prompter.usage, self.brief);
-        (self.prompter.route, self.prompter.usage, self.brief) =
-            (route, &session.usage, second.brief);
+        let own = (self.prompter.route, self.prompter.session, self.brief);
+        (self.prompter.route, self.prompter.session, self.brief) = (route, session, second.brief);
         let checked = self.check_in(check, fixes, progress).await;
-        (self.prompter.route, self.prompter.usage, self.brief) = own;
+        (self.prompter.route, self.prompter.session, self.brief) = own;
         checked
     }
 

@@ -4,7 +4,7 @@
 use reviewer_core::panel::Seat;
 use reviewer_core::review::deliberation;
 use reviewer_core::review::desk::{Docket, SharedDesk};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use tokio::sync::Notify;
 
@@ -20,6 +20,8 @@ pub(crate) struct Meeting {
 #[derive(Debug, Default)]
 struct Present {
     arrived: BTreeSet<usize>,
+    /// The models that those who arrived have by then; one may have fallen back to another.
+    models: BTreeMap<usize, String>,
     /// Those who ended before the last pass.
     left: BTreeSet<usize>,
 }
@@ -51,6 +53,17 @@ impl Meeting {
         self.changed.notify_waiters();
     }
 
+    /// The seats with the models that sit on them by now.
+    fn seats_now(&self) -> Vec<Seat> {
+        let present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
+        let seats = self.seats.iter().enumerate();
+        let now = seats.map(|(number, seat)| Seat {
+            name: seat.name.clone(),
+            model: present.models.get(&number).unwrap_or(&seat.model).clone(),
+        });
+        now.collect()
+    }
+
     /// Those who ended early, once everybody has arrived or ended.
     fn absent(&self) -> Option<BTreeSet<usize>> {
         let present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,18 +75,19 @@ impl Meeting {
     fn docket(&self, seat: usize, absent: &BTreeSet<usize>) -> Docket {
         let dockets = self.dockets.get_or_init(|| {
             let testimonies = deliberation::testimonies(&self.desks);
-            deliberation::dockets(&self.seats, &testimonies, absent)
+            deliberation::dockets(&self.seats_now(), &testimonies, absent)
         });
         dockets.get(seat).cloned().unwrap_or_default()
     }
 }
 
 impl Place<'_> {
-    /// Waits for the others. Returns the findings to judge.
-    pub(crate) async fn arrive(self) -> Docket {
+    /// Waits for the others, with this model. Returns the findings to judge.
+    pub(crate) async fn arrive(self, model: String) -> Docket {
         let Self { meeting, seat } = self;
         meeting.change(|present| {
             present.arrived.insert(seat);
+            present.models.insert(seat, model);
         });
         loop {
             // Registered before the look, so that no change in between is missed.

@@ -2,13 +2,16 @@
 
 use super::progress::Progress;
 use crate::actions::Actions;
+use crate::host::session::Session;
 use anyhow::{Context, Result};
 use reviewer_agent::gateway::SessionRoute;
 use reviewer_agent::opencode::{Conversation, Kept};
+use reviewer_core::publish::comment;
+use reviewer_core::review::fallback::Cause;
 use reviewer_core::review::limits::{self, RunLimits};
 use reviewer_core::review::nudges::{Attempts, Ended, GivenUp, Next, Shortfall};
 use reviewer_core::review::sidecar_events::Turn;
-use reviewer_core::review::usage::{RunUsage, SessionUsage};
+use reviewer_core::review::usage::RunUsage;
 use reviewer_system::clock::Clock;
 use reviewer_text::template::TemplateError;
 use std::time::Duration;
@@ -21,6 +24,8 @@ pub(crate) trait Assignment {
     fn nudge(&self, reproach: &str) -> Result<String, TemplateError>;
     /// The prompt after the sidecar was replaced, in the same session.
     fn resumed(&self) -> Result<String, TemplateError>;
+    /// The prompt for another model that goes on in the same session.
+    fn taken_over(&self) -> Result<String, TemplateError>;
     /// The prompt in a session that knows nothing of what was done.
     fn anew(&self) -> Result<String, TemplateError>;
     /// True if it is done, however the turn ended.
@@ -35,8 +40,8 @@ pub(crate) struct Prompter<'a> {
     pub limits: RunLimits,
     /// The session's way to its model.
     pub route: &'a SessionRoute,
-    /// The usage of this session.
-    pub usage: &'a SessionUsage,
+    /// The session, with its account and its models.
+    pub session: &'a Session,
     /// The usage of all sessions of the run, which the limits are for.
     pub run_usage: &'a RunUsage,
     pub actions: &'a Actions,
@@ -78,9 +83,10 @@ impl Prompter<'_> {
         progress: &mut Progress,
     ) -> Result<Result<Option<Turn>, GivenUp>> {
         const BROKEN: &str = "a prompt is broken";
-        let mut attempts = Attempts::default();
+        let mut attempts = Attempts::new(self.can_fall_back());
         let mut until = self.clock.instant() + limits::share(self.left(), self.state.tasks);
         self.conversation.follow().await;
+        self.choose_model();
         let begins = self.conversation.is_blank().await;
         let mut text = assignment.begin(begins).context(BROKEN)?;
         let carried_out = loop {
@@ -118,7 +124,13 @@ impl Prompter<'_> {
                     }
                     text = assignment.anew().context(BROKEN)?;
                 }
-                Next::GiveUp(given_up) => break Err(given_up),
+                Next::FallBack(cause, why) => {
+                    self.fall_back(progress, cause, &why);
+                    attempts = Attempts::after_fallback();
+                    until = self.clock.instant() + limits::share(self.left(), self.state.tasks);
+                    text = assignment.taken_over().context(BROKEN)?;
+                }
+                Next::GiveUp(given_up) => break Err(self.told(given_up)),
             }
         };
         self.state.tasks = self.state.tasks.saturating_sub(1);
@@ -129,8 +141,16 @@ impl Prompter<'_> {
     /// reached limit comes first.
     fn judged(&self, assignment: &impl Assignment, ended: Ended) -> Judged {
         let done = assignment.is_done(&ended);
-        let refused = || self.route.failure().map(Ended::Refused);
-        let limit = || self.route.exhausted().map(Ended::OverBudget);
+        let refusal = |why| Ended::Refused(why, self.route.cause());
+        let refused = || self.route.failure().map(refusal);
+        let limit = || {
+            let reached = self.route.exhausted();
+            reached.map(if self.route.is_silent() {
+                Ended::Silent
+            } else {
+                Ended::OverBudget
+            })
+        };
         match ended {
             Ended::Turn(turn) if done => Judged::Done(Some(turn)),
             _ if done => Judged::Done(None),
@@ -161,6 +181,39 @@ impl Prompter<'_> {
             format!("{why}, in {stage}. It was started again, and went on in {session}.");
         self.state.restarts.push(sentence);
         Ok(kept)
+    }
+
+    /// Returns true if another model may take the place of the one in use.
+    pub(super) fn can_fall_back(&self) -> bool {
+        self.route.fallback().is_some() && !self.route.has_fallen_back()
+    }
+
+    /// The conversation goes on with the model that the session uses by now.
+    fn choose_model(&mut self) {
+        if let Some(name) = self.session.fallback_in_use() {
+            self.conversation.go_on_with(name);
+        }
+    }
+
+    /// Puts the other model in the place of one that cannot be used, for the rest of the run.
+    fn fall_back(&mut self, progress: &Progress, cause: Cause, why: &str) {
+        if let Some(fallback) = self.session.fall_back(progress.stage(), cause, why) {
+            progress.say(self.actions, &comment::fallback::goes_on(fallback));
+        }
+        self.choose_model();
+    }
+
+    /// A failure of the other model names both.
+    fn told(&self, given_up: GivenUp) -> GivenUp {
+        let Some(first) = self.session.fell_back() else {
+            return given_up;
+        };
+        let both = |why: String| comment::fallback::both_failed(first, &why);
+        match given_up {
+            GivenUp::Refused(why) => GivenUp::Refused(both(why)),
+            GivenUp::Failed(why) => GivenUp::Failed(both(why)),
+            other => other,
+        }
     }
 
     fn left(&self) -> Duration {

@@ -4,13 +4,14 @@
 use super::progress::Progress;
 use super::prompter::Prompter;
 use reviewer_agent::opencode::{ClientError, Watched};
+use reviewer_core::review::fallback::{Cause, LONGEST_WAIT};
 use reviewer_core::review::limits::Used;
 use reviewer_core::review::nudges::Ended;
 use reviewer_core::review::sidecar_events::{SidecarEvent, Usage};
 use reviewer_core::review::watch::{Stopped, Watch};
 use std::cell::RefCell;
 use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The time that a sidecar gets to stop before it is left alone.
 const ABORT_LIMIT: Duration = Duration::from_secs(5);
@@ -18,6 +19,8 @@ const ABORT_LIMIT: Duration = Duration::from_secs(5);
 enum Stop {
     Watch(Stopped),
     Budget(String),
+    /// The model wants to be asked again only after this time, in these words.
+    Wait(Duration, String),
 }
 
 impl Prompter<'_> {
@@ -33,7 +36,7 @@ impl Prompter<'_> {
             return Ended::OverBudget(why);
         }
         if let Some(why) = self.route.failure() {
-            return Ended::Refused(why);
+            return Ended::Refused(why, self.route.cause());
         }
         if self.clock.instant() >= until {
             return Ended::OutOfTime;
@@ -41,10 +44,10 @@ impl Prompter<'_> {
         let ended = self.watched(text, until, Watch::new(calls), progress).await;
         if let Ended::Turn(turn) = &ended {
             progress.settle(turn);
-            self.usage.settle(turn.usage);
+            self.session.usage.settle(turn.usage);
         } else {
             progress.break_off();
-            self.usage.break_off();
+            self.session.usage.break_off();
         }
         self.used();
         ended
@@ -65,7 +68,8 @@ impl Prompter<'_> {
         let heed = |event: &SidecarEvent| {
             self.heed(event, &mut progress.borrow_mut());
             let over = self.over_budget().map(Stop::Budget);
-            over.or_else(|| watch.heed(event).map(Stop::Watch))
+            let over = over.or_else(|| watch.heed(event).map(Stop::Watch));
+            over.or_else(|| self.long_wait(event))
         };
         let mut prompt = pin!(client.prompt_watched(session, text, heed));
         let mut lost = pin!(self.conversation.lost());
@@ -76,11 +80,15 @@ impl Prompter<'_> {
                 Ok(Watched::Turn(turn)) => Ended::Turn(turn),
                 Ok(Watched::Stopped(Stop::Watch(why))) => Ended::Stopped(why),
                 Ok(Watched::Stopped(Stop::Budget(why))) => Ended::OverBudget(why),
+                Ok(Watched::Stopped(Stop::Wait(wait, words))) => {
+                    let cause = Some(Cause::of_wait(&words));
+                    Ended::Refused(self.route.busy(&words, wait), cause)
+                }
                 Err(error) => self.failed(&error).await,
             },
             why = &mut lost => return Ended::Lost(why),
             // OpenCode would ask the model again.
-            why = &mut refused => Ended::Refused(why),
+            why = &mut refused => Ended::Refused(why, self.route.cause()),
             () = &mut deadline => Ended::OutOfTime,
         };
         let aborted = tokio::time::timeout(ABORT_LIMIT, client.abort(session));
@@ -90,9 +98,20 @@ impl Prompter<'_> {
         ended
     }
 
+    /// Returns how long OpenCode will wait for the model, if that is too long and another model can go on at once.
+    fn long_wait(&self, event: &SidecarEvent) -> Option<Stop> {
+        let SidecarEvent::Retrying { message, at_ms, .. } = event else {
+            return None;
+        };
+        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(*at_ms);
+        let wait = at.duration_since(self.clock.now()).unwrap_or_default();
+        let message: String = message.chars().take(200).collect();
+        (wait > LONGEST_WAIT && self.can_fall_back()).then_some(Stop::Wait(wait, message))
+    }
+
     /// Returns why the run, or this session of several, may use no more.
     fn over_budget(&self) -> Option<String> {
-        let (run, own) = (self.run_usage.total(), self.usage.used().total());
+        let (run, own) = (self.run_usage.total(), self.session.usage.used().total());
         let whole = self.limits.exceeded_by(&run);
         whole.or_else(|| {
             self.limits
@@ -104,7 +123,7 @@ impl Prompter<'_> {
     fn heed(&self, event: &SidecarEvent, progress: &mut Progress) {
         progress.heed(event, self.root);
         if let SidecarEvent::Usage { tokens, cost, .. } = event {
-            self.usage.hear(Usage {
+            self.session.usage.hear(Usage {
                 tokens: *tokens,
                 cost: *cost,
                 requests: 1,
@@ -124,8 +143,8 @@ impl Prompter<'_> {
 
     /// The session's usage by now, with the traffic of its route.
     pub(crate) fn used(&self) -> Used {
-        self.usage.pass(self.route.taken());
-        self.usage.used()
+        self.session.usage.pass(self.route.taken());
+        self.session.usage.used()
     }
 
     /// The line of the log about a stage that has ended.

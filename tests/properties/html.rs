@@ -14,14 +14,16 @@ use std::rc::Rc;
 /// Every element that a page may have, with its attributes.
 const ELEMENTS: &[(&str, &[&str])] = &[
     ("a", &["href", "rel"]),
-    ("article", &[]),
+    ("article", &["class", "id"]),
     ("blockquote", &[]),
     ("body", &[]),
     ("br", &[]),
     ("code", &[]),
-    ("details", &[]),
+    ("details", &["class"]),
     ("div", &["class", "tabindex"]),
     ("em", &[]),
+    ("figcaption", &[]),
+    ("figure", &[]),
     ("footer", &[]),
     ("h1", &[]),
     ("h2", &["id"]),
@@ -35,7 +37,7 @@ const ELEMENTS: &[(&str, &[&str])] = &[
     ("mark", &["class"]),
     ("meta", &["charset", "content", "http-equiv", "name"]),
     ("nav", &["aria-label"]),
-    ("ol", &["start"]),
+    ("ol", &["class", "start"]),
     ("p", &["class"]),
     ("pre", &["class", "tabindex"]),
     ("s", &[]),
@@ -95,6 +97,12 @@ impl Node {
         let mut attributes = self.attributes.iter();
         let found = attributes.find(|(one, _)| one == name);
         found.map(|(_, value)| value.as_str())
+    }
+
+    /// The attributes with their values.
+    #[allow(dead_code, reason = "each binary that includes this uses its own part")]
+    pub fn attributes(&self) -> &[(String, String)] {
+        &self.attributes
     }
 
     /// The element and everything below it, in the order of the page.

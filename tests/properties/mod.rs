@@ -1,4 +1,4 @@
-//! What holds of any input, for the seven readers of foreign text. One place for two drivers: `cargo test` throws dice, the
+//! What holds of any input, for the eight readers of foreign text. One place for two drivers: `cargo test` throws dice, the
 //! targets of `fuzz/` let coverage lead. Both supply bytes; `draw.rs` makes them into inputs, and a property panics.
 
 pub mod active;
@@ -10,6 +10,7 @@ pub mod forms;
 pub mod redact;
 pub mod request;
 pub mod sanitize;
+pub mod sarif;
 pub mod tools;
 
 #[cfg(test)]
@@ -52,6 +53,11 @@ mod tests {
         #[test]
         fn any_request_to_the_model_is_judged(bytes in bytes(90)) {
             request::hold(&bytes);
+        }
+
+        #[test]
+        fn any_file_of_static_analysis_is_results_or_a_reason(bytes in bytes(90)) {
+            sarif::hold(&bytes);
         }
 
         #[test]

@@ -158,6 +158,7 @@ fn thread() -> Thread {
         reviewers: Vec::new(),
         trust: Trust::Signed,
         resolution: None,
+        decider: None,
         because: String::new(),
         seq: 0,
         replies: Vec::new(),

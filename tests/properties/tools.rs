@@ -254,6 +254,7 @@ fn thread(id: u64, status: Status, finding: &str) -> Thread {
         reviewers: Vec::new(),
         trust: Trust::Signed,
         resolution: (status == Status::Resolved).then_some(Resolution::Fixed),
+        decider: None,
         because: String::new(),
         seq: 0,
         replies: if answered { vec![reply] } else { vec![] },
@@ -304,6 +305,7 @@ fn desk(draw: &mut Draw<'_>) -> Desk {
             HashMap::new()
         },
         removed_lines: HashMap::new(),
+        decided: Vec::new(),
         human_reviewers: if flag(1) {
             vec!["maintainer".into()]
         } else {

@@ -172,7 +172,11 @@ async fn prompt(
     };
     let directory = directory(&headers);
     let text = text.join("\n");
-    let turn = server.agent.turn(&id, &text, &directory, tell);
+    let named = |key: &str| body["model"][key].as_str();
+    let model = named("providerID").zip(named("modelID"));
+    let model = model.map(|(provider, model)| format!("{provider}/{model}"));
+    let around = (directory.as_path(), model.as_deref());
+    let turn = server.agent.turn(&id, &text, around, tell);
     let last = tokio::select! {
         last = turn => last,
         () = told_of(&mut aborted, &id) => Said::failed("MessageAbortedError", "Aborted", None),

@@ -91,12 +91,12 @@ impl Agent {
         self.store.begin(&self.config["agent"][agent]["prompt"])
     }
 
-    /// Returns the last answer, after telling of each.
+    /// Returns the last answer, after telling of each. `model`: the one that the prompt names, if it names one.
     pub async fn turn(
         &self,
         session: &str,
         text: &str,
-        directory: &Path,
+        (directory, model): (&Path, Option<&str>),
         tell: impl Fn(&Said),
     ) -> Said {
         self.store
@@ -106,7 +106,7 @@ impl Agent {
             Err(error) => return Said::failed("UnknownError", &error.to_string(), None),
         };
         loop {
-            let said = match self.answer(session, &tools, directory).await {
+            let said = match self.answer(session, &tools, (directory, model)).await {
                 Ok(said) => said,
                 Err(error) => Said::failed("UnknownError", &error.to_string(), None),
             };
@@ -117,21 +117,28 @@ impl Agent {
         }
     }
 
+    /// Asks a model by its name in the configuration. Where several ways lead to a provider, each has an entry of its own.
     async fn ask_model(
         &self,
+        model: Option<&str>,
         messages: &Value,
         tools: &Value,
     ) -> Result<reqwest::Response, reqwest::Error> {
-        let (provider, model) = self.config["model"]
-            .as_str()
+        let (provider, model) = model
+            .or(self.config["model"].as_str())
             .and_then(|name| name.split_once('/'))
             .expect("provider/model");
-        let options = &self.config["provider"][provider]["options"];
-        let url = format!(
-            "{}/chat/completions",
-            options["baseURL"].as_str().expect("an address")
-        );
-        let key = options["apiKey"].as_str().expect("a placeholder");
+        let provider = &self.config["provider"][provider];
+        let (options, entry) = (&provider["options"], &provider["models"][model]);
+        let address = entry["provider"]["api"].as_str();
+        let address = address.or(options["baseURL"].as_str());
+        let url = format!("{}/chat/completions", address.expect("an address"));
+        let mut headers = entry["headers"].as_object().into_iter().flatten();
+        let header = headers.next().and_then(|(_, value)| value.as_str());
+        let header = header.and_then(|value| value.strip_prefix("Bearer "));
+        let key = header.or(options["apiKey"].as_str());
+        let key = key.expect("a placeholder");
+        let model = entry["id"].as_str().unwrap_or(model);
         let asked = json!({ "model": model, "messages": messages, "tools": tools });
         self.http
             .post(url)
@@ -145,10 +152,10 @@ impl Agent {
         &self,
         session: &str,
         tools: &Value,
-        directory: &Path,
+        (directory, model): (&Path, Option<&str>),
     ) -> Result<Said, reqwest::Error> {
         let conversation = Value::Array(self.store.conversation(session));
-        let response = self.ask_model(&conversation, tools).await?;
+        let response = self.ask_model(model, &conversation, tools).await?;
         let status = response.status().as_u16();
         let body: Value = response.json().await?;
         if status != 200 {
@@ -218,7 +225,7 @@ impl Agent {
         }
         if name == "sidecar_flood" {
             for _ in 0..arguments["times"].as_u64().unwrap_or_default() {
-                let _any = self.ask_model(&json!([]), &json!([])).await;
+                let _any = self.ask_model(None, &json!([]), &json!([])).await;
             }
             return ("Asked.".into(), false);
         }

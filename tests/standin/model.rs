@@ -31,6 +31,8 @@ pub enum Answer {
     Uncounted(Vec<Call>),
     /// An HTTP error.
     Status(u16, Value),
+    /// A rate limit that asks to wait for so many seconds.
+    Wait(u32),
     /// Success with a body that no model would send.
     Raw(&'static str),
     /// An answer that goes on and on.
@@ -207,6 +209,11 @@ impl Shared {
             Answer::Status(code, body) => {
                 let code = StatusCode::from_u16(code).expect("a valid status");
                 Some((code, axum::Json(body)).into_response())
+            }
+            Answer::Wait(seconds) => {
+                let body = serde_json::json!({ "error": { "message": "Too many requests" } });
+                let headers = [("retry-after", seconds.to_string())];
+                Some((StatusCode::TOO_MANY_REQUESTS, headers, axum::Json(body)).into_response())
             }
             Answer::Raw(body) => Some(body.into_response()),
             Answer::Endless => {

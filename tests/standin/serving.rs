@@ -2,7 +2,7 @@
 
 use super::github::webhooks::{Delivery, Webhooks};
 use super::github::{Change, Identity};
-use super::model::{Answer, Call, Script};
+use super::model::{Answer, Call, Request, Script};
 use super::world::{KEY, World, open_folder, outside_runner};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -58,8 +58,16 @@ pub struct Serving {
 /// script, and calls security once this code is in the change.
 pub fn world(script: Script, fixed: &'static str) -> World {
     let settings = Change::write(".github/opencode-reviewer.yml", SETTINGS);
+    World::settled(&[settings], &[], behaviour(script, fixed))
+}
+
+/// The model of that world.
+pub fn behaviour(
+    script: Script,
+    fixed: &'static str,
+) -> impl FnMut(&Request) -> Answer + Send + 'static {
     let mut usual = script.into_behaviour();
-    World::settled(&[settings], &[], move |request| match usual(request) {
+    move |request| match usual(request) {
         Answer::Say { text, mut calls } => {
             let seen = request.raw().to_string();
             if seen.contains("\"escalate\"") && seen.contains(fixed) {
@@ -71,7 +79,7 @@ pub fn world(script: Script, fixed: &'static str) -> World {
             Answer::Say { text, calls }
         }
         other => other,
-    })
+    }
 }
 
 /// The server of a store, from the packages that tests/engines pins. It ends with whoever started it.
@@ -249,6 +257,19 @@ impl Serving {
         serving
     }
 
+    /// The address of the service.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Another token of the API.
+    pub fn token(&self, name: &str, role: &str) -> String {
+        let arguments = ["tokens", "add", name, "--role", role];
+        let printed = told(&self.world, &self.folder, &arguments, "");
+        let token = printed.split_whitespace().last();
+        token.unwrap_or_default().to_owned()
+    }
+
     /// The author opens the pull request.
     pub fn open(&self) {
         let pull = self.world.pull;
@@ -307,6 +328,25 @@ impl Serving {
             let answer = client.get(url).bearer_auth(&self.api_token).send().await;
             let answer = answer.expect("an answer");
             answer.json().await.unwrap_or_default()
+        })
+    }
+
+    /// A page of the dashboard, for somebody who signs in with the token of the API.
+    pub fn page(&self, path: &str) -> String {
+        let (url, token) = (&self.url, &self.api_token);
+        self.runtime.block_on(async {
+            let client = reqwest::Client::builder()
+                .redirect(reqwest::redirect::Policy::none())
+                .build()
+                .expect("a client");
+            let entry = client.post(format!("{url}/ui/sign-in"));
+            let answer = entry.body(format!("token={token}")).send().await;
+            let answer = answer.expect("an answer");
+            let cookie = answer.headers().get("set-cookie").expect("a cookie");
+            let cookie = cookie.to_str().expect("a text").split(';').next();
+            let page = client.get(format!("{url}{path}"));
+            let page = page.header("cookie", cookie.unwrap_or_default()).send();
+            page.await.expect("an answer").text().await.expect("a page")
         })
     }
 

@@ -291,7 +291,8 @@ fn the_cost_of_a_fix_in_two_jobs_counts_for_the_day() {
     // The review and the fix have used up the day.
     let mut next = signed(jobs.world.opened());
     let day = (jobs.tokens + tokens).to_string();
-    next.inputs.insert("max_tokens_per_day".into(), day);
+    next.inputs
+        .insert("max_per_day".into(), format!("{day} tokens"));
     let asked = jobs.world.model.requests().len();
     let ran = jobs.world.run(&next);
     ran.ended(2, "incomplete");

@@ -18,6 +18,7 @@ fn world(script: Script) -> World {
             state.issues.push(Issue {
                 pull: 1,
                 repository: repository.into(),
+                seen: false,
                 number,
                 title: format!("Pages, says {repository}"),
                 body: CRITERION.into(),
@@ -51,7 +52,11 @@ fn the_model_reads_the_issues_that_a_pull_request_closes_and_a_missing_criterion
     assert!(prompt.contains("It closes issue #12:"), "{prompt}");
     assert!(prompt.contains(CRITERION) && prompt.contains("says octo/shop"));
     // An issue that the token cannot see is named, to the model and to people.
-    assert!(prompt.contains("It also closes other/lib#3"), "{prompt}");
+    assert!(
+        prompt.contains("It also closes these, which cannot be read"),
+        "{prompt}"
+    );
+    assert!(prompt.contains("other/lib#3"), "{prompt}");
     assert!(!prompt.contains("says other/lib"), "{prompt}");
     assert!(summary.contains("`other/lib#3`"), "{summary}");
     assert!(!summary.contains("`#12`"), "{summary}");
@@ -78,6 +83,22 @@ fn without_the_right_to_read_issues_they_are_named_and_the_review_goes_on() {
     );
     assert!(ran.summary.contains("`issues: read`"), "{}", ran.summary);
     assert!(!first_prompt(&world).contains(CRITERION));
+    world.github.expect_check_run();
+    world.finish();
+}
+
+#[test]
+fn a_private_issue_that_a_description_names_is_not_read_into_a_public_review() {
+    let world = world(Script::new());
+    world.github.with(|state| {
+        for issue in &mut state.issues {
+            issue.seen = issue.repository == "other/lib";
+        }
+    });
+    let ran = world.run(&world.opened().quick());
+    ran.ended(0, "clean");
+    assert!(!first_prompt(&world).contains("says other/lib"));
+    assert!(ran.summary.contains("`other/lib#3`"), "{}", ran.summary);
     world.github.expect_check_run();
     world.finish();
 }

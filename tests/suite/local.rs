@@ -1,6 +1,7 @@
 //! `local`: somebody reviews the working tree on their own machine. GitHub is never asked, their repository stays as it
 //! is, and standard output has the result alone.
 
+mod analysis;
 mod asked;
 mod hook;
 mod installed;

@@ -1,6 +1,7 @@
 //! What a push tells people: GitHub notifies them of each review, comment and reply, and of no edit.
 
 use crate::review::{finding, layer_bypassed, lost_page, post};
+use crate::standin::github::state::State;
 use crate::standin::github::{Change, Fault, Write, events};
 use crate::standin::model::{Call, Script};
 use crate::standin::shop;
@@ -145,22 +146,57 @@ fn whoever_takes_part_in_a_thread_is_told_by_a_reply() {
     world.finish();
 }
 
-#[test]
-fn whoever_speaks_while_the_model_works_is_told_by_a_reply() {
-    let world = four();
-    let root = roots(&world)[1];
+/// The developer pushes, and the model calls the first finding fixed while somebody does something.
+fn fixed_while(world: &World, act: impl Fn(&mut State, u64) + Send + Sync + 'static) {
+    let root = roots(world)[0];
     let github = world.github.handle();
     let by = json!({ "file": "src/guard.ts" });
     let arguments =
         json!({ "thread_id": root.to_string(), "reason": "It is fixed.", "fixed_by": by });
     let script = Script::new().threads(move |_| {
-        github.with(|state| state.add_reply(root, "dev", "Is this still open?"));
+        github.with(|state| act(state, root));
         vec![Call::new("github_resolve_thread", arguments.clone())]
     });
     world.model.becomes(script.into_behaviour());
-    let workflow = pushed(&world, &[Change::write("src/guard.ts", "export {};\n")]);
+    let workflow = pushed(world, &[Change::write("src/guard.ts", "export {};\n")]);
     world.run(&workflow).ended(0, "findings");
+}
+
+#[test]
+fn whoever_speaks_while_the_model_works_is_told_by_a_reply() {
+    let world = four();
+    fixed_while(&world, |state, root| {
+        state.add_reply(root, "dev", "Is this still open?");
+    });
     assert_eq!((notices(&world), rewritten(&world)), (1, 0));
+    world.finish();
+}
+
+#[test]
+fn whoever_speaks_while_another_takes_words_back_is_told_by_a_reply() {
+    let world = four();
+    let other = roots(&world)[1];
+    let mistaken = world.github.reply(other, "dev", "Wrong thread.").id;
+    // As many comments as before.
+    fixed_while(&world, move |state, root| {
+        state.delete(mistaken);
+        state.add_reply(root, "dev", "Is this still open?");
+    });
+    assert_eq!((notices(&world), rewritten(&world)), (1, 0));
+    world.finish();
+}
+
+#[test]
+fn what_somebody_writes_into_a_finding_while_the_model_works_stays() {
+    let world = four();
+    fixed_while(&world, |state, root| {
+        let body = &state.comment(root).expect("the comment").body;
+        let body = format!("We keep this one, see the minutes.\n\n{body}");
+        state.edit(root, "dev", &body);
+    });
+    assert_eq!((notices(&world), rewritten(&world)), (1, 0));
+    let first = world.github.comments().remove(0).body;
+    assert!(first.starts_with("We keep this one"), "{first}");
     world.finish();
 }
 
@@ -206,5 +242,40 @@ fn a_finding_that_is_back_stands_as_it_was_with_a_reply_below() {
         back.body
     );
     assert_eq!(back.path, "src/page.ts");
+    world.finish();
+}
+
+#[test]
+fn a_finding_whose_conversation_somebody_reopens_no_longer_says_that_it_is_fixed() {
+    let world = four();
+    fixes_all_and_brings_two(&world, &[]).ended(0, "findings");
+    world.github.take_writes();
+    world.github.unresolve_thread(roots(&world)[2]);
+    world.model.becomes(Script::new().into_behaviour());
+    let workflow = pushed(&world, &[Change::write("src/more.ts", "export {};\n")]);
+    let ran = world.run(&workflow);
+    ran.ended(0, "findings");
+    assert!(ran.summary.contains("3 findings"), "{}", ran.summary);
+    assert_eq!((notices(&world), rewritten(&world)), (0, 3));
+    world.finish();
+}
+
+#[test]
+fn a_finding_that_is_back_says_so_also_if_somebody_asks_meanwhile() {
+    let world = four();
+    fixes_all_and_brings_two(&world, &[]).ended(0, "findings");
+    world.github.take_writes();
+    let (found, root) = (post(lost_page(7)), roots(&world)[0]);
+    let github = world.github.handle();
+    let again = Script::new().pass(1, move |_| {
+        github.with(|state| state.add_reply(root, "dev", "Fine now?"));
+        vec![found.clone()]
+    });
+    world.model.becomes(again.into_behaviour());
+    let text = format!("{}\nexport {{}};\n", shop::head_of("src/page.ts"));
+    let workflow = pushed(&world, &[Change::write("src/page.ts", text)]);
+    let ran = world.run(&workflow);
+    ran.ended(0, "findings");
+    assert_eq!((notices(&world), rewritten(&world)), (1, 3), "{}", ran.log);
     world.finish();
 }

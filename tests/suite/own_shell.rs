@@ -169,6 +169,11 @@ fn init_says_in_a_sentence_what_keeps_it_from_writing() {
         ),
         (
             repository.path(),
+            &["init", "--path=/none"],
+            "--path /none is no directory; name a directory of the repository.",
+        ),
+        (
+            repository.path(),
             &["init", "--provider=openai"],
             "--provider openai needs a model; add --model openai/NAME.",
         ),
@@ -321,6 +326,14 @@ fn config_tells_every_mistake_and_ends_with_2() {
     assert_eq!(missing.code, Some(2));
     let told = "error: --file none.yml cannot be read: No such file or directory";
     assert!(missing.err.contains(told), "{}", missing.err);
+    let nowhere = run(folder, &["config", "--path=/none", "--model=a/b"], &[]);
+    assert_eq!(nowhere.code, Some(2));
+    let told = "error: --path /none is no directory; name a directory of the repository.\n";
+    assert!(nowhere.err.contains(told), "{}", nowhere.err);
+    let address = "--base-url=https://user:hunter2@llm.example/v1";
+    let secret = run(folder, &["config", address, "--model=a/b"], &[]);
+    assert_eq!(secret.code, Some(2));
+    assert!(!format!("{}{}", secret.out, secret.err).contains("hunter2"));
 }
 
 #[test]

@@ -51,6 +51,25 @@ fn judge(serving: &Serving) {
     judge_writes(serving);
 }
 
+/// The dashboard tells the whole life.
+fn judge_pages(serving: &Serving) {
+    let list = serving.page("/ui?state=merged");
+    let place = format!("/ui/pr/{}/{}", serving.repository, serving.world.pull);
+    assert!(list.contains(&format!("href=\"{place}\"")), "{list}");
+    assert!(list.contains("4 sessions"), "{list}");
+    let page = serving.page(&place);
+    for words in [
+        "The service has merged it.",
+        "Quality requested changes",
+        "Author fixed it in",
+        "Quality approved and called security",
+        "Security approved",
+        "End of its log",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+}
+
 /// Each act once.
 fn judge_writes(serving: &Serving) {
     let writes = serving.world.github.take_writes();
@@ -72,6 +91,7 @@ fn lives(world: World) {
     let mut serving = opened(world);
     until(&mut serving, "merged");
     judge(&serving);
+    judge_pages(&serving);
     serving.finish();
 }
 
@@ -321,6 +341,8 @@ fn loses_a_worker(kind: &str) {
     assert!(serving.until(Serving::worker_dies), "{}", serving.log());
     until(&mut serving, "merged");
     judge(&serving);
+    // On a front that runs no session.
+    judge_pages(&serving);
     let told = serving.asks("sessions");
     let sessions = told["sessions"].as_array().expect("sessions");
     // Two reviews by quality, a fix, and a review by security, found from a front that ran none of them.

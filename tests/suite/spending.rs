@@ -263,9 +263,13 @@ fn x3_the_event_of_one_comment_makes_one_full_review() {
 /// A model with a price, behind the stand-in, and a day's budget.
 fn priced(workflow: Workflow, per_day: &str) -> Workflow {
     let mut workflow = workflow;
+    let per_day = match per_day {
+        "off" => per_day.to_owned(),
+        amount => format!("{amount} USD"),
+    };
     for (name, value) in [
         ("model", "openai/gpt-5.4-fast"),
-        ("max_cost_usd_per_day", per_day),
+        ("max_per_day", per_day.as_str()),
     ] {
         workflow.inputs.insert(name.into(), value.into());
     }
@@ -281,7 +285,7 @@ fn over_the_day(world: &World, ran: &Ran) {
     ended(ran, 2, "incomplete");
     let errors = ran.annotations("error").join("\n");
     assert!(
-        errors.contains("Nothing was asked of the model: max_cost_usd_per_day of")
+        errors.contains("Nothing was asked of the model: max_per_day of")
             && errors.contains("is used up for this pull request; it counts anew at 00:00 UTC."),
         "{errors}"
     );
@@ -386,11 +390,11 @@ fn where_no_record_can_be_read_half_of_the_day_s_limits_counts_as_spent() {
         world.github.with(|state| state.check_runs.clear());
         ran
     };
-    let ran = with("max_tokens_per_day", "2000");
+    let ran = with("max_per_day", "2000 tokens");
     ended(&ran, 2, "incomplete");
     let errors = ran.annotations("error").join("\n");
     let reason =
-        "max_tokens_per_day of 2000 is used up for this pull request; it counts anew at 00:00 UTC";
+        "max_per_day of 2000 tokens is used up for this pull request; it counts anew at 00:00 UTC";
     assert!(errors.contains(reason), "{errors}");
     let warnings = ran.annotations("warning").join("\n");
     assert!(
@@ -401,7 +405,7 @@ fn where_no_record_can_be_read_half_of_the_day_s_limits_counts_as_spent() {
         world.model.requests().len() > reviewed,
         "the other half is there to be used"
     );
-    ended(&with("max_tokens_per_day", "off"), 0, "findings");
+    ended(&with("max_per_day", "off"), 0, "findings");
     world.github.take_writes();
     world.finish();
 }
@@ -439,13 +443,13 @@ fn tokens_that_the_endpoint_does_not_count_are_estimated_told_and_held_to_the_da
     let limit = (tokens / 2).to_string();
     pushed
         .inputs
-        .insert("max_tokens_per_day".into(), limit.clone());
+        .insert("max_per_day".into(), format!("{limit} tokens"));
     let asked = world.model.requests().len();
     let ran = world.run(&pushed);
     ended(&ran, 2, "incomplete");
     let errors = ran.annotations("error").join("\n");
     let reason =
-        format!("Nothing was asked of the model: max_tokens_per_day of {limit} is used up");
+        format!("Nothing was asked of the model: max_per_day of {limit} tokens is used up");
     assert!(errors.contains(&reason), "{errors}");
     assert_eq!(world.model.requests().len(), asked);
     world.github.expect_check_run();

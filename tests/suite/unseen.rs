@@ -651,11 +651,11 @@ fn a_question_after_the_day_s_budget_turns_no_reviewed_head_red() {
     let mut workflow = world.workflow(name, payload);
     workflow
         .inputs
-        .insert("max_tokens_per_day".into(), "1".into());
+        .insert("max_per_day".into(), "1 token".into());
     let ran = world.run(&workflow);
     ran.ended(0, "findings");
     let told = ran.annotations("warning").join("\n");
-    assert!(told.contains("max_tokens_per_day"), "{}", ran.log);
+    assert!(told.contains("max_per_day"), "{}", ran.log);
     assert_eq!(concluded(&world).0, "success");
     world.github.take_writes();
     world.finish();

@@ -51,6 +51,21 @@ const KEPT_CONNECTION: Duration = Duration::from_secs(15);
 /// The path prefix of the routes on the loopback server.
 const PREFIX: &str = "/model/";
 
+/// The models of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Models<'a> {
+    pub model: &'a ModelChoice,
+    /// Takes its place where it cannot be used.
+    pub fallback: Option<&'a ModelChoice>,
+}
+
+impl<'a> From<&'a ModelChoice> for Models<'a> {
+    fn from(model: &'a ModelChoice) -> Self {
+        let fallback = None;
+        Self { model, fallback }
+    }
+}
+
 /// The gateway of one run. Cheap to clone.
 #[derive(Clone)]
 pub struct Gateway(Arc<Inner>);
@@ -106,30 +121,45 @@ impl Gateway {
         }))
     }
 
-    /// Opens the route `/model/<session>/…`. `placeholder` is what the sidecar gets for a key, random and of this session;
-    /// `tools` what the session's profile allows.
+    /// Opens the route `/model/<session>/…`, and `/model/<session>-fallback/…` if the session has a model to fall back to; that
+    /// one lets nothing pass until the session falls back. `placeholder` is what the sidecar gets for a key, random and of this
+    /// session; `tools` what the session's profile allows.
     pub fn open(
         &self,
         session: &str,
-        model: &ModelChoice,
+        models: Models<'_>,
         placeholder: SecretString,
         tools: Vec<String>,
     ) -> Result<SessionRoute, String> {
-        let route = SessionRoute::new(Route {
-            http: self.0.http.clone(),
-            spellings: Spellings::new(model.key.as_ref()),
-            meter: Meter::of_session(self.0.limits, &self.0.meter),
-            admission: Admission {
-                prefix: format!("{PREFIX}{session}/"),
-                upstream: Upstream::from_choice(model)?,
-                placeholder,
-            },
-            tools,
-            endpoint: Endpoint::from_choice(model),
-            tries_at: self.0.limits.tries_at,
-            fatal: Fatal::default(),
-            answered: AtomicBool::new(false),
+        let route = |name: &str, model: &ModelChoice, fallback: Option<SessionRoute>| {
+            let route = SessionRoute::new(Route {
+                http: self.0.http.clone(),
+                spellings: Spellings::new(model.key.as_ref()),
+                meter: Meter::of_session(self.0.limits, &self.0.meter),
+                admission: Admission {
+                    prefix: format!("{PREFIX}{name}/"),
+                    upstream: Upstream::from_choice(model)?,
+                    placeholder: placeholder.clone(),
+                },
+                tools: tools.clone(),
+                endpoint: Endpoint::from_choice(model),
+                tries_at: self.0.limits.tries_at,
+                fatal: Fatal::default(),
+                answered: AtomicBool::new(false),
+                is_closed: AtomicBool::new(false),
+                fallback,
+            });
+            self.insert(name, route)
+        };
+        let fallback = models.fallback.map(|model| {
+            let behind = route(&format!("{session}-fallback"), model, None)?;
+            behind.close();
+            Ok::<_, String>(behind)
         });
+        route(session, models.model, fallback.transpose()?)
+    }
+
+    fn insert(&self, session: &str, route: SessionRoute) -> Result<SessionRoute, String> {
         let routes = self.0.routes.write();
         let mut routes = routes.unwrap_or_else(PoisonError::into_inner);
         if routes.contains_key(session) {

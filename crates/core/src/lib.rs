@@ -3,6 +3,7 @@
 pub mod authority;
 pub mod config;
 pub mod context;
+pub mod dashboard;
 pub mod domain;
 pub mod event;
 pub mod fix;
@@ -15,6 +16,7 @@ pub mod report;
 pub mod review;
 pub mod session_order;
 pub mod state;
+pub mod static_analysis;
 pub mod verification;
 
 #[cfg(test)]

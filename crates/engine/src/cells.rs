@@ -3,8 +3,8 @@
 
 use crate::error::Result;
 use crate::store::Store;
-use sqlx::Row;
 use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
 
 /// A text by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,21 @@ impl Store {
         row.as_ref().map(cell).transpose()
     }
 
+    /// The cells of these names. One that is not there is left out.
+    pub async fn cells_named(&self, names: &[String]) -> Result<Vec<Cell>> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places = places(names.len());
+        let text = format!("SELECT name, version, text FROM cell WHERE name IN ({places})");
+        let mut query = sqlx::query(AssertSqlSafe(text));
+        for name in names {
+            query = query.bind(name);
+        }
+        let rows = self.session().await?.all(query).await?;
+        rows.iter().map(cell).collect()
+    }
+
     /// Changes a cell. False: somebody else was first, and nothing changed.
     pub async fn change_cell(&self, name: &str, change: CellChange<'_>) -> Result<bool> {
         let query = match change {
@@ -73,6 +88,12 @@ impl Store {
         };
         Ok(self.session().await?.execute(query).await? == 1)
     }
+}
+
+/// The places of so many values in a statement: `$1, $2`.
+pub(crate) fn places(count: usize) -> String {
+    let places: Vec<String> = (1..=count).map(|place| format!("${place}")).collect();
+    places.join(", ")
 }
 
 fn cell(row: &AnyRow) -> Result<Cell> {

@@ -5,6 +5,7 @@ use crate::delivery::{Delivery, apply, outside, parse};
 use crate::error::{EngineError, Result};
 use crate::limits::Limits;
 use crate::machine::Machine;
+use crate::overview::{self, Recent, Waiting};
 use crate::queue::{self, Backlog, lease_statement};
 use crate::records;
 use crate::retry::Retry;
@@ -128,14 +129,22 @@ impl<M: Machine> Engine<M> {
         records::status::<M>(&mut self.store.session().await?, key).await
     }
 
-    /// The last `most` inputs of a key, the oldest first.
+    /// The last `most` inputs of a key, the oldest first; fewer where they are large.
     pub async fn history(&self, key: &str, most: u32) -> Result<Vec<Entry>> {
-        records::history(&mut self.store.session().await?, key, i64::from(most)).await
+        let mut session = self.store.session().await?;
+        records::history(
+            &mut session,
+            key,
+            i64::from(most),
+            self.limits.history_bytes,
+        )
+        .await
     }
 
     /// The state of a key, computed again from its history; `None` if its first inputs were purged, or never came.
     pub async fn replay(&self, key: &str) -> Result<Option<M::State>> {
-        let entries = self.history(key, u32::MAX).await?;
+        let mut session = self.store.session().await?;
+        let entries = records::history(&mut session, key, i64::MAX, u64::MAX).await?;
         if entries.first().is_none_or(|first| first.n != 1) {
             return Ok(None);
         }
@@ -155,6 +164,21 @@ impl<M: Machine> Engine<M> {
     /// The number of keys in each phase, in the order of the phases.
     pub async fn phases(&self) -> Result<Vec<(String, u64)>> {
         records::phases(&mut self.store.session().await?).await
+    }
+
+    /// Keys with their phases, those that changed last first.
+    pub async fn recent(&self, wanted: &Recent) -> Result<Vec<Listed>> {
+        overview::recent(&mut self.store.session().await?, wanted).await
+    }
+
+    /// The states of these keys. A key without one is left out.
+    pub async fn states(&self, keys: &[String]) -> Result<Vec<(String, Status<M::State>)>> {
+        overview::states::<M>(&mut self.store.session().await?, keys).await
+    }
+
+    /// The effects and timers of a key that are not done.
+    pub async fn waiting(&self, key: &str, most: u32) -> Result<Vec<Waiting>> {
+        overview::waiting(&mut self.store.session().await?, key, most).await
     }
 
     /// Statements and commits since the store was opened.

@@ -8,6 +8,7 @@ use crate::engine::{Answer, Engine as SqlEngine, Entry, Filter, Listed, Status};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::machine::{Machine, World};
+use crate::overview::{Recent, Waiting};
 use crate::queue::Backlog;
 #[cfg(feature = "restate")]
 use crate::restate::{Address, Registry, Restate};
@@ -107,6 +108,21 @@ impl<M: Machine> Engine<M> {
     /// The number of keys in each phase, in the order of the phases.
     pub async fn phases(&self) -> Result<Vec<(String, u64)>> {
         each!(&self.driver, one => one.phases().await)
+    }
+
+    /// Keys with their phases, those that changed last first.
+    pub async fn recent(&self, wanted: &Recent) -> Result<Vec<Listed>> {
+        each!(&self.driver, one => one.recent(wanted).await)
+    }
+
+    /// The states of these keys, with one question to the store. A key without one is left out.
+    pub async fn states(&self, keys: &[String]) -> Result<Vec<(String, Status<M::State>)>> {
+        each!(&self.driver, one => one.states(keys).await)
+    }
+
+    /// The effects and timers of a key that are not done, in the order of their numbers, at most `most`.
+    pub async fn waiting(&self, key: &str, most: u32) -> Result<Vec<Waiting>> {
+        each!(&self.driver, one => one.waiting(key, most).await)
     }
 
     /// Statements and commits since the store was opened; on Restate requests and deliveries.
@@ -260,6 +276,11 @@ impl Store {
     /// The cell of this name.
     pub async fn cell(&self, name: &str) -> Result<Option<Cell>> {
         rows!(&self.0, one => one.cell(name).await)
+    }
+
+    /// The cells of these names, with one question to the store. One that is not there is left out.
+    pub async fn cells_named(&self, names: &[String]) -> Result<Vec<Cell>> {
+        rows!(&self.0, one => one.cells_named(names).await)
     }
 
     /// Changes a cell. False: somebody else was first, and nothing changed.

@@ -21,6 +21,7 @@ mod location;
 mod machine;
 mod migrations;
 pub mod moving;
+mod overview;
 mod queue;
 mod records;
 #[cfg(feature = "restate")]
@@ -47,6 +48,7 @@ pub use facade::{Engine, Store};
 pub use limits::Limits;
 pub use location::with_password;
 pub use machine::{EffectError, EffectId, Lane, Machine, Planned, Step, World};
+pub use overview::{Recent, Waiting};
 pub use queue::Backlog;
 #[cfg(feature = "restate")]
 pub use restate_error::RestateError;

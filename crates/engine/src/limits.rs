@@ -22,6 +22,8 @@ pub struct Limits {
     pub inbox_ms: u64,
     /// Inputs that are kept in the history of a key.
     pub history: u64,
+    /// Bytes of inputs that are read at once, the last ones; the very last in any case.
+    pub history_bytes: u64,
     /// The time between two purges of old rows.
     pub purge_every_ms: u64,
 }
@@ -39,6 +41,7 @@ impl Default for Limits {
             grace_ms: 10_000,
             inbox_ms: 3 * 24 * 60 * 60 * 1_000,
             history: 1_000,
+            history_bytes: 16 << 20,
             purge_every_ms: 60 * 60 * 1_000,
         }
     }

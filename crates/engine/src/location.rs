@@ -102,7 +102,9 @@ impl Location {
         let Some(path) = &self.file else {
             return Ok(ServiceLock(None));
         };
-        let mut beside = path.clone().into_os_string();
+        // Two names of one file have one lock.
+        let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let mut beside = path.into_os_string();
         beside.push("-lock");
         let beside = PathBuf::from(beside);
         let opened = private().create(true).truncate(false).open(&beside);

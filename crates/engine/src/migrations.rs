@@ -8,6 +8,7 @@ use sqlx::Row;
 pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/1.sql"),
     include_str!("../migrations/2.sql"),
+    include_str!("../migrations/3.sql"),
 ];
 
 /// The version of the schema of a store; 0 for an empty one.

@@ -6,6 +6,7 @@ use crate::limits::{Limits, after};
 use crate::machine::Machine;
 use crate::session::Session;
 use sqlx::Row;
+use sqlx::any::AnyRow;
 
 /// The state of a key, and since when.
 #[derive(Debug, Clone)]
@@ -55,23 +56,38 @@ pub(crate) async fn status<M: Machine>(
     key: &str,
 ) -> Result<Option<Status<M::State>>> {
     let query = sqlx::query("SELECT version, state, phase, changed FROM pull WHERE key = $1");
-    let Some(row) = session.optional(query.bind(key)).await? else {
-        return Ok(None);
-    };
+    let row = session.optional(query.bind(key)).await?;
+    row.map(|row| read::<M>(key, &row)).transpose()
+}
+
+pub(crate) fn read<M: Machine>(key: &str, row: &AnyRow) -> Result<Status<M::State>> {
     let state: String = row.try_get("state")?;
-    Ok(Some(Status {
+    Ok(Status {
         state: parse("the state", key, &state)?,
         version: row.try_get("version")?,
         phase: row.try_get("phase")?,
         changed: row.try_get("changed")?,
-    }))
+    })
 }
 
-pub(crate) async fn history(session: &mut Session, key: &str, most: i64) -> Result<Vec<Entry>> {
+/// The last inputs of a key, the oldest first: at most so many, and of so many bytes but for the last one.
+pub(crate) async fn history(
+    session: &mut Session,
+    key: &str,
+    most: i64,
+    bytes: u64,
+) -> Result<Vec<Entry>> {
     let query = sqlx::query(
-        "SELECT n, at, delivery, input, log, phase FROM history WHERE key = $1 ORDER BY n DESC LIMIT $2",
+        "SELECT n, at, delivery, input, log, phase FROM (
+            SELECT n, at, delivery, input, log, phase,
+                   SUM(LENGTH(input)) OVER (ORDER BY n DESC) - LENGTH(input) AS later FROM (
+                SELECT n, at, delivery, input, log, phase FROM history
+                WHERE key = $1 ORDER BY n DESC LIMIT $2) AS last) AS measured
+         WHERE later < $3 ORDER BY n DESC",
     );
-    let rows = session.all(query.bind(key).bind(most)).await?;
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    let query = query.bind(key).bind(most).bind(bytes);
+    let rows = session.all(query).await?;
     let entries = rows.iter().rev().map(|row| {
         let log: String = row.try_get("log")?;
         Ok(Entry {
@@ -99,15 +115,16 @@ pub(crate) async fn list(session: &mut Session, filter: &Filter) -> Result<Vec<L
     let query = query.bind(i64::from(filter.phase.is_some()));
     let query = query.bind(filter.phase.as_deref().unwrap_or("")).bind(most);
     let rows = session.all(query).await?;
-    let listed = rows.iter().map(|row| {
-        Ok(Listed {
-            key: row.try_get("key")?,
-            version: row.try_get("version")?,
-            phase: row.try_get("phase")?,
-            changed: row.try_get("changed")?,
-        })
-    });
-    listed.collect()
+    rows.iter().map(listed).collect()
+}
+
+pub(crate) fn listed(row: &AnyRow) -> Result<Listed> {
+    Ok(Listed {
+        key: row.try_get("key")?,
+        version: row.try_get("version")?,
+        phase: row.try_get("phase")?,
+        changed: row.try_get("changed")?,
+    })
 }
 
 /// The number of keys in each phase.

@@ -25,6 +25,7 @@ mod importing;
 mod lists;
 mod objects;
 mod office;
+mod overview;
 mod registration;
 mod registry;
 mod rows;
@@ -37,6 +38,7 @@ use crate::engine::Answer;
 use crate::error::{EngineError, Result};
 use crate::limits::Limits;
 use crate::machine::{Machine, World};
+use crate::overview::{Recent, Waiting};
 use crate::queue::Backlog;
 use crate::records::{Entry, Filter, Listed, Status};
 use crate::session::Counts;
@@ -189,18 +191,17 @@ impl<M: Machine> Restate<M> {
 
     pub(crate) async fn status(&self, key: &str) -> Result<Option<Status<M::State>>> {
         let kept: Option<Kept> = self.pull(key, "status", None, None::<&()>).await?;
-        let Some(kept) = kept else { return Ok(None) };
-        Ok(Some(Status {
-            state: steps::parse("the state", key, kept.state)?,
-            version: kept.version,
-            phase: kept.phase,
-            changed: kept.changed,
-        }))
+        kept.map(|kept| status::<M>(key, kept)).transpose()
     }
 
     pub(crate) async fn history(&self, key: &str, most: u32) -> Result<Vec<Entry>> {
+        self.last_inputs(key, most, self.limits.history_bytes).await
+    }
+
+    /// The last inputs of a key, the oldest first: at most so many, and of so many bytes but for the last one.
+    async fn last_inputs(&self, key: &str, most: u32, bytes: u64) -> Result<Vec<Entry>> {
         let mut entries = VecDeque::new();
-        let (mut last, mut left) = (i64::MAX, i64::from(most));
+        let (mut last, mut left, mut later) = (i64::MAX, i64::from(most), 0);
         while left > 0 {
             let page = Page {
                 last,
@@ -210,14 +211,19 @@ impl<M: Machine> Restate<M> {
             let Some(first) = records.first() else { break };
             last = first.n - 1;
             left -= page.most;
-            let page = records.into_iter().rev().map(entry);
-            page.for_each(|entry| entries.push_front(entry));
+            for entry in records.into_iter().rev().map(entry) {
+                if later >= bytes {
+                    return Ok(entries.into());
+                }
+                later = later.saturating_add(entry.input.len() as u64);
+                entries.push_front(entry);
+            }
         }
         Ok(entries.into())
     }
 
     pub(crate) async fn replay(&self, key: &str) -> Result<Option<M::State>> {
-        let entries = self.history(key, u32::MAX).await?;
+        let entries = self.last_inputs(key, u32::MAX, u64::MAX).await?;
         if entries.first().is_none_or(|first| first.n != 1) {
             return Ok(None);
         }
@@ -235,6 +241,20 @@ impl<M: Machine> Restate<M> {
 
     pub(crate) async fn phases(&self) -> Result<Vec<(String, u64)>> {
         Ok(lists::phases(&self.client).await?)
+    }
+
+    pub(crate) async fn recent(&self, wanted: &Recent) -> Result<Vec<Listed>> {
+        Ok(overview::recent(&self.client, wanted).await?)
+    }
+
+    pub(crate) async fn states(&self, keys: &[String]) -> Result<Vec<(String, Status<M::State>)>> {
+        let kept = overview::states(&self.client, keys).await?.into_iter();
+        let read = kept.map(|(key, kept)| Ok((key.clone(), status::<M>(&key, kept)?)));
+        read.collect()
+    }
+
+    pub(crate) async fn waiting(&self, key: &str, most: u32) -> Result<Vec<Waiting>> {
+        Ok(overview::waiting(&self.client, key, most).await?)
     }
 
     /// Requests to the server, and deliveries of this process that it took.
@@ -331,6 +351,15 @@ impl<M: Machine> Restate<M> {
         };
         Ok(self.client.call(&call).await?)
     }
+}
+
+fn status<M: Machine>(key: &str, kept: Kept) -> Result<Status<M::State>> {
+    Ok(Status {
+        state: steps::parse("the state", key, kept.state)?,
+        version: kept.version,
+        phase: kept.phase,
+        changed: kept.changed,
+    })
 }
 
 fn entry(record: Record) -> Entry {

@@ -173,9 +173,6 @@ impl<M: Machine> Engine<M> {
     async fn deliver_timer(&self, timer: &Task) -> Result<()> {
         let input: M::Input = parse("a timer", &timer.id.key, &timer.work)?;
         let mut session = self.store.begin().await?;
-        if !queue::remove(&mut session, timer).await? {
-            return Ok(());
-        }
         let delivery = Delivery {
             key: &timer.id.key,
             id: caused_by(&timer.id.to_string()),
@@ -183,6 +180,10 @@ impl<M: Machine> Engine<M> {
             now: self.now(&mut session).await?,
         };
         apply(&mut session, &self.machine, &delivery).await?;
+        // After the row of the key, in the order of an input that hurries its effects.
+        if !queue::remove(&mut session, timer).await? {
+            return Ok(());
+        }
         session.commit().await
     }
 

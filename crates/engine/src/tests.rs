@@ -9,6 +9,7 @@ mod holding_back;
 mod interleavings;
 mod leases;
 mod moving;
+mod overview;
 #[path = "../tests/engines/ports.rs"]
 mod ports;
 mod postgres;

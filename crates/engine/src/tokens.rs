@@ -54,13 +54,14 @@ impl TokenHash {
         Self(HEXLOWER.encode(&Sha256::digest(token.expose_secret().as_bytes())))
     }
 
-    #[cfg(feature = "restate")]
-    pub(crate) fn as_str(&self) -> &str {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    #[cfg(feature = "restate")]
-    pub(crate) fn from_text(text: String) -> Self {
+    /// The hash that was written as this text.
+    #[must_use]
+    pub fn from_text(text: String) -> Self {
         Self(text)
     }
 }

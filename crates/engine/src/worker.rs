@@ -113,8 +113,12 @@ async fn beat<M: Machine>(engine: &Engine<M>, task: &Task, lease: u64) -> Result
     queue::heartbeat(&mut session, task, until).await
 }
 
-/// Removes the task and delivers its input, both or neither. Attempts end with the lease.
-async fn done<M: Machine>(engine: &Engine<M>, task: &Task, input: Option<M::Input>) -> Result<()> {
+/// Delivers the task's input and removes the task, both or neither. Attempts end with the lease.
+pub(crate) async fn done<M: Machine>(
+    engine: &Engine<M>,
+    task: &Task,
+    input: Option<M::Input>,
+) -> Result<()> {
     let mut retry = Retry::new(&engine.store, &*engine.clock, engine.limits.lease_ms);
     loop {
         match done_once(engine, task, input.as_ref()).await {
@@ -130,10 +134,7 @@ async fn done_once<M: Machine>(
     input: Option<&M::Input>,
 ) -> Result<()> {
     let mut session = engine.store.begin().await?;
-    if !queue::remove(&mut session, task).await? {
-        tracing::warn!("the outcome of the effect {} came too late", task.id);
-        return Ok(());
-    }
+    // The row of the key is locked before the task's, in the order of an input that hurries its effects.
     if let Some(input) = input {
         let delivery = Delivery {
             key: &task.id.key,
@@ -142,6 +143,10 @@ async fn done_once<M: Machine>(
             now: engine.now(&mut session).await?,
         };
         apply(&mut session, &engine.machine, &delivery).await?;
+    }
+    if !queue::remove(&mut session, task).await? {
+        tracing::warn!("the outcome of the effect {} came too late", task.id);
+        return Ok(());
     }
     session.commit().await
 }

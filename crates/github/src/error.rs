@@ -75,6 +75,8 @@ pub enum ApiError {
     Network { call: &'static str, problem: String },
     #[error("GitHub's answer to the request to {call} was not understood: {problem}.")]
     Decode { call: &'static str, problem: String },
+    #[error("GitHub's answer to the request to {call} has more than {most} bytes.")]
+    TooLong { call: &'static str, most: usize },
     #[error("GitHub's pages did not end for the request to {call}: {problem}.")]
     Paging { call: &'static str, problem: String },
     #[error("GitHub refused to {call}: {}.", graphql_words(errors))]

@@ -4,6 +4,7 @@
 use super::error::ApiError;
 use super::error::SetupError;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use octocrab::service::middleware::{
     auth_header::AuthHeaderLayer, base_uri::BaseUriLayer, reqwest_connector::ReqwestConnector,
 };
@@ -41,6 +42,8 @@ pub(super) struct Call {
     pub(super) graphql: bool,
     /// True if an answer without the parts that the token may not see is one, too.
     pub(super) partial: bool,
+    /// A longer answer, in bytes, is not read.
+    longest: usize,
     /// Made with the token of input `push_token`, where there is one.
     pub(super) pushes: bool,
     pub(super) class: Class,
@@ -68,6 +71,7 @@ impl Call {
             body: None,
             graphql: false,
             partial: false,
+            longest: usize::MAX,
             pushes: false,
             class: Class::Read,
             hint,
@@ -169,6 +173,11 @@ impl Call {
             partial: true,
             ..self
         }
+    }
+
+    /// Does without an answer of more bytes.
+    pub(super) fn at_most(self, longest: usize) -> Self {
+        Self { longest, ..self }
     }
 
     /// Sets the meaning of "not found" for this call.
@@ -294,14 +303,19 @@ impl Endpoint {
             .map_err(network)?;
         let response = self.client.execute(request).await.map_err(network)?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = self
-            .client
-            .body_to_string(response)
-            .await
-            .map_err(|problem| match problem {
-                octocrab::Error::InvalidUtf8 { .. } => not_understood(call.name, &"it is no text"),
-                other => network(other),
-            })?;
+        let body = Limited::new(response.into_body(), call.longest);
+        let body = body.collect().await.map_err(|problem| match problem {
+            problem if problem.is::<LengthLimitError>() => ApiError::TooLong {
+                call: call.name,
+                most: call.longest,
+            },
+            problem => ApiError::Network {
+                call: call.name,
+                problem: causes(&*problem),
+            },
+        })?;
+        let body = String::from_utf8(body.to_bytes().into());
+        let body = body.map_err(|_| not_understood(call.name, &"it is no text"))?;
         Ok((status, Answer { headers, body }))
     }
 }

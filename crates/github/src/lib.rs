@@ -5,6 +5,7 @@ mod app;
 mod branches;
 mod checks;
 mod client;
+mod closed_pulls;
 mod comments;
 mod commit_on_branch;
 mod deliveries;

@@ -13,9 +13,10 @@ use serde_json::json;
 pub(super) const SURROUNDINGS: &str =
     "query($owner: String!, $name: String!, $number: Int!, $most: Int!, $head: GitObjectID!, $base: GitObjectID!) {
   repository(owner: $owner, name: $name) {
+    isPrivate
     pullRequest(number: $number) {
       closingIssuesReferences(first: $most) {
-        nodes { number title body repository { nameWithOwner } }
+        nodes { number title body repository { nameWithOwner isPrivate } }
       }
     }
     head: object(oid: $head) { ...checks }
@@ -33,7 +34,7 @@ fragment checks on GitObject {
             conclusion
             detailsUrl
             title
-            annotations(first: 20) { nodes { path message location { start { line } } } }
+            annotations(first: 20) { nodes { annotationLevel path message location { start { line } } } }
           }
           ... on StatusContext { context state description targetUrl }
         }
@@ -47,6 +48,8 @@ fragment checks on GitObject {
 pub struct Surroundings {
     /// The issues that the token may see, up to one more than are shown; `None` where it may see none at all.
     pub issues: Option<Vec<LinkedIssue>>,
+    /// True if not everybody may read the pull request.
+    pub private: bool,
     /// The checks of the head, as far as the token may see them.
     pub head: Vec<NamedCheck>,
     /// The same of the base.
@@ -66,10 +69,12 @@ impl GitHub {
         let name = "read the linked issues and the checks";
         let call = Call::query(name, SURROUNDINGS, &variables).or_partial();
         let data: wire::SurroundingsData = self.graphql(call).await?;
+        let private = data.is_private();
         let (issues, [head, base]) = data.issues_and_checks();
         let named = |checks: Vec<wire::AnyCheck>| checks.into_iter().filter_map(named).collect();
         Ok(Surroundings {
             issues: issues.map(|issues| issues.into_iter().filter_map(linked).collect()),
+            private,
             head: named(head),
             base: named(base),
         })
@@ -82,6 +87,7 @@ fn linked(wire: wire::LinkedIssue) -> Option<LinkedIssue> {
             repo: wire.repository.name_with_owner.parse().ok()?,
             number: wire.number,
         },
+        private: wire.repository.is_private,
         title: wire.title,
         body: wire.body,
     })
@@ -104,6 +110,7 @@ fn named(check: wire::AnyCheck) -> Option<NamedCheck> {
                 .into_iter()
                 .flat_map(wire::Connected::items)
                 .map(|one| Annotation {
+                    fails: one.annotation_level.as_deref() == Some("FAILURE"),
                     path: one.path,
                     line: one.location.start.line,
                     message: one.message,

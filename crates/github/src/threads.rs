@@ -2,6 +2,7 @@
 //! themselves are read by REST and joined by the id of the first.
 
 use super::client::GitHub;
+use super::closed_pulls::CLOSED_PULLS;
 use super::error::ApiError;
 use super::exchange::Call;
 use super::surroundings::SURROUNDINGS;
@@ -42,7 +43,7 @@ const THREAD_COMMENTS: &str = "query($id: ID!, $after: String) {
     ... on PullRequestReviewThread {
       comments(first: 100, after: $after) {
         pageInfo { hasNextPage endCursor }
-        nodes { fullDatabaseId lastEditedAt editor { __typename login } }
+        nodes { fullDatabaseId author { __typename login } lastEditedAt editor { __typename login } }
       }
     }
   }
@@ -64,6 +65,7 @@ pub const QUERIES: &[(&str, &str)] = &[
     ("resolve", RESOLVE),
     ("unresolve", UNRESOLVE),
     ("surroundings", SURROUNDINGS),
+    ("closed pull requests", CLOSED_PULLS),
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,6 +186,25 @@ impl GitHub {
         })
     }
 
+    /// True if nobody but one account has written or edited a comment of a conversation. An account that is deleted is another
+    /// one.
+    pub async fn has_one_voice(&self, node_id: &str) -> Result<bool, ApiError> {
+        let name = "look who speaks in a thread";
+        let variables = json!({"id": node_id, "after": null});
+        let data: wire::NodeData = self
+            .graphql(Call::query(name, THREAD_COMMENTS, &variables))
+            .await?;
+        let hint = "the thread is gone";
+        let page = data.node.and_then(|node| node.comments);
+        let page = page.ok_or(ApiError::NotFound { call: name, hint })?;
+        let mut voices = HashSet::new();
+        for comment in page.nodes.into_iter().flatten().flatten() {
+            voices.insert(comment.author.as_ref().map(login));
+            voices.extend(edit(&comment).map(|edit| edit.editor));
+        }
+        Ok(voices.len() == 1 && !voices.contains(&None) && !page.page_info.has_next_page)
+    }
+
     pub async fn resolve(&self, node_id: &str) -> Result<(), ApiError> {
         let call =
             Call::mutation("resolve a conversation", RESOLVE, &json!({"id": node_id})).repeatable();
@@ -221,7 +242,7 @@ pub(super) fn endless(call: &'static str) -> ApiError {
 }
 
 pub(super) fn login(actor: &wire::Actor) -> Login {
-    Login::from_graphql(&actor.login, actor.typename.as_deref().unwrap_or_default())
+    actor.account()
 }
 
 fn edit(comment: &wire::ThreadComment) -> Option<Edit> {

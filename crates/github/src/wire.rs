@@ -3,12 +3,15 @@
 //! domain's types are made.
 
 use http::StatusCode;
+use reviewer_core::domain::Login;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+mod closed;
 mod publishing;
 mod service;
+pub(crate) use closed::*;
 pub(crate) use publishing::*;
 pub(crate) use service::*;
 
@@ -406,6 +409,8 @@ pub(super) struct SurroundingsData {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SurroundingsRepository {
+    #[serde(default)]
+    is_private: bool,
     pull_request: Option<ClosingPullRequest>,
     head: Option<CheckedCommit>,
     base: Option<CheckedCommit>,
@@ -450,7 +455,9 @@ pub(super) enum AnyCheck {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct CheckAnnotation {
+    pub annotation_level: Option<String>,
     pub path: String,
     pub message: String,
     pub location: AnnotationSpan,
@@ -467,6 +474,10 @@ pub(super) struct AnnotationPosition {
 }
 
 impl SurroundingsData {
+    pub fn is_private(&self) -> bool {
+        self.repository.as_ref().is_some_and(|one| one.is_private)
+    }
+
     /// The closed issues, where any may be seen, and the checks of the head and of the base.
     pub fn issues_and_checks(self) -> (Option<Vec<LinkedIssue>>, [Vec<AnyCheck>; 2]) {
         let Some(repository) = self.repository else {
@@ -494,6 +505,7 @@ pub(super) struct LinkedIssue {
 #[serde(rename_all = "camelCase")]
 pub(super) struct NamedRepository {
     pub name_with_owner: String,
+    pub is_private: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -701,6 +713,8 @@ pub(super) struct Thread {
 pub(super) struct ThreadComment {
     /// A BigInt, which GitHub sends as text.
     pub full_database_id: Option<Value>,
+    /// Not asked for everywhere.
+    pub author: Option<Actor>,
     pub last_edited_at: Option<String>,
     pub editor: Option<Actor>,
 }
@@ -724,6 +738,13 @@ pub(super) struct Actor {
     pub login: String,
     #[serde(rename = "__typename")]
     pub typename: Option<String>,
+}
+
+impl Actor {
+    /// The account as REST names it.
+    pub(super) fn account(&self) -> Login {
+        Login::from_graphql(&self.login, self.typename.as_deref().unwrap_or_default())
+    }
 }
 
 fn null_is_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(

@@ -103,7 +103,7 @@ impl Bench {
             conversation: &mut conversation,
             limits: limits(job, &self.ground),
             route: session.route()?,
-            usage: &session.usage,
+            session,
             run_usage: &host.usage,
             actions: &setup.actions,
             root: &root,
@@ -230,6 +230,10 @@ impl Assignment for FixAssignment<'_> {
     }
 
     fn resumed(&self) -> Result<String, TemplateError> {
+        self.brief.anew(&self.state())
+    }
+
+    fn taken_over(&self) -> Result<String, TemplateError> {
         self.brief.anew(&self.state())
     }
 

@@ -1,15 +1,21 @@
 //! Sessions as cells of the store: their names, their content, and what is kept of those that have ended.
 
 use crate::serve::sessions::SessionId;
+use reviewer_core::dashboard::Spent;
 use reviewer_core::lifecycle::{Effect, PullKey, Task};
 use reviewer_engine::tokens::TokenHash;
 use reviewer_engine::{Cell, CellChange, EngineError, Store};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 const SESSIONS: &str = "session/";
 /// Begins the names of ended sessions.
 pub(in crate::serve) const ENDED: &str = "ended/";
+/// Begins the names of what the sessions of a pull request have cost so far.
+pub(in crate::serve) const SPENT: &str = "spent/";
+/// Sessions that are remembered as counted.
+const COUNTED: usize = 20;
 /// Ended sessions that are kept for each pull request.
 const KEPT: usize = 10;
 
@@ -17,6 +23,9 @@ const KEPT: usize = 10;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Session {
     pub effect: Effect,
+    /// The author of the pull request.
+    #[serde(default)]
+    pub author: Option<String>,
     pub asked: i64,
     pub starts: u32,
     pub claim: Option<Claim>,
@@ -81,6 +90,16 @@ impl SessionAccount {
             log: String::new(),
         })
     }
+}
+
+/// What the sessions of a pull request have cost so far.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Sum {
+    sessions: u32,
+    cost_usd: f64,
+    /// The last sessions that it has, so that one whose end is told twice counts once.
+    counted: Vec<u64>,
 }
 
 /// A session in the store.
@@ -150,10 +169,7 @@ pub(super) async fn accounts(
     store: &Store,
     key: PullKey,
 ) -> Result<Vec<SessionAccount>, EngineError> {
-    let mut accounts: Vec<SessionAccount> = Vec::new();
-    for cell in store.cells(&format!("{ENDED}{key}/")).await? {
-        accounts.push(read(&cell.name, &cell.text)?);
-    }
+    let mut accounts = ended(store, key).await?;
     let at_work = store.cells(&format!("{SESSIONS}{key}/")).await?;
     let at_work = at_work.iter().filter_map(found);
     for account in at_work.filter_map(|one| SessionAccount::of(&one.session)) {
@@ -181,6 +197,81 @@ pub(super) async fn remove(store: &Store, id: &SessionId) -> Result<(), EngineEr
     Ok(())
 }
 
+/// Adds an ended session to what its pull request has cost.
+pub(super) async fn spend(
+    store: &Store,
+    key: PullKey,
+    account: &SessionAccount,
+) -> Result<(), EngineError> {
+    let name = format!("{SPENT}{key}");
+    loop {
+        let found = store.cell(&name).await?;
+        let mut sum: Sum = match &found {
+            Some(cell) => read(&cell.name, &cell.text)?,
+            // Of an earlier version: what is kept of the sessions before.
+            None => sum_of(&ended(store, key).await?),
+        };
+        if sum.counted.contains(&account.dispatch) {
+            return Ok(());
+        }
+        add(&mut sum, account);
+        let text = json(&sum);
+        let change = match &found {
+            Some(cell) => CellChange::Replace {
+                seen: cell.version,
+                text: &text,
+            },
+            None => CellChange::Add(&text),
+        };
+        if store.change_cell(&name, change).await? {
+            return Ok(());
+        }
+    }
+}
+
+fn add(sum: &mut Sum, account: &SessionAccount) {
+    sum.sessions = sum.sessions.saturating_add(1);
+    sum.cost_usd += account.cost_usd.max(0.0);
+    sum.counted.push(account.dispatch);
+    let old = sum.counted.len().saturating_sub(COUNTED);
+    sum.counted.drain(..old);
+}
+
+fn sum_of(accounts: &[SessionAccount]) -> Sum {
+    let mut sum = Sum::default();
+    accounts.iter().for_each(|account| add(&mut sum, account));
+    sum
+}
+
+async fn ended(store: &Store, key: PullKey) -> Result<Vec<SessionAccount>, EngineError> {
+    let cells = store.cells(&format!("{ENDED}{key}/")).await?;
+    cells
+        .iter()
+        .map(|cell| read(&cell.name, &cell.text))
+        .collect()
+}
+
+/// What the sessions of these pull requests have cost so far.
+pub(super) async fn spent(
+    store: &Store,
+    keys: &[PullKey],
+) -> Result<HashMap<PullKey, Spent>, EngineError> {
+    let names: HashMap<String, PullKey> = keys
+        .iter()
+        .map(|key| (format!("{SPENT}{key}"), *key))
+        .collect();
+    let wanted: Vec<String> = names.keys().cloned().collect();
+    let mut spent = HashMap::new();
+    for cell in store.cells_named(&wanted).await? {
+        let sum: Sum = read(&cell.name, &cell.text)?;
+        if let Some(key) = names.get(&cell.name) {
+            let (sessions, cost_usd) = (sum.sessions, sum.cost_usd);
+            spent.insert(*key, Spent { sessions, cost_usd });
+        }
+    }
+    Ok(spent)
+}
+
 /// Keeps what an ended session has come to, and forgets the oldest ones of its pull request.
 pub(super) async fn keep(
     store: &Store,
@@ -199,4 +290,55 @@ pub(super) async fn keep(
             .await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(dispatch: u64, cost_usd: f64) -> SessionAccount {
+        SessionAccount {
+            dispatch,
+            agent: "quality".into(),
+            task: "review".into(),
+            asked: 0,
+            started: None,
+            ended: Some(1),
+            cost_usd,
+            error: None,
+            log: String::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_cost_of_a_pull_request_counts_each_session_once_and_outlives_their_accounts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("service.db");
+        let store = Store::open(file.to_str().expect("a text")).await;
+        let store = store.expect("a store");
+        let key = PullKey {
+            repository: 1,
+            number: 7,
+        };
+        let other = PullKey { number: 8, ..key };
+        // An earlier version has kept it, and summed nothing.
+        keep(&store, key, &account(1, 0.5))
+            .await
+            .expect("an answer");
+        for dispatch in 2..=30 {
+            for _told_twice in 0..2 {
+                let ended = account(dispatch, 0.5);
+                spend(&store, key, &ended).await.expect("an answer");
+                keep(&store, key, &ended).await.expect("an answer");
+            }
+        }
+        let kept = accounts(&store, key).await.expect("an answer");
+        assert_eq!(kept.len(), KEPT);
+        let spent = spent(&store, &[key, other]).await.expect("an answer");
+        let sum = Spent {
+            sessions: 30,
+            cost_usd: 15.0,
+        };
+        assert_eq!(spent, HashMap::from([(key, sum)]));
+    }
 }

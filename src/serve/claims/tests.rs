@@ -72,15 +72,24 @@ impl Starter for Paper {
 
 struct Place {
     service: Arc<Service>,
+    /// The starter of the service.
+    paper: Arc<Paper>,
     folder: TempDir,
 }
 
 impl Place {
     async fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let parts = fixture::parts(folder.path(), Arc::new(Paper::default()));
+        let (folder, paper) = (
+            tempfile::tempdir().expect("a folder"),
+            Arc::new(Paper::default()),
+        );
+        let parts = fixture::parts(folder.path(), Arc::clone(&paper) as _);
         let service = Service::open(parts).await.expect("a service");
-        Self { service, folder }
+        Self {
+            service,
+            paper,
+            folder,
+        }
     }
 
     /// Puts a session into the store that another version of the program wrote.
@@ -163,6 +172,7 @@ async fn a_session_whose_start_was_cut_off_anywhere_starts_with_the_next_look() 
         let (id, effect) = place.wanted(polls).await;
         let text = json(&Session {
             effect,
+            author: None,
             asked: 0,
             starts: 0,
             claim: None,
@@ -219,6 +229,21 @@ async fn sessions_that_were_ended_for_want_of_the_store_begin_again_and_such_end
     }
     let session = state(&place.service.engine, 1).await.session;
     assert_eq!(session.expect("a session").failures, 0);
+}
+
+#[tokio::test]
+async fn a_session_that_its_process_has_ended_without_a_word_begins_again_there() {
+    let place = Place::new().await;
+    let (id, effect) = place.wanted(1).await;
+    let claims = &place.service.world.claims;
+    claims.want(&id, &effect).await.expect("the store answers");
+    assert_eq!(place.paper.starts().len(), 1);
+    // As the guard does, once the store was not reached for long.
+    place.paper.end(&id);
+    let ended = Ended { id, said: None };
+    let taken = place.service.take_end(ended).await;
+    taken.expect("the store answers");
+    assert_eq!(place.paper.starts().len(), 2, "it is still wanted");
 }
 
 #[tokio::test]

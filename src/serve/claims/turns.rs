@@ -2,7 +2,7 @@
 //! gives back what it has at its end.
 
 use super::cells::{self, Claim, Found, Session, SessionAccount, json};
-use super::{Claims, failed};
+use super::{Claims, failed, fairness};
 use crate::serve::machine::Lifecycle;
 use crate::serve::orders::Wanted;
 use crate::serve::sessions::{Launch, SessionId};
@@ -108,9 +108,8 @@ impl Claims {
             // One of this process that it does not have was never started: the answer to its claim was lost.
             Some(claim) => claim.worker == me || !alive.contains(&claim.worker),
         };
-        let mut waiting: Vec<Found> = found.into_iter().filter(is_free).collect();
-        waiting.sort_by_key(|one| one.session.asked);
-        for one in waiting {
+        let (waiting, at_work) = found.into_iter().partition(is_free);
+        for one in fairness::in_turn(waiting, &at_work) {
             if running.len() >= self.most {
                 break;
             }

@@ -28,9 +28,12 @@ const HEADERS: [(HeaderName, &str); 5] = [
 pub(super) async fn secured(request: Request, next: Next) -> Response {
     let mut answer = next.run(request).await;
     for (name, value) in HEADERS {
-        answer
-            .headers_mut()
-            .insert(name, HeaderValue::from_static(value));
+        // Pages have a policy of their own.
+        let is_own = name == CONTENT_SECURITY_POLICY && answer.headers().contains_key(&name);
+        if !is_own {
+            let value = HeaderValue::from_static(value);
+            answer.headers_mut().insert(name, value);
+        }
     }
     answer
 }

@@ -89,8 +89,8 @@ fn too_large(most: usize) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::http::HttpSettings;
     use crate::serve::http::webhook::LARGEST;
+    use crate::serve::http::{HttpSettings, UiSettings};
     use axum::body::Bytes;
     use futures_util::{StreamExt as _, future, poll, stream};
     use reviewer_core::config::service::HttpLimits;
@@ -111,6 +111,7 @@ mod tests {
             limits: HttpLimits::default(),
             webhook_secret: "secret".into(),
             clock: Clock::scaled(1.0),
+            ui: UiSettings::plain(),
         };
         let (shared, headers) = (Shared::new(Arc::new(()), settings), HeaderMap::new());
         let mut held = Vec::new();

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) async fn metrics<B: Backend>(State(shared): State<Arc<Shared<B>>>) -> Response {
-    let text = page(&shared.backend.metrics().await, &shared.counts);
+    let listeners = shared.ui.seats.taken();
+    let text = page(&shared.backend.metrics().await, &shared.counts, listeners);
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     ([(CONTENT_TYPE, kind)], text).into_response()
 }
 
-fn page(metrics: &Metrics, counts: &Counts) -> String {
+fn page(metrics: &Metrics, counts: &Counts, listeners: usize) -> String {
     let mut page = Page::default();
     let backlog = &metrics.backlog;
     page.gauge(
@@ -58,6 +59,8 @@ fn page(metrics: &Metrics, counts: &Counts) -> String {
         statements,
     );
     page.counter("store_commits_total", "Durable commits.", commits);
+    let help = "Pages of the dashboard that hear of changes.";
+    page.gauge("dashboard_listeners", help, listeners);
     add_requests(&mut page, counts);
     page.0
 }

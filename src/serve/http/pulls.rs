@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Owner, repository and number, as the address has them.
-type At = Path<(String, String, String)>;
+pub(super) type At = Path<(String, String, String)>;
 type Queries = Query<HashMap<String, String>>;
 type Answer = Result<Response, Refusal>;
 
@@ -28,13 +28,17 @@ const MOST_ENTRIES: u32 = 1_000;
 const LAST_INPUTS: u32 = 3;
 
 /// A pull request that cannot exist is answered like one that does not.
-fn pull((owner, repo, number): &(String, String, String)) -> Result<PullAt, Refusal> {
+fn pull(given: &(String, String, String)) -> Result<PullAt, Refusal> {
+    at(given).ok_or_else(answer::not_found)
+}
+
+/// The pull request of an address, if it can exist.
+pub(super) fn at((owner, repo, number): &(String, String, String)) -> Option<PullAt> {
     let repo = format!("{owner}/{repo}").parse().ok();
     let is_plain = number.bytes().all(|byte| byte.is_ascii_digit());
     let number = number.parse().ok().filter(|number| is_plain && *number > 0);
     let at = repo.zip(number);
     at.map(|(repo, number)| PullAt { repo, number })
-        .ok_or_else(answer::not_found)
 }
 
 pub(super) async fn status<B: Backend>(
@@ -186,7 +190,7 @@ fn most(query: &HashMap<String, String>) -> Result<u32, Refusal> {
 }
 
 /// The id by which a repeated order is recognised: the caller's, in a space of its own, or a new one.
-fn delivery(headers: &HeaderMap, caller: &str) -> Result<String, Refusal> {
+pub(super) fn delivery(headers: &HeaderMap, caller: &str) -> Result<String, Refusal> {
     if let Some(key) = headers.get("idempotency-key") {
         let key = key.to_str().ok().filter(|key| is_word(key));
         return key.map(|key| format!("api/{caller}/{key}")).ok_or_else(|| {

@@ -3,3 +3,4 @@
 mod api;
 mod attacks;
 mod fake;
+mod ui;

@@ -1,6 +1,6 @@
 //! The edges of the service on the stage: what it misses while it is down, what leaves its scope, and a GitHub that does not answer.
 
-use super::github::{Change, Fault, Rule};
+use super::github::{Act, Change, Fault, Rule};
 use super::plan::{Mid, Plan, Story};
 use super::repository::{DEV, LEAD, SETTINGS};
 use super::stage::Stage;
@@ -10,11 +10,16 @@ use crate::serve::front::Front;
 use crate::serve::service::Service;
 use crate::serve::world::is_running;
 use http::Method;
-use reviewer_core::lifecycle::{MergeType, PendingWait, Phase, Progress, Session, State, Task};
-use reviewer_engine::clock::Clock as _;
+use reviewer_core::domain::Login;
+use reviewer_core::lifecycle::{
+    CallReason, Effect, Input, MergeAnswer, MergeType, PendingWait, Phase, Progress, Session,
+    State, Task,
+};
+use reviewer_engine::clock::{Clock, Sleep};
+use reviewer_engine::{EffectId, World as _};
 use serde_json::json;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 const DISABLED: &str = "lifecycle:\n  enabled: false\n";
@@ -81,6 +86,111 @@ async fn a_repository_that_another_owner_has_is_not_served_any_more() {
     assert_eq!(found.ok(), Some(None));
     let after = stage.github.take_writes();
     assert_eq!(after.len(), 0, "{writes:#?} and then {after:#?}");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_webhook_with_a_name_that_another_repository_has_now_misleads_nobody() {
+    let stage = Stage::set(Plan::of(1).undisturbed());
+    let service = Service::open(stage.parts()).await.expect("a service");
+    let id = stage.key.repository;
+    let hear = async |delivery: &str, name: &str| {
+        let body = json!({
+            "action": "opened",
+            "repository": { "id": id, "full_name": name },
+            "pull_request": { "number": 1 },
+        });
+        let body = body.to_string();
+        let taken = service.take_webhook(delivery, "pull_request", body.as_bytes());
+        taken.await.expect("the store answers");
+    };
+    hear("one", "octo/shop").await;
+    stage.github.rename("octo/store", DEV);
+    hear("two", "octo/store").await;
+    stage.github.take_name("octo/shop");
+    // From before the renaming.
+    hear("three", "octo/shop").await;
+    let world = &service.world;
+    let place = world.accounts.place(stage.key, &service.directory).await;
+    let place = place.expect("GitHub answers");
+    assert_eq!(place.name.to_string(), "octo/store");
+}
+
+/// A clock that is set.
+#[derive(Debug, Default)]
+struct Hands(AtomicI64);
+
+impl Clock for Hands {
+    fn now_ms(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn sleep_until(&self, _at_ms: i64) -> Sleep<'_> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// The number of calls for people that a process posts, if it is frozen for so long between its look at the comments and its own one.
+async fn calls(frozen_ms: i64) -> usize {
+    let stage = Stage::set(Plan::of(1).undisturbed());
+    stage.begin();
+    let hands = Arc::new(Hands::default());
+    let mut parts = stage.parts();
+    parts.clock = Arc::clone(&hands) as _;
+    let service = Service::open(parts).await.expect("a service");
+    let freeze = Act::new(move |_| {
+        hands.0.fetch_add(frozen_ms, Ordering::Relaxed);
+    });
+    stage.github.with(|state| {
+        state.faults.push(Rule {
+            method: Method::GET,
+            path_prefix: "/repos/octo/shop/issues/1/comments".into(),
+            body_contains: String::new(),
+            after: 0,
+            times: 1,
+            struck: 0,
+            fault: Fault::Meanwhile(freeze),
+        });
+    });
+    let id = EffectId {
+        key: stage.key.to_string(),
+        seq: 5,
+    };
+    let reason = CallReason::Failed;
+    let logins = vec![Login::new(DEV)];
+    let call = Effect::Call { reason, logins };
+    let called = service.world.execute(&id, call).await;
+    assert_eq!(called.is_ok(), frozen_ms == 0, "{called:?}");
+    assert_eq!(stage.github.struck(), [1]);
+    stage.github.with(|state| state.issue_comments.len())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_wakes_after_its_lease_calls_nobody_a_second_time() {
+    assert_eq!(calls(0).await, 1);
+    // Somebody else has the effect by now, and may have called.
+    assert_eq!(calls(60_000).await, 0);
+}
+
+#[tokio::test]
+async fn a_merge_that_waited_obeys_the_settings_of_now() {
+    let stage = Stage::set(Plan::of(1).undisturbed());
+    let _hold = stage.clock.hold();
+    stage.open().await;
+    stage.begin();
+    stage.rest(10_000).await;
+    let facts = stage.state().await.facts.expect("facts");
+    set_silently(&stage, DISABLED);
+    let service = stage.service().expect("a service");
+    let id = EffectId {
+        key: stage.key.to_string(),
+        seq: 99,
+    };
+    let (attempt, head) = (99, facts.head);
+    let merged = service.world.execute(&id, Effect::Merge { attempt, head });
+    let merged = merged.await.expect("GitHub answers");
+    let answer = MergeAnswer::Moved;
+    assert_eq!(merged, Some(Input::Merge { attempt, answer }));
     stage.stop().await;
 }
 

@@ -4,7 +4,7 @@ use super::dice::Dice;
 use super::github::webhooks::Delivery;
 use super::stage::Stage;
 use crate::serve::front::Front;
-use crate::serve::http::{self, HttpSettings};
+use crate::serve::http::{self, HttpSettings, UiSettings};
 use crate::serve::service::Service;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
@@ -25,6 +25,7 @@ fn http_settings() -> HttpSettings {
         limits: HttpLimits::default(),
         webhook_secret: SecretString::from(SECRET),
         clock: Clock::scaled(1.0),
+        ui: UiSettings::plain(),
     }
 }
 

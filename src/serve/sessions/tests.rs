@@ -124,6 +124,23 @@ async fn is_gone(file: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_does_not_read_its_order_is_ended_at_its_deadline() {
+    let mut place = Place::new();
+    let mut order = ordered(&id(3), "sleep 600");
+    // More than a pipe holds.
+    let persona = "x".repeat(1 << 20);
+    order.order.inputs.insert("persona".into(), persona);
+    place.children.start(Launch {
+        order: Box::pin(future::ready(Ok(order))),
+        ..limited(3, "", 100)
+    });
+    let ended = tokio::time::timeout(Duration::from_mins(1), place.end()).await;
+    let said = ended.expect("a deadline").said.expect("an end");
+    let why = said.expect_err("no message");
+    assert!(why.contains("has had its time"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_order_that_cannot_be_made_is_a_failure_with_its_wait() {
     let mut place = Place::new();
     let error = EffectError {

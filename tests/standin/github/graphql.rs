@@ -13,6 +13,7 @@ use apollo_compiler::validation::Valid;
 use apollo_compiler::{ExecutableDocument, Schema};
 use serde_json::{Value, json};
 
+use super::graphql_cost::Cost;
 use super::nodes;
 use super::reply::Reply;
 use super::state::{Identity, State};
@@ -36,6 +37,8 @@ fn schema() -> &'static Valid<Schema> {
 pub struct Context {
     pub state: RefCell<State>,
     pub identity: Identity,
+    /// Of the query.
+    pub cost: Cost,
     /// The `type` that GitHub gives an error, by its message.
     types: RefCell<BTreeMap<String, &'static str>>,
     /// Fields that the schema has and the stand-in does not answer.
@@ -249,20 +252,21 @@ pub fn answer(state: &mut State, identity: &Identity, body: &[u8]) -> Reply {
     };
     let variables: JsonMap =
         serde_json::from_value(request["variables"].clone()).unwrap_or_default();
+    let operation = request["operationName"].as_str();
+    let cost = match Cost::of(operation, &document, &variables) {
+        Ok(cost) => cost,
+        Err(message) => return refused(state, query, std::iter::once(message)),
+    };
     // The resolvers own the state while they run: borrowed, its lifetime would be in every signature.
     let nothing = State::new(String::new(), "", PathBuf::new());
     let context = Context {
         state: RefCell::new(std::mem::replace(state, nothing)),
         identity: identity.clone(),
+        cost,
         types: RefCell::default(),
         unanswered: RefCell::default(),
     };
-    let executed = execute(
-        &context,
-        &document,
-        request["operationName"].as_str(),
-        &variables,
-    );
+    let executed = execute(&context, &document, operation, &variables);
     let (types, unanswered) = (context.types.into_inner(), context.unanswered.into_inner());
     *state = context.state.into_inner();
     let fields = unanswered
@@ -270,9 +274,15 @@ pub fn answer(state: &mut State, identity: &Identity, body: &[u8]) -> Reply {
         .map(|field| format!("the stand-in does not answer the GraphQL field {field}"));
     state.violations.extend(fields);
     match executed {
-        Ok(response) => Reply::json(200, &with_types(response, &types)),
+        Ok(response) => answered(state, cost, &with_types(response, &types)),
         Err(message) => refused(state, query, std::iter::once(message)),
     }
+}
+
+fn answered(state: &mut State, cost: Cost, answer: &Value) -> Reply {
+    let bytes = answer.to_string().len();
+    state.queries.push(Cost { bytes, ..cost });
+    Reply::json(200, answer)
 }
 
 fn execute(

@@ -278,7 +278,9 @@ fn annotations<'c>(context: &'c Context, run: &CheckRun) -> Node<'c> {
             vec![("line", line.into())],
         );
         let span = Node::object(context, "CheckAnnotationSpan", vec![("start", start)]);
+        let level = one["annotation_level"].as_str().unwrap_or("failure");
         let fields = vec![
+            ("annotationLevel", level.to_uppercase().into()),
             ("path", one["path"].as_str().unwrap_or_default().into()),
             (
                 "message",

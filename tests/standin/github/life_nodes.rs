@@ -1,7 +1,7 @@
 //! What the life of a pull request depends on, as GraphQL objects: requested reviewers, mergeability, auto-merge, who
 //! merged, and the open pull requests of the repository.
 
-use apollo_compiler::response::JsonMap;
+use apollo_compiler::response::{JsonMap, JsonValue};
 
 use super::graphql::{Context, Node, connection};
 use super::history_nodes::{branch_node, object_by_oid};
@@ -20,15 +20,15 @@ pub fn of_repository<'c>(
         ("rebaseMergeAllowed", allows("rebase").into()),
         (
             "pullRequests",
-            Node::lazy(|arguments| open_pulls(context, arguments)),
+            Node::lazy(|arguments| pulls(context, arguments)),
         ),
     ]
 }
 
-/// By number, which is the order of their creation.
-fn open_pulls<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
+/// By number, which is the order of their creation, or by their last change.
+fn pulls<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
     let wanted = arguments.get("states").map(ToString::to_string);
-    let open: Vec<PullRequest> = {
+    let mut found: Vec<PullRequest> = {
         let state = context.state.borrow();
         let pulls = state.pulls.values();
         let of_state = |pull: &&PullRequest| {
@@ -37,7 +37,17 @@ fn open_pulls<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
         };
         pulls.filter(of_state).cloned().collect()
     };
-    let nodes = open
+    let order = arguments.get("orderBy").and_then(JsonValue::as_object);
+    let order = |key: &str| order.and_then(|order| order.get(key)?.as_str());
+    match order("field") {
+        None | Some("CREATED_AT") => {}
+        Some("UPDATED_AT") => found.sort_by(|a, b| a.updated_at.cmp(&b.updated_at)),
+        Some(other) => panic!("the stand-in does not sort by {other}"),
+    }
+    if order("direction") == Some("DESC") {
+        found.reverse();
+    }
+    let nodes = found
         .iter()
         .map(|pull| pull_request(context, pull))
         .collect();
@@ -76,6 +86,11 @@ pub fn of_pull<'c>(context: &'c Context, pull: &PullRequest) -> Vec<(&'static st
     let (number, base) = (pull.number, pull.base.branch.clone());
     vec![
         ("updatedAt", pull.updated_at.clone().into()),
+        ("merged", merged.is_some().into()),
+        (
+            "closedAt",
+            (pull.state == "closed").then(|| closed_at(pull)).into(),
+        ),
         ("mergeable", mergeable.into()),
         // To ask is what makes GitHub compute it.
         (
@@ -109,6 +124,11 @@ pub fn of_pull<'c>(context: &'c Context, pull: &PullRequest) -> Vec<(&'static st
     ]
 }
 
+fn closed_at(pull: &PullRequest) -> String {
+    let merged = pull.merged.as_ref().map(|merged| merged.at.clone());
+    merged.unwrap_or_else(|| pull.updated_at.clone())
+}
+
 /// Issues of other repositories that the token may not see are left out. Those of a private one need a right of their own.
 fn closing_issues(context: &Context, pull: u64) -> Node<'_> {
     let (issues, repository) = {
@@ -121,8 +141,10 @@ fn closing_issues(context: &Context, pull: u64) -> Node<'_> {
     };
     let seen = issues
         .iter()
-        .filter(|one| one.repository == repository.full_name);
-    let nodes: Vec<Node<'_>> = seen.map(|one| issue(context, one)).collect();
+        .filter(|one| one.seen || one.repository == repository.full_name);
+    let nodes: Vec<Node<'_>> = seen
+        .map(|one| issue(context, one, one.seen || repository.private))
+        .collect();
     if repository.private && !context.identity.may("issues:read") && !nodes.is_empty() {
         let refusal = context.identity.refusal();
         return Node::lazy(move |_| Err(context.error("FORBIDDEN", refusal)));
@@ -130,8 +152,11 @@ fn closing_issues(context: &Context, pull: u64) -> Node<'_> {
     connection(context, "IssueConnection", "closingIssuesReferences", nodes)
 }
 
-fn issue<'c>(context: &'c Context, issue: &Issue) -> Node<'c> {
-    let named = vec![("nameWithOwner", issue.repository.clone().into())];
+fn issue<'c>(context: &'c Context, issue: &Issue, is_private: bool) -> Node<'c> {
+    let named = vec![
+        ("nameWithOwner", issue.repository.clone().into()),
+        ("isPrivate", is_private.into()),
+    ];
     let fields = vec![
         ("number", issue.number.into()),
         ("title", issue.title.clone().into()),

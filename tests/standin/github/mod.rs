@@ -19,6 +19,7 @@ pub mod events;
 mod faults;
 mod git;
 mod graphql;
+pub mod graphql_cost;
 mod history_nodes;
 mod http_server;
 mod life_nodes;

@@ -45,9 +45,9 @@ fn rate_limit(context: &Context) -> Node<'_> {
     let reset = i64::try_from(rate.reset).unwrap_or_default();
     let reset = chrono::DateTime::from_timestamp(reset, 0).unwrap_or_default();
     let fields = vec![
-        ("cost", 1.into()),
+        ("cost", context.cost.points.into()),
         ("limit", rate.limit.into()),
-        ("nodeCount", 1.into()),
+        ("nodeCount", context.cost.nodes.into()),
         ("remaining", rate.left.into()),
         ("used", (rate.limit - rate.left).into()),
         (
@@ -106,6 +106,7 @@ fn repository<'c>(context: &'c Context, arguments: &JsonMap) -> Made<'c> {
         ("name", repository.name().into()),
         ("nameWithOwner", repository.full_name.clone().into()),
         ("isPrivate", repository.private.into()),
+        ("owner", person(context, "Organization", repository.owner())),
         (
             "pullRequest",
             Node::lazy(|arguments| pull_by_number(context, arguments)),
@@ -284,6 +285,7 @@ pub fn review_thread<'c>(context: &'c Context, thread: &Thread) -> Option<Node<'
 
 pub fn review_comment<'c>(context: &'c Context, comment: &ReviewComment) -> Node<'c> {
     let root = comment.in_reply_to_id;
+    let review = review_of(context, comment);
     let parent = root.and_then(|root| context.state.borrow().comment(root).cloned());
     let fields = vec![
         ("id", comment.node_id.clone().into()),
@@ -310,6 +312,13 @@ pub fn review_comment<'c>(context: &'c Context, comment: &ReviewComment) -> Node
             "authorAssociation",
             comment.author_association.clone().into(),
         ),
+        (
+            "pullRequestReview",
+            Node::lazy(move |_| {
+                let review = review.as_ref();
+                Ok(review.map_or_else(Node::null, |review| one_review(context, review)))
+            }),
+        ),
         ("isMinimized", comment.minimized.into()),
         (
             "minimizedReason",
@@ -327,6 +336,13 @@ pub fn review_comment<'c>(context: &'c Context, comment: &ReviewComment) -> Node
         ),
     ];
     Node::object(context, "PullRequestReviewComment", fields)
+}
+
+/// Every comment belongs to a review, of its author alone.
+fn review_of(context: &Context, comment: &ReviewComment) -> Option<Review> {
+    let state = context.state.borrow();
+    let mut reviews = state.reviews.iter();
+    reviews.find(|one| one.id == comment.review_id).cloned()
 }
 
 fn reviews(context: &Context, pull: u64) -> Node<'_> {

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::app::Registration;
 use super::faults::Rule;
 use super::git::Git;
+use super::graphql_cost::Cost;
 use super::pushing::Happening;
 use super::reply::FORBIDDEN;
 use super::webhooks::{Hooks, RepositoryHook};
@@ -53,6 +54,8 @@ pub struct State {
     pub struck: Vec<(String, String)>,
     pub faults: Vec<Rule>,
     pub rate: Rate,
+    /// What the queries cost that were executed, in their order.
+    pub queries: Vec<Cost>,
     next_id: u64,
     seconds: u64,
 }
@@ -243,6 +246,8 @@ pub struct Issue {
     pub pull: u64,
     /// `owner/name`.
     pub repository: String,
+    /// True if it is of another repository, a private one, that the token may see.
+    pub seen: bool,
     pub number: u64,
     pub title: String,
     pub body: String,
@@ -445,6 +450,7 @@ impl State {
             struck: Vec::new(),
             faults: Vec::new(),
             rate: Rate::default(),
+            queries: Vec::new(),
             next_id: 1_000,
             seconds: 0,
         }

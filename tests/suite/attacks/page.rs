@@ -61,7 +61,9 @@ fn c9_hostile_titles_paths_code_findings_and_summaries_are_text_on_the_page() {
         assert!(code.contains("1+let a = `seen"), "{number}: {code}");
         let withheld = texts("summary");
         assert!(
-            withheld[0].contains("2/10 · suppressed: "),
+            withheld
+                .iter()
+                .any(|one| one.contains("2/10 · suppressed: ")),
             "{number}: {withheld:?} {}",
             ran.log
         );

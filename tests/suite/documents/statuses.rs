@@ -173,6 +173,7 @@ impl Discussion {
             changed_since: earlier.collect(),
             removed_lines: HashMap::new(),
             others: Vec::new(),
+            decided: Vec::new(),
             human_reviewers: self.people.clone(),
         };
         let weights = Weights {

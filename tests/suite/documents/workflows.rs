@@ -14,11 +14,13 @@ const COMPOSE: &str = "examples/compose/";
 
 /// The one workflow that has other jobs than a review.
 const FIX: &str = "examples/fix.yml";
+/// The example in which a tool runs before the review, in a job of its own.
+const STATIC_ANALYSIS: &str = "examples/static-analysis.yml";
 
 fn examples() -> Vec<String> {
     let is_workflow = |path: &String| {
         let is_yaml = Path::new(path).extension().is_some_and(|ext| ext == "yml");
-        let is_other = [CONFIGURATION, SERVICE, FIX].contains(&path.as_str());
+        let is_other = [CONFIGURATION, SERVICE, FIX, STATIC_ANALYSIS].contains(&path.as_str());
         is_yaml && !is_other && !path.starts_with(COMPOSE)
     };
     let found: Vec<String> = files_below("examples")
@@ -247,6 +249,25 @@ fn a_new_opencode_is_proposed_as_it_was_before_it_ran() {
 }
 
 #[test]
+fn a_tool_that_runs_over_the_head_sees_no_secret_and_the_review_takes_its_file_alone() {
+    let workflow = yaml(STATIC_ANALYSIS);
+    let (analyze, review) = (&workflow["jobs"]["analyze"], &workflow["jobs"]["review"]);
+    assert!(!analyze.to_string().contains("secrets."), "{analyze}");
+    assert_eq!(analyze["permissions"], json!({ "contents": "read" }));
+    let file = analyze["steps"][2]["with"]["path"]
+        .as_str()
+        .expect("a file");
+    let command = analyze["steps"][1]["run"].as_str().expect("a command");
+    assert!(command.ends_with(&format!(" --output {file}")), "{command}");
+    assert!(!review.to_string().contains("actions/checkout"), "{review}");
+    let with = review["steps"][1]["with"].as_object().expect("inputs");
+    assert_eq!(with["static_analysis"], file);
+    assert_eq!(with["opencode_api_key"], PROVIDERS_KEY);
+    let known = |name: &String| INPUTS.iter().any(|input| input.name == *name);
+    assert!(with.keys().all(known), "{with:?}");
+}
+
+#[test]
 fn the_examples_read_outputs_that_there_are() {
     let outputs = yaml("action.yml")["outputs"].clone();
     let mut read = 0;
@@ -270,7 +291,9 @@ fn the_documents_name_the_examples_and_the_keys_of_the_configuration() {
     {
         assert!(readme.contains(&format!("]({path})")), "{path}");
     }
-    assert!(readme.contains(&format!("]({FIX})")));
+    for path in [FIX, STATIC_ANALYSIS] {
+        assert!(readme.contains(&format!("]({path})")), "{path}");
+    }
     let page = text("docs/configuration.md");
     let explained = section(&page, "Configuration file");
     assert!(explained.contains(&format!("](../{CONFIGURATION})")));

@@ -317,11 +317,13 @@ fn the_limits_of_a_run_hold_for_all_its_rounds_together() {
 #[test]
 fn the_limits_of_a_day_count_each_round_of_a_run_once() {
     // Enough for three reviews and two fixes; then for the first of each only.
-    for (day, code, verdict, commits) in [("160000", 0, "clean", 2), ("60000", 2, "incomplete", 1)]
-    {
+    for (day, code, verdict, commits) in [
+        ("160000 tokens", 0, "clean", 2),
+        ("60000 tokens", 2, "incomplete", 1),
+    ] {
         let story = Story::new(two_rounds())
             .with("fix", "auto")
-            .with("max_tokens_per_day", day);
+            .with("max_per_day", day);
         story.review().ended(code, verdict);
         assert_eq!(story.seen().commits, commits, "{day}");
         story.finish();

@@ -127,6 +127,7 @@ pub fn config(tools: &ToolEndpoint, choices: &[(ModelChoice, String)]) -> Value 
             system_prompt: String::new(),
             tools: tools.clone(),
             endpoint,
+            fallback: None,
         };
         let mut one = profile::config(&session, &[]);
         if merged.is_null() {

@@ -136,6 +136,56 @@ async fn whole_conversations_of_opencode_pass_the_gateway() {
     }
 }
 
+/// Each provider goes on with the conversation of another one that has another wire format: what that one thought and called is in it.
+#[tokio::test]
+async fn a_conversation_that_another_model_began_passes_the_gateway() {
+    let (model, turns) = model().await;
+    let server = tools().await;
+    let endpoint = ToolEndpoint {
+        base_url: server.tools_url(SESSION),
+        bearer: "bearer".into(),
+        tools: review_names(false, false),
+    };
+    let named = [
+        "claude-sonnet-4-5",
+        "gpt-5.4-fast",
+        "gemini-2.5-pro",
+        "gpt-5.4",
+        "grok-4",
+    ];
+    let cases: Vec<_> = named
+        .iter()
+        .filter_map(|name| CASES.iter().find(|(_, model, _, _)| model == name))
+        .collect();
+    let address = |provider: &str| format!("http://{}/{provider}", model.address);
+    let models: Vec<(ModelChoice, String)> = cases
+        .iter()
+        .map(|(provider, name, _, _)| (choice(provider, name, None), address(provider)))
+        .collect();
+    let scratch = tempfile::tempdir().unwrap();
+    files(&scratch.path().join("work"));
+    let opencode = OpenCode::start(scratch.path(), &config(&endpoint, &models)).await;
+    let proxy = Provider::answers(|_| StatusCode::FORBIDDEN.into_response()).await;
+    for at in 0..cases.len() {
+        let next = (at + 1) % cases.len();
+        turns.store(0, Ordering::Relaxed);
+        let session = opencode.session().await;
+        let (first, variant) = (&models[at].0, cases[at].2);
+        opencode.asks(&session, first, variant).await;
+        let before = model.got().len();
+        // One call of the other model, too.
+        turns.store(calls().len() - 1, Ordering::Relaxed);
+        let (other, host) = (&models[next].0, cases[next].3);
+        opencode.asks(&session, other, cases[next].2).await;
+        let got = model.got();
+        let conversation = &got[before..];
+        assert_eq!(conversation.len(), 2, "{first}, {other}");
+        for asked in conversation {
+            passes(other, asked, host, &proxy).await;
+        }
+    }
+}
+
 const SESSION: SessionName = SessionName::Review(1);
 
 /// Our tools, so that their schemas are in the requests.

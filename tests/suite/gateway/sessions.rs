@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Provider, refused};
 use reqwest::{Method, RequestBuilder};
-use reviewer_agent::gateway::Limits;
+use reviewer_agent::gateway::{Limits, Models};
 use reviewer_core::config::ModelChoice;
 
 const SESSIONS: [[&str; 4]; 2] = [
@@ -92,6 +92,51 @@ async fn a_session_may_not_ask_the_model_of_another() {
 }
 
 #[tokio::test]
+async fn a_session_reaches_its_other_model_after_it_has_fallen_back_and_not_before() {
+    let panel = Panel::open(Limits::default()).await;
+    let model = |at: usize| ModelChoice {
+        provider: "standin".into(),
+        name: SESSIONS[at][1].into(),
+        base_url: Some(panel.providers[at].url()),
+        key: Some(SESSIONS[at][3].into()),
+        context: None,
+    };
+    let (own, other) = (model(0), model(1));
+    let models = Models {
+        model: &own,
+        fallback: Some(&other),
+    };
+    let gateway = &panel.bench.gateway;
+    let route = gateway.open("r9", models, "placeholder".into(), Vec::new());
+    let route = route.unwrap();
+    let unused = |name: &'static str, model: &'static str| {
+        let request = panel.asks(name, "placeholder", model);
+        async move {
+            let (status, message) = refused(request).await;
+            assert_eq!(status, 403, "{name}: {message}");
+            assert!(message.contains("does not use this model"), "{message}");
+        }
+    };
+    let answers = |name: &'static str, model: &'static str| {
+        let request = panel.asks(name, "placeholder", model).send();
+        async move { assert_eq!(request.await.unwrap().status(), 200, "{name}") }
+    };
+    unused("r9-fallback", "m-2").await;
+    answers("r9", "m-1").await;
+    assert!(route.fall_back());
+    assert!(!route.fall_back(), "once");
+    unused("r9", "m-1").await;
+    answers("r9-fallback", "m-2").await;
+    assert_eq!(panel.got(), [1, 1]);
+    let got = &panel.providers[1].got()[0];
+    assert_eq!(
+        got.headers["authorization"],
+        "Bearer key-of-the-second-model"
+    );
+    assert_eq!(route.taken().requests, 2, "both count");
+}
+
+#[tokio::test]
 async fn the_requests_of_all_sessions_are_counted_together() {
     let limits = Limits {
         requests: 3,
@@ -122,9 +167,10 @@ async fn a_name_is_given_to_one_session() {
         key: None,
         context: None,
     };
-    let again = panel
-        .bench
-        .gateway
-        .open("r1", &model, "placeholder-one".into(), Vec::new());
+    let again =
+        panel
+            .bench
+            .gateway
+            .open("r1", (&model).into(), "placeholder-one".into(), Vec::new());
     assert_eq!(again.unwrap_err(), "The session r1 has its model already.");
 }

@@ -73,6 +73,7 @@ impl Workshop {
                     system_prompt: "You review pull requests.".into(),
                     tools: self.tools.endpoint.clone(),
                     endpoint: direct(choice),
+                    fallback: None,
                 },
                 &[],
             ),

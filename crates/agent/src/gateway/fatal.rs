@@ -4,13 +4,21 @@
 use super::provider_error::Kind;
 use reqwest::Url;
 use reviewer_core::config::ModelChoice;
+use reviewer_core::review::fallback::Cause;
 use std::io;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// The first fatal failure of a session, as a sentence for a person.
+/// A failure as a sentence for a person, with its kind if the endpoint told it.
 #[derive(Debug)]
-pub(super) struct Fatal(watch::Sender<Option<String>>);
+struct Failure {
+    kind: Option<Kind>,
+    sentence: String,
+}
+
+/// The first fatal failure of a route.
+#[derive(Debug)]
+pub(super) struct Fatal(watch::Sender<Option<Failure>>);
 
 impl Default for Fatal {
     fn default() -> Self {
@@ -19,23 +27,37 @@ impl Default for Fatal {
 }
 
 impl Fatal {
-    pub(super) fn record(&self, sentence: String) {
+    pub(super) fn record(&self, kind: Option<Kind>, sentence: String) {
         self.0.send_if_modified(|first| {
             let is_first = first.is_none();
-            first.get_or_insert(sentence);
+            first.get_or_insert(Failure { kind, sentence });
             is_first
         });
     }
 
     pub(super) fn recorded(&self) -> Option<String> {
-        self.0.borrow().clone()
+        let first = self.0.borrow();
+        first.as_ref().map(|failure| failure.sentence.clone())
+    }
+
+    /// The cause, if there is a failure and another model may help against it.
+    pub(super) fn cause(&self) -> Option<Cause> {
+        let first = self.0.borrow();
+        match first.as_ref()?.kind {
+            Some(Kind::Key) => None,
+            Some(Kind::Model) => Some(Cause::Unknown),
+            Some(Kind::Quota) => Some(Cause::Quota),
+            None => Some(Cause::Unreachable),
+        }
     }
 
     /// Waits until there is one.
     pub(super) async fn wait(&self) -> String {
         let mut receiver = self.0.subscribe();
         let found = receiver.wait_for(Option::is_some).await;
-        match found.ok().and_then(|found| found.clone()) {
+        let found = found.ok();
+        let sentence = found.as_ref().and_then(|found| found.as_ref());
+        match sentence.map(|failure| failure.sentence.clone()) {
             Some(sentence) => sentence,
             // `self` holds a sender, so the channel is open.
             None => std::future::pending().await,
@@ -89,6 +111,15 @@ impl Endpoint {
                 format!("{subject} does not know the model {model}: {said}. Check model.")
             }
         }
+    }
+
+    /// Something keeps it from answering that may pass, and it wants to be asked again only then.
+    pub(super) fn busy(&self, words: &str, wait: Duration) -> String {
+        let Self { subject, model, .. } = self;
+        let (words, minutes) = (words.trim_end_matches('.'), wait.as_secs().div_ceil(60));
+        format!(
+            "{subject} does not answer for {model}, and wants to be asked again in {minutes} minutes: {words}."
+        )
     }
 
     /// No connection could be made.
@@ -188,6 +219,15 @@ mod tests {
     }
 
     #[test]
+    fn a_long_wait_is_told_in_minutes() {
+        let wait = Duration::from_secs(3_590);
+        assert_eq!(
+            endpoint(None).busy("Rate limited.", wait),
+            "The provider openai does not answer for gpt-9, and wants to be asked again in 60 minutes: Rate limited."
+        );
+    }
+
+    #[test]
     fn an_address_is_shown_without_its_password_and_path() {
         let url = Url::parse("https://me:hunter2@llm.example:8443/v1/chat").unwrap();
         assert_eq!(
@@ -202,10 +242,14 @@ mod tests {
         let fatal = Fatal::default();
         assert_eq!(fatal.recorded(), None);
         let told = tokio::join!(fatal.wait(), async {
-            fatal.record("first".into());
-            fatal.record("second".into());
+            fatal.record(None, "first".into());
+            fatal.record(Some(Kind::Key), "second".into());
         });
         assert_eq!(told.0, "first");
         assert_eq!(fatal.wait().await, "first");
+        assert_eq!(fatal.cause(), Some(Cause::Unreachable));
+        let key = Fatal::default();
+        key.record(Some(Kind::Key), "The key is wrong.".into());
+        assert_eq!(key.cause(), None, "for a person to correct");
     }
 }

@@ -51,6 +51,8 @@ pub(super) enum Refusal {
         "The model gateway refused the request: the run has ended, because its model cannot be used."
     )]
     Ended,
+    #[error("The model gateway refused the request: the session does not use this model.")]
+    Unused,
     #[error(
         "The model gateway does not follow redirects, and {host} answered with one (HTTP {status}); check model_base_url."
     )]
@@ -179,6 +181,7 @@ mod tests {
             Refusal::HeldBytes(limits.request_bytes),
             Refusal::Incomplete,
             Refusal::Ended,
+            Refusal::Unused,
             Refusal::Requests(limits.requests),
             Refusal::RequestBytes(limits.request_bytes),
             Refusal::TotalBytes(limits.total_bytes),

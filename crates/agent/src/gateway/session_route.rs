@@ -15,6 +15,7 @@ use axum::extract::Request;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, TryStreamExt};
+use reviewer_core::review::fallback::Cause;
 use reviewer_core::review::limits::Traffic;
 use secrecy::SecretString;
 use std::fmt;
@@ -39,6 +40,10 @@ pub(super) struct Inner {
     pub(super) fatal: Fatal,
     /// The endpoint has answered a request of this session: key, model and address are right.
     pub(super) answered: AtomicBool,
+    /// The session does not use it, or not any more.
+    pub(super) is_closed: AtomicBool,
+    /// The way to the model that takes this one's place where it cannot be used.
+    pub(super) fallback: Option<SessionRoute>,
 }
 
 impl Inner {
@@ -75,7 +80,7 @@ impl Inner {
     /// Ends the run, unless the endpoint has answered before: then the failure may pass. Returns the refusal.
     fn ends(&self, refusal: Refusal) -> Refusal {
         if !self.answered.load(Ordering::Relaxed) {
-            self.fatal.record(refusal.to_string());
+            self.fatal.record(None, refusal.to_string());
         }
         refusal
     }
@@ -91,7 +96,7 @@ impl Inner {
             Some(kind) => {
                 let words = provider_error::words(&body);
                 let sentence = self.endpoint.refused(kind, status.as_u16(), &words);
-                self.fatal.record(sentence);
+                self.fatal.record(Some(kind), sentence);
                 Err(Refusal::Ended)
             }
         }
@@ -167,27 +172,80 @@ impl SessionRoute {
         self.0.admission.upstream.credential_header
     }
 
-    /// Returns the traffic between the session and its model so far, counted where no sidecar can lie about it.
+    /// Returns the traffic between the session and its models so far, counted where no sidecar can lie about it.
     #[must_use]
     pub fn taken(&self) -> Traffic {
-        self.0.meter.taken()
+        let own = self.0.meter.taken();
+        self.fallback().map_or(own, |other| own.plus(other.taken()))
     }
 
     /// Which limit of the session or of its run was reached, for a person.
     #[must_use]
     pub fn exhausted(&self) -> Option<String> {
-        self.0.meter.reached().and_then(|refusal| refusal.limit())
+        let reached = self.in_use().meter.reached();
+        reached.and_then(|refusal| refusal.limit())
     }
 
-    /// The failure that ended the run, for a person: the endpoint cannot be reached, or refused for good.
+    /// Returns true if that limit is the model's own silence.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        matches!(self.in_use().meter.reached(), Some(Refusal::Silent(_)))
+    }
+
+    /// The failure that ended the use of the model, for a person: the endpoint cannot be reached, or refused for good.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        self.0.fatal.recorded()
+        self.in_use().fatal.recorded()
+    }
+
+    /// The cause of this failure, if another model may help.
+    #[must_use]
+    pub fn cause(&self) -> Option<Cause> {
+        self.in_use().fatal.cause()
     }
 
     /// Waits for such a failure.
     pub async fn failed(&self) -> String {
-        self.0.fatal.wait().await
+        self.in_use().fatal.wait().await
+    }
+
+    /// The model does not answer now and wants to be asked again only later, as a sentence for a person.
+    #[must_use]
+    pub fn busy(&self, words: &str, wait: Duration) -> String {
+        self.in_use().endpoint.busy(words, wait)
+    }
+
+    /// The way to the model to fall back to.
+    #[must_use]
+    pub fn fallback(&self) -> Option<&Self> {
+        self.0.fallback.as_ref()
+    }
+
+    /// Returns true if the session uses its other model.
+    #[must_use]
+    pub fn has_fallen_back(&self) -> bool {
+        self.0.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// From here on the session uses its other model, and nothing passes to this one. Returns false where there is none, or
+    /// where it does so already.
+    #[must_use]
+    pub fn fall_back(&self) -> bool {
+        let Some(other) = self.fallback() else {
+            return false;
+        };
+        other.0.is_closed.store(false, Ordering::Relaxed);
+        !self.0.is_closed.swap(true, Ordering::Relaxed)
+    }
+
+    pub(super) fn close(&self) {
+        self.0.is_closed.store(true, Ordering::Relaxed);
+    }
+
+    /// The way to the model in use.
+    fn in_use(&self) -> &Inner {
+        let fallback = self.fallback().filter(|_| self.has_fallen_back());
+        &fallback.unwrap_or(self).0
     }
 
     /// Returns true if a body may go to a path below the route's. Requests are held against the same rules.
@@ -207,6 +265,9 @@ impl SessionRoute {
             ..
         } = &*self.0;
         let admitted = admission.judge(host, &head.method, &head.uri, &head.headers)?;
+        if self.0.is_closed.load(Ordering::Relaxed) {
+            return Err(Refusal::Unused);
+        }
         if fatal.recorded().is_some() {
             return Err(Refusal::Ended);
         }

@@ -2,6 +2,7 @@
 //! works against any OpenCode that listens.
 
 use super::profile;
+use super::providers::ModelName;
 use super::wire;
 use eventsource_stream::Eventsource;
 use futures_util::{Stream, StreamExt};
@@ -47,6 +48,8 @@ pub struct Client {
     password: SecretString,
     /// Answers the prompts.
     agent: Arc<str>,
+    /// Answers in place of the agent's own model.
+    model: Option<Arc<ModelName>>,
     /// The folder that it works in, as a header takes it.
     directory: String,
 }
@@ -75,23 +78,35 @@ impl Client {
             base,
             password,
             agent: agent.into(),
+            model: None,
             directory: utf8_percent_encode(&directory.to_string_lossy(), NON_ALPHANUMERIC)
                 .to_string(),
         })
     }
 
-    /// The same with another agent.
+    /// The same with another agent and its own model.
     #[must_use]
     pub(crate) fn as_agent(&self, agent: &str) -> Self {
         Self {
             agent: agent.into(),
+            model: None,
             ..self.clone()
         }
     }
 
+    /// The same with the agent and the model of another client.
     #[must_use]
-    pub(crate) fn agent(&self) -> &str {
-        &self.agent
+    pub(super) fn speaking_as(&self, other: &Self) -> Self {
+        Self {
+            agent: Arc::clone(&other.agent),
+            model: other.model.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// From here on this model answers.
+    pub(super) fn ask_model(&mut self, model: ModelName) {
+        self.model = Some(Arc::new(model));
     }
 
     /// The version, if it is healthy. One attempt: the caller asks again and again.
@@ -224,7 +239,11 @@ impl Client {
         text: &str,
     ) -> Result<wire::Message, ClientError> {
         let path = format!("/session/{session}/message");
-        let body = json!({ "agent": &*self.agent, "parts": [{ "type": "text", "text": text }] });
+        let mut body =
+            json!({ "agent": &*self.agent, "parts": [{ "type": "text", "text": text }] });
+        if let Some(name) = &self.model {
+            body["model"] = json!({ "providerID": name.provider, "modelID": name.model });
+        }
         read(self.request(Method::POST, &path).json(&body), &path).await
     }
 

@@ -2,6 +2,7 @@
 //! the supervisor, because several of them share one process, and each has to find out for itself what a restart left of it.
 
 use super::client::{Client, ClientError};
+use super::providers::ModelName;
 use super::supervisor::{Process, Supervisor};
 use reviewer_core::review::sidecar_events::SessionId;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ impl Conversation {
         let process = self.supervisor.process();
         let mut opened = Self {
             supervisor: Arc::clone(&self.supervisor),
-            client: process.client().as_agent(self.client.agent()),
+            client: process.client().speaking_as(&self.client),
             process,
             title: self.title.clone(),
             hidden,
@@ -85,6 +86,11 @@ impl Conversation {
         };
         let last = self.client.last_prompt(session).await;
         last.unwrap_or_default().is_empty()
+    }
+
+    /// From here on another model answers, which is shown all that was said.
+    pub fn go_on_with(&mut self, model: ModelName) {
+        self.client.ask_model(model);
     }
 
     /// Another session in place of the one that was.
@@ -131,7 +137,7 @@ impl Conversation {
 
     /// Goes on in this process, in the same session where it is known.
     async fn resume(&mut self, process: Arc<Process>) -> Result<Kept, ClientError> {
-        self.client = process.client().as_agent(self.client.agent());
+        self.client = process.client().speaking_as(&self.client);
         self.process = process;
         if !self.is_blank().await {
             return Ok(Kept::Session);

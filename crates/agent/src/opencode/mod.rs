@@ -10,6 +10,7 @@ pub(crate) mod locate;
 pub(crate) mod output;
 pub mod process;
 pub mod profile;
+mod providers;
 pub(crate) mod resources;
 pub mod sandbox;
 mod session_name;
@@ -21,8 +22,9 @@ pub use client::{Client, ClientError};
 pub use conversation::{Conversation, Kept};
 pub use locate::{find_opencode, find_ripgrep, install_command, is_script};
 pub use process::{Sidecar, Spec, StartError};
-pub use profile::{ModelEndpoint, Profile, SessionConfig, ToolEndpoint, ToolName};
+pub use profile::{Profile, SessionConfig, ToolEndpoint, ToolName};
 pub use prompt::Watched;
+pub use providers::{DEFAULT_CONTEXT, ModelEndpoint, ModelName};
 pub use resources::Quota;
 pub use reviewer_core::review::sidecar_events::{
     ProviderInfo, SessionId, SidecarEvent, Tokens, ToolState, Turn, TurnError, Usage,

@@ -1,6 +1,7 @@
 //! The permissions of the sidecar: the one place where they are written. Pure, so that a test can hold the real
 //! OpenCode against it.
 
+use super::providers::{ModelEndpoint, Reached, Ways};
 use super::session_name::SessionName;
 use reviewer_core::config::ModelChoice;
 use secrecy::{ExposeSecret, SecretString};
@@ -74,29 +75,6 @@ pub struct ToolEndpoint {
     pub tools: Vec<ToolName>,
 }
 
-/// The model, as the sidecar reaches it: through the gateway.
-#[derive(Debug, Clone)]
-pub struct ModelEndpoint {
-    /// Without a slash at the end.
-    pub base_url: String,
-    /// Stands where the key would. The key itself never enters the sidecar.
-    pub placeholder: SecretString,
-    /// The header in which the provider's adapter sends the key.
-    pub credential: &'static str,
-}
-
-impl ModelEndpoint {
-    /// The value of the credential header.
-    fn header(&self) -> String {
-        let placeholder = self.placeholder.expose_secret();
-        if self.credential.eq_ignore_ascii_case("authorization") {
-            format!("Bearer {placeholder}")
-        } else {
-            placeholder.to_owned()
-        }
-    }
-}
-
 /// A session's part of the configuration.
 #[derive(Debug, Clone)]
 pub struct SessionConfig<'a> {
@@ -106,6 +84,19 @@ pub struct SessionConfig<'a> {
     pub system_prompt: String,
     pub tools: ToolEndpoint,
     pub endpoint: ModelEndpoint,
+    /// The model that it may fall back to.
+    pub fallback: Option<(&'a ModelChoice, ModelEndpoint)>,
+}
+
+impl SessionConfig<'_> {
+    fn reached(&self) -> Reached<'_> {
+        let fallback = self.fallback.as_ref();
+        Reached {
+            session: self.name,
+            own: (self.model, &self.endpoint),
+            fallback: fallback.map(|(model, endpoint)| (*model, endpoint)),
+        }
+    }
 }
 
 /// Agents that OpenCode brings along. They would have `bash` and more; `title` and `summary` would spend
@@ -114,10 +105,6 @@ const BUILT_IN_AGENTS: [&str; 6] = ["build", "plan", "general", "explore", "titl
 
 /// Tool calls wait for GitHub at times, and must not be given up while they do.
 const TOOL_TIMEOUT_MS: u64 = 120_000;
-
-/// For a model that no catalogue knows.
-pub const DEFAULT_CONTEXT: u64 = 200_000;
-const DEFAULT_OUTPUT: u64 = 32_000;
 
 /// The content of `OPENCODE_CONFIG_CONTENT`, for the sessions of a run. It holds secrets of the run: never log it.
 #[must_use]
@@ -128,19 +115,20 @@ pub fn config(first: &SessionConfig<'_>, others: &[SessionConfig<'_>]) -> Value 
         .map(|name| ((*name).to_owned(), json!({ "disable": true })))
         .collect();
     let mut servers = serde_json::Map::new();
+    let ways = Ways::of(sessions.iter().map(|session| session.reached()));
     for session in &sessions {
         let allowed = session.profile.tools(session.name, &session.tools.tools);
         let agent = json!({
             "mode": "primary",
             "description": session.profile.description(),
-            "model": model_name(session, &sessions),
+            "model": ways.model_of(session.name, session.model),
             "prompt": session.system_prompt,
             "permission": permissions(&allowed),
         });
         agents.insert(session.name.agent(session.profile), agent);
         servers.extend(tool_servers(session));
     }
-    let model = model_name(first, &sessions);
+    let model = ways.model_of(first.name, first.model);
     json!({
         "share": "disabled",
         "autoupdate": false,
@@ -152,42 +140,8 @@ pub fn config(first: &SessionConfig<'_>, others: &[SessionConfig<'_>]) -> Value 
         "permission": permissions(&[]),
         "agent": agents,
         "mcp": servers,
-        "provider": providers(&sessions),
+        "provider": ways.providers(),
     })
-}
-
-/// The sessions whose models are of this provider.
-fn of_provider<'s, 'a>(
-    provider: &str,
-    sessions: &[&'s SessionConfig<'a>],
-) -> Vec<&'s SessionConfig<'a>> {
-    let same = sessions.iter().filter(|one| one.model.provider == provider);
-    same.copied().collect()
-}
-
-/// The session's model as OpenCode knows it: by its own name, or by one of the session's where several share a provider.
-fn model_name(session: &SessionConfig<'_>, sessions: &[&SessionConfig<'_>]) -> String {
-    let model = session.model;
-    match of_provider(&model.provider, sessions).len() {
-        0 | 1 => model.to_string(),
-        _ => format!("{}/{}", model.provider, shared_name(session)),
-    }
-}
-
-fn shared_name(session: &SessionConfig<'_>) -> String {
-    format!("{}@{}", session.model.name, session.name)
-}
-
-fn providers(sessions: &[&SessionConfig<'_>]) -> Value {
-    let ids = sessions.iter().map(|one| one.model.provider.as_str());
-    ids.map(|id| {
-        let entry = match of_provider(id, sessions).as_slice() {
-            [one] => provider(one.model, &one.endpoint),
-            several => shared_provider(several),
-        };
-        (id.to_owned(), entry)
-    })
-    .collect()
 }
 
 /// OpenCode takes the last rule that matches, so `*` stands first (which it also does in sorted order), and
@@ -228,60 +182,6 @@ fn tool_server(tools: &ToolEndpoint, name: &str) -> Value {
         "oauth": false,
         "enabled": true,
         "timeout": TOOL_TIMEOUT_MS,
-    })
-}
-
-/// A provider that several sessions use. Each has an entry among its models, with an address and a placeholder of its own.
-/// OpenCode takes limits and prices from the catalogue by the entry's `id`.
-fn shared_provider(sessions: &[&SessionConfig<'_>]) -> Value {
-    let mut entry = json!({
-        // An adapter wants one; the header of the model's entry takes its place.
-        "options": { "apiKey": "none" },
-    });
-    for session in sessions {
-        let one = provider(session.model, &session.endpoint);
-        let mut model = one["models"][session.model.name.as_str()].clone();
-        model["id"] = json!(session.model.name);
-        model["provider"] = json!({ "api": session.endpoint.base_url });
-        model["headers"] = json!({ session.endpoint.credential: session.endpoint.header() });
-        entry["models"][shared_name(session)] = model;
-        for shared in ["npm", "name"] {
-            if !one[shared].is_null() {
-                entry[shared] = one[shared].clone();
-            }
-        }
-    }
-    entry
-}
-
-fn provider(model: &ModelChoice, endpoint: &ModelEndpoint) -> Value {
-    let options = json!({
-        "baseURL": endpoint.base_url,
-        "apiKey": endpoint.placeholder.expose_secret(),
-    });
-    if model.base_url.is_none() {
-        // An empty entry keeps what the catalogue knows of the model, and makes one that it does not
-        // know usable.
-        let known = match model.context {
-            Some(context) => json!({ "limit": { "context": context, "output": DEFAULT_OUTPUT } }),
-            None => json!({}),
-        };
-        return json!({ "options": options, "models": { model.name.as_str(): known } });
-    }
-    let context = model.context.unwrap_or(DEFAULT_CONTEXT);
-    json!({
-        "npm": "@ai-sdk/openai-compatible",
-        "name": model.provider,
-        "options": options,
-        "models": {
-            model.name.as_str(): {
-                // The name goes to the endpoint as it is, even where the catalogue has another for it.
-                "id": model.name,
-                "name": model.name,
-                "tool_call": true,
-                "limit": { "context": context, "output": DEFAULT_OUTPUT.min(context / 4) },
-            },
-        },
     })
 }
 
@@ -378,6 +278,7 @@ mod tests {
                 placeholder: format!("placeholder-{number}").into(),
                 credential: "x-api-key",
             },
+            fallback: None,
         }
     }
 

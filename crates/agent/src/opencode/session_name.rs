@@ -25,6 +25,16 @@ impl fmt::Display for SessionName {
 }
 
 impl SessionName {
+    /// What it begins with, for sentences.
+    #[must_use]
+    pub fn stage(self) -> &'static str {
+        match self {
+            Self::Review(_) => "the start",
+            Self::FixCheck => "the check of fixes",
+            Self::Fix => "the fix",
+        }
+    }
+
     /// The prefix of its tools' names; empty for the first session.
     #[must_use]
     pub fn prefix(self) -> String {

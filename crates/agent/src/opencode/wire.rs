@@ -315,6 +315,7 @@ struct Status {
     r#type: String,
     attempt: u64,
     message: String,
+    next: f64,
 }
 
 /// Parses one `data:` of `GET /event`. Unknown events become `Other`.
@@ -332,6 +333,7 @@ pub(super) fn event(data: &str) -> SidecarEvent {
             session,
             attempt: of.status.attempt,
             message: of.status.message,
+            at_ms: whole(of.status.next),
         },
         "permission.asked" | "permission.v2.asked" => {
             SidecarEvent::PermissionAsked { id: of.id, session }

@@ -84,6 +84,7 @@ fn a_retry_says_what_went_wrong() {
         session: "ses_1".into(),
         attempt: 2,
         message: "overloaded".into(),
+        at_ms: 1,
     };
     assert_eq!(event(data), expected);
 }

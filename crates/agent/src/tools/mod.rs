@@ -1,6 +1,7 @@
 //! The model's only effects: one file a tool, one table a set of them, and the loopback server that offers them over
 //! MCP. A tool of a review parses its arguments and asks the desk; deciding is the desk's work.
 
+mod candidate_verdict;
 mod conversation;
 mod finding_verdict;
 mod fix_check;
@@ -9,6 +10,7 @@ mod get_run_state;
 mod handler;
 mod pass_results;
 mod post_review_comment;
+mod quoted_code;
 mod reply_to_thread;
 mod resolve_thread;
 mod same_cause;
@@ -23,7 +25,7 @@ pub use get_run_state::thread_json;
 pub use tool::{Answer, BoundTool, Redaction, Tool, bind};
 
 use crate::opencode::{SessionName, ToolName};
-use finding_verdict::Examiner;
+use quoted_code::Examiner;
 use reviewer_core::domain::ThreadId;
 use reviewer_core::review::desk::SharedDesk;
 use reviewer_text::redact::Redactor;
@@ -54,6 +56,31 @@ pub(crate) const WEB_TOOLS: &[Tool<Arc<Web>>] = &[web_search::TOOL, web_fetch::T
 /// The tools of a cross-examination, for a reviewer among several.
 pub(crate) const VERDICT_TOOLS: &[Tool<Examiner>] = &[finding_verdict::TOOL];
 pub(crate) const PAIR_TOOLS: &[Tool<SharedDesk>] = &[same_cause::TOOL];
+
+/// The tool for results of static analysis, in a run that has such files.
+pub(crate) const CANDIDATE_TOOLS: &[Tool<Examiner>] = &[candidate_verdict::TOOL];
+
+/// The names of the tools for results of static analysis.
+#[must_use]
+pub fn candidate_names() -> Vec<ToolName> {
+    CANDIDATE_TOOLS.iter().map(Tool::full_name).collect()
+}
+
+/// The tools for results of static analysis, with the snapshot in which quotes are looked up.
+#[must_use]
+pub fn candidate_tools(
+    desk: &SharedDesk,
+    (snapshot, redactor): (&Path, &Arc<Redactor>),
+) -> Vec<BoundTool> {
+    tool::bind(CANDIDATE_TOOLS, &Examiner::new(desk, snapshot, redactor))
+}
+
+/// The tools that a session does not show to the model where there are no results to judge.
+#[must_use]
+pub fn hidden_without_candidates(session: SessionName) -> Vec<String> {
+    let names = candidate_names().into_iter();
+    names.map(|tool| session.tool(tool)).collect()
+}
 
 /// The names of a review's tools. OpenCode's permissions and the gateway's list follow from them.
 #[must_use]
@@ -93,6 +120,7 @@ pub fn hidden_in_analysis(session: SessionName) -> Vec<String> {
 fn all_but(tool: &Tool<SharedDesk>, session: SessionName, with_web: bool) -> Vec<String> {
     let names = review_names(with_web, true).into_iter();
     names
+        .chain(candidate_names())
         .filter(|name| *name != tool.full_name())
         .map(|tool| session.tool(tool))
         .collect()
@@ -108,11 +136,7 @@ pub fn review_tools(
 ) -> Vec<BoundTool> {
     let mut tools = tool::bind(REVIEW_TOOLS, desk);
     if let Some((snapshot, redactor)) = examines {
-        let quotes = Examiner {
-            desk: desk.clone(),
-            snapshot: snapshot.into(),
-            redactor: Arc::clone(redactor),
-        };
+        let quotes = Examiner::new(desk, snapshot, redactor);
         tools.extend(tool::bind(VERDICT_TOOLS, &quotes));
         tools.extend(tool::bind(PAIR_TOOLS, desk));
     }
@@ -201,7 +225,16 @@ mod tests {
         assert_eq!(names(true, false), [&of_review[..], &of_web].concat());
         let all = [&of_review[..], &of_panel, &of_web].concat();
         assert_eq!(names(true, true), all);
-        assert_eq!(all, reviewer_core::domain::TOOL_NAMES);
+        let of_candidates = candidate_names();
+        let of_candidates: Vec<String> = of_candidates.iter().map(ToString::to_string).collect();
+        assert_eq!(of_candidates, ["submit_candidate_verdict"]);
+        let known = reviewer_core::domain::TOOL_NAMES.iter();
+        let known: Vec<&str> = known
+            .copied()
+            .filter(|name| *name != of_candidates[0])
+            .collect();
+        assert_eq!(all, known);
+        assert!(reviewer_core::domain::TOOL_NAMES.contains(&of_candidates[0].as_str()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::tool::{Answer, Redaction, Tool, at_desk};
 use super::{GivenThread, SharedDesk, arguments, schema};
 use reviewer_core::domain::{Assessment, Category, Score, ThreadId};
-use reviewer_core::review::desk::{Desk, Draft};
+use reviewer_core::review::desk::{self, Desk, Draft};
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -101,9 +101,13 @@ fn category(text: &str) -> Result<Category, String> {
     })
 }
 
-fn distinct(given: &Distinct) -> Result<ThreadId, String> {
-    if given.reason.trim().is_empty() {
+fn distinct(given: &Distinct) -> Result<desk::Distinct, String> {
+    let reason = given.reason.trim();
+    if reason.is_empty() {
         return Err("distinct_from needs a reason: say what makes it a different problem.".into());
     }
-    given.thread_id.parse()
+    Ok(desk::Distinct {
+        thread: given.thread_id.parse()?,
+        reason: reason.to_owned(),
+    })
 }

@@ -39,6 +39,8 @@ pub struct Environment {
     pub run_id: Option<String>,
     pub run_attempt: Option<String>,
     pub runner_temp: Option<PathBuf>,
+    /// The folder around the workspace, as the runner sees it outside of a container.
+    pub runner_workspace: Option<PathBuf>,
     /// The folder in which temporary folders are made.
     pub temporary: Option<PathBuf>,
     pub debug: bool,
@@ -83,6 +85,7 @@ impl Environment {
             run_id: text("GITHUB_RUN_ID"),
             run_attempt: text("GITHUB_RUN_ATTEMPT"),
             runner_temp: path("RUNNER_TEMP"),
+            runner_workspace: path("RUNNER_WORKSPACE"),
             temporary: path("TMPDIR"),
             debug: text("RUNNER_DEBUG").as_deref() == Some("1"),
             opencode_bin: path("OPENCODE_BIN"),

@@ -13,7 +13,7 @@ mod tests;
 
 pub use schema::schema;
 
-use super::inputs::{INPUTS, Input, Origin, RawInputs};
+use super::inputs::{self, INPUTS, Input, Origin, RawInputs};
 use super::lifecycle::Settings;
 use super::{FixSettings, Globs, Instruction, Shape, Skip, nearest};
 use crate::domain::Login;
@@ -173,6 +173,11 @@ impl RepositoryFile {
                     self.value(input, texts.join("\n"), line);
                 }
             }
+            Shape::PerDay if matches!(value.value, Node::List(_)) => {
+                if let Some(texts) = self.texts(input.name, value) {
+                    self.value(input, texts.join("\n"), line);
+                }
+            }
             _ => self.single(input, shape, value),
         }
     }
@@ -322,7 +327,10 @@ fn of_texts(name: &str) -> String {
 
 pub(super) fn unknown(name: &str, known: impl Iterator<Item = &'static str> + Clone) -> String {
     let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
-    let meant = nearest(name, known.clone()).map(|near| format!(" Did you mean {near}?"));
+    let renamed = inputs::renamed(name).filter(|new| known.clone().any(|one| one == *new));
+    let meant = renamed.map(|new| format!(" It is part of {new} now."));
+    let near = || nearest(name, known.clone()).map(|near| format!(" Did you mean {near}?"));
+    let meant = meant.or_else(near);
     let expected: Vec<&str> = known.collect();
     format!(
         "\"{shown}\" is no setting.{} Expected one of {}.",

@@ -49,6 +49,14 @@ impl Globs {
         (globs, wrong)
     }
 
+    /// The same with these files taken in, whatever is in their names.
+    #[must_use]
+    pub fn with_files<'a>(&self, paths: impl Iterator<Item = &'a str>) -> Self {
+        let files = paths.map(|path| format!("/{}", globset::escape(path)));
+        let patterns = self.patterns.iter().cloned().chain(files).collect();
+        Self::new(patterns).0
+    }
+
     #[must_use]
     pub(crate) fn patterns(&self) -> &[String] {
         &self.patterns

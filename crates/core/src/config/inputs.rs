@@ -63,6 +63,8 @@ struct ConfigDraft {
     config: Config,
     github_token: SecretString,
     reviewers: Vec<reviewers::Named>,
+    /// Provider and name.
+    fallback_model: Option<(String, String)>,
     enable_web: bool,
     /// Read although the web may be off: what is wrong is told either way.
     web: WebChoice,
@@ -108,6 +110,9 @@ impl ConfigDraft {
         }
         if errors.is_empty() {
             draft.join_inputs();
+            errors.extend(draft.useless_fallback());
+        }
+        if errors.is_empty() {
             Ok(draft)
         } else {
             Err(errors)
@@ -124,7 +129,21 @@ impl ConfigDraft {
         let Config {
             model, api_keys, ..
         } = &self.config;
-        self.config.reviewers = reviewers::resolve(&self.reviewers, model, api_keys);
+        let fallback = self.fallback_model.as_ref();
+        self.config.reviewers = reviewers::resolve(&self.reviewers, fallback, model, api_keys);
+    }
+
+    /// A model to fall back to that is every reviewer's own model already.
+    fn useless_fallback(&self) -> Option<InputError> {
+        let (provider, name) = self.fallback_model.as_ref()?;
+        let reviewers = &self.config.reviewers;
+        let is_useless = reviewers.iter().all(|one| one.fallback.is_none());
+        (is_useless && !reviewers.is_empty()).then(|| InputError {
+            input: "fallback_model".into(),
+            problem: format!(
+                "is {provider}/{name}, the model that reviews already; expected another one."
+            ),
+        })
     }
 }
 
@@ -134,6 +153,18 @@ impl ConfigDraft {
 pub struct InputError {
     pub input: String,
     problem: String,
+}
+
+/// Names that inputs once had, with the input that took their place and a value of it.
+const RENAMED: [(&str, &str, &str); 2] = [
+    ("max_cost_usd_per_day", "max_per_day", "20 USD"),
+    ("max_tokens_per_day", "max_per_day", "5000000 tokens"),
+];
+
+/// The input that took the place of another one.
+pub(super) fn renamed(name: &str) -> Option<&'static str> {
+    let mut all = RENAMED.iter();
+    all.find(|(old, _, _)| *old == name).map(|(_, new, _)| *new)
 }
 
 /// Names that the runner itself takes from `with:` of a container action.
@@ -188,11 +219,7 @@ impl RawInputs {
             .filter(|name| Input::named(name).is_none());
         let mistake = |name: &String| InputError {
             input: name.escape_debug().take(60).collect(),
-            problem: match nearest(name, INPUTS.iter().map(|input| input.name)) {
-                Some(near) => format!("is not known; did you mean {near}?"),
-                None => "is not known; action.yml and `opencode-reviewer inputs` list the inputs."
-                    .to_owned(),
-            },
+            problem: not_known(name),
         };
         unknown.map(mistake).collect()
     }
@@ -241,6 +268,19 @@ impl RawInputs {
     }
 }
 
+/// What is wrong with a name that the table does not have.
+fn not_known(name: &str) -> String {
+    if let Some((_, new, value)) = RENAMED.iter().find(|(old, _, _)| *old == name) {
+        return format!("is part of {new} now; give {new}, for example {value}.");
+    }
+    match nearest(name, INPUTS.iter().map(|input| input.name)) {
+        Some(near) => format!("is not known; did you mean {near}?"),
+        None => {
+            "is not known; action.yml and `opencode-reviewer inputs` list the inputs.".to_owned()
+        }
+    }
+}
+
 /// Names only: some of the values are secrets.
 impl fmt::Debug for RawInputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -257,6 +297,7 @@ const OF_MODEL: &[&str] = &[
     "model_base_url",
     "model_context",
     "reviewers",
+    "fallback_model",
     "api_keys",
 ];
 
@@ -270,6 +311,7 @@ const OF_MEMORY: &[&str] = &[
     GITHUB_TOKEN,
     "human_reviewers",
     "trusted_bots",
+    "memory",
     "sensitivity",
     "dry_run",
     "state_key",
@@ -305,6 +347,8 @@ pub struct MemoryInputs {
     pub github_token: SecretString,
     pub trusted_bots: Vec<Login>,
     pub human_reviewers: Vec<String>,
+    /// Closed pull requests that a review reads.
+    pub memory: u8,
     pub blocking: Option<Score>,
     pub state_keys: Vec<SecretString>,
     pub model_key: Option<SecretString>,
@@ -319,6 +363,7 @@ pub fn memory(raw: &RawInputs) -> Result<MemoryInputs, Vec<InputError>> {
         github_token: draft.github_token,
         trusted_bots: config.trusted_bots,
         human_reviewers: config.human_reviewers,
+        memory: config.memory,
         blocking: config.policy.blocking,
         state_keys: config.state_keys,
         model_key: config.model.key,

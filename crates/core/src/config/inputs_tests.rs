@@ -65,6 +65,7 @@ fn a_workflow_that_names_only_the_model_gets_the_documented_defaults() {
     );
     assert_eq!(config.mention, "@review-my-code-bot");
     assert_eq!(config.skip_label, "skip-review");
+    assert_eq!(config.memory, 0);
     assert_eq!(config.timeout, Duration::from_mins(40));
     assert!((config.max_cost_usd - 5.0).abs() < f64::EPSILON);
     assert_eq!(config.max_cost_usd_per_day, Some(20.0));
@@ -126,11 +127,14 @@ fn values_mean_what_their_author_meant() {
         ("trusted_bots", "@one[bot]\n two , three_x"),
         ("mention", "helper"),
         ("max_cost_usd", "0.50"),
-        ("max_cost_usd_per_day", "Off"),
         ("fork_reviews", "Always"),
         ("review_event", "Decide"),
         ("max_tokens", "200000"),
-        ("max_tokens_per_day", "1000000"),
+        ("max_per_day", "1000000 Tokens"),
+        (
+            "static_analysis",
+            "./out/semgrep.sarif\n eslint .sarif, codeql.sarif",
+        ),
         ("model_base_url", "http://127.0.0.1:8080/v1/"),
         (
             "state_key",
@@ -165,6 +169,8 @@ fn values_mean_what_their_author_meant() {
     assert_eq!(config.review_mode, ReviewMode::Decide);
     assert_eq!(config.max_tokens, Some(200_000));
     assert_eq!(config.max_tokens_per_day, Some(1_000_000));
+    let files = ["out/semgrep.sarif", "eslint .sarif", "codeql.sarif"];
+    assert_eq!(config.static_analysis, files);
     assert_eq!(config.state_keys.len(), 2);
     assert_eq!(
         config.state_keys[0].expose_secret(),
@@ -237,14 +243,42 @@ fn each_wrong_value_is_refused_by_name() {
             "max_cost_usd",
             vec!["0", "-1", "NaN", "inf", "1e3", "$5", "1.2.3"],
         ),
-        ("max_cost_usd_per_day", vec!["0", "-1", "none", "$5"]),
+        (
+            "static_analysis",
+            vec![
+                "/tmp/a.sarif",
+                "../a.sarif",
+                "out/../../a.sarif",
+                "a\u{7}.sarif",
+                ",",
+                "1,2,3,4,5,6,7,8,9,10,11",
+            ],
+        ),
+        (
+            "max_per_day",
+            vec![
+                "0",
+                "20",
+                "-1 USD",
+                "none",
+                "0 USD",
+                "20 EUR",
+                "1e6 tokens",
+                "20 USD, 30 USD",
+                "$",
+                "5,000,000 tokens",
+                "20 USD 5 tokens",
+                "off, 20 USD",
+                ",",
+            ],
+        ),
         ("fork_reviews", vec!["true", "mention", "on mention"]),
         ("review_event", vec!["true", "approve", "APPROVE", "off"]),
         ("fix", vec!["true", "always", "on request"]),
         ("fix_delivery", vec!["commit", "pull request", "off"]),
         ("max_fix_cycles", vec!["0", "11", "two", "-1"]),
+        ("memory", vec!["21", "-1", "ten", "1.5"]),
         ("max_tokens", vec!["0", "10k", "99999999999999999999"]),
-        ("max_tokens_per_day", vec!["0", "none", "1e6"]),
         (
             "model",
             vec![
@@ -370,6 +404,33 @@ fn the_model_can_be_read_although_other_inputs_are_wrong() {
 }
 
 #[test]
+fn a_fallback_is_another_model_and_no_other_review() {
+    let without = config(&with(&[])).unwrap();
+    assert!(without.reviewers[0].fallback.is_none());
+    let given = config(&with(&[("fallback_model", "openai/gpt-5")])).unwrap();
+    let fallback = given.reviewers[0].fallback.as_ref().unwrap();
+    assert_eq!(fallback.to_string(), "openai/gpt-5");
+    assert_eq!(given.fingerprint(), without.fingerprint());
+    let same = errors(&[("fallback_model", "anthropic/claude")]);
+    let expected = "Input fallback_model is anthropic/claude, the model that reviews already; expected another one.";
+    assert_eq!(same, [expected]);
+    let nameless = errors(&[("fallback_model", "gpt-5")]);
+    assert!(
+        nameless[0].starts_with("Input fallback_model is \"gpt-5\"; expected"),
+        "{nameless:?}"
+    );
+    // Of use to one of the reviewers.
+    let reviewers = ("reviewers", "general, quality=openai/gpt-5");
+    let of_panel = config(&with(&[reviewers, ("fallback_model", "openai/gpt-5")])).unwrap();
+    let has: Vec<bool> = of_panel
+        .reviewers
+        .iter()
+        .map(|one| one.fallback.is_some())
+        .collect();
+    assert_eq!(has, [true, false]);
+}
+
+#[test]
 fn the_fingerprint_follows_what_matters_to_a_review_and_no_secret() {
     let print = |inputs: &[(&str, &str)]| config(&with(inputs)).unwrap().fingerprint();
     let base = print(&[]);
@@ -390,6 +451,8 @@ fn the_fingerprint_follows_what_matters_to_a_review_and_no_secret() {
         ("blocking_score_threshold", "off"),
         ("sensitivity", "low"),
         ("enable_web", "true"),
+        ("static_analysis", "semgrep.sarif"),
+        ("memory", "10"),
     ] {
         assert_ne!(base, print(&[change]), "{change:?}");
     }
@@ -515,6 +578,46 @@ fn a_shell_gets_advice_for_shells() {
         [
             "Input model is missing; add --model provider/name, for example --model anthropic/claude-sonnet-4-5.",
             "Input github_token is missing; run `export GITHUB_TOKEN=$(gh auth token)`.",
+        ]
+    );
+}
+
+#[test]
+fn the_limits_of_a_day_are_dollars_tokens_both_or_none() {
+    let limits = |text: &str| {
+        let config = config(&with(&[("max_per_day", text)])).unwrap();
+        (config.max_cost_usd_per_day, config.max_tokens_per_day)
+    };
+    for (text, usd, tokens) in [
+        ("20 USD", Some(20.0), None),
+        ("$0.50", Some(0.5), None),
+        ("$ 20, 5000000 tokens", Some(20.0), Some(5_000_000)),
+        ("5000000tokens\n20usd", Some(20.0), Some(5_000_000)),
+        ("1 token", None, Some(1)),
+        ("Off", None, None),
+        ("false", None, None),
+    ] {
+        assert_eq!(limits(text), (usd, tokens), "{text}");
+    }
+    assert_eq!(
+        errors(&[("max_per_day", "20")]),
+        [
+            "Input max_per_day is \"20\"; expected an amount in US dollars, in tokens or both, each once, for example 20 USD, \
+          5000000 tokens; or off."
+        ]
+    );
+}
+
+#[test]
+fn a_name_of_before_is_refused_with_the_name_of_now() {
+    assert_eq!(
+        errors(&[
+            ("max_cost_usd_per_day", "20"),
+            ("max_tokens_per_day", "off")
+        ]),
+        [
+            "Input max_cost_usd_per_day is part of max_per_day now; give max_per_day, for example 20 USD.",
+            "Input max_tokens_per_day is part of max_per_day now; give max_per_day, for example 5000000 tokens."
         ]
     );
 }

@@ -38,6 +38,15 @@ pub struct ModelChoice {
     pub context: Option<u64>,
 }
 
+impl ModelChoice {
+    /// Returns true if the other one is this model at the same place.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.provider, &self.name, &self.base_url)
+            == (&other.provider, &other.name, &other.base_url)
+    }
+}
+
 /// As the input `model` names it.
 impl fmt::Display for ModelChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -145,6 +154,8 @@ pub struct Config {
     /// People and teams as they are mentioned, without the `@`.
     pub human_reviewers: Vec<String>,
     pub trusted_bots: Vec<Login>,
+    /// Closed pull requests that are read for what people decided there.
+    pub memory: u8,
     /// With its `@`.
     pub mention: String,
     pub skip_label: String,
@@ -152,6 +163,8 @@ pub struct Config {
     /// Changed files that are not reviewed, beside what programs write.
     pub ignore: Globs,
     pub instructions: Vec<Instruction>,
+    /// SARIF files below the workspace.
+    pub static_analysis: Vec<String>,
     pub fork_reviews: ForkReviews,
     pub review_mode: ReviewMode,
     pub fix: FixChoice,
@@ -186,6 +199,8 @@ impl Config {
         );
         // Off, it leaves the fingerprint as it was before there was a choice.
         let web = if self.web.is_some() { "\nweb=on" } else { "" };
+        // What is remembered may be left unsaid.
+        let memory = if self.memory > 0 { "\nmemory=on" } else { "" };
         // More of a change may be seen with another one.
         let context = self
             .model
@@ -195,8 +210,11 @@ impl Config {
         // What counts as seen is a rule, too: a review under another one has shown less.
         let seen = "\nseen=lines";
         let (asked, panel) = (self.asked(), self.panel());
-        let digest =
-            Sha256::digest(format!("{parts}{web}{context}{seen}{asked}{panel}").as_bytes());
+        let files = self.static_analysis.iter();
+        let files: String = files.map(|file| format!("\nanalysis={file}")).collect();
+        let digest = Sha256::digest(
+            format!("{parts}{web}{memory}{context}{seen}{asked}{panel}{files}").as_bytes(),
+        );
         data_encoding::HEXLOWER.encode(&digest[..8])
     }
 

@@ -98,10 +98,14 @@ impl Config {
         persona.check()?;
         let listed = self.reviewers.iter().find(|one| one.name == persona.name);
         let model = listed.map_or(&self.model, |one| &one.model).clone();
+        let like = listed.or(self.reviewers.first());
+        let fallback = like.and_then(|one| one.fallback.clone());
+        let fallback = fallback.filter(|fallback| !fallback.is_same(&model));
         self.reviewers = vec![ReviewerChoice {
             name: persona.name.clone(),
             focus: Focus::named(&persona.name).unwrap_or_default(),
             model,
+            fallback,
             persona: Some(persona.clone()),
         }];
         Ok(())

@@ -67,6 +67,8 @@ pub struct ReviewerChoice {
     pub name: String,
     pub focus: Focus,
     pub model: ModelChoice,
+    /// Takes the model's place for the rest of a run where that one cannot be used.
+    pub fallback: Option<ModelChoice>,
     /// Its part, where it reviews alone under a name of its own.
     pub persona: Option<Persona>,
 }
@@ -169,18 +171,16 @@ pub(super) fn api_keys(text: &str) -> Result<BTreeMap<String, SecretString>, Inv
     Ok(keys)
 }
 
-/// Gives each reviewer its model. A model of a provider that `keys` names is asked at this provider, with this key. Any
-/// other one is asked as the run's own model is: at `model_base_url` if it is set; with the run's key only where the
-/// provider is the same.
+/// Gives each reviewer its model, and the one that it falls back to, unless that is the same. A model of a provider that `keys`
+/// names is asked at this provider, with this key. Any other one is asked as the run's own model is: at `model_base_url` if it is
+/// set; with the run's key only where the provider is the same.
 pub(super) fn resolve(
     named: &[Named],
+    fallback: Option<&(String, String)>,
     own: &ModelChoice,
     keys: &BTreeMap<String, SecretString>,
 ) -> Vec<ReviewerChoice> {
-    let model = |choice: &Option<(String, String)>| {
-        let Some((provider, name)) = choice else {
-            return own.clone();
-        };
+    let chosen = |(provider, name): &(String, String)| {
         let is_own = *provider == own.provider;
         let given = keys.get(provider).filter(|_| !is_own);
         let base_url = own.base_url.clone().filter(|_| given.is_none());
@@ -197,15 +197,18 @@ pub(super) fn resolve(
             key,
         }
     };
-    named
-        .iter()
-        .map(|one| ReviewerChoice {
+    let choice = |one: &Named| {
+        let model = one.model.as_ref().map_or_else(|| own.clone(), chosen);
+        let fallback = fallback.map(chosen);
+        ReviewerChoice {
             name: one.name.clone(),
             focus: one.focus,
-            model: model(&one.model),
+            fallback: fallback.filter(|fallback| !fallback.is_same(&model)),
+            model,
             persona: None,
-        })
-        .collect()
+        }
+    };
+    named.iter().map(choice).collect()
 }
 
 #[cfg(test)]
@@ -273,7 +276,7 @@ mod tests {
             key.map(|key| key.expose_secret().to_owned())
         };
         let with = |own: &ModelChoice| -> Vec<_> {
-            let resolved = resolve(&listed, own, &keys).into_iter();
+            let resolved = resolve(&listed, None, own, &keys).into_iter();
             resolved
                 .map(|one| (key(&one.model).unwrap_or_default(), one.model.base_url))
                 .collect()
@@ -294,6 +297,25 @@ mod tests {
             at_endpoint,
         ];
         assert_eq!(with(&proxied), expected);
+    }
+
+    #[test]
+    fn a_reviewer_falls_back_to_another_model_than_its_own() {
+        let own = ModelChoice {
+            provider: "anthropic".into(),
+            name: "claude".into(),
+            key: Some("own-key".into()),
+            ..ModelChoice::default()
+        };
+        let listed = reviewers("general, quality=openai/gpt-5").expect("reviewers");
+        let keys = api_keys("openai=other-key").expect("keys");
+        let fallback = ("openai".to_owned(), "gpt-5".to_owned());
+        let resolved = resolve(&listed, Some(&fallback), &own, &keys);
+        let of_first = resolved[0].fallback.as_ref().expect("a fallback");
+        assert_eq!(of_first.to_string(), "openai/gpt-5");
+        let key = of_first.key.as_ref().expect("a key");
+        assert_eq!(key.expose_secret(), "other-key");
+        assert!(resolved[1].fallback.is_none());
     }
 
     #[test]

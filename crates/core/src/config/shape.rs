@@ -12,6 +12,8 @@ pub enum Shape {
     /// A whole number: at least, at most.
     Whole(u64, Option<u64>),
     Dollars,
+    /// Amounts of dollars and tokens as one text or as a list, or `off`.
+    PerDay,
     /// `off`, too. YAML has it as a word or as `false`.
     OrOff(&'static Shape),
     /// A list of texts, or one text.
@@ -19,6 +21,10 @@ pub enum Shape {
     /// The same, for `ignore`: a glob may hold the comma that parts the items of an input.
     Globs,
 }
+
+/// An amount with its unit, as a pattern.
+const AMOUNT: &str =
+    r"(\$\s*\d+(\.\d+)?|\d+(\.\d+)?\s*[Uu][Ss][Dd]|\d+\s*[Tt][Oo][Kk][Ee][Nn][Ss]?)";
 
 impl Shape {
     pub(super) const SCORE: Self = Self::Whole(1, Some(10));
@@ -31,7 +37,7 @@ impl Shape {
     }
 
     pub(super) fn takes_off(self) -> bool {
-        matches!(self, Self::OrOff(_))
+        matches!(self, Self::OrOff(_) | Self::PerDay)
     }
 
     pub(super) fn schema(self) -> Value {
@@ -45,6 +51,12 @@ impl Shape {
             }
             Self::Dollars => {
                 json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1_000_000 })
+            }
+            Self::PerDay => {
+                let one = json!({ "type": "string", "pattern": format!("^{AMOUNT}$") });
+                let pair = json!({ "type": "string", "pattern": format!("^{AMOUNT}(\\s*[,\\n]\\s*{AMOUNT})?$") });
+                let list = json!({ "type": "array", "minItems": 1, "maxItems": 2, "items": one });
+                json!({ "anyOf": [pair, list, { "enum": ["off", false] }] })
             }
             Self::OrOff(other) => json!({ "anyOf": [other.schema(), { "enum": ["off", false] }] }),
             Self::Texts | Self::Globs => {

@@ -71,6 +71,7 @@ pub(super) fn shown(given: &str) -> String {
 
 fn whole(text: &str, least: u64, most: u64) -> Result<u64, InvalidValue> {
     let expected = match (least, most) {
+        (0, 20) => "a whole number from 0 to 20",
         (1, 10) => "a whole number from 1 to 10",
         (1, 100) => "a whole number from 1 to 100",
         (1, 360) => "a whole number from 1 to 360",
@@ -99,6 +100,12 @@ pub(super) fn elevation(text: &str) -> Result<usize, InvalidValue> {
 pub(super) fn fix_cycles(text: &str) -> Result<u32, InvalidValue> {
     let number = whole(text, 1, 10)?;
     u32::try_from(number).map_err(|_| InvalidValue::new("a whole number from 1 to 10"))
+}
+
+/// Parses the number of closed pull requests that are read, as many as one request to GitHub holds.
+pub(super) fn memory(text: &str) -> Result<u8, InvalidValue> {
+    let number = whole(text, 0, 20)?;
+    u8::try_from(number).map_err(|_| InvalidValue::new("a whole number from 0 to 20"))
 }
 
 pub(super) fn minutes(text: &str) -> Result<Duration, InvalidValue> {
@@ -130,25 +137,54 @@ pub(super) fn dollars(text: &str) -> Result<f64, InvalidValue> {
         ))
 }
 
-pub(super) fn dollars_or_off(text: &str) -> Result<Option<f64>, InvalidValue> {
-    if text.eq_ignore_ascii_case("off") {
-        return Ok(None);
-    }
-    let refusal =
-        InvalidValue::new("an amount above 0 in US dollars, for example 20 or 0.50, or off");
-    dollars(text).map(Some).map_err(|_| refusal)
-}
-
 pub(super) fn tokens(text: &str) -> Result<u64, InvalidValue> {
     whole(text, 1, 1_000_000_000_000)
 }
 
-pub(super) fn tokens_or_off(text: &str) -> Result<Option<u64>, InvalidValue> {
-    if text.eq_ignore_ascii_case("off") {
-        return Ok(None);
+/// The limits for a day, in dollars and in tokens.
+pub(super) fn per_day(text: &str) -> Result<(Option<f64>, Option<u64>), InvalidValue> {
+    const EXPECTED: &str = "an amount in US dollars, in tokens or both, each once, for example 20 USD, 5000000 tokens; or off";
+    let refusal = || InvalidValue::new(EXPECTED);
+    let (mut usd, mut number) = (None, None);
+    // YAML turns `off` into what the runner spells `false`.
+    if ["off", "false"]
+        .iter()
+        .any(|off| text.eq_ignore_ascii_case(off))
+    {
+        return Ok((usd, number));
     }
-    let refusal = InvalidValue::new("a whole number above 0, or off");
-    tokens(text).map(Some).map_err(|_| refusal)
+    for item in items(text) {
+        let taken = match limit(item).ok_or_else(refusal)? {
+            Limit::Usd(amount) => usd.replace(amount).is_some(),
+            Limit::Tokens(amount) => number.replace(amount).is_some(),
+        };
+        if taken {
+            return Err(refusal());
+        }
+    }
+    if usd.is_none() && number.is_none() {
+        return Err(refusal());
+    }
+    Ok((usd, number))
+}
+
+enum Limit {
+    Usd(f64),
+    Tokens(u64),
+}
+
+/// An amount with its unit: `$20`, `20 USD`, `5000000 tokens`.
+fn limit(item: &str) -> Option<Limit> {
+    if let Some(amount) = item.strip_prefix('$') {
+        return dollars(amount.trim()).ok().map(Limit::Usd);
+    }
+    let unit = item.find(|c: char| c.is_ascii_alphabetic())?;
+    let (amount, unit) = item.split_at(unit);
+    match unit.to_ascii_lowercase().as_str() {
+        "usd" => dollars(amount.trim()).ok().map(Limit::Usd),
+        "token" | "tokens" => tokens(amount.trim()).ok().map(Limit::Tokens),
+        _ => None,
+    }
 }
 
 pub(super) fn fork_reviews(text: &str) -> Result<ForkReviews, InvalidValue> {
@@ -234,8 +270,13 @@ pub(super) fn endpoint(text: &str) -> Result<String, InvalidValue> {
     plain_url(text, expected).map(String::from)
 }
 
+/// True for what stands before a host or behind a path.
+pub(super) fn has_room_for_a_password(text: &str) -> bool {
+    text.contains(['@', '?'])
+}
+
 fn plain_url(text: &str, expected: &'static str) -> Result<Url, InvalidValue> {
-    let refusal = if text.contains(['@', '?']) {
+    let refusal = if has_room_for_a_password(text) {
         InvalidValue::private(expected)
     } else {
         InvalidValue::new(expected)
@@ -323,6 +364,29 @@ pub(super) fn globs(text: &str) -> Result<Globs, InvalidValue> {
     let expected = "globs by comma or newline, for example docs/** or *.snap";
     let readable = wrong.is_empty() && !globs.patterns().is_empty();
     readable.then_some(globs).ok_or(InvalidValue::new(expected))
+}
+
+/// The most files of static analysis that a run reads.
+const MOST_FILES: usize = 10;
+
+/// Paths below the workspace, which no `..` leads out of.
+pub(super) fn workspace_files(text: &str) -> Result<Vec<String>, InvalidValue> {
+    let expected = "at most 10 files by comma or newline, as paths relative to the workspace and without .., for example semgrep.sarif";
+    let files: Vec<&str> = items(text)
+        .map(|file| file.trim_start_matches("./"))
+        .collect();
+    let valid = |file: &&str| {
+        let mut parts = file.split('/');
+        !file.is_empty()
+            && file.len() <= 500
+            && !file.contains(|c: char| c.is_control())
+            && !file.starts_with('/')
+            && parts.all(|part| part != "..")
+    };
+    if files.is_empty() || files.len() > MOST_FILES || !files.iter().all(valid) {
+        return Err(InvalidValue::new(expected));
+    }
+    Ok(files.into_iter().map(str::to_owned).collect())
 }
 
 /// Letters, digits and hyphens; managed users have an underscore.

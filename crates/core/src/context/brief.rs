@@ -1,6 +1,7 @@
 //! The brief: the first message of a review, and the files that go with it. The same input gives the same bytes,
 //! because providers charge less for a prefix they have seen.
 
+mod candidates;
 mod conversations;
 mod discussion;
 mod examination;
@@ -9,6 +10,7 @@ mod part;
 mod section;
 mod task;
 
+pub use candidates::left as candidates_left;
 use discussion::place;
 pub use discussion::{Excerpt, Words};
 pub use fix_check::FixToCheck;
@@ -16,6 +18,7 @@ pub use part::Part;
 pub use section::OwnSection;
 pub use task::{Task, nudge};
 
+use super::decided;
 use super::failed_checks::{self, FailedCheck};
 use super::intent::Intent;
 use super::parts::Parts;
@@ -28,6 +31,8 @@ use crate::domain::{
 };
 use crate::plan::Question;
 use crate::review::desk::Entry;
+use crate::state::decided::DecidedHere;
+use crate::static_analysis::Candidate;
 use reviewer_text::count::plural;
 use reviewer_text::fence::Fence;
 use reviewer_text::hidden::visible;
@@ -65,6 +70,10 @@ pub struct Brief<'a> {
     pub body: &'a str,
     pub intent: &'a Intent,
     pub checks: &'a [FailedCheck],
+    /// Results of static analysis on added lines.
+    pub candidates: &'a [Candidate],
+    /// The questions about code of the change that people decided in other pull requests.
+    pub decided: &'a [DecidedHere],
     pub author: &'a str,
     pub base_ref: &'a str,
     pub head: &'a CommitSha,
@@ -190,6 +199,11 @@ impl Brief<'_> {
                 found.in_prose("checks", text);
             }
         }
+        for candidate in self.candidates {
+            for text in [&candidate.message, &candidate.help] {
+                found.in_prose("static analysis", text);
+            }
+        }
         for rule in self.rules {
             found.in_code(&rule.path, &rule.text);
         }
@@ -218,6 +232,11 @@ impl Brief<'_> {
                 ("threads", &self.threads()),
                 ("conversation", &self.conversation()),
                 ("checks", &failed_checks::section(self.checks, self.fence)),
+                (
+                    "candidates",
+                    &candidates::section(self.candidates, self.fence, self.prefix)?,
+                ),
+                ("decided", &decided::section(self.decided, self.fence)),
                 ("diffs", diffs),
             ],
         )
@@ -233,19 +252,19 @@ impl Brief<'_> {
             self.head.short()
         );
         for (name, issue) in &self.intent.issues {
-            let text = format!(
-                "{}\n\n{}",
-                Prose::line(&issue.title),
-                cut(&issue.body, MAX_ISSUE)
-            );
-            let shown = self.fence.prose(&format!("issue {name}"), &text);
+            let text = format!("{}\n\n{}", Prose::line(&issue.title), issue.body);
+            let shown = self
+                .fence
+                .prose(&format!("issue {name}"), cut(&text, MAX_ISSUE));
             let _ = write!(subject, "\n\nIt closes issue {name}:\n{shown}");
         }
-        if !self.intent.unread.is_empty() {
+        let (beyond, unread) = (&self.intent.beyond.first, &self.intent.unread.first);
+        let names: Vec<&str> = beyond.iter().chain(unread).map(String::as_str).collect();
+        if !names.is_empty() {
+            let names = self.fence.code("issues", &names.join("\n"));
             let _ = write!(
                 subject,
-                "\n\nIt also closes {}, which cannot be read here: do not guess what is asked for there.",
-                self.intent.unread.join(", ")
+                "\n\nIt also closes these, which cannot be read here; do not guess what is asked for there:\n{names}"
             );
         }
         subject

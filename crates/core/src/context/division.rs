@@ -4,7 +4,7 @@
 
 use super::parts::{self, FURTHER};
 use super::risk;
-use crate::domain::FileDiff;
+use crate::domain::{FileDiff, Side};
 use std::borrow::{Borrow, Cow};
 
 /// A change divided into sections.
@@ -68,6 +68,34 @@ pub fn divide<D: Borrow<FileDiff>>(diffs: &[D], room: usize) -> Division {
         }
     }
     division
+}
+
+impl Division {
+    /// The number of the section that shows each of these lines, by path and number in the new file; the first section has those
+    /// that none shows.
+    #[must_use]
+    pub fn sections_of<'a, D: Borrow<FileDiff>>(
+        &self,
+        diffs: &[D],
+        room: usize,
+        lines: impl Iterator<Item = (&'a str, u32)>,
+    ) -> Vec<usize> {
+        let lines: Vec<(&str, u32)> = lines.collect();
+        let mut numbers: Vec<Option<usize>> = vec![None; lines.len()];
+        for section in self.sections.iter().filter(|_| !lines.is_empty()) {
+            let own = section.diffs(diffs, room);
+            for ((path, line), number) in lines.iter().zip(&mut numbers) {
+                let mut of_file = own.iter().filter(|one| one.diff.path == *path);
+                let shows = |one: &Shown<'_>| one.diff.is_commentable(Side::Right, *line);
+                if number.is_none() && of_file.any(shows) {
+                    *number = Some(section.number);
+                }
+            }
+        }
+        let first = self.sections.first().map_or(1, |first| first.number);
+        let numbers = numbers.into_iter();
+        numbers.map(|number| number.unwrap_or(first)).collect()
+    }
 }
 
 /// A file whole or in pieces, each with its size; `None` where one of its lines is too long for any prompt.

@@ -33,12 +33,16 @@ pub fn failed_checks(head: &[NamedCheck], base: &[NamedCheck]) -> Vec<FailedChec
         name: check.name.clone(),
         title: check.title.clone(),
         annotations: check.annotations.iter().take(MOST).cloned().collect(),
-        on_base: {
-            let ended = |one: &&NamedCheck| one.name == check.name && one.conclusion.is_some();
-            base.iter().find(ended).map(NamedCheck::has_failed)
-        },
+        on_base: on_base(&check.name, base),
     });
     failed.collect()
+}
+
+/// Two workflows may each have a job of one name. Where one of them fails on the base, the change is not blamed.
+fn on_base(name: &str, base: &[NamedCheck]) -> Option<bool> {
+    let ended = |one: &&NamedCheck| one.name == name && one.conclusion.is_some();
+    let ended = base.iter().filter(ended).map(NamedCheck::has_failed);
+    ended.reduce(|one, other| one || other)
 }
 
 /// The part of a prompt that tells of them; empty where none failed.
@@ -67,23 +71,29 @@ fn told(check: &FailedCheck) -> String {
     let mut told = format!("{}{}{base}", line(&check.name), title.unwrap_or_default());
     for at in &check.annotations {
         let (path, message) = (visible(&at.path), line(&at.message));
-        let _ = write!(told, "\n  {path}:{}: {message}", at.line);
+        let path = shortened(&path, LONGEST);
+        let kind = if at.fails { "" } else { "warning: " };
+        let _ = write!(told, "\n  {path}:{}: {kind}{message}", at.line);
     }
     told
 }
 
 /// One line, and not a long one.
 fn line(text: &str) -> String {
-    let line = Prose::line(text);
-    let end = line.floor_char_boundary(LONGEST.min(line.len()));
-    line[..end].to_owned()
+    shortened(&Prose::line(text), LONGEST).to_owned()
 }
 
-/// The name and the words of a check that fails at a finding because of the change: one that does not fail on the base, too.
+fn shortened(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most.min(text.len()))]
+}
+
+/// The name and the words of a check that fails at a finding because of the change: one that does not fail on the base, too. A
+/// warning of a check that fails elsewhere proves nothing.
 #[must_use]
 pub fn proof(checks: &[FailedCheck], finding: &Finding) -> Option<(String, String)> {
     let at = finding.line()?;
-    let is_at = |one: &&Annotation| one.path == finding.file && one.line.abs_diff(at) <= NEAR;
+    let is_near = |one: &Annotation| one.path == finding.file && one.line.abs_diff(at) <= NEAR;
+    let is_at = |one: &&Annotation| one.fails && is_near(one);
     let mut of_change = checks.iter().filter(|check| check.on_base != Some(true));
     of_change.find_map(|check| {
         let annotation = check.annotations.iter().find(is_at)?;
@@ -98,6 +108,7 @@ mod tests {
 
     fn check(name: &str, conclusion: &str, lines: &[u32]) -> NamedCheck {
         let annotation = |line: &u32| Annotation {
+            fails: true,
             path: "src/page.ts".into(),
             line: *line,
             message: format!("wrong at {line}\nand more"),
@@ -156,5 +167,39 @@ mod tests {
         assert_eq!(proof(&failed("success"), &finding(12)), None);
         assert_eq!(proof(&failed("failure"), &finding(8)), None);
         assert_eq!(proof(&failed("success"), &fixture::finding()), None);
+    }
+
+    #[test]
+    fn a_warning_proves_nothing_and_is_told_as_one() {
+        let mut head = check("unit", "failure", &[8]);
+        head.annotations[0].fails = false;
+        let failed = failed_checks(&[head], &[]);
+        assert_eq!(proof(&failed, &finding(8)), None);
+        let told = section(&failed, &Fence::new("c0ffee".into()));
+        assert!(told.contains("src/page.ts:8: warning: wrong"), "{told}");
+    }
+
+    #[test]
+    fn of_two_checks_of_a_name_that_fails_on_the_base_counts() {
+        for order in [["failure", "success"], ["success", "failure"]] {
+            let base = order.map(|conclusion| check("unit", conclusion, &[]));
+            let failed = failed_checks(&[check("unit", "failure", &[8])], &base);
+            assert_eq!(failed[0].on_base, Some(true));
+            assert_eq!(proof(&failed, &finding(8)), None);
+        }
+    }
+
+    #[test]
+    fn however_much_checks_say_they_are_told_in_some_pages() {
+        let mut loud = check(&"n".repeat(9_000), "failure", &[1; 99]);
+        loud.title = Some("t\n".repeat(9_000));
+        for at in &mut loud.annotations {
+            at.path = "p/".repeat(9_000);
+            at.message = "m\n".repeat(9_000);
+        }
+        let failed = failed_checks(&vec![loud; 99], &[]);
+        let told = section(&failed, &Fence::new("c0ffee".into()));
+        assert!(told.len() < 80_000, "{}", told.len());
+        assert_eq!(told.lines().count(), 4 + 1 + MOST + MOST * MOST + 2);
     }
 }

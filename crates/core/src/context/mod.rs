@@ -3,6 +3,7 @@
 
 pub mod brief;
 pub mod coverage;
+mod decided;
 pub mod division;
 pub mod failed_checks;
 pub mod ignore;

@@ -66,6 +66,8 @@ impl NamedCheck {
 /// The words of a check about a line of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Annotation {
+    /// True for a failure; a warning and a notice are none.
+    pub fails: bool,
     pub path: String,
     pub line: u32,
     pub message: String,

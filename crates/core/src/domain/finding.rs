@@ -1,7 +1,7 @@
 //! A finding: a claim about the change, with its place and its score.
 
 use super::{Anchor, FindingId, PassNumber, Score, Side};
-use reviewer_text::hidden::visible;
+use reviewer_text::hidden::{is_hidden, visible};
 use std::fmt;
 use std::str::FromStr;
 
@@ -119,6 +119,46 @@ pub struct Support {
     pub places: Vec<String>,
     /// The name and the words of a check that fails at it.
     pub proof: Option<(String, String)>,
+    /// The rules of static analysis that reported it, and that the reviewer confirmed.
+    pub found_by: Vec<ToolRule>,
+}
+
+/// A rule of a static analysis tool. Both names are of others: on one line, without characters that hide, and not long.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ToolRule {
+    pub tool: String,
+    /// Empty where the tool names none.
+    pub rule: String,
+}
+
+impl ToolRule {
+    #[must_use]
+    pub fn new(tool: &str, rule: &str) -> Self {
+        let tool = name(tool);
+        Self {
+            tool: if tool.is_empty() {
+                UNNAMED.to_owned()
+            } else {
+                tool
+            },
+            rule: name(rule),
+        }
+    }
+}
+
+/// The longest name of a tool or of a rule, in characters.
+const LONGEST_NAME: usize = 100;
+const UNNAMED: &str = "an unnamed tool";
+
+fn name(text: &str) -> String {
+    let plain = text
+        .chars()
+        .map(|c| if c.is_whitespace() { ' ' } else { c });
+    let plain: String = plain
+        .filter(|c| !is_hidden(*c))
+        .take(LONGEST_NAME)
+        .collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The arguments about a finding that blocks and that another reviewer refuted. A person decides.

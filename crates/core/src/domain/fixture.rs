@@ -29,6 +29,7 @@ pub(crate) fn thread() -> Thread {
         anchor_hash: None,
         trust: Trust::Signed,
         resolution: None,
+        decider: None,
         because: String::new(),
         seq: 0,
         replies: Vec::new(),

@@ -124,11 +124,27 @@ impl fmt::Display for CommentId {
     }
 }
 
-/// A thread as the model names it: published ones by their root comment, staged ones provisionally.
+/// A thread of another pull request that people have decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DecidedId {
+    pub pull: u64,
+    /// The first comment of the thread.
+    pub root: CommentId,
+}
+
+impl fmt::Display for DecidedId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}/{}", self.pull, self.root)
+    }
+}
+
+/// A thread as the model names it: published ones by their root comment, staged ones provisionally, those of other pull
+/// requests with the number of the pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ThreadId {
     Published(CommentId),
     Provisional(u32),
+    Decided(DecidedId),
 }
 
 impl fmt::Display for ThreadId {
@@ -136,6 +152,7 @@ impl fmt::Display for ThreadId {
         match self {
             Self::Published(id) => id.fmt(f),
             Self::Provisional(n) => write!(f, "new-{n}"),
+            Self::Decided(id) => id.fmt(f),
         }
     }
 }
@@ -145,12 +162,22 @@ impl FromStr for ThreadId {
 
     fn from_str(text: &str) -> Result<Self, InvalidId> {
         let text = text.trim();
-        let parsed = match text.strip_prefix("new-") {
-            Some(n) => n.parse().ok().map(Self::Provisional),
-            None => text.parse().ok().map(|id| Self::Published(CommentId(id))),
+        let parsed = match (text.strip_prefix("new-"), text.split_once('/')) {
+            (Some(n), _) => n.parse().ok().map(Self::Provisional),
+            (None, Some((pull, root))) => decided(pull, root).map(Self::Decided),
+            (None, None) => text.parse().ok().map(|id| Self::Published(CommentId(id))),
         };
         parsed.ok_or_else(|| InvalidId::new(text, "a thread id such as 123456 or new-1"))
     }
+}
+
+/// Models leave the `#` out, too.
+fn decided(pull: &str, root: &str) -> Option<DecidedId> {
+    let pull = pull.strip_prefix('#').unwrap_or(pull);
+    Some(DecidedId {
+        pull: pull.parse().ok()?,
+        root: CommentId(root.parse().ok()?),
+    })
 }
 
 /// The name a finding keeps for life, random, inside its block.
@@ -293,10 +320,27 @@ mod tests {
 
     #[test]
     fn thread_ids_read_back_as_they_were_shown() {
-        for id in [ThreadId::Published(CommentId(7)), ThreadId::Provisional(3)] {
+        let decided = ThreadId::Decided(DecidedId {
+            pull: 3,
+            root: CommentId(1001),
+        });
+        let published = ThreadId::Published(CommentId(7));
+        for id in [published, ThreadId::Provisional(3), decided] {
             assert_eq!(id.to_string().parse(), Ok(id));
         }
-        for wrong in ["", "-1", "1.5", "new-", "new-x", "99999999999999999999999"] {
+        assert_eq!("3/1001".parse(), Ok(decided));
+        for wrong in [
+            "",
+            "-1",
+            "1.5",
+            "new-",
+            "new-x",
+            "99999999999999999999999",
+            "#3",
+            "#3/",
+            "#/7",
+            "##3/7",
+        ] {
             assert!(wrong.parse::<ThreadId>().is_err(), "{wrong}");
         }
     }

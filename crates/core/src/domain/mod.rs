@@ -17,12 +17,14 @@ pub(crate) mod verdict;
 
 pub use check::{Annotation, CheckRunInfo, Conclusion, NamedCheck};
 pub use diff::{Anchor, DiffLine, FileDiff, FileStatus, Hunk, LineKind, Objects, Side};
-pub use finding::{Argued, Assessment, Category, Contest, Finding, Support};
-pub use ids::{CommentId, CommitSha, FindingId, Login, PassNumber, PrKey, RepoName, ThreadId};
+pub use finding::{Argued, Assessment, Category, Contest, Finding, Support, ToolRule};
+pub use ids::{
+    CommentId, CommitSha, DecidedId, FindingId, Login, PassNumber, PrKey, RepoName, ThreadId,
+};
 pub use passes::{PASSES, Pass, Passes, Role};
 pub use pull::{HeadPull, QueueEntry};
 pub use score::{Score, Sensitivity};
 pub use target::{PullRef, RepoRef};
-pub use thread::{Awaiting, Reply, Resolution, Standing, Status, Thread, Trust};
+pub use thread::{Awaiting, Decider, Reply, Resolution, Standing, Status, Thread, Trust};
 pub use tool_names::{TOOL_NAMES, prefixed};
 pub use verdict::{Evidence, ReviewDecision, ReviewEvent, Tally, Verdict};

@@ -82,6 +82,17 @@ pub enum Resolution {
     Conceded,
 }
 
+/// The evidence of who decided against a finding, where its code did not have to change for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decider {
+    /// This person closed the conversation on GitHub.
+    Closed(Login),
+    /// This person dismissed the finding by a command.
+    Dismissed(Login),
+    /// The reviewer gave the finding up after this reply.
+    Reply(CommentId),
+}
+
 /// The trust in the finding's own comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trust {
@@ -141,6 +152,8 @@ pub struct Thread {
     pub trust: Trust,
     /// The way in which it was resolved, if it was.
     pub resolution: Option<Resolution>,
+    /// The evidence of who decided against it, if somebody did; `None` where it is open or was fixed.
+    pub decider: Option<Decider>,
     /// The comment that decided the status, and the reason.
     pub because: String,
     /// The highest sequence number of the reviewer's replies.

@@ -14,6 +14,7 @@ pub const TOOL_NAMES: &[&str] = &[
     "submit_conversation",
     "submit_finding_verdict",
     "submit_same_cause",
+    "submit_candidate_verdict",
     "web_search",
     "web_fetch",
 ];

@@ -1,10 +1,14 @@
 //! Every sentence that a person reads on a pull request, and the blocks below it. All words are here, so that
 //! the voice of the product is one file to read.
 
+pub mod analysis;
+pub mod fallback;
 mod finding;
 pub mod fixing;
 pub mod gate;
+mod issues;
 pub mod judgement;
+pub mod memory;
 mod resolved;
 mod review;
 pub mod service;
@@ -12,6 +16,7 @@ mod statement;
 mod support;
 
 pub(crate) use finding::{dot, weight, without_repeat};
+pub use issues::issues_not_read;
 pub use review::Figures;
 pub use statement::Stated;
 
@@ -358,20 +363,6 @@ pub fn anchors_unknown(error: &dyn std::fmt::Display) -> String {
     format!(
         "GitHub refused an anchor, and which one is not known; the findings are in the review's text ({error})."
     )
-}
-
-/// Says which issues the reviewer did not read; `None`: all that there are.
-#[must_use]
-pub fn issues_not_read(names: &[String]) -> Option<String> {
-    let names: Vec<String> = names.iter().map(|name| code(name)).collect();
-    let names = match names.as_slice() {
-        [] => return None,
-        names => names.join(", "),
-    };
-    Some(format!(
-        "Not read, although the pull request closes it: {names}. The token of a private repository needs `issues: read`; \
-         issues of other repositories are read where it may see them."
-    ))
 }
 
 /// The head moved while the review was under way.
@@ -754,10 +745,10 @@ pub fn unsigned(has_gate: bool) -> &'static str {
         "The gate is not signed, because there is neither a state_key nor a model key of at least 20 characters; \
          set state_key to a secret of at least 20 random characters. Until then every run reviews anew, blocking \
          findings are closed by people only, no pull request holds back another one of the same head, no merge group \
-         passes, and max_cost_usd_per_day and max_tokens_per_day do not hold."
+         passes, and max_per_day does not hold."
     } else {
         "Comments are not signed, because there is neither a state_key nor a model key of at least 20 characters: \
-         every run reviews anew, and max_cost_usd_per_day and max_tokens_per_day do not hold."
+         every run reviews anew, and max_per_day does not hold."
     }
 }
 

@@ -2,8 +2,11 @@
 
 use super::consensus::ConsensusReport;
 use super::events::EventReport;
+use super::fallbacks::FallbackReport;
 use super::findings::{FindingReport, ThreadReport};
+use super::memory::MemoryReport;
 use super::reviewers::ReviewerReport;
+use super::static_analysis::StaticAnalysisReport;
 use crate::context::coverage::Excuse;
 use crate::context::suspicion::Suspicion;
 use crate::domain::{ReviewDecision, Score, Tally, Verdict};
@@ -41,8 +44,10 @@ pub struct Report {
     pub open_issues: usize,
     /// The number of them that are at or above blocking_score_threshold.
     pub blocking_issues: usize,
-    /// As provider/name; several by comma.
+    /// As provider/name; several by comma, those that took the place of another one at the end.
     pub model: String,
+    /// The models that could not be used, and those that went on in their place; empty where every model answered.
+    pub fallbacks: Vec<FallbackReport>,
     /// Null where no sidecar was needed.
     pub sandbox: Option<SandboxReport>,
     pub tokens: u64,
@@ -92,9 +97,15 @@ pub struct Report {
     /// Only with several reviewers, or where `review_event` is decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consensus: Option<ConsensusReport>,
+    /// Only where `memory` is above 0 and the closed pull requests were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryReport>,
     /// The steps of fixing, over all rounds of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventReport>,
+    /// Only where the input static_analysis names a file, and the change was reviewed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub static_analysis: Option<StaticAnalysisReport>,
     /// The ways to turn the check green, as the end of a sentence; for people.
     #[serde(skip)]
     pub green: Option<String>,

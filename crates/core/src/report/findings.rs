@@ -1,6 +1,6 @@
 //! The findings in the report: those of the run with their fate, and the open threads of earlier runs.
 
-use crate::domain::{Argued, Support, Thread};
+use crate::domain::{Argued, Support, Thread, ToolRule};
 use crate::review::desk::{Entry, Fate};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,6 +67,26 @@ pub struct FindingReport {
     /// Other places with the same cause.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_at: Vec<String>,
+    /// The rules of static analysis that reported it, and that the reviewer confirmed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub found_by: Vec<RuleReport>,
+}
+
+/// A rule of a static analysis tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RuleReport {
+    pub tool: String,
+    /// Empty where the tool names none.
+    pub rule: String,
+}
+
+impl From<&ToolRule> for RuleReport {
+    fn from(rule: &ToolRule) -> Self {
+        Self {
+            tool: rule.tool.clone(),
+            rule: rule.rule.clone(),
+        }
+    }
 }
 
 /// The argument of a reviewer about a contested finding.
@@ -123,6 +143,10 @@ impl FindingReport {
             contested: finding.support.contest.is_some(),
             arguments: arguments(&finding.support),
             also_at: finding.support.places.clone(),
+            found_by: {
+                let rules = finding.support.found_by.iter();
+                rules.map(RuleReport::from).collect()
+            },
         }
     }
 }

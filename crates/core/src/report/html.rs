@@ -3,6 +3,7 @@
 //! expression is escaped. Pure.
 
 mod account;
+mod analysis;
 mod findings;
 mod links;
 mod markdown;
@@ -122,6 +123,7 @@ impl Page<'_> {
             self.passes(),
             self.reviewers(),
             self.unsaid(),
+            self.static_analysis(),
             self.files(),
             self.costs(),
             self.fixes(),

@@ -34,6 +34,9 @@ pub fn page(report: &Report) -> String {
     for note in &report.notes {
         let _ = writeln!(out, "{}\n", line(note));
     }
+    if let Some(line) = report.analysis_line() {
+        let _ = writeln!(out, "{line}\n");
+    }
     footer(&mut out, report);
     out
 }

@@ -172,12 +172,14 @@ fn full_report(name: &str, passes: &[PassLog]) -> String {
 }
 
 impl Report {
-    /// The reviewers behind a finding, in a sentence; `None` where one reviewed alone.
+    /// The reviewers and the rules behind a finding, in sentences; `None` where one reviewed alone and no tool found it.
     pub(super) fn support(&self, finding: &FindingReport) -> Option<String> {
+        let found = found_by(finding);
         if self.reviewers.is_empty() {
-            return None;
+            return found;
         }
-        let mut text = format!("Raised by {}.", finding.raised_by.join(", "));
+        let found = found.map(|found| format!("{found} ")).unwrap_or_default();
+        let mut text = format!("{found}Raised by {}.", finding.raised_by.join(", "));
         if !finding.verified_by.is_empty() {
             let _ = write!(text, " Verified by {}.", finding.verified_by.join(", "));
         }
@@ -186,6 +188,16 @@ impl Report {
         }
         Some(text)
     }
+}
+
+/// The rules of static analysis that reported a finding.
+fn found_by(finding: &FindingReport) -> Option<String> {
+    let named = finding.found_by.iter().map(|one| match one.rule.as_str() {
+        "" => clean(&one.tool),
+        rule => clean(&format!("{}, rule {rule}", one.tool)),
+    });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| format!("Found by {}, too.", named.join("; ")))
 }
 
 /// The ledger of the reviewers, for a page.

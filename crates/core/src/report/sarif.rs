@@ -1,7 +1,7 @@
 //! The open findings as SARIF 2.1.0, for code scanning and for editors. Pure.
 
 use super::document::Report;
-use super::findings::{FindingReport, ThreadReport};
+use super::findings::{FindingReport, RuleReport, ThreadReport};
 use super::uri;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -62,6 +62,8 @@ struct Open<'a> {
     body: &'a str,
     assessment: &'a str,
     url: &'a str,
+    /// The rules of other tools that reported it, too.
+    found_by: &'a [RuleReport],
 }
 
 impl<'a> From<&'a FindingReport> for Open<'a> {
@@ -76,6 +78,7 @@ impl<'a> From<&'a FindingReport> for Open<'a> {
             body: &finding.body,
             assessment: &finding.assessment,
             url: finding.url.as_deref().unwrap_or_default(),
+            found_by: &finding.found_by,
         }
     }
 }
@@ -92,6 +95,7 @@ impl<'a> From<&'a ThreadReport> for Open<'a> {
             body: "",
             assessment: &thread.assessment,
             url: &thread.url,
+            found_by: &[],
         }
     }
 }
@@ -112,6 +116,9 @@ impl Open<'_> {
             "partialFingerprints": { "rmcoc/v1": self.id },
             "properties": { "score": self.score },
         });
+        if !self.found_by.is_empty() {
+            result["properties"]["foundBy"] = json!(self.found_by);
+        }
         if self.url.starts_with("https://") {
             result["hostedViewerUri"] = json!(self.url);
         }
@@ -204,6 +211,21 @@ mod tests {
             text,
             Some("The last page is lost. Nobody sees it. Round up.\n\nNot 8, because data stays.")
         );
+    }
+
+    #[test]
+    fn a_result_that_another_tool_found_names_its_rule() {
+        let mut report = sample();
+        report.findings[0].found_by = vec![RuleReport {
+            tool: "semgrep".into(),
+            rule: "js.xss".into(),
+        }];
+        let log = log(&report);
+        valid(&log);
+        let results = &log["runs"][0]["results"];
+        let expected = json!([{ "tool": "semgrep", "rule": "js.xss" }]);
+        assert_eq!(results[0]["properties"]["foundBy"], expected);
+        assert!(results[1]["properties"].get("foundBy").is_none());
     }
 
     #[test]

@@ -49,6 +49,12 @@ pub fn markdown(report: &Report, page: Page) -> String {
     for note in &report.notes {
         let _ = writeln!(out, "{}\n", inline(note));
     }
+    if let Some(line) = report.analysis_line() {
+        let _ = writeln!(out, "{line}\n");
+    }
+    if let Some(memory) = &report.memory {
+        memory.markdown(&mut out, page);
+    }
     how(&mut out, report);
     unsaid(&mut out, report, page);
     if page == Page::Step {
@@ -457,7 +463,7 @@ fn flat(text: &str) -> String {
 }
 
 /// The same in a table.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     sentence::cell(text, LONGEST_CELL)
 }
 
@@ -488,6 +494,7 @@ pub(super) mod tests {
             contested: false,
             arguments: Vec::new(),
             also_at: Vec::new(),
+            found_by: Vec::new(),
         }
     }
 
@@ -508,6 +515,7 @@ pub(super) mod tests {
         };
         Report {
             events: Vec::new(),
+            static_analysis: None,
             version: 1,
             pull_request: Some("octo/shop#1".into()),
             pull_request_url: Some("https://example.test/octo/shop/pull/1".into()),
@@ -519,6 +527,7 @@ pub(super) mod tests {
             blocking_issues: 1,
             sandbox: None,
             model: "anthropic/claude".into(),
+            fallbacks: Vec::new(),
             tokens: 36_140,
             tokens_estimated: false,
             cost_usd: 0.0624,
@@ -590,6 +599,7 @@ pub(super) mod tests {
             decision: None,
             comment: None,
             escalations: Vec::new(),
+            memory: None,
             consensus: None,
             reviewers: Vec::new(),
             green: Some("fix the 🔴 finding and push.".into()),

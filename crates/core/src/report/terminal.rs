@@ -65,6 +65,9 @@ pub fn page(
     for note in &report.notes {
         lines.extend(wrapped(&[piece(Style::Plain, clean(note))], "", width));
     }
+    if let Some(line) = report.analysis_line() {
+        lines.extend(wrapped(&[piece(Style::Plain, line)], "", width));
+    }
     if let Some(url) = &report.review_url {
         lines.push(vec![piece(Style::Plain, format!("Posted: {}", clean(url)))]);
     }

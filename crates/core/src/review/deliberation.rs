@@ -340,6 +340,7 @@ fn support(seats: &[Seat], one: &Joined) -> Support {
         contest,
         places: one.places.clone(),
         proof: None,
+        found_by: Vec::new(),
     }
 }
 

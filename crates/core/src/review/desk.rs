@@ -2,7 +2,9 @@
 //! request, a pure decision, at most one staged effect and a short answer. Nothing here reaches GitHub.
 
 mod author_text;
+mod candidates;
 mod conversations;
+mod decided;
 mod dispute;
 mod escalation;
 mod examination;
@@ -12,13 +14,16 @@ mod repetition;
 mod shared;
 
 pub use author_text::AuthorText;
+pub use candidates::{CandidateVerdict, GivenCandidateVerdict};
 pub use conversations::GivenConversation;
+pub use decided::Repeated;
 pub use dispute::{Claim, Word};
 pub use examination::{Docket, GivenVerdict, Quote, ToCompare, ToVerify, finding_name, pair_name};
 pub(crate) use fix_evidence::Fix;
 pub use fix_evidence::is_quotable;
 pub use shared::{SharedDesk, Watcher};
 
+use candidates::Docketed;
 use conversations::Conversations;
 use escalation::Escalation;
 use examination::Examination;
@@ -29,6 +34,7 @@ use crate::domain::{
     Assessment, Category, CommentId, CommitSha, FileDiff, Finding, FindingId, Login, PassNumber,
     Score, Support, Thread, ThreadId,
 };
+use crate::state::decided::DecidedHere;
 use crate::state::rebuild::Remark;
 use reviewer_text::hidden::visible;
 use sha2::{Digest, Sha256};
@@ -64,6 +70,8 @@ pub struct Subject {
     pub others: Vec<Remark>,
     /// The people who decide where the model and the developer do not agree, as they are mentioned.
     pub human_reviewers: Vec<String>,
+    /// The questions about code of the change that people decided in other pull requests.
+    pub decided: Vec<DecidedHere>,
 }
 
 impl Subject {
@@ -175,8 +183,15 @@ pub struct Draft {
     pub assessment: Assessment,
     pub category: Option<Category>,
     pub quote: Option<String>,
-    pub distinct_from: Option<ThreadId>,
+    pub distinct_from: Option<Distinct>,
     pub combines: Vec<ThreadId>,
+}
+
+/// The thread that a finding looks like, and what makes it another one.
+#[derive(Debug, Clone)]
+pub struct Distinct {
+    pub thread: ThreadId,
+    pub reason: String,
 }
 
 #[derive(Debug)]
@@ -199,13 +214,17 @@ pub struct Desk {
     unchecked: Vec<CommentId>,
     /// Possible repeats that were already pointed out.
     asked: HashSet<(ThreadId, String, Option<u32>)>,
+    /// Findings that repeat what people decided in other pull requests.
+    repeated: Vec<Repeated>,
     examination: Examination,
     conversations: Conversations,
     escalation: Escalation,
     /// The texts for the author, until the last pass is submitted.
     texts: HashMap<ThreadId, String>,
-    /// True if a submission was refused because of them.
-    texts_refused: bool,
+    /// The results of static analysis to judge.
+    docketed: Docketed,
+    /// True if the last pass was refused for want of texts or verdicts.
+    missing_refused: bool,
     /// True if it holds the findings of all sections of a large change.
     joint: bool,
 }
@@ -232,11 +251,13 @@ impl Desk {
             still_said: HashMap::new(),
             unchecked: Vec::new(),
             asked: HashSet::new(),
+            repeated: Vec::new(),
             examination: Examination::default(),
             conversations: Conversations::default(),
             escalation: Escalation::default(),
             texts: HashMap::new(),
-            texts_refused: false,
+            docketed: Docketed::default(),
+            missing_refused: false,
             joint: false,
         }
     }
@@ -329,8 +350,12 @@ impl Desk {
             self.still_said.extend(own.clone());
             return Err(said);
         }
-        if let Some(answer) = self.repeat(&finding, draft.distinct_from) {
+        let distinct = draft.distinct_from.as_ref();
+        if let Some(answer) = self.repeat(&finding, distinct) {
             return answer;
+        }
+        if let Some(question) = self.asked_back(&finding, distinct) {
+            return Err(question);
         }
         Ok(self.record(finding, &draft.combines))
     }
@@ -425,7 +450,7 @@ impl Desk {
         texts: &[AuthorText],
     ) -> Answer {
         if self.ends_consolidation(number) && !self.joint {
-            self.take_texts(texts)?;
+            self.ask_once_for_missing(texts)?;
         }
         let holds_blocking = self
             .entries

@@ -102,6 +102,26 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            requests: self.requests.saturating_add(other.requests),
+            sent: self.sent.saturating_add(other.sent),
+            answered: self.answered.saturating_add(other.answered),
+        }
+    }
+
+    /// What is more than before.
+    #[must_use]
+    pub fn minus(self, before: Self) -> Self {
+        Self {
+            requests: self.requests.saturating_sub(before.requests),
+            sent: self.sent.saturating_sub(before.sent),
+            answered: self.answered.saturating_sub(before.answered),
+        }
+    }
+
     /// The larger of both in every number.
     #[must_use]
     pub(crate) fn at_least(self, other: Self) -> Self {
@@ -131,9 +151,7 @@ pub struct Used {
 impl AddAssign for Used {
     fn add_assign(&mut self, other: Self) {
         self.told += other.told;
-        self.passed.requests += other.passed.requests;
-        self.passed.sent += other.passed.sent;
-        self.passed.answered += other.passed.answered;
+        self.passed = self.passed.plus(other.passed);
     }
 }
 
@@ -241,8 +259,8 @@ mod tests {
             deadline: Instant::now(),
             last: Instant::now(),
             allowances: Allowances {
-                usd: allowance("max_cost_usd", Some(5.0), None, 0.0),
-                tokens: allowance("max_tokens", Some(100), None, 0),
+                usd: allowance(("max_cost_usd", "USD"), Some(5.0), None, 0.0),
+                tokens: allowance(("max_tokens", "tokens"), Some(100), None, 0),
             },
         };
         let used = |input, sent| Used {

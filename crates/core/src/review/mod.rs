@@ -1,8 +1,10 @@
 //! The review itself: which passes there are, what the model may do in them, and what becomes of its findings.
 //! Pure; `turns` drives the sidecar.
 
+pub mod candidate_outcomes;
 pub mod deliberation;
 pub mod desk;
+pub mod fallback;
 pub mod ledger;
 pub mod limits;
 pub mod nudges;

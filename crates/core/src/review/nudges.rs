@@ -1,6 +1,7 @@
 //! Decides what follows when a turn has ended and its task is not done: which ends are worth another prompt, how often,
 //! and what a person reads when there is none. Pure, so that every end can be gone through.
 
+use super::fallback::Cause;
 use super::ledger::NUDGES;
 use super::watch::{FEW_CALLS, MOST_CALLS, Stopped};
 use crate::review::sidecar_events::{Turn, TurnError};
@@ -18,8 +19,11 @@ pub enum Ended {
     /// The share of time that the task had.
     OutOfTime,
     OverBudget(String),
-    /// The model cannot be used: its endpoint refused for good, or cannot be reached. With the whole sentence.
-    Refused(String),
+    /// The model cannot be used: its endpoint refused for good, cannot be reached, or asks for a long wait. With the whole
+    /// sentence, and the cause if another model may help.
+    Refused(String, Option<Cause>),
+    /// The model said nothing, as often as it may.
+    Silent(String),
 }
 
 impl Ended {
@@ -56,6 +60,8 @@ pub enum Next {
     Recover(String),
     /// Begin a new session with the whole brief.
     BeginAnew,
+    /// Go on with the other model. With the sentence about the one that cannot be used.
+    FallBack(Cause, String),
     GiveUp(GivenUp),
 }
 
@@ -76,9 +82,48 @@ pub struct Attempts {
     nudges: u32,
     begun_anew: bool,
     hurried: bool,
+    fallback: FallbackState,
+}
+
+/// The state of the other model of a task.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum FallbackState {
+    #[default]
+    None,
+    /// It may take the place of the one in use.
+    Ready,
+    /// It goes on with the conversation of the first one.
+    TookOver,
 }
 
 impl Attempts {
+    /// The tries of a task whose model may have another one to fall back to.
+    #[must_use]
+    pub fn new(can_fall_back: bool) -> Self {
+        let fallback = if can_fall_back {
+            FallbackState::Ready
+        } else {
+            FallbackState::None
+        };
+        Self {
+            fallback,
+            ..Self::default()
+        }
+    }
+
+    /// The tries of the model that took over.
+    #[must_use]
+    pub fn after_fallback() -> Self {
+        Self {
+            fallback: FallbackState::TookOver,
+            ..Self::default()
+        }
+    }
+
+    fn can_fall_back(&self) -> bool {
+        self.fallback == FallbackState::Ready
+    }
+
     /// Returns the number of tool calls that the next turn may make.
     #[must_use]
     pub fn calls(&self) -> usize {
@@ -101,8 +146,10 @@ impl Attempts {
             Ended::Stopped(stopped) => self.nudge(Shortfall::Stopped(stopped)),
             Ended::Lost(why) => Next::Recover(why),
             Ended::Unreachable(why) => Next::GiveUp(GivenUp::Failed(why)),
-            Ended::OverBudget(why) => Next::GiveUp(GivenUp::OverBudget(why)),
-            Ended::Refused(why) => Next::GiveUp(GivenUp::Refused(why)),
+            Ended::Refused(why, Some(cause)) if self.can_fall_back() => Next::FallBack(cause, why),
+            Ended::Refused(why, _) => Next::GiveUp(GivenUp::Refused(why)),
+            Ended::Silent(why) if self.can_fall_back() => Next::FallBack(Cause::Silent, why),
+            Ended::OverBudget(why) | Ended::Silent(why) => Next::GiveUp(GivenUp::OverBudget(why)),
             Ended::OutOfTime if self.hurried => Next::GiveUp(GivenUp::OutOfTime),
             Ended::OutOfTime => {
                 self.hurried = true;
@@ -131,7 +178,15 @@ impl Attempts {
         if error.status.is_none() && error.name == "UnknownError" {
             return self.nudge(Shortfall::Unreadable(error.to_string()));
         }
-        Next::GiveUp(GivenUp::Failed(failure(error)))
+        // Another provider may not accept what the one before it said.
+        let took_over = self.fallback == FallbackState::TookOver;
+        if took_over && !self.begun_anew && matches!(error.status, Some(400..=499)) {
+            return self.begin_anew();
+        }
+        match Cause::of(error).filter(|_| self.can_fall_back()) {
+            Some(cause) => Next::FallBack(cause, failure(error)),
+            None => Next::GiveUp(GivenUp::Failed(failure(error))),
+        }
     }
 
     fn begin_anew(&mut self) -> Next {
@@ -279,9 +334,47 @@ mod tests {
             assert!(why.ends_with(&format!("no (HTTP {status})")), "{why}");
         }
         assert_eq!(given_up(failed("APIError", Some(400))), "no (HTTP 400)");
-        let refused = Attempts::default().after(Ended::Refused("No credit is left.".into()));
+        let refused = Attempts::default().after(Ended::Refused("No credit is left.".into(), None));
         let given_up = GivenUp::Refused("No credit is left.".into());
         assert_eq!(refused, Next::GiveUp(given_up));
+    }
+
+    #[test]
+    fn another_model_takes_over_where_there_is_one() {
+        let falls_back = |ended: Ended| Attempts::new(true).after(ended);
+        let busy = || failed("APIError", Some(529));
+        let Next::FallBack(Cause::Overloaded, why) = falls_back(busy()) else {
+            panic!("no other model is asked")
+        };
+        assert!(why.starts_with("the model is overloaded"), "{why}");
+        let silent = || Ended::Silent("the model said nothing".into());
+        let expected = Next::FallBack(Cause::Silent, "the model said nothing".into());
+        assert_eq!(falls_back(silent()), expected);
+        let credit = |cause| Ended::Refused("No credit is left.".into(), cause);
+        let expected = Next::FallBack(Cause::Quota, "No credit is left.".into());
+        assert_eq!(falls_back(credit(Some(Cause::Quota))), expected);
+        // A wrong key, a limit of the run, a request that is wrong whoever answers it.
+        for ended in [
+            credit(None),
+            Ended::OverBudget("max_cost_usd".into()),
+            failed("APIError", Some(400)),
+        ] {
+            let next = falls_back(ended);
+            assert!(matches!(next, Next::GiveUp(_)), "{next:?}");
+        }
+        let mut without = Attempts::default();
+        let next = without.after(silent());
+        let over = GivenUp::OverBudget("the model said nothing".into());
+        assert_eq!(next, Next::GiveUp(over));
+        assert!(matches!(without.after(busy()), Next::GiveUp(_)));
+    }
+
+    #[test]
+    fn a_conversation_that_the_other_model_does_not_take_is_begun_anew_once() {
+        let mut attempts = Attempts::after_fallback();
+        let refused = || failed("APIError", Some(400));
+        assert_eq!(attempts.after(refused()), Next::BeginAnew);
+        assert!(matches!(attempts.after(refused()), Next::GiveUp(_)));
     }
 
     #[test]

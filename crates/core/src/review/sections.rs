@@ -1,7 +1,7 @@
 //! From the sessions of a large change's sections to one result: one list of findings, in which one that two sections made
 //! stands once, then the consolidation of them all. The order in which the sessions end decides nothing. Pure.
 
-use super::desk::{Desk, Effect, Entry, Fate, StagedReply};
+use super::desk::{Desk, Effect, Entry, Fate, Repeated, StagedReply};
 use crate::domain::{FindingId, PASSES, Role, Score};
 use crate::panel::cluster;
 use crate::panel::{Claim, ClaimId};
@@ -19,6 +19,8 @@ pub struct Said {
     pub replies: Vec<StagedReply>,
     /// Findings that are open, and that only the text of an earlier review says.
     pub still_said: BTreeMap<FindingId, Score>,
+    /// Findings that repeat what people decided in other pull requests.
+    pub repeated: Vec<Repeated>,
     /// True if all passes were submitted.
     pub finished: bool,
 }
@@ -72,6 +74,7 @@ impl Assembled {
             let all = &mut sum.said;
             all.due.append(&mut one.due);
             all.still_said.append(&mut one.still_said);
+            all.repeated.append(&mut one.repeated);
             all.finished &= one.finished;
             // Threads are the first session's, as far as they are not found again.
             let replies = one.replies.into_iter();
@@ -155,6 +158,7 @@ impl Assembled {
     #[must_use]
     pub fn consolidated(self, desk: &Desk) -> Said {
         let mut said = self.said;
+        said.repeated.extend_from_slice(desk.repeated());
         let last = PASSES.first(Role::Consolidation);
         let finished = last.is_some_and(|last| desk.ledger.is_finished(last));
         let known = said.entries.len();

@@ -204,6 +204,8 @@ pub enum SidecarEvent {
         session: String,
         attempt: u64,
         message: String,
+        /// When it does, in milliseconds since 1970.
+        at_ms: u64,
     },
     PermissionAsked {
         id: String,

@@ -67,6 +67,9 @@ pub struct Hidden {
     /// Those of a panel who raised it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviewers: Vec<String>,
+    /// The rules of static analysis that reported it, each behind its tool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<[String; 2]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,6 +129,7 @@ impl Hidden {
             category: None,
             reviewer: None,
             reviewers: Vec::new(),
+            rules: Vec::new(),
             head: None,
             anchor: None,
             conversation: None,

@@ -5,6 +5,7 @@ pub mod answers;
 pub(crate) mod backlog;
 pub mod block;
 pub mod check_mark;
+pub mod decided;
 pub mod rebuild;
 pub mod record;
 pub mod repeats;

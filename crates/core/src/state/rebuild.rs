@@ -321,10 +321,7 @@ impl Folding<'_> {
                 assessment.score
             ));
         }
-        let gates = sources
-            .blocking
-            .is_some_and(|blocking| assessment.score >= blocking);
-        let mut discussion = Discussion::new(gates);
+        let mut discussion = Discussion::new(sources.gates(assessment.score));
         if !tampered {
             discussion.begin(first, &parsed, verdict, warnings);
         }
@@ -348,6 +345,7 @@ impl Folding<'_> {
             anchor_hash: key(|h| h.anchor.clone()),
             trust: trust(tampered, verdict),
             resolution: outcome.resolution,
+            decider: outcome.decider,
             because: outcome.because,
             seq: discussion.seq(sources.keys.can_sign()),
             seems_fixed: discussion.seems_fixed(),
@@ -439,6 +437,11 @@ fn followed(path: &str, renames: &HashMap<String, String>) -> String {
 }
 
 impl Sources<'_> {
+    /// True if a finding of this score blocks.
+    fn gates(&self, score: Score) -> bool {
+        self.blocking.is_some_and(|blocking| score >= blocking)
+    }
+
     fn is_ours(&self, author: Option<&Login>) -> bool {
         author.is_some_and(|author| self.ours.contains(author))
     }

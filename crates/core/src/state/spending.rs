@@ -186,10 +186,10 @@ pub struct Allowances {
     pub tokens: Option<Allowance<u64>>,
 }
 
-/// The limit of a run, or what is left of the day's, whichever is less. `input`: the name of the run's.
+/// The limit of a run, or what is left of the day's, whichever is less. The names are the input of the run's limit, and the unit of both.
 #[must_use]
 pub fn allowance<T>(
-    input: &str,
+    (input, unit): (&str, &str),
     per_run: Option<T>,
     per_day: Option<T>,
     spent_today: T,
@@ -213,7 +213,7 @@ where
         Some(Allowance {
             most: left,
             why: format!(
-                "{input}_per_day of {per_day} is used up for this pull request; it counts anew at 00:00 UTC"
+                "max_per_day of {per_day} {unit} is used up for this pull request; it counts anew at 00:00 UTC"
             ),
         })
     })
@@ -381,7 +381,8 @@ mod tests {
 
     #[test]
     fn a_run_gets_its_own_limit_or_what_is_left_of_the_day() {
-        let of = |per_day, today| allowance("max_cost_usd", Some(5.0), per_day, today).unwrap();
+        let of =
+            |per_day, today| allowance(("max_cost_usd", "USD"), Some(5.0), per_day, today).unwrap();
         assert_eq!(of(None, 100.0).why, "max_cost_usd of 5 was reached");
         assert!(is(of(Some(20.0), 0.0).most, 5.0));
         assert!(is(of(Some(20.0), 15.0).most, 5.0));
@@ -389,7 +390,7 @@ mod tests {
         assert!(is(last.most, 1.5));
         assert_eq!(
             last.why,
-            "max_cost_usd_per_day of 20 is used up for this pull request; it counts anew at 00:00 UTC"
+            "max_per_day of 20 USD is used up for this pull request; it counts anew at 00:00 UTC"
         );
         assert!(is(of(Some(20.0), 23.0).most, 0.0), "never below nothing");
         assert!(
@@ -400,13 +401,14 @@ mod tests {
 
     #[test]
     fn tokens_have_a_limit_for_a_run_for_a_day_both_or_none() {
-        let of = |per_run, per_day, today| allowance("max_tokens", per_run, per_day, today);
+        let of =
+            |per_run, per_day, today| allowance(("max_tokens", "tokens"), per_run, per_day, today);
         assert_eq!(of(None, None, 100), None);
         assert_eq!(of(Some(50), None, 100).unwrap().most, 50);
         assert_eq!(of(None, Some(120), 100).unwrap().most, 20);
         let last = of(Some(50), Some(120), 100).unwrap();
         assert_eq!(last.most, 20);
-        assert!(last.why.starts_with("max_tokens_per_day of 120 is used up"));
+        assert!(last.why.starts_with("max_per_day of 120 tokens is used up"));
         assert_eq!(of(Some(50), Some(120), 200).unwrap().most, 0);
     }
 

@@ -1,7 +1,9 @@
 //! Findings that a review has made and could not post, in the record that it leaves: the next run posts them in the
 //! same words, without asking the model again.
 
-use crate::domain::{Anchor, Argued, Assessment, Contest, Finding, PASSES, Score, Side, Support};
+use crate::domain::{
+    Anchor, Argued, Assessment, Contest, Finding, PASSES, Score, Side, Support, ToolRule,
+};
 use serde::{Deserialize, Serialize};
 
 /// A check run's text takes 65,535 characters, and the record has to hold its account, too.
@@ -25,6 +27,9 @@ pub struct Undelivered {
     reviewer: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     panel: Option<Panel>,
+    /// The tools and rules of static analysis that reported it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rules: Vec<(String, String)>,
 }
 
 /// The support of a finding among several reviewers.
@@ -80,6 +85,7 @@ impl Panel {
             panel: self.of,
             places: self.places.clone(),
             proof: None,
+            found_by: Vec::new(),
             contest: contest.map(|[support, objections]| Contest {
                 withdrawn_by: self.withdrawn_by.clone(),
                 support: support.into_iter().map(restored).collect(),
@@ -121,6 +127,10 @@ impl From<&Finding> for Undelivered {
             pass: finding.pass.get(),
             reviewer: finding.reviewer.clone(),
             panel: Panel::of(&finding.support),
+            rules: {
+                let rules = finding.support.found_by.iter().cloned();
+                rules.map(|ToolRule { tool, rule }| (tool, rule)).collect()
+            },
         }
     }
 }
@@ -152,8 +162,17 @@ impl Undelivered {
             category: self.category.as_deref().and_then(|name| name.parse().ok()),
             pass: PASSES.number(self.pass.into())?,
             reviewer: self.reviewer.clone(),
-            support: self.panel.as_ref().map(Panel::support).unwrap_or_default(),
+            support: self.support(),
         })
+    }
+
+    fn support(&self) -> Support {
+        let rules = self.rules.iter();
+        let found_by = rules.map(|(tool, rule)| ToolRule::new(tool, rule));
+        Support {
+            found_by: found_by.collect(),
+            ..self.panel.as_ref().map(Panel::support).unwrap_or_default()
+        }
     }
 
     /// Its length in a record, where angle brackets are escaped.
@@ -197,6 +216,7 @@ mod tests {
                 raised_by: vec!["general".into()],
                 panel: 2,
                 contest: Some(Contest::default()),
+                found_by: vec![ToolRule::new("semgrep", "xss")],
                 ..Support::default()
             },
         }

@@ -110,7 +110,7 @@ pub(super) async fn waits(client: &Client, key: &str) -> Result<bool> {
     Ok(counted.first().is_none_or(|counted| counted.calls > 0))
 }
 
-fn read<T: DeserializeOwned>(client: &Client, text: &str) -> Result<T> {
+pub(super) fn read<T: DeserializeOwned>(client: &Client, text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| RestateError::Refused {
         address: client.address.admin.clone(),
         what: "a list",

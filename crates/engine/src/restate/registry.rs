@@ -179,8 +179,13 @@ impl Registry {
     }
 
     pub(crate) async fn cells(&self, prefix: &str) -> Result<Vec<Cell>> {
-        let named = format!("starts_with(key, {})", literal(&format!("{CELLS}{prefix}")));
-        let rows: Vec<(String, CellRow)> = self.select(&named).await?;
+        let prefix = literal(&format!("{CELLS}{prefix}"));
+        self.chosen(&format!("starts_with(key, {prefix})")).await
+    }
+
+    /// The cells of which this holds.
+    async fn chosen(&self, condition: &str) -> Result<Vec<Cell>> {
+        let rows: Vec<(String, CellRow)> = self.select(condition).await?;
         let cells = rows.into_iter().map(|(key, row)| Cell {
             name: key.strip_prefix(CELLS).unwrap_or(&key).to_owned(),
             version: row.version,
@@ -198,6 +203,15 @@ impl Registry {
             text: row.text,
         });
         Ok(cell)
+    }
+
+    pub(crate) async fn cells_named(&self, names: &[String]) -> Result<Vec<Cell>> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keys = names.iter().map(|name| literal(&format!("{CELLS}{name}")));
+        let keys: Vec<String> = keys.collect();
+        self.chosen(&format!("key IN ({})", keys.join(", "))).await
     }
 
     pub(crate) async fn change_cell(&self, name: &str, change: CellChange<'_>) -> Result<bool> {

@@ -163,3 +163,27 @@ async fn keys_are_listed_by_phase_and_page() {
     let phases = engine.phases().await.unwrap();
     assert_eq!(phases, [("owing".to_owned(), 1), ("solvent".to_owned(), 2)]);
 }
+
+#[tokio::test]
+async fn a_history_of_large_inputs_is_told_by_its_last_ones() {
+    let place = Place::new();
+    let limits = Limits {
+        history_bytes: 10_000,
+        ..limits()
+    };
+    let engine = place.open_with(limits).await;
+    for n in 0..9 {
+        deliver(&engine, "1/7", &format!("d{n}"), say(&"x".repeat(4_000))).await;
+    }
+    let told = async |most: u32| {
+        let history = engine.history("1/7", most).await.unwrap();
+        history.iter().map(|entry| entry.n).collect::<Vec<_>>()
+    };
+    assert_eq!(told(100).await, [7, 8, 9]);
+    assert_eq!(told(2).await, [8, 9]);
+    deliver(&engine, "1/7", "last", say(&"x".repeat(20_000))).await;
+    assert_eq!(told(100).await, [10]);
+    // A replay needs all of them.
+    let replayed = engine.replay("1/7").await.unwrap();
+    assert_eq!(replayed, Some(state(&engine, "1/7").await));
+}

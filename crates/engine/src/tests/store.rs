@@ -34,6 +34,17 @@ async fn a_second_service_on_a_file_is_refused_when_it_starts() {
 }
 
 #[tokio::test]
+async fn a_second_service_on_another_name_of_the_file_is_refused() {
+    let place = Place::new();
+    let engine = place.open().await;
+    let link = place.file().with_extension("link");
+    std::os::unix::fs::symlink(place.file(), &link).unwrap();
+    let error = refused(&format!("sqlite:{}", link.display())).await;
+    assert!(matches!(error, EngineError::InUse { .. }), "{error:?}");
+    close(engine).await;
+}
+
+#[tokio::test]
 async fn a_file_that_another_program_writes_is_in_use() {
     let place = Place::new();
     close(place.open().await).await;
@@ -54,7 +65,7 @@ async fn a_store_of_a_newer_version_is_left_alone() {
     close(engine).await;
     let error = refused(&place.name()).await.to_string();
     assert!(
-        error.contains("schema 99, and this version knows 2"),
+        error.contains("schema 99, and this version knows 3"),
         "{error}"
     );
 }

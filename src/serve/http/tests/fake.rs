@@ -1,21 +1,24 @@
 //! A backend that remembers what it was asked, and a server in front of it.
 
-use crate::serve::backend::{Accepted, Backend, Metrics, PullAt, Refused, ReportRefused};
+use crate::serve::backend::{
+    Accepted, Backend, Metrics, PullAt, PullParts, Refused, ReportRefused, Rows,
+};
 use crate::serve::claims::SessionAccount;
-use crate::serve::http::{HttpSettings, serve};
+use crate::serve::http::{HttpSettings, UiSettings, serve};
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use reqwest::{Client, Method, RequestBuilder, Response};
 use reviewer_core::config::service::HttpLimits;
+use reviewer_core::dashboard::Row;
 use reviewer_core::domain::Login;
 use reviewer_core::lifecycle::{Account, Policy, PullKey, State};
 use reviewer_engine::tokens::{ApiToken, Role, TokenHash};
-use reviewer_engine::{Backlog, Counts, Entry, Listed};
+use reviewer_engine::{Backlog, Counts, Entry, Listed, Recent};
 use reviewer_system::clock::Clock;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -32,6 +35,13 @@ pub(super) struct Fake {
     deliveries: Mutex<HashSet<String>>,
     asked: Mutex<Vec<String>>,
     pub(super) ready: AtomicBool,
+    /// Of the pull request.
+    pub(super) state: Mutex<State>,
+    pub(super) version: AtomicI64,
+    /// Looks for changes so far.
+    pub(super) looks: AtomicUsize,
+    /// Names of tokens that were removed.
+    pub(super) removed: Mutex<HashSet<String>>,
 }
 
 impl Fake {
@@ -140,6 +150,65 @@ impl Backend for Fake {
         }])
     }
 
+    async fn rows(&self, wanted: &[Recent]) -> Result<Vec<Rows>, Refused> {
+        self.note(format!("rows of {}", wanted.len()));
+        let row = || Row {
+            key: PullKey {
+                repository: 1,
+                number: 7,
+            },
+            repo: Some("octo/shop".parse().expect("a name")),
+            state: self.state.lock().expect("a lock").clone(),
+            spent: None,
+        };
+        let is_pending = |one: &&Recent| one.phase.as_deref() == Some("pending");
+        Ok(wanted
+            .iter()
+            .map(|one| Rows {
+                rows: Some(one)
+                    .filter(is_pending)
+                    .map(|_| row())
+                    .into_iter()
+                    .collect(),
+                more: None,
+            })
+            .collect())
+    }
+
+    async fn recent(&self, _wanted: &Recent) -> Result<Vec<Listed>, Refused> {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        Ok(vec![Listed {
+            key: "1/7".to_owned(),
+            version: self.version.load(Ordering::Relaxed),
+            phase: "pending".to_owned(),
+            changed: 5,
+        }])
+    }
+
+    async fn phases(&self) -> Result<Vec<(String, u64)>, Refused> {
+        Ok(vec![("pending".to_owned(), 1)])
+    }
+
+    async fn pull(&self, at: &PullAt, most: u32) -> Result<PullParts, Refused> {
+        Self::known(at)?;
+        let state = self.state.lock().expect("a lock").clone();
+        Ok(PullParts {
+            state,
+            entries: self.history(at, most).await?,
+            sessions: self.sessions(at).await?,
+            waiting: Vec::new(),
+            spent: None,
+        })
+    }
+
+    async fn key(&self, at: &PullAt) -> Result<PullKey, Refused> {
+        Ok(self.state(at).await?.0)
+    }
+
+    fn now(&self) -> i64 {
+        1_800_000_000_000
+    }
+
     fn policy(&self) -> Arc<Policy> {
         let login = Login::new("octo-quality");
         Arc::new(Policy::new(Vec::new(), Account::Personal { login }))
@@ -180,7 +249,8 @@ impl Backend for Fake {
             role,
             created: 0,
         });
-        Ok(all.find(|token| token.hash == *hash))
+        let removed = self.removed.lock().expect("a lock");
+        Ok(all.find(|token| token.hash == *hash && !removed.contains(&token.name)))
     }
 }
 
@@ -207,6 +277,7 @@ impl Server {
             limits,
             webhook_secret: SecretString::from(SECRET),
             clock: Clock::scaled(1.0).limited(limit_scale),
+            ui: UiSettings::plain(),
         };
         let (end, ended) = oneshot::channel::<()>();
         let serving = serve(listener, Arc::clone(&fake), settings, async {
@@ -217,7 +288,11 @@ impl Server {
             fake,
             end: Some(end),
             task: tokio::spawn(serving),
-            client: Client::builder().no_proxy().build().expect("a client"),
+            client: Client::builder()
+                .no_proxy()
+                .redirect(reqwest::redirect::Policy::none())
+                .build()
+                .expect("a client"),
         }
     }
 

@@ -43,6 +43,7 @@ fn desk() -> Desk {
         changed_since: HashMap::new(),
         removed_lines: HashMap::new(),
         others: Vec::new(),
+        decided: Vec::new(),
         human_reviewers: Vec::new(),
     };
     let score = |n| Score::new(n).unwrap();

@@ -2,6 +2,7 @@
 
 use super::{INPUTS, Input, RawInputs};
 use crate::config::file::PATH;
+use crate::config::values::has_room_for_a_password;
 use crate::domain::Score;
 use serde_json::{Value, json};
 use std::fmt;
@@ -68,12 +69,17 @@ impl RawInputs {
     }
 
     fn setting(&self, input: &Input) -> Setting {
-        let value = self.get(input).filter(|_| !input.secret);
+        let value = self.get(input);
+        let is_address_with_more =
+            |value: &str| value.contains("://") && has_room_for_a_password(value);
+        let secret = input.secret || value.is_some_and(is_address_with_more);
         Setting {
             name: input.name.to_owned(),
-            value: value.map_or(Value::Null, |value| json!(value)),
-            secret: input.secret,
-            set: self.get(input).is_some(),
+            value: value
+                .filter(|_| !secret)
+                .map_or(Value::Null, |value| json!(value)),
+            secret,
+            set: value.is_some(),
             origin: self.origin(input.name),
             note: None,
         }
@@ -162,6 +168,25 @@ mod tests {
         assert!(key.set && key.secret);
         assert!(!setting(&raw, "github_token").set);
         assert!(!format!("{raw:?}{:?}", raw.effective()).contains("\"key\""));
+    }
+
+    #[test]
+    fn an_address_with_a_password_in_it_is_not_shown() {
+        let mut raw = RawInputs::default();
+        for (address, hidden) in [
+            ("https://user:hunter2@llm.example/v1", true),
+            ("https://llm.example/v1?key=hunter2", true),
+            ("https://llm.example/v1", false),
+        ] {
+            raw.set("model_base_url", address);
+            let setting = setting(&raw, "model_base_url");
+            assert_eq!(
+                (setting.secret, setting.value.is_null(), setting.set),
+                (hidden, hidden, true),
+                "{address}"
+            );
+        }
+        assert!(!setting(&raw, "mention").secret);
     }
 
     #[test]

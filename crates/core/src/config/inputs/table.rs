@@ -57,12 +57,21 @@ pub const INPUTS: &[Input] = &[
         read: |to, text| put(&mut to.reviewers, reviewers::reviewers(text)),
     },
     Input {
+        name: "fallback_model",
+        default: "",
+        missing: None,
+        secret: false,
+        in_file: None,
+        help: "The model that goes on for the rest of the run, as provider/name, if a model is overloaded, out of quota, unknown or cannot be reached. The report and the review name it.",
+        read: |to, text| put(&mut to.fallback_model, values::model(text)),
+    },
+    Input {
         name: "api_keys",
         default: "",
         missing: None,
         secret: true,
         in_file: None,
-        help: "Keys of further providers, for reviewers with models of their own: lines provider=key.",
+        help: "Keys of further providers, for fallback_model and for reviewers with models of their own: lines provider=key.",
         read: |to, text| put(&mut to.config.api_keys, reviewers::api_keys(text)),
     },
     Input {
@@ -201,6 +210,15 @@ pub const INPUTS: &[Input] = &[
         read: |to, text| put(&mut to.config.trusted_bots, values::logins(text)),
     },
     Input {
+        name: "memory",
+        default: "0",
+        missing: None,
+        secret: false,
+        in_file: Some(Shape::Whole(0, Some(20))),
+        help: "How many of the last closed pull requests are read (0 to 20) for findings that people with write access rejected there, so that these are not made again about the same code.",
+        read: |to, text| put(&mut to.config.memory, values::memory(text)),
+    },
+    Input {
         name: "mention",
         default: "@review-my-code-bot",
         missing: None,
@@ -217,6 +235,20 @@ pub const INPUTS: &[Input] = &[
         in_file: Some(Shape::Globs),
         help: "Changed files that are not reviewed, as globs by comma or newline, beside those that are excused anyway; a glob after ! is reviewed all the same.",
         read: |to, text| put(&mut to.config.ignore, values::globs(text)),
+    },
+    Input {
+        name: "static_analysis",
+        default: "",
+        missing: None,
+        secret: false,
+        in_file: None,
+        help: "SARIF 2.1.0 files that earlier steps wrote, as paths in the workspace by comma or newline. Results on changed lines are candidates that the reviewer confirms or refutes; none blocks by itself.",
+        read: |to, text| {
+            put(
+                &mut to.config.static_analysis,
+                values::workspace_files(text),
+            )
+        },
     },
     Input {
         name: "skip_label",
@@ -264,20 +296,6 @@ pub const INPUTS: &[Input] = &[
         read: |to, text| put(&mut to.config.max_cost_usd, values::dollars(text)),
     },
     Input {
-        name: "max_cost_usd_per_day",
-        default: "20",
-        missing: None,
-        secret: false,
-        in_file: Some(Shape::OrOff(&Shape::Dollars)),
-        help: "Once a pull request has cost this much on a day (UTC), in US dollars, the model is not asked again that day; off: no such limit.",
-        read: |to, text| {
-            put(
-                &mut to.config.max_cost_usd_per_day,
-                values::dollars_or_off(text),
-            )
-        },
-    },
-    Input {
         name: "max_tokens",
         default: "",
         missing: None,
@@ -287,17 +305,16 @@ pub const INPUTS: &[Input] = &[
         read: |to, text| put(&mut to.config.max_tokens, values::tokens(text)),
     },
     Input {
-        name: "max_tokens_per_day",
-        default: "off",
+        name: "max_per_day",
+        default: "20 USD",
         missing: None,
         secret: false,
-        in_file: Some(Shape::OrOff(&Shape::TOKENS)),
-        help: "Once a pull request has used this many tokens on a day (UTC), the model is not asked again that day; off: no such limit.",
+        in_file: Some(Shape::PerDay),
+        help: "Once a pull request has used this much on a day (UTC), the model is not asked again that day: an amount in US dollars, in tokens or both, for example 20 USD, 5000000 tokens. What is not named has no limit; off: no limit at all.",
         read: |to, text| {
-            put(
-                &mut to.config.max_tokens_per_day,
-                values::tokens_or_off(text),
-            )
+            let limits = values::per_day(text)?;
+            (to.config.max_cost_usd_per_day, to.config.max_tokens_per_day) = limits;
+            Ok(())
         },
     },
     Input {

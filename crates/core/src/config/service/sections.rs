@@ -12,14 +12,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const MOST_AGENTS: usize = 100;
-/// Inputs that have a setting of their own, or that the service itself decides.
-const OWN_INPUTS: [&str; 6] = [
+/// Inputs that have a setting of their own, that the service itself decides, or that need a workflow.
+const OWN_INPUTS: [&str; 7] = [
     "model",
     "model_base_url",
     "review_event",
     "reviewers",
     "fix",
     "dry_run",
+    "static_analysis",
 ];
 
 pub(super) fn identity(reader: &mut Reader) -> Option<Identity> {
@@ -182,7 +183,9 @@ pub(super) fn inputs(reader: &mut Reader) -> BTreeMap<String, String> {
         let problem = match (input, &text) {
             (None, _) => unknown(name, own_inputs()),
             (Some(input), _) if !is_free(input) => {
-                format!("{name} cannot stand below inputs: it is a secret, or the service sets it.")
+                format!(
+                    "{name} cannot stand below inputs: it is a secret, belongs to a workflow, or the service sets it."
+                )
             }
             (Some(input), Node::Text(text)) => {
                 let Some(problem) = input.problem(text) else {

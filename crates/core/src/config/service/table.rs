@@ -136,7 +136,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "inputs",
         "",
-        "further inputs of the action for all sessions, by name; no secrets",
+        "further inputs of the action for all sessions, by name; no secrets, so `fallback_model` is asked with the key of `model`",
     ),
     setting(
         "limits.requests_per_minute",

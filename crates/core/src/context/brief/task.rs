@@ -11,6 +11,7 @@ use reviewer_text::template::{self, TemplateError};
 const NUDGE: &str = include_str!("../../prompts/nudge.md");
 const NUDGE_OTHER: &str = include_str!("../../prompts/nudge-other.md");
 const RESUMED: &str = include_str!("../../prompts/resumed.md");
+const TAKEN_OVER: &str = include_str!("../../prompts/taken-over.md");
 const ANEW: &str = include_str!("../../prompts/anew.md");
 
 /// The task of one prompt.
@@ -95,12 +96,26 @@ impl Brief<'_> {
 
     /// After the sidecar was replaced, in the same session.
     pub fn resumed(&self, task: Task<'_>, entries: &[Entry]) -> Result<String, TemplateError> {
+        self.again(RESUMED, task, entries)
+    }
+
+    /// For another model that goes on in the same session.
+    pub fn taken_over(&self, task: Task<'_>, entries: &[Entry]) -> Result<String, TemplateError> {
+        self.again(TAKEN_OVER, task, entries)
+    }
+
+    fn again(
+        &self,
+        prompt: &str,
+        task: Task<'_>,
+        entries: &[Entry],
+    ) -> Result<String, TemplateError> {
         let text = self.task(task, entries, false)?;
         if task.is_apart() {
             return Ok(text);
         }
         let staged = self.staged(entries);
-        template::render(RESUMED, &[("staged", &staged), ("task", &text)])
+        template::render(prompt, &[("staged", &staged), ("task", &text)])
     }
 
     /// In a session that knows nothing of what was done.

@@ -68,6 +68,29 @@ fn a_file_that_no_session_holds_is_shown_in_pieces_by_several() {
 }
 
 #[test]
+fn a_line_belongs_to_the_section_that_shows_it() {
+    let diffs = [
+        diff("src/huge.ts", 6_000, 90),
+        diff("src/a.ts", 10, 10),
+        diff("app.js", 1, 300_000),
+    ];
+    let division = divide(&diffs, 200_000);
+    let asked = [("src/huge.ts", 1), ("src/huge.ts", 6_000), ("src/a.ts", 3)];
+    let nowhere = [("src/a.ts", 11), ("app.js", 1), ("gone.ts", 1)];
+    let all = asked.into_iter().chain(nowhere);
+    let numbers = division.sections_of(&diffs, 200_000, all);
+    for ((path, line), number) in asked.iter().zip(&numbers) {
+        let section = division.sections.iter().find(|one| one.number == *number);
+        let text = format!("{path} {} ", line - 1);
+        let own = section.unwrap().diffs(&diffs, 200_000);
+        let own = lines(own.iter().map(|one| one.diff.as_ref()));
+        assert!(own.iter().any(|line| line.starts_with(&text)), "{text}");
+    }
+    assert_ne!(numbers[0], numbers[1], "the pieces are in several sections");
+    assert_eq!(numbers[3..], [1, 1, 1]);
+}
+
+#[test]
 fn a_line_that_no_prompt_holds_leaves_its_file_out_and_no_other() {
     let diffs = [diff("app.js", 1, 300_000), diff("src/b.ts", 3, 3)];
     for room in [200_000, 1_000_000] {

@@ -7,6 +7,8 @@ use data_encoding::HEXLOWER;
 use reviewer_text::hidden::visible;
 use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 /// Shorter pieces stand in so many lines that they cannot say which one is meant.
 const SHORTEST_FRAGMENT: usize = 4;
@@ -126,7 +128,7 @@ impl FileDiff {
                     .unwrap_or_default()
             }
         };
-        HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..8])
+        hashed(&text)
     }
 
     /// True if code of this hash still stands somewhere in the diff.
@@ -157,6 +159,25 @@ impl FileDiff {
             });
             anchors.find(|anchor| self.anchor_hash(*anchor) == hash)
         })
+    }
+
+    /// The places where lines of these hashes stand, in one walk through the diff. A file as a whole is no place here: its
+    /// name says nothing about its code.
+    #[must_use]
+    pub fn places_of(&self, hashes: &HashSet<&str>) -> HashMap<String, Anchor> {
+        let mut places = HashMap::new();
+        if hashes.is_empty() {
+            return places;
+        }
+        for view in self.hunks.iter().flat_map(View::both) {
+            for rows in view.commentable() {
+                let hash = hashed(&view.text_around(rows.clone()));
+                if hashes.contains(hash.as_str()) {
+                    places.entry(hash).or_insert_with(|| view.anchor(&rows));
+                }
+            }
+        }
+        places
     }
 
     fn shown_path(&self) -> String {
@@ -227,17 +248,47 @@ impl View {
         })
     }
 
-    fn with_neighbours(&self, lines: &std::ops::RangeInclusive<u32>) -> Option<String> {
+    fn with_neighbours(&self, lines: &RangeInclusive<u32>) -> Option<String> {
         let first = self.rows.iter().position(|r| lines.contains(&r.number))?;
         let last = self.rows.iter().rposition(|r| lines.contains(&r.number))?;
+        Some(self.text_around(first..=last))
+    }
+
+    /// The text of these rows with one neighbour each side.
+    fn text_around(&self, rows: RangeInclusive<usize>) -> String {
+        let (first, last) = (*rows.start(), *rows.end());
         let rows = self
             .rows
             .iter()
             .take(last + 2)
             .skip(first.saturating_sub(1));
         let texts: Vec<&str> = rows.map(|row| row.text.as_str()).collect();
-        Some(texts.join("\n"))
+        texts.join("\n")
     }
+
+    /// The runs of rows that a comment can stand on, as long as an anchor may be.
+    fn commentable(&self) -> impl Iterator<Item = RangeInclusive<usize>> + '_ {
+        let longest = LONGEST_ANCHOR as usize;
+        let takes = |row: &Row| self.side == Side::Right || row.kind == LineKind::Removed;
+        (0..self.rows.len()).flat_map(move |last| {
+            let rows = self.rows[last.saturating_sub(longest)..=last].iter();
+            let run = rows.rev().take_while(|row| takes(row)).count();
+            (0..run).map(move |above| last - above..=last)
+        })
+    }
+
+    fn anchor(&self, rows: &RangeInclusive<usize>) -> Anchor {
+        let [first, last] = [rows.start(), rows.end()].map(|row| self.rows[*row].number);
+        Anchor::Line {
+            side: self.side,
+            start: (first < last).then_some(first),
+            line: last,
+        }
+    }
+}
+
+fn hashed(text: &str) -> String {
+    HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..8])
 }
 
 /// The quote's first and last line may be pieces of the lines that they come from.

@@ -1,7 +1,7 @@
 //! The comment of a finding: a headline, the text, the block folded below a rule, and a prompt for a coding agent.
 
 use super::{MAX_BODY, Voice, cut, support};
-use crate::domain::{Assessment, Category, Finding, Score};
+use crate::domain::{Assessment, Category, Finding, Score, ToolRule};
 use crate::state::block::{self, Hidden, Kind, Visible};
 use reviewer_text::sanitize::{clean, without_dumps};
 use reviewer_text::sentence::{code, fenced, sentence};
@@ -30,6 +30,10 @@ impl Voice<'_> {
             category: finding.category.map(|category| category.to_string()),
             reviewer: Some(finding.reviewer.clone()),
             reviewers: finding.support.raised_by.clone(),
+            rules: {
+                let rules = finding.support.found_by.iter().cloned();
+                rules.map(|ToolRule { tool, rule }| [tool, rule]).collect()
+            },
             head: Some(self.head.to_string()),
             anchor: Some(finding.anchor_hash.clone()),
             ..Hidden::new(Kind::Finding)

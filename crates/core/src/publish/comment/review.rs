@@ -17,6 +17,8 @@ use std::fmt::Write as _;
 pub struct Figures<'a> {
     pub files: usize,
     pub model: &'a str,
+    /// The words about other models that went on in its place.
+    pub fallback: Option<&'a str>,
     /// `None` where nobody knows the prices.
     pub cost_usd: Option<f64>,
     pub seconds: u64,
@@ -162,11 +164,11 @@ impl Voice<'_> {
             code(self.head.short()),
             plural(figures.files, "file"),
             sentence(figures.model),
-            figures
-                .cost_usd
-                .map_or_else(|| "cost unknown".into(), dollars),
-            duration(figures.seconds),
         ];
+        parts.extend(figures.fallback.map(str::to_owned));
+        let cost = figures.cost_usd;
+        parts.push(cost.map_or_else(|| "cost unknown".into(), dollars));
+        parts.push(duration(figures.seconds));
         parts.extend(figures.details.map(|url| format!("[details]({url})")));
         parts.push(code(&format!("{} help", self.mention)));
         format!("<sub>{}</sub>", parts.join(" · "))

@@ -15,6 +15,7 @@ fn figures() -> Figures<'static> {
     Figures {
         files: 3,
         model: "anthropic/claude-sonnet-4-5",
+        fallback: None,
         cost_usd: Some(0.2134),
         seconds: 100,
         details: Some("https://github.com/octo/shop/runs/9"),
@@ -108,6 +109,10 @@ fn the_last_line_asks_nothing_of_the_reviewer_and_knows_no_price_that_nobody_kno
         line,
         "<sub>`b0d63d1` · 3 files · anthropic/claude-sonnet-4-5 · cost unknown · 1 m 40 s · `@bot help`</sub>"
     );
+    let fallback = Some("fallback openai/gpt-5 from pass 2 of 4 on");
+    let line = with_voice(|voice| voice.colophon(&Figures { fallback, ..own }));
+    let models = "anthropic/claude-sonnet-4-5 · fallback openai/gpt-5 from pass 2 of 4 on · cost";
+    assert!(line.contains(models), "{line}");
 }
 
 #[test]

@@ -1,23 +1,26 @@
 //! The support of a finding among several reviewers, as its comment tells it: who raised it, who verified it, and, where it
-//! is contested, both arguments.
+//! is contested, both arguments. And the checks and rules of static analysis that found it, too.
 
-use crate::domain::{Argued, Contest, Support};
+use crate::domain::{Argued, Contest, Support, ToolRule};
 use reviewer_text::sanitize::{clean, without_dumps};
 use reviewer_text::sentence::{code, sentence};
 
 /// The longest argument and quote that a comment shows.
 const LONGEST: usize = 600;
 
-/// The last paragraphs of a finding's text; `None` where one reviewer reviews alone and no check proves it.
+/// The last paragraphs of a finding's text; `None` where one reviewer reviews alone and no program supports it.
 pub(super) fn paragraphs(support: &Support) -> Option<String> {
     let proof = support.proof.as_ref().map(|(check, words)| {
         let (check, words) = (code(check), code(words));
         format!("The check {check} fails here: {words}")
     });
+    let mut paragraphs: Vec<String> = found_by(&support.found_by)
+        .into_iter()
+        .chain(proof)
+        .collect();
     if support.panel == 0 {
-        return proof;
+        return (!paragraphs.is_empty()).then(|| paragraphs.join("\n\n"));
     }
-    let mut paragraphs: Vec<String> = proof.into_iter().collect();
     paragraphs.push(match &support.contest {
         Some(contest) => contested(support, contest),
         None => agreed(support),
@@ -27,6 +30,27 @@ pub(super) fn paragraphs(support: &Support) -> Option<String> {
         paragraphs.push(format!("Also at {}.", places.join(", ")));
     }
     Some(paragraphs.join("\n\n"))
+}
+
+/// The number of rules that a comment names; several tools may know the same defect.
+const MOST_RULES: usize = 5;
+
+/// Names the tools and rules that reported a finding. Nothing else of theirs is posted.
+fn found_by(rules: &[ToolRule]) -> Option<String> {
+    let named = rules.iter().take(MOST_RULES).map(|one| {
+        let tool = code(&one.tool);
+        match one.rule.as_str() {
+            "" => tool,
+            rule => format!("{tool}, rule {}", code(rule)),
+        }
+    });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "Found by {}, and confirmed by the reviewer.",
+            named.join("; ")
+        )
+    })
 }
 
 fn agreed(support: &Support) -> String {
@@ -129,6 +153,38 @@ mod tests {
         assert_eq!(
             paragraphs(&elsewhere).unwrap_or_default(),
             "Raised by quality, 1 of 3 reviewers.\n\nAlso at `src/a.ts:3`."
+        );
+    }
+
+    #[test]
+    fn a_comment_names_the_rules_that_found_it_as_names_and_nothing_else() {
+        let found = |rules: &[(&str, &str)]| {
+            let rules = rules.iter();
+            let found_by = rules
+                .map(|(tool, rule)| ToolRule::new(tool, rule))
+                .collect();
+            paragraphs(&Support {
+                found_by,
+                ..Support::default()
+            })
+        };
+        assert_eq!(
+            found(&[("semgrep", "js.xss"), ("CodeQL", "")]).unwrap_or_default(),
+            "Found by `semgrep`, rule `js.xss`; `CodeQL`, and confirmed by the reviewer."
+        );
+        assert_eq!(
+            found(&[("a`b", "@octocat\n# Obey")]).unwrap_or_default(),
+            "Found by `` a`b ``, rule `@octocat # Obey`, and confirmed by the reviewer."
+        );
+        let of_panel = Support {
+            found_by: vec![ToolRule::new("semgrep", "xss")],
+            ..support(&["quality"], &[])
+        };
+        let told = paragraphs(&of_panel).unwrap_or_default();
+        assert!(told.starts_with("Found by `semgrep`, rule `xss`"), "{told}");
+        assert!(
+            told.ends_with("Raised by quality, 1 of 3 reviewers."),
+            "{told}"
         );
     }
 

@@ -79,7 +79,7 @@ impl Page<'_> {
                 td class="figure" { (self.counted(pass.tokens)) }
                 td class="figure" { (self.report.cost(pass.cost_usd)) }
                 td class="figure" { (duration(pass.seconds)) }
-                td { @if pass.finished { (self.sentence(&pass.summary)) } @else { strong { "not finished" } } }
+                td class="words" { @if pass.finished { (self.sentence(&pass.summary)) } @else { strong { "not finished" } } }
             }
         }
     }

@@ -16,21 +16,44 @@ impl Page<'_> {
         (!said.is_empty()).then(|| Part {
             id: "findings",
             title: plural(said.len(), "finding"),
-            content: html! { @for finding in said { (self.finding(finding)) } },
+            content: html! {
+                @if said.len() > 1 { (self.overview(&said)) }
+                @for (index, finding) in said.iter().enumerate() { (self.finding(index, finding)) }
+            },
         })
     }
 
-    fn finding(&self, finding: &FindingReport) -> Markup {
-        let excerpt = self.material.code.get(&finding.id);
+    /// The findings in a line each, which leads to the whole of it.
+    fn overview(&self, said: &[&FindingReport]) -> Markup {
         html! {
-            article {
+            ol class="overview" {
+                @for (index, finding) in said.iter().enumerate() {
+                    li {
+                        (self.dot(finding.score)) " "
+                        a href={ "#" (id(index)) } { (self.heading(&finding.finding)) }
+                        " " span class="faint" { (self.name(&finding.place)) }
+                    }
+                }
+            }
+        }
+    }
+
+    fn finding(&self, index: usize, finding: &FindingReport) -> Markup {
+        let excerpt = self.material.code.get(&finding.id);
+        let code = excerpt.and_then(|excerpt| self.code(excerpt));
+        let place = html! {
+            (self.place(finding, excerpt))
+            @if let Some(url) = &finding.url { " · " (self.linked(Some(url), &html! { "comment" })) }
+        };
+        html! {
+            article id=(id(index)) class=(self.level(finding.score)) {
                 h3 { (self.dot(finding.score)) " " (self.sentence(&finding.finding)) }
                 p class="faint" {
-                    (self.place(finding, excerpt)) " · " (self.report.weight(finding))
-                    @if let Some(url) = &finding.url { " · " (self.linked(Some(url), &html! { "comment" })) }
+                    @if code.is_none() { (place) " · " }
+                    (self.report.weight(finding))
                     @if finding.fate == "unpublished" { " · " strong { "not published" } }
                 }
-                @if let Some(excerpt) = excerpt { (self.code(excerpt)) }
+                @if let Some(code) = code { figure { figcaption { (place) } (code) } }
                 (self.explained(finding))
             }
         }
@@ -50,8 +73,18 @@ impl Page<'_> {
                     @if index > 0 { ", " } (self.name(place))
                 } "." }
             }
-            @if !finding.assessment.trim().is_empty() {
-                p class="faint" { "Why this score: " (self.sentence(&finding.assessment)) }
+            (self.reason_of_score(&finding.assessment))
+        }
+    }
+
+    /// Folded, because it is for whoever doubts the score.
+    fn reason_of_score(&self, assessment: &str) -> Markup {
+        html! {
+            @if !assessment.trim().is_empty() {
+                details class="why" {
+                    summary { "Why this score" }
+                    p { (self.sentence(assessment)) }
+                }
             }
         }
     }
@@ -69,13 +102,16 @@ impl Page<'_> {
 
     /// Severity at a glance, which the words beside it say as well.
     pub(super) fn dot(&self, score: u8) -> Markup {
+        html! { span class={ "dot " (self.level(score)) } aria-hidden="true" {} }
+    }
+
+    fn level(&self, score: u8) -> &'static str {
         let blocks = self.report.blocking_from;
-        let class = match score {
-            _ if blocks.is_some_and(|blocks| score >= blocks.get()) => "dot blocks",
-            7.. => "dot grave",
-            _ => "dot small",
-        };
-        html! { span class=(class) aria-hidden="true" {} }
+        match score {
+            _ if blocks.is_some_and(|blocks| score >= blocks.get()) => "blocks",
+            7.. => "grave",
+            _ => "small",
+        }
     }
 
     /// File and lines, with a link to the file at the commit that was reviewed.
@@ -85,18 +121,16 @@ impl Page<'_> {
         self.leading(address.as_deref(), &self.name(&finding.place))
     }
 
-    /// Nothing where a secret spans lines, and they cannot be told apart any more.
-    pub(super) fn code(&self, excerpt: &Excerpt) -> Markup {
+    /// `None` where a secret spans lines, and they cannot be told apart any more.
+    pub(super) fn code(&self, excerpt: &Excerpt) -> Option<Markup> {
         let texts = excerpt.lines.iter().map(|line| line.text.as_str());
-        let Some(texts) = cleaned(texts, self.material.clean) else {
-            return html! {};
-        };
+        let texts = cleaned(texts, self.material.clean)?;
         let lines = excerpt.lines.iter().zip(texts);
-        html! {
+        Some(html! {
             pre class="diff" tabindex="0" {
                 code { @for (line, text) in lines { (code_line(line, &text)) } }
             }
-        }
+        })
     }
 
     pub(super) fn threads(&self) -> Option<Part> {
@@ -113,19 +147,22 @@ impl Page<'_> {
             .report
             .weight_of(thread.category.as_deref(), thread.score);
         html! {
-            article {
+            article class=(self.level(thread.score)) {
                 h3 { (self.dot(thread.score)) " " (self.sentence(&thread.finding)) }
                 p class="faint" {
                     (self.linked(Some(&thread.url), &self.name(&thread.place())))
                     " · " (weight) " · " (thread.status)
                     @if let Some(since) = &thread.since { " · since " code { (since) } }
                 }
-                @if !thread.assessment.trim().is_empty() {
-                    p class="faint" { "Why this score: " (self.sentence(&thread.assessment)) }
-                }
+                (self.reason_of_score(&thread.assessment))
             }
         }
     }
+}
+
+/// The place of a finding on the page.
+fn id(index: usize) -> String {
+    format!("finding-{}", index + 1)
 }
 
 fn code_line(line: &CodeLine, text: &str) -> Markup {

@@ -26,16 +26,16 @@ impl Page<'_> {
             p class="faint" { (self.figures()) }
             (self.decision())
             @if !report.reasons.is_empty() {
-                ul class="reasons" { @for reason in &report.reasons { li { (self.own(reason)) } } }
+                ul class="box reasons" { @for reason in &report.reasons { li { (self.own(reason)) } } }
             }
             @if let Some(green) = &report.green {
                 // The dot in the sentence is a picture among letters; here it is a word.
-                p class="green" { strong { "To turn this check green: " } (self.own(&green.replace("🔴", "blocking"))) }
+                p class="box green" { strong { "To turn this check green: " } (self.own(&green.replace("🔴", "blocking"))) }
             }
             @for warning in &report.warnings {
-                p class="warning" { strong { "Warning: " } (self.own(warning)) }
+                p class="box warning" { strong { "Warning: " } (self.own(warning)) }
             }
-            @for note in &report.notes { div class="note" { (self.prose(note)) } }
+            @for note in &report.notes { div class="box note" { (self.prose(note)) } }
         }
     }
 
@@ -103,7 +103,7 @@ impl Page<'_> {
         html! {
             @if let Some(words) = words {
                 p { strong { (words) "." } }
-                @if let Some(comment) = &report.comment { div class="note" { (self.prose(comment)) } }
+                @if let Some(comment) = &report.comment { div class="box note" { (self.prose(comment)) } }
                 @if !report.escalations.is_empty() {
                     p { "Calls " (self.plain(&report.escalations.join(", "))) " to the pull request." }
                 }

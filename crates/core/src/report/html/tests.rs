@@ -407,7 +407,7 @@ fn a_finding_has_its_code_as_a_diff_with_links_to_the_commit_and_the_comment() {
     let text = article.text();
     assert_eq!(text.matches("Finding of 9.").count(), 1, "{text}");
     assert!(
-        text.contains("Why this score: Not 10, because data stays."),
+        text.contains("Why this scoreNot 10, because data stays."),
         "{text}"
     );
 }

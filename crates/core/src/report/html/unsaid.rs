@@ -35,7 +35,7 @@ impl Page<'_> {
                         @if let Some(reason) = &finding.reason { ": " (self.sentence(reason)) }
                     }
                 }
-                @if let Some(excerpt) = excerpt { (self.code(excerpt)) }
+                @if let Some(code) = excerpt.and_then(|excerpt| self.code(excerpt)) { figure { (code) } }
                 (self.explained(finding))
             }
         }

@@ -21,6 +21,11 @@ impl Page<'_> {
         markdown::inline(&text, &|target| self.follows(target))
     }
 
+    /// The same for a text in a link, in which no other can stand.
+    pub(super) fn heading(&self, text: &str) -> Markup {
+        markdown::inline(&sentence(&self.without_secrets(text)), &|_| None)
+    }
+
     /// A text of paragraphs, lists and code.
     pub(super) fn prose(&self, text: &str) -> Markup {
         let text = clean(&self.without_secrets(text));

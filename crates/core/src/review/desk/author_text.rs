@@ -25,9 +25,9 @@ impl Desk {
         matches!(under_way, Some(Stage::Pass(pass)) if self.is_last_word(pass) && u64::from(pass.get()) == number)
     }
 
-    /// Keeps the texts until the pass is submitted. What is missing or wrong is refused once; after that, a finding without a
-    /// text keeps the words that were recorded.
-    pub(super) fn take_texts(&mut self, texts: &[AuthorText]) -> Result<(), String> {
+    /// Keeps the texts until the pass is submitted. Returns what is missing or wrong, for which the pass is refused once; after
+    /// that, a finding without a text keeps the words that were recorded.
+    pub(super) fn take_texts(&mut self, texts: &[AuthorText]) -> Vec<String> {
         let mut faults: Vec<String> = Vec::new();
         for text in texts {
             match self.judged(text) {
@@ -49,13 +49,7 @@ impl Desk {
                 missing.join(", ")
             ));
         }
-        if faults.is_empty() || std::mem::replace(&mut self.texts_refused, true) {
-            return Ok(());
-        }
-        Err(format!(
-            "The pass is not submitted yet. {} Then submit it again, with these in `texts`; the other texts are kept.",
-            faults.join(" ")
-        ))
+        faults
     }
 
     /// Puts the texts in place of the recorded words.

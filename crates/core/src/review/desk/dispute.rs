@@ -43,7 +43,7 @@ impl Desk {
         match (thread, word) {
             (ThreadId::Provisional(_), Word::Concession) => self.withdraw(thread, body),
             (ThreadId::Provisional(_), _) => self.amend(thread, body),
-            (ThreadId::Published(_), _) => {
+            (ThreadId::Published(_) | ThreadId::Decided(_), _) => {
                 let found = self.published(thread)?.clone();
                 let effect = self.effect(&found, word)?;
                 self.stage(found, effect, body, stage)
@@ -323,8 +323,14 @@ impl Desk {
     }
 
     fn published(&self, id: ThreadId) -> Result<&Thread, String> {
-        let ThreadId::Published(comment) = id else {
-            return Err(format!("{id} is not on the pull request yet."));
+        let comment = match id {
+            ThreadId::Published(comment) => comment,
+            ThreadId::Provisional(_) => {
+                return Err(format!("{id} is not on the pull request yet."));
+            }
+            ThreadId::Decided(_) => {
+                return Err(format!("{id} is of another pull request. Leave it."));
+            }
         };
         let found = self
             .subject

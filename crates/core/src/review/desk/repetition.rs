@@ -1,7 +1,7 @@
 //! Detects findings that were made before: in this run, on the pull request, or by a human reviewer. The same thing is
 //! never said twice.
 
-use super::{Answer, Desk, Entry, Finding};
+use super::{Answer, Desk, Distinct, Entry, Finding};
 use crate::domain::{Status, Thread, ThreadId, Trust};
 use crate::state::rebuild::Remark;
 use crate::state::repeats::{Claim, Likeness};
@@ -11,7 +11,7 @@ impl Desk {
     pub(super) fn repeat(
         &mut self,
         finding: &Finding,
-        distinct_from: Option<ThreadId>,
+        distinct: Option<&Distinct>,
     ) -> Option<Answer> {
         let (id, likeness, text) = self.most_alike(finding)?;
         if likeness == Likeness::NearCertain {
@@ -22,12 +22,13 @@ impl Desk {
             });
         }
         let question = (id, finding.file.clone(), finding.line());
-        if distinct_from == Some(id) || !self.asked.insert(question) {
+        let differs = distinct.is_some_and(|distinct| distinct.thread == id);
+        if differs || !self.asked.insert(question) {
             return None;
         }
         let same = match id {
             ThreadId::Published(_) => "reply there with github_reply_to_thread",
-            ThreadId::Provisional(_) => "leave it",
+            ThreadId::Provisional(_) | ThreadId::Decided(_) => "leave it",
         };
         Some(Err(format!(
             "This looks like thread {id}: \"{text}\". If it is the same, {same}; if it is not, call again with \
@@ -45,7 +46,9 @@ impl Desk {
                 ThreadId::Published(_) => {
                     format!("To add to it, use github_reply_to_thread with thread_id \"{id}\".")
                 }
-                ThreadId::Provisional(_) => "The last pass writes its text.".to_owned(),
+                ThreadId::Provisional(_) | ThreadId::Decided(_) => {
+                    "The last pass writes its text.".to_owned()
+                }
             };
             return Err(format!(
                 "Already said in thread {id}: \"{text}\". Nothing was recorded. {more}"
@@ -107,7 +110,7 @@ impl Desk {
         same.next()
     }
 
-    fn would_block(&self, finding: &Finding) -> bool {
+    pub(super) fn would_block(&self, finding: &Finding) -> bool {
         let mut weighed = finding.clone();
         self.weigh(&mut weighed, 0);
         self.weights.blocks(weighed.assessment.score)

@@ -2,8 +2,11 @@
 
 use super::*;
 use crate::domain::{
-    Anchor, Awaiting, CommentId, Login, Reply, Resolution, Side, Standing, Status, fixture,
+    Anchor, Awaiting, CommentId, DecidedId, Login, Reply, Resolution, Side, Standing, Status,
+    fixture,
 };
+
+use crate::state::decided::{Decided, Decision};
 
 fn score(n: u64) -> Score {
     Score::new(n).unwrap()
@@ -68,6 +71,7 @@ fn desk_with(threads: Vec<Thread>) -> Desk {
         removed_lines: HashMap::new(),
         human_reviewers: vec![],
         others: vec![],
+        decided: vec![],
     };
     let weights = Weights {
         threshold: score(5),
@@ -201,7 +205,10 @@ fn a_possible_repeat_is_asked_about_once() {
         "{asked}"
     );
     let distinct = Draft {
-        distinct_from: Some(ThreadId::Published(CommentId(55))),
+        distinct_from: Some(Distinct {
+            thread: ThreadId::Published(CommentId(55)),
+            reason: "Another page.".into(),
+        }),
         ..draft(alike, 7)
     };
     assert!(desk.post(distinct).is_ok());
@@ -693,4 +700,84 @@ fn what_a_person_said_at_the_place_is_left_to_them() {
     );
     assert!(desk.post(blocking).is_ok(), "the gate hangs on it");
     assert!(desk.post(draft("The retry loop has no bound.", 7)).is_ok());
+}
+
+/// A question about line 11 of `src/a.rs` that was decided in pull request 3.
+fn decided(finding: &str) -> DecidedHere {
+    let anchor = Anchor::Line {
+        side: Side::Right,
+        start: None,
+        line: 11,
+    };
+    DecidedHere {
+        decided: Decided {
+            id: DecidedId {
+                pull: 3,
+                root: CommentId(1001),
+            },
+            file: "src/a.rs".into(),
+            line: Some(40),
+            assessment: draft(finding, 7).assessment,
+            category: None,
+            anchor_hash: diff("src/a.rs").anchor_hash(anchor),
+            decision: Decision::Dismissed,
+            since: "2026-01-31".into(),
+            url: String::new(),
+        },
+        file: "src/a.rs".into(),
+        anchor,
+    }
+}
+
+fn desk_after(finding: &str) -> Desk {
+    let mut desk = desk();
+    let subject = Arc::get_mut(&mut desk.subject).unwrap();
+    subject.decided = vec![decided(finding)];
+    desk
+}
+
+#[test]
+fn what_people_decided_elsewhere_is_asked_back_until_the_model_says_what_differs() {
+    let claim = "The page counter overflows on the last page.";
+    let mut desk = desk_after(claim);
+    for score in [7, 10] {
+        let asked = desk.post(draft("Page counter overflows at the last page", score));
+        let asked = asked.unwrap_err();
+        for told in [
+            "decided in #3",
+            claim,
+            "\"#3/1001\"",
+            "leave it",
+            "dismissed it",
+        ] {
+            assert!(asked.contains(told), "{told}: {asked}");
+        }
+    }
+    let [left] = desk.repeated() else {
+        panic!("{:?}", desk.repeated());
+    };
+    assert!(left.insists.is_none() && left.serious);
+    assert_eq!(left.finding.assessment.score, score(10));
+    let insists = Draft {
+        distinct_from: Some(Distinct {
+            thread: "#3/1001".parse().unwrap(),
+            reason: "The cap is gone.".into(),
+        }),
+        ..draft("Page counter overflows at the last page", 7)
+    };
+    desk.post(insists).unwrap();
+    let [made] = desk.repeated() else {
+        panic!("{:?}", desk.repeated());
+    };
+    assert_eq!(made.insists.as_deref(), Some("The cap is gone."));
+    // The last pass may score it anew without another question.
+    assert_eq!(desk.entries().len(), 1);
+}
+
+#[test]
+fn another_finding_about_decided_code_is_not_asked_back() {
+    let mut desk = desk_after("The page counter overflows on the last page.");
+    desk.post(draft("The token is written to the log.", 7))
+        .unwrap();
+    assert!(desk.repeated().is_empty());
 }

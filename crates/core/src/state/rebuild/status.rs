@@ -2,7 +2,7 @@
 
 use super::{Comment, Conversation, ESCALATED_MARKER, RESOLVED_MARKER, Sources};
 use crate::authority::{Action, Person, Stake, judge};
-use crate::domain::{Awaiting, CommentId, Login, Reply, Resolution, Status};
+use crate::domain::{Awaiting, CommentId, Decider, Login, Reply, Resolution, Status};
 use crate::state::block::{self, Block, Conversation as Closing, Kind};
 use crate::state::signature::SignatureCheck;
 
@@ -11,17 +11,20 @@ pub(super) struct ThreadState {
     pub(super) status: Status,
     pub(super) awaiting: Awaiting,
     pub(super) resolution: Option<Resolution>,
+    pub(super) decider: Option<Decider>,
     pub(super) because: String,
 }
 
 /// A decisive reply of the reviewer.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Decision {
     kind: Kind,
     closing: Option<Closing>,
     comment: CommentId,
     /// The way in which it was resolved, if it was.
     resolution: Resolution,
+    /// The person or the reply that decided against the finding, as far as it says so.
+    decider: Option<Decider>,
 }
 
 pub(super) struct Discussion {
@@ -177,11 +180,17 @@ impl Discussion {
             Some(hidden) if hidden.fixed.is_some() => Resolution::Fixed,
             _ => Resolution::Conceded,
         };
+        let decider = parsed.hidden.as_ref().and_then(|hidden| {
+            let reply = || hidden.answers.map(|id| Decider::Reply(CommentId(id)));
+            let dismissed = hidden.dismissed.as_deref();
+            dismissed.map_or_else(reply, |by| Some(Decider::Dismissed(Login::new(by))))
+        });
         self.decision = Some(Decision {
             kind,
             closing,
             comment: comment.id,
             resolution,
+            decider,
         });
     }
 
@@ -192,16 +201,29 @@ impl Discussion {
     ) -> ThreadState {
         let closer = self.closer(conversation, sources);
         let (status, because) = self.status(conversation, closer);
-        let resolution = match (closer, self.decision) {
+        let resolution = match (closer, &self.decision) {
             (Some(_), _) => Resolution::ByPerson,
             (None, Some(decision)) => decision.resolution,
             (None, None) => Resolution::Conceded,
         };
+        let resolved = status == Status::Resolved;
         ThreadState {
             status,
             awaiting: self.awaiting(status, sources.author),
-            resolution: (status == Status::Resolved).then_some(resolution),
+            resolution: resolved.then_some(resolution),
+            decider: resolved.then(|| self.decider(closer)).flatten(),
             because,
+        }
+    }
+
+    /// The evidence of who decided against the finding. Whoever closes the conversation of one that is fixed, or seems to be, decides nothing.
+    fn decider(&self, closer: Option<&Login>) -> Option<Decider> {
+        let resolved = self.decision.as_ref();
+        match resolved.filter(|decision| decision.kind == Kind::Resolve) {
+            Some(decision) if decision.resolution == Resolution::Fixed => None,
+            Some(decision) => decision.decider.clone(),
+            None if self.seems_fixed.is_some() => None,
+            None => closer.cloned().map(Decider::Closed),
         }
     }
 
@@ -213,7 +235,8 @@ impl Discussion {
     ) -> Option<&'c Login> {
         let conversation = conversation.filter(|c| c.is_resolved)?;
         let (login, standing) = conversation.resolved_by.as_ref()?;
-        let escalated = self.decision.is_some_and(|one| one.kind == Kind::Escalate);
+        let escalated = self.decision.as_ref();
+        let escalated = escalated.is_some_and(|one| one.kind == Kind::Escalate);
         let stake = Stake::new(self.gates, escalated, sources.reviewed_by_people);
         let person = Person::from_standing(*standing, sources.author == Some(login));
         let closes = judge(person, Action::CloseConversation(stake));
@@ -237,12 +260,12 @@ impl Discussion {
             closing,
             comment,
             ..
-        }) = self.decision
+        }) = &self.decision
         else {
             return (Status::Pending, self.undecided());
         };
         match kind {
-            Kind::Resolve if closing == Some(Closing::Resolved) && reopened => {
+            Kind::Resolve if *closing == Some(Closing::Resolved) && reopened => {
                 let because = format!(
                     "comment {comment} resolved it, and somebody reopened the conversation"
                 );

@@ -3,7 +3,8 @@ use crate::limits::after;
 use crate::machine::Lane;
 use crate::queue::{self, Lease, Task};
 use crate::session::Session;
-use crate::tests::toy::{Input, ToyEngine, deliver, limits, say, state};
+use crate::tests::toy::{Input, ToyEngine, answer, deliver, limits, say, state};
+use crate::worker::done;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -260,4 +261,33 @@ async fn a_serialization_failure_is_survived() {
     let answer = deliver(&engine, "1/7", "a", Input::Add(3)).await;
     assert!(!answer.duplicate);
     assert_eq!(state(&engine, "1/7").await.total, 3);
+}
+
+#[tokio::test]
+#[ignore = "make engine-test installs the server"]
+async fn an_outcome_and_an_input_that_hurries_its_key_lock_in_one_order() {
+    let server = shared().await;
+    let engine = open(&server.empty().await, limits()).await;
+    deliver(&engine, "1/7", "a", say("first")).await;
+    let mut session = engine.store.session().await.unwrap();
+    let task = take(&engine, &mut session, 1).await.remove(0);
+    let now = engine.now(&mut session).await.unwrap();
+    // An input has locked the key. It is the one that a deadlock would end.
+    let mut input = engine.store.begin().await.unwrap();
+    input
+        .script("SET LOCAL deadlock_timeout = '1ms'")
+        .await
+        .unwrap();
+    let lock = sqlx::query(input.dialect.lock_key);
+    input.optional(lock.bind("1/7").bind(now)).await.unwrap();
+    let ending = {
+        let engine = Arc::clone(&engine);
+        let outcome = answer(serde_json::from_str(&task.work).unwrap());
+        tokio::spawn(async move { done(&engine, &task, Some(outcome)).await })
+    };
+    until(&engine.store, WAITING).await;
+    queue::hurry(&mut input, "1/7", now).await.unwrap();
+    input.commit().await.unwrap();
+    ending.await.unwrap().unwrap();
+    assert!(take(&engine, &mut session, 9).await.is_empty());
 }

@@ -1,9 +1,9 @@
 use super::{open, shared};
 use crate::agents::Agent;
 use crate::store::Store;
-use crate::tests::toy::{Input, deliver, limits};
+use crate::tests::toy::{Input, deliver, limits, say};
 use crate::tokens::{ApiToken, Role, TokenHash};
-use crate::{Backlog, Filter, Limits};
+use crate::{Backlog, Filter, Limits, Recent};
 use secrecy::SecretString;
 
 #[tokio::test]
@@ -55,6 +55,27 @@ async fn keys_are_listed_in_the_order_of_a_file() {
     assert_eq!(keys, ["1/B", "1/a"]);
     assert_eq!(engine.phases().await.unwrap(), [("owing".to_owned(), 4)]);
     assert_eq!(engine.backlog().await.unwrap(), Backlog::default());
+    let wanted = Recent {
+        phase: Some("owing".to_owned()),
+        before: None,
+        most: 3,
+    };
+    let newest = engine.recent(&wanted).await.unwrap();
+    assert_eq!(newest.len(), 3);
+    let end = newest.last().map(|one| (one.changed, one.key.clone()));
+    let rest = Recent {
+        before: end,
+        ..wanted
+    };
+    let rest = engine.recent(&rest).await.unwrap();
+    let keys: Vec<String> = newest
+        .iter()
+        .chain(&rest)
+        .map(|one| one.key.clone())
+        .collect();
+    assert_eq!(keys.len(), 4);
+    assert_eq!(engine.states(&keys).await.unwrap().len(), 4);
+    assert!(engine.waiting("1/a", 5).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -79,4 +100,22 @@ async fn old_deliveries_and_the_oldest_inputs_are_purged() {
     let again = deliver(&engine, "1/7", "d0", Input::Add(1)).await;
     assert!(!again.duplicate);
     assert!(engine.replay("1/7").await.unwrap().is_none());
+}
+
+#[tokio::test]
+#[ignore = "make engine-test installs the server"]
+async fn a_history_of_large_inputs_is_told_by_its_last_ones() {
+    let server = shared().await;
+    let limits = Limits {
+        history_bytes: 10_000,
+        ..limits()
+    };
+    let engine = open(&server.empty().await, limits).await;
+    for n in 0..9 {
+        deliver(&engine, "1/7", &format!("d{n}"), say(&"x".repeat(4_000))).await;
+    }
+    let history = engine.history("1/7", 100).await.unwrap();
+    let numbers: Vec<i64> = history.iter().map(|entry| entry.n).collect();
+    assert_eq!(numbers, [7, 8, 9]);
+    assert!(engine.replay("1/7").await.unwrap().is_some());
 }

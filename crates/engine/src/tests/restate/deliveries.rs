@@ -121,6 +121,26 @@ async fn a_history_has_a_bound() {
 }
 
 #[tokio::test]
+async fn a_history_of_large_inputs_is_told_by_its_last_ones() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let limits = Limits {
+        history_bytes: 10_000,
+        ..limits()
+    };
+    let engine = open(&server.store(free_port()), Toy, limits).await;
+    for n in 0..9 {
+        deliver(&engine, "1/7", &format!("d{n}"), say(&"x".repeat(4_000))).await;
+    }
+    let history = engine.history("1/7", 100).await.unwrap();
+    let numbers: Vec<i64> = history.iter().map(|entry| entry.n).collect();
+    assert_eq!(numbers, [7, 8, 9]);
+    // A replay needs all of them.
+    assert!(engine.replay("1/7").await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn a_long_history_is_read_in_pages() {
     let Some(server) = Server::start() else {
         return;

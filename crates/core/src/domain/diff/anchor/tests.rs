@@ -218,6 +218,38 @@ fn the_hash_follows_the_code_and_not_its_place_or_indentation() {
     assert_ne!(hash, here.anchor_hash(Anchor::File));
 }
 
+#[test]
+fn one_walk_finds_the_same_places_as_one_look_for_each() {
+    let file = file(PATCH);
+    let sides = [Side::Right, Side::Left].map(|side| file.commentable(side));
+    let lines = sides.iter().flatten().flat_map(Clone::clone);
+    let lines: Vec<u32> = lines.collect();
+    for side in [Side::Right, Side::Left] {
+        for line in &lines {
+            for start in [
+                None,
+                Some(line.saturating_sub(1)),
+                Some(line.saturating_sub(2)),
+            ] {
+                let start = start.filter(|start| file.is_commentable(side, *start));
+                let line = *line;
+                if !file.is_commentable(side, line) {
+                    continue;
+                }
+                let hash = file.anchor_hash(Anchor::Line { side, start, line });
+                let places = file.places_of(&HashSet::from([hash.as_str()]));
+                let place = places.get(&hash).copied().map(|at| file.anchor_hash(at));
+                assert_eq!(place, Some(hash), "{side:?} {start:?} {line}");
+            }
+        }
+    }
+    let whole = file.anchor_hash(Anchor::File);
+    assert_eq!(
+        file.places_of(&HashSet::from([whole.as_str(), "0"])),
+        HashMap::new()
+    );
+}
+
 proptest! {
     #[test]
     fn any_quote_gives_an_anchor_in_the_diff_or_an_error(

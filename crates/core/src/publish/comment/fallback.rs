@@ -1,0 +1,139 @@
+//! The sentences about a model that could not be used and the one that went on in its place.
+
+use crate::review::fallback::Fallback;
+use reviewer_text::sentence::sentence;
+
+/// For the log, as the rest of a line about a stage.
+#[must_use]
+pub fn goes_on(fallback: &Fallback) -> String {
+    let Fallback { model, cause, .. } = fallback;
+    format!(": {model} {}; {} goes on", cause.told(), fallback.instead)
+}
+
+/// For the summary and the report. `is_panel`: there are several reviewers, so this one is named.
+#[must_use]
+pub fn went_on(fallback: &Fallback, is_panel: bool) -> String {
+    let Fallback {
+        model,
+        instead,
+        since,
+        cause,
+        ..
+    } = fallback;
+    let of = if is_panel {
+        format!(" for the reviewer {}", fallback.reviewer)
+    } else {
+        String::new()
+    };
+    let why = as_sentence(&fallback.why);
+    format!(
+        "{model} {}; {instead} went on in its place{of}, from {since} on. {why}",
+        cause.told()
+    )
+}
+
+/// The reason why a task was given up although there was another model.
+#[must_use]
+pub fn both_failed(fallback: &Fallback, second: &str) -> String {
+    let Fallback { model, instead, .. } = fallback;
+    let first = as_sentence(&fallback.why);
+    let second = as_sentence(second);
+    format!(
+        "Neither {model} nor its fallback {instead} can be used. Of {model}: {first} Of {instead}: {second}"
+    )
+}
+
+/// The reason of a model that is not tried, because another session of the run could not use it.
+#[must_use]
+pub fn failed_before(why: &str) -> String {
+    format!("It failed before in this run: {why}")
+}
+
+/// The other models of a run, as a part of the line below a review; `None` where none was needed.
+#[must_use]
+pub fn footer(fallbacks: &[Fallback]) -> Option<String> {
+    let mut models: Vec<String> = Vec::new();
+    for fallback in fallbacks {
+        let model = fallback.instead.to_string();
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    let since = match fallbacks {
+        [] => return None,
+        [one] => format!(" from {} on", one.since),
+        _ => String::new(),
+    };
+    Some(sentence(&format!("fallback {}{since}", models.join(", "))))
+}
+
+fn as_sentence(text: &str) -> String {
+    let text = text.trim();
+    let end = if text.ends_with('.') { "" } else { "." };
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    let text: String = first.chain(letters).collect();
+    format!("{text}{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ModelChoice;
+    use crate::review::fallback::Cause;
+    use crate::review::limits::Used;
+    use std::sync::Arc;
+
+    fn model(provider: &str, name: &str) -> ModelChoice {
+        ModelChoice {
+            provider: provider.into(),
+            name: name.into(),
+            ..ModelChoice::default()
+        }
+    }
+
+    fn fallback() -> Fallback {
+        Fallback {
+            reviewer: "security".into(),
+            model: model("anthropic", "claude"),
+            instead: model("openai", "gpt-5"),
+            since: "pass 2 of 4".into(),
+            cause: Cause::Overloaded,
+            why: "the model is overloaded: Not now (HTTP 529)".into(),
+            before: Used::default(),
+            usage: Arc::default(),
+        }
+    }
+
+    #[test]
+    fn both_models_the_cause_and_the_pass_are_told() {
+        let one = fallback();
+        assert_eq!(
+            went_on(&one, false),
+            "anthropic/claude is overloaded; openai/gpt-5 went on in its place, from pass 2 of 4 on. The model is overloaded: \
+             Not now (HTTP 529)."
+        );
+        let of_panel = went_on(&one, true);
+        let named = "went on in its place for the reviewer security, from pass 2 of 4 on.";
+        assert!(of_panel.contains(named), "{of_panel}");
+        assert_eq!(
+            goes_on(&one),
+            ": anthropic/claude is overloaded; openai/gpt-5 goes on"
+        );
+        assert_eq!(
+            both_failed(&one, "No credit."),
+            "Neither anthropic/claude nor its fallback openai/gpt-5 can be used. Of anthropic/claude: The model is \
+             overloaded: Not now (HTTP 529). Of openai/gpt-5: No credit."
+        );
+    }
+
+    #[test]
+    fn the_line_below_a_review_names_each_fallback_once() {
+        assert_eq!(footer(&[]), None);
+        let one = footer(&[fallback()]);
+        let expected = "fallback openai/gpt-5 from pass 2 of 4 on";
+        assert_eq!(one.as_deref(), Some(expected));
+        let two = footer(&[fallback(), fallback()]);
+        assert_eq!(two.as_deref(), Some("fallback openai/gpt-5"));
+    }
+}

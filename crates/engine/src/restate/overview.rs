@@ -1,0 +1,103 @@
+//! Reads for people who look at many keys, by the server's SQL. The times and phases of keys are elements of what is kept for lists.
+
+use super::client::Client;
+use super::lists::{literal, read};
+use super::registration::query;
+use super::wire::{KEPT, Kept, LISTED, PENDING, PULL, Pending, StateRow, Work};
+use crate::overview::{Recent, Waiting};
+use crate::records::Listed;
+use crate::restate_error::RestateError;
+use serde::Deserialize;
+use serde_json::json;
+
+type Result<T> = std::result::Result<T, RestateError>;
+
+#[derive(Deserialize)]
+struct KeyedRow {
+    service_key: String,
+    value_utf8: String,
+}
+
+pub(super) async fn recent(client: &Client, wanted: &Recent) -> Result<Vec<Listed>> {
+    let phase = wanted.phase.as_ref().map(|phase| {
+        let end = literal(&format!(",{}]", json!(phase)));
+        format!("AND ends_with(value_utf8, {end})")
+    });
+    let before = wanted.before.as_ref().map(|(changed, key)| {
+        let key = literal(key);
+        format!("WHERE changed < {changed} OR (changed = {changed} AND service_key < {key})")
+    });
+    // The time is the second element of the array.
+    let question = format!(
+        "SELECT service_key, value_utf8 FROM (
+           SELECT service_key, value_utf8, CAST(split_part(value_utf8, ',', 2) AS BIGINT) AS changed
+           FROM state WHERE service_name = {} AND key = '{LISTED}' {}) {}
+         ORDER BY changed DESC, service_key DESC LIMIT {}",
+        literal(PULL),
+        phase.unwrap_or_default(),
+        before.unwrap_or_default(),
+        wanted.most
+    );
+    let rows: Vec<KeyedRow> = query(client, &question).await?;
+    let listed = rows.into_iter().map(|row| {
+        let (version, changed, phase) = read(client, &row.value_utf8)?;
+        Ok(Listed {
+            key: row.service_key,
+            version,
+            phase,
+            changed,
+        })
+    });
+    listed.collect()
+}
+
+pub(super) async fn states(client: &Client, keys: &[String]) -> Result<Vec<(String, Kept)>> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keys: Vec<String> = keys.iter().map(|key| literal(key)).collect();
+    let question = format!(
+        "SELECT service_key, value_utf8 FROM state
+         WHERE service_name = {} AND key = '{KEPT}' AND service_key IN ({})",
+        literal(PULL),
+        keys.join(", ")
+    );
+    let rows: Vec<KeyedRow> = query(client, &question).await?;
+    let states = rows.into_iter().map(|row| {
+        let kept = read(client, &row.value_utf8)?;
+        Ok((row.service_key, kept))
+    });
+    states.collect()
+}
+
+/// The server counts attempts for itself alone.
+pub(super) async fn waiting(client: &Client, key: &str, most: u32) -> Result<Vec<Waiting>> {
+    let question = format!(
+        "SELECT key, value_utf8 FROM state
+         WHERE service_name = {} AND service_key = {} AND starts_with(key, '{PENDING}')
+         ORDER BY key LIMIT {most}",
+        literal(PULL),
+        literal(key)
+    );
+    let rows: Vec<StateRow> = query(client, &question).await?;
+    let waiting = rows.into_iter().map(|row| {
+        let pending: Pending = read(client, &row.value_utf8)?;
+        let (seq, due) = (pending.seq(), pending.due());
+        let (is_timer, work) = match pending.work {
+            Work::Effect(order) => (false, order.effect),
+            Work::Timer { input, .. } => (true, input),
+        };
+        Ok(Waiting {
+            seq,
+            is_timer,
+            work: work.to_string(),
+            created: pending.at,
+            due: is_timer.then_some(due),
+            attempts: None,
+            error: String::new(),
+        })
+    });
+    let mut waiting = waiting.collect::<Result<Vec<_>>>()?;
+    waiting.sort_by_key(|one| one.seq);
+    Ok(waiting)
+}
