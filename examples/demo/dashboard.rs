@@ -26,9 +26,9 @@ pub fn demo(page: &Page, quick: bool) -> Result<(), String> {
     world.github.with(|state| {
         let pulls = state.pulls.values_mut();
         pulls.for_each(|pull| {
-            pull.title = HOSTILE.to_owned();
+            HOSTILE.clone_into(&mut pull.title);
             // Reconciliation would find it at the start.
-            pull.state = "closed".to_owned();
+            "closed".clone_into(&mut pull.state);
         });
     });
     let mut serving = Serving::on(world);
@@ -88,7 +88,7 @@ fn step(serving: &Serving, line: &str) -> Result<(), String> {
     let world = &serving.world;
     match line.trim() {
         "" | "open" => {
-            let open = |pull: &mut PullRequest| pull.state = "open".to_owned();
+            let open = |pull: &mut PullRequest| "open".clone_into(&mut pull.state);
             world.github.pull(world.pull, open);
             serving.open();
         }

@@ -1,7 +1,6 @@
 //! Reads the SARIF files that earlier steps wrote into the workspace. The tools ran over the pull request's code, and a checkout may put
 //! anything in the place of a file, so nothing outside of the workspace is read, nothing that is no regular file, and nothing large.
 //! A file that cannot be read is told and keeps no review away.
-#![expect(clippy::disallowed_methods, reason = "edge: files of the workspace")]
 
 use crate::host::{Failure, Host};
 use nix::fcntl::OFlag;
@@ -206,6 +205,7 @@ fn open(place: &Path) -> io::Result<File> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests write files")]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;

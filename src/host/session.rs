@@ -72,7 +72,7 @@ impl Session {
             fallback: reviewer.fallback.as_ref(),
         };
         let open =
-            |gateway: &Gateway| gateway.open(&name.to_string(), models, placeholder, allowed);
+            |gateway: &Gateway| gateway.open(&name.to_string(), models, &placeholder, &allowed);
         let route = gateway.as_ref().map_err(Clone::clone).and_then(open);
         Ok(Self {
             name,

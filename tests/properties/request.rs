@@ -42,7 +42,7 @@ static ROUTES: LazyLock<[SessionRoute; 3]> = LazyLock::new(|| {
         };
         let tools = Profile::Reviewer.tools(SessionName::Review(1), &review_names(false, false));
         let gateway = Gateway::new(&[], Limits::default()).expect("a gateway");
-        let route = gateway.open("r1", (&model).into(), "placeholder".into(), tools);
+        let route = gateway.open("r1", (&model).into(), &"placeholder".into(), &tools);
         route.expect("a route")
     })
 });

@@ -128,8 +128,8 @@ impl Gateway {
         &self,
         session: &str,
         models: Models<'_>,
-        placeholder: SecretString,
-        tools: Vec<String>,
+        placeholder: &SecretString,
+        tools: &[String],
     ) -> Result<SessionRoute, String> {
         let route = |name: &str, model: &ModelChoice, fallback: Option<SessionRoute>| {
             let route = SessionRoute::new(Route {
@@ -141,7 +141,7 @@ impl Gateway {
                     upstream: Upstream::from_choice(model)?,
                     placeholder: placeholder.clone(),
                 },
-                tools: tools.clone(),
+                tools: tools.to_vec(),
                 endpoint: Endpoint::from_choice(model),
                 tries_at: self.0.limits.tries_at,
                 fatal: Fatal::default(),

@@ -239,7 +239,9 @@ fn add(sum: &mut Sum, account: &SessionAccount) {
 
 fn sum_of(accounts: &[SessionAccount]) -> Sum {
     let mut sum = Sum::default();
-    accounts.iter().for_each(|account| add(&mut sum, account));
+    for account in accounts {
+        add(&mut sum, account);
+    }
     sum
 }
 

@@ -136,7 +136,7 @@ impl Bench {
         let open = |(session, model, placeholder): &(&str, &ModelChoice, &str)| {
             let tools =
                 Profile::Reviewer.tools(SessionName::Review(1), &review_names(false, false));
-            let opened = gateway.open(session, (*model).into(), (*placeholder).into(), tools);
+            let opened = gateway.open(session, (*model).into(), &(*placeholder).into(), &tools);
             opened.unwrap()
         };
         let routes = sessions.iter().map(open).collect();

@@ -107,7 +107,7 @@ async fn a_session_reaches_its_other_model_after_it_has_fallen_back_and_not_befo
         fallback: Some(&other),
     };
     let gateway = &panel.bench.gateway;
-    let route = gateway.open("r9", models, "placeholder".into(), Vec::new());
+    let route = gateway.open("r9", models, &"placeholder".into(), &[]);
     let route = route.unwrap();
     let unused = |name: &'static str, model: &'static str| {
         let request = panel.asks(name, "placeholder", model);
@@ -167,10 +167,9 @@ async fn a_name_is_given_to_one_session() {
         key: None,
         context: None,
     };
-    let again =
-        panel
-            .bench
-            .gateway
-            .open("r1", (&model).into(), "placeholder-one".into(), Vec::new());
+    let again = panel
+        .bench
+        .gateway
+        .open("r1", (&model).into(), &"placeholder-one".into(), &[]);
     assert_eq!(again.unwrap_err(), "The session r1 has its model already.");
 }

@@ -211,7 +211,8 @@ impl Config {
         let seen = "\nseen=lines";
         let (asked, panel) = (self.asked(), self.panel());
         let files = self.static_analysis.iter();
-        let files: String = files.map(|file| format!("\nanalysis={file}")).collect();
+        let files: Vec<String> = files.map(|file| format!("\nanalysis={file}")).collect();
+        let files = files.concat();
         let digest = Sha256::digest(
             format!("{parts}{web}{memory}{context}{seen}{asked}{panel}{files}").as_bytes(),
         );

@@ -7,6 +7,7 @@ use crate::static_analysis::{Candidate, Candidates, ToolResults, Unread, candida
 use reviewer_text::count::plural;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::fmt::Write as _;
 
 /// The results of static analysis tools that the run read. None of them decides the verdict by itself.
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -106,10 +107,10 @@ impl StaticAnalysisReport {
         };
         if self.candidates_beyond > 0 {
             let more = plural(self.candidates_beyond, "more result");
-            line.push_str(&format!(" {more} on changed lines did not fit the review."));
+            let _ = write!(line, " {more} on changed lines did not fit the review.");
         }
         if self.beyond > 0 {
-            line.push_str(&format!(" {} were too many to be read.", self.beyond));
+            let _ = write!(line, " {} were too many to be read.", self.beyond);
         }
         line
     }

@@ -86,14 +86,17 @@ mod tests {
         places.path(&serde_json::from_value(location).unwrap())
     }
 
-    #[test]
-    fn every_way_to_name_a_file_of_the_repository_leads_to_its_path() {
-        let bases = json!({
+    fn bases() -> Value {
+        json!({
             "%SRCROOT%": {},
             "ROOT": { "uri": "file:///home/runner/_work/shop/shop" },
             "PACKAGE": { "uri": "packages/a", "uriBaseId": "ROOT" },
             "LOOP": { "uri": "x/", "uriBaseId": "LOOP" },
-        });
+        })
+    }
+
+    #[test]
+    fn every_way_to_name_a_file_of_the_repository_leads_to_its_path() {
         for (location, expected) in [
             (json!({ "uri": "src/page.ts" }), "src/page.ts"),
             (
@@ -130,11 +133,15 @@ mod tests {
             (json!({ "index": 0 }), "src/listed.ts"),
         ] {
             assert_eq!(
-                path(location.clone(), bases.clone()).as_deref(),
+                path(location.clone(), bases()).as_deref(),
                 Some(expected),
                 "{location}"
             );
         }
+    }
+
+    #[test]
+    fn what_is_outside_of_the_repository_or_names_nothing_has_no_path() {
         for location in [
             json!({ "uri": "file:///etc/passwd" }),
             json!({ "uri": "file:///github/workspace-2/a.ts" }),
@@ -147,7 +154,7 @@ mod tests {
             json!({ "index": -1 }),
             json!({}),
         ] {
-            let found = path(location.clone(), bases.clone());
+            let found = path(location.clone(), bases());
             assert!(
                 found.as_deref().is_none_or(|path| path.starts_with("x/")),
                 "{location}: {found:?}"

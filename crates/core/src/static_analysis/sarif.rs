@@ -125,7 +125,7 @@ impl Rules<'_> {
         let help = rule.and_then(|rule| rule.short_description.as_ref()?.text.as_deref());
         let locations = finding.locations.as_ref();
         let locations = locations.into_iter().flat_map(|all| &all.kept);
-        let placed = locations.filter_map(|location| {
+        let on_lines = locations.filter_map(|location| {
             let place = location.physical_location.as_ref()?;
             let region = place.region.as_ref()?;
             let start = line(region.start_line)?;
@@ -141,7 +141,7 @@ impl Rules<'_> {
             severity: severity.and_then(severity_of),
             message: words(finding.message.as_ref(), rule),
             help: cut(help.unwrap_or_default(), LONGEST_TEXT).to_owned(),
-            places: placed.collect(),
+            places: on_lines.collect(),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::*;
 use serde_json::{Value, json};
 
-fn log(run: Value) -> Vec<u8> {
+fn log(run: &Value) -> Vec<u8> {
     json!({ "version": "2.1.0", "runs": [run] })
         .to_string()
         .into_bytes()
@@ -24,14 +24,14 @@ fn result(more: Value) -> Value {
     result
 }
 
-fn of(results: Value) -> ToolResults {
+fn of(results: &Value) -> ToolResults {
     let run = json!({ "tool": { "driver": { "name": "CodeQL" } }, "results": results });
-    read(&log(run), &[]).unwrap()
+    read(&log(&run), &[]).unwrap()
 }
 
 #[test]
 fn a_result_has_its_rule_its_place_and_its_words() {
-    let found = of(json!([result(json!({ "level": "error" }))]));
+    let found = of(&json!([result(json!({ "level": "error" }))]));
     let expected = ToolResult {
         rule: ToolRule::new("CodeQL", "js/xss"),
         level: Level::Error,
@@ -70,7 +70,7 @@ fn a_rule_completes_its_results_by_index_by_id_and_in_an_extension() {
             { "ruleIndex": -1, "ruleId": "unknown" },
         ],
     });
-    let found = read(&log(run), &[]).unwrap().results;
+    let found = read(&log(&run), &[]).unwrap().results;
     let told: Vec<(&str, &str, &str, &str)> = found
         .iter()
         .map(|one| {
@@ -110,19 +110,19 @@ fn what_the_tool_itself_sets_aside_is_left_out() {
         json!({ "kind": "fail" }),
     ];
     let results: Vec<Value> = aside.iter().chain(&counts).cloned().map(result).collect();
-    let found = of(json!(results));
+    let found = of(&json!(results));
     assert_eq!((found.set_aside, found.results.len()), (6, 4));
 }
 
 #[test]
 fn a_tool_that_found_nothing_or_did_not_finish_is_no_fault_of_the_file() {
-    assert_eq!(of(json!([])), ToolResults::default());
+    assert_eq!(of(&json!([])), ToolResults::default());
     let run = json!({
         "tool": { "driver": { "name": "semgrep" } },
         "results": null,
         "invocations": [{ "executionSuccessful": false }],
     });
-    assert_eq!(read(&log(run), &[]).unwrap().unfinished, ["semgrep"]);
+    assert_eq!(read(&log(&run), &[]).unwrap().unfinished, ["semgrep"]);
     let empty = br#"{"version": "2.1.0", "runs": []}"#;
     assert_eq!(read(empty, &[]), Ok(ToolResults::default()));
     let marked = [&b"\xef\xbb\xbf"[..], empty].concat();
@@ -132,7 +132,7 @@ fn a_tool_that_found_nothing_or_did_not_finish_is_no_fault_of_the_file() {
 #[test]
 fn what_is_beyond_the_limit_is_counted_and_not_kept() {
     let results: Vec<Value> = (0..5_003).map(|_| json!({})).collect();
-    let found = of(json!(results));
+    let found = of(&json!(results));
     assert_eq!((found.results.len(), found.beyond), (5_000, 3));
 }
 
@@ -182,6 +182,6 @@ fn names_of_others_are_short_and_on_one_line() {
 fn a_message_with_many_arguments_stays_short() {
     let long = "x".repeat(100_000);
     let text = "{0}".repeat(1_000);
-    let found = of(json!([{ "message": { "text": text, "arguments": [long] } }]));
+    let found = of(&json!([{ "message": { "text": text, "arguments": [long] } }]));
     assert!(found.results[0].message.len() < 20_000);
 }

@@ -397,7 +397,7 @@ async fn text_of_others_reaches_the_browser_as_text() {
 async fn event(
     stream: &mut (impl futures_util::Stream<Item = reqwest::Result<axum::body::Bytes>> + Unpin),
 ) -> Option<String> {
-    let next = tokio::time::timeout(Duration::from_secs(60), stream.next()).await;
+    let next = tokio::time::timeout(Duration::from_mins(1), stream.next()).await;
     let bytes = next.expect("something within a minute")?.ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
