@@ -137,16 +137,14 @@ impl Lead<'_> {
         let mut conversation = opened.map_err(Failure::new)?;
         let left_out = left_out(&change.snapshot);
         let parts = self.parts(conversation.client(), matter).await;
-        let is_first =
-            self.seat.0 == 0 && matter.section.is_none_or(|section| section.own.number == 1);
+        let is_first = self.is_first(matter);
         if talk.reviews && is_first {
             tell_unshown(host, change, &parts.beyond);
         }
         let prefix = session.name.prefix();
+        let own = matter.section.map(|section| section.candidates);
         let brief = Brief {
-            candidates: matter
-                .section
-                .map_or(talk.candidates, |section| section.candidates),
+            candidates: own.unwrap_or(talk.candidates),
             ..brief(host, matter, &parts, &left_out, &prefix)
         };
         let fix_check = host.sessions().fix_check().filter(|_| is_first);
@@ -155,16 +153,7 @@ impl Lead<'_> {
             prefix: check_prefix.as_deref().unwrap_or_default(),
             ..brief
         };
-        let suspicions = if is_first {
-            // The first session looks through what all sessions are given.
-            let whole = Brief {
-                candidates: talk.candidates,
-                ..brief
-            };
-            discussion::suspicions(host, &whole, talk.questions)
-        } else {
-            Suspicions::default()
-        };
+        let suspicions = self.suspicions(host, matter, &brief);
         let setup = host.setup;
         let root = change.snapshot.root().display().to_string();
         let name = self.name(matter);
@@ -198,6 +187,24 @@ impl Lead<'_> {
             desk: &session.desk,
         };
         Ok((Box::pin(tasks.all()).await?, suspicions))
+    }
+
+    /// True for the first session of the run.
+    fn is_first(&self, matter: &Matter<'_>) -> bool {
+        let section = matter.section;
+        self.seat.0 == 0 && section.is_none_or(|section| section.own.number == 1)
+    }
+
+    /// The suspicious text in what all sessions are given, from the first of them.
+    fn suspicions(&self, host: &Host<'_>, matter: &Matter<'_>, brief: &Brief<'_>) -> Suspicions {
+        if !self.is_first(matter) {
+            return Suspicions::default();
+        }
+        let of_all = Brief {
+            candidates: self.talk.candidates,
+            ..*brief
+        };
+        discussion::suspicions(host, &of_all, self.talk.questions)
     }
 
     /// The name in the log; `None`: one session reviews everything.

@@ -16,7 +16,7 @@ fn module(number: usize) -> String {
     (0..600).map(line).collect()
 }
 
-fn path(number: usize) -> String {
+pub(crate) fn path(number: usize) -> String {
     match number {
         108 | 109 => format!("src/login/form{number}.ts"),
         100 => "docs/page100.md".to_owned(),
@@ -26,14 +26,18 @@ fn path(number: usize) -> String {
 
 const MODULES: std::ops::Range<usize> = 100..110;
 
-fn world(model: impl FnMut(&Request) -> Answer + Send + 'static) -> World {
+/// The modules, which no session holds together.
+pub(crate) fn changes() -> Vec<Change> {
     let change = |number| Change::write(&path(number), module(number));
-    let changes: Vec<Change> = MODULES.map(change).collect();
-    World::with(&changes, model)
+    MODULES.map(change).collect()
+}
+
+fn world(model: impl FnMut(&Request) -> Answer + Send + 'static) -> World {
+    World::with(&changes(), model)
 }
 
 /// With a model that can be shown about three modules in a session.
-fn small(mut workflow: Workflow) -> Workflow {
+pub(crate) fn small(mut workflow: Workflow) -> Workflow {
     let context = ("model_context".to_owned(), "60000".to_owned());
     workflow.inputs.extend([context]);
     workflow
@@ -54,7 +58,7 @@ fn report(ran: &Ran) -> &Value {
     ran.report.as_ref().expect("a report")
 }
 
-fn sections(ran: &Ran) -> &[Value] {
+pub(crate) fn sections(ran: &Ran) -> &[Value] {
     let sections = report(ran)["sections"].as_array();
     sections.map_or(&[], Vec::as_slice)
 }
